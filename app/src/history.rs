@@ -1,15 +1,22 @@
-//! Rollouts that are kept: one of them, which ones are asked for, and the page of them.
+//! Rollouts that are kept: one of them; [`search`] has which ones are asked for, [`payload`] the page of them.
+
+pub mod image;
+pub mod language;
+pub mod payload;
+pub mod search;
+mod words;
 
 use serde::{Deserialize, Serialize};
 use timeline::rollout::{Outcome, Trigger};
-use timeline::words::{count, duration};
 use timeline::{Millis, Uid, Workload, WorkloadKind};
 
+pub use self::payload::{Day, HistoryPayload, PastWorkload};
+pub use self::search::{LENGTHS, OUTCOMES, Search, TIMES, UTC};
+pub use self::words::{Mark, Status, extremes};
 use crate::address;
-use crate::payload::Preview;
 
-/// What took less than this is told without a number.
-const AT_ONCE_MILLIS: Millis = 100;
+/// The cause of a rollout that was stuck while nothing said why. Any other cause is more specific.
+pub const UNKNOWN_CAUSE: &str = "No progress, and nothing says why.";
 
 /// A rollout as the index of history has it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,8 +47,14 @@ pub struct PastRollout {
     pub outcome: Outcome,
     /// Why it was stuck, as a sentence; empty if it never was.
     pub cause: String,
+    /// When its progress deadline passed, whatever came after; `None` where it did not, and of rollouts that an older version wrote.
+    #[serde(default)]
+    pub deadline_millis: Option<Millis>,
     /// Images of its template, joined.
     pub images: String,
+    /// Images of the rollout before it, joined; empty where there is none. The store knows.
+    #[serde(default)]
+    pub images_before: String,
     /// Replicas that the Deployment asked for.
     pub replicas: u32,
     /// When as many of its pods as asked for were available.
@@ -56,6 +69,12 @@ pub struct PastRollout {
     pub peak_pods: u32,
     /// The least pods that were available at once.
     pub min_available: u32,
+    /// Replicas and `maxSurge`: the most pods that its strategy allowed; `None` of rollouts that an older version wrote.
+    #[serde(default)]
+    pub ceiling: Option<u32>,
+    /// Replicas less `maxUnavailable`: the least available pods that its strategy allowed; `None` like `ceiling`.
+    #[serde(default)]
+    pub floor: Option<u32>,
     /// Annotation `kubernetes.io/change-cause`.
     pub change_cause: Option<String>,
     /// The tool that deployed it and what it calls that: "Helm release web"; empty where none is known.
@@ -131,259 +150,6 @@ impl PastRollout {
     pub fn took_millis(&self) -> Option<Millis> {
         self.ended_millis.map(|ended| ended - self.started_millis)
     }
-
-    /// How it ended: "Complete after 12 s".
-    #[must_use]
-    pub fn ended(&self) -> String {
-        let end = match self.outcome {
-            Outcome::Complete => "Complete",
-            Outcome::Superseded => "Superseded",
-            Outcome::DeadlineExceeded => "Progress deadline passed",
-            Outcome::Deleted => "Deployment deleted",
-            Outcome::Progressing => "In progress",
-        };
-        match self.took_millis() {
-            Some(took) if took < AT_ONCE_MILLIS => format!("{end} at once"),
-            Some(took) => format!("{end} after {}", duration(took)),
-            None => end.to_owned(),
-        }
-    }
-
-    /// What set it off, in words.
-    #[must_use]
-    pub const fn began(&self) -> &'static str {
-        match self.trigger {
-            Trigger::Unknown => "Was going on",
-            Trigger::Rollback => "Rollback",
-            Trigger::Adopted => "ReplicaSet adopted",
-            Trigger::Created => "Created",
-            Trigger::Restart => "Restart",
-            Trigger::Template => "New template",
-        }
-    }
-
-    /// Its extremes: "3 replicas, peak 4 pods, fewest available 3".
-    #[must_use]
-    pub fn extremes(&self) -> String {
-        format!("{}, {}", count(self.replicas, "replica"), extremes(self.peak_pods, self.min_available))
-    }
-}
-
-/// Most pods at once and fewest available ones, as they were observed. "At most" and "at least" are the limits of the strategy, between
-/// which these need not be: pods that terminate count as well.
-#[must_use]
-pub fn extremes(peak_pods: u32, min_available: u32) -> String {
-    format!("peak {}, fewest available {min_available}", count(peak_pods, "pod"))
-}
-
-/// A workload with its last rollouts.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PastWorkload {
-    /// Its cluster and namespace.
-    pub place: (String, String),
-    /// Its name.
-    pub name: String,
-    /// Its last rollouts, the first one first.
-    pub rollouts: Vec<PastRollout>,
-}
-
-impl PastWorkload {
-    /// What can be said of all of them: "12 rollouts, 2 with trouble, mostly 40 s".
-    #[must_use]
-    pub fn said(rollouts: &[PastRollout]) -> String {
-        let all = count(u32::try_from(rollouts.len()).unwrap_or(u32::MAX), "rollout");
-        let complete = rollouts.iter().filter(|rollout| rollout.outcome == Outcome::Complete);
-        let mut took: Vec<Millis> = complete.filter_map(PastRollout::took_millis).collect();
-        took.sort_unstable();
-        let median = took
-            .get(took.len().saturating_sub(1) / 2)
-            .filter(|_| took.len() > 1)
-            .map(|median| format!(", half of those that were complete within {}", duration(*median)));
-        let troubled = rollouts.iter().filter(|rollout| !rollout.cause.is_empty()).count();
-        let troubled = if troubled == 0 { String::new() } else { format!(", {troubled} with trouble") };
-        format!("{all}{troubled}{}", median.unwrap_or_default())
-    }
-}
-
-/// Which rollouts are asked for.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Search {
-    /// Words that are in the names, the images, the change cause or the cause.
-    pub text: String,
-    /// Only rollouts of this cluster; empty for all.
-    pub cluster: String,
-    /// Only rollouts of this namespace; empty for all.
-    pub namespace: String,
-    /// Of the Deployment of this name.
-    pub name: String,
-    /// With this in the names of its images.
-    pub image: String,
-    /// Only rollouts with this outcome; `None` for all.
-    pub outcome: Option<Outcome>,
-    /// Only those that were stuck at some time.
-    pub had_trouble: bool,
-    /// Only those that were over after this time or more.
-    pub longer_millis: Option<Millis>,
-    /// What the time was said in: "last night"; empty where two times were.
-    pub when: String,
-    /// Went on at this time or later.
-    pub from_millis: Option<Millis>,
-    /// Began before this time.
-    pub to_millis: Option<Millis>,
-    /// The offset from UTC in which days, nights and times are told: "+02:00". For UTC "utc" where that was asked for, else empty: then
-    /// browsers ask for their own.
-    pub zone: String,
-}
-
-/// UTC, as addresses name it.
-pub const UTC: &str = "utc";
-
-/// Outcomes by their names in addresses.
-pub const OUTCOMES: [(&str, Outcome, &str); 5] = [
-    ("complete", Outcome::Complete, "Complete"),
-    ("failed", Outcome::DeadlineExceeded, "Deadline passed"),
-    ("superseded", Outcome::Superseded, "Superseded"),
-    ("deleted", Outcome::Deleted, "Deleted"),
-    ("in-progress", Outcome::Progressing, "In progress"),
-];
-
-/// Least durations by their names in addresses.
-pub const LENGTHS: [(&str, Millis, &str); 4] = [
-    ("30s", 30_000, "Over 30 s"),
-    ("2m", 120_000, "Over 2 min"),
-    ("10m", 600_000, "Over 10 min"),
-    ("1h", 3_600_000, "Over 1 h"),
-];
-
-/// Times by their names in addresses.
-pub const TIMES: [(&str, &str); 5] = [
-    ("today", "Today"),
-    ("last-night", "Last night"),
-    ("yesterday", "Yesterday"),
-    ("week", "Last 7 days"),
-    ("month", "Last 30 days"),
-];
-
-impl Search {
-    /// The page of what is asked for.
-    #[must_use]
-    pub fn address(&self) -> String {
-        self.page(None)
-    }
-
-    /// What times are told in: "UTC", or "UTC+02:00".
-    #[must_use]
-    pub fn zone_name(&self) -> String {
-        let offset = if self.zone == UTC { "" } else { &self.zone };
-        format!("UTC{offset}")
-    }
-
-    /// The name of the least duration.
-    #[must_use]
-    pub fn length(&self) -> Option<&'static str> {
-        LENGTHS.iter().find(|(_, millis, _)| Some(*millis) == self.longer_millis).map(|(name, ..)| *name)
-    }
-
-    /// The name of the outcome.
-    #[must_use]
-    pub fn outcome_name(&self) -> Option<&'static str> {
-        OUTCOMES.iter().find(|(_, outcome, _)| Some(*outcome) == self.outcome).map(|(name, ..)| *name)
-    }
-
-    /// The same, after those that were shown.
-    #[must_use]
-    pub fn page(&self, after: Option<&str>) -> String {
-        let time = |at: Option<Millis>| at.filter(|_| self.when.is_empty()).map(|at| at.to_string());
-        let (from, to) = (time(self.from_millis).unwrap_or_default(), time(self.to_millis).unwrap_or_default());
-        let told = [
-            ("q", self.text.as_str()),
-            ("cluster", &self.cluster),
-            ("namespace", &self.namespace),
-            ("name", &self.name),
-            ("image", &self.image),
-            ("outcome", self.outcome_name().unwrap_or_default()),
-            ("trouble", if self.had_trouble { "yes" } else { "" }),
-            ("longer", self.length().unwrap_or_default()),
-            ("when", &self.when),
-            ("since", &from),
-            ("until", &to),
-            ("tz", &self.zone),
-            ("after", after.unwrap_or_default()),
-        ];
-        format!("/history{}", address::parameters(&told))
-    }
-}
-
-/// A day, and what began on it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Day {
-    /// First moment of the day.
-    pub from_millis: Millis,
-    /// Its name: "21 Nov".
-    pub name: String,
-    /// How many rollouts began.
-    pub rollouts: u32,
-    /// How many of them were stuck at some time.
-    pub troubled: u32,
-}
-
-/// Some of the rollouts that are kept.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct HistoryPayload {
-    /// Which were asked for.
-    pub search: Search,
-    /// Since and until when, as the fields of forms have times; empty where no times were named.
-    pub since: String,
-    /// See `since`.
-    pub until: String,
-    /// They, the last one first, each with its day and time.
-    pub rollouts: Vec<(String, PastRollout)>,
-    /// The workloads that they are of, as many as are shown together.
-    pub workloads: Vec<PastWorkload>,
-    /// What comes after them, for the next page.
-    pub after: Option<String>,
-    /// The last days, the first one first, whatever time was asked for.
-    pub days: Vec<Day>,
-    /// How much is kept: "in /var/lib/rollcast for 30 d, at most 2 GB".
-    pub kept: String,
-    /// Why none can be shown; empty while they can.
-    pub trouble: String,
-    /// Since when what is observed is not written, and why; empty while it is.
-    pub unwritten: String,
-}
-
-impl HistoryPayload {
-    /// The page's title.
-    #[must_use]
-    pub fn title(&self) -> String {
-        "History — Rollcast".to_owned()
-    }
-
-    /// What a chat shows of a link to the page.
-    #[must_use]
-    pub fn preview(&self) -> Preview {
-        Preview { title: self.title(), description: self.said(), image: None }
-    }
-
-    /// Which rollouts there are, in words.
-    #[must_use]
-    pub fn said(&self) -> String {
-        let when = TIMES.iter().find(|(name, _)| *name == self.search.when).map(|(_, words)| words.to_lowercase());
-        let words = |text: &str| text.replace('T', " ");
-        let zone = self.search.zone_name();
-        let when = match (when, self.since.as_str(), self.until.as_str()) {
-            (Some(when), ..) => format!(", {when}"),
-            (None, "", "") => String::new(),
-            (None, since, "") => format!(", since {} {zone}", words(since)),
-            (None, "", until) => format!(", until {} {zone}", words(until)),
-            (None, since, until) => format!(", from {} to {} {zone}", words(since), words(until)),
-        };
-        match (self.rollouts.len() as u32, &self.after) {
-            (0, _) => format!("No rollouts{when} that match."),
-            (many, Some(_)) => format!("The last {}{when}.", count(many, "rollout")),
-            (many, None) => format!("{}{when}.", count(many, "rollout")),
-        }
-    }
 }
 
 /// Rollouts for tests.
@@ -406,13 +172,17 @@ pub(crate) mod made {
             ended_millis: took_millis.map(|took| 1_000 + took),
             outcome: if took_millis.is_some() { Outcome::Complete } else { Outcome::Progressing },
             cause: String::new(),
+            deadline_millis: None,
             images: "web:v1".to_owned(),
+            images_before: String::new(),
             replicas: 3,
             available_millis: None,
             first_available_millis: None,
             restarts: None,
             peak_pods: 4,
             min_available: 3,
+            ceiling: Some(4),
+            floor: Some(3),
             change_cause: None,
             managed_by: String::new(),
             moment_millis: None,
@@ -427,26 +197,6 @@ pub(crate) mod made {
 mod tests {
     use super::made::rollout;
     use super::*;
-
-    #[test]
-    fn a_workloads_rollouts_are_told_together() {
-        let said = |rollouts: &[PastRollout]| PastWorkload::said(rollouts);
-        assert_eq!(said(&[rollout(1, Some(5_000))]), "1 rollout");
-        let stuck = PastRollout { cause: "why".to_owned(), ..rollout(4, None) };
-        let all = [rollout(1, Some(60_000)), rollout(2, Some(20_000)), rollout(3, Some(40_000)), stuck];
-        assert_eq!(said(&all), "4 rollouts, 1 with trouble, half of those that were complete within 40 s");
-    }
-
-    #[test]
-    fn links_keep_the_zone_that_was_asked_for() {
-        let of = |zone: &str| {
-            let search = Search { zone: zone.to_owned(), text: "web".to_owned(), ..Search::default() };
-            (search.address(), search.zone_name())
-        };
-        assert_eq!(of("utc"), ("/history?q=web&tz=utc".to_owned(), "UTC".to_owned()));
-        assert_eq!(of(""), ("/history?q=web".to_owned(), "UTC".to_owned()));
-        assert_eq!(of("-03:30").1, "UTC-03:30");
-    }
 
     #[test]
     fn what_is_over_is_played_by_itself_and_what_goes_on_live() {

@@ -13,10 +13,14 @@ pub mod notices;
 pub mod page_keys;
 #[cfg(feature = "ssr")]
 pub mod past;
+#[cfg(feature = "ssr")]
+pub mod past_row;
 pub mod playground;
 pub mod popup;
 pub mod preview;
 pub mod rollout;
+#[cfg(feature = "ssr")]
+pub mod searched;
 pub mod state_marks;
 pub mod swatch;
 pub mod title;

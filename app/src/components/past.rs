@@ -2,10 +2,9 @@
 //! how it ended.
 
 use leptos::prelude::*;
-use timeline::rollout::Outcome;
 use timeline::words::{count, safe};
 
-use crate::history::{PastRollout, PastWorkload, Search};
+use crate::history::{Mark, PastRollout, PastWorkload, Search};
 
 /// Width of a bar with the gap after it, and height of the highest one, in pixels.
 const STEP: u32 = 9;
@@ -23,34 +22,25 @@ fn heights(rollouts: &[PastRollout]) -> Vec<u32> {
     rollouts.iter().map(height).collect()
 }
 
-const fn class(rollout: &PastRollout) -> &'static str {
-    match (rollout.outcome, rollout.cause.is_empty()) {
-        (Outcome::Progressing, true) => "busy",
-        (Outcome::Complete, true) => "ok",
-        (Outcome::Complete, false) => "late",
-        (Outcome::Superseded | Outcome::Deleted, true) => "quiet",
-        _ => "bad",
-    }
-}
-
-/// Workloads, each with its last rollouts.
+/// Workloads, each with its last rollouts that were asked for.
 #[component]
 pub fn PastWorkloads(
     /// The workloads, each with its last rollouts.
     workloads: Vec<PastWorkload>,
-    /// The offset from UTC in which times are told.
-    zone: String,
+    /// What is asked for.
+    search: Search,
 ) -> impl IntoView {
-    let workload = move |PastWorkload { name, place, rollouts }: PastWorkload| {
-        let (cluster, namespace) = place;
-        let only = Search { name: name.clone(), cluster, namespace, zone: zone.clone(), ..Search::default() };
+    let workload = move |workload: PastWorkload| {
+        let summary = workload.summary();
+        let PastWorkload { name, place: (cluster, namespace), rollouts, .. } = workload;
+        let where_words = format!("{} / {} / ", safe(&cluster), safe(&namespace));
+        let only = Search { name: name.clone(), cluster, namespace, ..search.clone() };
         let width = STEP * u32::try_from(rollouts.len()).unwrap_or_default();
-        let said = PastWorkload::said(&rollouts);
-        let label = format!("The last rollouts of {}: {said}", safe(&name));
+        let label = format!("Rollouts of {}: {summary}", safe(&name));
         let heights = heights(&rollouts);
         let bar = |(index, (rollout, height)): (u32, (PastRollout, u32))| {
-            let words = format!("Revision {}. {}. {}", rollout.revision, rollout.ended(), rollout.cause);
-            let class = class(&rollout);
+            let words = format!("Revision {}. {}. {}", rollout.revision, rollout.ended(), rollout.cause_words());
+            let class = rollout.status().mark.name();
             let bar = view! {
                 <rect class=class x=index * STEP y=HEIGHT - height width=STEP - 2 height=height rx="1"/>
                 <title>{words.clone()}</title>
@@ -65,9 +55,9 @@ pub fn PastWorkloads(
         let bars = (0..).zip(rollouts.into_iter().zip(heights)).map(bar).collect_view();
         view! {
             <li data-testid="workload">
-                <a class="name" href=only.address()>{safe(&name)}</a>
+                <a class="name" href=only.address()><span class="muted">{where_words}</span>{safe(&name)}</a>
                 <svg width=width height=HEIGHT viewBox=format!("0 0 {width} {HEIGHT}") role="group" aria-label=label>{bars}</svg>
-                <span class="muted">{said}</span>
+                <span class="muted">{summary}</span>
             </li>
         }
     };
@@ -82,7 +72,10 @@ pub fn PastWorkloads(
     let more = (!more.is_empty()).then(|| {
         view! { <details class="workloads-more"><summary>{more_words}</summary>{list(more)}</details> }
     });
-    (!first.is_empty()).then(|| view! { {list(first)}{more} })
+    let signs =
+        Mark::ALL.map(|(mark, words)| view! { <li><span class=format!("sign {}", mark.name())>{words}</span></li> });
+    let key = view! { <ul class="signs" aria-label="Signs">{signs.collect_view()}</ul> };
+    (!first.is_empty()).then(|| view! { {list(first)}{more}{key} })
 }
 
 #[cfg(test)]
@@ -96,22 +89,5 @@ mod tests {
         assert_eq!(heights(&all), [4, 16, 28, 4]);
         assert_eq!(heights(&all[..1]), [4]);
         assert!(heights(&[]).is_empty());
-    }
-
-    #[test]
-    fn trouble_is_seen_however_it_ended() {
-        let with = |outcome, cause: &str| {
-            let rollout = rollout(1, Some(5_000));
-            class(&PastRollout { outcome, cause: cause.to_owned(), ..rollout })
-        };
-        for (outcome, quiet, troubled) in [
-            (Outcome::Complete, "ok", "late"),
-            (Outcome::Superseded, "quiet", "bad"),
-            (Outcome::Deleted, "quiet", "bad"),
-            (Outcome::Progressing, "busy", "bad"),
-            (Outcome::DeadlineExceeded, "bad", "bad"),
-        ] {
-            assert_eq!((with(outcome, ""), with(outcome, "why")), (quiet, troubled), "{outcome:?}");
-        }
     }
 }

@@ -75,7 +75,8 @@ impl Detail {
         match self {
             Self::Pod(pod) => pod.name.clone(),
             Self::Revision(revision) => format!("Revision {}", revision.revision),
-            Self::Rollouts(all) => format!("{} of {}", count(all.rollouts.len() as u32, "rollout"), all.name),
+            // Those that are not listed any more are rollouts of it, too: a count here would be another one than below.
+            Self::Rollouts(all) => format!("Rollouts of {}", all.name),
             Self::Share(_) => "Share".to_owned(),
         }
     }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use timeline::Workload;
 use timeline::model::{Deployment, Model, Rollout};
-use timeline::rollout;
+use timeline::rollout::{self, Trigger};
 use timeline::words::{count, duration, images, is_are, safe};
 use timeline::{Millis, Uid};
 
@@ -41,12 +41,16 @@ pub struct RolloutLine {
     pub started_millis: Option<Millis>,
     /// How it ended.
     pub end: End,
+    /// Its progress deadline passed, whatever came after.
+    pub is_past_deadline: bool,
     /// How long it took until it was complete or superseded, where that is known.
     pub took_millis: Option<Millis>,
     /// The most pods that there were at once.
     pub peak_pods: u32,
-    /// The least pods that were available at once.
-    pub min_available: u32,
+    /// The least pods that were available at once; `None` where it replaced nothing, which begins with none.
+    pub min_available: Option<u32>,
+    /// The most pods and the least available ones that its strategy allowed.
+    pub limits: (u32, u32),
     /// Images of its template, joined.
     pub images: String,
     /// The moment at which it is best looked at: when it was complete, or failed, or was superseded. `None` while it goes on.
@@ -133,9 +137,12 @@ impl RolloutLine {
             was: was(model, deployment, rollout),
             started_millis: rollout.started_millis,
             end,
+            is_past_deadline: rollout.deadline_exceeded_millis.is_some(),
             took_millis: rollout.started_millis.zip(ended_millis).map(|(from, to)| to - from),
             peak_pods: rollout.peak_active,
-            min_available: rollout.min_available,
+            min_available: Some(rollout.min_available)
+                .filter(|_| rollout::trigger(model, deployment, index) != Trigger::Created),
+            limits: limits(deployment, index),
             images: images(&rollout.images),
             moment_millis: moment(model, deployment, index),
         })
@@ -157,7 +164,12 @@ impl RolloutLine {
             End::DeadlinePassed => "progress deadline passed",
             End::InProgress => "in progress",
         };
-        self.took_millis.map_or_else(|| end.to_owned(), |took| format!("{end} after {}", duration(took)))
+        let passed = self.is_past_deadline && self.end != End::DeadlinePassed;
+        let passed = if passed { ", progress deadline passed" } else { "" };
+        match self.took_millis {
+            Some(took) => format!("{end} after {}{passed}", duration(took)),
+            None => format!("{end}{passed}"),
+        }
     }
 
     /// The same where rollouts are told one after the other: "took 12 s, complete".
@@ -178,8 +190,25 @@ impl RolloutLine {
     /// Most pods at once and fewest available ones.
     #[must_use]
     pub fn extremes(&self) -> String {
-        format!("Observed: {}.", extremes(self.peak_pods, self.min_available))
+        format!("Observed: {}.", extremes(self.peak_pods, self.min_available, Some(self.limits)))
     }
+}
+
+/// The replicas that the rollout at `index` was for: what is asked for now may be another number.
+#[must_use]
+pub fn replicas(deployment: &Deployment, index: usize) -> u32 {
+    let is_last = index + 1 >= deployment.rollouts.len();
+    let then = deployment.rollouts.get(index).and_then(|rollout| rollout.available_of);
+    then.filter(|_| !is_last).unwrap_or(deployment.now.spec.replicas)
+}
+
+/// The most pods and the least available ones that the strategy allowed for the rollout at `index`.
+#[must_use]
+pub fn limits(deployment: &Deployment, index: usize) -> (u32, u32) {
+    let replicas = replicas(deployment, index);
+    let (surge, unavailable) =
+        deployment.rollouts.get(index).map(|rollout| (rollout.max_surge, rollout.max_unavailable)).unwrap_or_default();
+    (replicas.saturating_add(surge), replicas.saturating_sub(unavailable))
 }
 
 /// The number that the ReplicaSet of a rollout had before, for this Deployment.
@@ -209,9 +238,11 @@ mod tests {
             was: Some(1),
             started_millis: None,
             end,
+            is_past_deadline: false,
             took_millis,
             peak_pods: 1,
-            min_available: 3,
+            min_available: Some(3),
+            limits: (4, 3),
             images: String::new(),
             moment_millis: None,
         };
@@ -221,7 +252,12 @@ mod tests {
         assert_eq!(line(End::Complete, None).took(), "complete");
         assert_eq!(line(End::Superseded, Some(12_000)).took(), "superseded after 12 s");
         assert_eq!(line(End::InProgress, None).ended(), "in progress");
-        assert_eq!(line(End::DeadlinePassed, None).extremes(), "Observed: peak 1 pod, fewest available 3.");
+        let passed = RolloutLine { is_past_deadline: true, ..line(End::Superseded, Some(12_000)) };
+        assert_eq!(passed.took(), "superseded after 12 s, progress deadline passed");
+        assert_eq!(
+            line(End::DeadlinePassed, None).extremes(),
+            "Observed: peak 1 pod (limit 4), lowest 3 available (limit 3)."
+        );
         assert_eq!(line(End::InProgress, None).began(|_| String::new()), "before watching began");
     }
 }

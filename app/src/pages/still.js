@@ -31,7 +31,8 @@
     if (!to) return;
     const millis = (zone) => (zone === "utc" ? 0 : Date.parse("1970-01-01T00:00Z") - Date.parse("1970-01-01T00:00" + zone));
     for (const name of ["since", "until"]) {
-      const at = Date.parse(asked.get(name) + "Z");
+      const written = (asked.get(name) ?? "").trim().replace(" ", "T");
+      const at = Date.parse((/^\d{4}-\d\d-\d\d$/.test(written) ? written + "T00:00" : written) + "Z");
       if (!Number.isNaN(at)) asked.set(name, new Date(at - millis(from) + millis(to)).toISOString().slice(0, 16));
     }
     try {
@@ -42,17 +43,26 @@
     go(to);
   };
 
+  // A menu closes with Escape, and when somebody clicks elsewhere; the focus goes back to it.
+  const menus = () => [...document.querySelectorAll("details.menu[open]")];
+  addEventListener("click", (event) => menus().forEach((menu) => menu.contains(event.target) || (menu.open = false)));
+
   addEventListener("keydown", (event) => {
     const here = document.activeElement;
+    if (event.key === "Escape")
+      menus().forEach((menu) => {
+        menu.open = false;
+        if (menu.contains(here)) menu.querySelector("summary").focus();
+      });
     if (event.ctrlKey || event.metaKey || event.altKey || here.closest("input, select, textarea")) return;
     if (event.key === "z" || event.key === "Z") return toggle();
     if (event.key === "?") return document.getElementById("keys")?.togglePopover();
-    const links = [...document.querySelectorAll("[data-row]")].map((row) => row.querySelector("a")).filter(Boolean);
+    const links = [...document.querySelectorAll("[data-row]")].map((row) => row.querySelector("a.name")).filter(Boolean);
     const row = here.closest("[data-row]");
     // Arrows scroll the page until a row was chosen.
     const step = { j: 1, k: -1, ArrowDown: row && 1, ArrowUp: row && -1 }[event.key];
     if (!step || !links.length) return;
-    const at = row ? links.indexOf(row.querySelector("a")) : -1;
+    const at = row ? links.indexOf(row.querySelector("a.name")) : -1;
     links[Math.min(Math.max(at + step, 0), links.length - 1)].focus();
     event.preventDefault();
   });

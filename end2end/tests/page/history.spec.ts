@@ -15,6 +15,7 @@ interface Kept {
   revision: number;
   images: string;
   outcome: string;
+  deadlineMillis: number | null;
   cause: string;
   startedMillis: number;
   endedMillis: number | null;
@@ -43,8 +44,8 @@ async function kept(serve: Serve): Promise<[Server, Kept[]]> {
 }
 
 /// The rows of the page: which rollout each is of.
-const rows = (page: Page) => page.getByTestId("past").evaluateAll((rows) => rows.map((row) => `${row.querySelector(".name")?.textContent} ${row.querySelector("a.muted")?.textContent}`));
-const rowOf = ({ cluster, namespace, name, revision }: Kept) => `${name}, revision ${revision} ${cluster} / ${namespace}`;
+const rows = (page: Page) => page.getByTestId("past").evaluateAll((rows) => rows.map((row) => [".workload", ".revision"].map((cell) => row.querySelector(cell)?.textContent).join(", ")));
+const rowOf = ({ cluster, namespace, name, revision }: Kept) => `${cluster} / ${namespace} / ${name}, revision ${revision}`;
 const parameter = (page: Page, name: string) => new URL(page.url()).searchParams.get(name) ?? "";
 const field = (page: Page, name: string) => page.locator(`form.filter input[name=${name}]`);
 
@@ -52,17 +53,18 @@ test("each field of the form is in the address and narrows the rows, and the bac
   const [server, all] = await kept(serve);
   await page.goto(`${server.address}/history`);
   await expect.poll(() => rows(page)).toEqual(all.map(rowOf));
-  const minute = (millis: number) => new Date(millis).toISOString().slice(0, 16);
+  const minute = (millis: number) => new Date(millis).toISOString().slice(0, 16).replace("T", " ");
   const begin = all.find(({ cluster, revision }) => cluster === "rollover" && revision === 1)!.startedMillis;
   const until = Math.floor(begin / 60_000) * 60_000 + 60_000;
   const last = all[0]!.startedMillis;
   const since = Math.floor(last / 60_000) * 60_000;
   const fields: [string, string, (rollout: Kept) => boolean][] = [
     ["q", "crash", ({ images, cause }) => `${images} ${cause}`.toLowerCase().includes("crash")],
-    ["cluster", "rollover", ({ cluster }) => cluster === "rollover"],
-    ["namespace", "image-missing", ({ namespace }) => namespace === "image-missing"],
-    ["name", "nginx", ({ name }) => name === "nginx"],
-    ["image", "Slow", ({ images }) => images.includes("slow")],
+    ["q", "cluster:rollover", ({ cluster }) => cluster === "rollover"],
+    ["q", "namespace:image-missing", ({ namespace }) => namespace === "image-missing"],
+    ["q", "name:nginx", ({ name }) => name === "nginx"],
+    ["q", "image:Slow", ({ images }) => images.includes("slow")],
+    ["q", "name:web outcome:complete", ({ name, outcome }) => name === "web" && outcome === "complete"],
     ["until", minute(until), ({ startedMillis }) => startedMillis < until],
     ["since", minute(since), ({ startedMillis, endedMillis }) => (endedMillis ?? Infinity) >= since || startedMillis >= since],
   ];
@@ -77,6 +79,11 @@ test("each field of the form is in the address and narrows the rows, and the bac
     await expect.poll(() => rows(page), { message: name }).toEqual(expected);
     await expect(field(page, name)).toHaveValue(value);
     await expect(page.getByTestId("found")).toContainText(`${expected.length} rollout`);
+    // The overview is of the same rollouts: a bar for each, and as many counted.
+    const workloads = page.getByTestId("workload");
+    await expect(workloads.locator("rect")).toHaveCount(expected.length);
+    const counts = (await workloads.allTextContents()).map((text) => Number(/(\d+) rollouts?(,|$)/.exec(text)?.[1]));
+    expect(counts.reduce((sum, count) => sum + count), value).toBe(expected.length);
     await page.goBack();
     await expect.poll(() => parameter(page, name), { message: `${name}, back` }).toBe("");
     await expect.poll(() => rows(page), { message: `${name}, back` }).toEqual(all.map(rowOf));
@@ -90,25 +97,32 @@ test("each choice of the form is a link with an address of its own, and choices 
   await expect.poll(() => rows(page)).toEqual(all.map(rowOf));
   const took = ({ startedMillis, endedMillis }: Kept) => (endedMillis ?? startedMillis) - startedMillis;
   const choices: [string, string, string, string, ((rollout: Kept) => boolean) | undefined][] = [
-    ["Complete", "outcome", "complete", "Any end", ({ outcome }) => outcome === "complete"],
-    ["Superseded", "outcome", "superseded", "Any end", ({ outcome }) => outcome === "superseded"],
+    ["Complete", "outcome", "complete", "Any outcome", ({ outcome }) => outcome === "complete"],
+    ["Superseded", "outcome", "superseded", "Any outcome", ({ outcome }) => outcome === "superseded"],
+    ["Deadline passed", "outcome", "failed", "Any outcome", ({ deadlineMillis }) => deadlineMillis !== null],
     ["Had trouble", "trouble", "yes", "Had trouble", ({ cause }) => cause !== ""],
-    ["Over 30 s", "longer", "30s", "Any length", (rollout) => took(rollout) >= 30_000],
+    ["Over 30 s", "longer", "30s", "Any duration", (rollout) => took(rollout) >= 30_000],
     // What these mean depends on the day: the API, which other tests look at, says the same.
+    ["Last hour", "when", "hour", "Any time", undefined],
+    ["Last 24 hours", "when", "day", "Any time", undefined],
     ["Today", "when", "today", "Any time", undefined],
     ["Last night", "when", "last-night", "Any time", undefined],
     ["Yesterday", "when", "yesterday", "Any time", undefined],
     ["Last 7 days", "when", "week", "Any time", undefined],
     ["Last 30 days", "when", "month", "Any time", undefined],
   ];
-  const choice = (name: string) => page.locator("form.filter").getByRole("link", { name, exact: true });
+  const choice = (name: string) => page.locator("form.filter a.choice").filter({ hasText: new RegExp(`^${name}$`) });
+  const choose = async (name: string) => {
+    if (!(await choice(name).isVisible())) await page.getByText("Filters", { exact: true }).click();
+    await choice(name).click();
+  };
   for (const [name, key, value, none, keeps] of choices) {
     const expected = (keeps ? all.filter(keeps) : await ask(server, `?${key}=${value}`)).map(rowOf);
-    await choice(name).click();
+    await choose(name);
     await expect.poll(() => parameter(page, key), { message: name }).toBe(value);
     await expect.poll(() => rows(page), { message: name }).toEqual(expected);
     await expect(choice(name)).toHaveAttribute("aria-current", "true");
-    await choice(none).click();
+    await choose(none);
     await expect.poll(() => parameter(page, key), { message: none }).toBe("");
     await expect.poll(() => rows(page), { message: none }).toEqual(all.map(rowOf));
     await page.goBack();
@@ -117,20 +131,22 @@ test("each choice of the form is a link with an address of its own, and choices 
     await expect.poll(() => rows(page), { message: `${name}, back twice` }).toEqual(all.map(rowOf));
   }
   // A field keeps what was chosen, and a choice keeps what was written.
-  await choice("Complete").click();
+  await choose("Complete");
   await expect.poll(() => parameter(page, "outcome")).toBe("complete");
-  await field(page, "name").fill("web");
-  await field(page, "name").press("Enter");
-  await expect.poll(() => parameter(page, "name")).toBe("web");
-  expect(parameter(page, "outcome")).toBe("complete");
+  await expect(field(page, "q")).toHaveValue("outcome:complete");
+  await field(page, "q").press("End");
+  await field(page, "q").pressSequentially(" name:web");
+  await field(page, "q").press("Enter");
+  await expect.poll(() => parameter(page, "q")).toBe("outcome:complete name:web");
   const complete = all.filter(({ name, outcome }) => name === "web" && outcome === "complete");
   await expect.poll(() => rows(page)).toEqual(complete.map(rowOf));
-  await choice("Had trouble").click();
+  await choose("Had trouble");
   await expect.poll(() => parameter(page, "trouble")).toBe("yes");
   expect([parameter(page, "name"), parameter(page, "outcome")]).toEqual(["web", "complete"]);
   await expect.poll(() => rows(page)).toEqual(complete.filter(({ cause }) => cause !== "").map(rowOf));
-  // "Everywhere" lets go of the place and of nothing else.
-  await page.getByRole("link", { name: "Everywhere" }).click();
+  await expect(field(page, "q")).toHaveValue("name:web outcome:complete trouble:yes");
+  // A filter is let go of by itself.
+  await page.getByRole("link", { name: "Remove the filter name:web" }).click();
   await expect.poll(() => parameter(page, "name")).toBe("");
   expect([parameter(page, "trouble"), parameter(page, "outcome")]).toEqual(["yes", "complete"]);
 });
@@ -138,10 +154,70 @@ test("each choice of the form is a link with an address of its own, and choices 
 test("the page of a rollout that is kept tells its day", async ({ page, serve }) => {
   const [server] = await kept(serve);
   await page.goto(`${server.address}/history`);
-  await page.getByTestId("past").first().getByRole("link").first().click();
+  await page.getByTestId("past").first().locator("a.name").click();
   await page.waitForSelector("html[data-live=true]");
   await expect(page.getByTestId("moment")).toHaveText(/^2026-11-2\d \d\d:\d\d:\d\d UTC$/);
   await expect(page.getByTestId("day")).toHaveText(/^2026-11-2\d$/);
+});
+
+for (const [width, height] of [[1440, 900], [390, 844]] as const) {
+  test.describe(`${width} pixels wide, without scripts`, () => {
+    test.use({ viewport: { width, height }, javaScriptEnabled: false });
+    test("the table fits, each row says how it ended, and its menu opens by key", async ({ page, serve }) => {
+      const [server, all] = await kept(serve);
+      await page.goto(`${server.address}/history`);
+      const past = page.getByTestId("past");
+      await expect(past).toHaveCount(all.length);
+      for (const row of await past.all()) {
+        const box = (await row.boundingBox())!;
+        expect(box.x).toBeGreaterThanOrEqual(0);
+        expect(box.x + box.width, "no row is wider than the screen").toBeLessThanOrEqual(width);
+        await expect(row.locator(".sign")).toHaveText(/^(Complete|Superseded|Deadline passed|Deleted|In progress)$/);
+        await expect(row.locator(".sign")).toBeVisible();
+        // A column beside the other, or two lines, and one more for a cause.
+        const line = (await row.locator("time").boundingBox())!.height;
+        const lines = width > 900 ? 2 : (await row.locator(".cause").isVisible()) ? 4 : 2;
+        expect(box.height, await row.innerText()).toBeLessThan((lines + 1) * line + 16);
+        for (const part of ["a.name", "time", ".images"]) {
+          const inner = (await row.locator(part).boundingBox())!;
+          expect(inner.x + inner.width, part).toBeLessThanOrEqual(width);
+        }
+      }
+      const failed = past.filter({ has: page.locator(".sign", { hasText: "Deadline passed" }) }).first();
+      await expect(failed.locator(".cause")).not.toBeEmpty();
+      const menu = failed.getByTitle(/^Actions for /);
+      await menu.focus();
+      await page.keyboard.press("Enter");
+      for (const name of ["Play", "Compare", "Show its end", "Save as a file", "Save the recording"]) {
+        const link = failed.getByRole("link", { name, exact: true });
+        await expect(link).toBeVisible();
+        const box = (await link.boundingBox())!;
+        expect(box.x + box.width, name).toBeLessThanOrEqual(width);
+      }
+      await expect(failed).toContainText(/peak \d+ pods? \(limit \d+\), lowest \d+ available \(limit \d+\)/);
+      await page.keyboard.press("Tab");
+      await expect(failed.getByRole("link", { name: "Play", exact: true })).toBeFocused();
+    });
+  });
+}
+
+test("a menu closes with Escape, and a click beside it", async ({ page, serve }) => {
+  const [server] = await kept(serve);
+  await page.goto(`${server.address}/history`);
+  const row = page.getByTestId("past").first();
+  const [menu, compare] = [row.getByTitle(/^Actions for /), row.getByRole("link", { name: "Compare", exact: true })];
+  await menu.click();
+  await compare.focus();
+  await page.keyboard.press("Escape");
+  await expect(compare).toBeHidden();
+  await expect(menu).toBeFocused();
+  await menu.click();
+  await expect(compare).toBeVisible();
+  // Of two menus one is open.
+  await page.getByTestId("past").nth(1).getByTitle(/^Actions for /).click();
+  await expect(compare).toBeHidden();
+  await page.getByRole("heading", { name: "History" }).click();
+  await expect(page.locator("details.menu[open]")).toHaveCount(0);
 });
 
 test.describe("in another zone", () => {

@@ -1,8 +1,8 @@
 //! The index of rollouts: of each what a list tells, so that lists need no lines.
 
 use app::compare::course;
-use app::detail::rollouts::moment;
-use app::history::PastRollout;
+use app::detail::rollouts::{limits, moment, replicas};
+use app::history::{PastRollout, UNKNOWN_CAUSE};
 use timeline::rollout::{self, Outcome};
 use timeline::view::{self, Now, Tone};
 use timeline::words::images;
@@ -18,7 +18,8 @@ pub fn rollouts(cluster: &str, model: &Model, uid: Uid, now: Now, most: usize) -
     let first = deployment.rollouts.len().saturating_sub(most);
     let cause = || {
         let view = view::view(model, uid, now).filter(|view| matches!(view.verdict.tone, Tone::Bad))?;
-        Some(view.verdict.sentence)
+        let is_known = view.reasons.iter().any(|reason| reason.is_fault);
+        Some(if is_known { view.verdict.sentence } else { UNKNOWN_CAUSE.to_owned() })
     };
     let last = deployment.rollouts.len().saturating_sub(1);
     let known = deployment.rollouts.iter().enumerate().skip(first);
@@ -33,6 +34,7 @@ pub fn rollouts(cluster: &str, model: &Model, uid: Uid, now: Now, most: usize) -
         let outcome = rollout::outcome(deployment, rollout);
         let set = rollout::replica_set(model, deployment, rollout).map(|set| &set.now);
         let is_stuck = index == last && outcome != Outcome::Complete;
+        let (ceiling, floor) = limits(deployment, index);
         PastRollout {
             cluster: cluster.to_owned(),
             kind: WorkloadKind::Deployment,
@@ -46,14 +48,17 @@ pub fn rollouts(cluster: &str, model: &Model, uid: Uid, now: Now, most: usize) -
             ended_millis: rollout.completed_millis.or(rollout.superseded_millis),
             outcome,
             cause: Some(()).filter(|()| is_stuck).and_then(|()| cause()).unwrap_or_default(),
+            deadline_millis: rollout.deadline_exceeded_millis,
             images: images(&rollout.images),
-            // What is asked for now is not what was asked for then.
-            replicas: rollout.available_of.filter(|_| index < last).unwrap_or(deployment.now.spec.replicas),
+            images_before: String::new(), // the store knows that, too
+            replicas: replicas(deployment, index),
             available_millis: rollout.available_millis,
             first_available_millis: course::first_available(model, deployment, rollout),
             restarts: Some(course::restarts(model, deployment, rollout)),
             peak_pods: rollout.peak_active,
             min_available: rollout.min_available,
+            ceiling: Some(ceiling),
+            floor: Some(floor),
             change_cause: set.and_then(|set| set.change_cause.clone()),
             managed_by: set.map(|set| set.managed_by.clone()).unwrap_or_default(),
             moment_millis: moment(model, deployment, index).or(deployment.deleted_millis),

@@ -8,8 +8,8 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use timeline::words::safe;
 
+use super::asked::{Zone, zone};
 use super::extract::{Malformed, NamedWorkload, Parameters};
-use super::history::{Zone, zone};
 use super::pages;
 use crate::earlier;
 use crate::view::View;

@@ -69,6 +69,11 @@ impl Parameters {
         self.0.iter().rev().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
+    /// These, and others that count where both have a name.
+    pub(super) fn and(&self, others: impl Iterator<Item = (String, String)>) -> Self {
+        Self(self.0.iter().cloned().chain(others).collect())
+    }
+
     /// It is there, whatever it says.
     pub(super) fn has(&self, name: &str) -> bool {
         self.get(name).is_some()
@@ -134,11 +139,11 @@ impl Malformed {
             "sound" => "on or off",
             "theme" => "dark, light or auto",
             "tz" => "utc, or an offset from UTC such as +02:00",
-            "outcome" => "complete, failed, superseded, deleted or in-progress",
-            "when" => "today, last-night, yesterday, week or month",
+            "outcome" => "complete, failed (or deadline), superseded, deleted or in-progress",
+            "when" => "hour, day, today, last-night, yesterday, week or month",
             "trouble" | "redact" => "yes",
             "format" => "html or jsonl",
-            "q" => "at most eight words",
+            "q" => "at most eight words besides those with a key, and 1,000 characters",
             "after" => "what the page before it named",
             "longer" => "30s, 2m, 10m or 1h",
             "limit" => "a number from 1 to 500",

@@ -1,6 +1,7 @@
 //! HTTP: pages, the stream, the read API, health and metrics. One router, one guard in front of everything.
 
 pub mod api;
+mod asked;
 mod badge;
 mod compare;
 mod details;

@@ -1,9 +1,11 @@
 //! The hub and what is kept of its cluster: it goes on from there, and tells the journal what it observes. It never waits for it,
 //! except for what it begins with.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::mem;
 use std::time::Duration;
 
+use app::history::PastRollout;
 use timeline::fact::{Kind, Seen};
 use timeline::model::Deployment;
 use timeline::phase::PodState;
@@ -63,6 +65,8 @@ pub(super) struct Keeper {
     checkpoint_seq: u64,
     /// Deployments of which the index may tell too little.
     pub(super) unindexed: BTreeSet<Uid>,
+    /// Rollouts that go on, each with the cause that the index was told: causes change with time alone, too.
+    open: BTreeMap<Uid, String>,
     /// The time of a recording at which the index was told last.
     indexed_millis: Millis,
 }
@@ -111,6 +115,7 @@ impl Hub {
             listed: BTreeSet::new(),
             checkpoint_seq: 0,
             unindexed: BTreeSet::new(),
+            open: BTreeMap::new(),
             indexed_millis: Millis::MIN,
         };
         match archive.before(&self.name, self.retention.age_millis).await {
@@ -318,16 +323,27 @@ impl Hub {
         let (now, last) = (self.now(), self.observed.map(|(_, last)| last));
         // What plays fast is ahead of what was played of it.
         let now = Now { millis: last.filter(|_| self.replay.is_some()).unwrap_or(now.millis), ..now };
-        let Some(keeper) = self.keeper.as_mut().filter(|keeper| !keeper.unindexed.is_empty()) else { return };
+        let Some(keeper) = &mut self.keeper else { return };
+        let (name, model) = (&self.name, self.timeline.model());
+        let last = |uid: &Uid| index::rollouts(name, model, *uid, now, 1).pop();
+        let is_otherwise = |(uid, told): &(&Uid, &String)| last(uid).is_none_or(|last| last.cause != **told);
+        keeper.unindexed.extend(keeper.open.iter().filter(is_otherwise).map(|(uid, _)| *uid));
+        if keeper.unindexed.is_empty() {
+            return;
+        }
         keeper.indexed_millis = now.millis;
         if keeper.is_past_unread || keeper.held.is_some() {
             return; // its rollouts would be told as others than those that are kept
         }
-        let (name, model) = (&self.name, self.timeline.model());
-        let rollouts =
-            keeper.unindexed.iter().flat_map(|uid| index::rollouts(name, model, *uid, now, index::LAST)).collect();
+        let told = |uid: &Uid| index::rollouts(name, model, *uid, now, index::LAST);
+        let rollouts: Vec<PastRollout> = keeper.unindexed.iter().flat_map(told).collect();
+        let open = rollouts.iter().filter(|rollout| rollout.is_going_on());
+        let open: Vec<(Uid, String)> = open.map(|rollout| (rollout.uid, rollout.cause.clone())).collect();
         if keeper.journal.rollouts(rollouts) {
-            keeper.unindexed.clear();
+            for uid in mem::take(&mut keeper.unindexed) {
+                keeper.open.remove(&uid);
+            }
+            keeper.open.extend(open);
         }
     }
 

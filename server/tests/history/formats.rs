@@ -78,7 +78,11 @@ fn files_of_every_format_are_read() {
             let (number, restarts) = (number as u32, rollout.restarts.filter(|_| format > 2));
             // The rows of format 1 are written above; those in the other files do not know when the next one showed.
             let last_millis = rollout.last_millis.filter(|_| format == 1);
-            PastRollout { number, restarts, first_available_millis: first, last_millis, ..rollout.clone() }
+            let (ceiling, floor) = (rollout.ceiling.filter(|_| format == 1), rollout.floor.filter(|_| format == 1));
+            let images_before = rollouts.get(number.wrapping_sub(1) as usize).map(|before| before.images.clone());
+            let images_before = images_before.unwrap_or_default();
+            let known = PastRollout { number, restarts, first_available_millis: first, last_millis, ..rollout.clone() };
+            PastRollout { ceiling, floor, images_before, ..known }
         };
         let mut expected: Vec<PastRollout> = rollouts.iter().enumerate().map(numbered).skip(1).collect();
         expected.reverse();

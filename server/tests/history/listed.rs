@@ -1,6 +1,6 @@
 //! The index of rollouts.
 
-use app::history::{PastRollout, Search};
+use app::history::{PastRollout, Search, UNKNOWN_CAUSE};
 use server::history::index;
 use server::history::options::Limits;
 use server::history::sql::Reader;
@@ -81,6 +81,37 @@ fn what_went_on_when_watching_began_is_told_once_it_is_over() {
     let over = told(5_000).unwrap();
     assert_eq!((over.took_millis(), over.outcome), (Some(5_000), timeline::rollout::Outcome::Complete));
     assert!(told(0).is_none(), "what was complete when watching began was not seen");
+}
+
+/// The cause that is found is the last one that is known, however the rollout ended.
+#[test]
+fn the_last_known_cause_stays_and_words_find_it() {
+    let (_, text) = common::recordings().into_iter().find(|(name, _)| name == "rollout").unwrap();
+    let timeline = Recording::read(&text).play();
+    let uid = *timeline.model().deployments.keys().next().unwrap();
+    let rollouts = index::rollouts("c", timeline.model(), uid, Now { millis: 0, skew_millis: 0 }, index::LAST);
+    let one = PastRollout { cause: String::new(), ..rollouts.last().unwrap().clone() };
+    for place in places() {
+        let mut store = place.open(SMALL);
+        let reader = Reader::new(&place.location);
+        let found = |words: &str| {
+            let search = Search { text: words.to_owned(), ..Search::default() };
+            let found = reader.rollouts(&search, &Sight::All, None, 9).unwrap().rollouts;
+            found.into_iter().map(|rollout| rollout.cause).collect::<Vec<_>>()
+        };
+        let mut kept = |cause: &str, deadline_millis| {
+            let told = PastRollout { cause: cause.to_owned(), deadline_millis, ..one.clone() };
+            store.commit(&[Commit { rollouts: vec![told], ..commit(None, None) }]).unwrap();
+            found("").pop().unwrap()
+        };
+        assert_eq!(kept(UNKNOWN_CAUSE, None), UNKNOWN_CAUSE);
+        assert_eq!(kept("Image missing.", None), "Image missing.");
+        assert_eq!(kept(UNKNOWN_CAUSE, None), "Image missing.", "that nothing is known any more is no news");
+        assert_eq!(kept("Containers crash.", None), "Containers crash.", "the last one says most");
+        assert_eq!(kept("", Some(1)), "Containers crash.", "it is over");
+        assert_eq!((found("crash"), found("missing")), (vec!["Containers crash.".to_owned()], Vec::new()));
+        assert_eq!(found("deadline").len(), 1);
+    }
 }
 
 #[test]

@@ -77,9 +77,9 @@ async fn rollouts_are_found_by_what_is_asked_for_page_after_page() {
     assert_eq!(found(rollcast, minute).await, within);
     let page = fetch(rollcast, &format!("/history?{minute}")).await.text;
     for part in [
-        "type=\"datetime-local\" name=\"since\" value=\"2026-11-21T04:54\"",
-        "type=\"datetime-local\" name=\"until\" value=\"2026-11-21T04:55\"",
-        "name=\"outcome\" value=\"complete\"",
+        "type=\"text\" name=\"since\" value=\"2026-11-21 04:54\"",
+        "type=\"text\" name=\"until\" value=\"2026-11-21 04:55\"",
+        "name=\"q\" value=\"outcome:complete\"",
         ", from 2026-11-21 04:54 to 2026-11-21 04:55 UTC.",
     ] {
         assert!(page.contains(part), "{part} in {page}");
@@ -120,6 +120,10 @@ async fn answers_are_as_described_and_what_makes_no_sense_is_told() {
         "since=noon",
         "tz=Berlin",
         "q=1+2+3+4+5+6+7+8+9",
+        "q=outcome:good",
+        "q=longer:ever",
+        &format!("q={}", "x".repeat(10_000)),
+        &format!("q=name:{}", "x".repeat(10_000)),
     ];
     for wrong in wrong {
         let (status, answer) = json(&kept.rollcast, &format!("{}?{wrong}", api::ROLLOUTS)).await;
@@ -180,13 +184,11 @@ async fn each_workload_has_its_last_rollouts_as_a_small_picture_that_leads_to_th
     assert!(pictures[0].contains("&amp;name="), "its link finds no other one: {}", pictures[0]);
     let bars = |picture: &str| picture.split("</svg>").next().unwrap().matches("<rect").count();
     assert!(pictures.iter().all(|picture| bars(picture) > 0));
-    // All of it, whatever is looked for: one that was superseded stands among its others.
     let of = "cluster=history-cleanup-and-undo";
-    let (all, page) =
-        (found(&kept.rollcast, of).await, fetch(&kept.rollcast, &format!("/history?{of}&q=revision+6")).await.text);
+    let (all, page) = (found(&kept.rollcast, of).await, fetch(&kept.rollcast, &format!("/history?{of}")).await.text);
     let picture = page.split("data-testid=\"workload\"").nth(1).unwrap();
     assert_eq!(bars(picture), all.len());
-    assert!(picture.contains("6 rollouts, half of those that were complete within 2.1 s"), "{picture}");
+    assert!(picture.contains("6 rollouts, median 2."), "{picture}");
     for rollout in all.iter().chain(&kept.rollouts) {
         let played = fetch(&kept.rollcast, &rollout.played()).await;
         assert_eq!(played.status, StatusCode::OK, "{}", rollout.played());
@@ -194,6 +196,79 @@ async fn each_workload_has_its_last_rollouts_as_a_small_picture_that_leads_to_th
     for rollout in &all {
         assert!(picture.contains(&rollout.played().replace('&', "&amp;")), "{}", rollout.played());
     }
+}
+
+#[tokio::test]
+async fn the_search_field_finds_what_the_parameters_find_and_says_what_is_asked() {
+    let kept = kept();
+    let rollcast = &kept.rollcast;
+    let crash = found(rollcast, "q=crash").await;
+    let (cluster, image) = (&crash[0].cluster, &crash[0].images);
+    for (written, parameters) in [
+        ("outcome:superseded", "outcome=superseded".to_owned()),
+        ("outcome:deadline", "outcome=failed".to_owned()),
+        (&format!("cluster:{cluster}"), format!("cluster={cluster}")),
+        (&format!("image:{image}"), format!("image={image}")),
+        ("trouble:yes longer:30s crash", "trouble=yes&longer=30s&q=crash".to_owned()),
+        ("namespace: crash", "q=crash".to_owned()),
+        ("name:\"web\"", "name=web".to_owned()),
+    ] {
+        let query = written.replace(' ', "+").replace('"', "%22");
+        assert_eq!(found(rollcast, &format!("q={query}")).await, found(rollcast, &parameters).await, "{written}");
+    }
+    // What is written counts, where a parameter says otherwise.
+    let complete = found(rollcast, "outcome=complete").await;
+    assert_eq!(found(rollcast, "outcome=superseded&q=outcome:complete").await, complete);
+    // A page that was asked for with parameters has all of it in its field.
+    let page = fetch(rollcast, &format!("/history?cluster={cluster}&trouble=yes&q=crash")).await.text;
+    let field = format!("name=\"q\" value=\"cluster:{cluster} trouble:yes crash\"");
+    assert!(page.contains(&field), "{field} in {page}");
+    assert!(page.contains(&format!("Remove the filter cluster:{cluster}")), "{page}");
+    let unknown = fetch(rollcast, "/history?q=namespce:shop").await.text;
+    assert!(unknown.contains("\u{201c}namespce:\u{201d} is no key"), "{unknown}");
+}
+
+#[tokio::test]
+async fn the_overview_is_of_the_rollouts_that_the_rows_are_of() {
+    let kept = kept();
+    for query in ["", "trouble=yes", "q=crash", "outcome=superseded", "since=2026-11-21T04:54&until=2026-11-21T04:55"] {
+        let rollouts = found(&kept.rollcast, query).await;
+        let page = fetch(&kept.rollcast, &format!("/history?{query}")).await.text;
+        let rows = page.matches("data-testid=\"past\"").count();
+        assert_eq!(rows, rollouts.len().min(50), "{query}");
+        let told = if rollouts.len() > 50 { format!("50 of {}", rollouts.len()) } else { rollouts.len().to_string() };
+        let summary = page.split("data-testid=\"found\">").nth(1).unwrap();
+        assert!(summary.starts_with(&format!("{told} rollout")), "{query}: {summary}");
+        if rollouts.len() > 50 {
+            continue; // workloads of other pages are not drawn
+        }
+        let workloads = page.split("data-testid=\"workload\"").skip(1);
+        let bars: usize = workloads.map(|one| one.split("</svg>").next().unwrap().matches("<rect").count()).sum();
+        assert_eq!(bars, rollouts.len(), "{query}: no workload here has more than 24");
+        let troubled = rollouts.iter().filter(|rollout| !rollout.cause.is_empty()).count();
+        let counted: usize = page
+            .split("data-testid=\"workload\"")
+            .skip(1)
+            .filter_map(|one| one.split(" with trouble").next()?.rsplit_once(", ")?.1.parse::<usize>().ok())
+            .sum();
+        assert_eq!(counted, troubled, "{query}");
+    }
+}
+
+#[tokio::test]
+async fn a_deadline_that_passed_is_found_though_the_rollout_was_superseded() {
+    let kept = kept();
+    let failed = found(&kept.rollcast, "outcome=failed").await;
+    let expected: Vec<&PastRollout> =
+        kept.rollouts.iter().filter(|rollout| rollout.deadline_millis.is_some()).collect();
+    assert_eq!(failed.iter().collect::<Vec<_>>(), expected);
+    let superseded = failed.iter().find(|rollout| rollout.outcome == Outcome::Superseded).unwrap();
+    assert!(found(&kept.rollcast, "outcome=superseded").await.contains(superseded), "it is that, too");
+    assert!(found(&kept.rollcast, "q=deadline").await.contains(superseded));
+    let page = fetch(&kept.rollcast, "/history?q=outcome:failed").await.text;
+    assert!(page.contains("Deadline passed") && page.contains("then superseded"), "{page}");
+    // The cause is what the page of the rollout says, and not that there is none.
+    assert!(failed.iter().any(|rollout| rollout.cause.starts_with("Revision ")), "{failed:?}");
 }
 
 #[tokio::test]
@@ -237,7 +312,7 @@ async fn times_are_told_and_asked_for_in_the_zone_that_the_address_names() {
         ", from 2026-11-21 10:24 to 2026-11-21 10:25 UTC+05:30.",
         "Times are in UTC+05:30.",
         "name=\"tz\" value=\"+05:30\"",
-        "name=\"since\" value=\"2026-11-21T10:24\"",
+        "name=\"since\" value=\"2026-11-21 10:24\"",
         "<time>21 Nov 10:2",
         "&amp;tz=%2B05%3A30",
     ] {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use app::history::{PastRollout, Search};
+use app::history::{PastRollout, Search, UNKNOWN_CAUSE};
 use axum::http::StatusCode;
 use serde_json::Value;
 use server::history::batch::pack;
@@ -81,7 +81,9 @@ fn play(name: &str, recording: Recording) -> (Timeline, Vec<PastRollout>) {
         let (model, now) = (timeline.model(), Now { millis: at_millis, skew_millis: timeline.skew_millis() });
         for rollout in model.deployments.keys().flat_map(|uid| index::rollouts(name, model, *uid, now, index::LAST)) {
             let known: Option<PastRollout> = rollouts.remove(&(rollout.uid, rollout.revision, rollout.started_millis));
-            let cause = known.map(|known| known.cause).filter(|_| rollout.cause.is_empty());
+            // As the store does it: the last known cause stays.
+            let is_news = !rollout.cause.is_empty() && rollout.cause != UNKNOWN_CAUSE;
+            let cause = known.map(|known| known.cause).filter(|known| !is_news && !known.is_empty());
             let cause = cause.unwrap_or_else(|| rollout.cause.clone());
             rollouts.insert((rollout.uid, rollout.revision, rollout.started_millis), PastRollout { cause, ..rollout });
         }

@@ -82,7 +82,7 @@ const CASES: [Case<'_>; 52] = [
     ),
     ("/clusters/nowhere", "", 404, "Rollcast does not watch a cluster named"),
     // Details follow the same rules.
-    (NGINX, "/rollouts", 200, "3 rollouts of nginx"),
+    (NGINX, "/rollouts", 200, "Rollouts of nginx"),
     (NGINX, "/share?at={MIDWAY}", 200, "?uid={NGINX}&amp;revision=2"),
     (NGINX, "/rollouts?uid={NOBODY}", 404, "has not seen a Deployment nginx"),
     (NGINX, "/revisions/9", 404, "never had a revision"),

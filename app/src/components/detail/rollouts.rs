@@ -60,7 +60,7 @@ pub fn RolloutsView(
                 {(!is_file).then(|| view! { " "<a href=compared rel="external" data-testid="compare">"Compare"</a> })}
             </p>
             <ul class="lines"><For each=move || numbered(&rollouts.read().rollouts) key=Clone::clone children=line/></ul>
-            {Site::of_app().has_history.then(|| view! { <p><a href=past rel="external" data-testid="kept">"All that are kept"</a></p> })}
+            {Site::of_app().has_history.then(|| view! { <p><a href=past rel="external" data-testid="kept">"All rollouts in the history"</a></p> })}
             <Show when=move || rollouts.read().pruned != 0><p class="muted">{pruned}</p></Show>
         </Frame>
     }

@@ -1,16 +1,18 @@
 //! What is kept, in tables: written, tidied and read by statements that SQLite and PostgreSQL have in common.
 
+mod asked;
 mod cut;
 mod read;
 mod tidy;
 mod write;
 
-pub use self::read::{Examined, Reader};
+pub use self::read::{Examined, Overview, Reader};
 pub(super) use self::tidy::tidy;
 pub(super) use self::write::{Head, append, head, stored};
 
 use app::history::PastRollout;
-use timeline::Millis;
+use serde::Deserialize;
+use timeline::{Millis, Uid};
 
 use super::batch::Batch;
 use super::database::{Database, Row};
@@ -26,7 +28,8 @@ const ROLLOUT: &str = "rollout, cause, started_millis, r.uid, number, first_avai
          AND k.seq >= (SELECT kept_from FROM clusters z WHERE z.id = r.cluster)
          AND (k.is_keyframe = 1 OR k.seq > (SELECT kept_from FROM clusters z WHERE z.id = r.cluster))
          ORDER BY k.seq, k.is_keyframe LIMIT 1)
-     THEN 1 ELSE 0 END, (SELECT z.name FROM clusters z WHERE z.id = r.cluster)";
+     THEN 1 ELSE 0 END, (SELECT z.name FROM clusters z WHERE z.id = r.cluster),
+     coalesce((SELECT b.rollout FROM rollouts b WHERE b.cluster = r.cluster AND b.uid = r.uid AND b.number = r.number - 1), '')";
 
 /// The columns of a batch, as [`read_batch`] takes them.
 const BATCH: &str = "seq, is_keyframe, from_millis, to_millis, format, body";
@@ -79,22 +82,32 @@ fn beginning(database: &mut dyn Database, cluster: i64, since: Millis) -> Result
     Ok(database.number(first, &[cluster.into()])?.unwrap_or_default())
 }
 
+/// Of the rollout before what is told beside the one after it.
+#[derive(Deserialize)]
+struct Before {
+    images: String,
+}
+
 /// A rollout, `None` when a later version wrote it in a way that is not known; and where it stands.
 fn read_rollout(mut row: Row) -> Result<(Option<PastRollout>, Place), StoreError> {
     let (text, cause) = (row.text(0)?, row.text(1)?);
-    let uid = row.text(3)?;
-    let uid = uid.parse().map_err(|_| StoreError::Failed(format!("{uid:?} is no UID of a workload")))?;
+    let uid = uid_of(&row.text(3)?)?;
     let (started_millis, number) = (row.number(2)?, small(row.number(4)?));
     let place = Place { started_millis, uid, number, cluster: row.text(8)? };
     let first_available_millis = Some(row.number(5)?).filter(|millis| *millis >= 0);
     let restarts = u32::try_from(row.number(6)?).ok();
     let is_kept = row.is(7)?;
+    let images_before = serde_json::from_str(&row.text(9)?).map(|Before { images }| images).unwrap_or_default();
     let known = |rollout: PastRollout| {
         let known = PastRollout { cause, number, started_millis, is_kept, ..rollout };
-        PastRollout { first_available_millis, restarts, ..known }
+        PastRollout { first_available_millis, restarts, images_before, ..known }
     };
     let rollout: Option<PastRollout> = serde_json::from_str(&text).ok();
     Ok((rollout.map(known), place))
+}
+
+fn uid_of(text: &str) -> Result<Uid, StoreError> {
+    text.parse().map_err(|_| StoreError::Failed(format!("{text:?} is no UID of a workload")))
 }
 
 fn small(count: i64) -> u32 {

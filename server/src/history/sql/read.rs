@@ -4,22 +4,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use app::history::{Day, PastRollout, Search};
-use timeline::{Millis, Uid, Workload, WorkloadKind};
+use timeline::{Millis, Uid, Workload};
 
+use super::asked::{Asked, CLUSTER};
 use super::cut::{self, Named, Purpose};
-use super::write::{OPEN, name};
-use super::{ROLLOUT, read_batch, read_rollout, small};
+use super::{ROLLOUT, read_batch, read_rollout, small, uid_of};
 use crate::history::batch::Batch;
-use crate::history::database::{Database, Value};
+use crate::history::database::{Database, Row};
 use crate::history::options::Location;
 use crate::history::postgres::Pool;
 use crate::history::sqlite::File;
 use crate::history::store::{Cut, Found, Place, Sought, StoreError};
-use crate::sight::{Seen, Sight};
+use crate::sight::Sight;
 
 const DAY_MILLIS: Millis = 24 * 3_600_000;
-/// The name of a rollout's cluster.
-const CLUSTER: &str = "(SELECT z.name FROM clusters z WHERE z.id = r.cluster)";
 /// Batches that are looked through at a time.
 const AT_A_TIME: i64 = 200;
 
@@ -33,6 +31,15 @@ pub struct Reader {
 enum Source {
     File(std::path::PathBuf),
     Server(Pool),
+}
+
+/// What a search comes to, by workload.
+#[derive(Debug, Default)]
+pub struct Overview {
+    /// How many rollouts of each workload are found, by the name of its cluster and its UID.
+    pub counts: BTreeMap<(String, Uid), u32>,
+    /// The last rollouts of the workloads that were named.
+    pub last: Vec<Vec<PastRollout>>,
 }
 
 /// What is kept, looked through.
@@ -90,19 +97,7 @@ impl Reader {
         most: u32,
     ) -> Result<Found, StoreError> {
         self.read(|database| {
-            let mut asked = Asked::of(search, sight, database);
-            if let Some(from) = search.from_millis {
-                // What went on is found, whenever it began. Nobody knows of what is open in a cluster longer than it was heard.
-                asked.and("over_millis >= $", from.into());
-                let since = asked.values.len();
-                asked.conditions.push_str(&format!(
-                    " AND (over_millis < {OPEN} OR started_millis >= ${since}
-                     OR (SELECT heard_millis FROM clusters h WHERE h.id = r.cluster) >= ${since})"
-                ));
-            }
-            if let Some(to) = search.to_millis {
-                asked.and("started_millis < $", to.into());
-            }
+            let mut asked = Asked::of(search, sight, database).within(search);
             if let Some(Place { started_millis, uid, number, cluster }) = after {
                 asked.and("started_millis <= $", started_millis.into());
                 let began = asked.values.len();
@@ -195,16 +190,6 @@ impl Reader {
         self.read(|database| of_workload(database, cluster, uid, most))
     }
 
-    /// The same of several workloads at once, in their order: whatever they are asked with is made ready once.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
-    pub fn of_workloads(&self, workloads: &[(&str, Uid)], most: u32) -> Result<Vec<Vec<PastRollout>>, StoreError> {
-        self.read(|database| {
-            workloads.iter().map(|(cluster, uid)| of_workload(database, cluster, *uid, most)).collect()
-        })
-    }
-
     /// Which rollout of a workload had a revision, or went on at a time: the last one that did.
     ///
     /// # Errors
@@ -247,6 +232,40 @@ impl Reader {
                 }
             }
             Ok(days)
+        })
+    }
+
+    /// The overview of what is asked for: how many rollouts each workload has among it, and the last ones of some workloads, in their
+    /// order, each the last one first.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn overview(
+        &self,
+        search: &Search,
+        sight: &Sight,
+        workloads: &[(&str, Uid)],
+        most: u32,
+    ) -> Result<Overview, StoreError> {
+        self.read(|database| {
+            let asked = || Asked::of(search, sight, &*database).within(search);
+            let Asked { conditions, values } = asked();
+            let rows = format!("SELECT {CLUSTER}, r.uid, count(*) FROM rollouts r WHERE {conditions} GROUP BY r.cluster, r.uid");
+            let asked: Vec<Asked<'_>> = workloads.iter().map(|workload| asked().of_one(workload)).collect();
+            let mut overview = Overview::default();
+            for mut row in database.rows(&rows, &values)? {
+                let (cluster, uid) = (row.text(0)?, uid_of(&row.text(1)?)?);
+                overview.counts.insert((cluster, uid), small(row.number(2)?));
+            }
+            for Asked { conditions, mut values } in asked {
+                values.push(most.into());
+                let limit = values.len();
+                let rows = format!(
+                    "SELECT {ROLLOUT} FROM rollouts r WHERE {conditions} ORDER BY started_millis DESC, number DESC LIMIT ${limit}"
+                );
+                overview.last.push(known(database.rows(&rows, &values)?)?);
+            }
+            Ok(overview)
         })
     }
 
@@ -321,80 +340,11 @@ fn of_workload(
         "SELECT {ROLLOUT} FROM rollouts r JOIN clusters c ON c.id = cluster WHERE name = $1 AND uid = $2
          ORDER BY number DESC LIMIT $3"
     );
-    let rows = database.rows(&rows, &[cluster.into(), uid.to_string().into(), most.into()])?;
+    known(database.rows(&rows, &[cluster.into(), uid.to_string().into(), most.into()])?)
+}
+
+/// The rollouts of rows; those that a later version wrote in a way that is not known are left out.
+fn known(rows: Vec<Row>) -> Result<Vec<PastRollout>, StoreError> {
     let read = rows.into_iter().map(read_rollout).collect::<Result<Vec<_>, _>>()?;
     Ok(read.into_iter().filter_map(|(rollout, _)| rollout).collect())
-}
-
-/// What is asked for, as conditions with their values.
-struct Asked<'s> {
-    conditions: String,
-    values: Vec<Value<'s>>,
-}
-
-impl<'s> Asked<'s> {
-    fn of(search: &'s Search, sight: &'s Sight, database: &dyn Database) -> Self {
-        let place_in = database.place_in();
-        let mut asked = Self { conditions: "1 = 1".to_owned(), values: Vec::new() };
-        asked.seen(sight);
-        if !search.cluster.is_empty() {
-            asked.and("cluster IN (SELECT id FROM clusters WHERE name = $", search.cluster.as_str().into());
-            asked.conditions.push(')');
-        }
-        if !search.namespace.is_empty() {
-            asked.and("namespace = $", search.namespace.as_str().into());
-        }
-        if !search.name.is_empty() {
-            asked.and("workload = $", search.name.as_str().into());
-        }
-        if !search.image.is_empty() {
-            asked.and(&format!("{place_in}(images, $"), search.image.to_lowercase().into());
-            asked.conditions.push_str(") > 0");
-        }
-        if let Some(outcome) = search.outcome {
-            asked.and("outcome = $", name(outcome).into());
-        }
-        if let Some(millis) = search.longer_millis {
-            asked.and("took_millis >= $", millis.into());
-        }
-        if search.had_trouble {
-            asked.conditions.push_str(" AND cause <> ''");
-        }
-        for word in search.text.split_whitespace() {
-            asked.and(&format!("{place_in}(text, $"), word.to_lowercase().into());
-            asked.conditions.push_str(") > 0");
-        }
-        asked
-    }
-
-    /// Asks for no more than may be seen.
-    fn seen(&mut self, sight: &'s Sight) {
-        let Sight::Part { clusters, .. } = sight else { return };
-        let mut places = vec!["1 = 0".to_owned()];
-        for (cluster, seen) in clusters {
-            self.values.push(cluster.as_str().into());
-            let mut place = format!("cluster IN (SELECT id FROM clusters WHERE name = ${})", self.values.len());
-            let first = self.values.len() + 1;
-            match seen {
-                Seen::All | Seen::AllByLink => {}
-                Seen::Namespaces(namespaces) => {
-                    self.values.extend(namespaces.iter().map(|namespace| namespace.as_str().into()));
-                    let names: Vec<String> = (first..=self.values.len()).map(|number| format!("${number}")).collect();
-                    place = format!("{place} AND namespace IN ({})", names.join(", "));
-                }
-                Seen::Workload { kind: WorkloadKind::Deployment, namespace, name } => {
-                    self.values.extend([namespace.as_str().into(), name.as_str().into()]);
-                    place = format!("{place} AND namespace = ${first} AND workload = ${}", first + 1);
-                }
-            }
-            places.push(place);
-        }
-        self.conditions.push_str(&format!(" AND ({})", places.join(" OR ")));
-    }
-
-    /// Asks for one thing more; the condition ends where the value goes.
-    fn and(&mut self, condition: &str, value: Value<'s>) {
-        self.values.push(value);
-        self.conditions.push_str(&format!(" AND {condition}{}", self.values.len()));
-    }
 }

@@ -1,6 +1,6 @@
 //! Writing what came, and reading it again after a restart.
 
-use app::history::PastRollout;
+use app::history::{PastRollout, UNKNOWN_CAUSE};
 use serde::Serialize;
 use timeline::Millis;
 use timeline::rollout::Outcome;
@@ -125,21 +125,23 @@ fn fill_one(database: &mut dyn Database, mut row: Row) -> Result<(i64, bool), St
     Ok((id, true))
 }
 
-/// Writes how a rollout stands. That it was stuck stays known, and what its pods did until it ended.
+/// Writes how a rollout stands. Its last known cause stays, and what its pods did until it ended.
 fn note(database: &mut dyn Database, cluster: i64, rollout: &PastRollout) -> Result<(), StoreError> {
     let row = "INSERT INTO rollouts (cluster, uid, number, namespace, started_millis, outcome, cause, is_deleted, text, rollout, revision, took_millis, first_available_millis, restarts, workload, images, over_millis)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)
          ON CONFLICT (cluster, uid, number) DO UPDATE SET started_millis = $5, outcome = $6, is_deleted = $8, rollout = $10, revision = $11, took_millis = $12, workload = $15, images = $16, over_millis = $17,
          first_available_millis = CASE WHEN rollouts.took_millis < 0 THEN $13 ELSE rollouts.first_available_millis END,
          restarts = CASE WHEN rollouts.took_millis < 0 THEN $14 ELSE rollouts.restarts END,
-         cause = CASE WHEN $7 = '' THEN rollouts.cause ELSE $7 END, text = CASE WHEN $7 = '' THEN rollouts.text ELSE $9 END";
+         cause = $7, text = $9";
     let change_cause = rollout.change_cause.as_deref().unwrap_or_default();
     let revision = format!("revision {}", rollout.revision);
-    let PastRollout { namespace, name: named, images, managed_by, cause, .. } = rollout;
-    let words = [namespace, named, images, change_cause, managed_by, cause, &revision];
-    let words = words.join("\n").to_lowercase();
     let uid = rollout.uid.to_string();
-    let Numbered { number, started_millis } = numbered(database, cluster, &uid, rollout)?;
+    let Numbered { number, started_millis, cause } = numbered(database, cluster, &uid, rollout)?;
+    let cause = kept_cause(cause, &rollout.cause);
+    let PastRollout { namespace, name: named, images, managed_by, .. } = rollout;
+    let passed = rollout.deadline_millis.map(|_| "deadline passed").unwrap_or_default();
+    let words = [namespace, named, images, change_cause, managed_by, &cause, &revision, passed];
+    let words = words.join("\n").to_lowercase();
     let took = rollout.ended_millis.map_or(-1, |ended| (ended - started_millis).max(0));
     let over = match rollout.ended_millis {
         Some(ended) => ended.max(started_millis),
@@ -152,8 +154,8 @@ fn note(database: &mut dyn Database, cluster: i64, rollout: &PastRollout) -> Res
         number.into(),
         rollout.namespace.as_str().into(),
         started_millis.into(),
-        name(rollout.outcome).into(),
-        rollout.cause.as_str().into(),
+        outcomes(rollout).into(),
+        cause.into(),
         rollout.is_deleted.into(),
         words.into(),
         whole(rollout).into(),
@@ -172,6 +174,14 @@ fn note(database: &mut dyn Database, cluster: i64, rollout: &PastRollout) -> Res
 struct Numbered {
     number: i64,
     started_millis: Millis,
+    /// The cause that is kept of it.
+    cause: String,
+}
+
+/// The last cause that is known stays: that nothing is known of one any more says nothing new.
+fn kept_cause(known: String, told: &str) -> String {
+    let is_news = !told.is_empty() && (told != UNKNOWN_CAUSE || known.is_empty());
+    if is_news { told.to_owned() } else { known }
 }
 
 fn revision_of(rollout: &PastRollout) -> i64 {
@@ -187,21 +197,29 @@ fn numbered(
     rollout: &PastRollout,
 ) -> Result<Numbered, StoreError> {
     let row =
-        "SELECT number, started_millis, took_millis FROM rollouts WHERE cluster = $1 AND uid = $2 AND revision = $3
+        "SELECT number, started_millis, took_millis, cause FROM rollouts WHERE cluster = $1 AND uid = $2 AND revision = $3
          ORDER BY number DESC LIMIT 1";
     if let Some(mut row) = database.row(row, &[cluster.into(), uid.into(), revision_of(rollout).into()])? {
         let (number, started_millis, took) = (row.number(0)?, row.number(1)?, row.number(2)?);
         if took < 0 || rollout.started_millis <= started_millis + took + CLOCKS_MILLIS {
             // Whoever saw it later knows less of its begin.
-            return Ok(Numbered { number, started_millis: started_millis.min(rollout.started_millis) });
+            let started_millis = started_millis.min(rollout.started_millis);
+            return Ok(Numbered { number, started_millis, cause: row.text(3)? });
         }
     }
     let last = "SELECT max(number) FROM rollouts WHERE cluster = $1 AND uid = $2";
     let number = database.number(last, &[cluster.into(), uid.into()])?.map_or(0, |last| last + 1);
-    Ok(Numbered { number, started_millis: rollout.started_millis })
+    Ok(Numbered { number, started_millis: rollout.started_millis, cause: String::new() })
 }
 
-/// An outcome as it stands in the index.
+/// How a rollout ended as the index has it: names of outcomes. That its deadline passed stays one of them, whatever came after.
+fn outcomes(rollout: &PastRollout) -> String {
+    let passed = rollout.deadline_millis.filter(|_| rollout.outcome != Outcome::DeadlineExceeded);
+    let outcomes = [Some(rollout.outcome), passed.map(|_| Outcome::DeadlineExceeded)];
+    outcomes.into_iter().flatten().map(name).collect::<Vec<_>>().join(" ")
+}
+
+/// An outcome by its name in the index; none is a part of another.
 pub fn name(outcome: Outcome) -> String {
     serde_json::to_value(outcome).ok().and_then(|name| name.as_str().map(str::to_owned)).unwrap_or_default()
 }

@@ -1,0 +1,148 @@
+//! The page of rollouts that are kept: its rows, its overview, and what is said of both.
+
+use serde::{Deserialize, Serialize};
+use timeline::Millis;
+use timeline::rollout::Outcome;
+use timeline::words::{count, duration};
+
+use super::{PastRollout, Search, TIMES};
+use crate::compare::measure::median;
+use crate::payload::Preview;
+
+/// A workload with its last rollouts that were asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PastWorkload {
+    /// Its cluster and namespace.
+    pub place: (String, String),
+    /// Its name.
+    pub name: String,
+    /// The latest of the rollouts that were asked for, the first one first.
+    pub rollouts: Vec<PastRollout>,
+    /// How many were asked for.
+    pub total: u32,
+}
+
+impl PastWorkload {
+    /// Its rollouts in words: "12 rollouts, 2 with trouble, median 40 s", or "latest 24 of 66 rollouts, …". All of it is of the same
+    /// rollouts.
+    #[must_use]
+    pub fn summary(&self) -> String {
+        let shown = self.rollouts.len() as u32;
+        let all = count(self.total, "rollout");
+        let all = if shown < self.total { format!("latest {shown} of {all}") } else { all };
+        let complete = self.rollouts.iter().filter(|rollout| rollout.outcome == Outcome::Complete);
+        let took: Vec<Millis> = complete.filter_map(PastRollout::took_millis).collect();
+        let median = median(took.iter().copied()).filter(|_| took.len() > 1);
+        let median = median.map(|median| format!(", median {}", duration(median))).unwrap_or_default();
+        let troubled = self.rollouts.iter().filter(|rollout| !rollout.cause.is_empty()).count();
+        let troubled = if troubled == 0 { String::new() } else { format!(", {troubled} with trouble") };
+        format!("{all}{troubled}{median}")
+    }
+}
+
+/// A day, and what began on it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Day {
+    /// First moment of the day.
+    pub from_millis: Millis,
+    /// Its name: "21 Nov".
+    pub name: String,
+    /// How many rollouts began.
+    pub rollouts: u32,
+    /// How many of them were stuck at some time.
+    pub troubled: u32,
+}
+
+/// Some of the rollouts that are kept.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HistoryPayload {
+    /// Which were asked for.
+    pub search: Search,
+    /// Since when, as the form's field has it: "2026-11-21 04:54"; empty where no time was named.
+    pub since: String,
+    /// Until when; see `since`.
+    pub until: String,
+    /// Rollouts of this page, the last one first, each with its day and time.
+    pub rollouts: Vec<(String, PastRollout)>,
+    /// How many rollouts were asked for, on all pages.
+    pub total: u32,
+    /// The workloads of this page's rollouts, the one with the last rollout first.
+    pub workloads: Vec<PastWorkload>,
+    /// What comes after them, for the next page.
+    pub after: Option<String>,
+    /// The last days, the first one first, whatever time was asked for.
+    pub days: Vec<Day>,
+    /// How much is kept: "in /var/lib/rollcast for 30 d, at most 2 GB".
+    pub kept: String,
+    /// Why none can be shown; empty while they can.
+    pub trouble: String,
+    /// Since when what is observed is not written, and why; empty while it is.
+    pub unwritten: String,
+}
+
+impl HistoryPayload {
+    /// The page's title.
+    #[must_use]
+    pub fn title(&self) -> String {
+        "History — Rollcast".to_owned()
+    }
+
+    /// What a chat shows of a link to the page.
+    #[must_use]
+    pub fn preview(&self) -> Preview {
+        Preview { title: self.title(), description: self.summary(), image: None }
+    }
+
+    /// Which rollouts there are, in words: "50 of 132 rollouts, last 7 days, from 2026-11-20 00:00 to 2026-11-27 00:00 UTC."
+    #[must_use]
+    pub fn summary(&self) -> String {
+        let named = TIMES.iter().find(|(name, _)| *name == self.search.when).map(|(_, words)| words.to_lowercase());
+        let named = named.map(|words| format!(", {words}")).unwrap_or_default();
+        let zone = self.search.zone_name();
+        let span = match (self.since.as_str(), self.until.as_str()) {
+            ("", "") => String::new(),
+            (since, "") => format!(", since {since} {zone}"),
+            ("", until) => format!(", until {until} {zone}"),
+            (since, until) => format!(", from {since} to {until} {zone}"),
+        };
+        let shown = self.rollouts.len() as u32;
+        match (self.total, shown < self.total) {
+            (0, _) => format!("No rollouts match{named}{span}."),
+            (total, true) => format!("{shown} of {}{named}{span}.", count(total, "rollout")),
+            (total, false) => format!("{}{named}{span}.", count(total, "rollout")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::made::rollout;
+    use super::*;
+
+    #[test]
+    fn a_summary_is_of_the_rollouts_that_are_drawn() {
+        let of = |rollouts: &[PastRollout], total| {
+            let place = (String::new(), String::new());
+            PastWorkload { place, name: "web".to_owned(), rollouts: rollouts.to_vec(), total }.summary()
+        };
+        assert_eq!(of(&[rollout(1, Some(5_000))], 1), "1 rollout");
+        let stuck = PastRollout { cause: "why".to_owned(), ..rollout(4, None) };
+        let all = [rollout(1, Some(60_000)), rollout(2, Some(20_000)), rollout(3, Some(40_000)), stuck];
+        assert_eq!(of(&all, 4), "4 rollouts, 1 with trouble, median 40 s");
+        assert_eq!(of(&all, 66), "latest 4 of 66 rollouts, 1 with trouble, median 40 s");
+    }
+
+    #[test]
+    fn the_page_says_how_many_of_how_many_and_of_which_time() {
+        let rollouts = vec![(String::new(), rollout(1, None))];
+        let week = Search { when: "week".to_owned(), ..Search::default() };
+        let (since, until) = ("2026-11-20 00:00".to_owned(), "2026-11-27 00:00".to_owned());
+        let payload = HistoryPayload { search: week, since, until, rollouts, total: 132, ..HistoryPayload::default() };
+        let span = "last 7 days, from 2026-11-20 00:00 to 2026-11-27 00:00 UTC";
+        assert_eq!(payload.summary(), format!("1 of 132 rollouts, {span}."));
+        assert_eq!(HistoryPayload { total: 1, ..payload.clone() }.summary(), format!("1 rollout, {span}."));
+        let none = HistoryPayload { total: 0, rollouts: Vec::new(), ..payload };
+        assert_eq!(none.summary(), format!("No rollouts match, {span}."));
+        assert_eq!(HistoryPayload::default().summary(), "No rollouts match.");
+    }
+}

@@ -1,0 +1,189 @@
+//! Which rollouts are asked for, and the address of that.
+
+use serde::{Deserialize, Serialize};
+use timeline::Millis;
+use timeline::rollout::Outcome;
+
+use super::language;
+use crate::address;
+
+/// Which rollouts are asked for.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Search {
+    /// Words that are in the names, the images, the change cause or the cause, as [`language`] writes them.
+    pub text: String,
+    /// Only rollouts of this cluster; empty for all.
+    pub cluster: String,
+    /// Only rollouts of this namespace; empty for all.
+    pub namespace: String,
+    /// Of the Deployment of this name.
+    pub name: String,
+    /// With this in the names of its images.
+    pub image: String,
+    /// Only rollouts with this outcome; `None` for all. A deadline that passed is found whatever came after it.
+    pub outcome: Option<Outcome>,
+    /// Only those that were stuck at some time.
+    pub had_trouble: bool,
+    /// Only those that were over after this time or more.
+    pub longer_millis: Option<Millis>,
+    /// What the time was said in: "last night"; empty where two times were.
+    pub when: String,
+    /// Went on at this time or later.
+    pub from_millis: Option<Millis>,
+    /// Began before this time.
+    pub to_millis: Option<Millis>,
+    /// The offset from UTC in which days, nights and times are told: "+02:00". For UTC "utc" where that was asked for, else empty: then
+    /// browsers ask for their own.
+    pub zone: String,
+}
+
+/// UTC, as addresses name it.
+pub const UTC: &str = "utc";
+
+/// Outcomes by their names in addresses.
+pub const OUTCOMES: [(&str, Outcome, &str); 5] = [
+    ("complete", Outcome::Complete, "Complete"),
+    ("failed", Outcome::DeadlineExceeded, "Deadline passed"),
+    ("superseded", Outcome::Superseded, "Superseded"),
+    ("deleted", Outcome::Deleted, "Deleted"),
+    ("in-progress", Outcome::Progressing, "In progress"),
+];
+
+/// Least durations by their names in addresses.
+pub const LENGTHS: [(&str, Millis, &str); 4] = [
+    ("30s", 30_000, "Over 30 s"),
+    ("2m", 120_000, "Over 2 min"),
+    ("10m", 600_000, "Over 10 min"),
+    ("1h", 3_600_000, "Over 1 h"),
+];
+
+/// Times by their names in addresses.
+pub const TIMES: [(&str, &str); 7] = [
+    ("hour", "Last hour"),
+    ("day", "Last 24 hours"),
+    ("today", "Today"),
+    ("last-night", "Last night"),
+    ("yesterday", "Yesterday"),
+    ("week", "Last 7 days"),
+    ("month", "Last 30 days"),
+];
+
+impl Search {
+    /// The page of what is asked for.
+    #[must_use]
+    pub fn address(&self) -> String {
+        self.page(None)
+    }
+
+    /// What times are told in: "UTC", or "UTC+02:00".
+    #[must_use]
+    pub fn zone_name(&self) -> String {
+        let offset = if self.zone == UTC { "" } else { &self.zone };
+        format!("UTC{offset}")
+    }
+
+    /// The name of the least duration.
+    #[must_use]
+    pub fn length(&self) -> Option<&'static str> {
+        LENGTHS.iter().find(|(_, millis, _)| Some(*millis) == self.longer_millis).map(|(name, ..)| *name)
+    }
+
+    /// The name of the outcome.
+    #[must_use]
+    pub fn outcome_name(&self) -> Option<&'static str> {
+        OUTCOMES.iter().find(|(_, outcome, _)| Some(*outcome) == self.outcome).map(|(name, ..)| *name)
+    }
+
+    /// The words that are looked for anywhere.
+    #[must_use]
+    pub fn words(&self) -> Vec<String> {
+        language::terms(&self.text).into_iter().map(|term| term.value).collect()
+    }
+
+    /// The properties that are narrowed: each with its value as the language writes it, and the search without it.
+    #[must_use]
+    pub fn narrowed(&self) -> Vec<(String, Self)> {
+        let without = |change: fn(&mut Self)| {
+            let mut search = self.clone();
+            change(&mut search);
+            search
+        };
+        let all = [
+            ("cluster", self.cluster.as_str(), without(|search| search.cluster.clear())),
+            ("namespace", &self.namespace, without(|search| search.namespace.clear())),
+            ("name", &self.name, without(|search| search.name.clear())),
+            ("image", &self.image, without(|search| search.image.clear())),
+            ("outcome", self.outcome_name().unwrap_or_default(), without(|search| search.outcome = None)),
+            ("trouble", if self.had_trouble { "yes" } else { "" }, without(|search| search.had_trouble = false)),
+            ("longer", self.length().unwrap_or_default(), without(|search| search.longer_millis = None)),
+        ];
+        let all = all.into_iter().filter(|(_, value, _)| !value.is_empty());
+        all.map(|(key, value, without)| (language::written(Some(key), value), without)).collect()
+    }
+
+    /// All of it but the time, as people write it into the search field.
+    #[must_use]
+    pub fn written(&self) -> String {
+        let narrowed = self.narrowed().into_iter().map(|(term, _)| term);
+        let words = self.words().into_iter().map(|word| language::written(None, &word));
+        narrowed.chain(words).collect::<Vec<_>>().join(" ")
+    }
+
+    /// The same, after those that were shown.
+    #[must_use]
+    pub fn page(&self, after: Option<&str>) -> String {
+        let time = |at: Option<Millis>| at.filter(|_| self.when.is_empty()).map(|at| at.to_string());
+        let (from, to) = (time(self.from_millis).unwrap_or_default(), time(self.to_millis).unwrap_or_default());
+        let told = [
+            ("q", self.text.as_str()),
+            ("cluster", &self.cluster),
+            ("namespace", &self.namespace),
+            ("name", &self.name),
+            ("image", &self.image),
+            ("outcome", self.outcome_name().unwrap_or_default()),
+            ("trouble", if self.had_trouble { "yes" } else { "" }),
+            ("longer", self.length().unwrap_or_default()),
+            ("when", &self.when),
+            ("since", &from),
+            ("until", &to),
+            ("tz", &self.zone),
+            ("after", after.unwrap_or_default()),
+        ];
+        format!("/history{}", address::parameters(&told))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_field_says_what_is_asked_and_each_part_can_be_let_go() {
+        let search = Search {
+            text: "crash \"exit code\"".to_owned(),
+            namespace: "shop".to_owned(),
+            outcome: Some(Outcome::DeadlineExceeded),
+            had_trouble: true,
+            zone: "+02:00".to_owned(),
+            ..Search::default()
+        };
+        assert_eq!(search.written(), "namespace:shop outcome:failed trouble:yes crash \"exit code\"");
+        let narrowed = search.narrowed();
+        let names: Vec<&str> = narrowed.iter().map(|(term, _)| term.as_str()).collect();
+        assert_eq!(names, ["namespace:shop", "outcome:failed", "trouble:yes"]);
+        assert_eq!(narrowed[1].1, Search { outcome: None, ..search.clone() });
+        let keys: Vec<&str> = names.iter().filter_map(|term| Some(term.split_once(':')?.0)).collect();
+        assert!(keys.iter().all(|key| language::KEYS.contains(key)));
+    }
+
+    #[test]
+    fn links_keep_the_zone_that_was_asked_for() {
+        let of = |zone: &str| {
+            let search = Search { zone: zone.to_owned(), text: "web".to_owned(), ..Search::default() };
+            (search.address(), search.zone_name())
+        };
+        assert_eq!(of("utc"), ("/history?q=web&tz=utc".to_owned(), "UTC".to_owned()));
+        assert_eq!(of(""), ("/history?q=web".to_owned(), "UTC".to_owned()));
+        assert_eq!(of("-03:30").1, "UTC-03:30");
+    }
+}

@@ -1,0 +1,211 @@
+//! A rollout that is kept, in words: how it ended, why it had trouble, and its extremes.
+
+use timeline::Millis;
+use timeline::rollout::{Outcome, Trigger};
+use timeline::words::{count, duration};
+
+use super::PastRollout;
+
+/// What took less than this is told without a number.
+const AT_ONCE_MILLIS: Millis = 100;
+
+impl PastRollout {
+    /// How it ended: "Complete after 12 s".
+    #[must_use]
+    pub fn ended(&self) -> String {
+        let end = match self.outcome {
+            Outcome::Complete => "Complete",
+            Outcome::Superseded => "Superseded",
+            Outcome::DeadlineExceeded => "Progress deadline passed",
+            Outcome::Deleted => "Deployment deleted",
+            Outcome::Progressing => "In progress",
+        };
+        let passed = self.deadline_millis.filter(|_| self.outcome != Outcome::DeadlineExceeded);
+        let passed = passed.map(|_| ", progress deadline passed").unwrap_or_default();
+        match self.took_millis() {
+            Some(took) if took < AT_ONCE_MILLIS => format!("{end} at once{passed}"),
+            Some(took) => format!("{end} after {}{passed}", duration(took)),
+            None => format!("{end}{passed}"),
+        }
+    }
+
+    /// How long it took, for a column: "12 s"; empty while it goes on.
+    #[must_use]
+    pub fn took(&self) -> String {
+        match self.took_millis() {
+            Some(took) if took < AT_ONCE_MILLIS => format!("< {}", duration(AT_ONCE_MILLIS)),
+            Some(took) => duration(took),
+            None => String::new(),
+        }
+    }
+
+    /// How it stands or ended.
+    #[must_use]
+    pub fn status(&self) -> Status {
+        let had_trouble = !self.cause.is_empty();
+        let (mark, word, note) = match (self.outcome, self.deadline_millis.is_some()) {
+            (Outcome::Complete, true) => (Mark::Late, "Complete", "after its deadline"),
+            (Outcome::Complete, false) if had_trouble => (Mark::Late, "Complete", "after trouble"),
+            (Outcome::Complete, false) => (Mark::Ok, "Complete", ""),
+            (Outcome::DeadlineExceeded, _) => (Mark::Bad, "Deadline passed", ""),
+            (Outcome::Superseded, true) => (Mark::Bad, "Deadline passed", "then superseded"),
+            (Outcome::Deleted, true) => (Mark::Bad, "Deadline passed", "then deleted"),
+            (Outcome::Superseded, false) => (Mark::quiet(had_trouble), "Superseded", ""),
+            (Outcome::Deleted, false) => (Mark::quiet(had_trouble), "Deleted", ""),
+            (Outcome::Progressing, true) => (Mark::Bad, "In progress", "after its deadline"),
+            (Outcome::Progressing, false) if had_trouble => (Mark::Bad, "In progress", ""),
+            (Outcome::Progressing, false) => (Mark::Busy, "In progress", ""),
+        };
+        Status { mark, word, note }
+    }
+
+    /// Why it had trouble, where its revision stands beside it: "Was blocked: quota pods is used up." What is over is told as past.
+    #[must_use]
+    pub fn cause_words(&self) -> String {
+        let own = format!("Revision {} ", self.revision);
+        let Some(rest) = self.cause.strip_prefix(&own) else { return self.cause.clone() };
+        let past = [("is ", "was "), ("cannot ", "could not "), ("does not ", "did not "), ("has ", "had ")];
+        let is_over = !self.is_going_on();
+        let told = past.into_iter().filter(|_| is_over).find_map(|(now, then)| {
+            let rest = rest.strip_prefix(now)?;
+            Some(format!("{then}{rest}"))
+        });
+        let told = told.unwrap_or_else(|| rest.to_owned());
+        let mut letters = told.chars();
+        let first = letters.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();
+        format!("{first}{}", letters.as_str())
+    }
+
+    /// What set it off, in words.
+    #[must_use]
+    pub const fn began(&self) -> &'static str {
+        match self.trigger {
+            Trigger::Unknown => "Already running",
+            Trigger::Rollback => "Rollback",
+            Trigger::Adopted => "ReplicaSet adopted",
+            Trigger::Created => "Created",
+            Trigger::Restart => "Restart",
+            Trigger::Template => "New template",
+        }
+    }
+
+    /// Its extremes: "3 replicas, peak 4 pods (limit 4), lowest 3 available (limit 3)".
+    #[must_use]
+    pub fn extremes(&self) -> String {
+        let lowest = Some(self.min_available).filter(|_| self.trigger != Trigger::Created);
+        let limits = self.ceiling.zip(self.floor);
+        format!("{}, {}", count(self.replicas, "replica"), extremes(self.peak_pods, lowest, limits))
+    }
+}
+
+/// Most pods at once and fewest available ones, as they were observed, each beside its limit. `lowest` is `None` for a rollout that
+/// replaced nothing: it begins with none.
+#[must_use]
+pub fn extremes(peak_pods: u32, lowest: Option<u32>, limits: Option<(u32, u32)>) -> String {
+    let limit = |limit: Option<u32>| limit.map(|limit| format!(" (limit {limit})")).unwrap_or_default();
+    let (ceiling, floor) = limits.unzip();
+    let lowest = lowest.map(|lowest| format!(", lowest {lowest} available{}", limit(floor))).unwrap_or_default();
+    format!("peak {}{}{lowest}", count(peak_pods, "pod"), limit(ceiling))
+}
+
+/// How a rollout stands or ended, as lists show it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Status {
+    /// The sign before the word.
+    pub mark: Mark,
+    /// "Complete", "Deadline passed".
+    pub word: &'static str,
+    /// What is to be said besides: "then superseded"; may be empty.
+    pub note: &'static str,
+}
+
+/// The sign of a status.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mark {
+    /// Complete without trouble.
+    Ok,
+    /// Complete, after trouble.
+    Late,
+    /// In progress without trouble.
+    Busy,
+    /// In trouble, or ended so.
+    Bad,
+    /// Ended before it was complete, without trouble.
+    Quiet,
+}
+
+impl Mark {
+    /// All signs with their meanings.
+    pub const ALL: [(Self, &str); 5] = [
+        (Self::Ok, "Complete"),
+        (Self::Late, "Complete after trouble"),
+        (Self::Busy, "In progress"),
+        (Self::Bad, "Failed or stuck"),
+        (Self::Quiet, "Superseded or deleted"),
+    ];
+
+    const fn quiet(had_trouble: bool) -> Self {
+        if had_trouble { Self::Bad } else { Self::Quiet }
+    }
+
+    /// Class name of the sign.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Late => "late",
+            Self::Busy => "busy",
+            Self::Bad => "bad",
+            Self::Quiet => "quiet",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::made::rollout;
+    use super::*;
+
+    #[test]
+    fn a_deadline_that_passed_is_told_whatever_came_after() {
+        let status = |outcome, deadline_millis, cause: &str| {
+            let rollout = rollout(1, Some(5_000));
+            let Status { mark, word, note } =
+                PastRollout { outcome, deadline_millis, cause: cause.to_owned(), ..rollout }.status();
+            (mark, word, note)
+        };
+        let passed = Some(3_000);
+        assert_eq!(status(Outcome::Superseded, passed, "why"), (Mark::Bad, "Deadline passed", "then superseded"));
+        assert_eq!(status(Outcome::Deleted, passed, "why"), (Mark::Bad, "Deadline passed", "then deleted"));
+        assert_eq!(status(Outcome::Complete, passed, "why"), (Mark::Late, "Complete", "after its deadline"));
+        assert_eq!(status(Outcome::Complete, None, "why"), (Mark::Late, "Complete", "after trouble"));
+        assert_eq!(status(Outcome::Complete, None, ""), (Mark::Ok, "Complete", ""));
+        assert_eq!(status(Outcome::Superseded, None, ""), (Mark::Quiet, "Superseded", ""));
+        assert_eq!(status(Outcome::Superseded, None, "why"), (Mark::Bad, "Superseded", ""));
+        assert_eq!(status(Outcome::Progressing, None, ""), (Mark::Busy, "In progress", ""));
+        let superseded =
+            PastRollout { outcome: Outcome::Superseded, deadline_millis: passed, ..rollout(1, Some(5_000)) };
+        assert_eq!(superseded.ended(), "Superseded after 5.0 s, progress deadline passed");
+    }
+
+    #[test]
+    fn causes_of_what_is_over_are_told_as_past() {
+        let told = |cause: &str, took| PastRollout { cause: cause.to_owned(), ..rollout(8, took) }.cause_words();
+        assert_eq!(
+            told("Revision 8 is blocked: quota pods is used up.", Some(1)),
+            "Was blocked: quota pods is used up."
+        );
+        assert_eq!(told("Revision 8 cannot start: no image.", Some(1)), "Could not start: no image.");
+        assert_eq!(told("Revision 8 cannot start: no image.", None), "Cannot start: no image.");
+        assert_eq!(told("The next revision cannot start.", Some(1)), "The next revision cannot start.");
+    }
+
+    #[test]
+    fn extremes_stand_beside_their_limits() {
+        let (limits, lowest) = (Some((13, 8)), Some(8));
+        assert_eq!(extremes(14, lowest, limits), "peak 14 pods (limit 13), lowest 8 available (limit 8)");
+        assert_eq!(extremes(1, lowest, None), "peak 1 pod, lowest 8 available");
+        let created = PastRollout { trigger: Trigger::Created, min_available: 0, ..rollout(1, Some(1)) };
+        assert_eq!(created.extremes(), "3 replicas, peak 4 pods (limit 4)", "it begins with none");
+    }
+}

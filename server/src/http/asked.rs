@@ -1,0 +1,237 @@
+//! Which rollouts an address asks for, and the zone in which its times are meant and told.
+
+use app::history::language::{self, Term};
+use app::history::{Day, LENGTHS, OUTCOMES, Search, TIMES, UTC};
+use jiff::civil::DateTime;
+use jiff::tz::{Offset, TimeZone};
+use jiff::{Timestamp, ToSpan, Zoned};
+use timeline::Millis;
+use timeline::rollout::Outcome;
+
+use super::extract::{Malformed, Parameters, millis_in, offset};
+use crate::history::store::Place;
+
+/// Days of the strip.
+const DAYS: i64 = 30;
+const HOUR_MILLIS: Millis = 3_600_000;
+/// Length of a UID in addresses.
+const UID: usize = 36;
+/// Most words that are looked for, and most characters in which they and all keys are written.
+const WORDS: usize = 8;
+const CHARACTERS: usize = 1_000;
+
+/// In which zone times are told and asked for.
+pub(super) struct Zone {
+    /// "+02:00"; empty for UTC.
+    name: String,
+    zone: TimeZone,
+}
+
+/// The zone that an address names: UTC where it names none.
+pub(super) fn zone(parameters: &Parameters) -> Result<Zone, Malformed> {
+    let offset = parameters.read("tz", offset)?.unwrap_or(Offset::UTC);
+    Ok(Zone::of(offset))
+}
+
+impl Zone {
+    fn of(offset: Offset) -> Self {
+        let (sign, minutes) = (if offset.is_negative() { '-' } else { '+' }, offset.seconds().abs() / 60);
+        let name = if minutes == 0 { String::new() } else { format!("{sign}{:02}:{:02}", minutes / 60, minutes % 60) };
+        Self { name, zone: offset.to_time_zone() }
+    }
+
+    /// As links name it. UTC is named, too, so that a browser does not ask for its own zone.
+    fn in_address(&self) -> String {
+        if self.name.is_empty() { UTC.to_owned() } else { self.name.clone() }
+    }
+
+    /// As pages say it: "UTC+02:00".
+    pub(super) fn said(&self) -> String {
+        format!("UTC{}", self.name)
+    }
+
+    fn at(&self, at_millis: Millis) -> Option<Zoned> {
+        Timestamp::from_millisecond(at_millis).ok().map(|at| at.to_zoned(self.zone.clone()))
+    }
+
+    /// "2026-11-21 14:02", as a form's field has it.
+    pub(super) fn field(&self, at_millis: Millis) -> String {
+        self.at(at_millis).map(|at| at.strftime("%Y-%m-%d %H:%M").to_string()).unwrap_or_default()
+    }
+
+    /// "21 Nov 14:02:05".
+    pub(super) fn stamp(&self, at_millis: Millis) -> String {
+        self.at(at_millis).map(|at| at.strftime("%-d %b %H:%M:%S").to_string()).unwrap_or_default()
+    }
+}
+
+/// Which rollouts an address asks for.
+pub(super) struct Asked {
+    pub search: Search,
+    pub zone: Zone,
+    pub after: Option<Place>,
+}
+
+/// What is written into the search field: at most so much of it.
+fn terms(text: &str) -> Option<Vec<Term>> {
+    let terms = language::terms(text);
+    let words = terms.iter().filter(|term| term.key.is_none()).count();
+    (words <= WORDS && text.chars().count() <= CHARACTERS).then_some(terms)
+}
+
+/// An outcome by its name in addresses; what failed passed its deadline.
+fn outcome(text: &str) -> Option<Outcome> {
+    let text = if text == "deadline" { "failed" } else { text };
+    OUTCOMES.iter().find(|(name, ..)| *name == text).map(|(_, outcome, _)| *outcome)
+}
+
+/// Reads it.
+pub(super) fn asked(parameters: &Parameters, now_millis: Millis) -> Result<Asked, Malformed> {
+    let (keyed, words): (Vec<Term>, Vec<Term>) =
+        parameters.read("q", terms)?.unwrap_or_default().into_iter().partition(|term| term.key.is_some());
+    let keyed = keyed.into_iter().filter_map(|Term { key, value }| Some((key?.to_owned(), value)));
+    let parameters = &parameters.and(keyed);
+    let words: Vec<String> = words.iter().map(|word| language::written(None, &word.value)).collect();
+    let named = |text: &str| TIMES.iter().find(|(name, _)| *name == text).map(|(name, _)| (*name).to_owned());
+    let length = |text: &str| LENGTHS.iter().find(|(name, ..)| *name == text).map(|(_, millis, _)| *millis);
+    let zone = zone(parameters)?;
+    let time = |text: &str| millis_in(text, &zone.zone);
+    let (since, until) = (parameters.read("since", time)?, parameters.read("until", time)?);
+    // Two times say it better than a word.
+    let when = parameters.read("when", named)?.filter(|_| since.or(until).is_none()).unwrap_or_default();
+    let (from, to) = span(&when, now_millis, &zone).unzip();
+    Ok(Asked {
+        search: Search {
+            text: words.join(" "),
+            cluster: parameters.text("cluster"),
+            namespace: parameters.text("namespace"),
+            name: parameters.text("name"),
+            image: parameters.text("image"),
+            outcome: parameters.read("outcome", outcome)?,
+            had_trouble: parameters.read("trouble", |text| (text == "yes").then_some(()))?.is_some(),
+            longer_millis: parameters.read("longer", length)?,
+            from_millis: since.or(from),
+            to_millis: until.or(to),
+            when,
+            zone: if parameters.has("tz") { zone.in_address() } else { String::new() },
+        },
+        zone,
+        after: parameters.read("after", place)?,
+    })
+}
+
+/// A place as addresses carry it: "1795236839971-12-2f1c…-prod", with a UID whole.
+fn place(text: &str) -> Option<Place> {
+    let mut parts = text.splitn(3, '-');
+    let (started, number, rest) = (parts.next()?, parts.next()?, parts.next()?);
+    let (uid, cluster) = rest.split_at_checked(UID)?;
+    Some(Place {
+        started_millis: started.parse().ok()?,
+        number: number.parse().ok()?,
+        uid: uid.parse().ok()?,
+        cluster: cluster.strip_prefix('-')?.to_owned(),
+    })
+}
+
+/// The same place in an address.
+pub(super) fn in_address(Place { started_millis, uid, number, cluster }: Place) -> String {
+    format!("{started_millis}-{number}-{uid}-{cluster}")
+}
+
+/// What a word for a time means.
+fn span(when: &str, now_millis: Millis, zone: &Zone) -> Option<(Millis, Millis)> {
+    let now = zone.at(now_millis)?;
+    let today = now.start_of_day().ok()?;
+    let day = |days: i64| today.checked_add(days.days()).ok();
+    let at = |days: i64, hours: i64| Some(day(days)?.checked_add(hours.hours()).ok()?.timestamp().as_millisecond());
+    let (from, to) = match when {
+        "hour" => (now_millis - HOUR_MILLIS, now_millis),
+        "day" => (now_millis - 24 * HOUR_MILLIS, now_millis),
+        "today" => (at(0, 0)?, at(1, 0)?),
+        "last-night" => (at(-1, 18)?, at(0, 8)?),
+        "yesterday" => (at(-1, 0)?, at(0, 0)?),
+        "week" => (at(-6, 0)?, at(1, 0)?),
+        "month" => (at(-29, 0)?, at(1, 0)?),
+        _ => return None,
+    };
+    Some((from, to))
+}
+
+/// The last days, nothing counted yet.
+pub(super) fn days(now_millis: Millis, zone: &Zone) -> Vec<Day> {
+    let today = zone.at(now_millis).and_then(|now| now.start_of_day().ok()).map(|today| today.datetime());
+    let day = |day: DateTime| {
+        let from_millis = day.to_zoned(zone.zone.clone()).ok()?.timestamp().as_millisecond();
+        Some(Day { from_millis, name: day.strftime("%-d %b").to_string(), rollouts: 0, troubled: 0 })
+    };
+    let back = |days: i64| today.and_then(|today| today.checked_sub(days.days()).ok()).and_then(day);
+    (0..DAYS).rev().filter_map(back).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use timeline::Uid;
+
+    use super::*;
+
+    fn at(text: &str) -> Millis {
+        text.parse::<Timestamp>().unwrap().as_millisecond()
+    }
+
+    #[test]
+    fn words_for_times_are_whole_days_and_nights_in_utc() {
+        let now = at("2026-11-23T03:50:00Z");
+        let utc = Zone::of(Offset::UTC);
+        let span = |when| span(when, now, &utc).unwrap();
+        assert_eq!(span("today"), (at("2026-11-23T00:00:00Z"), at("2026-11-24T00:00:00Z")));
+        assert_eq!(span("hour"), (now - 3_600_000, now));
+        assert_eq!(span("day"), (at("2026-11-22T03:50:00Z"), now));
+        assert_eq!(span("last-night"), (at("2026-11-22T18:00:00Z"), at("2026-11-23T08:00:00Z")));
+        assert_eq!(span("yesterday"), (at("2026-11-22T00:00:00Z"), at("2026-11-23T00:00:00Z")));
+        assert_eq!(span("week"), (at("2026-11-17T00:00:00Z"), at("2026-11-24T00:00:00Z")));
+        assert_eq!(span("month"), (at("2026-10-25T00:00:00Z"), at("2026-11-24T00:00:00Z")));
+        let days = days(now, &utc);
+        assert_eq!((days.len(), days[0].name.as_str(), days[29].name.as_str()), (30, "25 Oct", "23 Nov"));
+        assert_eq!(days[29].from_millis, at("2026-11-23T00:00:00Z"));
+        assert_eq!(utc.stamp(now + 5_000), "23 Nov 03:50:05");
+        let field = |at| utc.field(at);
+        assert_eq!((field(now + 5_000).as_str(), millis_in(&field(now), &utc.zone)), ("2026-11-23 03:50", Some(now)));
+        assert_eq!(utc.said(), "UTC");
+    }
+
+    #[test]
+    fn in_a_zone_days_and_nights_are_those_of_the_zone() {
+        let now = at("2026-11-23T03:50:00Z");
+        let auckland = Zone::of(offset("+13:00").unwrap());
+        assert_eq!(span("today", now, &auckland).unwrap().0, at("2026-11-22T11:00:00Z"));
+        let night = (at("2026-11-22T05:00:00Z"), at("2026-11-22T19:00:00Z"));
+        assert_eq!(span("last-night", now, &auckland).unwrap(), night);
+        let days = days(now, &auckland);
+        assert_eq!((days[29].name.as_str(), days[29].from_millis), ("23 Nov", at("2026-11-22T11:00:00Z")));
+        let newfoundland = Zone::of(offset("-03:30").unwrap());
+        assert_eq!((newfoundland.stamp(now).as_str(), newfoundland.said().as_str()), ("23 Nov 00:20:00", "UTC-03:30"));
+        assert_eq!(millis_in("2026-11-23T00:20", &newfoundland.zone), Some(now));
+        assert_eq!(millis_in("2026-11-23T03:50:00Z", &newfoundland.zone), Some(now), "who names a zone is understood");
+        assert_eq!(offset(" 02:00"), offset("+02:00"), "a plus sign in an address is a space");
+        for wrong in ["", "+2", "+02:60", "+19:00", "02:00", "Europe/Berlin", "+-1:00", "\u{20ac}"] {
+            assert_eq!(offset(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn places_survive_addresses() {
+        let here = Place { started_millis: 17, uid: Uid::from_bits(5), number: 4, cluster: "prod-eu/1".to_owned() };
+        assert_eq!(place(&in_address(here.clone())), Some(here));
+        for wrong in [
+            "",
+            "17",
+            "a-b",
+            "1-2-3",
+            "-",
+            "17-4-00000000-0000-0000-0000-000000000005",
+            "17-4-äöüäöüäöüäöüäöüäöüäöüäöüäöüäöüäöüäöü-c",
+        ] {
+            assert_eq!(place(wrong), None, "{wrong}");
+        }
+    }
+}
