@@ -19,6 +19,8 @@ pub struct Course {
     pub started_millis: Millis,
     /// How long it took until it was complete; `None` when it was not, or its begin was not seen.
     pub took_millis: Option<Millis>,
+    /// It was complete.
+    pub is_complete: bool,
     /// How long it took until the first of its pods was available.
     pub first_available_millis: Option<Millis>,
     /// How often containers of its pods were started again.
@@ -49,6 +51,7 @@ impl Course {
             images: images(&rollout.images),
             started_millis,
             took_millis: rollout.started_millis.zip(rollout.completed_millis).map(|(from, to)| to - from),
+            is_complete: rollout.completed_millis.is_some(),
             first_available_millis: first_available(model, deployment, rollout),
             restarts: restarts(model, deployment, rollout),
             replicas: rollout.available_of.filter(|_| !is_last).unwrap_or(deployment.now.spec.replicas),

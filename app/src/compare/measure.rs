@@ -6,6 +6,8 @@ use timeline::words::duration;
 
 /// So many must there be to tell an end in advance, and to speak of a rule.
 pub(super) const ENOUGH: usize = 3;
+/// What comes sooner than this may come at any moment.
+const SOON_MILLIS: Millis = 100;
 
 /// How a rollout stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -38,7 +40,7 @@ pub struct Figure {
     pub value: String,
     /// "left, from earlier rollouts".
     pub words: String,
-    /// "It may be complete in 12 s to 39 s: the 3 complete ones before it took 24 s to 51 s."
+    /// "12 s to 39 s left: 3 earlier ones took 24 s to 51 s."
     pub sentence: String,
 }
 
@@ -49,11 +51,9 @@ impl Measure {
         let took = &self.took_millis;
         match self.standing {
             Standing::Complete(millis) => {
-                let (faster, many) = (took.iter().filter(|took| **took < millis).count(), took.len());
-                let words = match faster {
-                    _ if many == 0 => "duration".to_owned(),
-                    0 => format!("duration; fastest of {} so far", many + 1),
-                    _ => format!("duration; slower than {faster} of {many} earlier"),
+                let words = match rank(millis, took) {
+                    rank if rank.is_empty() => "to complete".to_owned(),
+                    rank => format!("to complete, {rank}"),
                 };
                 let sentence = compared(millis, took).unwrap_or_default();
                 Some(Figure { value: duration(millis), words, sentence })
@@ -62,7 +62,7 @@ impl Measure {
                 let gone_on_millis = now_millis - self.started_millis;
                 let (soonest, latest) = remaining(gone_on_millis, took)?;
                 let words = "left, from earlier rollouts".to_owned();
-                Some(Figure { value: span(soonest, latest), words, sentence: expected(gone_on_millis, took)? })
+                Some(Figure { value: left(soonest, latest), words, sentence: expected(gone_on_millis, took)? })
             }
             Standing::Otherwise => None,
         }
@@ -79,29 +79,34 @@ pub fn median(times: impl Iterator<Item = Millis>) -> Option<Millis> {
     Some((lower + upper) / 2)
 }
 
-/// "the one before it", "the 9 complete ones before it".
-fn those(many: usize) -> String {
-    if many == 1 { "the complete one before it".to_owned() } else { format!("the {many} complete ones before it") }
+/// "1 earlier one", "9 earlier ones".
+pub(super) fn earlier(many: usize) -> String {
+    if many == 1 { "1 earlier one".to_owned() } else { format!("{many} earlier ones") }
 }
 
-/// Where one that was complete after this time stands among those before it; `None` where there are none.
+/// Where a duration stands among those of earlier rollouts: "slower than 3 of 4 earlier"; empty where there are none.
+fn rank(millis: Millis, took: &[Millis]) -> String {
+    let (faster, many) = (took.iter().filter(|took| **took < millis).count(), took.len());
+    match faster {
+        _ if many == 0 => String::new(),
+        0 if many == 1 => "no slower than 1 earlier".to_owned(),
+        0 => format!("no slower than any of {many} earlier"),
+        _ if faster == many && many == 1 => "slower than 1 earlier".to_owned(),
+        _ if faster == many => format!("slower than all {many} earlier"),
+        _ => format!("slower than {faster} of {many} earlier"),
+    }
+}
+
+/// Where one that was complete after this time stands among earlier ones; `None` where there are none.
 pub(super) fn compared(millis: Millis, took: &[Millis]) -> Option<String> {
     let (fastest, slowest) = (took.first()?, took.last()?);
     let (this, many) = (duration(millis), took.len());
     if many < ENOUGH {
         let others: Vec<String> = took.iter().map(|took| duration(*took)).collect();
-        return Some(format!("It took {this}; {} took {}.", those(many), others.join(" and ")));
+        return Some(format!("Took {this}; {} took {}.", earlier(many), others.join(" and ")));
     }
-    let faster = took.iter().filter(|took| **took < millis).count();
-    let usual = duration(median(took.iter().copied())?);
-    let place = match faster {
-        0 => format!("none of {} was faster", those(many)),
-        _ if faster == many => format!("all of {} were faster", those(many)),
-        1 => format!("1 of {} was faster", those(many)),
-        _ => format!("{faster} of {} were faster", those(many)),
-    };
-    let (fastest, slowest) = (duration(*fastest), duration(*slowest));
-    Some(format!("It took {this}; {place}: they took {fastest} to {slowest}, half of them at most {usual}."))
+    let (median, span) = (duration(median(took.iter().copied())?), span(*fastest, *slowest));
+    Some(format!("Took {this}, {} ones: median {median}, {span}.", rank(millis, took)))
 }
 
 /// The shortest and the longest time that is left if it takes as long as one of those that took longer; `None` where too few did.
@@ -116,6 +121,11 @@ fn span(from: Millis, to: Millis) -> String {
     if from == to { from } else { format!("{from} to {to}") }
 }
 
+/// "12 s to 39 s", or "up to 39 s" where it may be complete at any moment.
+fn left(soonest: Millis, latest: Millis) -> String {
+    if soonest < SOON_MILLIS { format!("up to {}", duration(latest)) } else { span(soonest, latest) }
+}
+
 /// When one that has gone on for this time may be complete, or how many were by then; `None` where there is no ground.
 pub(super) fn expected(millis: Millis, took: &[Millis]) -> Option<String> {
     let many = took.len();
@@ -124,15 +134,18 @@ pub(super) fn expected(millis: Millis, took: &[Millis]) -> Option<String> {
     }
     let shorter = took.iter().filter(|took| **took <= millis).count();
     let Some((soonest, latest)) = remaining(millis, took) else {
-        let all = if shorter == many { "all".to_owned() } else { shorter.to_string() };
-        return Some(format!("It goes on for {}: {all} of {} were complete by then.", duration(millis), those(many)));
+        let of =
+            if shorter == many { format!("all {}", earlier(many)) } else { format!("{shorter} of {}", earlier(many)) };
+        return Some(format!("In progress for {}: {of} were complete by then.", duration(millis)));
     };
-    let (of, than) = match shorter {
-        0 => (those(many), ""),
-        _ => (format!("{} of {}", many - shorter, those(many)), " that took longer than this"),
+    let of = match shorter {
+        0 => earlier(many),
+        _ => format!("the {} slowest of {}", many - shorter, earlier(many)),
     };
     let took = span(soonest + millis, latest + millis);
-    Some(format!("It may be complete in {}: {of}{than} took {took}.", span(soonest, latest)))
+    let left = left(soonest, latest);
+    let left = left.strip_prefix("up").map_or(left.clone(), |rest| format!("Up{rest}"));
+    Some(format!("{left} left: {of} took {took}."))
 }
 
 #[cfg(test)]
@@ -150,19 +163,20 @@ mod tests {
         let going = measure(Standing::GoingOn(0), &[24_000, 31_000, 51_000]);
         let figure = going.figure(17_000).unwrap();
         assert_eq!((figure.value.as_str(), figure.words.as_str()), ("12 s to 39 s", "left, from earlier rollouts"));
-        assert!(figure.sentence.starts_with("It may be complete in 12 s to 39 s: "), "{}", figure.sentence);
+        assert!(figure.sentence.starts_with("12 s to 39 s left: "), "{}", figure.sentence);
         assert_eq!(going.figure(5_000 + 24_000), None, "two are no ground");
+        let soon = going.figure(5_000 + 23_950).unwrap();
+        assert_eq!(soon.value, "up to 27 s");
+        assert!(soon.sentence.starts_with("Up to 27 s left: 3 earlier ones "), "{}", soon.sentence);
         assert_eq!(measure(Standing::GoingOn(0), &[24_000; 3]).figure(17_000).unwrap().value, "12 s");
         assert_eq!(measure(Standing::Otherwise, &[24_000; 3]).figure(17_000), None);
         let complete = measure(Standing::Complete(42_000), &[24_000, 31_000, 51_000]).figure(0).unwrap();
         assert_eq!(
             (complete.value.as_str(), complete.words.as_str()),
-            ("42 s", "duration; slower than 2 of 3 earlier")
+            ("42 s", "to complete, slower than 2 of 3 earlier")
         );
-        assert!(complete.sentence.starts_with("It took 42 s; 2 of the 3 "), "{}", complete.sentence);
-        let fastest = measure(Standing::Complete(20_000), &[24_000, 31_000]).figure(0).unwrap();
-        assert_eq!(fastest.words, "duration; fastest of 3 so far");
+        assert!(complete.sentence.starts_with("Took 42 s, slower than 2 of 3 earlier ones: "), "{}", complete.sentence);
         let first = measure(Standing::Complete(42_000), &[]).figure(0).unwrap();
-        assert_eq!((first.words.as_str(), first.sentence.as_str()), ("duration", ""));
+        assert_eq!((first.words.as_str(), first.sentence.as_str()), ("to complete", ""));
     }
 }

@@ -4,8 +4,8 @@
 use timeline::Millis;
 use timeline::words::{count, duration};
 
-use super::measure::{ENOUGH, Standing, compared, expected, median};
-use crate::history::PastRollout;
+use super::measure::{ENOUGH, Standing, compared, earlier, expected, median};
+use crate::history::{PastRollout, image};
 
 /// Those of at most so many times as many replicas are compared with, and of at least that part.
 const ALIKE: u32 = 2;
@@ -25,6 +25,10 @@ pub struct Before {
     pub first_available_millis: Option<Millis>,
     /// How often containers of its pods were started again; `None` where that is not known.
     pub restarts: Option<u32>,
+    /// From which images to which, short.
+    pub images: String,
+    /// Why it had trouble; empty if it never had.
+    pub cause: String,
     /// How many replicas were asked for.
     pub replicas: u32,
     /// It replaced nothing: the Deployment was created, or took over what was there.
@@ -45,6 +49,8 @@ impl Before {
             ended: rollout.ended(),
             first_available_millis: rollout.first_available_millis,
             restarts: rollout.restarts,
+            images: image::change(&rollout.images_before, &rollout.images),
+            cause: rollout.cause_words(),
             replicas: rollout.replicas,
             is_first: matches!(rollout.trigger, Trigger::Created | Trigger::Adopted),
         }
@@ -93,18 +99,13 @@ pub fn said(this: This, before: &[Before]) -> Vec<String> {
     if let (Some(first), true) = (this.first_available_millis, firsts.len() >= ENOUGH) {
         let usual = median(firsts.iter().copied()).unwrap_or_default();
         let (first, usual) = (duration(first), duration(usual));
-        said.push(format!(
-            "Its first pod was available after {first}; half of those before took at most {usual} for that."
-        ));
+        said.push(format!("First pod available after {first}; median of {} {usual}.", earlier(firsts.len())));
     }
     let restarts: Vec<u32> = alike.iter().filter_map(|other| other.restarts).collect();
     if this.restarts > 0 && !restarts.is_empty() {
         let without = restarts.iter().filter(|count| **count == 0).count() as u32;
-        let times = count(this.restarts, "time");
-        let of = restarts.len();
-        said.push(format!(
-            "Containers of its pods were started again {times}; in {without} of the {of} before it none was."
-        ));
+        let restarted = count(this.restarts, "container restart");
+        said.push(format!("{restarted}; none in {without} of {}.", earlier(restarts.len())));
     }
     said
 }
@@ -121,6 +122,8 @@ mod tests {
             ended: String::new(),
             first_available_millis: Some(took / 2),
             restarts: Some(u32::from(*took > 40_000)),
+            images: String::new(),
+            cause: String::new(),
             replicas: 4,
             is_first: false,
         };
@@ -136,16 +139,16 @@ mod tests {
         let complete = Standing::Complete(42_000);
         assert!(told(complete, &[]).is_empty());
         assert!(told(complete, &[0, 0, 0, 0]).is_empty(), "none of them was complete");
-        assert_eq!(told(complete, &[31_000]), ["It took 42 s; the complete one before it took 31 s."]);
+        assert_eq!(told(complete, &[31_000]), ["Took 42 s; 1 earlier one took 31 s."]);
         let two = told(complete, &[51_000, 31_000]);
-        assert_eq!(two, ["It took 42 s; the 2 complete ones before it took 31 s and 51 s."]);
-        let ranged = "they took 24 s to 51 s, half of them at most 31 s.";
+        assert_eq!(two, ["Took 42 s; 2 earlier ones took 31 s and 51 s."]);
+        let ranged = "ones: median 31 s, 24 s to 51 s.";
         let many = told(complete, &[31_000, 24_000, 51_000, 0, 44_000, 25_000]);
-        assert_eq!(many, [format!("It took 42 s; 3 of the 5 complete ones before it were faster: {ranged}")]);
+        assert_eq!(many, [format!("Took 42 s, slower than 3 of 5 earlier {ranged}")]);
         let fastest = told(Standing::Complete(9_000), &[31_000, 24_000, 51_000]);
-        assert_eq!(fastest, [format!("It took 9.0 s; none of the 3 complete ones before it was faster: {ranged}")]);
+        assert_eq!(fastest, [format!("Took 9.0 s, no slower than any of 3 earlier {ranged}")]);
         let slowest = told(Standing::Complete(90_000), &[31_000, 24_000, 51_000]);
-        assert!(slowest[0].contains("; all of the 3 complete ones before it were faster: "), "{slowest:?}");
+        assert!(slowest[0].contains(", slower than all 3 earlier ones: "), "{slowest:?}");
     }
 
     #[test]
@@ -153,14 +156,13 @@ mod tests {
         let going = |millis| Standing::GoingOn(millis);
         assert!(told(going(1_000), &[31_000, 24_000]).is_empty());
         let early = told(going(12_000), &[31_000, 24_000, 51_000]);
-        assert_eq!(early, ["It may be complete in 12 s to 39 s: the 3 complete ones before it took 24 s to 51 s."]);
+        assert_eq!(early, ["12 s to 39 s left: 3 earlier ones took 24 s to 51 s."]);
         let some = told(going(30_000), &[31_000, 24_000, 51_000, 40_000, 25_000]);
-        let of = "3 of the 5 complete ones before it that took longer than this took 31 s to 51 s.";
-        assert_eq!(some, [format!("It may be complete in 1.0 s to 21 s: {of}")]);
+        assert_eq!(some, ["1.0 s to 21 s left: the 3 slowest of 5 earlier ones took 31 s to 51 s."]);
         let late = told(going(45_000), &[31_000, 24_000, 51_000]);
-        assert_eq!(late, ["It goes on for 45 s: 2 of the 3 complete ones before it were complete by then."]);
+        assert_eq!(late, ["In progress for 45 s: 2 of 3 earlier ones were complete by then."]);
         let latest = told(going(90_000), &[31_000, 24_000, 51_000]);
-        assert_eq!(latest, ["It goes on for 1 min 30 s: all of the 3 complete ones before it were complete by then."]);
+        assert_eq!(latest, ["In progress for 1 min 30 s: all 3 earlier ones were complete by then."]);
         assert!(told(Standing::Otherwise, &[31_000, 24_000, 51_000]).is_empty());
     }
 
@@ -178,7 +180,7 @@ mod tests {
         let this = This { standing: Standing::Complete(9_000), first_available_millis: None, restarts: 0, replicas: 4 };
         let mut before = before(&[31_000, 24_000]);
         before.extend(before.clone().into_iter().map(|other| Before { is_first: true, ..other }));
-        assert_eq!(said(this, &before), ["It took 9.0 s; the 2 complete ones before it took 24 s and 31 s."]);
+        assert_eq!(said(this, &before), ["Took 9.0 s; 2 earlier ones took 24 s and 31 s."]);
     }
 
     #[test]
@@ -189,8 +191,8 @@ mod tests {
         assert_eq!(
             said,
             [
-                "Its first pod was available after 9.0 s; half of those before took at most 15 s for that.",
-                "Containers of its pods were started again 2 times; in 2 of the 3 before it none was.",
+                "First pod available after 9.0 s; median of 3 earlier ones 15 s.",
+                "2 container restarts; none in 2 of 3 earlier ones.",
             ]
         );
     }

@@ -22,6 +22,12 @@ const LEFT: f64 = 40.0;
 const BELOW: f64 = 28.0;
 /// Height of a pod's line.
 const LINE: f64 = 10.0;
+/// Earlier rollouts that are listed; the others are unfolded.
+const LISTED: usize = 10;
+/// Up to so many pods each count has its figure beside the picture.
+const FEW_PODS: u32 = 4;
+/// Steps that no pod took longer for are left out.
+const NO_TIME_MILLIS: Millis = 100;
 
 /// The page.
 #[component]
@@ -31,7 +37,6 @@ pub fn ComparePage(
 ) -> impl IntoView {
     preview(|| compare.preview());
     let ComparePayload { workload, uid, course, other, before, began, zone, said } = compare;
-    let began_in = format!("Began ({zone})");
     let page = address::permanent(&workload, uid, Some(course.revision));
     let trail = Trail { page: Some(page.clone()), ..Trail::of(&workload) };
     let name = safe(&workload.name);
@@ -44,7 +49,13 @@ pub fn ComparePage(
         let is_other = Some(before.revision) == beside;
         view! { <Line began=began.clone() before=before.clone() link=compared(before.revision) is_other/> }
     });
-    let rows = rows.collect_view();
+    let mut rows: Vec<AnyView> = rows.map(IntoAny::into_any).collect();
+    let later = rows.split_off(rows.len().min(LISTED));
+    let later = (!later.is_empty()).then(|| {
+        let summary = format!("{} more", later.len());
+        view! { <details><summary>{summary}</summary><table class="before">{heads(&zone)}<tbody>{later}</tbody></table></details> }
+    });
+    let headings = heads(&zone);
     let durations: Vec<(u64, Millis)> = before
         .iter()
         .filter(|(_, before)| !before.is_first)
@@ -55,11 +66,11 @@ pub fn ComparePage(
         .filter(|_| !durations.is_empty())
         .map(|took| view! { <Place took durations=durations.clone() beside/> });
     let nothing =
-        said.is_empty().then_some("There is nothing yet to compare it with: too few rollouts before it were complete.");
+        said.is_empty().then_some("Nothing to compare with yet: no earlier rollout of this size was complete.");
     let lines = said.into_iter().map(|line| view! { <p>{line}</p> }).collect_view();
     let startups = [Some(&course), other.as_ref()].into_iter().flatten().filter_map(|of| {
         let startup = of.startup.clone()?;
-        let heading = format!("How pods of revision {} came up", of.revision);
+        let heading = format!("Startup of the pods of revision {}", of.revision);
         Some(view! { <section><h2>{heading}</h2><StartupPicture startup/></section> })
     });
     let startups = startups.collect_view();
@@ -73,33 +84,43 @@ pub fn ComparePage(
             <div class="place-said" data-testid="place">{lines}{nothing}</div>
             {place}
             <Courses course other/>
+            <div class="startups">{startups}</div>
             {(!before.is_empty()).then(|| view! {
                 <section>
-                    <h2>"Those before it"</h2>
-                    <table class="before">
-                        <thead><tr><th>"Revision"</th><th>{began_in}</th><th>"How it ended"</th><th>"First pod available"</th><th>"Restarts"</th></tr></thead>
-                        <tbody>{rows}</tbody>
-                    </table>
+                    <h2>"Earlier rollouts"</h2>
+                    <table class="before">{headings}<tbody>{rows}</tbody></table>
+                    {later}
                 </section>
             })}
-            <div class="startups">{startups}</div>
         </main>
     }
+}
+
+/// The headings of earlier rollouts.
+fn heads(zone: &str) -> impl IntoView + use<> {
+    let began = format!("Began ({zone})");
+    view! { <thead><tr><th>"Revision"</th><th>{began}</th><th>"Image"</th><th>"Outcome"</th><th>"First pod"</th><th>"Restarts"</th></tr></thead> }
 }
 
 /// One of those before it; its revision leads to both laid over each other.
 #[component]
 fn Line(began: String, before: Before, link: String, is_other: bool) -> impl IntoView {
-    let first = before.first_available_millis.map(|millis| format!("after {}", duration(millis)));
+    let first = before.first_available_millis.map(|millis| format!("after {}", brief(millis)));
+    let cause = (!before.cause.is_empty()).then(|| view! { <p class="muted">{before.cause}</p> });
     let restarts = before.restarts.map(|count| count.to_string());
     view! {
         <tr data-testid="before">
             <td><a href=link aria-current=is_other.then_some("true")>{before.revision}</a></td>
-            <td>{began}</td><td>{before.ended}</td>
+            <td>{began}</td><td class="mono">{safe(&before.images)}</td><td>{before.ended}{cause}</td>
             <td>{first.unwrap_or_else(|| "\u{2013}".to_owned())}</td>
             <td>{restarts.unwrap_or_else(|| "\u{2013}".to_owned())}</td>
         </tr>
     }
+}
+
+/// A duration; one that is nearly nothing without a figure that looks like none.
+fn brief(millis: Millis) -> String {
+    if millis < NO_TIME_MILLIS { format!("< {}", duration(NO_TIME_MILLIS)) } else { duration(millis) }
 }
 
 /// A round number that is not less: 1, 2 or 5 times a power of ten of seconds, or minutes.
@@ -152,6 +173,9 @@ fn Courses(course: Course, other: Option<Course>) -> impl IntoView {
     let pods = |course: &Course| course.available.iter().map(|(_, pods)| *pods).max().unwrap_or_default();
     let most = all().map(|of| pods(of).max(of.replicas)).max().unwrap_or_default().max(1);
     let (x, y) = (scale(span), |pods: u32| HEIGHT - 6.0 - (HEIGHT - 16.0) * f64::from(pods) / f64::from(most));
+    let count =
+        |pods: u32| view! { <text x=rounded(LEFT - 6.0) y=rounded(y(pods) + 4.0) text-anchor="end">{pods}</text> };
+    let counts = (0..=most).filter(|pods| most <= FEW_PODS || [0, most].contains(pods)).map(count).collect_view();
     let path = |course: &Course| {
         let mut path = format!("M{:.1} {:.1}", x(0), y(0));
         for (at, pods) in &course.available {
@@ -162,19 +186,22 @@ fn Courses(course: Course, other: Option<Course>) -> impl IntoView {
     };
     let (this, before) = (path(&course), other.as_ref().map(path));
     let words = |of: &Course| {
-        let took = of.took_millis.map_or_else(|| "not complete".to_owned(), |took| format!("took {}", duration(took)));
+        let took = match of.took_millis {
+            Some(took) => format!("took {}", duration(took)),
+            None if of.is_complete => "complete, its start was not seen".to_owned(),
+            None => "not complete".to_owned(),
+        };
         format!("revision {}: {took}", of.revision)
     };
     let label = format!("Pods available over time, {}", all().map(words).collect::<Vec<_>>().join("; "));
     let (this_words, other_words) = (words(&course), other.as_ref().map(words));
     view! {
         <section>
-            <h2>"Available pods from its begin"</h2>
+            <h2>"Available pods over time"</h2>
             <p class="which"><span class="this">{this_words}</span>{other_words.map(|words| view! { " "<span class="other">{words}</span> })}</p>
             <svg class="courses" viewBox=format!("0 0 {WIDTH} {}", HEIGHT + BELOW) role="img" aria-label=label data-testid="courses">
                 {axis(span, HEIGHT - 6.0)}
-                <text x=rounded(LEFT - 6.0) y=rounded(y(most) + 4.0) text-anchor="end">{most}</text>
-                <text x=rounded(LEFT - 6.0) y=rounded(y(0) + 4.0) text-anchor="end">"0"</text>
+                {counts}
                 {before.map(|path| view! { <path class="other" d=path></path> })}
                 <path class="this" d=this></path>
             </svg>
@@ -196,7 +223,7 @@ fn Place(took: Millis, durations: Vec<(u64, Millis)>, beside: Option<u64>) -> im
     let label = format!("It took {}, among {}", duration(took), count(durations.len() as u32, "complete rollout"));
     view! {
         <section>
-        <h2>"How long it and those before it took"</h2>
+        <h2>"Duration"</h2>
         <svg class="courses place" viewBox=format!("0 0 {WIDTH} 62") role="img" aria-label=label>
             {axis(span, 34.0)}
             {points}
@@ -233,21 +260,18 @@ fn StartupPicture(startup: Startup) -> impl IntoView {
         view! { <line class="median" x1=rounded(half_at) x2=rounded(half_at) y1="0" y2=rounded(height)></line> }
     });
     let said = if half > 0 {
-        format!(
-            "Half of the pods were available within {} of their creation (the line), the slowest after {slowest_words}.",
-            duration(half)
-        )
+        format!("Median from creation to available: {} (the line); slowest {slowest_words}.", duration(half))
     } else {
-        "None of these pods has been available.".to_owned()
+        "None of these pods was available.".to_owned()
     };
-    let rows = steps.into_iter().map(|step| {
+    let rows = steps.into_iter().filter(|step| step.slowest_millis >= NO_TIME_MILLIS).map(|step| {
         let state = STEPS.iter().find(|(name, _)| *name == step.name).map(|(_, state)| *state);
         let key = state.map(|state| {
             view! { <svg class="step" viewBox="0 0 10 10" aria-hidden="true"><rect width="10" height="10" fill=colour(state)></rect></svg> }
         });
         view! {
             <tr>
-                <td>{key}{step.name}</td><td>{step.pods}</td><td>{duration(step.median_millis)}</td>
+                <td>{key}{step.name}</td><td>{step.pods}</td><td>{brief(step.median_millis)}</td>
                 <td>{duration(step.slowest_millis)}</td><td class="mono">{step.slowest}</td>
             </tr>
         }
@@ -261,9 +285,9 @@ fn StartupPicture(startup: Startup) -> impl IntoView {
             {lines}
             {median}
         </svg>
-        {(more > 0).then(|| view! { <p class="muted">{format!("And {more} more, which were faster.")}</p> })}
+        {(more > 0).then(|| view! { <p class="muted">{format!("{more} faster pods are not shown.")}</p> })}
         <table class="before">
-            <thead><tr><th>"Step"</th><th>"Pods"</th><th>"Half within"</th><th>"Slowest"</th><th>"Which"</th></tr></thead>
+            <thead><tr><th>"Step"</th><th>"Pods"</th><th>"Median"</th><th>"Slowest"</th><th>"Slowest pod"</th></tr></thead>
             <tbody>{rows}</tbody>
         </table>
     }
