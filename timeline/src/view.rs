@@ -150,6 +150,8 @@ pub struct View {
     pub notice: String,
     /// Another Deployment has this name now.
     pub is_succeeded: bool,
+    /// Since when its pods may not be listed any more; `None` while they may.
+    pub unseen_millis: Option<Millis>,
 }
 
 impl View {
@@ -202,6 +204,7 @@ pub fn view(model: &Model, uid: Uid, now: Now) -> Option<View> {
             (None, None) => String::new(),
         },
         is_succeeded: looked.successor().is_some(),
+        unseen_millis: unseen::pods_millis(model, looked.deployment),
     })
 }
 

@@ -10,7 +10,6 @@ pub mod rollouts;
 pub mod share;
 
 use serde::{Deserialize, Serialize};
-use timeline::words::count;
 use timeline::{Millis, Uid, Workload};
 
 pub use self::lines::{Fact, Value};

@@ -229,7 +229,7 @@ mod tests {
 
     #[test]
     fn a_band_of_which_the_window_has_nothing_is_one_line() {
-        let places = places(&[band(1, 0, 3), band(2, 4, 4), current(band(3, 4, 4))], 400.0);
+        let places = places(&[band(1, 0, 3), band(2, 4, 4), current(band(3, 4, 4))], 400.0, 1.0);
         assert!(places[0].height < 40.0, "{places:?}");
         assert_eq!(places[1].height, places[2].height);
         assert!(bottom(&places) > 350.0, "the others have its room: {places:?}");

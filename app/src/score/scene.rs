@@ -234,7 +234,7 @@ pub fn scene(model: &Model, deployment: Option<Uid>, said: &Said, frame: Frame, 
     let bands_height = placed.last().map_or(0.0, |last| last.place.top + last.place.height);
     let mut scene = Scene {
         bands: placed.iter().map(|one| (band_key(&one.band), band_row(one))).collect(),
-        gaps: gaps(deployment, frame),
+        gaps: gaps(deployment, said.view.as_ref().and_then(|view| view.unseen_millis), frame),
         story,
         points: points(&said.story, frame),
         strip: said.view.as_ref().map(|view| budget::strip(model, deployment, view, frame)).unwrap_or_default(),
@@ -354,11 +354,15 @@ fn band_row(one: &Placed) -> BandRow {
     BandRow { place: one.place, is_ribbon: one.is_ribbon, heading: one.band.heading.clone() }
 }
 
-fn gaps(deployment: &Deployment, frame: Frame) -> Keyed<Gap> {
-    let gap = |(gap, words): (timeline::model::Gap, &'static str)| {
-        (gap.to_millis as u128, Gap { at: frame.x(gap.from_millis), to: frame.x(gap.to_millis), words })
-    };
-    scale::gaps(deployment, frame.from_millis()).into_iter().map(gap).collect()
+/// The last one may not have ended: pods that may not be listed since then are not seen until now.
+fn gaps(deployment: &Deployment, unseen_millis: Option<Millis>, frame: Frame) -> Keyed<Gap> {
+    let gap =
+        |(key, from_millis, to_millis, words)| (key, Gap { at: frame.x(from_millis), to: frame.x(to_millis), words });
+    let ended = scale::gaps(deployment, frame.from_millis());
+    let ended = ended.into_iter().map(|(gap, words)| (gap.to_millis as u128, gap.from_millis, gap.to_millis, words));
+    let open = unseen_millis.filter(|since| *since < frame.now_millis);
+    let open = open.map(|since| (u128::MAX, since, frame.now_millis, "not seen: may not be listed"));
+    ended.chain(open).map(gap).collect()
 }
 
 /// The last lines, oldest first. Lines that say the same at the same time are told apart by their number.

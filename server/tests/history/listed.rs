@@ -86,11 +86,7 @@ fn what_went_on_when_watching_began_is_told_once_it_is_over() {
 /// The cause that is found is the last one that is known, however the rollout ended.
 #[test]
 fn the_last_known_cause_stays_and_words_find_it() {
-    let (_, text) = common::recordings().into_iter().find(|(name, _)| name == "rollout").unwrap();
-    let timeline = Recording::read(&text).play();
-    let uid = *timeline.model().deployments.keys().next().unwrap();
-    let rollouts = index::rollouts("c", timeline.model(), uid, Now { millis: 0, skew_millis: 0 }, index::LAST);
-    let one = PastRollout { cause: String::new(), ..rollouts.last().unwrap().clone() };
+    let one = PastRollout { cause: String::new(), ..indexed().rollouts.last().unwrap().clone() };
     for place in places() {
         let mut store = place.open(SMALL);
         let reader = Reader::new(&place.location);

@@ -6,6 +6,12 @@ use crate::model::Deployment;
 use crate::words::moment;
 use crate::{Millis, Model};
 
+/// Since when the pods of a Deployment may not be listed, or its ReplicaSets, without which they are nobody's.
+pub(super) fn pods_millis(model: &Model, deployment: &Deployment) -> Option<Millis> {
+    let kinds = [Kind::Deployment, Kind::ReplicaSet, Kind::Pod].into_iter();
+    kinds.filter_map(|kind| model.unseen_since(kind, &deployment.namespace)).min()
+}
+
 /// A verdict, with what of it is not seen now. A Deployment that may not be read itself is neither well nor unwell: it was.
 pub(super) fn verdict(verdict: Verdict, model: &Model, deployment: &Deployment, now: Now) -> Verdict {
     let since =
