@@ -8,7 +8,7 @@ use timeline::words::safe;
 use super::Ages;
 use super::tiny::Tiny;
 use crate::address;
-use crate::images::ImageText;
+use crate::images::{ImageText, with_short_images};
 
 /// Times of day in sentences are looked for around the hour.
 const HOUR_MILLIS: Millis = 3_600_000;
@@ -47,6 +47,7 @@ impl RowText {
     #[must_use]
     pub fn of(overall: &Overall, row: &Row, ages: &Ages) -> Self {
         let (summary, now_millis) = (&row.summary, ages.now(row));
+        let short = |text: &str| with_short_images(text, std::iter::once(summary.images.as_str()));
         let cluster = overall.clusters.get(usize::from(row.cluster));
         let name = cluster.map_or("", |cluster| cluster.name.as_str());
         Self {
@@ -55,9 +56,13 @@ impl RowText {
             place: format!("{} / {}", safe(name), safe(&summary.namespace)),
             accent: cluster.map_or(0, |cluster| cluster.accent),
             tone: summary.verdict.tone,
-            sentence: summary.verdict.sentence.clone(),
+            sentence: short(&summary.verdict.sentence),
             // Where all is well, nothing comes next.
-            why: if summary.verdict.tone == Tone::Ok { summary.verdict.why.clone() } else { summary.explanation() },
+            why: if summary.verdict.tone == Tone::Ok {
+                short(&summary.verdict.why)
+            } else {
+                short(&summary.explanation())
+            },
             near_millis: now_millis.div_euclid(HOUR_MILLIS) * HOUR_MILLIS,
             revision: revisions(summary.replaces, summary.revision),
             images: ImageText::of(&summary.images),
