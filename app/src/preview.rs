@@ -22,7 +22,7 @@ pub const WIDTH: u32 = 1200;
 /// Height of a preview, in pixels.
 pub const HEIGHT: u32 = 630;
 /// Where the score is in it: left, upper edge, width, height.
-const SCORE: (f64, f64, f64, f64) = (130.0, 268.0, 1010.0, 322.0);
+const SCORE: (f64, f64, f64, f64) = (130.0, 272.0, 1010.0, 318.0);
 /// Left and right edge of its words, in pixels.
 const WORDS: (f64, f64) = (60.0, 1140.0);
 /// Size of the name, and of what stands beside and below it, in pixels.
@@ -150,7 +150,7 @@ pub fn svg(copy: &DeploymentCopy, now_millis: Millis, workload: &Workload) -> Op
             escaped(&badge)
         );
         for (index, line) in lines(&short(&view.verdict.sentence), SENTENCE, 2).iter().enumerate() {
-            let y = 156 + 48 * index;
+            let y = 164 + 47 * index;
             let _ = write!(
                 out,
                 "<text x=\"60\" y=\"{y}\" font-size=\"42\" font-weight=\"bold\" fill=\"{TEXT}\">{}</text>",
@@ -158,7 +158,7 @@ pub fn svg(copy: &DeploymentCopy, now_millis: Millis, workload: &Workload) -> Op
             );
         }
         for line in lines(&short(&view.explanation()), WHY, 1) {
-            let _ = write!(out, "<text x=\"60\" y=\"242\" font-size=\"22\" fill=\"{QUIET}\">{}</text>", escaped(&line));
+            let _ = write!(out, "<text x=\"60\" y=\"247\" font-size=\"22\" fill=\"{QUIET}\">{}</text>", escaped(&line));
         }
     }
     // The name goes first, beside the badge; its namespace has the room that it leaves.
@@ -174,7 +174,7 @@ pub fn svg(copy: &DeploymentCopy, now_millis: Millis, workload: &Workload) -> Op
     for (text, x, y, style) in [
         (name, chip_end, 73, format!("font-size=\"{NAME_SIZE}\" font-weight=\"bold\" fill=\"{TEXT}\"")),
         (namespace, WORDS.1, 73, format!("font-size=\"{SMALL_SIZE}\" text-anchor=\"end\" fill=\"{QUIET}\"")),
-        (image, WORDS.0, 110, format!("font-size=\"{SMALL_SIZE}\" fill=\"{QUIET}\"")),
+        (image, WORDS.0, 107, format!("font-size=\"{SMALL_SIZE}\" fill=\"{QUIET}\"")),
     ] {
         let _ = write!(out, "<text x=\"{}\" y=\"{y}\" {style}>{}</text>", fixed(x), escaped(&text));
     }
