@@ -44,7 +44,7 @@ test("three namespaces and three clusters, of which one is dead, on one list and
   // The wall of one namespace shows what is stuck, and says that one cluster is silent.
   await page.goto(`${server.address}/wall?cluster=here&namespace=${stuck.namespace}`);
   await expect(page.locator(".tile")).toHaveCount(1);
-  await expect(page.locator(".tile")).toContainText("cannot be pulled");
+  await expect(page.locator(".tile")).toContainText(/cannot start: image \S+ (is not found|cannot be pulled)/);
   await expect(page.getByTestId("stale")).toContainText("Cluster “gone” unreachable since");
 
   // A link to a finished rollout opens at its moment.
