@@ -1,7 +1,7 @@
 /// Keys and focus: nothing that cannot be seen has the focus, what is open closes, and the focus returns.
 
 import type { Page } from "@playwright/test";
-import { expect, RolloutPage, test } from "../../fixtures/test.ts";
+import { atRest, expect, RolloutPage, test } from "../../fixtures/test.ts";
 import { Server } from "../../fixtures/server.ts";
 
 const place = ["rollover", "rollover", "web"] as const;
@@ -67,9 +67,11 @@ test("the list of keys opens with ? on every page of the program", async ({ page
   const below = new URL(server.page(...place));
   for (const path of ["/", below.pathname, `${below.pathname}/rollouts`]) {
     await page.goto(server.address + path);
-    await page.waitForSelector("html[data-live=true]");
-    await page.keyboard.press("?");
-    await expect(page.getByTestId("keys"), path).toBeVisible();
+    // Nothing tells when a page that follows nothing is alive.
+    await expect(async () => {
+      await page.keyboard.press("?");
+      await expect(page.getByTestId("keys"), path).toBeVisible({ timeout: 500 });
+    }).toPass({ timeout: 20_000 });
     await page.keyboard.press("Escape");
     await expect(page.getByTestId("keys"), path).toBeHidden();
   }
@@ -84,7 +86,7 @@ test("after a panel the focus is on the pod whose bar was chosen, after Back on 
   const rollout = new RolloutPage(page);
   const pod = rollout.pods(3, "available").first();
   await expect(pod).toBeVisible();
-  const [head, canvas] = [(await pod.boundingBox())!, (await page.locator("#canvas").boundingBox())!];
+  const [head, canvas] = [await atRest(pod), (await page.locator("#canvas").boundingBox())!];
   await page.mouse.click(canvas.x + canvas.width - 4, head.y + head.height / 2);
   await expect(page.getByTestId("pod-detail")).toBeVisible();
   await page.mouse.move(2, 2);
