@@ -56,11 +56,9 @@ fn is_key(event: &KeyboardEvent) -> bool {
 }
 
 impl ListBoard {
-    /// Gives the focus to a row, where it is made, without scrolling to it.
-    pub(super) fn focus_row(self, key: u128) {
-        if let Some(row) = self.links.get(key) {
-            browser::focus_in_place(&row);
-        }
+    /// Gives the focus to a row without scrolling to it; false while it does not stand in the document.
+    pub(super) fn focus_row(self, key: u128) -> bool {
+        self.links.get(key).is_some_and(|row| row.is_connected() && browser::focus_in_place(&row))
     }
 
     /// Gives the focus to the first row that is made; false where there is none.

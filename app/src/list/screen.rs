@@ -130,8 +130,9 @@ impl Screen for ListScreen {
         if std::mem::take(&mut state.is_to_scroll) {
             browser::scroll_to_px(state.view.scrolled_px);
         }
-        if let Some(key) = state.to_focus.take() {
-            self.board.focus_row(key);
+        // The first frames may come before the page stands in the document.
+        if state.to_focus.is_some_and(|key| browser::focused().is_some() || self.board.focus_row(key)) {
+            state.to_focus = None;
         }
         state.view.scrolled_px = browser::scrolled_px();
         if page_millis - state.looked_at > LOOK_AGAIN_MILLIS {
