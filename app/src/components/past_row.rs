@@ -40,7 +40,7 @@ pub fn PastRow(
             <td class="cause" title=cause.clone()><span>{cause.clone()}</span></td>
             <td class="took">{rollout.took()}</td>
             <td class="when"><time>{began}</time></td>
-            <td class="actions"><Actions rollout name/></td>
+            <td class="row-actions"><Actions rollout name/></td>
         </tr>
     }
 }

@@ -38,7 +38,7 @@ pub fn HistoryPage(
                     <tr>
                         <th class="status">"Status"</th><th class="workload">"Workload"</th><th class="revision">"Revision"</th>
                         <th class="images">"Image"</th><th class="cause">"Cause"</th><th class="took">"Took"</th><th class="when">"Began"</th>
-                        <th class="actions"><span class="aside">"Actions"</span></th>
+                        <th class="row-actions"><span class="aside">"Actions"</span></th>
                     </tr>
                 </thead>
                 <tbody>{rows}</tbody>

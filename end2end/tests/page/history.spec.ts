@@ -184,7 +184,7 @@ for (const [width, height] of [[1440, 900], [390, 844]] as const) {
         }
       }
       const failed = past.filter({ has: page.locator(".sign", { hasText: "Deadline passed" }) }).first();
-      await expect(failed.locator(".cause")).not.toBeEmpty();
+      await expect(failed.locator(".status")).toContainText("then superseded");
       const menu = failed.getByTitle(/^Actions for /);
       await menu.focus();
       await page.keyboard.press("Enter");
