@@ -89,7 +89,8 @@ const measured = (page: Page) =>
       strip: strip?.height ?? 0,
       audience: audience?.height ?? 0,
       header: top?.height ?? 0,
-      headerTop: top?.top ?? strip?.height ?? 0,
+      // That of the wall lies over it, and is seen by who points at it.
+      headerTop: (document.querySelector(".wall") ? undefined : top?.top) ?? strip?.height ?? 0,
       width,
       bottom: bottom + scrollY,
       // Where what a page says ends, with the room below it.
