@@ -383,6 +383,7 @@ async fn follow(
             drop(before); // its seat is free
             // One for which there is no seat may be asked for again in a moment, as after a connection that broke.
             let hub = view.seat(hub).ok_or(End::Broken)?;
+            view.pay().await; // the hub makes what a stream begins with itself
             let (first, followed) = hub.follow(workload, since).await.map_err(|_| End::Broken)?;
             begin(out, view, first).await?;
             Ok(Following::Deployment(Box::new(followed)))

@@ -104,3 +104,32 @@ async fn a_stream_for_which_there_is_no_seat_ends_and_the_others_go_on() {
     assert_eq!(kept.rollcast.limits.count(Limit::Rollouts), 1);
     assert!(streams.iter().take(MOST_OF_ONE).all(|(said, _)| !said.is_closed()), "the others go on");
 }
+
+#[tokio::test(start_paused = true)]
+async fn the_streams_of_one_client_begin_ten_times_a_second_together_and_hold_up_no_other() {
+    let (rollcast, clusters) = crate::site::site().await;
+    let view = everything(&rollcast).await;
+    let begin = async |last: u8, many: usize| {
+        let mut streams = Vec::new();
+        for number in 0..many {
+            let view = view.clone().coming_from(Some([10, 0, 0, last].into()));
+            let ((said, inbox), (out, heard)) = (mpsc::unbounded(), mpsc::unbounded());
+            tokio::spawn(serve_over(out, inbox, view, Shown { headers: HeaderMap::new(), peer: None, from: None }));
+            let workload = Workload::deployment(&clusters[number % clusters.len()], "shop", format!("app-{number}"));
+            let follow = ViewerFrame::Subscribe { scope: Scope::Workload(workload), since: None };
+            said.unbounded_send(Ok(Message::Binary(wire::encode(&follow).unwrap().into()))).unwrap();
+            streams.push((said, heard));
+        }
+        let began = tokio::time::Instant::now();
+        for (_, heard) in &mut streams {
+            let is_begun = |message: &Message| match message {
+                Message::Binary(bytes) => matches!(wire::decode(bytes), Ok(ServerFrame::Snapshot(_))),
+                _ => false,
+            };
+            while !is_begun(&heard.next().await.expect("the stream goes on")) {}
+        }
+        began.elapsed()
+    };
+    assert_eq!(begin(1, 60).await.as_secs(), 4, "20 at once, then ten a second");
+    assert_eq!(begin(2, 20).await.as_secs(), 0, "somebody else");
+}
