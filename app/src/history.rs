@@ -1,6 +1,5 @@
 //! Rollouts that are kept: one of them; [`search`] has which ones are asked for, [`payload`] the page of them.
 
-pub mod image;
 pub mod language;
 pub mod payload;
 pub mod search;

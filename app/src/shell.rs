@@ -6,7 +6,6 @@ use leptos_meta::MetaTags;
 use crate::app::App;
 use crate::compare::ComparePayload;
 use crate::components::audience::Foot;
-use crate::components::page_keys::KeyHelp;
 use crate::components::playground::strip::StillStrip;
 use crate::components::preview::Origin;
 use crate::components::tokens::Drawings;
@@ -59,7 +58,7 @@ pub fn missing(asked: String, why: String, instead: Vec<(String, String)>, build
 pub fn history(history: HistoryPayload, build: &str) -> impl IntoView + use<> {
     let title = history.title();
     let head = view! { <MetaTags/>{form_sheet(build)}{still_script()} };
-    still(build, &title, head.into_any(), view! { <HistoryPage history/><StillKeys/> }.into_any())
+    still(build, &title, head.into_any(), view! { <HistoryPage history/> }.into_any())
 }
 
 /// The whole document of a rollout beside others; no program runs in it.
@@ -67,7 +66,7 @@ pub fn history(history: HistoryPayload, build: &str) -> impl IntoView + use<> {
 pub fn compare(compare: ComparePayload, build: &str) -> impl IntoView + use<> {
     let title = compare.title();
     let head = view! { <MetaTags/>{form_sheet(build)}{still_script()} };
-    still(build, &title, head.into_any(), view! { <ComparePage compare/><StillKeys/> }.into_any())
+    still(build, &title, head.into_any(), view! { <ComparePage compare/> }.into_any())
 }
 
 /// The whole document on which viewers sign in; no program runs in it.
@@ -201,12 +200,6 @@ fn hidden() -> impl IntoView {
 /// The styles of forms and of pages in which no program runs.
 fn form_sheet(build: &str) -> impl IntoView + use<> {
     view! { <link rel="stylesheet" href=format!("/pkg/still.css?v={build}")/> }
-}
-
-/// The keys that this help gives.
-#[component]
-fn StillKeys() -> impl IntoView {
-    view! { <KeyHelp keys=vec![("j k", "next, previous row"), ("Enter", "open")] class="choice keys"/> }
 }
 
 /// What helps on them where scripts may run.

@@ -386,7 +386,7 @@ pub struct Template {
 impl<'de> Deserialize<'de> for Template {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Default, Deserialize)]
-        #[serde(default)]
+        #[serde(default, rename_all = "camelCase")]
         struct Decoded {
             #[serde(deserialize_with = "or_default")]
             metadata: TemplateMeta,
@@ -412,14 +412,19 @@ impl<'de> Deserialize<'de> for Template {
 }
 
 fn hash_without_restart(mut template: serde_json::Value) -> u64 {
-    if let Some(metadata) = template.get_mut("metadata").and_then(serde_json::Value::as_object_mut)
-        && let Some(annotations) = metadata.get_mut("annotations").and_then(serde_json::Value::as_object_mut)
-    {
-        annotations.remove(RESTARTED_AT);
-        if annotations.is_empty() {
-            metadata.remove("annotations");
+    /// Takes an entry out of a map below a value, and the map as well where nothing else is in it.
+    fn take(from: &mut serde_json::Value, path: &[&str]) {
+        let (Some(map), [key, rest @ ..]) = (from.as_object_mut(), path) else { return };
+        if let Some(inner) = map.get_mut(*key).filter(|_| !rest.is_empty()) {
+            take(inner, rest);
+        }
+        if rest.is_empty()
+            || map.get(*key).and_then(serde_json::Value::as_object).is_some_and(serde_json::Map::is_empty)
+        {
+            map.remove(*key);
         }
     }
+    take(&mut template, &["metadata", "annotations", RESTARTED_AT]);
     fnv1a(template.to_string().as_bytes())
 }
 

@@ -2,6 +2,9 @@
 
 use leptos::prelude::*;
 
+/// Where an element is in the window, in pixels.
+pub type Rect = web_sys::DomRect;
+
 /// The page cannot be seen: another tab is, or the screen is off.
 #[must_use]
 pub fn is_hidden() -> bool {

@@ -1,5 +1,6 @@
 //! The course of one rollout.
 
+use crate::detail::rollouts::replicas;
 use timeline::model::{Deployment, Model, Pod, Rollout};
 use timeline::phase::PodState;
 use timeline::view::Now;
@@ -45,7 +46,6 @@ impl Course {
         let started_millis = began(deployment, rollout);
         let ended_millis = rollout.completed_millis.or(rollout.superseded_millis);
         let until = ended_millis.unwrap_or(now.millis);
-        let is_last = index + 1 == deployment.rollouts.len();
         Some(Self {
             revision,
             images: images(&rollout.images),
@@ -54,7 +54,7 @@ impl Course {
             is_complete: rollout.completed_millis.is_some(),
             first_available_millis: first_available(model, deployment, rollout),
             restarts: restarts(model, deployment, rollout),
-            replicas: rollout.available_of.filter(|_| !is_last).unwrap_or(deployment.now.spec.replicas),
+            replicas: replicas(deployment, index),
             available: available(model, deployment, rollout, until),
             span_millis: until - started_millis,
             startup: Startup::of(pods(model, deployment, rollout), now),

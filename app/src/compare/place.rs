@@ -5,7 +5,8 @@ use timeline::Millis;
 use timeline::words::{count, duration};
 
 use super::measure::{ENOUGH, Standing, compared, earlier, expected, median};
-use crate::history::{PastRollout, image};
+use crate::history::PastRollout;
+use crate::images::ImageText;
 
 /// Those of at most so many times as many replicas are compared with, and of at least that part.
 const ALIKE: u32 = 2;
@@ -49,7 +50,7 @@ impl Before {
             ended: rollout.ended(),
             first_available_millis: rollout.first_available_millis,
             restarts: rollout.restarts,
-            images: image::change(&rollout.images_before, &rollout.images),
+            images: ImageText::change(&rollout.images_before, &rollout.images).to_string(),
             cause: rollout.cause_words(),
             replicas: rollout.replicas,
             is_first: matches!(rollout.trigger, Trigger::Created | Trigger::Adopted),

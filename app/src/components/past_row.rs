@@ -4,7 +4,8 @@ use leptos::prelude::*;
 use timeline::words::safe;
 
 use crate::address;
-use crate::history::{PastRollout, Search, Status, image};
+use crate::history::{PastRollout, Search, Status};
+use crate::images::ImageText;
 
 /// One rollout: how it ended, of which workload, from which images to which, and what can be done with it.
 #[component]
@@ -21,8 +22,8 @@ pub fn PastRow(
     let place = Search { cluster, namespace, zone, ..Search::default() };
     let where_words = format!("{} / {}", safe(&rollout.cluster), safe(&rollout.namespace));
     let name = safe(&rollout.name);
-    let images = image::change(&safe(&rollout.images_before), &safe(&rollout.images));
-    let all_images = safe(&rollout.images);
+    let images = ImageText::change(&rollout.images_before, &rollout.images);
+    let all_images = images.whole.clone();
     let cause = rollout.cause_words();
     // Keys lead to the name of a row, which plays it.
     let named = if rollout.is_kept {
@@ -36,7 +37,7 @@ pub fn PastRow(
             <td class="status"><span class=format!("sign {}", mark.name())>{word}</span>{(!note.is_empty()).then(|| view! { " "<small>{note}</small> })}</td>
             <td class="workload"><span class="cut"><a class="place" href=place.address() title=where_words.clone()>{where_words.clone()}</a>" / "{named}</span></td>
             <td class="revision"><span class="unit">"revision "</span>{rollout.revision}</td>
-            <td class="images mono" title=all_images>{images}</td>
+            <td class="images mono" title=all_images>{images.to_string()}</td>
             <td class="cause" title=cause.clone()><span>{cause.clone()}</span></td>
             <td class="took">{rollout.took()}</td>
             <td class="when"><time>{began}</time></td>

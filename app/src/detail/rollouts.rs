@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use timeline::Workload;
+use timeline::budget::Limits;
 use timeline::model::{Deployment, Model, Rollout};
 use timeline::rollout::{self, Trigger};
 use timeline::words::{count, duration, images, is_are, safe};
@@ -194,21 +195,30 @@ impl RolloutLine {
     }
 }
 
-/// The replicas that the rollout at `index` was for: what is asked for now may be another number.
-#[must_use]
-pub fn replicas(deployment: &Deployment, index: usize) -> u32 {
-    let is_last = index + 1 >= deployment.rollouts.len();
-    let then = deployment.rollouts.get(index).and_then(|rollout| rollout.available_of);
-    then.filter(|_| !is_last).unwrap_or(deployment.now.spec.replicas)
+/// Ceilings and floors that were in force during the rollout at `index`, the last one at the end.
+fn in_force(deployment: &Deployment, index: usize) -> impl Iterator<Item = Limits> {
+    let rollout = deployment.rollouts.get(index);
+    let from = rollout.and_then(|rollout| rollout.started_millis).unwrap_or(Millis::MIN);
+    let to = rollout.and_then(|rollout| rollout.completed_millis.or(rollout.superseded_millis)).unwrap_or(Millis::MAX);
+    let ends = deployment.limits.iter().skip(1).map(|(since, _)| *since).chain([Millis::MAX]);
+    let spans = deployment.limits.iter().zip(ends);
+    spans.filter(move |((since, _), end)| *since <= to && *end > from).map(|((_, limits), _)| *limits)
 }
 
-/// The most pods and the least available ones that the strategy allowed for the rollout at `index`.
+/// The replicas that the rollout at `index` was for when it ended: what is asked for now may be another number.
+#[must_use]
+pub fn replicas(deployment: &Deployment, index: usize) -> u32 {
+    let then = in_force(deployment, index).last().map(|limits| limits.ceiling.saturating_sub(limits.max_surge));
+    then.unwrap_or(deployment.now.spec.replicas)
+}
+
+/// The most pods and the least available ones that were allowed at some time of the rollout at `index`.
 #[must_use]
 pub fn limits(deployment: &Deployment, index: usize) -> (u32, u32) {
-    let replicas = replicas(deployment, index);
-    let (surge, unavailable) =
-        deployment.rollouts.get(index).map(|rollout| (rollout.max_surge, rollout.max_unavailable)).unwrap_or_default();
-    (replicas.saturating_add(surge), replicas.saturating_sub(unavailable))
+    let all = || in_force(deployment, index);
+    let ceiling = all().map(|limits| limits.ceiling).max();
+    let floor = all().map(|limits| limits.floor).min();
+    ceiling.zip(floor).unwrap_or((deployment.now.spec.replicas, 0))
 }
 
 /// The number that the ReplicaSet of a rollout had before, for this Deployment.

@@ -6,6 +6,7 @@ use timeline::list::{ListCopy, Overall, Query};
 use web_sys::Element;
 
 use super::Ages;
+use super::memory::ListMemory;
 use super::part::{Part, Spot};
 use super::row::{Heading, RowText};
 use crate::elements::Elements;
@@ -77,7 +78,7 @@ impl ListBoard {
             after_px: RwSignal::new(0.0),
             element: NodeRef::new(),
             links: Elements::default(),
-            focused: StoredValue::new(None),
+            focused: ListMemory::of_app().map_or_else(StoredValue::default, |memory| memory.focused),
         }
     }
 

@@ -7,10 +7,9 @@ use wasm_bindgen::JsCast;
 
 use super::board::{ListBoard, Slot};
 use crate::browser;
-use crate::components::page_keys::Key;
 
 /// Each key and what it does.
-pub const KEYS: [Key; 4] =
+pub const KEYS: [(&str, &str); 4] =
     [("/", "search"), ("j k", "next, previous row"), ("Enter", "open"), ("Esc", "from the search to the rows")];
 
 /// A key was pressed where nothing else took it; true when it meant something here.

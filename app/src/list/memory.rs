@@ -40,17 +40,19 @@ pub struct View {
 }
 
 /// The memory. Copies are handles of the same one.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub struct ListMemory {
     /// Lists by their address, the last one left at the end.
     lists: StoredValue<Vec<(String, Left)>>,
     /// The address that the browser's own buttons led to last; empty while they led nowhere.
     went_to: StoredValue<String>,
+    /// The row of the list that is shown, or was shown last, that had the focus last.
+    pub(super) focused: StoredValue<Option<u128>>,
 }
 
 /// Provides the memory to the whole application.
 pub fn provide() {
-    let memory = ListMemory { lists: StoredValue::default(), went_to: StoredValue::default() };
+    let memory = ListMemory::default();
     provide_context(memory);
     Effect::new(move |_| {
         browser::on_window(ev::popstate, move |_| {
@@ -70,7 +72,10 @@ impl ListMemory {
     /// is where it was on the page, else it is seen from its top.
     #[must_use]
     pub fn recall(self, address: &str, written: &str) -> Option<Left> {
-        let is_back = self.went_to.try_update_value(std::mem::take).is_some_and(|went_to| went_to == written);
+        // The router leaves the slash of the first page out.
+        let is_same =
+            |went_to: String| !went_to.is_empty() && went_to.trim_end_matches('/') == written.trim_end_matches('/');
+        let is_back = self.went_to.try_update_value(std::mem::take).is_some_and(is_same);
         let find = |lists: &Vec<(String, Left)>| {
             lists.iter().find(|(known, _)| known == address).map(|(_, left)| left.clone())
         };
@@ -111,7 +116,7 @@ mod tests {
     fn a_list_is_where_it_was_left_for_who_goes_back() {
         let owner = Owner::new();
         owner.with(|| {
-            let memory = ListMemory { lists: StoredValue::default(), went_to: StoredValue::default() };
+            let memory = ListMemory::default();
             memory.keep("/?q=web".into(), left(700.0));
             let scrolled = |written| memory.recall("/?q=web", written).map(|left| left.view.scrolled_px);
             assert_eq!(scrolled("/?q=web"), Some(0.0), "by a link");

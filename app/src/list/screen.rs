@@ -76,6 +76,7 @@ impl ListScreen {
     }
 
     fn at(board: ListBoard, known: Known, window: Window, view: View, to_focus: Option<u128>) -> Self {
+        board.focused.set_value(None);
         let state = State {
             known,
             asked: (board.query.get_untracked(), window),
@@ -130,8 +131,10 @@ impl Screen for ListScreen {
         if std::mem::take(&mut state.is_to_scroll) {
             browser::scroll_to_px(state.view.scrolled_px);
         }
-        // The first frames may come before the page stands in the document.
-        if state.to_focus.is_some_and(|key| browser::focused().is_some() || self.board.focus_row(key)) {
+        // The first frames may come before the page stands in the document, with the page before still there.
+        let is_writing = || browser::focused().is_some_and(|at| at.tag_name() == "INPUT");
+        let is_elsewhere = || is_writing() || self.board.focused.try_get_value().flatten().is_some();
+        if state.to_focus.is_some_and(|key| is_elsewhere() || self.board.focus_row(key)) {
             state.to_focus = None;
         }
         state.view.scrolled_px = browser::scrolled_px();

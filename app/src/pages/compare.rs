@@ -10,6 +10,7 @@ use crate::address;
 use crate::compare::startup::{STEPS, Startup};
 use crate::compare::{Before, ComparePayload, Course};
 use crate::components::header::{Header, Section, Trail};
+use crate::components::page_keys::StillKeys;
 use crate::components::preview::preview;
 use crate::score::ink::Look;
 
@@ -92,6 +93,7 @@ pub fn ComparePage(
                     {later}
                 </section>
             })}
+            <StillKeys/>
         </main>
     }
 }

@@ -5,6 +5,7 @@ use leptos::prelude::*;
 
 use crate::components::banner::Banner;
 use crate::components::header::{Header, Section};
+use crate::components::page_keys::StillKeys;
 use crate::components::past::PastWorkloads;
 use crate::components::past_row::PastRow;
 use crate::components::preview::preview;
@@ -27,7 +28,7 @@ pub fn HistoryPage(
     let zone = search.zone_name();
     let kept = if kept.is_empty() { String::new() } else { format!("History is kept {kept}. Times are in {zone}.") };
     let more = after.map(|after| view! { <a href=search.page(Some(&after))>"Earlier rollouts"</a> });
-    let hint = rollouts.is_empty().then(|| hint(&search));
+    let hint = (rollouts.is_empty() && trouble.is_empty()).then(|| hint(&search));
     let keys = (!rollouts.is_empty()).then_some("Keys: j and k go from row to row, Enter plays it.");
     let rows = rollouts.into_iter().map(|(began, rollout)| view! { <PastRow began rollout zone=search.zone.clone()/> });
     let rows = rows.collect_view();
@@ -59,6 +60,7 @@ pub fn HistoryPage(
             {table}
             <p class="later">{more}</p>
             <p class="muted">{kept}" "{keys}</p>
+            <StillKeys/>
         </main>
     }
 }

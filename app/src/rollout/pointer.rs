@@ -7,6 +7,7 @@ use web_sys::{Element, PointerEvent, WheelEvent};
 
 use super::picture::{Tip, Told};
 use super::screen::{RolloutScreen, State};
+use crate::browser;
 use crate::detail::pod::is_creation_seen;
 use crate::rows::set_if_new;
 use crate::score::scene::BandRow;
@@ -44,10 +45,10 @@ struct Drag {
 
 /// Where the parts of the score are, in pixels of the browser's window.
 struct Room {
-    score: web_sys::DomRect,
-    canvas: web_sys::DomRect,
-    scroller: web_sys::DomRect,
-    strip: web_sys::DomRect,
+    score: browser::Rect,
+    canvas: browser::Rect,
+    scroller: browser::Rect,
+    strip: browser::Rect,
 }
 
 impl Room {
@@ -207,7 +208,7 @@ impl RolloutScreen {
         let frame = state.frame;
         let ago = (room.canvas.right() - x).max(0.0) * state.millis_per_px();
         let at_millis = frame.now_millis - ago as Millis;
-        let is_in = |part: &web_sys::DomRect| (part.top()..part.bottom()).contains(&y);
+        let is_in = |part: &browser::Rect| (part.top()..part.bottom()).contains(&y);
         let told = if x < room.canvas.left() || x > room.score.right() {
             None
         } else if is_in(&room.strip) {

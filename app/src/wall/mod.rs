@@ -294,14 +294,14 @@ mod tests {
     fn many_clusters_are_counted_by_their_states() {
         let state = |cluster: &ClusterState| match cluster.connection.state {
             ConnectionState::Live => "live".to_owned(),
-            _ => "recording, held".to_owned(),
+            _ => "recording (paused)".to_owned(),
         };
         let told = |clusters: Vec<ClusterState>| reached(&overall(0, clusters), state);
         let held = |name: &str| cluster(name, ConnectionState::Replay { name: name.into() });
         let live = |name: &str| cluster(name, ConnectionState::Live);
-        assert_eq!(told(vec![held("a"), held("b")]), "a recording, held · b recording, held");
-        assert_eq!(told(vec![held("a"), held("b"), held("c")]), "3 recordings, held");
-        assert_eq!(told(vec![live("a"), held("b"), live("c"), live("d")]), "3 clusters live · 1 recording, held");
+        assert_eq!(told(vec![held("a"), held("b")]), "a recording (paused) · b recording (paused)");
+        assert_eq!(told(vec![held("a"), held("b"), held("c")]), "3 recordings (paused)");
+        assert_eq!(told(vec![live("a"), held("b"), live("c"), live("d")]), "3 clusters live · 1 recording (paused)");
     }
 
     #[test]

@@ -45,12 +45,12 @@ test("what was rolled out is there after the server was killed, as a list, as a 
   // One of them by itself, at its end and in the middle.
   await page.goto(`${second.page("rollcast-test", story.namespace, "nginx")}?uid=${before.uid}&rollout=1`);
   await page.waitForSelector("html[data-live=true]");
-  await expect(page.getByTestId("linked")).toContainText("This rollout is over");
-  await expect(page.getByTestId("verdict")).toContainText("Revision 2 is live");
+  await expect(page.getByTestId("linked")).toContainText("Recording of a finished rollout");
+  await expect(page.getByTestId("verdict")).toContainText("Revision 2 was complete");
   const middle = new Date(before.rollouts[1]!.startedMillis! + 400).toISOString();
   await page.goto(`${second.page("rollcast-test", story.namespace, "nginx")}?uid=${before.uid}&rollout=1&at=${middle}`);
   await page.waitForSelector("html[data-live=true]");
-  await expect(page.getByTestId("verdict")).toContainText("Revision 2 is replacing revision 1");
+  await expect(page.getByTestId("verdict")).toContainText("Revision 2 was replacing revision 1");
 
   // From the list it plays from its begin to its end.
   await page.goto(history(second));
@@ -60,8 +60,8 @@ test("what was rolled out is there after the server was killed, as a list, as a 
   await page.keyboard.press("Enter");
   await page.waitForSelector("html[data-live=true]");
   await expect(page.getByTestId("moment")).not.toHaveText("");
-  await expect(page.getByTestId("verdict")).toContainText("Revision 2 is replacing revision 1");
-  await expect(page.getByTestId("verdict")).toContainText("Revision 2 is live");
+  await expect(page.getByTestId("verdict")).toContainText("Revision 2 was replacing revision 1");
+  await expect(page.getByTestId("verdict")).toContainText("Revision 2 was complete");
 
   // Nothing is in the way of people who need assistance.
   const compared = `${second.page("rollcast-test", story.namespace, "nginx")}/compare?uid=${before.uid}`;

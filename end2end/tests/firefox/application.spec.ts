@@ -69,7 +69,7 @@ test("keys step through changes, and back to live", async ({ tab, serve }) => {
   await tab.keyboard.press("[");
   await expect.poll(at).not.toBeNull();
   await tab.keyboard.press("[");
-  await says(tab, "verdict", "Revision 2 is replacing revision 1");
+  await says(tab, "verdict", "Revision 2 was replacing revision 1");
   await says(tab, "live", /^As it was at /);
   await count(tab, living(3), 0);
   const before = await at();
@@ -81,7 +81,7 @@ test("keys step through changes, and back to live", async ({ tab, serve }) => {
   expect(await at()).toBeNull();
   // The link to a moment is rendered as it was then.
   await tab.goto(`${server.page(...rollover)}?at=${before}`);
-  await says(tab, "verdict", "Revision 2 is replacing revision 1");
+  await says(tab, "verdict", "Revision 2 was replacing revision 1");
   await isLive(tab);
 });
 

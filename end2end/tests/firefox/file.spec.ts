@@ -12,7 +12,7 @@ test("a file comes alive and goes through time", async ({ tab }, info) => {
   await tab.keyboard.press("[");
   await says(tab, "verdict", /^Revision 3/);
   await tab.keyboard.press("[");
-  await says(tab, "verdict", "Revision 2 is replacing revision 1: 0 of 10 new pods available.");
+  await says(tab, "verdict", "Revision 2 was replacing revision 1: 0 of 10 new pods available.");
   await tab.keyboard.press("l");
   await says(tab, "live", "Recording");
   expect(await tab.evaluate(() => document.fonts.check("16px Inter"))).toBe(true);

@@ -120,7 +120,7 @@ test("a moment is asked for again when its answer does not come", async ({ page,
   await page.goto(server.page("rollover", "rollover", "web"));
   await isLive(page, /Recording/);
   await rollout.story.locator("li").filter({ hasText: "Revision 2 starts" }).getByRole("button").click();
-  await expect(rollout.verdict).toContainText("Revision 2 is replacing revision 1: 0 of 10");
+  await expect(rollout.verdict).toContainText("Revision 2 was replacing revision 1: 0 of 10");
   expect(swallowed).toBe(1);
 });
 
@@ -139,6 +139,6 @@ test("a moment that is shown when the link breaks is asked for again", async ({ 
   await page.goto(server.page("rollover", "rollover", "web"));
   await isLive(page, /Recording/);
   await rollout.story.locator("li").filter({ hasText: "Revision 2 starts" }).getByRole("button").click();
-  await expect(rollout.verdict).toContainText("Revision 2 is replacing revision 1: 0 of 10");
+  await expect(rollout.verdict).toContainText("Revision 2 was replacing revision 1: 0 of 10");
   expect(breaks).toBeGreaterThan(1);
 });

@@ -201,7 +201,11 @@ test.describe("without scripts", () => {
   test.use({ javaScriptEnabled: false });
   test("the search is a form, clusters and namespaces are pages, and so are more lines", async ({ page, serve }) => {
     const server = await serve(start);
-    await page.goto(server.address);
+    // Who looks first sees an empty list, which has nothing to search in.
+    await expect(async () => {
+      await page.goto(server.address);
+      await expect(page.getByRole("searchbox")).toBeVisible({ timeout: 100 });
+    }).toPass();
     await page.getByRole("searchbox").fill("kill-pod");
     await page.getByRole("button", { name: "Search" }).click();
     await expect(page.getByTestId("deployment")).toHaveCount(1);

@@ -57,7 +57,7 @@ for (const [place, start, address] of places) {
         // The end of what is opened can be read: it does not stay under the controls.
         await page.locator("#detail").evaluate((panel) => { panel.scrollTop = panel.scrollHeight; });
         const last = page.locator("#detail > * > :last-child");
-        await last.scrollIntoViewIfNeeded();
+        await last.evaluate((last) => last.scrollIntoView({ block: "nearest" }));
         const [end, controls] = [(await last.boundingBox())!, (await page.getByTestId("transport").boundingBox())!];
         expect(end.y + end.height).toBeLessThanOrEqual(controls.y + 1);
         await page.keyboard.press("Escape");

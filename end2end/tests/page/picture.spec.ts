@@ -113,7 +113,7 @@ test("a ribbon tells its counts under the pointer, and opens into bars when the 
 
 test("no scripts, twice the pixels, another zoom, another theme, paper: the picture stays right", async ({ page, serve, browser }, info) => {
   const server = await serve(() => held(info, { n130: blocks(130), n300: blocks(300), n1000: blocks(1_000) }));
-  const plain = await browser.newContext({ javaScriptEnabled: false, viewport: { width: 1440, height: 800 } });
+  const plain = await browser.newContext({ javaScriptEnabled: false, viewport: { width: 1440, height: 880 } });
   const sharp = await browser.newContext({ deviceScaleFactor: 2, viewport: { width: 1440, height: 1300 } });
   // 130 and 300 are both painted pod by pod, 1,000 are a ribbon.
   for (const pods of isWhole ? [130, 300, 1_000] : [130, 1_000]) {

@@ -94,7 +94,7 @@ test("who drags the picture sees another moment and opens nothing", async ({ pag
 
 test("the slider reaches the first moment that is kept, and has marks for rollouts", async ({ page, serve }) => {
   await opened(page, serve);
-  const kept = page.getByTestId("kept");
+  const kept = page.getByTestId("overview-track");
   // Revision 1 was complete, 2 was superseded, 3 goes on.
   for (const tone of ["ok", "quiet", "busy", "window"]) await expect(kept.locator(`path.${tone}`)).toHaveAttribute("d", /^M\d/);
   await page.getByRole("slider", { name: "Moment" }).fill("0");
@@ -123,5 +123,5 @@ test("a rollout that is kept is shown from a little before its begin to a little
   const begin = await page.locator("#ticks .tick").first().textContent();
   expect(begin).toMatch(/^04:53:1/);
   await page.getByRole("button", { name: "Play", exact: true }).click();
-  await expect(page.getByTestId("verdict")).toContainText("Revision 3 is replacing");
+  await expect(page.getByTestId("verdict")).toContainText("Revision 3 was replacing");
 });

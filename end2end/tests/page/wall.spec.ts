@@ -65,7 +65,7 @@ test("on every screen the cause is the headline, bars have their share and no te
   await expect(tile.getByTestId("tile-revision")).toHaveText("revision 1 → 2");
   await expect(tile.locator("h2")).toHaveAttribute("title", /^cluster-.*z [/] namespace-.*z [/] deployment-.*z$/);
   await expect(page.locator(".tile code")).toHaveCount(0);
-  await expect(page.getByTestId("connections")).toHaveText("4 recordings, held");
+  await expect(page.getByTestId("connections")).toHaveText("4 recordings (paused)");
 });
 
 test("of three the worst comes first and largest, and no place is empty", async ({ page, serve }) => {

@@ -1,6 +1,7 @@
 //! `rollcast` alone: what it finds to watch, and the commands that fit.
 
 use std::io::{self, Write};
+use std::path::PathBuf;
 
 use crate::print;
 use crate::source::kubeconfig::Contexts;
@@ -10,7 +11,8 @@ use crate::source::kubeconfig::Contexts;
 /// # Errors
 /// When they cannot be printed.
 pub fn start() -> io::Result<()> {
-    let contexts = Contexts::read(None);
+    let named = std::env::var_os("ROLLCAST_KUBECONFIG").map(PathBuf::from);
+    let contexts = Contexts::read(named.as_deref());
     let found = contexts.as_ref().map_err(ToString::to_string).and_then(|contexts| {
         let chosen = contexts.choose(None).map_err(|why| why.to_string())?;
         Ok(chosen.map_or_else(

@@ -74,6 +74,7 @@ fn unwritten(view: &View, keeping: &Keeping, zone: &Zone) -> String {
 /// The page.
 pub(super) async fn page(view: View, parameters: Parameters, request: Request) -> Response {
     let view = &view;
+    view.pay().await; // one search may read all that is kept
     let now_millis = clock::now_millis();
     let Asked { search, zone, after } = match asked(&parameters, now_millis) {
         Ok(asked) => asked,
@@ -150,6 +151,7 @@ fn overview(
 
 /// The same as JSON.
 pub(super) async fn json(view: View, parameters: Parameters) -> Response {
+    view.pay().await;
     let limit = |text: &str| text.parse().ok().filter(|limit| (1..=MOST).contains(limit));
     let read = asked(&parameters, clock::now_millis()).and_then(|asked| Ok((asked, parameters.read("limit", limit)?)));
     let (Asked { search, after, .. }, limit) = match read {

@@ -29,7 +29,17 @@ pub(super) fn of(error: &(dyn Error + 'static)) -> String {
         return why.to_owned();
     }
     // The operating system's word needs no other: "connection refused".
-    let by_system = |error: &io::Error| error.raw_os_error().map(|_| error.kind().to_string());
+    let by_system = |error: &io::Error| {
+        use io::ErrorKind::{
+            ConnectionAborted, ConnectionRefused, ConnectionReset, HostUnreachable, NetworkUnreachable, TimedOut,
+        };
+        let kind = error.kind();
+        let is_known = matches!(
+            kind,
+            ConnectionAborted | ConnectionRefused | ConnectionReset | HostUnreachable | NetworkUnreachable | TimedOut
+        );
+        is_known.then(|| kind.to_string())
+    };
     if let Some(why) = layers(error).find_map(|error| error.downcast_ref::<io::Error>()).and_then(by_system) {
         return why;
     }

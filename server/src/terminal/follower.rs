@@ -160,7 +160,7 @@ impl Follower {
                 let since = super::moment(*since_millis, self.now_millis(Instant::now()));
                 format!("No data from the cluster since {since} UTC: {why}")
             }
-            ConnectionState::Replay { name } if connection.speed_percent == 0 => format!("Recording {name}, held"),
+            ConnectionState::Replay { name } if connection.speed_percent == 0 => format!("Recording {name} (paused)"),
             ConnectionState::Replay { name } => format!("Recording {name}"),
             ConnectionState::Unknown => "The server does not watch a cluster of that name".to_owned(),
             ConnectionState::OtherNamespaces => "The server does not watch that namespace".to_owned(),

@@ -49,7 +49,7 @@ const CASES: [Case<'_>; 52] = [
         NGINX,
         "?revision=2&at={MIDWAY}",
         200,
-        "You are looking at revision 2, as it was at 04:53:13 UTC. Revision 3 is current now.",
+        "You are looking at revision 2, as it was at 2026-11-21 04:53:13 UTC. Revision 3 is current now.",
     ),
     (NGINX, "?revision=1&at={MIDWAY}", 200, "This link is to revision 1. Revision 3 is current now."),
     (NGINX, "?at=1000", 404, "The history of nginx begins at 2026-11-21 04:53:07 UTC"),

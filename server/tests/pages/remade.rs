@@ -57,7 +57,7 @@ async fn every_rollout_is_made_again_as_it_was() {
         assert!(recording.bad_lines.is_empty() && recording.play().model().pods.len() == made.pods.len());
         let page = fetch(&kept.rollcast, &app::address::workload(&workload)).await;
         assert_eq!(page.status, StatusCode::OK, "{}: {}", rollout.cluster, page.text);
-        assert!(page.text.contains("It is made again from what was kept of it."));
+        assert!(page.text.contains("Recording of a finished rollout"));
     }
     assert!(pods > 300, "{pods}");
 }
@@ -66,7 +66,7 @@ async fn every_rollout_is_made_again_as_it_was() {
 async fn what_would_be_cut_out_of_too_much_is_said_and_not_read() {
     let kept = kept_and_shown(1_000);
     let rollout = kept.rollouts.iter().find(|rollout| rollout.is_kept).unwrap();
-    let says = "Too much was observed in the cluster during this rollout to show it here.";
+    let says = "Too much was observed in the cluster during this rollout to show it here";
     let (workload, page) = (rollout.by_itself(), app::address::workload(&rollout.by_itself()));
     let (path, query) = page.split_once('?').unwrap();
     for page in [

@@ -37,7 +37,7 @@ pub fn past(sentence: &str) -> String {
     for word in sentence.split(' ') {
         let bare = word.trim_end_matches(['.', ':', ',', ';']);
         let ending = word.get(bare.len()..).unwrap_or_default();
-        let verb = VERBS.iter().find(|(present, _)| *present == bare && !NAMED.contains(&before));
+        let verb = VERBS.iter().find(|(present, _)| *present == bare && !NAMED.contains(&before) && before != "not");
         said.push(verb.map_or_else(|| word.to_owned(), |(_, past)| format!("{past}{ending}")));
         before = word;
     }
@@ -81,6 +81,10 @@ mod tests {
                 "The Deployment controller had not reacted for 12 s.",
             ),
             ("This Deployment was deleted 3 s ago.", "This Deployment was deleted 3 s before."),
+            (
+                "Revision 2 cannot start: path \"/mnt/x\" does not exist.",
+                "Revision 2 could not start: path \"/mnt/x\" did not exist.",
+            ),
             ("Paused with revision 2 at 1 of 3.", "Paused with revision 2 at 1 of 3."),
             (
                 "Last seen at 14:02:05 UTC: Revision 2 is scaled to zero.",

@@ -198,9 +198,7 @@ pub fn why(standing: Standing, looked: &Assessment<'_>) -> String {
             let run = if let_go == 1 { "runs" } else { "run" };
             match (left, let_go) {
                 (0, 0) => String::new(),
-                (left, let_go) if left <= let_go => {
-                    format!("{} of it still {run}; nothing removes them.", count(let_go, "pod"))
-                }
+                (0, pods) => format!("{} of it still {run}; nothing removes them.", count(pods, "pod")),
                 (left, _) => format!("{} still {verb}.", count(left, "pod")),
             }
         }

@@ -37,18 +37,10 @@ pub struct SetCounts {
     pub available: u32,
 }
 
-/// ReplicaSets whose pods count: those that it controls; of a Deployment that was deleted also those that nobody took over.
-fn counted_sets<'m>(model: &'m Model, deployment: &Deployment) -> impl Iterator<Item = &'m ReplicaSet> {
-    let (uid, is_deleted) = (deployment.uid, deployment.deleted_millis.is_some());
-    model.sets_of(uid).filter(move |set| set.owner == Some(uid) || (is_deleted && set.owner.is_none()))
-}
-
 /// Pods as they are seen.
 pub(super) fn counts(model: &Model, deployment: &Deployment, new: Option<&ReplicaSet>, desired: u32) -> Counts {
     let mut counts = Counts { desired, ..Counts::default() };
-    for set in counted_sets(model, deployment) {
-        let is_last = deployment.deleted_millis.is_some() && set.revision() == deployment.now.revision;
-        let is_new = new.map_or(is_last, |new| new.uid == set.uid);
+    for set in model.sets_of(deployment.uid).filter(|set| set.owner == Some(deployment.uid)) {
         for pod in model.pods_of(set.uid) {
             match pod.state() {
                 PodState::Gone | PodState::Finished => {}
@@ -59,7 +51,7 @@ pub(super) fn counts(model: &Model, deployment: &Deployment, new: Option<&Replic
                 PodState::Terminating => counts.terminating += 1,
                 PodState::Available => {
                     counts.available += 1;
-                    counts.new_available += u32::from(is_new);
+                    counts.new_available += u32::from(new.is_some_and(|new| new.uid == set.uid));
                 }
                 PodState::Scheduling | PodState::Starting | PodState::Unready | PodState::Ready | PodState::Failing => {
                     counts.not_yet += 1
@@ -74,7 +66,7 @@ pub(super) fn counts(model: &Model, deployment: &Deployment, new: Option<&Replic
 pub(super) fn failing(model: &Model, deployment: &Deployment) -> u32 {
     let is_failing = |pod: &Pod, uid| pod.owner == Some(uid) && pod.state() == PodState::Failing && !pod.is_leftover();
     let of = |set: &ReplicaSet| model.pods_of(set.uid).filter(|pod| is_failing(pod, set.uid)).count() as u32;
-    counted_sets(model, deployment).map(of).sum()
+    model.sets_of(deployment.uid).filter(|set| set.owner == Some(deployment.uid)).map(of).sum()
 }
 
 /// What ReplicaSets report of pods that are not seen.
@@ -104,7 +96,7 @@ pub(super) fn told(status: &DeploymentStatus) -> Counts {
 
 /// The ReplicaSets that a Deployment controls, counted; one that was deleted has what is left of its pods.
 pub(super) fn set_counts(model: &Model, deployment: &Deployment, sees_pods: bool) -> Vec<SetCounts> {
-    let mine = counted_sets(model, deployment);
+    let mine = model.sets_of(deployment.uid).filter(|set| set.owner == Some(deployment.uid));
     let counted = mine.map(|set| {
         let is_available = |pod: &&Pod| pod.owner == Some(set.uid) && pod.state() == PodState::Available;
         let available = match set.removed_millis {

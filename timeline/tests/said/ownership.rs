@@ -149,9 +149,7 @@ fn a_deployment_that_is_deleted_without_its_pods_says_that_they_run_on() {
     web.now = 60_000;
     web.set(2, |set| set.meta.controller = None);
     web.delete_deployment();
-    let view = web.view();
-    assert_eq!(view.verdict.why, "2 pods of it still run; nothing removes them.");
-    assert_eq!((view.counts.available, view.counts.new_available), (2, 2));
+    assert_eq!(web.view().verdict.why, "2 pods of it still run; nothing removes them.");
 }
 
 #[test]

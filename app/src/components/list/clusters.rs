@@ -45,7 +45,7 @@ pub fn Clusters(
             (0, false) => ("chip live", format!("{all} clusters, all live")),
             (other, _) => ("chip stale", format!("{all} clusters, {other} not live")),
         };
-        view! { <button type="button" class=class popovertarget="clusters" data-testid="clusters">{words}" \u{25be}"</button> }
+        view! { <button type="button" class=class popovertarget="clusters" data-testid="clusters">{words}</button> }
     };
     view! {
         <nav class="clusters" aria-label="Clusters">

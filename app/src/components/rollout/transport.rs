@@ -62,7 +62,7 @@ pub fn Transport(
             <button type="button" title="Previous change (left arrow)" aria-label="Previous change" on:click=act(|screen| screen.step(false))>"\u{2039}"</button>
             <button type="button" class="play" title="Play or pause (space)" on:click=act(RolloutScreen::toggle)>{play}</button>
             <button type="button" title="Next change (right arrow)" aria-label="Next change" on:click=act(|screen| screen.step(true))>"\u{203a}"</button>
-            <div class="kept">
+            <div class="overview-track">
                 <KeptMarks board/>
                 <Slider board controls/>
             </div>
@@ -95,7 +95,7 @@ fn KeptMarks(board: Board) -> impl IntoView {
         block(from, to)
     });
     view! {
-        <svg viewBox=format!("0 0 {KEPT} 1") preserveAspectRatio="none" aria-hidden="true" data-testid="kept">
+        <svg viewBox=format!("0 0 {KEPT} 1") preserveAspectRatio="none" aria-hidden="true" data-testid="overview-track">
             {[Tone::Quiet, Tone::Ok, Tone::Busy, Tone::Bad].map(rollouts).into_iter().collect_view()}
             <path class="window" d=window></path>
         </svg>

@@ -38,7 +38,12 @@ impl Invariants {
             hold("(floor #", &[floor]);
             hold("(ceiling #", &[ceiling]);
             // What is finishing is told of the new revision: pods of the old ones may still be available.
-            let told = if view.verdict.badge == "Finishing" { u64::from(counted.new_available) } else { available };
+            // What is complete has as many as it wants; more may be there for a moment.
+            let told = match view.verdict.badge.as_str() {
+                "Finishing" => u64::from(counted.new_available),
+                "Complete" => available.min(wanted),
+                _ => available,
+            };
             hold("# of # available.", &[told, wanted]);
             hold("has # of # available", &[available, wanted]);
             hold("# of # new pods available.", &[u64::from(counted.new_available), wanted]);

@@ -1,3 +1,4 @@
+/// Every page at five sizes, whatever stands around it: nothing is cut, covered or one over the other, and nothing is wider than the window.
 /// What stands above and below a page, the strip of the playground and the line of who sees it, takes its own height from the page and nothing else: the header is as
 /// high as without them, the page as wide, and it fills what is left.
 
@@ -6,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Page } from "@playwright/test";
 import { Reviewer } from "../../fixtures/reviewer.ts";
+import { complaints } from "../../fixtures/sane.ts";
 import { Server, type Document } from "../../fixtures/server.ts";
 import { expect, test } from "../../fixtures/test.ts";
 
@@ -113,6 +115,7 @@ for (const [name, address] of Object.entries(PAGES)) {
         await page.setViewportSize({ width, height });
         // A picture is as wide as its place one frame after that changed.
         await expect.poll(async () => (await measured(page)).wide, { message: `${what}: nothing is wider than the window` }).toBeLessThanOrEqual(0);
+        await expect.poll(() => complaints(page), { message: what }).toEqual([]);
         const now = await measured(page);
         expect(now.strip > 0, `${what}: strip`).toBe(strip);
         expect(now.audience > 0, `${what}: audience`).toBe(audience);
