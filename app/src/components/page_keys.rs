@@ -47,10 +47,3 @@ pub fn KeyHelp(
     let keys = keys.into_iter().chain(EVERYWHERE).map(key).collect_view();
     view! { <Popup id=LIST label="Keys" title="Keys (?)" class><dl>{keys}</dl></Popup> }
 }
-
-/// The same for pages in which no program runs: what [`crate::shell`]'s script listens for.
-#[cfg(feature = "ssr")]
-#[component]
-pub fn StillKeys() -> impl IntoView {
-    view! { <KeyHelp keys=vec![("j k", "next, previous row"), ("Enter", "open")] class="choice keys"/> }
-}

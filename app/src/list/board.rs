@@ -6,7 +6,6 @@ use timeline::list::{ListCopy, Overall, Query};
 use web_sys::Element;
 
 use super::Ages;
-use super::memory::ListMemory;
 use super::part::{Part, Spot};
 use super::row::{Heading, RowText};
 use crate::elements::Elements;
@@ -58,8 +57,6 @@ pub struct ListBoard {
     pub element: NodeRef<html::Div>,
     /// The links that Deployments' rows are, by the keys of the rows.
     pub links: Elements<html::A>,
-    /// The row that had the focus last.
-    pub focused: StoredValue<Option<u128>>,
 }
 
 impl ListBoard {
@@ -78,7 +75,6 @@ impl ListBoard {
             after_px: RwSignal::new(0.0),
             element: NodeRef::new(),
             links: Elements::default(),
-            focused: ListMemory::of_app().map_or_else(StoredValue::default, |memory| memory.focused),
         }
     }
 

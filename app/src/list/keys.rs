@@ -31,11 +31,6 @@ pub fn pressed_in_field(event: &KeyboardEvent, board: ListBoard) {
     }
 }
 
-/// The focus came to a row: who comes back goes on there.
-pub fn focused_row(board: ListBoard, key: u128) {
-    board.focused.set_value(Some(key));
-}
-
 /// A key was pressed on a Deployment's row.
 pub fn pressed_on_row(event: &KeyboardEvent, board: ListBoard, key: u128) {
     let is_next = match event.key().as_str() {
@@ -55,11 +50,6 @@ fn is_key(event: &KeyboardEvent) -> bool {
 }
 
 impl ListBoard {
-    /// Gives the focus to a row without scrolling to it; false while it does not stand in the document.
-    pub(super) fn focus_row(self, key: u128) -> bool {
-        self.links.get(key).is_some_and(|row| row.is_connected() && browser::focus_in_place(&row))
-    }
-
     /// Gives the focus to the first row that is made; false where there is none.
     fn focus_first(self) -> bool {
         self.order().first().is_some_and(|key| self.links.focus(*key))

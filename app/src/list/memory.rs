@@ -22,8 +22,6 @@ pub struct Left {
     pub ages: Ages,
     /// Where it was on the page.
     pub view: View,
-    /// The row that had the focus last.
-    pub focused: Option<u128>,
 }
 
 /// What of a list is in view.
@@ -40,19 +38,17 @@ pub struct View {
 }
 
 /// The memory. Copies are handles of the same one.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 pub struct ListMemory {
     /// Lists by their address, the last one left at the end.
     lists: StoredValue<Vec<(String, Left)>>,
     /// The address that the browser's own buttons led to last; empty while they led nowhere.
     went_to: StoredValue<String>,
-    /// The row of the list that is shown, or was shown last, that had the focus last.
-    pub(super) focused: StoredValue<Option<u128>>,
 }
 
 /// Provides the memory to the whole application.
 pub fn provide() {
-    let memory = ListMemory::default();
+    let memory = ListMemory { lists: StoredValue::default(), went_to: StoredValue::default() };
     provide_context(memory);
     Effect::new(move |_| {
         browser::on_window(ev::popstate, move |_| {
@@ -72,16 +68,13 @@ impl ListMemory {
     /// is where it was on the page, else it is seen from its top.
     #[must_use]
     pub fn recall(self, address: &str, written: &str) -> Option<Left> {
-        // The router leaves the slash of the first page out.
-        let is_same =
-            |went_to: String| !went_to.is_empty() && went_to.trim_end_matches('/') == written.trim_end_matches('/');
-        let is_back = self.went_to.try_update_value(std::mem::take).is_some_and(is_same);
+        let is_back = self.went_to.try_update_value(std::mem::take).is_some_and(|went_to| went_to == written);
         let find = |lists: &Vec<(String, Left)>| {
             lists.iter().find(|(known, _)| known == address).map(|(_, left)| left.clone())
         };
         let mut left = self.lists.try_with_value(find).flatten()?;
         if !is_back {
-            (left.view.scrolled_px, left.focused) = (0.0, None);
+            left.view.scrolled_px = 0.0;
         }
         Some(left)
     }
@@ -103,30 +96,20 @@ mod tests {
 
     fn left(scrolled_px: f64) -> Left {
         let view = View { row_px: 58.0, top_px: 150.0, view_px: 900.0, scrolled_px };
-        Left {
-            known: Known::default(),
-            window: Window { from: 0, to: 60 },
-            ages: Ages::default(),
-            view,
-            focused: Some(3),
-        }
+        Left { known: Known::default(), window: Window { from: 0, to: 60 }, ages: Ages::default(), view }
     }
 
     #[test]
     fn a_list_is_where_it_was_left_for_who_goes_back() {
         let owner = Owner::new();
         owner.with(|| {
-            let memory = ListMemory::default();
+            let memory = ListMemory { lists: StoredValue::default(), went_to: StoredValue::default() };
             memory.keep("/?q=web".into(), left(700.0));
             let scrolled = |written| memory.recall("/?q=web", written).map(|left| left.view.scrolled_px);
             assert_eq!(scrolled("/?q=web"), Some(0.0), "by a link");
             memory.went_to.set_value("/?q=web".into());
             assert_eq!(scrolled("/?q=web"), Some(700.0));
             assert_eq!(scrolled("/?q=web"), Some(0.0), "once");
-            let focused = |written| memory.recall("/?q=web", written).and_then(|left| left.focused);
-            assert_eq!(focused("/?q=web"), None, "by a link");
-            memory.went_to.set_value("/?q=web".into());
-            assert_eq!(focused("/?q=web"), Some(3), "the row that had the focus has it again");
             for number in 0..MOST {
                 memory.keep(format!("/clusters/{number}"), left(0.0));
             }

@@ -43,8 +43,6 @@ struct State {
     view: View,
     /// The page is yet to be scrolled to where it was left.
     is_to_scroll: bool,
-    /// The row that had the focus when the page was left, and is yet to have it again.
-    to_focus: Option<u128>,
     made_at_px: f64,
     looked_at: f64,
     is_linked: bool,
@@ -65,24 +63,22 @@ impl ListScreen {
     #[must_use]
     pub fn new(board: ListBoard, known: Known, window: Window) -> Self {
         let view = View { row_px: ROW_PX, top_px: 0.0, view_px: VIEW_PX, scrolled_px: 0.0 };
-        Self::at(board, known, window, view, None)
+        Self::at(board, known, window, view, false)
     }
 
     /// A screen of a list as it was left.
     #[must_use]
     pub fn again(board: ListBoard, left: Left) -> Self {
-        let Left { known, window, view, focused, .. } = left;
-        Self::at(board, known, window, view, focused)
+        let Left { known, window, view, .. } = left;
+        Self::at(board, known, window, view, view.scrolled_px > 0.0)
     }
 
-    fn at(board: ListBoard, known: Known, window: Window, view: View, to_focus: Option<u128>) -> Self {
-        board.focused.set_value(None);
+    fn at(board: ListBoard, known: Known, window: Window, view: View, is_to_scroll: bool) -> Self {
         let state = State {
             known,
             asked: (board.query.get_untracked(), window),
             view,
-            is_to_scroll: view.scrolled_px > 0.0,
-            to_focus,
+            is_to_scroll,
             made_at_px: f64::NEG_INFINITY,
             looked_at: f64::NEG_INFINITY,
             is_linked: true,
@@ -105,8 +101,7 @@ impl ListScreen {
         let state = self.state.borrow();
         let (query, window) = state.asked.clone();
         let (known, ages) = (state.known.clone(), state.known.ages(page_millis));
-        let focused = self.board.focused.try_get_value().flatten();
-        (query, Left { known, window, ages, view: state.view, focused })
+        (query, Left { known, window, ages, view: state.view })
     }
 }
 
@@ -130,12 +125,6 @@ impl Screen for ListScreen {
         let state = &mut *self.state.borrow_mut();
         if std::mem::take(&mut state.is_to_scroll) {
             browser::scroll_to_px(state.view.scrolled_px);
-        }
-        // The first frames may come before the page stands in the document, with the page before still there.
-        let is_writing = || browser::focused().is_some_and(|at| at.tag_name() == "INPUT");
-        let is_elsewhere = || is_writing() || self.board.focused.try_get_value().flatten().is_some();
-        if state.to_focus.is_some_and(|key| is_elsewhere() || self.board.focus_row(key)) {
-            state.to_focus = None;
         }
         state.view.scrolled_px = browser::scrolled_px();
         if page_millis - state.looked_at > LOOK_AGAIN_MILLIS {

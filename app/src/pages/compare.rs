@@ -10,7 +10,7 @@ use crate::address;
 use crate::compare::startup::{STEPS, Startup};
 use crate::compare::{Before, ComparePayload, Course};
 use crate::components::header::{Header, Section, Trail};
-use crate::components::page_keys::StillKeys;
+use crate::components::page_keys::KeyHelp;
 use crate::components::preview::preview;
 use crate::score::ink::Look;
 
@@ -93,7 +93,7 @@ pub fn ComparePage(
                     {later}
                 </section>
             })}
-            <StillKeys/>
+            <KeyHelp keys=Vec::new() class="choice keys"/>
         </main>
     }
 }

@@ -5,7 +5,7 @@ use leptos::prelude::*;
 
 use crate::components::banner::Banner;
 use crate::components::header::{Header, Section};
-use crate::components::page_keys::StillKeys;
+use crate::components::page_keys::KeyHelp;
 use crate::components::past::PastWorkloads;
 use crate::components::past_row::PastRow;
 use crate::components::preview::preview;
@@ -60,7 +60,7 @@ pub fn HistoryPage(
             {table}
             <p class="later">{more}</p>
             <p class="muted">{kept}" "{keys}</p>
-            <StillKeys/>
+            <KeyHelp keys=vec![("j k", "next, previous row"), ("Enter", "open")] class="choice keys"/>
         </main>
     }
 }

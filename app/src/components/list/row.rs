@@ -47,7 +47,7 @@ pub fn Row(
     let tiny = Signal::derive(move || row.read().tiny.clone());
     view! {
         <div class="line" on:keydown=move |event| keys::pressed_on_row(&event, board, key)>
-            <a class=class node_ref=board.links.of(key) on:focus=move |_| keys::focused_row(board, key) href=text(|row| &row.address) data-testid="deployment">
+            <a class=class node_ref=board.links.of(key) href=text(|row| &row.address) data-testid="deployment">
                 <span class="name">
                     <b>{text(|row| &row.name)}</b>
                     <span class="muted"><i class=move || format!("accent accent-{}", row.read().accent)></i><bdi>{text(|row| &row.place)}</bdi></span>
