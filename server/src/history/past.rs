@@ -21,8 +21,8 @@ use crate::shelf::Held;
 /// Rollouts that are held, and observations in all of them together; whoever looks at another one makes it again.
 const HELD: usize = 12;
 const MOST_HELD: usize = 400_000;
-/// Rollouts that are made at once.
-const MADE_AT_ONCE: usize = 4;
+/// Rollouts that are made at once. Each reads hours of a whole cluster, for as long as a processor takes, and the others are for pages.
+const MADE_AT_ONCE: usize = 1;
 /// Rollouts that are there at once, held or followed, and observations in all of them together.
 const MOST: usize = 4 * HELD;
 const MOST_SIZE: usize = 2 * MOST_HELD;
