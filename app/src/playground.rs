@@ -63,6 +63,22 @@ pub struct Answer {
 }
 
 impl Playground {
+    /// A story plays, or waits for its next step.
+    #[must_use]
+    pub fn plays_story(&self) -> bool {
+        !self.step.is_empty()
+    }
+
+    /// What the cluster holds, for pages that are not about the story.
+    #[must_use]
+    pub fn about(&self) -> &'static str {
+        if self.plays_story() {
+            "This cluster is simulated. Deployment web plays this story; the other Deployments get a new version now and then."
+        } else {
+            "This cluster is simulated. Open Deployment web to change it, or to choose a story."
+        }
+    }
+
     /// What is said of a speed that is not that of the viewer's clock; empty for that one.
     #[must_use]
     pub fn speed_said(&self) -> String {

@@ -47,10 +47,16 @@ pub fn shell(page: Page, origin: &str, files: fn(Part) -> Vec<String>) -> impl I
     document(&build, head.into_any(), view! { <App page/> }.into_any())
 }
 
-/// The whole document for an address that does not exist; no program runs in it.
+/// The whole document for an address that shows nothing; no program runs in it. The title names the status of the response.
 #[must_use]
-pub fn missing(asked: String, why: String, instead: Vec<(String, String)>, build: &str) -> impl IntoView + use<> {
-    still(build, "Not found — Rollcast", ().into_any(), view! { <Missing asked why instead/> }.into_any())
+pub fn missing(
+    title: &str,
+    asked: String,
+    why: String,
+    instead: Vec<(String, String)>,
+    build: &str,
+) -> impl IntoView + use<> {
+    still(build, &format!("{title} — Rollcast"), ().into_any(), view! { <Missing asked why instead/> }.into_any())
 }
 
 /// The whole document of what is kept; no program runs in it.

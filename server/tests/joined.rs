@@ -140,7 +140,7 @@ impl Pair<'_> {
             || (all.tone == late.tone && all.tone == Tone::Bad && same_matter(&all.sentence, &late.sentence))
             // That containers crash is told of pods that were seen to fail: those that run again for the moment look well.
             || (says_failure(&all.sentence) && self.watched_millis < PATIENCE_MILLIS && late.tone == Tone::Busy)
-            || (says_failure(&all.sentence) && self.watched_millis < PATIENCE_MILLIS && late.sentence.contains(" does not get on: "))
+            || (says_failure(&all.sentence) && self.watched_millis < PATIENCE_MILLIS && late.sentence.contains(" makes no progress: "))
             // Why pods are missing is not known where nobody saw it.
             || (is_bare && late.badge == "Catching up")
             // What is waited for, and whether everything was available once, knows who watched for long enough.

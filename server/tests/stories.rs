@@ -96,7 +96,7 @@ fn a_replica_set_that_is_deleted_again_and_again_counts_once() {
         );
         assert!(line.ends_with(" with nothing available."), "{line}");
     }
-    assert_eq!(played.view().verdict.sentence, "Revision 2 is live: 4 of 4 available.");
+    assert_eq!(played.view().verdict.sentence, "Revision 2 is complete: 4 of 4 available.");
 }
 
 #[test]
@@ -176,7 +176,7 @@ fn scaling_up_what_is_complete_is_never_called_recovering() {
         };
         assert!(said.iter().all(|verdict| is_right(&verdict)), "{said:#?}");
         assert!(said.iter().any(|verdict| verdict.starts_with("[Scaling up]")), "{said:#?}");
-        assert_eq!(said.last().unwrap(), &format!("[Complete] Revision 1 is live: {to} of {to} available."));
+        assert_eq!(said.last().unwrap(), &format!("[Complete] Revision 1 is complete: {to} of {to} available."));
     }
 }
 
@@ -198,7 +198,7 @@ fn a_rollback_after_a_scale_is_told_as_steps_of_a_rollout() {
         steps.iter().any(|step| step.starts_with("Revision 3 up 0 → 3, revision 2 down 5 → 4: 7 of at most 7")),
         "{steps:#?}"
     );
-    assert_eq!(played.verdict(), "[Complete] Revision 3 is live: 5 of 5 available.");
+    assert_eq!(played.verdict(), "[Complete] Revision 3 is complete: 5 of 5 available.");
 }
 
 #[test]
@@ -214,7 +214,7 @@ fn what_a_node_evicted_is_told_at_once_and_counts_nowhere_afterwards() {
     assert!(told[0].starts_with("Pod ") && told[0].contains(" evicted from node "), "{told:?}");
     recorder.pass(10_000);
     let played = Played::of(&recorder);
-    assert_eq!(played.verdict(), "[Complete] Revision 1 is live: 3 of 3 available.");
+    assert_eq!(played.verdict(), "[Complete] Revision 1 is complete: 3 of 3 available.");
     assert!(
         played.view().verdict.why.starts_with("1 failed pod is left over, the latest Evicted"),
         "{}",
@@ -244,7 +244,7 @@ fn pods_that_nodes_refuse_are_told_together_and_the_rollout_gets_through() {
     act(&mut recorder, Action::Image("web:outofcpu-v2".to_owned()));
     recorder.pass(60_000);
     let played = Played::of(&recorder);
-    assert_eq!(played.verdict(), "[Complete] Revision 2 is live: 4 of 4 available.");
+    assert_eq!(played.verdict(), "[Complete] Revision 2 is complete: 4 of 4 available.");
     let failed: Vec<String> =
         played.lines(&[LineKind::Bad]).into_iter().filter(|line| line.contains("OutOfcpu")).collect();
     assert_eq!(failed.len(), 1, "{failed:?}");
@@ -284,7 +284,7 @@ fn a_replica_set_that_another_deployment_took_over_counts_there() {
         said.push(played.verdict());
     }
     assert!(said.iter().any(|verdict| verdict.contains(": 0 of 3 available.")), "{said:#?}");
-    assert_eq!(said.last().unwrap(), "[Complete] Revision 1 is live: 3 of 3 available.");
+    assert_eq!(said.last().unwrap(), "[Complete] Revision 1 is complete: 3 of 3 available.");
 }
 
 #[test]
@@ -307,5 +307,5 @@ fn recreate_that_never_completed_is_taken_down_before_the_next_one_starts() {
     assert!(taken_down.is_some(), "{said:#?}");
     let before: Vec<_> = said.iter().skip(1).take(taken_down.unwrap()).collect();
     assert!(!before.iter().any(|verdict| verdict.contains("may be added")), "{said:#?}");
-    assert_eq!(said.last().unwrap(), "[Complete] Revision 3 is live: 3 of 3 available.");
+    assert_eq!(said.last().unwrap(), "[Complete] Revision 3 is complete: 3 of 3 available.");
 }

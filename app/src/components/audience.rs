@@ -44,10 +44,9 @@ pub fn Foot() -> impl IntoView {
             </footer>
         }
         .into_any(),
-        Audience::Known { name, can_leave, can_share } => {
-            let share = can_share.then(|| view! { <a href="/shares" rel="external">"Share this page"</a> });
+        Audience::Known { name, can_leave, .. } => {
             let leave = can_leave.then(|| view! { <form method="post" action="/sign-out"><button type="submit">"Sign out"</button></form> });
-            view! { <footer class="audience" data-testid="audience"><span>"Signed in as "<b>{name}</b></span>{share}{leave}</footer> }.into_any()
+            view! { <footer class="audience" data-testid="audience"><span>"Signed in as "<b>{name}</b></span>{leave}</footer> }.into_any()
         }
     }
 }

@@ -100,6 +100,13 @@ impl Search {
         language::terms(&self.text).into_iter().map(|term| term.value).collect()
     }
 
+    /// It finds everything that is kept.
+    #[must_use]
+    pub fn narrows_nothing(&self) -> bool {
+        let is_any_time = self.when.is_empty() && self.from_millis.is_none() && self.to_millis.is_none();
+        is_any_time && self.written().is_empty()
+    }
+
     /// The properties that are narrowed: each with its value as the language writes it, and the search without it.
     #[must_use]
     pub fn narrowed(&self) -> Vec<(String, Self)> {

@@ -192,7 +192,7 @@ mod tests {
     fn causes_of_what_is_over_are_told_as_past() {
         let told = |cause: &str, took| PastRollout { cause: cause.to_owned(), ..rollout(8, took) }.cause_words();
         assert_eq!(
-            told("Revision 8 is blocked: quota pods is used up.", Some(1)),
+            told("Revision 8 cannot create pods: quota pods is used up.", Some(1)),
             "Was blocked: quota pods is used up."
         );
         assert_eq!(told("Revision 8 cannot start: no image.", Some(1)), "Could not start: no image.");

@@ -22,6 +22,8 @@ pub struct Left {
     pub ages: Ages,
     /// Where it was on the page.
     pub view: View,
+    /// Address that the viewer went to from there.
+    pub went_to: Option<String>,
 }
 
 /// What of a list is in view.
@@ -50,11 +52,8 @@ pub struct ListMemory {
 pub fn provide() {
     let memory = ListMemory { lists: StoredValue::default(), went_to: StoredValue::default() };
     provide_context(memory);
-    Effect::new(move |_| {
-        browser::on_window(ev::popstate, move |_| {
-            memory.went_to.set_value(browser::path() + &browser::search());
-        });
-    });
+    // Before the router listens: it renders the page before the next listener hears of it.
+    browser::on_window(ev::popstate, move |_| memory.went_to.set_value(browser::path() + &browser::search()));
 }
 
 impl ListMemory {
@@ -65,7 +64,7 @@ impl ListMemory {
     }
 
     /// A list as it was left. `is_back` tells of an address as the browser writes it whether its own buttons led there: then the list
-    /// is where it was on the page, else it is seen from its top.
+    /// is where it was on the page, and the link that the viewer followed has the focus; else it is seen from its top.
     #[must_use]
     pub fn recall(self, address: &str, written: &str) -> Option<Left> {
         let is_back = self.went_to.try_update_value(std::mem::take).is_some_and(|went_to| went_to == written);
@@ -75,6 +74,7 @@ impl ListMemory {
         let mut left = self.lists.try_with_value(find).flatten()?;
         if !is_back {
             left.view.scrolled_px = 0.0;
+            left.went_to = None;
         }
         Some(left)
     }
@@ -96,7 +96,13 @@ mod tests {
 
     fn left(scrolled_px: f64) -> Left {
         let view = View { row_px: 58.0, top_px: 150.0, view_px: 900.0, scrolled_px };
-        Left { known: Known::default(), window: Window { from: 0, to: 60 }, ages: Ages::default(), view }
+        Left {
+            known: Known::default(),
+            window: Window { from: 0, to: 60 },
+            ages: Ages::default(),
+            view,
+            went_to: Some("/".to_owned()),
+        }
     }
 
     #[test]
@@ -105,15 +111,16 @@ mod tests {
         owner.with(|| {
             let memory = ListMemory { lists: StoredValue::default(), went_to: StoredValue::default() };
             memory.keep("/?q=web".into(), left(700.0));
-            let scrolled = |written| memory.recall("/?q=web", written).map(|left| left.view.scrolled_px);
-            assert_eq!(scrolled("/?q=web"), Some(0.0), "by a link");
+            let left =
+                |written| memory.recall("/?q=web", written).map(|left| (left.view.scrolled_px, left.went_to.is_some()));
+            assert_eq!(left("/?q=web"), Some((0.0, false)), "by a link");
             memory.went_to.set_value("/?q=web".into());
-            assert_eq!(scrolled("/?q=web"), Some(700.0));
-            assert_eq!(scrolled("/?q=web"), Some(0.0), "once");
+            assert_eq!(left("/?q=web"), Some((700.0, true)));
+            assert_eq!(left("/?q=web"), Some((0.0, false)), "once");
             for number in 0..MOST {
-                memory.keep(format!("/clusters/{number}"), left(0.0));
+                memory.keep(format!("/clusters/{number}"), self::left(0.0));
             }
-            assert_eq!(scrolled("/?q=web"), None, "the oldest is forgotten");
+            assert_eq!(left("/?q=web"), None, "the oldest is forgotten");
         });
     }
 }

@@ -1,6 +1,7 @@
 //! Keeps the list right: those rows in view are made and followed, a few more around them are known.
 
 use std::cell::RefCell;
+use std::time::Duration;
 
 use leptos::prelude::*;
 use timeline::list::{Query, Window};
@@ -43,6 +44,8 @@ struct State {
     view: View,
     /// The page is yet to be scrolled to where it was left.
     is_to_scroll: bool,
+    /// Address of the link that is yet to get the focus.
+    to_focus: Option<String>,
     made_at_px: f64,
     looked_at: f64,
     is_linked: bool,
@@ -63,22 +66,27 @@ impl ListScreen {
     #[must_use]
     pub fn new(board: ListBoard, known: Known, window: Window) -> Self {
         let view = View { row_px: ROW_PX, top_px: 0.0, view_px: VIEW_PX, scrolled_px: 0.0 };
-        Self::at(board, known, window, view, false)
+        Self::at(board, known, window, view)
     }
 
     /// A screen of a list as it was left.
     #[must_use]
     pub fn again(board: ListBoard, left: Left) -> Self {
-        let Left { known, window, view, .. } = left;
-        Self::at(board, known, window, view, view.scrolled_px > 0.0)
+        let Left { known, window, view, went_to, .. } = left;
+        let screen = Self::at(board, known, window, view);
+        let mut state = screen.state.borrow_mut();
+        (state.is_to_scroll, state.to_focus) = (view.scrolled_px > 0.0, went_to);
+        drop(state);
+        screen
     }
 
-    fn at(board: ListBoard, known: Known, window: Window, view: View, is_to_scroll: bool) -> Self {
+    fn at(board: ListBoard, known: Known, window: Window, view: View) -> Self {
         let state = State {
             known,
             asked: (board.query.get_untracked(), window),
             view,
-            is_to_scroll,
+            is_to_scroll: false,
+            to_focus: None,
             made_at_px: f64::NEG_INFINITY,
             looked_at: f64::NEG_INFINITY,
             is_linked: true,
@@ -101,7 +109,7 @@ impl ListScreen {
         let state = self.state.borrow();
         let (query, window) = state.asked.clone();
         let (known, ages) = (state.known.clone(), state.known.ages(page_millis));
-        (query, Left { known, window, ages, view: state.view })
+        (query, Left { known, window, ages, view: state.view, went_to: None })
     }
 }
 
@@ -137,12 +145,22 @@ impl Screen for ListScreen {
             let ages: Ages = state.known.ages(page_millis);
             keep_focus();
             self.board.show(&state.known.copy, &in_view(&state.known, state.view), &ages);
+            if let (Some(address), Some(list)) = (state.to_focus.take(), self.board.element.get_untracked()) {
+                browser::after(Duration::ZERO, move || focus_link(&list, &address)); // once its row is made
+            }
         }
         state.ask(self.board)
     }
 
     fn position(&self) -> Option<Position> {
         None
+    }
+}
+
+fn focus_link(list: &web_sys::Element, address: &str) {
+    let mut links = browser::all_in(list, "a[href]");
+    if let Some(link) = links.find(|link| link.get_attribute("href").as_deref() == Some(address)) {
+        browser::focus_in_place(&link);
     }
 }
 

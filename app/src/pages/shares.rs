@@ -64,7 +64,7 @@ pub fn SharesPage(
     });
     let offer = match offers.as_slice() {
         [] if has_made => ().into_any(),
-        [] => view! { <p>"To make a link, open a Deployment, one of its rollouts or moments or a wall, and choose “Links” at its top, or “Share this page” at its foot."</p> }.into_any(),
+        [] => view! { <p>"To make a link, open a Deployment, one of its rollouts or moments or a wall, and choose “Links” at its top."</p> }.into_any(),
         _ => {
             let times = TIMES.map(|(value, words)| view! { <option value=value selected=value == "1d">{words}</option> });
             let offers = offers.into_iter().map(|(opens, to)| view! { <option value=to>{opens}</option> }).collect_view();

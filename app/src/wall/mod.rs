@@ -50,7 +50,7 @@ pub fn is_stable(overall: &Overall) -> bool {
     overall.counts.iter().take(2).all(|count| *count == 0)
 }
 
-/// What is done or waits, a few at a time: "nginx: Revision 3 is live, 4 min ago".
+/// What is done or waits, a few at a time: "nginx: Revision 3 is complete, 4 min ago".
 #[must_use]
 pub fn strip(copy: &ListCopy, on_stage: &[stage::Key], ages: &Ages, turn: u64) -> Vec<String> {
     let active = [Group::InTrouble, Group::InProgress].into_iter().flat_map(|group| of_group(copy, group));

@@ -14,7 +14,7 @@ test("what was rolled out is there after the server was killed, as a list, as a 
   await page.goto(first.page("rollcast-test", story.namespace, "nginx"));
   await page.waitForSelector("html[data-live=true]");
   await story.toTheEnd();
-  await expect(page.getByTestId("verdict")).toContainText("Revision 3 is live");
+  await expect(page.getByTestId("verdict")).toContainText("Revision 3 is complete");
   const before = (await first.document("rollcast-test", story.namespace, "nginx")).deployments[0]!;
   // The index is written within seconds.
   const history = (server: Server, more = "") => `${server.address}/history?q=${story.namespace}${more}`;
@@ -83,5 +83,5 @@ test("a folder that cannot be written is said, and the page goes on", async ({ p
   await page.goto(server.page("rollcast-test", story.namespace, "nginx"));
   await page.waitForSelector("html[data-live=true]");
   await expect(page.getByTestId("unwritten")).toContainText(/History is not written since .*: cannot make .dev.null.nowhere: .* What happens is still shown[.]/);
-  await expect(page.getByTestId("verdict")).toContainText("Revision 1 is live");
+  await expect(page.getByTestId("verdict")).toContainText("Revision 1 is complete");
 });

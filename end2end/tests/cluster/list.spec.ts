@@ -22,12 +22,12 @@ test("three namespaces and three clusters, of which one is dead, on one list and
 
   // The dead one keeps nobody waiting.
   await Promise.all([rollout.steps(2), stuck.steps(2), killed.steps(2)]);
-  for (const story of [rollout, stuck, killed]) await expect(row(story.namespace)).toContainText("is live");
+  for (const story of [rollout, stuck, killed]) await expect(row(story.namespace)).toContainText("is complete");
   await expect(page.getByTestId("trouble")).toContainText("Cluster “gone” unreachable since");
 
   // Each namespace tells its own story.
   await Promise.all([rollout.toTheEnd(), stuck.next(), killed.next()]);
-  await expect(row(rollout.namespace)).toContainText("Revision 3 is live");
+  await expect(row(rollout.namespace)).toContainText("Revision 3 is complete");
   await expect(row(stuck.namespace)).toContainText(/Revision 2 (is replacing|cannot start)/);
   await expect(row(stuck.namespace)).toContainText("cannot be pulled");
   await expect(row(killed.namespace)).toContainText("Revision 1");

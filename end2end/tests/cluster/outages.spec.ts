@@ -21,7 +21,7 @@ test("a server that is killed and started again is noticed, and the page recover
   const again = await serve(server.again);
   expect(again.address).toBe(server.address);
   await expect(rollout.banner).toBeHidden();
-  await expect(rollout.verdict).toHaveText("Revision 2 is live: 3 of 3 available.");
+  await expect(rollout.verdict).toHaveText("Revision 2 is complete: 3 of 3 available.");
   expect(await rollout.isUnreloaded()).toBe(true);
   // The browser reports refused connections on its own; nothing else may have gone wrong.
   const others = complaints.filter((text) => !text.includes("WebSocket connection to"));

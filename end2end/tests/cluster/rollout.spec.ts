@@ -13,7 +13,7 @@ test("revision 2 replaces revision 1 before our eyes", async ({ page, serve, tel
   await rollout.mark();
 
   await story.steps(2); // deployed and complete
-  await expect(rollout.verdict).toHaveText("Revision 1 is live: 3 of 3 available.");
+  await expect(rollout.verdict).toHaveText("Revision 1 is complete: 3 of 3 available.");
   await expect(rollout.pods(1, "available")).toHaveCount(3);
 
   await story.next(); // the image was changed
@@ -21,7 +21,7 @@ test("revision 2 replaces revision 1 before our eyes", async ({ page, serve, tel
   await expect(rollout.verdict).toContainText("Revision 2 is replacing revision 1");
   await expect(rollout.living(2).first()).toBeVisible(); // the surge pod
   await expect(rollout.pods(1, "terminating").first()).toBeVisible(); // an old pod lingers
-  await expect(rollout.verdict).toHaveText("Revision 2 is live: 3 of 3 available.");
+  await expect(rollout.verdict).toHaveText("Revision 2 is complete: 3 of 3 available.");
   await expect(rollout.living(1)).toHaveCount(0); // and goes
   await expect(rollout.badge).toHaveText("Complete");
   await expect(rollout.story).toContainText("Revision 2 is complete after");

@@ -27,7 +27,7 @@ test("a viewer signs in on the way to a link, sees their namespace, and is asked
   await page.getByRole("button", { name: "Sign in" }).click();
   await expect(page).toHaveURL(server.page(cluster, own, "web"));
   await isLive(page);
-  await expect(new RolloutPage(page).verdict).toHaveText("Revision 1 is live: 2 of 2 available.");
+  await expect(new RolloutPage(page).verdict).toHaveText("Revision 1 is complete: 2 of 2 available.");
   await expect(page.getByTestId("audience")).toContainText(`Signed in as system:serviceaccount:${own}:ann`);
 
   await page.goto(`${server.address}/`);
@@ -74,7 +74,7 @@ test("a link opens one Deployment for who has no account, until it is revoked", 
   await page.getByLabel("Kubernetes token").fill(token);
   await page.getByRole("button", { name: "Sign in" }).click();
   await isLive(page);
-  await page.getByRole("link", { name: "Share this page" }).click();
+  await page.getByRole("link", { name: "Links", exact: true }).click();
   await expect(page.getByTestId("offer")).toContainText(`Deployment ${own} / web in ${cluster}`);
   expect((await new AxeBuilder({ page }).analyze()).violations).toEqual([]);
   await page.getByRole("button", { name: "Make a link" }).click();
@@ -88,7 +88,7 @@ test("a link opens one Deployment for who has no account, until it is revoked", 
   await theirs.goto(link);
   await expect(theirs).toHaveURL(server.page(cluster, own, "web"));
   await isLive(theirs);
-  await expect(new RolloutPage(theirs).verdict).toHaveText("Revision 1 is live: 2 of 2 available.");
+  await expect(new RolloutPage(theirs).verdict).toHaveText("Revision 1 is complete: 2 of 2 available.");
   await expect(theirs.getByTestId("audience")).toContainText(`You are viewing with a link from system:serviceaccount:${own}:cid`);
   const secret = link.split("#")[1]!;
   expect(requests.filter((line) => line.includes(secret) || line.includes(decodeURIComponent(secret))), "the secret is in no address").toEqual([]);
@@ -129,7 +129,7 @@ test("a viewer signs in at a provider on the way to a link, sees what the cluste
   await page.locator("#submit-login").click();
   await expect(page).toHaveURL(server.page(cluster, own, "web"));
   await isLive(page);
-  await expect(new RolloutPage(page).verdict).toHaveText("Revision 1 is live: 2 of 2 available.");
+  await expect(new RolloutPage(page).verdict).toHaveText("Revision 1 is complete: 2 of 2 available.");
   await expect(page.getByTestId("audience")).toContainText("Signed in as ann@example.com");
   await page.goto(server.page(cluster, other, "web"));
   await expect(page.getByTestId("missing")).toContainText(`No Deployment web in namespace ${other}`);

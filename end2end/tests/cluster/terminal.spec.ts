@@ -47,7 +47,7 @@ test("wait: an image that is not there fails fast, with evidence; then the rollb
   await story.toTheEnd();
   const complete = await waiting;
   expect(complete.code).toBe(0);
-  expect(lastLine(complete.error)).toContain("Revision 3 is live: 3 of 3 available.");
+  expect(lastLine(complete.error)).toContain("Revision 3 is complete: 3 of 3 available.");
   const document = JSON.parse(complete.out) as { format: string; deployments: { rollouts: unknown[] }[] };
   expect(document.format).toBe("rollcast.timeline/1");
   expect(document.deployments[0]!.rollouts.length).toBeGreaterThan(0);

@@ -15,7 +15,7 @@ test("a page comes alive and moves by itself", async ({ tab, serve }) => {
   await isLive(tab);
   await says(tab, "live", /^Recording/);
   await says(tab, "verdict", /^Revision 2 is replacing/);
-  await says(tab, "verdict", /^Revision 3 is live/);
+  await says(tab, "verdict", /^Revision 3 is complete/);
 });
 
 test("the theme is the system's, or the address's", async ({ tab, serve }) => {

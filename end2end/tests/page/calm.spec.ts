@@ -66,7 +66,7 @@ test("what is contradicted at once is not shown", async ({ page, serve }, info) 
   const server = await serve(() => Server.start(["replay", file]));
   await page.goto(server.page("flash", "shop", "web"));
   await isLive(page, /Recording/);
-  await expect(page.getByTestId("verdict")).toContainText("is live");
+  await expect(page.getByTestId("verdict")).toContainText("is complete");
   await watch(page, "#verdict");
   await expect.poll(async () => (await told(page)).length).toBeGreaterThan(1);
   await expect(page.getByTestId("available")).toHaveText("0");

@@ -17,11 +17,11 @@ test("words, labels and groups narrow the list, and the address keeps them", asy
   await expect(rows).toHaveCount(3);
   await expect(page.getByTestId("head")).toHaveText([/^In trouble 1$/, /^Finished in the last hour 2$/]);
   await page.waitForSelector("html[data-live=true]");
-  await page.getByRole("searchbox").fill("nginx live");
+  await page.getByRole("searchbox").fill("nginx complete");
   await expect(rows).toHaveCount(2);
   await expect(page.getByTestId("count")).toHaveText("2 of 3");
-  await expect(page).toHaveURL(/[?]q=nginx%20live$/);
-  await expect(page.getByRole("link", { name: "In trouble 0" })).toHaveAttribute("href", "/?q=nginx%20live&show=trouble");
+  await expect(page).toHaveURL(/[?]q=nginx%20complete$/);
+  await expect(page.getByRole("link", { name: "In trouble 0" })).toHaveAttribute("href", "/?q=nginx%20complete&show=trouble");
   await page.getByRole("searchbox").fill("");
   await page.getByLabel("Labels").fill("app=nginx");
   await expect(page.getByTestId("mistake")).toBeHidden();
@@ -57,8 +57,15 @@ test("keys go to the search, from row to row, and into one", async ({ page, serv
   await page.keyboard.press("j");
   await expect(page.getByTestId("deployment").nth(1)).toBeFocused();
   await page.keyboard.press("k");
+  await page.keyboard.press("j");
+  await expect(page.getByTestId("deployment").nth(1)).toBeFocused();
   await page.keyboard.press("Enter");
   await expect(page).toHaveURL(/deployments[/]/);
+  await expect(page.getByTestId("verdict")).toBeVisible();
+  await page.goBack();
+  await expect(page.getByTestId("deployment").nth(1)).toBeFocused();
+  await page.keyboard.press("j");
+  await expect(page.getByTestId("deployment").nth(2)).toBeFocused();
 });
 
 test("by namespace there is a heading for each, and finished rollouts are a link away", async ({ page, serve }) => {
@@ -142,7 +149,7 @@ test("lines change, come and go while one looks", async ({ page, serve }) => {
   await page.waitForSelector("html[data-live=true]");
   await expect(page.getByTestId("head").filter({ hasText: "In progress" })).toBeVisible({ timeout: 30_000 });
   await expect(page).toHaveTitle(/in progress — Rollcast$/);
-  await expect(page.locator(".row").filter({ hasText: "rollout / rollout" })).toContainText("Revision 3 is live", { timeout: 60_000 });
+  await expect(page.locator(".row").filter({ hasText: "rollout / rollout" })).toContainText("Revision 3 is complete", { timeout: 60_000 });
   await expect(page.getByTestId("head").filter({ hasText: "Finished in the last hour" })).toBeVisible();
 });
 

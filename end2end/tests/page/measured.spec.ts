@@ -19,7 +19,7 @@ test("an end is told in advance once three rollouts say how long they take", asy
   await page.getByTestId("playground-more").locator("> summary").click();
   for (const revision of [2, 3, 4]) {
     await strip.getByRole("button", { name: "Restart", exact: true }).click();
-    await expect(rollout.verdict).toContainText(`Revision ${revision} is live: 4 of 4`, { timeout: 60_000 });
+    await expect(rollout.verdict).toContainText(`Revision ${revision} is complete: 4 of 4`, { timeout: 60_000 });
     await expect(measured).toContainText("to complete");
     // There is no ground yet to tell an end in advance.
     await expect(measured).not.toContainText("left");
@@ -33,7 +33,7 @@ test("an end is told in advance once three rollouts say how long they take", asy
     new MutationObserver(look).observe(document.querySelector(".figures")!, { childList: true, subtree: true, characterData: true });
   });
   await strip.getByRole("button", { name: "Restart", exact: true }).click();
-  await expect(rollout.verdict).toContainText("Revision 5 is live: 4 of 4", { timeout: 60_000 });
+  await expect(rollout.verdict).toContainText("Revision 5 is complete: 4 of 4", { timeout: 60_000 });
   await expect(measured).toContainText(/to complete, (slower than (\d of|all)|no slower than any of) 3 earlier$/);
   await expect(measured).toHaveAttribute("title", /^Took .+ s, (slower than (\d of|all)|no slower than any of) 3 earlier ones: median /);
   const told = await page.evaluate(() => (window as unknown as { told: string[] }).told);
@@ -62,7 +62,7 @@ test("lines of the story appear once, however many come together", async ({ page
   await page.getByTestId("playground-more").locator("> summary").click();
   for (const revision of [2, 3]) {
     await page.getByTestId("playground").getByRole("button", { name: "Restart", exact: true }).click();
-    await expect(rollout.verdict).toContainText(`Revision ${revision} is live: 4 of 4`, { timeout: 60_000 });
+    await expect(rollout.verdict).toContainText(`Revision ${revision} is complete: 4 of 4`, { timeout: 60_000 });
   }
   await expect(rollout.story).toContainText("Revision 3 is complete");
   const seen = await page.evaluate(() => (window as unknown as { seen: string[] }).seen);

@@ -23,7 +23,7 @@ test("a recording plays: pods are born, become ready and go while one looks", as
   await expect(rollout.pods(1, "available")).toHaveCount(3, { timeout: 60_000 });
   await expect(rollout.beside(2)).toBeVisible();
   await expect(rollout.pods(1, "terminating").first()).toBeVisible();
-  await expect(rollout.verdict).toHaveText("Revision 3 is live: 3 of 3 available.", { timeout: 60_000 });
+  await expect(rollout.verdict).toHaveText("Revision 3 is complete: 3 of 3 available.", { timeout: 60_000 });
 });
 
 test("three revisions have a band each while one overtakes another", async ({ page, serve }) => {

@@ -28,7 +28,7 @@ test("the first story is told by itself, and the page shows what it tells", asyn
   await page.goto(server.address);
   await expect(page.getByTestId("deployment").filter({ hasText: "checkout" })).toBeVisible();
   await expect(page.getByTestId("playground").getByRole("button")).toHaveCount(0);
-  await page.getByRole("link", { name: "Go to the story" }).click();
+  await page.getByRole("link", { name: "Watch it" }).click();
   await expect(page).toHaveURL(page_(server));
   // There the same place opens the buttons.
   await open(page);
@@ -58,7 +58,7 @@ test("buttons do what their commands say, without a reload", async ({ page, serv
   await expect(rollout.pods(1, "available")).toHaveCount(3);
 
   await press("Undo to");
-  await expect(rollout.verdict).toContainText("Revision 3 is live: 4 of 4", { timeout: 60_000 });
+  await expect(rollout.verdict).toContainText("Revision 3 is complete: 4 of 4", { timeout: 60_000 });
 
   const pod = await page.locator("#play-pods option").nth(1).textContent();
   await page.locator("#play-pods").selectOption(pod);
@@ -229,7 +229,7 @@ test("where nothing may be stored the strip works all the same", async ({ page, 
   await page.getByRole("button", { name: "Next version" }).click();
   await expect(page.locator("#play-version")).toHaveAttribute("title", "kubectl set image deployment/web web=web:v3");
   await page.goto(server.address);
-  await page.getByRole("link", { name: "Go to the story" }).click();
+  await page.getByRole("link", { name: "Open web" }).click();
   await expect(page).toHaveURL(page_(server));
   await open(page);
   await expect(more(page)).toHaveJSProperty("open", true);

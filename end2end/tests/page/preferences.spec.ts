@@ -26,7 +26,7 @@ test("with less motion nothing is animated while pods come and go", async ({ pag
   const rollout = new RolloutPage(page);
   await page.goto(server.page("rollout", "rollout", "nginx"));
   await isLive(page, /Recording/);
-  await expect(rollout.verdict).toHaveText("Revision 3 is live: 3 of 3 available.", { timeout: 60_000 });
+  await expect(rollout.verdict).toHaveText("Revision 3 is complete: 3 of 3 available.", { timeout: 60_000 });
   expect(await page.evaluate(() => (window as unknown as { moved: string[] }).moved)).toEqual([]);
 });
 

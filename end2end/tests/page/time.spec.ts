@@ -205,10 +205,10 @@ test("who asks for it is notified, and the icon tells how it stands", async ({ p
   await page.getByRole("button", { name: "Notify me" }).click();
   await expect(page.getByRole("button", { name: "Notify me" })).toHaveAttribute("aria-pressed", "true");
   await expect(page.locator("link[rel=icon]")).toHaveAttribute("href", /icon-busy[.]svg/, { timeout: 30_000 });
-  await expect(page.getByTestId("verdict")).toContainText("Revision 3 is live", { timeout: 30_000 });
+  await expect(page.getByTestId("verdict")).toContainText("Revision 3 is complete", { timeout: 30_000 });
   await expect(page.locator("link[rel=icon]")).toHaveAttribute("href", /icon[.]svg/);
   const told = () => page.evaluate(() => (window as unknown as { told: string[] }).told);
-  expect((await told()).at(-1)).toContain("Revision 3 is live");
+  expect((await told()).at(-1)).toContain("Revision 3 is complete");
   expect((await told()).filter((one) => one.includes("Revision 3"))).toHaveLength(1);
 });
 

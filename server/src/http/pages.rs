@@ -186,13 +186,15 @@ pub(super) async fn refuse(
 ) -> Response {
     // What was asked for is what is wrong with it, more often than the path.
     let asked = safe(request.uri().path_and_query().map_or("/", |asked| asked.as_str()));
-    let shell = move |build| app::shell::missing(asked.clone(), why.clone(), instead.clone(), build);
-    if !view.sight().is_silent() {
-        return still(view, status, request, shell).await;
+    let is_silent = view.sight().is_silent();
+    let status = if is_silent { StatusCode::SERVICE_UNAVAILABLE } else { status };
+    let title = status.canonical_reason().unwrap_or_default();
+    let shell = move |build| app::shell::missing(title, asked.clone(), why.clone(), instead.clone(), build);
+    let mut response = still(view, status, request, shell).await;
+    if is_silent {
+        // It may be there, and be shown as soon as the cluster says so.
+        response.headers_mut().insert(header::REFRESH, HeaderValue::from_static("5"));
     }
-    // It may be there, and be shown as soon as the cluster says so.
-    let mut response = still(view, StatusCode::SERVICE_UNAVAILABLE, request, shell).await;
-    response.headers_mut().insert(header::REFRESH, HeaderValue::from_static("5"));
     response
 }
 

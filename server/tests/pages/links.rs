@@ -17,19 +17,19 @@ type Case<'c> = (&'c str, &'c str, u16, &'c str);
 
 const CASES: [Case<'_>; 52] = [
     // The Deployment that has the name now.
-    (NGINX, "", 200, "Revision 3 is live"),
-    (NGINX, "?", 200, "Revision 3 is live"),
-    (NGINX, "?theme=dark&unknown=1", 200, "Revision 3 is live"),
-    (NGINX, "?at=", 200, "Revision 3 is live"),
+    (NGINX, "", 200, "Revision 3 is complete"),
+    (NGINX, "?", 200, "Revision 3 is complete"),
+    (NGINX, "?theme=dark&unknown=1", 200, "Revision 3 is complete"),
+    (NGINX, "?at=", 200, "Revision 3 is complete"),
     // By UID.
-    (NGINX, "?uid={NGINX}", 200, "Revision 3 is live"),
+    (NGINX, "?uid={NGINX}", 200, "Revision 3 is complete"),
     (NGINX, "?uid={NOBODY}", 404, "has not seen a Deployment nginx"),
     (NGINX, "?uid={NEW}", 404, "href=\"/clusters/rollout/namespaces/rollout/deployments/nginx\""),
     (NGINX, "?uid=7", 400, "it should be the UID of a Deployment"),
     (NGINX, "?uid=%00", 400, "it should be the UID of a Deployment"),
     // Revisions: the current one is live, others lead to their last moment.
-    (NGINX, "?revision=3", 200, "Revision 3 is live"),
-    (NGINX, "?uid={NGINX}&revision=3", 200, "Revision 3 is live"),
+    (NGINX, "?revision=3", 200, "Revision 3 is complete"),
+    (NGINX, "?uid={NGINX}&revision=3", 200, "Revision 3 is complete"),
     (NGINX, "?revision=2", 307, "nginx?uid={NGINX}&revision=2&at=1795236799775"),
     (NGINX, "?uid={NGINX}&revision=1", 307, "nginx?uid={NGINX}&revision=1&at=1795236790374"),
     (NGINX, "?revision=7&revision=2", 307, "nginx?uid={NGINX}&revision=2&at=1795236799775"),

@@ -6,6 +6,9 @@ use crate::stall::{Cause, CauseKind, CrashCause, Refused, Severity, StartHold, S
 use crate::view::Assessment;
 use crate::words::{count, duration, images, is_are, safe, sentence_end, short};
 
+/// Restarts within less time than this say nothing of how often they come.
+const LONG_MILLIS: crate::Millis = 10_000;
+
 /// A cause in one sentence.
 #[must_use]
 pub fn cause(cause: &Cause, looked: &Assessment<'_>) -> String {
@@ -72,10 +75,11 @@ pub fn cause(cause: &Cause, looked: &Assessment<'_>) -> String {
             format!("{container} does not start ({}, {one_is}){}", safe(&evidence.reason), tail(&evidence.message))
         }
         CauseKind::Crash(crash) => {
+            let is_long = evidence.since_millis.is_some_and(|since| looked.now_millis - since >= LONG_MILLIS);
             let times = match (crash.restarts, crash.is_since && !evidence.is_least) {
                 (0, _) => String::new(),
-                (restarts, true) => format!(": {}{for_long}", count(restarts, "restart")),
-                (restarts, false) => format!(": {} so far", count(restarts, "restart")),
+                (restarts, true) if is_long => format!(": {}{for_long}", count(restarts, "restart")),
+                (restarts, _) => format!(": {} so far", count(restarts, "restart")),
             };
             let what = crashes(crash);
             let what = what.strip_prefix("container ").map_or(what.clone(), |rest| format!("Container {rest}"));
@@ -88,7 +92,11 @@ pub fn cause(cause: &Cause, looked: &Assessment<'_>) -> String {
             };
             let saw = crash.probe.as_ref().map(|probe| probe.message.as_str()).filter(|message| !message.is_empty());
             let saw = saw.map(|saw| format!(" The probe saw: {}", sentence_end(saw))).unwrap_or_default();
-            format!("{what}{times} ({one_is}).{saw}{runs}")
+            // Restarts are those of one pod.
+            match pods {
+                0 | 1 => format!("{what}{times} (pod {name}).{saw}{runs}"),
+                pods => format!("{what} in {pods} pods (pod {name}{times}).{saw}{runs}"),
+            }
         }
         CauseKind::PodsFailed => {
             let (who, one_is) = match pods {
@@ -152,7 +160,7 @@ pub fn cause(cause: &Cause, looked: &Assessment<'_>) -> String {
             let at_work = safe(&evidence.message);
             let who = if *is_sidecar { "Sidecar" } else { "Init container" };
             let verb = match (is_running, is_sidecar) {
-                (true, true) => "runs and has not started by its startup probe",
+                (true, true) => "is running, but its startup probe has not passed",
                 (true, false) => "is running",
                 (false, _) => "has not started",
             };
@@ -214,7 +222,8 @@ pub fn cause(cause: &Cause, looked: &Assessment<'_>) -> String {
                 "{} {} ready and {verb} in {} s (minReadySeconds {seconds}).",
                 count(pods, "pod"),
                 is_are(pods),
-                left_millis.div_euclid(1000) + 1,
+                // Kubernetes tells whole seconds only: it may be up to one more.
+                (left_millis.div_euclid(1000) + 1).min(i64::from(*seconds)),
             )
         }
         CauseKind::OldTroubles { revision } => {
@@ -355,7 +364,8 @@ fn scheduler_says(message: &str) -> &str {
 /// "containers with unready status: [nginx proxy]" as " (container nginx proxy)".
 fn unready_containers(message: &str) -> String {
     let inside = message.split_once('[').and_then(|(_, rest)| rest.split_once(']')).map(|(inside, _)| inside);
-    inside.map(|inside| format!(" (container {})", safe(&inside.replace(' ', ", ")))).unwrap_or_default()
+    let noun = |inside: &str| if inside.contains(' ') { "containers" } else { "container" };
+    inside.map(|inside| format!(" ({} {})", noun(inside), safe(&inside.replace(' ', ", ")))).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -397,6 +407,6 @@ mod tests {
         assert_eq!(scheduler_says("0/4 nodes are available: 4 Insufficient cpu."), "4 Insufficient cpu.");
         assert_eq!(scheduler_says("something else. And more"), "something else. And more");
         let unready = unready_containers("containers with unready status: [web proxy]");
-        assert_eq!((unready.as_str(), unready_containers("none")), (" (container web, proxy)", String::new()));
+        assert_eq!((unready.as_str(), unready_containers("none")), (" (containers web, proxy)", String::new()));
     }
 }

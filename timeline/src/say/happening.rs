@@ -23,6 +23,9 @@ pub fn happening(happening: &Happening) -> String {
             }
             said
         }
+        Happening::Completed { revision, took_millis: Some(took) } if *took < AT_ONCE_MILLIS / 10 => {
+            format!("Revision {revision} is complete at once.")
+        }
         Happening::Completed { revision, took_millis: Some(took) } => {
             format!("Revision {revision} is complete after {}.", duration(*took))
         }
@@ -113,7 +116,7 @@ pub fn happening(happening: &Happening) -> String {
             };
             format!("ReplicaSet {} was deleted, not by its Deployment{again}{outage}.", safe(hash))
         }
-        Happening::Paused => "Paused: changes of the template wait until the rollout is resumed.".to_owned(),
+        Happening::Paused => "Paused: nothing is rolled out until it is resumed.".to_owned(),
         Happening::Resumed => "Resumed.".to_owned(),
         Happening::Deleting => "The Deployment is being deleted.".to_owned(),
         Happening::Deleted => "The Deployment was deleted.".to_owned(),
@@ -234,7 +237,7 @@ fn unseen(pod: &str, pods: u32, is_gone: bool) -> String {
     if is_gone {
         format!("{who} disappeared; why is not known.")
     } else {
-        format!("{who} {was} asked to go while not observed.")
+        format!("{who} {was} marked for deletion while not observed.")
     }
 }
 

@@ -44,7 +44,7 @@ pub(super) fn matter(cause: &Cause, looked: &Assessment<'_>) -> String {
         CauseKind::NoScheduler => "no scheduler looks at its pods".to_owned(),
         CauseKind::PodsFailed => format!("its pods fail ({})", safe(&evidence.reason)).replace(" ()", ""),
         CauseKind::OldNotGoing => "old pods do not go".to_owned(),
-        CauseKind::PodsMissing { .. } => "the ReplicaSet controller makes no pods".to_owned(),
+        CauseKind::PodsMissing { .. } => "the ReplicaSet controller creates no pods".to_owned(),
         CauseKind::SetMissing => "the Deployment controller makes no ReplicaSet".to_owned(),
         CauseKind::Deadlock { .. } => "no pod can be added or removed".to_owned(),
         CauseKind::NotReady { was_ready: true, .. } => "pods are not ready any more".to_owned(),

@@ -11,18 +11,16 @@ pub fn next(standing: Standing, looked: &Assessment<'_>) -> String {
     let left = looked.counts.available + looked.counts.not_yet + looked.counts.terminating;
     let first = match standing {
         Standing::Deleted if left > 0 => {
-            "Kubernetes removes what belonged to it, unless it was deleted with --cascade=orphan.".to_owned()
+            "Kubernetes deletes its ReplicaSets and pods, unless it was deleted with --cascade=orphan.".to_owned()
         }
-        Standing::Deleted => {
-            "It does not come back; a new Deployment of this name has a history of its own.".to_owned()
-        }
+        Standing::Deleted => "A new Deployment of this name starts a history of its own.".to_owned(),
         Standing::Deleting => "Kubernetes removes it when its finalizers are done.".to_owned(),
         Standing::NotObserved { .. } => "The change takes effect when the controller reacts.".to_owned(),
         Standing::Paused => paused(looked),
         Standing::ScaledToZero => format!("{} Pods are created when it is scaled up.", moving(looked)),
         Standing::Complete => moving(looked),
         Standing::Crashing => "The kubelet starts the containers again, later each time (up to 5 min).".to_owned(),
-        Standing::Finishing => "The rollout is complete when the controller has reported it.".to_owned(),
+        Standing::Finishing => "Waiting for the Deployment controller to report this in its status.".to_owned(),
         Standing::TakingDown => {
             format!("Recreate: the next revision starts when {} {} gone.", count(left, "pod"), is_are(left))
         }
@@ -33,7 +31,8 @@ pub fn next(standing: Standing, looked: &Assessment<'_>) -> String {
 }
 
 fn moving(looked: &Assessment<'_>) -> String {
-    if looked.counts.terminating > 0 { "Nothing else is moving." } else { "Nothing is moving." }.to_owned()
+    let rest = if looked.counts.terminating > 0 { "Nothing else is left to do." } else { "Nothing is left to do." };
+    owed(looked).map_or_else(|| rest.to_owned(), sentence)
 }
 
 /// What resuming will do, and what happens although it is paused: replicas are scaled all the same.
@@ -56,32 +55,38 @@ fn controllers(looked: &Assessment<'_>) -> String {
 
 /// What the controllers do or wait for; `None` when that is nothing.
 fn steps(looked: &Assessment<'_>) -> Option<String> {
-    let (make, remove) = looked.owed;
-    let is_refused = looked.causes.iter().any(|cause| cause.kind.is_refusal(Refused::Pods));
-    let owed = match (make, remove) {
-        (0, 0) => None,
-        (make, _) if make > 0 && is_refused => {
-            Some(format!("the ReplicaSet controller keeps trying to create {}", count(make, "pod")))
-        }
-        (make, 0) => Some(format!("the ReplicaSet controller creates {}", count(make, "pod"))),
-        (0, remove) => Some(format!("the ReplicaSet controller removes {}", count(remove, "pod"))),
-        (make, remove) => {
-            Some(format!("the ReplicaSet controller creates {} and removes {remove}", count(make, "pod")))
-        }
-    };
-    let mut said = owed.into_iter().chain(step_of_rollout(looked)).collect::<Vec<_>>().join("; ");
+    let steps = owed(looked).into_iter().chain(step_of_rollout(looked)).collect::<Vec<_>>();
+    (!steps.is_empty()).then(|| sentence(steps.join("; ")))
+}
+
+fn sentence(mut said: String) -> String {
     if let Some(initial) = said.get_mut(..1) {
         initial.make_ascii_uppercase();
     }
-    (!said.is_empty()).then(|| format!("{said}."))
+    format!("{said}.")
+}
+
+/// The pods that the ReplicaSet controller creates and removes; `None` when there are as many as the ReplicaSets desire.
+fn owed(looked: &Assessment<'_>) -> Option<String> {
+    let (make, remove) = looked.owed;
+    let is_refused = looked.causes.iter().any(|cause| cause.kind.is_refusal(Refused::Pods));
+    let creates = if is_refused { "keeps trying to create" } else { "creates" };
+    let said = match (make, remove) {
+        (0, 0) => return None,
+        (make, 0) => format!("{creates} {}", count(make, "pod")),
+        (0, remove) => format!("removes {}", count(remove, "pod")),
+        (make, remove) => format!("{creates} {} and removes {remove}", count(make, "pod")),
+    };
+    Some(format!("the ReplicaSet controller {said}"))
 }
 
 /// What the Deployment controller does or waits for.
 fn step_of_rollout(looked: &Assessment<'_>) -> Option<String> {
     let floor = looked.limits.floor;
+    let missing = looked.deployment.now.spec.replicas.saturating_sub(looked.counts.new_available);
     let said = match looked.next {
-        Next::Nothing if looked.counts.not_yet > 0 => {
-            format!("{} still to become available", count(looked.counts.not_yet, "pod"))
+        Next::Nothing if looked.counts.not_yet > 0 && missing > 0 => {
+            format!("{} still to become available", count(missing, "pod"))
         }
         Next::Nothing | Next::Paused => return None,
         Next::Spread => "the controller spreads the replicas over the ReplicaSets".to_owned(),
@@ -90,6 +95,10 @@ fn step_of_rollout(looked: &Assessment<'_>) -> Option<String> {
         Next::RemoveNew(pods) => format!("{} too many {} removed", count(pods, "pod"), is_are(pods)),
         Next::RemoveOld { unhealthy: 0, healthy } => {
             format!("{} can be removed (floor {floor})", count(healthy, "old pod"))
+        }
+        Next::RemoveOld { unhealthy, healthy: 0 } => {
+            let are = if unhealthy == 1 { "that is" } else { "that are" };
+            format!("{} {are} not available can be removed", count(unhealthy, "old pod"))
         }
         Next::RemoveOld { unhealthy, healthy } => {
             format!("{} can be removed, unavailable ones first (floor {floor})", count(unhealthy + healthy, "old pod"))
@@ -124,12 +133,10 @@ fn deadline(standing: Standing, looked: &Assessment<'_>) -> Option<String> {
             moment(at, looked.now_millis)
         )),
         Some(at) if is_bad => Some(format!(
-            "The progress deadline passes at {} UTC; Kubernetes then reports the failure and keeps trying, it does not roll back by itself.",
+            "Without progress by {} UTC, Kubernetes reports that the deadline is exceeded; it keeps trying and does not roll back by itself.",
             moment(at, looked.now_millis)
         )),
-        Some(at) => {
-            Some(format!("Without progress by {} UTC, Kubernetes reports a failure.", moment(at, looked.now_millis)))
-        }
+        Some(at) => Some(format!("Progress deadline: {} UTC.", moment(at, looked.now_millis))),
         None if is_bad && now.spec.progress_deadline_seconds.is_none() => {
             Some("No progress deadline is set; Kubernetes keeps trying and does not roll back by itself.".to_owned())
         }

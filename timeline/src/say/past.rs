@@ -1,7 +1,7 @@
 //! A verdict of a moment that is past, in the past tense.
 
 /// The verbs of verdicts and of their causes.
-const VERBS: [(&str, &str); 22] = [
+const VERBS: [(&str, &str); 21] = [
     ("is", "was"),
     ("are", "were"),
     ("has", "had"),
@@ -16,11 +16,10 @@ const VERBS: [(&str, &str); 22] = [
     ("looks", "looked"),
     ("fail", "failed"),
     ("fails", "failed"),
-    ("makes", "made"),
+    ("creates", "created"),
     ("stays", "stayed"),
     ("ends", "ended"),
     ("starts", "started"),
-    ("live", "complete"),
     ("ago", "before"),
     ("exists", "existed"),
     ("exist", "existed"),
@@ -51,7 +50,7 @@ mod tests {
     #[test]
     fn a_verdict_is_said_later_in_the_past_tense() {
         for (now, later) in [
-            ("Revision 60 is live: 8 of 8 available.", "Revision 60 was complete: 8 of 8 available."),
+            ("Revision 60 is complete: 8 of 8 available.", "Revision 60 was complete: 8 of 8 available."),
             (
                 "Revision 3 is replacing revision 2: 0 of 2 new pods available.",
                 "Revision 3 was replacing revision 2: 0 of 2 new pods available.",

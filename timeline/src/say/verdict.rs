@@ -86,8 +86,8 @@ pub fn verdict(standing: Standing, looked: &Assessment<'_>) -> String {
         }
         Standing::Deleting => "This Deployment is being deleted.".to_owned(),
         Standing::Paused => match looked.revision() {
-            Some(revision) => format!("Paused with revision {revision} at {new_available} of {desired}."),
-            None => format!("Paused at {new_available} of {desired}."),
+            Some(revision) => format!("Paused: {new_available} of {desired} pods of revision {revision} available."),
+            None => format!("Paused: {new_available} of {desired} pods available."),
         },
         Standing::NotObserved { .. } => {
             format!("The Deployment controller has not reacted for {}.", duration(silence(looked)))
@@ -95,14 +95,14 @@ pub fn verdict(standing: Standing, looked: &Assessment<'_>) -> String {
         Standing::ScaledToZero => format!("{} is scaled to zero.", subject(looked)),
         // More are there for a moment where a ReplicaSet is taken up again or a scale down just began.
         Standing::Complete => {
-            format!("{} is live: {} of {desired} available.", subject(looked), available.min(desired))
+            format!("{} is complete: {} of {desired} available.", subject(looked), available.min(desired))
         }
         Standing::Crashing => crashing(looked),
         Standing::DeadlineExceeded | Standing::Failing | Standing::Blocked if let Some(cause) = looked.decisive() => {
             failing(cause, looked)
         }
         Standing::DeadlineExceeded | Standing::Failing | Standing::Blocked => {
-            format!("{} does not get on: {new_available} of {desired} new pods available.", rolled_out(looked))
+            format!("{} makes no progress: {new_available} of {desired} new pods available.", rolled_out(looked))
         }
         Standing::TakingDown => {
             let old: Vec<String> = looked.replaced().filter_map(|set| Some(set.revision()?.to_string())).collect();
@@ -131,10 +131,11 @@ pub fn verdict(standing: Standing, looked: &Assessment<'_>) -> String {
             format!("The template changed: {available} of {desired} pods available.")
         }
         Standing::Waiting | Standing::Slow | Standing::Progressing => match replaced(looked).as_slice() {
-            [] => format!("{}: {available} of {desired} available.", subject(looked)),
+            [] => format!("{}: {new_available} of {desired} available.", subject(looked)),
             old => format!(
-                "{} is replacing revision {}: {new_available} of {desired} new pods available.",
+                "{} is replacing {} {}: {new_available} of {desired} new pods available.",
                 subject(looked),
+                if old.len() == 1 { "revision" } else { "revisions" },
                 list(old)
             ),
         },
@@ -147,7 +148,7 @@ fn failing(cause: &Cause, looked: &Assessment<'_>) -> String {
     let who = if is_refused { "The next revision".to_owned() } else { rolled_out(looked) };
     let verb = match cause.kind {
         CauseKind::Refused { what: Refused::ReplicaSet, .. } => "cannot start",
-        CauseKind::Refused { .. } => "is blocked",
+        CauseKind::Refused { .. } => "cannot create pods",
         _ if !cause.kind.is_failure() => "is blocked",
         // Containers of a crash loop run for moments.
         CauseKind::Crash(_) => "is failing",
@@ -198,7 +199,7 @@ pub fn why(standing: Standing, looked: &Assessment<'_>) -> String {
             let run = if let_go == 1 { "runs" } else { "run" };
             match (left, let_go) {
                 (0, 0) => String::new(),
-                (0, pods) => format!("{} of it still {run}; nothing removes them.", count(pods, "pod")),
+                (0, pods) => format!("{} still {run} without it.", count(pods, "pod")),
                 (left, _) => format!("{} still {verb}.", count(left, "pod")),
             }
         }
@@ -209,16 +210,18 @@ pub fn why(standing: Standing, looked: &Assessment<'_>) -> String {
             .chain(Some(leftovers(looked)).filter(|left| !left.is_empty()))
             .collect::<Vec<_>>()
             .join(" "),
-        Standing::ScalingUp { .. } | Standing::CatchingUp { .. } | Standing::Degraded { .. } => {
-            with(Some(missing(looked)))
-        }
+        Standing::CatchingUp { .. } | Standing::Degraded { .. } => with(Some(missing(looked))),
         Standing::Blocked => with(Some("Nothing has moved for a while, and nothing says why.".to_owned())),
         Standing::Crashing => {
             let (available, desired) = (looked.counts.available, looked.deployment.now.spec.replicas);
             with(None) + &format!(" {available} of {desired} available at the moment.")
         }
-        Standing::DeadlineExceeded | Standing::Failing | Standing::Waiting => with(None),
-        Standing::Slow | Standing::Progressing => with(None),
+        Standing::DeadlineExceeded
+        | Standing::Failing
+        | Standing::ScalingUp { .. }
+        | Standing::Waiting
+        | Standing::Slow
+        | Standing::Progressing => with(None),
     }
 }
 
@@ -234,7 +237,8 @@ fn missing(looked: &Assessment<'_>) -> String {
 fn neither(looked: &Assessment<'_>) -> Option<String> {
     let (limits, counts) = (looked.limits, looked.counts);
     let is_said = looked.causes.iter().any(|cause| matches!(cause.kind, CauseKind::Deadlock { .. }));
-    let beginning = if looked.has_fault() { "Can't add or remove pods" } else { "Both limits are reached" };
+    let beginning =
+        if looked.has_fault() { "Can't add or remove pods" } else { "The Deployment controller waits for new pods" };
     let waits = matches!(looked.next, Next::WaitForNew { .. });
     (looked.sums.old_desired() > 0 && looked.at_limits() && waits && !is_said).then(|| {
         format!(
@@ -286,7 +290,7 @@ fn leftovers(looked: &Assessment<'_>) -> String {
         },
     );
     let said = [
-        (counts.terminating.saturating_sub(late), "pod", "still draining"),
+        (counts.terminating.saturating_sub(late), "pod", "still terminating"),
         (counts.failed, "failed pod", left_over.as_str()),
         (counts.out_of_rotation, "pod", "running outside its ReplicaSet"),
     ];

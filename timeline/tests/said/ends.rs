@@ -25,13 +25,13 @@ fn an_eviction_is_told_when_it_happens_and_its_leftover_counts_nowhere() {
     let mut web = with_leftover();
     let evicted = "Pod p0100 evicted from node node-1; the revision stays.";
     assert!(web.told().iter().any(|line| line == evicted), "{:#?}", web.told());
-    assert_eq!(web.verdict(), "[Complete] Revision 1 is live: 3 of 3 available.");
+    assert_eq!(web.verdict(), "[Complete] Revision 1 is complete: 3 of 3 available.");
     assert_eq!(web.view().verdict.why, "1 failed pod is left over, the latest Evicted.");
     let before = web.told();
     // Cleaned up days later: nothing happened to the Deployment.
     web.delete_pod(100);
     assert_eq!(web.told(), before);
-    assert_eq!(web.view().explanation(), "Nothing is moving.");
+    assert_eq!(web.view().explanation(), "Nothing is left to do.");
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn pods_of_a_replica_set_that_went_to_another_deployment_are_not_counted() {
     assert_eq!(web.view().counts.available, 0);
     (0..3).for_each(|number| web.pod(200 + number, ready));
     web.report();
-    assert_eq!(web.verdict(), "[Complete] Revision 1 is live: 3 of 3 available.");
+    assert_eq!(web.verdict(), "[Complete] Revision 1 is complete: 3 of 3 available.");
 }
 
 #[test]

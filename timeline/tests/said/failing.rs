@@ -81,7 +81,7 @@ fn a_quota_is_certain_once_nothing_makes_room() {
     let mut web = rolling(|_| {});
     web.delete_pod(200);
     refuse(&mut web);
-    assert_eq!(web.verdict(), "[Failing] Revision 2 is blocked: quota q is used up.");
+    assert_eq!(web.verdict(), "[Failing] Revision 2 cannot create pods: quota q is used up.");
     assert_eq!(command(&web), "Show the quota: describe resourcequota");
     assert!(web.view().next.starts_with("The ReplicaSet controller keeps trying to create 1 pod;"), "{:?}", web.view());
     // A pod that drains leaves room.
@@ -92,7 +92,7 @@ fn a_quota_is_certain_once_nothing_makes_room() {
 #[test]
 fn the_deadline_is_said_with_what_it_does() {
     let mut web = rolling(crashing(3));
-    let passes = "The progress deadline passes at 00:10:20 UTC; Kubernetes then reports the failure and keeps trying, it does not \
+    let passes = "Without progress by 00:10:20 UTC, Kubernetes reports that the deadline is exceeded; it keeps trying and does not \
                   roll back by itself.";
     assert!(web.view().next.ends_with(passes), "{}", web.view().next);
     web.now = 621_000;
@@ -177,7 +177,7 @@ fn what_is_paused_is_resumed_and_what_is_well_needs_nothing() {
     let next = "The rollout continues when somebody resumes it; no progress deadline runs until then.";
     assert_eq!(web.view().next, next);
     let web = Web::live(3);
-    assert_eq!((web.view().remedy, web.view().explanation()), (None, "Nothing is moving.".to_owned()));
+    assert_eq!((web.view().remedy, web.view().explanation()), (None, "Nothing is left to do.".to_owned()));
 }
 
 #[test]

@@ -172,8 +172,8 @@ fn pods_that_were_asked_to_go_while_nobody_looked_are_one_line() {
     (100..103).for_each(|pod| web.unseen_pod(pod, |pod| pod.meta.deletion_at_millis = Some(80_000)));
     web.relisted(30_000);
     let told: Vec<String> =
-        web.told().into_iter().filter(|line| line.contains("asked") || line.contains("disappeared")).collect();
-    assert_eq!(told, ["3 pods were asked to go while not observed."]);
+        web.told().into_iter().filter(|line| line.contains("marked") || line.contains("disappeared")).collect();
+    assert_eq!(told, ["3 pods were marked for deletion while not observed."]);
     assert_eq!(end(&web, 100), Some(EndReason::Unknown));
     // Those that are gone by then disappeared.
     web.now = 120_000;

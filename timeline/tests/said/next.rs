@@ -45,7 +45,7 @@ fn what_a_rolling_update_does_or_waits_for() {
     assert_eq!(next(&web), "2 new pods can be added.");
     let mut web = rolling(3, 1);
     web.pod(100, unready);
-    assert_eq!(next(&web), "1 old pod can be removed, unavailable ones first (floor 3).");
+    assert_eq!(next(&web), "1 old pod that is not available can be removed.");
     // The floor was raised: two must come before one may go.
     let mut web = rolling(2, 0);
     web.pod(100, |pod| pod.phase = Phase::Failed);
@@ -72,14 +72,14 @@ fn what_is_scaled_is_made_or_removed() {
     (3..5).for_each(|number| web.pod(100 + number, ready));
     web.report();
     web.deployment(|deployment| deployment.spec.replicas = 3);
-    assert_eq!(next(&web), "Nothing is moving.", "the status is of before");
+    assert_eq!(next(&web), "Nothing is left to do.", "the status is of before");
     web.deployment(|deployment| deployment.meta.generation += 1);
-    assert_eq!(next(&web), "The rollout is complete when the controller has reported it.");
+    assert_eq!(next(&web), "Waiting for the Deployment controller to report this in its status.");
     web.scale(2, 0);
     (100..105).for_each(|pod| web.kill_pod(pod));
-    assert_eq!(next(&web), "Nothing else is moving. Pods are created when it is scaled up.");
+    assert_eq!(next(&web), "Nothing else is left to do. Pods are created when it is scaled up.");
     (100..105).for_each(|pod| web.delete_pod(pod));
-    assert_eq!(next(&web), "Nothing is moving. Pods are created when it is scaled up.");
+    assert_eq!(next(&web), "Nothing is left to do. Pods are created when it is scaled up.");
 }
 
 #[test]
@@ -126,13 +126,13 @@ fn a_deployment_that_is_gone_leaves_pods_or_nothing() {
     let mut web = Web::live(2);
     web.now = 60_000;
     web.delete_deployment();
-    let left = "Kubernetes removes what belonged to it, unless it was deleted with --cascade=orphan.";
+    let left = "Kubernetes deletes its ReplicaSets and pods, unless it was deleted with --cascade=orphan.";
     assert_eq!((next(&web), web.view().verdict.why), (left.to_owned(), "2 pods still exist.".to_owned()));
     web.kill_pod(100);
     web.delete_pod(101);
     assert_eq!((next(&web), web.view().verdict.why), (left.to_owned(), "1 pod still exists.".to_owned()));
     web.delete_pod(100);
-    let none = "It does not come back; a new Deployment of this name has a history of its own.";
+    let none = "A new Deployment of this name starts a history of its own.";
     assert_eq!((next(&web), web.view().verdict.why), (none.to_owned(), String::new()));
     web.now = 75_000;
     assert_eq!(web.verdict(), "[Ended] This Deployment was deleted 15 s ago.");
@@ -182,8 +182,8 @@ fn the_progress_deadline_is_said_where_one_runs() {
     let ends = |web: &Web| next(web).split_once(". ").map(|(_, deadline)| deadline.to_owned()).unwrap_or_default();
     let mut web = crashing_with(Some(30), "ReplicaSetUpdated", Some(20_000));
     assert_eq!(web.view().deadline_millis, Some(50_000));
-    let passes = "The progress deadline passes at 00:00:50 UTC; Kubernetes then reports the failure and keeps trying, it does \
-                  not roll back by itself.";
+    let passes = "Without progress by 00:00:50 UTC, Kubernetes reports that the deadline is exceeded; it keeps trying and does not \
+                  roll back by itself.";
     web.now = 49_999;
     assert_eq!(ends(&web), passes);
     web.now = 50_000;
@@ -196,14 +196,10 @@ fn the_progress_deadline_is_said_where_one_runs() {
         told.last_update_millis = Some(20_000);
         deployment.status.progressing = Some(told);
     });
-    assert_eq!(ends(&calm), "Without progress by 00:00:50 UTC, Kubernetes reports a failure.");
+    assert_eq!(ends(&calm), "Progress deadline: 00:00:50 UTC.");
     // A day is said of one that is further away than half a day.
     let tomorrow = crashing_with(Some(86_400), "ReplicaSetUpdated", Some(20_000));
-    assert!(
-        ends(&tomorrow).starts_with("The progress deadline passes at 1970-01-02 00:00:20 UTC; "),
-        "{}",
-        ends(&tomorrow)
-    );
+    assert!(ends(&tomorrow).starts_with("Without progress by 1970-01-02 00:00:20 UTC, "), "{}", ends(&tomorrow));
     let mut days_later = crashing_with(Some(30), "ProgressDeadlineExceeded", Some(60_000));
     days_later.now = 259_200_000;
     assert!(ends(&days_later).starts_with("Kubernetes reported at 1970-01-01 00:01:00 UTC"), "{}", ends(&days_later));
@@ -361,6 +357,6 @@ fn nothing_is_new_from_an_edit_until_its_replica_set_is_there() {
     assert_eq!(view.verdict.sentence, "The template changed: 3 of 3 pods available.");
     // Paused, its pods are still those of the revision that is named.
     web.deployment(|deployment| deployment.spec.paused = true);
-    assert_eq!(web.view().verdict.sentence, "Paused with revision 1 at 3 of 3.");
+    assert_eq!(web.view().verdict.sentence, "Paused: 3 of 3 pods of revision 1 available.");
     assert_eq!(web.view().counts.new_available, 3);
 }

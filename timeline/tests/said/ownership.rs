@@ -37,7 +37,7 @@ fn a_replica_set_that_is_let_go_is_told_with_its_pods() {
     let web = let_go();
     let told = "60000 ReplicaSet web-1 does not belong to this Deployment any more; its 2 pods run on.";
     assert_eq!(since(&web, 60_000)[0], told);
-    assert_eq!(web.verdict(), "[Complete] Revision 1 is live: 2 of 2 available.");
+    assert_eq!(web.verdict(), "[Complete] Revision 1 is complete: 2 of 2 available.");
 }
 
 #[test]
@@ -149,7 +149,7 @@ fn a_deployment_that_is_deleted_without_its_pods_says_that_they_run_on() {
     web.now = 60_000;
     web.set(2, |set| set.meta.controller = None);
     web.delete_deployment();
-    assert_eq!(web.view().verdict.why, "2 pods of it still run; nothing removes them.");
+    assert_eq!(web.view().verdict.why, "2 pods still run without it.");
 }
 
 #[test]

@@ -221,7 +221,7 @@ fn what_ended_before_the_cut_goes_and_what_lives_stays() {
     pruned(&mut web, 110_001, Retention { age_millis: 0, ..ALL });
     assert_eq!(web.timeline.model().replica_sets.len(), 1);
     assert_eq!(deployment(&web).limits.len(), 1);
-    assert_eq!(web.verdict(), "[Complete] Revision 2 is live: 5 of 5 available.");
+    assert_eq!(web.verdict(), "[Complete] Revision 2 is complete: 5 of 5 available.");
 }
 
 #[test]

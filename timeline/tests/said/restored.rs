@@ -22,7 +22,7 @@ fn restored() -> Web {
 #[test]
 fn what_a_list_says_exists_exists() {
     let web = restored();
-    assert_eq!(web.verdict(), "[Complete] Revision 1 is live: 3 of 3 available.");
+    assert_eq!(web.verdict(), "[Complete] Revision 1 is complete: 3 of 3 available.");
     let model = web.timeline.model();
     assert_eq!(model.find("shop", "web").map(|found| found.deleted_millis), Some(None));
     assert_eq!(model.replica_sets.get(&Uid::from_bits(2)).unwrap().removed_because, None);
@@ -44,7 +44,7 @@ fn what_is_there_again_goes_on_as_if_it_had_never_gone() {
     web.delete_pod(100);
     web.add_ready_pod(103, 2);
     web.report();
-    assert_eq!(web.verdict(), "[Complete] Revision 1 is live: 3 of 3 available.");
+    assert_eq!(web.verdict(), "[Complete] Revision 1 is complete: 3 of 3 available.");
     web.now = 140_000;
     web.delete_deployment();
     assert!(web.verdict().starts_with("[Ended]"), "{}", web.verdict());

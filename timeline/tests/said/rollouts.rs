@@ -214,7 +214,7 @@ fn a_rollout_ends_before_the_first_sign_of_the_next_one_however_late_that_begins
         web.report();
         (before, after)
     };
-    let live = "Revision 1 is live: 3 of 3 available.".to_owned();
+    let live = "Revision 1 is complete: 3 of 3 available.".to_owned();
     // The controller takes seconds to react to an edit of the image.
     let mut web = Web::live(3);
     let signs = begin(&mut web, &|web| web.edit("v2"), 23_000, 24_000);

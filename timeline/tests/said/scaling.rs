@@ -44,7 +44,7 @@ fn down_to_few_and_up_again_is_scaling_and_what_fell_below_the_few_is_not() {
     web.delete_pod(102);
     web.delete_pod(103);
     web.report();
-    assert_eq!(web.verdict(), "[Complete] Revision 1 is live: 2 of 2 available.");
+    assert_eq!(web.verdict(), "[Complete] Revision 1 is complete: 2 of 2 available.");
     web.now = 80_000;
     web.scale(2, 4);
     web.add_pod(200, 2, |_| {});

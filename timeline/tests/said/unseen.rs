@@ -89,7 +89,7 @@ fn where_pods_are_not_seen_their_replica_sets_are_believed() {
     web.now = 60_000;
     let mut after_gap = web.first_listed_without_pods();
     after_gap.now += 15_000;
-    assert_eq!(after_gap.verdict(), "[Complete] Revision 1 is live: 3 of 3 available.");
+    assert_eq!(after_gap.verdict(), "[Complete] Revision 1 is complete: 3 of 3 available.");
     assert_eq!(after_gap.view().reasons, []);
     assert_eq!(after_gap.view().sets.iter().map(|set| set.available).sum::<u32>(), 3);
     // In the middle of a rollout: what they report is counted, of the current one by itself.
@@ -180,7 +180,7 @@ fn a_deployment_that_may_not_be_read_any_more_was_seen_last_then() {
     web.now = 600_000;
     let verdict = web.view().verdict;
     assert_eq!((verdict.badge.as_str(), verdict.tone.name()), ("Not seen", "quiet"));
-    assert!(verdict.sentence.starts_with("Last seen at 00:01:00 UTC: Revision 1 is live"), "{verdict:?}");
+    assert!(verdict.sentence.starts_with("Last seen at 00:01:00 UTC: Revision 1 is complete"), "{verdict:?}");
     unseen(&mut web, Kind::Deployment, false);
     assert_eq!(web.verdict(), before);
 }
