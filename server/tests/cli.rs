@@ -116,12 +116,12 @@ fn a_provider_is_named_whole_and_can_be_trusted() {
     let (empty, config) = (file("secret", " \n"), file("provider.toml", "[auth]\noidc_issuer = \"http://10.0.0.1\"\n"));
     let (issuer, client) = (&["--oidc-issuer", "https://id.example.com"][..], &["--oidc-client-id", "rollcast"][..]);
     for (more, says) in [
-        (vec![], "name them with --oidc-issuer and --oidc-client-id"),
-        (vec![issuer], "name them with --oidc-issuer and --oidc-client-id"),
-        (vec![client], "name them with --oidc-issuer and --oidc-client-id"),
+        (vec![], "set --oidc-issuer and --oidc-client-id"),
+        (vec![issuer], "set --oidc-issuer and --oidc-client-id"),
+        (vec![client], "set --oidc-issuer and --oidc-client-id"),
         (vec![client, &["--oidc-issuer", "http://id.example.com"]], "must be an address that begins with https://"),
-        (vec![client, &["--config", &config]], "the provider's address \"http://10.0.0.1\" cannot be used: it must be"),
-        (vec![issuer, client, &["--oidc-client-secret-file", "/nowhere"]], "cannot read the provider's secret from"),
+        (vec![client, &["--config", &config]], "the issuer URL \"http://10.0.0.1\" is invalid: it must be"),
+        (vec![issuer, client, &["--oidc-client-secret-file", "/nowhere"]], "cannot read the client secret from"),
         (vec![issuer, client, &["--oidc-client-secret-file", &empty]], "it is empty"),
     ] {
         let mut arguments = vec!["serve", "--kubeconfig", &kubeconfig, "--no-history", "--listen", "127.0.0.1:0"];
@@ -145,7 +145,7 @@ fn beyond_loopback_people_sign_in_or_somebody_says_that_they_need_not() {
         &["serve", "--kubeconfig", &kubeconfig, "--no-history", "--listen", "[::]:0", "--auth", "none"],
     ] {
         let text = refusal(command);
-        assert!(text.contains("is reached from other machines, and nobody has to sign in"), "{text}");
+        assert!(text.contains("can be reached from other machines, but sign-in is off"), "{text}");
         assert!(text.contains("--insecure-no-auth"), "{text}");
     }
     // Something in front passes on what others ask.
@@ -161,8 +161,8 @@ fn beyond_loopback_people_sign_in_or_somebody_says_that_they_need_not() {
             ["--allow-host", "rollouts.example.com"],
         ] {
             let text = refusal(&[command, &["--listen", "127.0.0.1:0"], &named].concat());
-            assert!(text.contains("has others' requests passed on to it"), "{command:?} {named:?}: {text}");
-            assert!(text.contains("nobody has to sign in") && text.contains("--insecure-no-auth"), "{text}");
+            assert!(text.contains("can be reached by others"), "{command:?} {named:?}: {text}");
+            assert!(text.contains("but sign-in is off") && text.contains("--insecure-no-auth"), "{text}");
         }
     }
     let text =
@@ -228,9 +228,13 @@ fn a_network_that_is_everybody_is_no_proxy() {
     };
     for network in ["0.0.0.0/0", "::/0", "10.0.0.7,0.0.0.0/0"] {
         let text = given(network, &[]);
-        assert!(text.contains("is everybody") && text.contains("--insecure-auth-proxy-from-anywhere"), "{text}");
+        assert!(
+            text.contains("trusts the headers of everyone who connects")
+                && text.contains("--insecure-auth-proxy-from-anywhere"),
+            "{text}"
+        );
         let text = given(network, &["--insecure-auth-proxy-from-anywhere"]);
-        assert!(text.contains("cannot read the links") && text.contains("is a large network"), "{text}");
+        assert!(text.contains("cannot read the share links") && text.contains("is a large network"), "{text}");
     }
     for (network, is_wide) in [
         ("10.0.0.0/8", true),
@@ -242,7 +246,7 @@ fn a_network_that_is_everybody_is_no_proxy() {
         ("fd00::7", false),
     ] {
         let text = given(network, &[]);
-        assert!(text.contains("cannot read the links"), "{text}");
+        assert!(text.contains("cannot read the share links"), "{text}");
         assert_eq!(text.contains(&format!("--auth-proxy-from {network} is a large network")), is_wide, "{text}");
     }
 }
@@ -260,13 +264,13 @@ fn a_recorded_rollout_is_one_file() {
     for (arguments, why) in [
         (
             &[recording.as_str(), "deployment/other"][..],
-            "name one Deployment, and its namespace with -n; the recording holds: rollover/web",
+            "name one Deployment, and its namespace with -n; the recording contains: rollover/web",
         ),
         (&[recording.as_str(), "-n", "other"], "name one Deployment"),
         (&[recording.as_str(), "--revision", "9"], "no such rollout is known here, or not any more"),
         (&["/no/such/file.jsonl"], "cannot read the recording /no/such/file.jsonl"),
-        (&[empty.as_str()], "holds no line that can be played"),
-        (&["-"], "holds no line that can be played"),
+        (&[empty.as_str()], "contains no valid line"),
+        (&["-"], "contains no valid line"),
     ] {
         let text = refusal(&[&["export"], arguments].concat());
         assert!(text.contains(why), "{arguments:?}: {text}");
@@ -448,7 +452,7 @@ fn a_recording_that_is_none_is_told() {
     let text = refusal(&["replay", "/no/such/file.jsonl"]);
     assert!(text.contains("cannot read the recording /no/such/file.jsonl"), "{text}");
     let text = refusal(&["report", &file("none.jsonl", "hello\n")]);
-    assert!(text.contains("no line that can be played (line 1:"), "{text}");
+    assert!(text.contains("contains no valid line (line 1:"), "{text}");
 }
 
 #[test]

@@ -253,8 +253,8 @@ fn operators_look_through_it_make_it_smaller_and_hand_a_rollout_on() {
     for place in places() {
         let options = place.options();
         let nothing = match &place.location {
-            Location::Folder(folder) => format!("no history is kept in {}", folder.display()),
-            Location::Postgres(server) => format!("no history is kept in {server}"),
+            Location::Folder(folder) => format!("no history in {}", folder.display()),
+            Location::Postgres(server) => format!("no history in {server}"),
         };
         assert_eq!(command::check(&options).unwrap_err().to_string(), nothing);
         let (_, text) = common::recordings().into_iter().find(|(name, _)| name == "rollout").unwrap();
@@ -270,7 +270,7 @@ fn operators_look_through_it_make_it_smaller_and_hand_a_rollout_on() {
         let lines = text.lines().count();
         assert_eq!(
             command::check(&options).unwrap(),
-            format!("1 cluster, 3 rollouts, {lines} observations: all of it can be read")
+            format!("1 cluster, 3 rollouts, {lines} observations: no damage found")
         );
         assert!(
             command::compact(&options).unwrap_err().to_string().starts_with("another Rollcast keeps its history in")

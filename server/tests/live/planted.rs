@@ -95,8 +95,8 @@ fn the_password_of_a_database_is_in_no_message_however_it_is_given_and_whatever_
         (0o600, bare, &password, "PostgreSQL at 127.0.0.1:1/rollcast"), // nobody answers there
         (0o600, with, &password, "leave one of them out"),
         (0o600, bare, &empty, "it is empty"),
-        (0o600, bare, PLANTED, "cannot read the file"), // somebody took it for the password
-        (0o600, "", &password, "is of use with --history only"),
+        (0o600, bare, PLANTED, "cannot read --history-password-file"), // somebody took it for the password
+        (0o600, "", &password, "--history-password-file requires --history"),
     ] {
         open(mode);
         std::fs::set_permissions(&empty, std::fs::Permissions::from_mode(0o600)).unwrap();
