@@ -119,7 +119,7 @@ fn a_provider_is_named_whole_and_can_be_trusted() {
         (vec![], "set --oidc-issuer and --oidc-client-id"),
         (vec![issuer], "set --oidc-issuer and --oidc-client-id"),
         (vec![client], "set --oidc-issuer and --oidc-client-id"),
-        (vec![client, &["--oidc-issuer", "http://id.example.com"]], "must be an address that begins with https://"),
+        (vec![client, &["--oidc-issuer", "http://id.example.com"]], "must be a URL that begins with https://"),
         (vec![client, &["--config", &config]], "the issuer URL \"http://10.0.0.1\" is invalid: it must be"),
         (vec![issuer, client, &["--oidc-client-secret-file", "/nowhere"]], "cannot read the client secret from"),
         (vec![issuer, client, &["--oidc-client-secret-file", &empty]], "it is empty"),
@@ -196,7 +196,7 @@ fn secrets_that_everybody_can_read_are_refused_where_others_reach_the_server() {
     let secret = file("open", "too short\n");
     std::fs::set_permissions(&secret, std::fs::Permissions::from_mode(0o644)).unwrap();
     let serve = ["serve", "--kubeconfig", &kubeconfig, "--no-history", "--listen"];
-    let says = format!("everybody on this machine can read or write {secret}, which holds a secret");
+    let says = format!("every user of this machine can read or write {secret}, which contains a secret");
     let oidc = ["--auth", "oidc", "--oidc-issuer", "https://id.example.com", "--oidc-client-id", "rollcast"];
     for (given, of_loopback) in [
         (vec!["--auth", "token", "--session-keys", &secret], "too short"),
@@ -205,7 +205,7 @@ fn secrets_that_everybody_can_read_are_refused_where_others_reach_the_server() {
             [&oidc[..], &["--oidc-client-secret-file", &secret, "--session-keys", "/nowhere"]].concat(),
             "keys of sessions",
         ),
-        (vec!["--insecure-no-auth", "--tls-cert", &secret, "--tls-key", &secret], "holds no certificate"),
+        (vec!["--insecure-no-auth", "--tls-cert", &secret, "--tls-key", &secret], "contains no certificate"),
     ] {
         for others in [&["0.0.0.0:0"][..], &["127.0.0.1:0", "--public-url", "https://rollouts.example.com"]] {
             let text = refusal(&[&serve[..], others, &given].concat());
@@ -267,7 +267,7 @@ fn a_recorded_rollout_is_one_file() {
             "name one Deployment, and its namespace with -n; the recording contains: rollover/web",
         ),
         (&[recording.as_str(), "-n", "other"], "name one Deployment"),
-        (&[recording.as_str(), "--revision", "9"], "no such rollout is known here, or not any more"),
+        (&[recording.as_str(), "--revision", "9"], "no such rollout; its history may have expired"),
         (&["/no/such/file.jsonl"], "cannot read the recording /no/such/file.jsonl"),
         (&[empty.as_str()], "contains no valid line"),
         (&["-"], "contains no valid line"),
@@ -282,7 +282,7 @@ fn a_recorded_rollout_is_one_file() {
     let made = command.output().unwrap();
     assert_eq!(made.status.code(), Some(0), "{}", String::from_utf8_lossy(&made.stderr));
     let text = refusal(&["wait", "deployment/a", "deployment/b", "--export", "/tmp/never.html"]);
-    assert!(text.contains("--export writes the rollout of one Deployment"), "{text}");
+    assert!(text.contains("--export supports one Deployment only"), "{text}");
 }
 
 #[test]
@@ -357,7 +357,7 @@ fn commands_for_credentials_are_run_of_the_users_own_kubeconfig_and_of_no_other(
     let check = &["check", "--no-history"][..];
     for arguments in [check, &["wait", "web", "--timeout", "1s"], &["trace", "deployment/web"], &["record"]] {
         let (has_run, said) = ended(arguments, None);
-        assert!(!has_run && said.contains("no kubeconfig was found"), "{arguments:?}: {said}");
+        assert!(!has_run && said.contains("no kubeconfig found"), "{arguments:?}: {said}");
     }
     // The user's own, in each of the ways to say so.
     let own = put("own", &config);
@@ -400,7 +400,7 @@ fn a_configuration_that_cannot_be_used_is_told_with_its_line() {
     assert!(text.contains("unknown field `color`") && text.contains("line 4"), "{text}");
     let config = file("unknown.toml", "[[cluster]]\ncontext = \"there\"\n");
     let text = refusal(&["serve", "--config", &config, "--kubeconfig", &file("known", KUBECONFIG)]);
-    assert!(text.contains(r#"no context "there". It has: here."#), "{text}");
+    assert!(text.contains(r#"no context "there"; it has: here"#), "{text}");
     let text = refusal(&["serve", "--all-contexts", "--context", "here"]);
     assert!(text.contains("cannot be used with"), "{text}");
 }
@@ -414,14 +414,14 @@ fn a_missing_kubeconfig_is_named() {
 #[test]
 fn no_kubeconfig_at_all_says_where_one_is_looked_for() {
     let text = refusal(&["serve"]);
-    assert!(text.contains("no kubeconfig was found") && text.contains("~/.kube/config"), "{text}");
+    assert!(text.contains("no kubeconfig found") && text.contains("~/.kube/config"), "{text}");
 }
 
 #[test]
 fn an_unknown_context_names_the_known_ones() {
     let config = file("context", KUBECONFIG);
     let text = refusal(&["serve", "--kubeconfig", &config, "--context", "there"]);
-    assert!(text.contains(r#"no context "there". It has: here."#), "{text}");
+    assert!(text.contains(r#"no context "there"; it has: here"#), "{text}");
 }
 
 #[test]
@@ -472,7 +472,7 @@ fn a_malformed_line_is_named_by_its_number_and_the_rest_still_plays() {
 fn a_kubeconfig_that_is_somebody_elses_is_not_written_over() {
     let path = file("theirs", KUBECONFIG);
     let said = refusal(&["demo", "--listen", "127.0.0.1:0", "--write-kubeconfig", &path]);
-    assert!(said.contains("is there already and is not the kubeconfig of a playground"), "{said}");
+    assert!(said.contains("already exists and is not the kubeconfig of a playground"), "{said}");
     assert_eq!(std::fs::read_to_string(&path).unwrap(), KUBECONFIG);
     std::fs::remove_file(path).unwrap();
 }

@@ -32,13 +32,13 @@ pub struct Batch {
 #[derive(Debug, thiserror::Error)]
 pub enum BatchError {
     /// Its bytes are not what was written.
-    #[error("it is damaged: {0}")]
+    #[error("damaged data: {0}")]
     Damaged(#[from] io::Error),
     /// Another version wrote it.
-    #[error("it has format {0}, which this version of Rollcast does not read; it reads {FORMAT}")]
+    #[error("unsupported format {0}: this version of Rollcast reads format {FORMAT}")]
     Format(u32),
     /// It is no text.
-    #[error("it is damaged: it is no text")]
+    #[error("damaged data: not a text")]
     Text,
 }
 

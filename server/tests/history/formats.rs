@@ -121,8 +121,8 @@ fn a_later_format_and_other_programs_files_are_refused_with_a_sentence() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(FILE);
     rusqlite::Connection::open(&path).unwrap().execute_batch("CREATE TABLE theirs (a)").unwrap();
-    assert_eq!(why(folder.path()), format!("{} is a file of another program", path.display()));
+    assert_eq!(why(folder.path()), format!("{} is not a history database of Rollcast", path.display()));
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("plain"), "").unwrap();
-    assert!(why(&folder.path().join("plain").join("below")).starts_with("cannot make "));
+    assert!(why(&folder.path().join("plain").join("below")).starts_with("cannot create "));
 }

@@ -38,8 +38,8 @@ const CASES: [Case<'_>; 52] = [
     (NGINX, "?revision=18446744073709551615", 404, "saw no rollout of revision"),
     (NGINX, "?revision=0", 400, "it should be the number of a revision, 1 or more"),
     (NGINX, "?revision=-1", 400, "it should be the number of a revision"),
-    (NGINX, "?revision=two", 400, "revision=two makes no sense"),
-    (NGINX, "?revision=%3Cscript%3E", 400, "revision=&lt;script&gt; makes no sense"),
+    (NGINX, "?revision=two", 400, "revision=two is invalid"),
+    (NGINX, "?revision=%3Cscript%3E", 400, "revision=&lt;script&gt; is invalid"),
     // Moments.
     (NGINX, "?at={MIDWAY}", 200, "Revision 2 was replacing revision 1"),
     (NGINX, "?at=2026-11-21T04:53:13Z", 200, "Revision 2 was replacing revision 1"),
@@ -85,7 +85,7 @@ const CASES: [Case<'_>; 52] = [
     (NGINX, "/rollouts", 200, "Rollouts of nginx"),
     (NGINX, "/share?at={MIDWAY}", 200, "?uid={NGINX}&amp;revision=2"),
     (NGINX, "/rollouts?uid={NOBODY}", 404, "has not seen a Deployment nginx"),
-    (NGINX, "/revisions/9", 404, "never had a revision"),
+    (NGINX, "/revisions/9", 404, "has no revision"),
     // By UID alone.
     ("/deployments/{NGINX}", "", 307, "/deployments/nginx?uid={NGINX}"),
     ("/deployments/{OLD}", "?at=1795236874100", 307, "/deployments/web?uid={OLD}&at=1795236874100"),

@@ -315,7 +315,7 @@ async fn people_see_what_the_cluster_lets_them_see_for_as_long_as_it_does() {
         let (code, _, error) = share(&arguments);
         assert!(code == Some(2) && error.contains(why), "{code:?} {error}");
     }
-    assert_eq!(share(&["revoke", id]).1, format!("{id} opens nothing any more.\n"));
+    assert_eq!(share(&["revoke", id]).1, format!("Revoked {id}.\n"));
     assert_eq!(share(&["ls"]).1, "");
     assert_eq!(program.ask("POST", "/shared", &form, &format!("secret={secret}")).await.0, 403);
 
