@@ -316,7 +316,7 @@ fn a_configuration_is_read_from_the_users_own_folder_and_never_from_the_current_
         String::from_utf8(ended.stderr).unwrap()
     };
     let said = check(None);
-    assert!(said.contains("the rollcast.toml in this folder is not read") && !said.contains("planted"), "{said}");
+    assert!(said.contains("the rollcast.toml in the current folder is ignored") && !said.contains("planted"), "{said}");
     std::fs::write(own.join("rollcast.toml"), "kubeconfig = \"/no/such/own\"\n").unwrap();
     let said = check(own.parent());
     assert!(said.contains("/no/such/own") && !said.contains("planted"), "{said}");

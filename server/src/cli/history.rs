@@ -15,6 +15,7 @@ use crate::private::{self, OpenToAll};
 
 /// How much history pages hold, and what is kept beyond the life of the program.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "History options")]
 pub struct History {
     /// Folder of the history database [default: rollcast in the user's state folder, ~/.local/state on Linux]
     #[arg(long, env = "ROLLCAST_DATA_DIR", value_name = "FOLDER")]

@@ -12,6 +12,7 @@ use crate::tls::Files;
 
 /// Where to serve.
 #[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Server options")]
 pub struct Listen {
     /// Address and port to listen on [default: 127.0.0.1:7440]
     #[arg(long, env = "ROLLCAST_LISTEN", value_name = "ADDRESS:PORT")]

@@ -11,6 +11,7 @@ use crate::config::Auth;
 
 /// The provider at which people sign in by OpenID Connect.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "OpenID Connect options")]
 pub struct Provider {
     /// With --auth oidc: issuer URL of the provider (--oidc-issuer-url of the API servers)
     #[arg(long, env = "ROLLCAST_OIDC_ISSUER", value_name = "URL")]

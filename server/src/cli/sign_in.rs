@@ -23,6 +23,7 @@ use crate::hub::Handle;
 
 /// Who is let in, and how they are known.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Sign-in options")]
 pub struct SignIn {
     /// How people sign in [default: none]
     ///

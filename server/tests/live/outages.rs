@@ -104,7 +104,7 @@ async fn a_document_that_does_not_come_leaves_the_exit_code_alone() {
     let path = "/api/v1/clusters/{cluster}/namespaces/{namespace}/deployments/{name}/timeline";
     let hangs = get(|| async { std::future::pending::<()>().await });
     let is_none = get(|| async { "<html>" });
-    for (answer, why) in [(hangs, "no answer came within 5 s"), (is_none, "the response is not a timeline document")] {
+    for (answer, why) in [(hangs, "no response within 5 s"), (is_none, "the response is not a timeline document")] {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap().to_string();
         let rollcast = Rollcast::new(vec![watched.hub.clone()], "build", watched.viewers.clone(), Vec::new(), None);
@@ -113,7 +113,7 @@ async fn a_document_that_does_not_come_leaves_the_exit_code_alone() {
         let began = Instant::now();
         let ended = Running::wait(&over(&address, &["--timeout", "2s", "--output", "json"])).ended.await.unwrap();
         assert_eq!((ended.code, ended.out.as_str()), (Some(124), "null\n"), "{ended:?}");
-        assert!(ended.error.contains(&format!("no document of shop/web: {why}")), "{ended:?}");
+        assert!(ended.error.contains(&format!("cannot fetch the document of shop/web: {why}")), "{ended:?}");
         assert!(last(&ended.error).starts_with("timed out after"), "{ended:?}");
         assert!(began.elapsed() < Duration::from_secs(15), "{:?}", began.elapsed());
     }

@@ -35,7 +35,7 @@ async fn a_file_of_a_later_version_is_left_alone_and_read_once_it_is_of_this_one
             known.set(format(folder.path()));
             set_format(folder.path(), 99);
         },
-        "was written by a later version of Rollcast (format 99, this one reads up to ",
+        "was written by a later version of Rollcast (format 99; this version reads up to ",
         || {
             assert_eq!(format(folder.path()), 99, "it was left alone");
             set_format(folder.path(), known.get());

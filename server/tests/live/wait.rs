@@ -282,7 +282,7 @@ async fn however_waiting_ends_the_rollout_is_in_a_file() {
     world.arguments.extend(["--export".to_owned(), "/no/such/folder/rollout.html".to_owned()]);
     let ended = Running::wait(&world.arguments).ended.await.unwrap();
     assert_eq!(ended.code, Some(0), "{ended:?}");
-    assert!(ended.error.contains("the rollout is in no file: cannot write /no/such/folder/rollout.html"), "{ended:?}");
+    assert!(ended.error.contains("cannot export the rollout: cannot write /no/such/folder/rollout.html"), "{ended:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

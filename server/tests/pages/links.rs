@@ -90,7 +90,7 @@ const CASES: [Case<'_>; 52] = [
     ("/deployments/{NGINX}", "", 307, "/deployments/nginx?uid={NGINX}"),
     ("/deployments/{OLD}", "?at=1795236874100", 307, "/deployments/web?uid={OLD}&at=1795236874100"),
     ("/deployments/{NOBODY}", "", 404, "has not seen a Deployment with that UID"),
-    ("/deployments/nginx", "", 400, "nginx is no UID"),
+    ("/deployments/nginx", "", 400, "nginx is not a valid UID"),
 ];
 
 #[tokio::test]

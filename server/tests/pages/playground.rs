@@ -141,7 +141,7 @@ async fn buttons_do_what_they_say_and_refusals_are_told() {
         ("action=scale&replicas=51", "At most 50 pods here; kubectl has no such limit."),
         ("action=kill&pod=nobody", "This action is not possible right now."),
         ("action=%3Cscript%3E", "This action is not possible right now."),
-        ("action=speed&speed=NaN", "A speed is a number from 0.1 to 20."),
+        ("action=speed&speed=NaN", "The speed must be a number from 0.1 to 20."),
         ("action=reset&seed=x", "The seed must be a whole number."),
         ("action=story&story=none", "There is no story \"none\"."),
     ] {

@@ -253,7 +253,8 @@ mod in_postgres {
         drop(store);
         shared.sql("postgres", &format!("ALTER DATABASE {database} SET default_transaction_read_only = off"));
         shared.sql(&database, "UPDATE rollcast.format SET format = 99");
-        let newer = format!("{place} was written by a later version of Rollcast (format 99, this one reads up to 5)");
+        let newer =
+            format!("{place} was written by a later version of Rollcast (format 99; this version reads up to 5)");
         assert_eq!(why(&guest), newer);
     }
 
