@@ -203,7 +203,7 @@ fn secrets_that_everybody_can_read_are_refused_where_others_reach_the_server() {
         ([&oidc[..], &["--session-keys", &secret]].concat(), "too short"),
         (
             [&oidc[..], &["--oidc-client-secret-file", &secret, "--session-keys", "/nowhere"]].concat(),
-            "keys of sessions",
+            "cannot read the session keys",
         ),
         (vec!["--insecure-no-auth", "--tls-cert", &secret, "--tls-key", &secret], "contains no certificate"),
     ] {

@@ -28,7 +28,7 @@ pub struct History {
     /// File with the password of the PostgreSQL database; refused if every user can read or write it
     #[arg(long, env = "ROLLCAST_HISTORY_PASSWORD_FILE", value_name = "FILE")]
     pub history_password_file: Option<PathBuf>,
-    /// Do not store history: it ends when the server stops
+    /// Do not store history; it is lost when the server stops
     #[arg(long, env = "ROLLCAST_NO_HISTORY", conflicts_with_all = ["data_dir", "history", "keep_for", "keep_bytes"])]
     pub no_history: bool,
     /// How long to store history, for example 12h or 30d [default: 30d]

@@ -173,7 +173,7 @@ pub struct Replay {
     /// Playback speed as a factor, from 0.01 to 1000
     #[arg(long, env = "ROLLCAST_SPEED", default_value_t = 1.0, value_parser = speed, value_name = "X")]
     pub speed: f64,
-    /// Restart at the end
+    /// Start again at the end
     #[arg(long, env = "ROLLCAST_LOOP")]
     pub r#loop: bool,
     /// Start when the first page is opened, so that it misses nothing
@@ -263,9 +263,6 @@ pub struct Export {
 /// What `rollcast check` is told.
 #[derive(Debug, Args)]
 pub struct Check {
-    /// How much history it holds, and what of it lasts.
-    #[command(flatten)]
-    pub history: History,
     /// Configuration file [default: rollcast/rollcast.toml in the user's configuration folder, ~/.config on Linux]
     ///
     /// Options and environment variables override the file.
@@ -277,6 +274,9 @@ pub struct Check {
     /// Namespace to check, repeatable [default: all namespaces]
     #[arg(long, short, env = "ROLLCAST_NAMESPACE", value_delimiter = ',', value_name = "NAMESPACE")]
     pub namespace: Vec<String>,
+    /// How much history it holds, and what of it lasts.
+    #[command(flatten)]
+    pub history: History,
 }
 
 /// What `rollcast report` is told.
