@@ -103,6 +103,6 @@ mod tests {
     #[test]
     fn another_format_is_refused_with_a_sentence() {
         let why = batch(7, Vec::new()).text().unwrap_err().to_string();
-        assert_eq!(why, "it has format 7, which this version of Rollcast does not read; it reads 1");
+        assert_eq!(why, "unsupported format 7: this version of Rollcast reads format 1");
     }
 }

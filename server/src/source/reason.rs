@@ -145,10 +145,7 @@ mod tests {
         let missing = io::Error::from(io::ErrorKind::NotFound);
         let no_json = serde_json::from_str::<bool>("\"secret\"").unwrap_err();
         for (auth, told) in [
-            (
-                AuthError::ReadTokenFile(missing, secret().into()),
-                "the file with its token cannot be read (entity not found)",
-            ),
+            (AuthError::ReadTokenFile(missing, secret().into()), "cannot read its token file (entity not found)"),
             (
                 AuthError::InvalidBasicAuth(header()),
                 "its user name or password has characters that a header cannot contain",

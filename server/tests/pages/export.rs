@@ -250,12 +250,12 @@ async fn files_are_handed_on_by_the_server() {
         (of("&format=pdf"), 400, "html or jsonl"),
         (of("&redact=maybe"), 400, "redact"),
         (of("&revision=-3"), 400, "revision"),
-        (format!("{workload}?uid={}&revision=99", rollout.uid), 404, "No such rollout. Its history"),
-        (format!("{workload}?uid={}&rollout=99", rollout.uid), 404, "No such rollout. Its history"),
+        (format!("{workload}?uid={}&revision=99", rollout.uid), 404, "Its history may have expired"),
+        (format!("{workload}?uid={}&rollout=99", rollout.uid), 404, "Its history may have expired"),
         (
             format!("{workload}?uid=00000000-0000-4000-8000-000000000000&format=jsonl"),
             404,
-            "No such rollout. Its history",
+            "Its history may have expired",
         ),
     ] {
         let answer = fetch(&kept.rollcast, &path).await;
