@@ -23,7 +23,7 @@ try {
   await program.default({ module_or_path: new URL(`./pkg/rollcast_bg.wasm${version}`, import.meta.url) });
   await program.hydrate();
 } catch (error) {
-  const why = typeof WebAssembly === "object" ? "The program of this page could not start" : "WebAssembly is off";
-  say(`${why}: this is how things were when the page was loaded.`);
+  const why = typeof WebAssembly === "object" ? "The script of this page could not start" : "WebAssembly is off";
+  say(`${why}: this page shows the state at the time it was loaded.`);
   throw error;
 }

@@ -82,7 +82,7 @@ pub fn forbidden(connection: &Connection) -> String {
 pub fn unwritten(connection: &Connection, stamp: impl FnOnce(Millis) -> String) -> Option<String> {
     let unwritten = connection.unwritten.as_ref()?;
     let why = safe(unwritten.why.trim_end_matches('.'));
-    Some(format!("History is not written since {}: {why}.", stamp(unwritten.since_millis)))
+    Some(format!("History has not been written since {}: {why}.", stamp(unwritten.since_millis)))
 }
 
 /// How far the first lists are, where they take long: "listing pods: 42,000 so far".
@@ -96,9 +96,10 @@ fn may_not(missing: &Forbidden) -> String {
         .namespace
         .as_ref()
         .map_or_else(|| "all namespaces".to_owned(), |namespace| format!("namespace {namespace}"));
-    let hint = if missing.namespace.is_none() { " Or name the namespaces you may read with --namespace." } else { "" };
+    let hint =
+        if missing.namespace.is_none() { " Or choose namespaces that you may read with --namespace." } else { "" };
     format!(
-        "Rollcast may not {} {} in {place}. Ask for: get, list, watch on {}.{hint}",
+        "Rollcast has no permission to {} {} in {place}. Ask for get, list and watch on {}.{hint}",
         missing.verb, missing.resource, missing.resource
     )
 }

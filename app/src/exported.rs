@@ -31,7 +31,7 @@ pub struct Export {
 pub struct Record {
     /// From when on moments are known.
     pub from_millis: Millis,
-    /// The last moment that is shown.
+    /// The last moment shown.
     pub to_millis: Millis,
     /// What was said from when on: after each whole word what changed in it.
     pub told: Vec<(Millis, SaidDelta)>,

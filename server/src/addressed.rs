@@ -26,7 +26,7 @@ pub struct PublicUrl {
 
 /// What is no such address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("must be a scheme, a host and nothing else, such as https://rollouts.example.com")]
+#[error("must consist of a scheme and a host only, such as https://rollouts.example.com")]
 pub struct NoPublicUrl;
 
 impl FromStr for PublicUrl {

@@ -50,7 +50,7 @@ impl Audit {
                 let text: String = all.iter().flat_map(|line| [line.as_str(), "\n"]).collect();
                 // Opened each time: the file may have been moved away, and a new one begins.
                 if let Err(why) = open(&path).and_then(|mut file| file.write_all(text.as_bytes())) {
-                    tracing::error!("who looks at what cannot be written down: {why}");
+                    tracing::error!("cannot write the audit log: {why}");
                     counted.fetch_add(all.len() as u64, Ordering::Relaxed);
                 }
             }

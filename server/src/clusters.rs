@@ -134,7 +134,7 @@ impl ClusterConfig {
                 match tokio::time::timeout(self.pace.patience, &mut target).await {
                     Ok(found) => found,
                     Err(_) => {
-                        tell(Some("fetching its credentials does not end".to_owned())).await?;
+                        tell(Some("fetching its credentials takes too long".to_owned())).await?;
                         target.await
                     }
                 }

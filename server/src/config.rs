@@ -214,7 +214,7 @@ pub enum ConfigError {
         why: std::io::Error,
     },
     /// The file is no TOML, or has keys or values that are not known.
-    #[error("{} cannot be used: {why}", path.display())]
+    #[error("{} is invalid: {why}", path.display())]
     Wrong {
         /// Path of the file.
         path: PathBuf,
@@ -231,7 +231,7 @@ impl Config {
     /// When the named file is not there, or a file cannot be used.
     pub fn read(named: Option<&Path>) -> Result<Self, ConfigError> {
         if named.is_none() && Path::new(NAME).exists() {
-            tracing::warn!("the {NAME} in this folder is not read; name it with --config {NAME} to use it");
+            tracing::warn!("the {NAME} in the current folder is ignored; use --config {NAME} to read it");
         }
         let own = dirs::config_dir().map(|folder| folder.join("rollcast").join(NAME));
         let Some(path) = named.map(Path::to_owned).or(own) else { return Ok(Self::default()) };
@@ -252,7 +252,7 @@ impl std::str::FromStr for Config {
         let mut names = BTreeSet::new();
         for name in config.clusters.iter().filter_map(|cluster| cluster.name.as_ref().or(cluster.context.as_ref())) {
             if name.is_empty() {
-                return Err("a cluster's name is empty".to_owned());
+                return Err("the name of a cluster is empty".to_owned());
             }
             if !names.insert(name) {
                 return Err(format!("two clusters are named {name:?}; give one of them another name"));

@@ -110,7 +110,7 @@ pub fn allow_many() {
     let most = most();
     if most < MOST {
         tracing::warn!(
-            "only {most} connections at once: the system gives this program {} descriptors (ulimit -n)",
+            "at most {most} connections at once: the system allows this process {} file descriptors (ulimit -n)",
             descriptors()
         );
     }
@@ -231,10 +231,10 @@ pub async fn serve(
                 };
                 match timeout_at(until, session).await {
                     Ok(Ok(stream)) => wait(Box::new(stream), caller, until).await,
-                    Ok(Err(why)) => tracing::debug!("no TLS with {address}: {why}"),
+                    Ok(Err(why)) => tracing::debug!("the TLS handshake with {address} failed: {why}"),
                     Err(_) => {
                         caller.limits.met(Limit::Headers);
-                        tracing::debug!("no TLS with {address} in time");
+                        tracing::debug!("the TLS handshake with {address} timed out");
                     }
                 }
             })),
@@ -266,7 +266,7 @@ async fn wait(mut stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static, 
             drop(timeout(PATIENCE, refuse(stream, LONG)).await);
         }
         Ok(Ok(Head::None)) => {}
-        Ok(Err(why)) => tracing::debug!("a connection broke: {why}"),
+        Ok(Err(why)) => tracing::debug!("a connection failed: {why}"),
         Err(_) => caller.limits.met(Limit::Headers),
     }
 }
@@ -293,7 +293,7 @@ async fn talk(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static, head
         if is_awaited && why.downcast_ref::<hyper::Error>().is_some_and(hyper::Error::is_timeout) {
             limits.met(Limit::Headers);
         }
-        tracing::debug!("a connection broke: {why}");
+        tracing::debug!("a connection failed: {why}");
     }
 }
 

@@ -30,13 +30,13 @@ pub struct Fetcher {
 #[derive(Debug, thiserror::Error)]
 pub enum NoAnswer {
     /// It took too long.
-    #[error("no answer came within {} s", .0.as_secs())]
+    #[error("no response within {} s", .0.as_secs())]
     Slow(Duration),
     /// The connection could not be made, or broke.
     #[error("{0}")]
     Broken(#[from] Error),
     /// The answer broke off, or is too large.
-    #[error("the answer broke off, or is larger than {0} bytes")]
+    #[error("the response is incomplete, or larger than {0} bytes")]
     Body(usize),
 }
 

@@ -4,10 +4,10 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A file with a secret that everybody on this machine can read or write.
+/// A file with a secret that every user of this machine can read or write.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "everybody on this machine can read or write {}, which holds a secret: take that away, for example with `chmod 600`",
+    "every user of this machine can read or write {}, which contains a secret: restrict it, for example with `chmod 600`",
     .0.display()
 )]
 pub struct OpenToAll(PathBuf);
@@ -70,7 +70,7 @@ pub fn close(path: &Path) {
     if mode & 0o077 != 0
         && let Err(why) = std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))
     {
-        tracing::warn!("others can read {}, and that cannot be taken away: {why}", path.display());
+        tracing::warn!("other users can read {}, and its permissions cannot be changed: {why}", path.display());
     }
 }
 

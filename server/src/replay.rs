@@ -41,7 +41,7 @@ pub enum ReplayError {
         error: std::io::Error,
     },
     /// No line of it can be used.
-    #[error("{} holds no line that can be played{first}", path.display())]
+    #[error("{} contains no valid line{first}", path.display())]
     Empty {
         /// Path of the recording.
         path: PathBuf,

@@ -61,7 +61,7 @@ pub async fn run(cli: Cli) -> anyhow::Result<u8> {
 async fn serve(arguments: Serve) -> anyhow::Result<()> {
     let file = Config::read(arguments.config.as_deref())?;
     let mut wanted = clusters::configured(&arguments.clusters, &arguments.namespace, &file)?;
-    anyhow::ensure!(!wanted.is_empty(), "the kubeconfig has no context to watch");
+    anyhow::ensure!(!wanted.is_empty(), "the kubeconfig has no context");
     let sign_in = arguments.sign_in;
     let served = arguments.listen.with(&file)?;
     let do_people_sign_in = sign_in.mode(&file) != AuthMode::None;
@@ -81,21 +81,23 @@ async fn serve(arguments: Serve) -> anyhow::Result<()> {
     let place = kept.as_ref().map(|kept| kept.location.clone());
     let archive = kept.map(Archive::start);
     if let Some(archive) = &archive {
-        tracing::info!("history is kept {}", archive.said());
+        tracing::info!("history is stored {}", archive.said());
     }
     let watch =
         |cluster: clusters::ClusterConfig| cluster.watch(&WATCHED, retention, viewers.clone(), archive.as_ref());
     let hubs: Vec<Handle> = wanted.into_iter().map(watch).collect();
     let named = sign_in.audit_log.clone().or_else(|| file.auth.as_ref()?.audit_log.clone());
     let audit = match named {
-        Some(path) => Some(Audit::open(&path).with_context(|| format!("cannot write to {}", path.display()))?),
+        Some(path) => {
+            Some(Audit::open(&path).with_context(|| format!("cannot write the audit log {}", path.display()))?)
+        }
         None => None,
     };
     let (auth, shares) = sign_in.auth(&file, &hubs, served.addressed.public.as_ref(), place.as_ref())?;
     let is_public = !served.listen.ip().is_loopback() && !served.addressed.is_secure();
     if is_public && matches!(auth, Auth::Token(_) | Auth::Oidc(_)) {
         tracing::warn!(
-            "people sign in at {} without TLS: what they show can be read on the way, and browsers do not keep their session. Give --tls-cert and --tls-key, or --public-url with https where a proxy speaks TLS",
+            "sign-in at {} works without TLS: others on the network can read the tokens, and browsers do not keep the session. Set --tls-cert and --tls-key, or --public-url with https behind a TLS proxy",
             served.listen
         );
     }
@@ -121,7 +123,7 @@ async fn put_away(hubs: &[Handle], archive: Option<Archive>) {
 async fn demo(arguments: Demo) -> anyhow::Result<()> {
     if let Some(address) = arguments.listen.listen.filter(|address| !address.ip().is_loopback()) {
         anyhow::bail!(
-            "the playground listens on loopback only, because whoever reaches it may change it: {address} is no loopback address"
+            "the playground listens on loopback only, because everyone who can connect may change it: {address} is not a loopback address"
         );
     }
     let served = arguments.listen.clone().with(&Config::default())?;
@@ -193,14 +195,14 @@ async fn replay(arguments: Replay) -> anyhow::Result<()> {
 async fn kept_clusters(archive: &Archive) -> anyhow::Result<BTreeSet<String>> {
     let clusters = archive.read(|reader| reader.clusters()).await;
     if let Keeping::Failing { why, .. } = &*archive.keeping().borrow() {
-        anyhow::bail!("what is played cannot be kept: {why}");
+        anyhow::bail!("cannot store the history of the replay: {why}");
     }
-    clusters.context("what is played cannot be kept")
+    clusters.context("cannot store the history of the replay")
 }
 
 async fn record(arguments: Record) -> anyhow::Result<()> {
     let mut wanted = clusters::configured(&arguments.clusters, &[], &Config::default())?;
-    anyhow::ensure!(wanted.len() == 1, "a recording is of one cluster: name one --context");
+    anyhow::ensure!(wanted.len() == 1, "a recording contains one cluster: choose one with --context");
     let Some(wanted) = wanted.pop() else { return Ok(()) };
     let target = wanted.target().await?;
     target.warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
@@ -216,12 +218,16 @@ async fn record(arguments: Record) -> anyhow::Result<()> {
             SourceEvent::Health { kind, health: Health::Stale { why, .. }, .. } if !is_begun => {
                 anyhow::bail!("cannot watch {} in {name}: {why}", kind.resource());
             }
-            SourceEvent::Answers { silent: Some((_, why)) } if !is_begun => anyhow::bail!("{name} fell silent: {why}"),
+            SourceEvent::Answers { silent: Some((_, why)) } if !is_begun => {
+                anyhow::bail!("cluster {name} does not respond: {why}")
+            }
             SourceEvent::Answers { silent: Some((_, why)) } => {
-                tracing::warn!("{name} fell silent: {why}; the recording goes on when it answers");
+                tracing::warn!(
+                    "cluster {name} does not respond: {why}; the recording continues when it responds again"
+                );
             }
             SourceEvent::Health { kind, health: Health::Forbidden { verb }, .. } => {
-                tracing::warn!("may not {verb} {}; they are missing from the recording", kind.resource());
+                tracing::warn!("no permission to {verb} {}; the recording does not contain them", kind.resource());
             }
             other => {
                 is_begun |= matches!(other, SourceEvent::Reset { .. });
@@ -242,7 +248,7 @@ async fn check(arguments: Check) -> anyhow::Result<()> {
     let kept = arguments.history.kept(&file)?;
     let history = tokio::task::spawn_blocking(move || kept.map(|options| crate::history::check(&options))).await?;
     match history {
-        None => writeln!(print::out(), "history: none is kept beyond the life of the program")?,
+        None => writeln!(print::out(), "history: not stored")?,
         Some(Ok(line)) => writeln!(print::out(), "history: {line}")?,
         Some(Err(why)) => bad.push(format!("history: {why}")),
     }
@@ -315,20 +321,20 @@ impl From<Served> for Site {
 async fn listen(served: &Served, do_people_sign_in: bool) -> anyhow::Result<TcpListener> {
     let address = served.listen;
     let is_reached = if address.ip().is_loopback() {
-        "has others' requests passed on to it (--public-url, --trust-proxy, --allow-host)"
+        "can be reached by others (--public-url, --trust-proxy, --allow-host)"
     } else {
-        "is reached from other machines"
+        "can be reached from other machines"
     };
     anyhow::ensure!(
         do_people_sign_in || served.is_insecure || !served.is_for_others(),
-        "{address} {is_reached}, and nobody has to sign in. Let people sign in with --auth, or say with --insecure-no-auth that whoever reaches it may see everything."
+        "{address} {is_reached}, but sign-in is off: turn it on with --auth, or confirm with --insecure-no-auth that everyone who can connect may see everything"
     );
     if let Some(tls) = &served.tls {
         private::check(&tls.key, served.is_for_others())?;
     }
     TcpListener::bind(address).await.map_err(|error| match error.kind() {
         std::io::ErrorKind::AddrInUse => anyhow::anyhow!(
-            "{address} is already in use. Choose another port with --listen, for example --listen 127.0.0.1:0."
+            "{address} is already in use: choose another port with --listen, for example --listen 127.0.0.1:0"
         ),
         _ => anyhow::anyhow!("cannot listen on {address}: {error}"),
     })
@@ -354,7 +360,7 @@ async fn publish(
     }
     if matches!(rollcast.auth, Auth::Open) {
         tracing::warn!(
-            "anyone who can reach {address}, or what is in front of it, sees the rollouts; there is no sign-in"
+            "no sign-in: everyone who can connect to {address}, or to a proxy in front of it, sees all rollouts"
         );
     }
     let (connections, trusted) = (rollcast.connections.clone(), rollcast.clone());

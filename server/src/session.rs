@@ -79,7 +79,7 @@ pub async fn serve_over(
     let _viewer = view.rollcast().viewers.enter();
     let reason = talk(&mut out, &mut inbox, view, &shown).await;
     match reason {
-        Err(End::Broken) => tracing::debug!("a viewer's connection broke"),
+        Err(End::Broken) => tracing::debug!("the connection of a viewer failed"),
         Err(End::Stranger) => return say_stranger(&mut out).await,
         Err(End::Refused(why)) => return close_with(&mut out, REFUSED, why).await,
         Err(End::Left) | Ok(()) => {}
@@ -262,7 +262,7 @@ fn request(message: Message) -> Result<Option<Request>, End> {
             "this server speaks protocol {PROTOCOL}, not {protocol}; use the same version of Rollcast"
         ))),
         Err(_) => {
-            Err(End::Refused(format!("this is no frame of protocol {PROTOCOL}; use the same version of Rollcast")))
+            Err(End::Refused(format!("this is not a frame of protocol {PROTOCOL}; use the same version of Rollcast")))
         }
     }
 }

@@ -9,8 +9,8 @@ use timeline::wire::{Connection, ConnectionState};
 use crate::scope::{Named, Scope};
 
 /// Why a cluster is not heard of, and why history is not written, as those are told who do not see all of the cluster.
-const NO_WORD: &str = "there is no word from the cluster";
-pub(crate) const UNWRITTEN: &str = "it cannot be written at present";
+const NO_WORD: &str = "the cluster does not respond";
+pub(crate) const UNWRITTEN: &str = "it cannot be written right now";
 
 /// What a viewer may see.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -184,7 +184,7 @@ impl Sight {
     #[must_use]
     pub const fn trouble(&self) -> &'static str {
         if self.is_silent() {
-            "A cluster does not say at present what you may see of it: nothing of it is shown."
+            "Cannot check your permissions on a cluster right now. Its workloads are hidden."
         } else {
             ""
         }

@@ -33,10 +33,10 @@ pub enum TlsError {
     #[error("cannot read {0}: {1}")]
     File(PathBuf, io::Error),
     /// There is no certificate in the one, or no key in the other.
-    #[error("{0} holds no {1} in PEM")]
+    #[error("{0} contains no {1} in PEM")]
     Pem(PathBuf, &'static str),
     /// They do not belong together, or are of a kind that is not known.
-    #[error("the certificate and the key cannot be used: {0}")]
+    #[error("cannot use the certificate and the key: {0}")]
     Pair(#[from] rustls::Error),
 }
 
@@ -63,15 +63,17 @@ impl Files {
                     Ok(now) => {
                         match accept(&now) {
                             Ok(acceptor) => {
-                                tracing::info!("the certificate was changed and is used from now on");
+                                tracing::info!("TLS certificate reloaded");
                                 told.send_replace(acceptor);
                             }
-                            Err(why) => tracing::error!("{why}: the one before is used"),
+                            Err(why) => tracing::error!("{why}; still using the previous certificate"),
                         }
                         read = now; // what is wrong is told once
                     }
                     // It may be written at this moment: only what stays so is told, once.
-                    Err(why) if failures == BEFORE_TOLD => tracing::error!("{why}: the one before is used"),
+                    Err(why) if failures == BEFORE_TOLD => {
+                        tracing::error!("{why}; still using the previous certificate")
+                    }
                     Err(_) => {}
                 }
             }

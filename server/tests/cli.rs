@@ -116,12 +116,12 @@ fn a_provider_is_named_whole_and_can_be_trusted() {
     let (empty, config) = (file("secret", " \n"), file("provider.toml", "[auth]\noidc_issuer = \"http://10.0.0.1\"\n"));
     let (issuer, client) = (&["--oidc-issuer", "https://id.example.com"][..], &["--oidc-client-id", "rollcast"][..]);
     for (more, says) in [
-        (vec![], "name them with --oidc-issuer and --oidc-client-id"),
-        (vec![issuer], "name them with --oidc-issuer and --oidc-client-id"),
-        (vec![client], "name them with --oidc-issuer and --oidc-client-id"),
-        (vec![client, &["--oidc-issuer", "http://id.example.com"]], "must be an address that begins with https://"),
-        (vec![client, &["--config", &config]], "the provider's address \"http://10.0.0.1\" cannot be used: it must be"),
-        (vec![issuer, client, &["--oidc-client-secret-file", "/nowhere"]], "cannot read the provider's secret from"),
+        (vec![], "set --oidc-issuer and --oidc-client-id"),
+        (vec![issuer], "set --oidc-issuer and --oidc-client-id"),
+        (vec![client], "set --oidc-issuer and --oidc-client-id"),
+        (vec![client, &["--oidc-issuer", "http://id.example.com"]], "must be a URL that begins with https://"),
+        (vec![client, &["--config", &config]], "the issuer URL \"http://10.0.0.1\" is invalid: it must be"),
+        (vec![issuer, client, &["--oidc-client-secret-file", "/nowhere"]], "cannot read the client secret from"),
         (vec![issuer, client, &["--oidc-client-secret-file", &empty]], "it is empty"),
     ] {
         let mut arguments = vec!["serve", "--kubeconfig", &kubeconfig, "--no-history", "--listen", "127.0.0.1:0"];
@@ -145,7 +145,7 @@ fn beyond_loopback_people_sign_in_or_somebody_says_that_they_need_not() {
         &["serve", "--kubeconfig", &kubeconfig, "--no-history", "--listen", "[::]:0", "--auth", "none"],
     ] {
         let text = refusal(command);
-        assert!(text.contains("is reached from other machines, and nobody has to sign in"), "{text}");
+        assert!(text.contains("can be reached from other machines, but sign-in is off"), "{text}");
         assert!(text.contains("--insecure-no-auth"), "{text}");
     }
     // Something in front passes on what others ask.
@@ -161,8 +161,8 @@ fn beyond_loopback_people_sign_in_or_somebody_says_that_they_need_not() {
             ["--allow-host", "rollouts.example.com"],
         ] {
             let text = refusal(&[command, &["--listen", "127.0.0.1:0"], &named].concat());
-            assert!(text.contains("has others' requests passed on to it"), "{command:?} {named:?}: {text}");
-            assert!(text.contains("nobody has to sign in") && text.contains("--insecure-no-auth"), "{text}");
+            assert!(text.contains("can be reached by others"), "{command:?} {named:?}: {text}");
+            assert!(text.contains("but sign-in is off") && text.contains("--insecure-no-auth"), "{text}");
         }
     }
     let text =
@@ -196,16 +196,16 @@ fn secrets_that_everybody_can_read_are_refused_where_others_reach_the_server() {
     let secret = file("open", "too short\n");
     std::fs::set_permissions(&secret, std::fs::Permissions::from_mode(0o644)).unwrap();
     let serve = ["serve", "--kubeconfig", &kubeconfig, "--no-history", "--listen"];
-    let says = format!("everybody on this machine can read or write {secret}, which holds a secret");
+    let says = format!("every user of this machine can read or write {secret}, which contains a secret");
     let oidc = ["--auth", "oidc", "--oidc-issuer", "https://id.example.com", "--oidc-client-id", "rollcast"];
     for (given, of_loopback) in [
         (vec!["--auth", "token", "--session-keys", &secret], "too short"),
         ([&oidc[..], &["--session-keys", &secret]].concat(), "too short"),
         (
             [&oidc[..], &["--oidc-client-secret-file", &secret, "--session-keys", "/nowhere"]].concat(),
-            "keys of sessions",
+            "cannot read the session keys",
         ),
-        (vec!["--insecure-no-auth", "--tls-cert", &secret, "--tls-key", &secret], "holds no certificate"),
+        (vec!["--insecure-no-auth", "--tls-cert", &secret, "--tls-key", &secret], "contains no certificate"),
     ] {
         for others in [&["0.0.0.0:0"][..], &["127.0.0.1:0", "--public-url", "https://rollouts.example.com"]] {
             let text = refusal(&[&serve[..], others, &given].concat());
@@ -228,9 +228,13 @@ fn a_network_that_is_everybody_is_no_proxy() {
     };
     for network in ["0.0.0.0/0", "::/0", "10.0.0.7,0.0.0.0/0"] {
         let text = given(network, &[]);
-        assert!(text.contains("is everybody") && text.contains("--insecure-auth-proxy-from-anywhere"), "{text}");
+        assert!(
+            text.contains("trusts the headers of everyone who connects")
+                && text.contains("--insecure-auth-proxy-from-anywhere"),
+            "{text}"
+        );
         let text = given(network, &["--insecure-auth-proxy-from-anywhere"]);
-        assert!(text.contains("cannot read the links") && text.contains("is a large network"), "{text}");
+        assert!(text.contains("cannot read the share links") && text.contains("is a large network"), "{text}");
     }
     for (network, is_wide) in [
         ("10.0.0.0/8", true),
@@ -242,7 +246,7 @@ fn a_network_that_is_everybody_is_no_proxy() {
         ("fd00::7", false),
     ] {
         let text = given(network, &[]);
-        assert!(text.contains("cannot read the links"), "{text}");
+        assert!(text.contains("cannot read the share links"), "{text}");
         assert_eq!(text.contains(&format!("--auth-proxy-from {network} is a large network")), is_wide, "{text}");
     }
 }
@@ -260,13 +264,13 @@ fn a_recorded_rollout_is_one_file() {
     for (arguments, why) in [
         (
             &[recording.as_str(), "deployment/other"][..],
-            "name one Deployment, and its namespace with -n; the recording holds: rollover/web",
+            "name one Deployment, and its namespace with -n; the recording contains: rollover/web",
         ),
         (&[recording.as_str(), "-n", "other"], "name one Deployment"),
-        (&[recording.as_str(), "--revision", "9"], "no such rollout is known here, or not any more"),
+        (&[recording.as_str(), "--revision", "9"], "no such rollout; its history may have expired"),
         (&["/no/such/file.jsonl"], "cannot read the recording /no/such/file.jsonl"),
-        (&[empty.as_str()], "holds no line that can be played"),
-        (&["-"], "holds no line that can be played"),
+        (&[empty.as_str()], "contains no valid line"),
+        (&["-"], "contains no valid line"),
     ] {
         let text = refusal(&[&["export"], arguments].concat());
         assert!(text.contains(why), "{arguments:?}: {text}");
@@ -278,7 +282,7 @@ fn a_recorded_rollout_is_one_file() {
     let made = command.output().unwrap();
     assert_eq!(made.status.code(), Some(0), "{}", String::from_utf8_lossy(&made.stderr));
     let text = refusal(&["wait", "deployment/a", "deployment/b", "--export", "/tmp/never.html"]);
-    assert!(text.contains("--export writes the rollout of one Deployment"), "{text}");
+    assert!(text.contains("--export supports one Deployment only"), "{text}");
 }
 
 #[test]
@@ -312,7 +316,7 @@ fn a_configuration_is_read_from_the_users_own_folder_and_never_from_the_current_
         String::from_utf8(ended.stderr).unwrap()
     };
     let said = check(None);
-    assert!(said.contains("the rollcast.toml in this folder is not read") && !said.contains("planted"), "{said}");
+    assert!(said.contains("the rollcast.toml in the current folder is ignored") && !said.contains("planted"), "{said}");
     std::fs::write(own.join("rollcast.toml"), "kubeconfig = \"/no/such/own\"\n").unwrap();
     let said = check(own.parent());
     assert!(said.contains("/no/such/own") && !said.contains("planted"), "{said}");
@@ -353,7 +357,7 @@ fn commands_for_credentials_are_run_of_the_users_own_kubeconfig_and_of_no_other(
     let check = &["check", "--no-history"][..];
     for arguments in [check, &["wait", "web", "--timeout", "1s"], &["trace", "deployment/web"], &["record"]] {
         let (has_run, said) = ended(arguments, None);
-        assert!(!has_run && said.contains("no kubeconfig was found"), "{arguments:?}: {said}");
+        assert!(!has_run && said.contains("no kubeconfig found"), "{arguments:?}: {said}");
     }
     // The user's own, in each of the ways to say so.
     let own = put("own", &config);
@@ -396,7 +400,7 @@ fn a_configuration_that_cannot_be_used_is_told_with_its_line() {
     assert!(text.contains("unknown field `color`") && text.contains("line 4"), "{text}");
     let config = file("unknown.toml", "[[cluster]]\ncontext = \"there\"\n");
     let text = refusal(&["serve", "--config", &config, "--kubeconfig", &file("known", KUBECONFIG)]);
-    assert!(text.contains(r#"no context "there". It has: here."#), "{text}");
+    assert!(text.contains(r#"no context "there"; it has: here"#), "{text}");
     let text = refusal(&["serve", "--all-contexts", "--context", "here"]);
     assert!(text.contains("cannot be used with"), "{text}");
 }
@@ -410,14 +414,14 @@ fn a_missing_kubeconfig_is_named() {
 #[test]
 fn no_kubeconfig_at_all_says_where_one_is_looked_for() {
     let text = refusal(&["serve"]);
-    assert!(text.contains("no kubeconfig was found") && text.contains("~/.kube/config"), "{text}");
+    assert!(text.contains("no kubeconfig found") && text.contains("~/.kube/config"), "{text}");
 }
 
 #[test]
 fn an_unknown_context_names_the_known_ones() {
     let config = file("context", KUBECONFIG);
     let text = refusal(&["serve", "--kubeconfig", &config, "--context", "there"]);
-    assert!(text.contains(r#"no context "there". It has: here."#), "{text}");
+    assert!(text.contains(r#"no context "there"; it has: here"#), "{text}");
 }
 
 #[test]
@@ -448,7 +452,7 @@ fn a_recording_that_is_none_is_told() {
     let text = refusal(&["replay", "/no/such/file.jsonl"]);
     assert!(text.contains("cannot read the recording /no/such/file.jsonl"), "{text}");
     let text = refusal(&["report", &file("none.jsonl", "hello\n")]);
-    assert!(text.contains("no line that can be played (line 1:"), "{text}");
+    assert!(text.contains("contains no valid line (line 1:"), "{text}");
 }
 
 #[test]
@@ -468,7 +472,7 @@ fn a_malformed_line_is_named_by_its_number_and_the_rest_still_plays() {
 fn a_kubeconfig_that_is_somebody_elses_is_not_written_over() {
     let path = file("theirs", KUBECONFIG);
     let said = refusal(&["demo", "--listen", "127.0.0.1:0", "--write-kubeconfig", &path]);
-    assert!(said.contains("is there already and is not the kubeconfig of a playground"), "{said}");
+    assert!(said.contains("already exists and is not the kubeconfig of a playground"), "{said}");
     assert_eq!(std::fs::read_to_string(&path).unwrap(), KUBECONFIG);
     std::fs::remove_file(path).unwrap();
 }

@@ -34,7 +34,7 @@ pub fn Foot() -> impl IntoView {
     match use_context::<Audience>().unwrap_or_default() {
         Audience::Nobody => ().into_any(),
         Audience::Everybody => view! {
-            <footer class="audience open" data-testid="audience">"There is no sign-in: whoever reaches this address sees what this page shows."</footer>
+            <footer class="audience open" data-testid="audience">"No sign-in: everyone who can connect sees what this page shows."</footer>
         }
         .into_any(),
         Audience::ByLink { maker, until } => view! {

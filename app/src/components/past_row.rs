@@ -64,7 +64,7 @@ fn Actions(rollout: PastRollout, name: String) -> impl IntoView {
         });
         view! { <a href=rollout.played()>"Play"</a><a href=compare>"Compare"</a>{whole} }.into_any()
     } else {
-        view! { <p>"Its pods are not kept any more."</p> }.into_any()
+        view! { <p>"Its pods are no longer in the history."</p> }.into_any()
     };
     let label = format!("Actions for {name}, revision {}", rollout.revision);
     // Of menus with one name one is open.

@@ -72,7 +72,7 @@ pub fn Searched(
                 <p class="muted">
                     "The same can be written: "
                     <code>"cluster: namespace: name: image: outcome: trouble:yes longer:2m"</code>
-                    ". Other words are looked for in names, images and causes; quotes keep several together."
+                    ". Other words are searched in names, images and causes; quotes keep words together."
                 </p>
             </details>
         </form>

@@ -121,7 +121,7 @@ const fn because(reason: EndReason) -> &'static str {
         EndReason::ReplicaSetDeleted => "its ReplicaSet was deleted",
         EndReason::ScaledDown => "its ReplicaSet was scaled down",
         EndReason::DeletedManually => "someone or something outside the rollout deleted it",
-        EndReason::Unknown => "not known: it went while nobody looked",
+        EndReason::Unknown => "unknown: it ended while Rollcast was not watching",
     }
 }
 

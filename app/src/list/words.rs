@@ -89,23 +89,23 @@ pub fn nothing(overall: &Overall, query: &Query) -> (String, bool) {
         (0, 1..) => "No matches. Remove a filter.".to_owned(),
         (0, 0) if !connecting.is_empty() => {
             format!(
-                "Connecting to {}. Deployments appear here as soon as they are known. If that takes long, `rollcast check` says why.",
+                "Connecting to {}. Deployments appear here as soon as they are loaded. If this takes long, run `rollcast check`.",
                 list(&connecting)
             )
         }
         (0, 0) if !unread.is_empty() => {
             let clusters = if unread.len() == 1 { "cluster" } else { "clusters" };
             format!(
-                "No Deployments can be shown: Rollcast may not read Deployments of {clusters} {}. The bar above names the permission to ask for.",
+                "No Deployments can be shown: Rollcast has no permission to read Deployments of {clusters} {}. The notice above names the permission.",
                 list(&unread)
             )
         }
         (0, 0) if is_known && is_whole => {
-            "No Deployments here yet. Make one: `kubectl create deployment web --image=nginx`".to_owned()
+            "No Deployments here yet. Create one: `kubectl create deployment web --image=nginx`".to_owned()
         }
-        (0, 0) if is_known => "No Deployments are known here yet.".to_owned(),
+        (0, 0) if is_known => "No Deployments here yet.".to_owned(),
         (0, 0) => {
-            "No cluster answers. The bar above says why; `rollcast check` says more. Deployments appear here as soon as one does."
+            "No cluster responds. The notice above says why; `rollcast check` says more. Deployments appear here as soon as one responds."
                 .to_owned()
         }
     };
@@ -179,7 +179,7 @@ mod tests {
         let mut full = cluster("well", ConnectionState::Live);
         full.connection.unwritten = Some(Unwritten { since_millis: 1_000, why: "there is no room left".into() });
         let said = told(&overall(2, vec![full.clone(), full]));
-        assert_eq!(said, "History is not written since 00:00:01 UTC: there is no room left.");
+        assert_eq!(said, "History has not been written since 00:00:01 UTC: there is no room left.");
     }
 
     fn forbidden_kind(resource: &str) -> Forbidden {
@@ -195,7 +195,7 @@ mod tests {
         let connecting = vec![cluster("a", ConnectionState::Connecting), cluster("b", stale(None))];
         assert_eq!(
             said(&overall(0, connecting), &all).0,
-            "Connecting to a. Deployments appear here as soon as they are known. If that takes long, `rollcast check` says why."
+            "Connecting to a. Deployments appear here as soon as they are loaded. If this takes long, run `rollcast check`."
         );
         let mut large = cluster("a", ConnectionState::Connecting);
         large.connection.listing = Some(Listing { resource: "pods".into(), objects: 42_000 });
@@ -203,11 +203,13 @@ mod tests {
         assert!(words.starts_with("Connecting to a (listing pods: 42,000 so far). Deployments appear"), "{words}");
         let one_of_two = vec![cluster("a", ConnectionState::Connecting), cluster("b", ConnectionState::Live)];
         assert!(said(&overall(0, one_of_two), &all).0.starts_with("Connecting to a."), "there may be some in it");
-        assert!(said(&overall(0, vec![cluster("b", stale(None))]), &all).0.starts_with("No cluster answers."));
+        assert!(said(&overall(0, vec![cluster("b", stale(None))]), &all).0.starts_with("No cluster responds."));
         let mut refused = cluster("lab", ConnectionState::Live);
         refused.connection.forbidden = vec![forbidden_kind("deployments.apps")];
         let words = said(&overall(0, vec![refused.clone()]), &all).0;
-        assert!(words.starts_with("No Deployments can be shown: Rollcast may not read Deployments of cluster lab."));
+        assert!(words.starts_with(
+            "No Deployments can be shown: Rollcast has no permission to read Deployments of cluster lab."
+        ));
         refused.connection.forbidden = vec![forbidden_kind("pods")];
         assert!(said(&overall(0, vec![refused]), &all).0.contains("kubectl create deployment"), "there are none");
         let other = Query { text: "x".into(), ..Query::default() };

@@ -24,7 +24,7 @@ const RELOAD_SPREAD_MILLIS: f64 = 3_000.0;
 /// Tries of the link are looked at this often.
 const TICK: Duration = Duration::from_millis(250);
 /// What the page says when it cannot read what the server sends, and loading it again did not help.
-const UNREADABLE: &str = "Rollcast was updated, and this page cannot read what it sends. Load the page again.";
+const UNREADABLE: &str = "Rollcast was updated. Reload this page.";
 
 /// What shows the frames.
 pub trait Screen {

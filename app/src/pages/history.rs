@@ -69,7 +69,7 @@ pub fn HistoryPage(
 fn hint(search: &Search) -> String {
     let keys = language::KEYS.join(", ");
     match language::unknown_key(search) {
-        Some(key) => format!("\u{201c}{key}:\u{201d} is no key, so it was looked for as a word. Keys: {keys}."),
+        Some(key) => format!("\u{201c}{key}:\u{201d} is not a key, so it was searched as a word. Keys: {keys}."),
         None if search.narrows_nothing() => {
             "The next rollout of a watched Deployment appears here as soon as it begins.".to_owned()
         }

@@ -170,7 +170,7 @@ pub fn SharedPage(
             <h1>"A shared rollout"</h1>
             <Trouble words=trouble/>
             <form method="post" action="/shared" class="sign-in" id="shared">
-                <label>"What stands in the link after # "<input name="secret" required autocomplete="off" spellcheck="false"/></label>
+                <label>"The part of the link after # "<input name="secret" required autocomplete="off" spellcheck="false"/></label>
                 <button type="submit">"Open"</button>
             </form>
         </main>

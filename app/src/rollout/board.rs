@@ -256,7 +256,7 @@ pub fn said_then<'p>(then: Option<&'p Said>, now: &'p Said) -> Cow<'p, Said> {
     let view = now.view.clone().map(|mut view| {
         view.verdict.badge = "Past".to_owned();
         view.verdict.tone = Tone::Quiet;
-        view.verdict.sentence = "What was said then is not known here.".to_owned();
+        view.verdict.sentence = "The status of that moment is not stored here.".to_owned();
         view.verdict.why.clear();
         view.next.clear();
         view.remedy = None;

@@ -17,9 +17,9 @@ use crate::steady::keep_focus;
 /// What is open is asked for again at most this often.
 const AGAIN_MILLIS: f64 = 1_000.0;
 /// What the panel says when the server does not answer.
-const NO_ANSWER: &str = "Rollcast does not answer.";
+const NO_ANSWER: &str = "Rollcast does not respond.";
 /// What is said in a file that does not hold it.
-const NOT_THERE: &str = "Nothing is kept of it in this file, or not of this moment.";
+const NOT_THERE: &str = "This file has no details of it, or none of this moment.";
 
 /// What is open in the panel, with all that it tells.
 #[derive(Debug, Clone, PartialEq)]

@@ -85,7 +85,7 @@ impl Over {
         if part < LEAST_AROUND_MILLIS { LEAST_AROUND_MILLIS } else { part }
     }
 
-    /// The last moment that is shown.
+    /// The last moment shown.
     #[must_use]
     pub const fn until_millis(self) -> Millis {
         self.settled_millis + self.around_millis()

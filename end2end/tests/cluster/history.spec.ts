@@ -82,6 +82,6 @@ test("a folder that cannot be written is said, and the page goes on", async ({ p
   await story.steps(2);
   await page.goto(server.page("rollcast-test", story.namespace, "nginx"));
   await page.waitForSelector("html[data-live=true]");
-  await expect(page.getByTestId("unwritten")).toContainText(/History is not written since .*: cannot make .dev.null.nowhere: .* What happens is still shown[.]/);
+  await expect(page.getByTestId("unwritten")).toContainText(/History has not been written since .*: cannot create .dev.null.nowhere: .* Live data is still shown[.]/);
   await expect(page.getByTestId("verdict")).toContainText("Revision 1 is complete");
 });

@@ -102,7 +102,7 @@ test("a link opens one Deployment for who has no account, until it is revoked", 
   await expect(page.getByText("You have no active links.")).toBeVisible();
   await expect(theirs, "an open page ends as well").toHaveURL(/\/sign-in\?to=/, { timeout: 60_000 });
   await theirs.goto(link);
-  await expect(theirs.getByRole("alert")).toContainText("This link opens nothing");
+  await expect(theirs.getByRole("alert")).toContainText("This link does not work");
   await guest.close();
   await asked("DELETE", `/api/v1/namespaces/${own}`);
   await asked("DELETE", `/api/v1/namespaces/${other}`);

@@ -40,7 +40,7 @@ test("wait: an image that is not there fails fast, with evidence; then the rollb
 
   const missing = await rollcast(["wait", "deploy/wbe", ...here(story.namespace)]);
   expect(missing.code).toBe(2);
-  expect(missing.error).toContain("There is: web.");
+  expect(missing.error).toContain("Existing Deployments: web.");
 
   const server = await serve(Server.watching);
   const waiting = rollcast(["wait", "web", "--output", "json", "--server", server.address, "--namespace", story.namespace]);

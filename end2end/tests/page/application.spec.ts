@@ -99,7 +99,7 @@ test("what the server sends and nobody can read is said, after the page was load
   page.on("load", () => loads++);
   await page.goto(server.page(...rollover));
   await expect.poll(() => loads).toBe(2);
-  await expect(page.getByTestId("page-trouble")).toContainText("cannot read what it sends");
+  await expect(page.getByTestId("page-trouble")).toContainText("Rollcast was updated");
   await expect(page.getByTestId("verdict")).toContainText("Revision 3 is replacing revision 1");
 });
 

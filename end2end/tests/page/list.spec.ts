@@ -260,9 +260,9 @@ test("a cluster that cannot be reached, or whose credentials hang, is shown as s
   await expect(clusters.nth(0).locator(".accent-3")).toBeVisible();
   await expect(page.getByTestId("trouble")).toContainText("Cluster “prod-eu” unreachable since", { timeout: 20_000 });
   await expect(page.getByTestId("trouble")).toContainText("Cluster “hangs” unreachable since", { timeout: 20_000 });
-  await expect(page.getByTestId("trouble")).toContainText("fetching its credentials does not end");
+  await expect(page.getByTestId("trouble")).toContainText("fetching its credentials takes too long");
   await expect(page.getByTestId("trouble")).toContainText("Cluster “broken” unreachable since");
-  await expect(page.getByText("No cluster answers.")).toBeVisible();
+  await expect(page.getByText("No cluster responds.")).toBeVisible();
   await page.goto(`${server.address}/wall`);
   await expect(page.getByTestId("stale")).toContainText("Cluster “prod-eu” unreachable since");
   expect(complaints).toEqual([]);

@@ -91,7 +91,7 @@ for (const [how, answer] of [["is not there", 404], ["does not come", 0]] as con
     await expect(page.getByTestId("verdict")).toContainText("Revision 3 is replacing revision 1");
     await page.unrouteAll();
     await isHeldBack("details");
-    await page.getByRole("link", { name: "Load it again" }).click();
+    await page.getByRole("link", { name: "Reload it" }).click();
     await isLive(page, /Recording/);
     await rollout.beside(1).getByRole("link").click();
     await saysSo();

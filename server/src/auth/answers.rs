@@ -68,7 +68,7 @@ impl Answers {
         self.is_silent = false;
         if let Err(why) = self.ask_until(by, hub.reviewer(), subject, namespaces).await {
             if !was_silent {
-                tracing::warn!("{}: it is not known what viewers may see of it: {why}", hub.name());
+                tracing::warn!("cannot check the permissions of viewers in cluster {}: {why}", hub.name());
             }
             self.is_silent = true;
         }
@@ -81,7 +81,7 @@ impl Answers {
         subject: &Subject,
         namespaces: &BTreeSet<&String>,
     ) -> Result<(), RequestError> {
-        let late = |_| RequestError::Unreachable("the API server does not answer in time".to_owned());
+        let late = |_| RequestError::Unreachable("the API server did not respond in time".to_owned());
         if is_old(self.whole.as_ref()) {
             // What is answered was so at some time since then.
             let asked_at = Instant::now();

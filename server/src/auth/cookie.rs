@@ -68,11 +68,11 @@ impl std::fmt::Debug for Keys {
 #[derive(Debug, thiserror::Error)]
 pub enum KeysError {
     /// The file cannot be read.
-    #[error("cannot read the keys of sessions: {0}")]
+    #[error("cannot read the session keys: {0}")]
     File(#[from] std::io::Error),
     /// It has no key.
     #[error(
-        "the file of session keys holds none: write one of at least {SHORTEST} characters into each line, the newest first"
+        "the file of session keys is empty: write one key of at least {SHORTEST} characters on each line, the newest first"
     )]
     None,
     /// A key is too short.
@@ -126,9 +126,9 @@ impl Keys {
                 match Self::parse(&text) {
                     Ok(now) => {
                         *held.write().unwrap_or_else(PoisonError::into_inner) = now.all();
-                        tracing::info!("the keys of sessions were changed and are used from now on");
+                        tracing::info!("session keys reloaded");
                     }
-                    Err(why) => tracing::error!("{why}: the keys before are used"),
+                    Err(why) => tracing::error!("{why}; still using the previous keys"),
                 }
                 known = text; // what is wrong is told once
             }

@@ -46,14 +46,14 @@ use crate::source::review::Subject;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AuthMode {
-    /// They are not
+    /// No sign-in: everyone who can connect sees everything
     #[default]
     None,
-    /// A proxy in front signs them in
+    /// A proxy in front signs people in
     Proxy,
-    /// They show a Kubernetes token
+    /// People sign in with a Kubernetes token
     Token,
-    /// They sign in at a provider, by OpenID Connect
+    /// People sign in at an OpenID Connect provider
     Oidc,
 }
 

@@ -50,7 +50,7 @@ pub struct Rights {
 
 /// There are too many viewers to know the rights of another one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("too many viewers look at once")]
+#[error("too many viewers at once")]
 pub struct TooMany;
 
 /// What is known of those whom clusters know by the same names.

@@ -10,16 +10,18 @@ use crate::config::duration;
 /// Where to follow a rollout.
 #[derive(Debug, Args)]
 pub struct Follow {
-    /// Namespace; without it, the context's
+    /// Namespace of the Deployment [default: the context's namespace; with --server: default]
     #[arg(long, short, env = "ROLLCAST_NAMESPACE", value_name = "NAMESPACE")]
     pub namespace: Option<String>,
-    /// Context of the kubeconfig; without it, the current one
+    /// Kubeconfig context [default: the current context]
     #[arg(long, env = "ROLLCAST_CONTEXT", value_name = "CONTEXT")]
     pub context: Option<String>,
-    /// Kubeconfig file; else KUBECONFIG, ~/.kube/config, or the cluster this runs in
+    /// Kubeconfig file [default: KUBECONFIG, then ~/.kube/config, then the pod's service account]
     #[arg(long, env = "ROLLCAST_KUBECONFIG", value_name = "FILE")]
     pub kubeconfig: Option<PathBuf>,
-    /// Follow a running Rollcast at this address instead of the API server; where the environment names both, this
+    /// URL of a running Rollcast server to follow, instead of the Kubernetes API server
+    ///
+    /// If the environment sets a server and also a context or a kubeconfig, the server wins.
     #[arg(long, env = "ROLLCAST_SERVER", value_name = "URL")]
     pub server: Option<String>,
     /// How that is asked.
@@ -30,10 +32,10 @@ pub struct Follow {
 /// How a running Rollcast is asked.
 #[derive(Debug, Args)]
 pub struct OfServer {
-    /// With --server: file with a Kubernetes token, where people have to sign in
+    /// With --server: file with a Kubernetes token, if the server requires sign-in
     #[arg(long, env = "ROLLCAST_TOKEN_FILE", value_name = "FILE")]
     pub token_file: Option<PathBuf>,
-    /// With --server: the cluster to look in, where it watches several
+    /// With --server: cluster of the Deployment, if the server watches several
     #[arg(long, env = "ROLLCAST_CLUSTER", value_name = "NAME")]
     pub cluster: Option<String>,
 }
@@ -61,7 +63,7 @@ impl std::str::FromStr for Named {
 /// What `rollcast trace` is told.
 #[derive(Debug, Args)]
 pub struct Trace {
-    /// The Deployment
+    /// Deployment to follow
     #[arg(value_name = "deployment/NAME")]
     pub deployment: Named,
     /// Where the rollout is followed: in a cluster, or at a running Rollcast.
@@ -72,38 +74,38 @@ pub struct Trace {
 /// What `rollcast wait` prints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Output {
-    /// What happens, a line each; the last line says how it ended and why
+    /// One line for each event; the last line says how the rollout ended and why
     Text,
-    /// The timeline document at the end, of several Deployments a list; null for what does not come, nothing with exit code 2.
-    /// Lines go to standard error
+    /// The timeline document at the end: a list for several Deployments, null if unavailable, nothing on exit code 2. Event lines go
+    /// to standard error
     Json,
 }
 
 /// What `rollcast wait` is told.
 #[derive(Debug, Args)]
 pub struct Wait {
-    /// The Deployments
+    /// Deployments to wait for
     #[arg(required = true, value_name = "deployment/NAME")]
     pub deployment: Vec<Named>,
     /// Where the rollouts are followed: in a cluster, or at a running Rollcast.
     #[command(flatten)]
     pub from: Follow,
-    /// Give up after this time: 30s, 10m, 1h
+    /// Give up after this time, for example 30s, 10m or 1h
     #[arg(long, env = "ROLLCAST_TIMEOUT", default_value = "10m", value_parser = duration, value_name = "TIME")]
     pub timeout: Duration,
-    /// End at the first cause that will not pass by itself: image not found, crash loop, configuration error
+    /// Stop at the first cause that does not resolve by itself: image not found, crash loop, configuration error
     #[arg(long, env = "ROLLCAST_FAIL_FAST")]
     pub fail_fast: bool,
-    /// Complete counts only after this long without an exit, a restart or a lost pod: 30s, 2m
+    /// Require this long without a container exit, a restart or a lost pod after completion, for example 30s or 2m
     #[arg(long, env = "ROLLCAST_SETTLE", value_parser = duration, value_name = "TIME")]
     pub settle: Option<Duration>,
-    /// What to print
+    /// Output format
     #[arg(long, short, env = "ROLLCAST_OUTPUT", value_enum, default_value = "text", value_name = "FORMAT")]
     pub output: Output,
-    /// However it ends, write the rollout to this file, to look at and play without a server; of one Deployment
+    /// Write the rollout to this self-contained HTML file, however the wait ends; for one Deployment only
     #[arg(long, env = "ROLLCAST_EXPORT", value_name = "FILE.html")]
     pub export: Option<PathBuf>,
-    /// In that file, replace the names of clusters, namespaces, nodes and images
+    /// With --export: replace the names of clusters, namespaces, nodes and images with consistent placeholders
     #[arg(long, env = "ROLLCAST_REDACT")]
     pub redact: bool,
 }

@@ -20,7 +20,7 @@ fn needs(given: &ArgMatches, name: &str, other: &str, is_there: bool) -> Result<
         return Ok(());
     }
     let option = |name: &str| format!("--{}", name.replace('_', "-"));
-    Err((ErrorKind::MissingRequiredArgument, format!("{} is of use with {} only", option(name), option(other))))
+    Err((ErrorKind::MissingRequiredArgument, format!("{} requires {}", option(name), option(other))))
 }
 
 /// A running Rollcast, or a cluster: what is written wins, and of what the environment names the first.
@@ -76,9 +76,9 @@ mod tests {
     #[test]
     fn what_is_written_has_to_fit_together() {
         for (arguments, why) in [
-            (&["wait", "web", "--token-file", "t"][..], "--token-file is of use with --server only"),
-            (&["trace", "web", "--cluster", "c"], "--cluster is of use with --server only"),
-            (&["wait", "web", "--redact"], "--redact is of use with --export only"),
+            (&["wait", "web", "--token-file", "t"][..], "--token-file requires --server"),
+            (&["trace", "web", "--cluster", "c"], "--cluster requires --server"),
+            (&["wait", "web", "--redact"], "--redact requires --export"),
             (
                 &["wait", "web", "--server", "http://a", "--context", "c"],
                 "--server and --context cannot be used together",

@@ -15,32 +15,35 @@ use crate::private::{self, OpenToAll};
 
 /// How much history pages hold, and what is kept beyond the life of the program.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "History options")]
 pub struct History {
-    /// Folder for the history that lasts [default: rollcast in this platform's state folder, ~/.local/state on Linux]
+    /// Folder of the history database [default: rollcast in the user's state folder, ~/.local/state on Linux]
     #[arg(long, env = "ROLLCAST_DATA_DIR", value_name = "FOLDER")]
     pub data_dir: Option<PathBuf>,
-    /// Keep the history that lasts in this PostgreSQL database, as postgres://USER:PASSWORD@HOST/DATABASE: for several Rollcasts
+    /// Store history in this PostgreSQL database, as postgres://USER:PASSWORD@HOST/DATABASE
+    ///
+    /// Several Rollcast servers may share one database.
     #[arg(long, env = "ROLLCAST_HISTORY", hide_env_values = true, conflicts_with = "data_dir", value_name = "URL")]
     pub history: Option<DatabaseUrl>,
-    /// Read the password of that database from this file, which others must not be able to read
+    /// File with the password of the PostgreSQL database; refused if every user can read or write it
     #[arg(long, env = "ROLLCAST_HISTORY_PASSWORD_FILE", value_name = "FILE")]
     pub history_password_file: Option<PathBuf>,
-    /// Keep no history beyond the life of the program
+    /// Do not store history; it is lost when the server stops
     #[arg(long, env = "ROLLCAST_NO_HISTORY", conflicts_with_all = ["data_dir", "history", "keep_for", "keep_bytes"])]
     pub no_history: bool,
-    /// Keep what was observed this long [default: 30d]
+    /// How long to store history, for example 12h or 30d [default: 30d]
     #[arg(long, env = "ROLLCAST_KEEP_FOR", value_parser = duration, value_name = "TIME")]
     pub keep_for: Option<Duration>,
-    /// Keep at most this much, for example 500MB or 2GB: what is oldest goes first [default: 2GB]
+    /// Maximum size of the history database, for example 500MB or 2GB; the oldest history is deleted first [default: 2GB]
     #[arg(long, env = "ROLLCAST_KEEP_BYTES", value_name = "SIZE")]
     pub keep_bytes: Option<ByteSize>,
-    /// Pages hold what ended at most this long ago, for example 90m, 24h or 7d [default: 24h]
+    /// How far back pages show history, for example 90m, 24h or 7d [default: 24h]
     #[arg(long, env = "ROLLCAST_HISTORY_AGE", value_parser = duration, value_name = "TIME")]
     pub history_age: Option<Duration>,
-    /// Pods that are gone to remember per Deployment; those of the last 15 minutes always are [default: 1000]
+    /// Maximum number of deleted pods on the page of a Deployment; those of the last 15 minutes always stay [default: 1000]
     #[arg(long, env = "ROLLCAST_HISTORY_PODS", value_name = "N")]
     pub history_pods: Option<usize>,
-    /// Rollouts to remember per Deployment [default: 50]
+    /// Maximum number of rollouts on the page of a Deployment [default: 50]
     #[arg(long, env = "ROLLCAST_HISTORY_ROLLOUTS", value_name = "N")]
     pub history_rollouts: Option<usize>,
 }
@@ -114,32 +117,32 @@ fn usual() -> Result<Location, NoLocation> {
 #[derive(Debug, thiserror::Error)]
 pub enum NoLocation {
     /// Nothing says it.
-    #[error("there is no folder for history here: name one with --data-dir, or keep none with --no-history")]
+    #[error("this platform has no state folder: name a folder with --data-dir, or turn history off with --no-history")]
     Folder,
     /// The address of the database is none. It is not repeated: it holds a password.
-    #[error("the address of --history, ROLLCAST_HISTORY or `history` in the file cannot be used: {0}")]
+    #[error("the database URL of --history, ROLLCAST_HISTORY or `history` in the configuration file is invalid: {0}")]
     Database(#[from] BadAddress),
     /// A password that belongs to no database.
-    #[error("--history-password-file is of use with --history only")]
+    #[error("--history-password-file requires --history")]
     NoDatabase,
     /// The file with the password cannot be read.
-    #[error("cannot read the file of --history-password-file: {0}")]
+    #[error("cannot read --history-password-file: {0}")]
     PasswordFile(#[source] std::io::Error),
     /// Others can read that file.
     #[error(transparent)]
     OpenToAll(#[from] OpenToAll),
     /// The password cannot be used.
-    #[error("the password of --history-password-file cannot be used: {0}")]
+    #[error("the password in --history-password-file is invalid: {0}")]
     Password(#[from] PasswordError),
 }
 
 /// What `rollcast history` is told.
 #[derive(Debug, Args)]
 pub struct HistoryOf {
-    /// Folder of the history [default: rollcast in this platform's state folder, ~/.local/state on Linux]
+    /// Folder of the history database [default: rollcast in the user's state folder, ~/.local/state on Linux]
     #[arg(long, global = true, env = "ROLLCAST_DATA_DIR", value_name = "FOLDER")]
     pub data_dir: Option<PathBuf>,
-    /// PostgreSQL database of the history, as postgres://USER:PASSWORD@HOST/DATABASE
+    /// PostgreSQL database with the history, as postgres://USER:PASSWORD@HOST/DATABASE
     #[arg(
         long,
         global = true,
@@ -149,7 +152,7 @@ pub struct HistoryOf {
         value_name = "URL"
     )]
     pub history: Option<DatabaseUrl>,
-    /// File with the password of that database, which others must not be able to read
+    /// File with the password of the PostgreSQL database; refused if every user can read or write it
     #[arg(long, global = true, env = "ROLLCAST_HISTORY_PASSWORD_FILE", value_name = "FILE")]
     pub history_password_file: Option<PathBuf>,
     /// What is done with what is kept.
@@ -160,32 +163,32 @@ pub struct HistoryOf {
 /// What to do with what is kept.
 #[derive(Debug, Subcommand)]
 pub enum HistoryCommand {
-    /// Read everything, also while a Rollcast writes it; exit code 2 if something is damaged
+    /// Verify the whole history database; works while a server is running; exit code 2 if something is damaged
     Check,
-    /// Do at once what a Rollcast does in time: join, fold, let go of what is old or too much. None may be running
+    /// Merge stored data and delete expired data now instead of over time; no server may be running on the database
     Compact {
-        /// Keep what was observed this long [default: 30d]
+        /// How long to store history, for example 12h or 30d [default: 30d]
         #[arg(long, env = "ROLLCAST_KEEP_FOR", value_parser = duration, value_name = "TIME")]
         keep_for: Option<Duration>,
-        /// Keep at most this much [default: 2GB]
+        /// Maximum size of the history database, for example 500MB or 2GB [default: 2GB]
         #[arg(long, env = "ROLLCAST_KEEP_BYTES", value_name = "SIZE")]
         keep_bytes: Option<ByteSize>,
     },
-    /// Write a rollout to standard output, as `rollcast record` writes it and `rollcast replay` plays it
+    /// Write one rollout as a recording to standard output, for `rollcast replay` and `rollcast export`
     Export {
-        /// The Deployment
+        /// Deployment to export
         #[arg(value_name = "deployment/NAME")]
         deployment: Named,
-        /// Its revision; without it, its last rollout
+        /// Revision to export [default: the last rollout]
         #[arg(long, value_name = "N")]
         revision: Option<u64>,
-        /// Its namespace, where several have one of that name
+        /// Namespace of the Deployment, if several have one of that name
         #[arg(long, short, env = "ROLLCAST_NAMESPACE", value_name = "NAMESPACE")]
         namespace: Option<String>,
-        /// Its cluster, where several have one
+        /// Cluster of the Deployment, if several have one
         #[arg(long, env = "ROLLCAST_CLUSTER", value_name = "NAME")]
         cluster: Option<String>,
-        /// Replace the names of clusters, namespaces, nodes and images, each by the same other name wherever it stands
+        /// Replace the names of clusters, namespaces, nodes and images with consistent placeholders
         #[arg(long, env = "ROLLCAST_REDACT")]
         redact: bool,
     },

@@ -12,32 +12,36 @@ use crate::tls::Files;
 
 /// Where to serve.
 #[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Server options")]
 pub struct Listen {
-    /// Address and port to serve on [default: 127.0.0.1:7440]
+    /// Address and port to listen on [default: 127.0.0.1:7440]
     #[arg(long, env = "ROLLCAST_LISTEN", value_name = "ADDRESS:PORT")]
     pub listen: Option<SocketAddr>,
-    /// Host name under which browsers may reach this server, repeatable; addresses and localhost always may
+    /// Additional host name of this server, repeatable; IP addresses and localhost always work
     #[arg(long, env = "ROLLCAST_ALLOW_HOST", value_delimiter = ',', value_name = "NAME")]
     pub allow_host: Vec<String>,
-    /// Where people reach this server, such as https://rollouts.example.com: links begin with it, and browsers' pages of other addresses
-    /// are not answered
+    /// Public URL of this server, such as https://rollouts.example.com
+    ///
+    /// Links start with this URL. Rollcast rejects requests from pages of other origins.
     #[arg(long, env = "ROLLCAST_PUBLIC_URL", value_name = "URL")]
     pub public_url: Option<PublicUrl>,
-    /// Address or network of a proxy in front, such as an ingress controller, repeatable: what it says of from whom a request is, and
-    /// whether that came by TLS (X-Forwarded-For, X-Forwarded-Proto), is believed, for limits, the audit log and links
+    /// Address or network of a proxy in front, such as an ingress controller; repeatable
+    ///
+    /// Rollcast trusts X-Forwarded-For and X-Forwarded-Proto from these addresses, for limits, the audit log and links.
     #[arg(long, env = "ROLLCAST_TRUST_PROXY", value_delimiter = ',', value_parser = network, value_name = "ADDRESS")]
     pub trust_proxy: Vec<IpNet>,
-    /// Show badges and previews to whoever asks for them, without sign-in and on the pages of other sites, such as a README
+    /// Serve badges and previews without sign-in and to pages of other sites, such as a README
     #[arg(long, env = "ROLLCAST_PUBLIC_PICTURES")]
     pub public_pictures: bool,
-    /// Speak TLS with this certificate, in PEM, with those above it; it is read again when it changes
+    /// TLS certificate with its chain, in PEM; reloaded when the file changes
     #[arg(long, env = "ROLLCAST_TLS_CERT", value_name = "FILE")]
     pub tls_cert: Option<PathBuf>,
-    /// The key of that certificate, in PEM
+    /// Private key of the TLS certificate, in PEM
     #[arg(long, env = "ROLLCAST_TLS_KEY", value_name = "FILE")]
     pub tls_key: Option<PathBuf>,
-    /// Serve to others (beyond loopback, or behind what --public-url, --trust-proxy or --allow-host name) although nobody has to sign in;
-    /// every page says so
+    /// Allow others to connect without sign-in; every page shows a notice
+    ///
+    /// Without --auth, this is required to listen beyond loopback and for --public-url, --trust-proxy and --allow-host.
     #[arg(long, env = "ROLLCAST_INSECURE_NO_AUTH")]
     pub insecure_no_auth: bool,
 }
@@ -47,7 +51,7 @@ pub(super) fn network(text: &str) -> Result<IpNet, String> {
     let address = || text.parse::<IpAddr>().map(IpNet::from);
     text.parse()
         .or_else(|_| address())
-        .map_err(|_| "must be an address such as 10.0.0.7, or a network such as 10.0.0.0/8".to_owned())
+        .map_err(|_| "must be an IP address such as 10.0.0.7, or a network such as 10.0.0.0/8".to_owned())
 }
 
 /// Where to serve, and how that is addressed.
@@ -78,7 +82,7 @@ impl Served {
 
 /// Of a certificate and its key one is missing.
 #[derive(Debug, thiserror::Error)]
-#[error("TLS needs both the certificate, --tls-cert, and its key, --tls-key")]
+#[error("TLS requires both --tls-cert and --tls-key")]
 pub struct HalfTls;
 
 impl Listen {

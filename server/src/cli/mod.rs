@@ -73,54 +73,60 @@ fn without_secrets(mut error: clap::Error) -> clap::Error {
 /// The commands that there are.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Watch clusters and serve their rollouts as web pages
+    /// Watch clusters and serve the web dashboard
     Serve(Box<Serve>),
-    /// Serve the same pages, fed by recordings
+    /// Serve the web dashboard from recordings
     Replay(Replay),
-    /// A cluster in a box, to do things to and watch the controllers cope: needs no cluster, nothing leaves this machine
+    /// Start a simulated cluster and serve its web dashboard; needs no Kubernetes cluster
+    ///
+    /// The simulated cluster runs on this machine only. Change it with the buttons of the page or with kubectl.
     Demo(Demo),
-    /// Write what is observed in a cluster as JSON lines to standard output, until interrupted
+    /// Record a cluster as JSON lines on standard output, until interrupted
     Record(Record),
-    /// Print the timeline document of a recording
+    /// Print the timeline document of a recording as JSON
     Report(Report),
-    /// Show one rollout live in the terminal; q ends it. Prints lines where standard output is no terminal
+    /// Show one rollout live in the terminal; q quits
+    ///
+    /// Prints lines if standard output is not a terminal.
     Trace(Trace),
-    /// Wait until rollouts are complete: exit code 0 complete, 1 failed, 124 timed out, 2 cannot watch
+    /// Wait until rollouts are complete; exit codes: 0 complete, 1 failed, 124 timed out, 2 cannot watch
     ///
-    /// Only what is live decides: while a cluster or a server does not answer, nothing is complete, failed or missing.
+    /// Only live data decides. While a cluster or a server does not respond, no rollout is complete, failed or missing.
     ///
-    /// It waits for the Deployment that has the name when waiting begins, as kubectl rollout status does: once that one is deleted,
-    /// or replaced by another one of its name, it has failed.
+    /// The command waits for the Deployment that has the name at the start, like kubectl rollout status. If this Deployment is deleted,
+    /// or replaced by another one with the same name, the rollout has failed.
     ///
-    /// A server may learn of a change a moment after it was made. So with --server nothing is decided in the first second; a server
-    /// that is further behind than that may still tell of the rollout before.
+    /// A server may see a change a moment after it was made. With --server, nothing is decided in the first second. A server that
+    /// lags behind by more than a second may still report the previous rollout.
     Wait(Wait),
-    /// Say whether a cluster answers and what may be read; exit code 2 if something is missing
+    /// Check that clusters respond, what Rollcast may read, and where history is stored; exit code 2 on a problem
     Check(Check),
-    /// Look through what is kept, make it smaller, hand on a rollout as a file
+    /// Verify, compact or export the history database
     History(HistoryOf),
-    /// Links for people without an account, of a running Rollcast on which people sign in
-    Share(ShareOf),
-    /// Write a rollout of a recording or of a running Rollcast to standard output as one HTML file, to look at and play without a server
+    /// Create, list and revoke share links on a running Rollcast server with sign-in
     ///
-    /// The file holds the page with its time control, story and details, and loads nothing. A recording comes from `rollcast record`
-    /// or `rollcast history export`.
+    /// A share link shows one page to people without an account.
+    Share(ShareOf),
+    /// Export a rollout from a recording or a running Rollcast server as a self-contained HTML file on standard output
+    ///
+    /// The file contains the page with its time control, story and details, and loads nothing. Recordings come from `rollcast record`
+    /// and `rollcast history export`.
     Export(Export),
 }
 
 /// The clusters that a command looks at, as they are named on the command line.
 #[derive(Debug, Args)]
 pub struct Clusters {
-    /// Kubeconfig file; else KUBECONFIG, ~/.kube/config, or the cluster this runs in
+    /// Kubeconfig file [default: KUBECONFIG, then ~/.kube/config, then the pod's service account]
     #[arg(long, env = "ROLLCAST_KUBECONFIG", value_name = "FILE")]
     pub kubeconfig: Option<PathBuf>,
-    /// Context to use, repeatable; each is a cluster of its own. Without it, the current context
+    /// Kubeconfig context, repeatable; each context is one cluster [default: the current context]
     #[arg(long, env = "ROLLCAST_CONTEXT", value_delimiter = ',', value_name = "CONTEXT")]
     pub context: Vec<String>,
     /// Use every context of the kubeconfig
     #[arg(long, env = "ROLLCAST_ALL_CONTEXTS", conflicts_with = "context")]
     pub all_contexts: bool,
-    /// Leave out the texts that people and programs of the clusters write: change causes, termination messages, answers to probes
+    /// Hide texts that people and programs in the clusters write: change causes, termination messages, probe responses
     #[arg(long, env = "ROLLCAST_HIDE_MESSAGES")]
     pub hide_messages: bool,
 }
@@ -128,18 +134,23 @@ pub struct Clusters {
 /// What `rollcast serve` is told.
 #[derive(Debug, Args)]
 pub struct Serve {
-    /// Configuration file; without it rollcast/rollcast.toml in the user's configuration folder (~/.config on Linux), if it is there.
-    /// Options win over it
+    /// Configuration file [default: rollcast/rollcast.toml in the user's configuration folder, ~/.config on Linux]
+    ///
+    /// Options and environment variables override the file.
     #[arg(long, env = "ROLLCAST_CONFIG", value_name = "FILE")]
     pub config: Option<PathBuf>,
     /// The clusters that it looks at.
     #[command(flatten)]
     pub clusters: Clusters,
-    /// Namespace to watch, repeatable; without it, all of them. Needs permission in these namespaces only
+    /// Namespace to watch, repeatable [default: all namespaces]
+    ///
+    /// Rollcast then needs permissions in these namespaces only.
     #[arg(long, short, env = "ROLLCAST_NAMESPACE", value_delimiter = ',', value_name = "NAMESPACE")]
     pub namespace: Vec<String>,
-    /// Run the commands that a kubeconfig names to fetch credentials (exec plugins), although people sign in, other machines reach this
-    /// server, or something in front of it is named (--trust-proxy, --public-url, --allow-host). Else they are always run
+    /// Run the credential plugins (exec) of a kubeconfig even if others can reach this server
+    ///
+    /// Without this option, Rollcast runs them only if it listens on loopback, and none of --auth, --trust-proxy, --public-url and
+    /// --allow-host is set.
     #[arg(long, env = "ROLLCAST_ALLOW_EXEC_PLUGINS")]
     pub allow_exec_plugins: bool,
     /// How much history it holds, and what of it lasts.
@@ -156,23 +167,25 @@ pub struct Serve {
 /// What `rollcast replay` is told.
 #[derive(Debug, Args)]
 pub struct Replay {
-    /// Recordings, each served as a cluster named after its file
+    /// Recordings; each is served as a cluster named after its file
     #[arg(required = true, value_name = "FILE.jsonl")]
     pub files: Vec<PathBuf>,
-    /// Times as fast as it happened
+    /// Playback speed as a factor, from 0.01 to 1000
     #[arg(long, env = "ROLLCAST_SPEED", default_value_t = 1.0, value_parser = speed, value_name = "X")]
     pub speed: f64,
-    /// Begin again at the end
+    /// Start again at the end
     #[arg(long, env = "ROLLCAST_LOOP")]
     pub r#loop: bool,
-    /// Begin when the first page looks, so that it misses nothing
+    /// Start when the first page is opened, so that it misses nothing
     #[arg(long, env = "ROLLCAST_WHEN_WATCHED")]
     pub when_watched: bool,
-    /// Play this many seconds at once and stop there
+    /// Jump to this second of the recording and stop there
     #[arg(long, env = "ROLLCAST_HOLD_AT", conflicts_with_all = ["loop", "speed", "when_watched"], value_name = "SECONDS")]
     pub hold_at: Option<f64>,
-    /// Keep what is played in this folder beyond the life of the program; without it, nothing is kept. Each start is another cluster: where
-    /// the name of the file is taken, it gets a number. Only where it is written here: the environment names the folder of `rollcast serve`
+    /// Store the history of the replay in this folder; without it, nothing is stored
+    ///
+    /// Each start adds a new cluster; if the name of the file is taken, it gets a number. ROLLCAST_DATA_DIR does not set this option:
+    /// it names the folder of `rollcast serve`.
     #[arg(long, env = "ROLLCAST_DATA_DIR", hide_env = true, value_name = "FOLDER")]
     pub data_dir: Option<PathBuf>,
     /// The address at which it serves, and under which names.
@@ -183,23 +196,25 @@ pub struct Replay {
 /// What `rollcast demo` is told.
 #[derive(Debug, Args)]
 pub struct Demo {
-    /// What its chances follow from: the same seed gives the same cluster
+    /// Seed of the random numbers: the same seed gives the same cluster
     #[arg(long, env = "ROLLCAST_SEED", default_value_t = 1, value_name = "N")]
     pub seed: u64,
-    /// How many times as fast as usual time passes in it
+    /// Speed of the simulated time as a factor, from 0.01 to 1000
     #[arg(long, env = "ROLLCAST_SPEED", default_value_t = 1.0, value_parser = speed, value_name = "X")]
     pub speed: f64,
-    /// Port of its Kubernetes API, on loopback; 0 for any that is free
+    /// Port of the simulated Kubernetes API on loopback; 0 picks a free port
     #[arg(long, env = "ROLLCAST_API_PORT", default_value_t = 0, value_name = "PORT")]
     pub api_port: u16,
-    /// Where to write its kubeconfig; without it, a file of its own in the folder for temporary files
+    /// File to write the kubeconfig to [default: a new file in the folder for temporary files]
     #[arg(long, env = "ROLLCAST_WRITE_KUBECONFIG", value_name = "FILE")]
     pub write_kubeconfig: Option<PathBuf>,
-    /// No stories: nothing happens but by you
+    /// Play no stories: only your own actions change the cluster
     #[arg(long, env = "ROLLCAST_NO_STORIES")]
     pub no_stories: bool,
-    /// Keep its history in this folder beyond the life of the program; without it, none is kept. Each start is another cluster of that
-    /// name, whatever the seed is. Only where it is written here: the environment names the folder of `rollcast serve`
+    /// Store the history in this folder; without it, nothing is stored
+    ///
+    /// Each start is a new cluster with the same name, whatever the seed. ROLLCAST_DATA_DIR does not set this option: it names the
+    /// folder of `rollcast serve`.
     #[arg(long, env = "ROLLCAST_DATA_DIR", hide_env = true, value_name = "FOLDER")]
     pub data_dir: Option<PathBuf>,
     /// The address at which it serves, and under which names.
@@ -213,7 +228,7 @@ pub struct Record {
     /// The clusters that it looks at.
     #[command(flatten)]
     pub clusters: Clusters,
-    /// Namespace to record; without it, all of them
+    /// Namespace to record [default: all namespaces]
     #[arg(long, short, env = "ROLLCAST_NAMESPACE", value_name = "NAMESPACE")]
     pub namespace: Option<String>,
 }
@@ -221,26 +236,26 @@ pub struct Record {
 /// What `rollcast export` is told.
 #[derive(Debug, Args)]
 pub struct Export {
-    /// The recording; - for standard input. With --server: the Deployment, where there is no such file
+    /// Recording to read, or - for standard input; with --server: the Deployment, if no such file exists
     #[arg(value_name = "FILE.jsonl|deployment/NAME")]
     pub of: String,
-    /// The Deployment, where the recording is of several
+    /// Deployment to export, if the recording contains several
     #[arg(value_name = "deployment/NAME")]
     pub deployment: Option<Named>,
-    /// Take it from a running Rollcast at this address, live or from what it keeps, instead of from a recording
+    /// URL of a running Rollcast server to export from, live or from its history, instead of a recording
     #[arg(long, env = "ROLLCAST_SERVER", value_name = "URL")]
     pub server: Option<String>,
     // The environment may name these for other commands: who makes a file of a recording need not name a server for them.
     /// How that is asked.
     #[command(flatten)]
     pub of_server: OfServer,
-    /// Its namespace, where several have one of that name; with --server, without it, default
+    /// Namespace of the Deployment, if several have one of that name [default with --server: default]
     #[arg(long, short, env = "ROLLCAST_NAMESPACE", value_name = "NAMESPACE")]
     pub namespace: Option<String>,
-    /// Its revision; without it, its last rollout
+    /// Revision to export [default: the last rollout]
     #[arg(long, env = "ROLLCAST_REVISION", value_name = "N")]
     pub revision: Option<u64>,
-    /// Replace the names of clusters, namespaces, nodes and images, each by the same other name wherever it stands
+    /// Replace the names of clusters, namespaces, nodes and images with consistent placeholders
     #[arg(long, env = "ROLLCAST_REDACT")]
     pub redact: bool,
 }
@@ -248,25 +263,26 @@ pub struct Export {
 /// What `rollcast check` is told.
 #[derive(Debug, Args)]
 pub struct Check {
-    /// How much history it holds, and what of it lasts.
-    #[command(flatten)]
-    pub history: History,
-    /// Configuration file; without it rollcast/rollcast.toml in the user's configuration folder (~/.config on Linux), if it is there.
-    /// Options win over it
+    /// Configuration file [default: rollcast/rollcast.toml in the user's configuration folder, ~/.config on Linux]
+    ///
+    /// Options and environment variables override the file.
     #[arg(long, env = "ROLLCAST_CONFIG", value_name = "FILE")]
     pub config: Option<PathBuf>,
     /// The clusters that it looks at.
     #[command(flatten)]
     pub clusters: Clusters,
-    /// Namespace to check, repeatable; without it, all of them
+    /// Namespace to check, repeatable [default: all namespaces]
     #[arg(long, short, env = "ROLLCAST_NAMESPACE", value_delimiter = ',', value_name = "NAMESPACE")]
     pub namespace: Vec<String>,
+    /// How much history it holds, and what of it lasts.
+    #[command(flatten)]
+    pub history: History,
 }
 
 /// What `rollcast report` is told.
 #[derive(Debug, Args)]
 pub struct Report {
-    /// The recording
+    /// Recording to read
     #[arg(value_name = "FILE.jsonl")]
     pub file: PathBuf,
 }

@@ -11,24 +11,26 @@ use crate::config::Auth;
 
 /// The provider at which people sign in by OpenID Connect.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "OpenID Connect options")]
 pub struct Provider {
-    /// With --auth oidc: the provider's address, as it names itself (the API servers' --oidc-issuer-url)
+    /// With --auth oidc: issuer URL of the provider (--oidc-issuer-url of the API servers)
     #[arg(long, env = "ROLLCAST_OIDC_ISSUER", value_name = "URL")]
     pub oidc_issuer: Option<Issuer>,
-    /// With --auth oidc: what the provider calls this Rollcast
+    /// With --auth oidc: client ID of this server at the provider
     #[arg(long, env = "ROLLCAST_OIDC_CLIENT_ID", value_name = "ID")]
     pub oidc_client_id: Option<String>,
-    /// With --auth oidc: file with the secret that the provider gave this Rollcast; without it, a public client
+    /// With --auth oidc: file with the client secret; without it, this server is a public client
     #[arg(long, env = "ROLLCAST_OIDC_CLIENT_SECRET_FILE", value_name = "FILE")]
     pub oidc_client_secret_file: Option<PathBuf>,
-    /// With --auth oidc: what the provider is asked for, repeatable; leave out what yours refuses [default:
-    /// openid,profile,email,groups,offline_access]
+    /// With --auth oidc: scope to request, repeatable [default: openid,profile,email,groups,offline_access]
+    ///
+    /// Leave out the scopes that your provider refuses.
     #[arg(long, env = "ROLLCAST_OIDC_SCOPES", value_delimiter = ',', value_name = "SCOPE")]
     pub oidc_scopes: Vec<String>,
-    /// With --auth oidc: the claim with the user (the API servers' --oidc-username-claim, and its default) [default: sub]
+    /// With --auth oidc: claim with the user name (--oidc-username-claim of the API servers) [default: sub]
     #[arg(long, env = "ROLLCAST_OIDC_USER_CLAIM", value_name = "CLAIM")]
     pub oidc_user_claim: Option<String>,
-    /// With --auth oidc: the claim with the groups (the API servers' --oidc-groups-claim) [default: groups]
+    /// With --auth oidc: claim with the groups (--oidc-groups-claim of the API servers) [default: groups]
     #[arg(long, env = "ROLLCAST_OIDC_GROUPS_CLAIM", value_name = "CLAIM")]
     pub oidc_groups_claim: Option<String>,
 }
@@ -87,14 +89,12 @@ fn secret(path: PathBuf) -> Result<ClientSecret, ProviderError> {
 #[derive(Debug, thiserror::Error)]
 pub enum ProviderError {
     /// Where people sign in is not said.
-    #[error(
-        "--auth oidc needs the provider's address, and what it calls this Rollcast: name them with --oidc-issuer and --oidc-client-id"
-    )]
+    #[error("--auth oidc requires an issuer URL and a client ID: set --oidc-issuer and --oidc-client-id")]
     NoProvider,
     /// No provider can be trusted there.
-    #[error("the provider's address {0:?} cannot be used: it {1}")]
+    #[error("the issuer URL {0:?} is invalid: it {1}")]
     Issuer(String, IssuerError),
     /// The secret cannot be used.
-    #[error("cannot read the provider's secret from {0:?}: {1}")]
+    #[error("cannot read the client secret from {0:?}: {1}")]
     Secret(PathBuf, String),
 }

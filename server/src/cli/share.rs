@@ -7,10 +7,10 @@ use clap::{Args, Subcommand};
 /// What to do with links, on which Rollcast.
 #[derive(Debug, Args)]
 pub struct ShareOf {
-    /// The running Rollcast
+    /// URL of the running Rollcast server
     #[arg(long, env = "ROLLCAST_SERVER", value_name = "URL", global = true)]
     pub server: Option<String>,
-    /// File with the token that is shown to the server
+    /// File with the token to sign in with
     #[arg(long, env = "ROLLCAST_TOKEN_FILE", value_name = "FILE", global = true)]
     pub token_file: Option<PathBuf>,
     /// What is to be done with them
@@ -21,23 +21,25 @@ pub struct ShareOf {
 /// What can be done with links.
 #[derive(Debug, Subcommand)]
 pub enum ShareCommand {
-    /// Make one, and print it
+    /// Create a share link and print it
     Make {
-        /// What it opens and nothing else: the address of a Deployment, of one of its rollouts or moments, or of a wall, such as /wall
+        /// Address of the page to share: a Deployment, one of its rollouts or moments, or a wall such as /wall
+        ///
+        /// The link shows this page and nothing else.
         #[arg(value_name = "ADDRESS")]
         address: String,
-        /// How long it lasts: 1h to 30d
+        /// Lifetime of the link, from 1h to 30d
         #[arg(long = "for", env = "ROLLCAST_FOR", default_value = "1d", value_name = "TIME")]
         lasts: String,
-        /// Let chats show a preview of what it opens to everybody who sees the link
+        /// Let chat programs show a preview of the page to everybody who sees the link
         #[arg(long, env = "ROLLCAST_ALLOW_PREVIEW")]
         allow_preview: bool,
     },
-    /// List those that still open something: your own, or everybody's if you may see everything
+    /// List the active share links: your own, or all of them if you may see everything
     Ls,
-    /// Take one away: it opens nothing any more
+    /// Revoke a share link
     Revoke {
-        /// Its name, as it is listed
+        /// Name of the link, as `rollcast share ls` prints it
         #[arg(value_name = "NAME")]
         id: String,
     },

@@ -23,40 +23,46 @@ use crate::hub::Handle;
 
 /// Who is let in, and how they are known.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Sign-in options")]
 pub struct SignIn {
-    /// Who is let in: whoever reaches the address (none), whom a proxy in front signs in (proxy), whoever shows a Kubernetes token
-    /// (token), whom a provider signs in by OpenID Connect (oidc). They see the namespaces in which they may list pods [default: none]
+    /// How people sign in [default: none]
+    ///
+    /// People who sign in see the namespaces in which they may list pods.
     #[arg(long, env = "ROLLCAST_AUTH", value_enum, value_name = "HOW")]
     pub auth: Option<AuthMode>,
-    /// With --auth proxy: address or network of the proxy, repeatable; its headers are believed, and those of nobody else
+    /// With --auth proxy: address or network of the proxy, repeatable; only its headers are trusted
     #[arg(long, env = "ROLLCAST_AUTH_PROXY_FROM", value_delimiter = ',', value_parser = network, value_name = "ADDRESS")]
     pub auth_proxy_from: Vec<IpNet>,
-    /// With --auth proxy: take a network of all addresses for --auth-proxy-from, so that whoever connects says who they are
+    /// With --auth proxy: allow 0.0.0.0/0 or ::/0 in --auth-proxy-from, which trusts the headers of everyone who connects
     #[arg(long, env = "ROLLCAST_INSECURE_AUTH_PROXY_FROM_ANYWHERE")]
     pub insecure_auth_proxy_from_anywhere: bool,
-    /// With --auth proxy: the header with the user [default: X-Forwarded-User]
+    /// With --auth proxy: header with the user name [default: X-Forwarded-User]
     #[arg(long, env = "ROLLCAST_AUTH_USER_HEADER", value_name = "HEADER")]
     pub auth_user_header: Option<HeaderName>,
-    /// With --auth proxy: the header with the groups, with commas between them [default: X-Forwarded-Groups]
+    /// With --auth proxy: header with the groups, separated by commas [default: X-Forwarded-Groups]
     #[arg(long, env = "ROLLCAST_AUTH_GROUPS_HEADER", value_name = "HEADER")]
     pub auth_groups_header: Option<HeaderName>,
-    /// With --auth proxy or oidc: what the API servers put before users of that issuer (their --oidc-username-prefix) [default:
-    /// nothing; with oidc, as API servers do it, the issuer and #, but nothing before an email]
+    /// With --auth proxy or oidc: prefix of user names (--oidc-username-prefix of the API servers)
+    ///
+    /// The default with proxy is no prefix. The default with oidc is that of API servers: the issuer URL and #, or no prefix if the
+    /// user claim is email.
     #[arg(long, env = "ROLLCAST_AUTH_USER_PREFIX", value_name = "TEXT")]
     pub auth_user_prefix: Option<String>,
-    /// With --auth proxy or oidc: what the API servers put before groups of that issuer (their --oidc-groups-prefix)
+    /// With --auth proxy or oidc: prefix of groups (--oidc-groups-prefix of the API servers) [default: no prefix]
     #[arg(long, env = "ROLLCAST_AUTH_GROUPS_PREFIX", value_name = "TEXT")]
     pub auth_groups_prefix: Option<String>,
-    /// File with the keys of sessions and links, one of at least 32 characters in each line, the newest first; it is read again when it
-    /// changes. Without it, sessions end with the program
+    /// File with the keys that protect sessions and share links; without it, both end when the server stops
+    ///
+    /// One key of at least 32 characters on each line, the newest first. The file is reloaded when it changes.
     #[arg(long, env = "ROLLCAST_SESSION_KEYS", value_name = "FILE")]
     pub session_keys: Option<PathBuf>,
-    /// Keep the links that people make for those without an account in this file. Without it they are kept in the database of --history,
-    /// if there is one, for all Rollcasts that have it and the same --session-keys. Else, or without --session-keys, links end with the
-    /// program
+    /// File that stores the share links
+    ///
+    /// Without this option, the database of --history stores them, for all servers with the same database and --session-keys.
+    /// Without either, and always without --session-keys, share links end when the server stops.
     #[arg(long, env = "ROLLCAST_SHARES", value_name = "FILE")]
     pub shares: Option<PathBuf>,
-    /// Write down who looks at what into this file, a line of JSON each
+    /// File for the audit log: who viewed what, one JSON object on each line
     #[arg(long, env = "ROLLCAST_AUDIT_LOG", value_name = "FILE")]
     pub audit_log: Option<PathBuf>,
     /// The provider.
@@ -138,7 +144,7 @@ impl SignIn {
         }
         for network in from.iter().filter(|network| is_wide(network)) {
             tracing::warn!(
-                "--auth-proxy-from {network} is a large network: everybody in it says who they are, and becomes anybody. Name the addresses of the proxy alone"
+                "--auth-proxy-from {network} is a large network: every machine in it can sign in as anybody. Name only the addresses of the proxy"
             );
         }
         let header = |said: Option<HeaderName>, file: Option<String>, usual: &'static str| match (said, file) {
@@ -168,27 +174,27 @@ fn is_wide(network: &IpNet) -> bool {
 pub enum SignInError {
     /// Whose headers are to be believed is not said.
     #[error(
-        "--auth proxy needs the address of the proxy: name it with --auth-proxy-from, for example --auth-proxy-from 10.0.0.7"
+        "--auth proxy requires the address of the proxy: set it with --auth-proxy-from, for example --auth-proxy-from 10.0.0.7"
     )]
     NoProxy,
     /// The headers of everybody would be believed.
     #[error(
-        "--auth-proxy-from {0} is everybody: whoever connects would say who they are. Name the addresses of the proxy, or say with --insecure-auth-proxy-from-anywhere that nobody else can connect."
+        "--auth-proxy-from {0} trusts the headers of everyone who connects: name the addresses of the proxy, or confirm with --insecure-auth-proxy-from-anywhere that only the proxy can connect"
     )]
     FromAnywhere(IpNet),
     /// A header has no such name.
-    #[error("{0:?} is no name of a header")]
+    #[error("{0:?} is not a valid header name")]
     Header(String),
     /// The keys cannot be used.
     #[error(transparent)]
     Keys(#[from] KeysError),
     /// The links cannot be read.
-    #[error("cannot read the links: {0}")]
+    #[error("cannot read the share links: {0}")]
     Shares(#[from] ShareError),
     /// The provider cannot be asked.
     #[error(transparent)]
     Provider(#[from] ProviderError),
     /// There is nobody to trust.
-    #[error("this machine names no authorities to trust: {0}")]
+    #[error("this machine has no trusted certificate authorities: {0}")]
     Authorities(#[from] std::io::Error),
 }

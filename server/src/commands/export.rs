@@ -27,10 +27,11 @@ pub async fn export(arguments: cli::Export) -> anyhow::Result<()> {
         return Ok(print::file(made.as_bytes())?);
     }
     let recording = read(&file)?;
-    let (_, end_millis) = recording.span().context("the recording holds no line that can be played")?;
+    let (_, end_millis) = recording.span().context("the recording contains no valid line")?;
     let cluster = file.file_stem().map(|stem| stem.to_string_lossy().into_owned());
     let cluster = cluster.filter(|name| name != "-").unwrap_or_else(|| "recording".to_owned());
-    let hub = past::play(&cluster, cluster.clone(), recording, end_millis).await.context("it cannot be played")?;
+    let hub =
+        past::play(&cluster, cluster.clone(), recording, end_millis).await.context("cannot play the recording")?;
     let workload = meant(&hub, &arguments).await?;
     let request = ExportRequest { workload, revision: arguments.revision, is_redacted: arguments.redact };
     let made = html(&hub, request).await?;
@@ -66,7 +67,7 @@ async fn meant(hub: &Handle, arguments: &cli::Export) -> anyhow::Result<Workload
             names.sort();
             names.dedup();
             let names = timeline::words::safe(&names.join(", "));
-            anyhow::bail!("name one Deployment, and its namespace with -n; the recording holds: {names}")
+            anyhow::bail!("name one Deployment, and its namespace with -n; the recording contains: {names}")
         }
     }
 }

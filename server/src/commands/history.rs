@@ -19,7 +19,7 @@ const MOST: u32 = 10_000;
 #[derive(Debug, thiserror::Error)]
 pub enum HistoryError {
     /// There is nothing.
-    #[error("no history is kept in {0}")]
+    #[error("no history in {0}")]
     None(String),
     /// Something is damaged.
     #[error("{0}")]
@@ -28,7 +28,7 @@ pub enum HistoryError {
     #[error(transparent)]
     Store(#[from] StoreError),
     /// There is no such rollout.
-    #[error("no such rollout is kept. Kept are: {0}")]
+    #[error("no single rollout matches; choose one with --namespace, --cluster or --revision. The history has: {0}")]
     Unknown(String),
     /// It cannot be printed.
     #[error(transparent)]
@@ -52,7 +52,7 @@ pub fn check(options: &Options) -> Result<String, HistoryError> {
         return Err(HistoryError::Damaged(found.damaged.join("\nrollcast: ")));
     }
     let (clusters, rollouts) = (count(found.clusters, "cluster"), count(found.rollouts, "rollout"));
-    Ok(format!("{clusters}, {rollouts}, {}: all of it can be read", count(found.lines, "observation")))
+    Ok(format!("{clusters}, {rollouts}, {}: no damage found", count(found.lines, "observation")))
 }
 
 /// Joins, folds and lets go of what it would in time, all at once.
@@ -65,7 +65,7 @@ pub fn compact(options: &Options) -> Result<String, HistoryError> {
     let before = store.bytes()?;
     while store.tidy(clock::now_millis())? {}
     let size = |bytes: u64| bytesize::ByteSize(bytes).display().si().to_string();
-    Ok(format!("{} before, {} now", size(before), size(store.bytes()?)))
+    Ok(format!("compacted from {} to {}", size(before), size(store.bytes()?)))
 }
 
 /// Which rollout is to be exported.
@@ -104,7 +104,7 @@ pub fn export(options: &Options, selector: &RolloutSelector, out: &mut impl Writ
         let known: Vec<String> = known.collect();
         HistoryError::Unknown(match known.as_slice() {
             [] if of_name.is_empty() => "none of that name".to_owned(),
-            [] => "none of that name with its pods".to_owned(),
+            [] => "none of that name with pods".to_owned(),
             known => known.join(", "),
         })
     };

@@ -16,7 +16,7 @@ pub fn start() -> io::Result<()> {
     let found = contexts.as_ref().map_err(ToString::to_string).and_then(|contexts| {
         let chosen = contexts.choose(None).map_err(|why| why.to_string())?;
         Ok(chosen.map_or_else(
-            || "the cluster that this runs in".to_owned(),
+            || "the cluster of this pod".to_owned(),
             |context| format!("context {context} of {}", contexts.path()),
         ))
     });
@@ -27,14 +27,14 @@ fn lines(found: Result<String, String>) -> String {
     let (first, second) = match found {
         Ok(found) => (
             format!("Found {found}. Rollcast only reads."),
-            "rollcast serve: watch it in a browser. rollcast trace deployment/NAME: watch one rollout here.",
+            "Run `rollcast serve` to watch it in a browser, or `rollcast trace deployment/NAME` to watch one rollout here.",
         ),
         Err(why) => (
             format!("Found no cluster to watch: {}.", why.trim_end_matches('.')),
-            "rollcast demo: try Rollcast with a simulated cluster. rollcast serve --kubeconfig FILE: watch your own.",
+            "Run `rollcast demo` to try a simulated cluster, or `rollcast serve --kubeconfig FILE` to watch your own.",
         ),
     };
-    let third = "rollcast --help: all commands. rollcast COMMAND --help: what one of them takes.";
+    let third = "Run `rollcast --help` for all commands, `rollcast COMMAND --help` for the options of one command.";
     format!("{first}\n{second}\n{third}\n")
 }
 
@@ -45,9 +45,9 @@ mod tests {
     #[test]
     fn three_lines_say_what_was_found_and_what_fits() {
         let found = lines(Ok("context prod of ~/.kube/config".to_owned()));
-        assert!(found.starts_with("Found context prod of ~/.kube/config. ") && found.contains("rollcast serve: "));
+        assert!(found.starts_with("Found context prod of ~/.kube/config. ") && found.contains("`rollcast serve`"));
         let none = lines(Err("no kubeconfig.".to_owned()));
-        assert!(none.starts_with("Found no cluster to watch: no kubeconfig.\nrollcast demo: "), "{none}");
+        assert!(none.starts_with("Found no cluster to watch: no kubeconfig.\nRun `rollcast demo` "), "{none}");
         assert_eq!((found.lines().count(), none.lines().count()), (3, 3));
     }
 }

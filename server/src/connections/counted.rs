@@ -125,7 +125,7 @@ impl Pace {
         if timer.deadline() != until {
             timer.as_mut().reset(until);
         }
-        timer.as_mut().poll(cx).map(|()| io::Error::new(io::ErrorKind::TimedOut, "it takes too little of what is sent"))
+        timer.as_mut().poll(cx).map(|()| io::Error::new(io::ErrorKind::TimedOut, "the client reads too slowly"))
     }
 }
 

@@ -42,16 +42,16 @@ pub struct Exported {
 #[derive(Debug, thiserror::Error)]
 pub enum ExportError {
     /// There is no such workload, or no such rollout.
-    #[error("no such rollout is known here, or not any more")]
+    #[error("no such rollout; its history may have expired")]
     Unknown,
     /// The page was not built.
-    #[error("this program was built without its page: `cargo xtask build` builds both")]
+    #[error("this program was built without the web page: build both with `cargo xtask build`")]
     NoPage,
     /// It could not be made without names.
-    #[error("the names cannot be taken out: {0}")]
+    #[error("cannot redact the names: {0}")]
     Redaction(String),
     /// It could not be rendered.
-    #[error("the page could not be rendered: {0}")]
+    #[error("cannot render the page: {0}")]
     Page(String),
     /// The cluster is watched no more.
     #[error(transparent)]

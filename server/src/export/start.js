@@ -8,7 +8,7 @@
     if (typeof WebAssembly === "object" && error instanceof WebAssembly.RuntimeError) say("This page stopped.");
   });
   globalThis.failed = (error) => {
-    say("The program of this page could not start: this is the end of the rollout.");
+    say("The script of this page could not start: this is the end of the rollout.");
     throw error;
   };
   globalThis.unpacked = (id) => {

@@ -32,13 +32,13 @@ pub struct Batch {
 #[derive(Debug, thiserror::Error)]
 pub enum BatchError {
     /// Its bytes are not what was written.
-    #[error("it is damaged: {0}")]
+    #[error("damaged data: {0}")]
     Damaged(#[from] io::Error),
     /// Another version wrote it.
-    #[error("it has format {0}, which this version of Rollcast does not read; it reads {FORMAT}")]
+    #[error("unsupported format {0}: this version of Rollcast reads format {FORMAT}")]
     Format(u32),
     /// It is no text.
-    #[error("it is damaged: it is no text")]
+    #[error("damaged data: not a text")]
     Text,
 }
 
@@ -103,6 +103,6 @@ mod tests {
     #[test]
     fn another_format_is_refused_with_a_sentence() {
         let why = batch(7, Vec::new()).text().unwrap_err().to_string();
-        assert_eq!(why, "it has format 7, which this version of Rollcast does not read; it reads 1");
+        assert_eq!(why, "unsupported format 7: this version of Rollcast reads format 1");
     }
 }

@@ -124,7 +124,7 @@ impl Row {
 }
 
 fn unlike(column: usize, what: &str) -> StoreError {
-    StoreError::Failed(format!("column {column} of an answer of the database is no {what}"))
+    StoreError::Failed(format!("column {column} of a database row has the wrong type, expected {what}"))
 }
 
 /// A connection to a database.

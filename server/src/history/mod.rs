@@ -77,7 +77,7 @@ pub fn check(options: &Options) -> Result<String, StoreError> {
     let is_begun = location.is_begun()?;
     match location.open(*limits) {
         Ok(mut store) => Ok(said(&format!("{} now", bytesize::ByteSize(store.bytes()?).display().si()))),
-        Err(StoreError::Taken(_)) if is_begun => Ok(said("a Rollcast that runs writes it")),
+        Err(StoreError::Taken(_)) if is_begun => Ok(said("a running server writes to it")),
         Err(why) => Err(why),
     }
 }
@@ -88,7 +88,7 @@ fn said(Options { location, limits }: &Options) -> String {
 
 fn limits_said(limits: &Limits) -> String {
     let age = match limits.age_millis {
-        WHATEVER_ITS_AGE.. => "whatever its age".to_owned(),
+        WHATEVER_ITS_AGE.. => "without an age limit".to_owned(),
         age => format!("for {}", timeline::words::duration(age)),
     };
     format!("{age}, at most {}", bytesize::ByteSize(limits.bytes).display().si())
@@ -190,7 +190,7 @@ impl Archive {
         &self,
         read: impl FnOnce(&Reader) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        let ended = || StoreError::Failed("the program ends".to_owned());
+        let ended = || StoreError::Failed("the server is shutting down".to_owned());
         let mut is_begun = self.is_begun.clone();
         // What takes longer answers for itself.
         let _ = tokio::time::timeout(OPENING, is_begun.wait_for(|is_begun| *is_begun)).await;
@@ -293,7 +293,7 @@ impl Archive {
             let _ = answer.await;
         };
         if tokio::time::timeout(LAST_WORDS, closed).await.is_err() {
-            tracing::warn!("the last observations were not written within {LAST_WORDS:?}");
+            tracing::warn!("cannot store the last observations within {LAST_WORDS:?}");
         }
     }
 }

@@ -69,13 +69,13 @@ struct Remade {
 #[derive(Debug, thiserror::Error)]
 pub enum Lost {
     /// It is not kept, or not any more.
-    #[error("that rollout is not kept, or not any more")]
+    #[error("no such rollout; its history may have expired")]
     Unknown,
     /// What is kept cannot be read.
-    #[error("history cannot be read: {0}")]
+    #[error("cannot read the history: {0}")]
     Unreadable(#[from] StoreError),
     /// There is no room for one more.
-    #[error("too many single rollouts and moments are open now")]
+    #[error("too many past rollouts and moments are open")]
     Full,
 }
 

@@ -12,7 +12,7 @@ use super::Keeping;
 /// A store that takes longer than this does not answer.
 const ANSWER: Duration = Duration::from_secs(5);
 /// Why nothing is written then.
-const WHY: &str = "the place where it is kept does not answer";
+const WHY: &str = "the history database does not respond";
 
 enum Beat {
     /// The store was asked for something; what arrived since then is not written until it answers.
@@ -49,7 +49,7 @@ fn look(inbox: &Receiver<Beat>, keeping: &watch::Sender<Keeping>) {
                 if *keeping != Keeping::Written {
                     return false; // it is said why already
                 }
-                tracing::warn!("history is not written: {WHY}");
+                tracing::warn!("cannot write history: {WHY}");
                 *keeping = Keeping::Failing { since_millis, why: WHY.to_owned() };
                 true
             });

@@ -61,7 +61,7 @@ pub fn resume(cluster: &str, stored: Stored) -> Option<Resumed> {
     let has_checkpoint = checkpoint.is_some();
     let stood = checkpoint.as_ref().map(stood);
     if matches!(stood, Some(None)) {
-        tracing::warn!("the checkpoint of {cluster} is damaged; it is watched anew");
+        tracing::warn!("ignored the damaged checkpoint of cluster {cluster}");
         return None;
     }
     let Stood { mut timeline, mut history, mut observed } = stood.flatten().unwrap_or_default();
@@ -70,7 +70,11 @@ pub fn resume(cluster: &str, stored: Stored) -> Option<Resumed> {
         let text = match batch.text() {
             Ok(text) => text,
             Err(why) => {
-                tracing::warn!("what {cluster} said from {} to {} is lost: {why}", batch.from_millis, batch.to_millis);
+                tracing::warn!(
+                    "cannot read the history of cluster {cluster} from {} to {} (Unix milliseconds): {why}",
+                    batch.from_millis,
+                    batch.to_millis
+                );
                 continue;
             }
         };
@@ -88,7 +92,7 @@ pub fn resume(cluster: &str, stored: Stored) -> Option<Resumed> {
         }
     }
     if bad > 0 {
-        tracing::warn!("{bad} lines that are kept of {cluster} cannot be read");
+        tracing::warn!("ignored {bad} unreadable lines in the history of cluster {cluster}");
     }
     (has_checkpoint || observed.is_some()).then_some(Resumed { timeline, history, observed, heard_millis })
 }

@@ -191,7 +191,7 @@ impl Sqlite {
         if let Err(StoreError::Damaged { why, .. }) = &result
             && let Err(why) = put_aside(&self.file.path, why)
         {
-            tracing::warn!("it cannot be put aside: {why}");
+            tracing::warn!("cannot move the damaged history database: {why}");
         }
         result
     }
@@ -210,7 +210,7 @@ impl Store for Sqlite {
 
     fn tidy(&mut self, now_millis: Millis) -> Result<bool, StoreError> {
         let tidied = if self.is_damaged.load(Ordering::Relaxed) {
-            Err(damaged(&self.file.path, "a look through it found damage"))
+            Err(damaged(&self.file.path, "the integrity check found damage"))
         } else {
             self.tidied(now_millis)
         };
@@ -228,7 +228,7 @@ fn make_folder(folder: &Path) -> Result<(), StoreError> {
     make.recursive(true);
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut make, 0o700); // what clusters hold is nobody else's business
-    make.create(folder).map_err(|error| StoreError::Failed(format!("cannot make {}: {error}", folder.display())))
+    make.create(folder).map_err(|error| StoreError::Failed(format!("cannot create {}: {error}", folder.display())))
 }
 
 /// Processes that this one starts (commands that fetch credentials) hold what it holds until they are another program: a folder that was
@@ -259,7 +259,7 @@ fn connect(path: &Path) -> Result<Connection, StoreError> {
     let wrong = |error: rusqlite::Error| wrong(path, &error);
     // SQLite gives the log and its index the rights of the file. Earlier versions left theirs to be read by all.
     let made = private::make(path);
-    made.map_err(|error| StoreError::Failed(format!("cannot make {}: {error}", path.display())))?;
+    made.map_err(|error| StoreError::Failed(format!("cannot create {}: {error}", path.display())))?;
     BESIDE.iter().for_each(|ending| private::close(&beside(path, ending)));
     let mut connection = Connection::open(path).map_err(wrong)?;
     connection.busy_timeout(BUSY).map_err(wrong)?;
@@ -273,7 +273,7 @@ fn connect(path: &Path) -> Result<Connection, StoreError> {
     }
     let is_empty = number(&connection, "page_count")? == 0;
     if !is_empty && number(&connection, "application_id")? != APPLICATION {
-        return Err(StoreError::Failed(format!("{} is a file of another program", path.display())));
+        return Err(StoreError::Failed(format!("{} is not a history database of Rollcast", path.display())));
     }
     if is_empty {
         // Room is given back a little at a time; that can only be said before the first page.
@@ -316,7 +316,7 @@ fn put_aside(path: &Path, why: &str) -> Result<(), StoreError> {
         let from = beside(path, ending);
         let to = path.with_file_name(format!("damaged-{now_millis}.db{ending}"));
         match fs::rename(&from, &to) {
-            Ok(()) => tracing::warn!("{} is damaged ({why}); it is put aside as {}", from.display(), to.display()),
+            Ok(()) => tracing::warn!("{} is damaged ({why}); moved it to {}", from.display(), to.display()),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
             Err(error) => return Err(StoreError::Failed(format!("cannot move {}: {error}", from.display()))),
         }
@@ -332,8 +332,8 @@ fn wrong(path: &Path, error: &rusqlite::Error) -> StoreError {
     let place = path.display();
     match error.sqlite_error_code() {
         Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => damaged(path, &error.to_string()),
-        Some(ErrorCode::DiskFull) => StoreError::Failed(format!("there is no room left for {place}")),
-        Some(ErrorCode::ReadOnly) => StoreError::Failed(format!("{place} cannot be written: it is read-only")),
+        Some(ErrorCode::DiskFull) => StoreError::Failed(format!("no disk space left for {place}")),
+        Some(ErrorCode::ReadOnly) => StoreError::Failed(format!("{place} is read-only")),
         _ => StoreError::Failed(format!("{place}: {error}")),
     }
 }

@@ -100,10 +100,10 @@ pub struct Stored {
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum StoreError {
     /// Another Rollcast writes there.
-    #[error("another Rollcast keeps its history in {0}")]
+    #[error("another server is using the history in {0}")]
     Taken(String),
     /// A later version wrote it.
-    #[error("{place} was written by a later version of Rollcast (format {found}, this one reads up to {known})")]
+    #[error("{place} was written by a later version of Rollcast (format {found}; this version reads up to {known})")]
     Newer {
         /// Path of the file, or the database.
         place: String,
@@ -114,7 +114,7 @@ pub enum StoreError {
     },
     /// An earlier version wrote it, and only who writes makes of it what this one reads.
     #[error(
-        "{place} was written by an earlier version of Rollcast (format {found}, this one reads {known}): start `rollcast serve` once, which brings it up to date"
+        "{place} was written by an earlier version of Rollcast (format {found}; this version reads {known}): start `rollcast serve` once to upgrade it"
     )]
     Older {
         /// Path of the file, or the database.
@@ -133,7 +133,7 @@ pub enum StoreError {
         why: String,
     },
     /// A rollout that is to be shown would be cut out of more than is read at once.
-    #[error("more was observed in its cluster meanwhile than is read for one rollout")]
+    #[error("the cluster changed too much during this rollout to load it")]
     TooMuch,
     /// It cannot be read or written now.
     #[error("{0}")]

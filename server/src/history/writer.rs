@@ -232,7 +232,7 @@ impl Writer {
         }
         let resumed = self.store.as_mut().map(|store| store.resume(cluster, made_by, since_millis));
         if let Some(Err(why)) = &resumed {
-            tracing::warn!("what is kept of {cluster} cannot be read: {why}");
+            tracing::warn!("cannot read the history of cluster {cluster}: {why}");
         }
         match resumed {
             Some(Ok(stored)) => {
@@ -335,13 +335,13 @@ impl Writer {
         self.keeping.send_if_modified(|keeping| {
             let is_again = *keeping != Keeping::Written;
             if is_again {
-                tracing::info!("history is written again");
+                tracing::info!("writing history again");
                 *keeping = Keeping::Written;
             }
             is_again
         });
         if written.is_anew {
-            tracing::info!("another Rollcast wrote history before; it is written here now");
+            tracing::info!("this server writes the history now; another server wrote it before");
         }
         // A store that was only slow, or failed for a while, lacks nothing: what could not be written was tried again as it was.
         if std::mem::take(&mut self.is_reopened) || written.is_anew {
@@ -371,7 +371,7 @@ impl Writer {
                 Keeping::Failing { since_millis, .. } => *since_millis,
                 Keeping::Written => now_millis,
             };
-            tracing::warn!("history is not written: {why}");
+            tracing::warn!("cannot write history: {why}");
             *keeping = Keeping::Failing { since_millis, why: why.clone() };
             true
         });

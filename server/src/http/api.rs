@@ -66,7 +66,7 @@ pub(super) async fn timeline(view: View, NamedWorkload(workload): NamedWorkload)
     let hub = match view.hub_at(&workload, None).await {
         Ok(hub) => hub,
         Err(lost) => {
-            let (status, why) = history::lost(&view, &lost, format!("There is no cluster {cluster:?} here."));
+            let (status, why) = history::lost(&view, &lost, format!("This server does not watch cluster {cluster:?}."));
             return error(status, why);
         }
     };
@@ -81,11 +81,11 @@ pub(super) async fn timeline(view: View, NamedWorkload(workload): NamedWorkload)
 
 pub(super) async fn recording(view: View, NamedWorkload(workload): NamedWorkload) -> Response {
     let (true, Some(uid), Some(number)) = (view.keeps(), workload.uid, workload.rollout) else {
-        return error(StatusCode::NOT_FOUND, "Name a rollout that is kept, with uid= and rollout=.".to_owned());
+        return error(StatusCode::NOT_FOUND, "Name a rollout of the history with uid= and rollout=.".to_owned());
     };
     let Some(making) = view.rollcast().exports.begin(view.follower()) else {
         view.rollcast().limits.met(Limit::Exports);
-        let why = "Another recording is being made, of yours or of others, or one of yours is still being sent.";
+        let why = "The server is creating other recordings, or still sending one to you. Try again in a moment.";
         return error(StatusCode::SERVICE_UNAVAILABLE, why.to_owned());
     };
     let cluster = workload.cluster.clone();
@@ -100,7 +100,7 @@ pub(super) async fn recording(view: View, NamedWorkload(workload): NamedWorkload
             ];
             (headers, keeping(cut.text, making.made())).into_response()
         }
-        Ok(_) => error(StatusCode::NOT_FOUND, "That rollout is not kept, or not any more.".to_owned()),
+        Ok(_) => error(StatusCode::NOT_FOUND, "No such rollout. Its history may have expired.".to_owned()),
         Err(why) => {
             let (status, why) = history::unreadable(&view, &why);
             error(status, why)

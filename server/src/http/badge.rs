@@ -39,10 +39,10 @@ pub(super) async fn badge(view: View, NamedWorkload(workload): NamedWorkload) ->
     let said = match (hub, state) {
         // Why is for operators: badges may be for everybody.
         (_, Some(ConnectionState::Stale { .. })) => {
-            Some(("No data".to_owned(), Tone::Quiet, "There is no word from the cluster.".to_owned()))
+            Some(("No data".to_owned(), Tone::Quiet, "The cluster does not respond.".to_owned()))
         }
         (_, Some(ConnectionState::Connecting)) => {
-            Some(("Connecting".to_owned(), Tone::Quiet, "The cluster is being listed.".to_owned()))
+            Some(("Connecting".to_owned(), Tone::Quiet, "Rollcast is loading the cluster.".to_owned()))
         }
         (None, _) => None,
         (Some(hub), _) => {

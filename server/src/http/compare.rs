@@ -48,14 +48,15 @@ pub(super) async fn page(
         return pages::missing(view, why, request).await;
     };
     let Some(all) = earlier::rollouts(view, &workload, uid).await else {
-        let why = "History cannot be read at present.".to_owned();
+        let why = "Cannot read the history right now.".to_owned();
         return pages::refuse(view, StatusCode::SERVICE_UNAVAILABLE, why, instead(&workload), request).await;
     };
     let place = |revision: u64| all.iter().position(|rollout| rollout.revision == revision);
     let this = revision.map_or_else(|| (!all.is_empty()).then_some(0), place);
     let found = this.and_then(|this| Some((all.get(this)?, all.get(this + 1..)?)));
     let Some((this, before)) = found else {
-        let why = format!("No rollout of {name} with that revision is kept, or its begin was not seen.");
+        let why =
+            format!("The history has no rollout of {name} with this revision, or Rollcast did not see its start.");
         return pages::refuse(view, StatusCode::NOT_FOUND, why, instead(&workload), request).await;
     };
     let whole = |rollout: &&PastRollout| Before::of(rollout).took_millis.is_some();
@@ -65,7 +66,7 @@ pub(super) async fn page(
     };
     let Some(course) = earlier::course(view, &workload, this).await else {
         let why = format!(
-            "The pods of revision {} of {name} are not kept any more, or too much was observed meanwhile to show them.",
+            "The pods of revision {} of {name} are no longer in the history, or the cluster changed too much to load them.",
             this.revision
         );
         return pages::refuse(view, StatusCode::NOT_FOUND, why, instead(&workload), request).await;

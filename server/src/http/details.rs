@@ -28,7 +28,7 @@ pub(super) async fn pod(
     parameters: &Parameters,
     request: Request,
 ) -> Response {
-    let why = format!("{} has no pod with the UID {:?}, or none that is kept.", safe(&workload.name), safe(&uid));
+    let why = format!("{} has no pod with the UID {:?}, or its history has expired.", safe(&workload.name), safe(&uid));
     let look = move |workload: &Workload, then: &Then<'_>| {
         let uid: Uid = uid.parse().ok()?;
         let pod = then.model.pods_of_deployment(then.deployment).into_iter().find(|pod| pod.uid == uid)?;
@@ -49,7 +49,7 @@ pub(super) async fn revision(
     parameters: &Parameters,
     request: Request,
 ) -> Response {
-    let why = format!("{} never had a revision {:?}, or none that is kept.", safe(&workload.name), safe(&revision));
+    let why = format!("{} has no revision {:?}, or its history has expired.", safe(&workload.name), safe(&revision));
     let look = move |workload: &Workload, then: &Then<'_>| {
         let deployment = then.model.deployments.get(&then.deployment)?;
         let detail = RevisionDetail::of(workload, then.model, deployment, revision.parse().ok()?, then.now.millis)?;

@@ -20,7 +20,7 @@ use crate::unsent::keeping;
 use crate::view::View;
 
 /// What those are told who name what is not there.
-const UNKNOWN: &str = "No such rollout is known here, or not any more.";
+const UNKNOWN: &str = "No such rollout. Its history may have expired.";
 
 /// What kind of file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,7 +63,7 @@ pub(super) async fn file(
     };
     let Some(making) = view.rollcast().exports.begin(view.follower()) else {
         view.rollcast().limits.met(Limit::Exports);
-        let why = "Another file is being made, of yours or of others, or one of yours is still being sent. Try again in a moment.".to_owned();
+        let why = "The server is creating other files, or still sending one to you. Try again in a moment.".to_owned();
         return pages::refuse(&view, StatusCode::SERVICE_UNAVAILABLE, why, instead, request).await;
     };
     let seen = view.clone();
@@ -75,7 +75,7 @@ pub(super) async fn file(
         };
         file.map(|file| file.attached(making.made()))
     });
-    let ended = |_| Err((StatusCode::INTERNAL_SERVER_ERROR, "The file could not be made.".to_owned()));
+    let ended = |_| Err((StatusCode::INTERNAL_SERVER_ERROR, "The file could not be created.".to_owned()));
     match made.await.unwrap_or_else(ended) {
         Ok(response) => response,
         Err((status, why)) => pages::refuse(&view, status, why, instead, request).await,
@@ -101,7 +101,7 @@ async fn html(view: &View, request: ExportRequest) -> Result<File, Refused> {
     };
     let made = made.map_err(|error| match error {
         ExportError::Unknown => unknown(),
-        other => (StatusCode::SERVICE_UNAVAILABLE, format!("The file cannot be made: {other}.")),
+        other => (StatusCode::SERVICE_UNAVAILABLE, format!("The file cannot be created: {other}.")),
     })?;
     // It is handed on, not opened here: it has a content security policy of its own.
     Ok(File { kind: "text/html; charset=utf-8", name: made.name, text: made.html })
@@ -121,11 +121,10 @@ async fn kept(view: &View, workload: &Workload, revision: Option<u64>) -> Option
 
 async fn lines(view: &View, workload: Workload, revision: Option<u64>, is_redacted: bool) -> Result<File, Refused> {
     if !view.keeps() {
-        let why =
-            "This Rollcast keeps no history, so that there is no recording to hand on; `rollcast record` makes one.";
+        let why = "This server stores no history, so it has no recording. Create one with `rollcast record`.";
         return Err((StatusCode::NOT_FOUND, why.to_owned()));
     }
-    let unknown = || (StatusCode::NOT_FOUND, "That rollout is not kept, or not any more.".to_owned());
+    let unknown = || (StatusCode::NOT_FOUND, "No such rollout. Its history may have expired.".to_owned());
     let kept = kept(view, &workload, revision).await.ok_or_else(unknown)?;
     let (Some(uid), Some(number)) = (kept.uid, kept.rollout) else { return Err(unknown()) };
     let cluster = kept.cluster.clone();

@@ -143,14 +143,14 @@ impl Malformed {
             "when" => "hour, day, today, last-night, yesterday, week or month",
             "trouble" | "redact" => "yes",
             "format" => "html or jsonl",
-            "q" => "at most eight words besides those with a key, and 1,000 characters",
-            "after" => "what the page before it named",
+            "q" => "at most eight words without a key, and 1,000 characters",
+            "after" => "the value of the previous page",
             "longer" => "30s, 2m, 10m or 1h",
             "limit" => "a number from 1 to 500",
             "zone" => "utc, own, or the name of a time zone such as Europe/Berlin",
             _ => "a number",
         };
-        format!("{}={} makes no sense: it should be {should}.", self.name, safe(&self.text))
+        format!("{}={} is invalid: expected {should}.", self.name, safe(&self.text))
     }
 }
 

@@ -49,13 +49,13 @@ pub(super) async fn guard(State(rollcast): State<Arc<Rollcast>>, mut request: Re
     let mut response = if !is_meant {
         let host = timeline::words::safe(host);
         let text = format!(
-            "Rollcast does not answer to the host {host:?}. Start it with --allow-host and that name to change this.\n"
+            "Rollcast does not serve the host {host:?}. Start it with --allow-host and this name to allow it.\n"
         );
         (StatusCode::MISDIRECTED_REQUEST, text).into_response()
     } else if !is_for_others && is_from_elsewhere(addressed, request.method(), request.headers()) {
-        (StatusCode::FORBIDDEN, "Only the pages of this server may ask for this.\n").into_response()
+        (StatusCode::FORBIDDEN, "Only pages of this server may send this request.\n").into_response()
     } else if matches!(turn, Some(None)) {
-        (StatusCode::TOO_MANY_REQUESTS, "Too much is asked from your address at once. Try again in a moment.\n")
+        (StatusCode::TOO_MANY_REQUESTS, "Too many requests from your address at once. Try again in a moment.\n")
             .into_response()
     } else {
         // A request, and what it carries, goes before most of those who answer it begin: it is held here until they have answered.

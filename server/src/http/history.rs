@@ -38,7 +38,7 @@ pub(super) fn lost(view: &View, lost: &Lost, unknown: impl Into<String>) -> (Sta
         Lost::Unknown => (StatusCode::NOT_FOUND, unknown.into()),
         Lost::Unreadable(why) => unreadable(view, why),
         Lost::Full => {
-            let why = "Too many single rollouts and moments are open now. Try again in a moment.";
+            let why = "Too many past rollouts and moments are open. Try again in a moment.";
             (StatusCode::SERVICE_UNAVAILABLE, why.to_owned())
         }
     }
@@ -48,16 +48,16 @@ pub(super) fn lost(view: &View, lost: &Lost, unknown: impl Into<String>) -> (Sta
 pub(super) fn unreadable(view: &View, why: &StoreError) -> (StatusCode, String) {
     match why {
         StoreError::TooMuch => {
-            let why = "Too much was observed in the cluster during this rollout to show it here. \
-                 Whoever runs this Rollcast can write its recording with `rollcast history export`.";
+            let why = "The cluster changed too much during this rollout to show it here. \
+                 An operator can export its recording with `rollcast history export`.";
             (StatusCode::UNPROCESSABLE_ENTITY, why.to_owned())
         }
         why if view.sees_all() => {
-            (StatusCode::SERVICE_UNAVAILABLE, format!("History cannot be read: {}.", safe(&why.to_string())))
+            (StatusCode::SERVICE_UNAVAILABLE, format!("Cannot read the history: {}.", safe(&why.to_string())))
         }
         why => {
-            tracing::debug!("history cannot be read: {why}");
-            (StatusCode::SERVICE_UNAVAILABLE, "History cannot be read now.".to_owned())
+            tracing::debug!("cannot read the history: {why}");
+            (StatusCode::SERVICE_UNAVAILABLE, "Cannot read the history right now.".to_owned())
         }
     }
 }
@@ -79,12 +79,12 @@ pub(super) async fn page(view: View, parameters: Parameters, request: Request) -
     let Asked { search, zone, after } = match asked(&parameters, now_millis) {
         Ok(asked) => asked,
         Err(wrong) => {
-            let instead = vec![("/history".to_owned(), "All rollouts that are kept".to_owned())];
+            let instead = vec![("/history".to_owned(), "All rollouts in the history".to_owned())];
             return pages::refuse(view, StatusCode::BAD_REQUEST, wrong.why(), instead, request).await;
         }
     };
     let Some(archive) = view.archive() else {
-        let why = "No history is kept here: this is a recording or the playground without --data-dir, or a Rollcast that was started with --no-history.";
+        let why = "This server stores no history: it runs with --no-history, or shows a recording or the playground without --data-dir.";
         return pages::missing(view, why.to_owned(), request).await;
     };
     let (asked, sight, days) = (search.clone(), view.sight().clone(), days(now_millis, &zone));
@@ -159,7 +159,7 @@ pub(super) async fn json(view: View, parameters: Parameters) -> Response {
         Err(wrong) => return api::error(StatusCode::BAD_REQUEST, wrong.why()),
     };
     let Some(archive) = view.archive() else {
-        return api::error(StatusCode::NOT_FOUND, "No history is kept here.".to_owned());
+        return api::error(StatusCode::NOT_FOUND, "This server stores no history.".to_owned());
     };
     let sight = view.sight().clone();
     let found: Result<Found, StoreError> =

@@ -23,7 +23,7 @@ pub(super) async fn hold(request: Request, next: Next) -> Response {
     // Pages do not say how long they are: what is in them may be of this moment.
     let is_sized = body.size_hint().exact().is_some();
     let Ok(bytes) = to_bytes(body, usize::MAX).await else {
-        return (StatusCode::INTERNAL_SERVER_ERROR, "The answer could not be made.\n").into_response();
+        return (StatusCode::INTERNAL_SERVER_ERROR, "The response could not be created.\n").into_response();
     };
     match view.wait_to_send(bytes.len()) {
         // Its request counts as long: it is answered when all of it was sent.
@@ -32,7 +32,8 @@ pub(super) async fn hold(request: Request, next: Next) -> Response {
             Response::from_parts(head, Body::new(Pieces { left, is_sized }))
         }
         None => {
-            let (status, why) = (StatusCode::SERVICE_UNAVAILABLE, "Too much that was asked for waits to be read.");
+            let (status, why) =
+                (StatusCode::SERVICE_UNAVAILABLE, "Too many responses are still being sent. Try again in a moment.");
             if is_api { api::error(status, why.to_owned()) } else { (status, format!("{why}\n")).into_response() }
         }
     }

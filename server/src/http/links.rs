@@ -90,7 +90,7 @@ pub(super) async fn workload(view: &View, workload: Workload, parameters: &Param
     let hub = match view.hub_at(&workload, named.at_millis).await {
         Ok(hub) => hub,
         Err(lost) => {
-            let unknown = format!("That rollout of {name} is not kept, or not any more.");
+            let unknown = format!("No such rollout of {name}. Its history may have expired.");
             let (status, why) = history::lost(view, &lost, unknown);
             return pages::refuse(view, status, why, now(&page), request).await;
         }
@@ -116,7 +116,7 @@ pub(super) async fn workload(view: &View, workload: Workload, parameters: &Param
         None if named.uid.is_none() => Meaning::Live, // the page waits for it
         None => {
             let why = format!(
-                "Rollcast has not seen a Deployment {name} in {} with that UID: it was deleted longer ago than history is kept, or never existed.",
+                "Rollcast knows no Deployment {name} in {} with this UID: its history has expired, or it never existed.",
                 safe(&workload.namespace)
             );
             Meaning::Nothing(why, now(&page))
@@ -216,11 +216,11 @@ fn meaning(
             let why = if at_millis > time_of_day + AHEAD_MILLIS {
                 format!("That moment is in the future: it is {} UTC now.", clock(time_of_day))
             } else if is_by_itself {
-                format!("This rollout of {name} is shown until {} UTC, and not what came later.", clock(now_millis))
+                format!("The history of this rollout of {name} ends at {} UTC.", clock(now_millis))
             } else {
-                format!("By this link {name} is shown until {} UTC, and not what came later.", clock(now_millis))
+                format!("This link shows {name} until {} UTC only.", clock(now_millis))
             };
-            let last = (then(now_millis), "The last moment that is shown".to_owned());
+            let last = (then(now_millis), "The last moment shown".to_owned());
             let now = Some((live(), format!("{name} as it is now"))).filter(|_| is_by_itself);
             Meaning::Nothing(why, [last].into_iter().chain(now).collect())
         } else if at_millis > now_millis + AHEAD_MILLIS {
@@ -244,8 +244,7 @@ fn meaning(
             Meaning::Elsewhere(format!("{page}?uid={uid}&revision={revision}&at={at_millis}"))
         }
         None => {
-            let why =
-                format!("Rollcast saw no rollout of revision {revision} of {name}, or its history is no longer kept.");
+            let why = format!("Rollcast saw no rollout of revision {revision} of {name}, or its history has expired.");
             let nearest = deployment.rollouts.iter().min_by_key(|rollout| rollout.revision.abs_diff(revision));
             let nearest = nearest.map(|rollout| {
                 let link = address_of(page, deployment.uid, rollout.revision);
@@ -300,7 +299,7 @@ fn leading(workload: &Workload, uid: Uid, request: &Request) -> Response {
 /// The short link by UID alone: leads to the whole one, and keeps what else it names.
 pub(super) async fn by_uid(view: View, Path(uid): Path<String>, request: Request) -> Response {
     let Ok(wanted) = uid.parse::<Uid>() else {
-        let why = format!("{} is no UID.", safe(&uid));
+        let why = format!("{} is not a valid UID.", safe(&uid));
         let instead = vec![("/".to_owned(), "All Deployments".to_owned())];
         return pages::refuse(&view, StatusCode::BAD_REQUEST, why, instead, request).await;
     };

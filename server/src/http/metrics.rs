@@ -32,12 +32,14 @@ const PER_CLUSTER: [PerCluster; 9] = [
     ("rollcast_malformed_objects", "Objects skipped because they could not be decoded.", |hub| {
         &hub.sources().malformed
     }),
-    ("rollcast_odd_objects", "Objects with missing or contradictory fields, used as far as they go.", |hub| {
+    ("rollcast_odd_objects", "Objects with missing or contradictory fields that were used in part.", |hub| {
         &hub.counters().odd
     }),
     ("rollcast_facts", "Facts applied to the timeline.", |hub| &hub.counters().facts),
-    ("rollcast_changes", "Changes that facts made.", |hub| &hub.counters().changes),
-    ("rollcast_frames_encoded", "Frames encoded for viewers, each once.", |hub| &hub.counters().frames),
+    ("rollcast_changes", "Changes of the timeline that facts caused.", |hub| &hub.counters().changes),
+    ("rollcast_frames_encoded", "Frames encoded for viewers, once for all viewers of a frame.", |hub| {
+        &hub.counters().frames
+    }),
 ];
 
 pub(super) async fn metrics(view: View) -> Response {
@@ -70,7 +72,7 @@ impl Collector for Figures {
         }
         let is_stale = |hub: &Handle| matches!(hub.connection().borrow().state, ConnectionState::Stale { .. });
         let stale = |hub: &Handle| ConstGauge::new(i64::from(is_stale(hub)));
-        let help = "Whether there is no word from the cluster.";
+        let help = "Whether the cluster does not respond.";
         per_cluster(view, &mut encoder, "rollcast_cluster_stale", help, |hub| Some(stale(hub)))?;
         deployments(view, &mut encoder)?;
         rollouts(view, &mut encoder)?;
@@ -81,21 +83,21 @@ impl Collector for Figures {
         alone(&mut encoder, "rollcast_viewers", "Viewers connected.", &viewers)?;
         if let Some(audit) = &rollcast.audit {
             let lost = ConstCounter::new(audit.lost.load(Ordering::Relaxed));
-            let help = "Lines of who looked at what that could not be written in time.";
+            let help = "Lines of the audit log that could not be written in time.";
             alone(&mut encoder, "rollcast_audit_lost", help, &lost)?;
         }
         let connections = ConstGauge::new(i64::try_from(rollcast.connections.count()).unwrap_or(i64::MAX));
-        alone(&mut encoder, "rollcast_connections", "Connections that are open.", &connections)?;
+        alone(&mut encoder, "rollcast_connections", "Open connections.", &connections)?;
         if let Some(shares) = &rollcast.shares {
             let unchecked = ConstGauge::new(i64::from(shares.checked().is_err()));
-            let help = "Whether links open nothing, because the database that they are kept in does not answer.";
+            let help = "Whether no share link works because the link database does not respond.";
             alone(&mut encoder, "rollcast_links_unchecked", help, &unchecked)?;
         }
         limited(view, &mut encoder)?;
         let lists = ConstGauge::new(i64::try_from(rollcast.listings().count()).unwrap_or(i64::MAX));
         alone(&mut encoder, "rollcast_lists", "Different lists that viewers follow.", &lists)?;
         let resyncs = ConstCounter::new(rollcast.resyncs.load(Ordering::Relaxed));
-        let help = "Viewers that lagged and were given a fresh snapshot.";
+        let help = "Viewers that fell behind and received a new snapshot.";
         alone(&mut encoder, "rollcast_viewer_resyncs", help, &resyncs)?;
         view.archive().map_or(Ok(()), |archive| history(&mut encoder, archive))
     }
@@ -103,7 +105,7 @@ impl Collector for Figures {
 
 /// Deployments by what they are up to.
 fn deployments(view: &View, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
-    let help = "Deployments, by what they are up to: trouble, moving or stable.";
+    let help = "Deployments by state: trouble, moving or stable.";
     let mut family = encoder.encode_descriptor("rollcast_deployments", help, None, MetricType::Gauge)?;
     for hub in view.hubs() {
         let list = view.list(hub);
@@ -119,7 +121,7 @@ fn deployments(view: &View, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result 
 
 /// How often each limit was met.
 fn limited(view: &View, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
-    let help = "Times that a limit was met: something was refused, put off or left out.";
+    let help = "Times that a limit was reached and something was rejected, delayed or left out.";
     let mut family = encoder.encode_descriptor("rollcast_limited", help, None, MetricType::Counter)?;
     for limit in Limit::ALL {
         let count = ConstCounter::new(view.rollcast().limits.count(limit));
@@ -130,7 +132,7 @@ fn limited(view: &View, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
 
 /// How long rollouts took and how they ended.
 fn rollouts(view: &View, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
-    let help = "Seconds from the begin of a rollout to its end, or until its progress deadline passed; of those whose begin and end were seen.";
+    let help = "Seconds from the start of a rollout to its end or progress deadline; only rollouts whose start and end were observed.";
     let (name, unit) = ("rollcast_rollout_duration", Unit::Seconds);
     let mut family = encoder.encode_descriptor(name, help, Some(&unit), MetricType::Histogram)?;
     for hub in view.hubs() {
@@ -152,15 +154,23 @@ fn rollouts(view: &View, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
 fn history(encoder: &mut DescriptorEncoder<'_>, archive: &Archive) -> fmt::Result {
     let counters = archive.counters();
     for (name, help, count) in [
-        ("rollcast_history_commits", "Times that history was written.", &counters.commits),
-        ("rollcast_history_failures", "Times that history could not be written.", &counters.failures),
-        ("rollcast_history_written_bytes", "Bytes of observations written, compressed.", &counters.bytes),
-        ("rollcast_history_missed", "Times that steps were left out of history.", &counters.missed),
+        ("rollcast_history_commits", "Commits to the history database.", &counters.commits),
+        (
+            "rollcast_history_failures",
+            "Failed commits to the history database, and failed attempts to open it.",
+            &counters.failures,
+        ),
+        (
+            "rollcast_history_written_bytes",
+            "Compressed bytes of observations written to the history database.",
+            &counters.bytes,
+        ),
+        ("rollcast_history_missed", "Times that observations were left out of the history.", &counters.missed),
     ] {
         alone(encoder, name, help, &ConstCounter::new(count.load(Ordering::Relaxed)))?;
     }
     let is_failing = *archive.keeping().borrow() != Keeping::Written;
-    let help = "Whether history cannot be written at present.";
+    let help = "Whether history cannot be written right now.";
     alone(encoder, "rollcast_history_failing", help, &ConstGauge::new(i64::from(is_failing)))
 }
 

@@ -166,7 +166,7 @@ pub(super) fn no_cluster(view: &View, cluster: &str) -> String {
 }
 
 pub(super) async fn not_found(view: &View, request: Request) -> Response {
-    let why = "There is no such page. Pages are the list of all Deployments, and one page per Deployment at \
+    let why = "There is no such page. The list of all Deployments is at /, the page of a Deployment at \
                /clusters/{cluster}/namespaces/{namespace}/deployments/{name}.";
     missing(view, why.to_owned(), request).await
 }

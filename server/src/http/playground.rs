@@ -37,11 +37,7 @@ async fn enter(State(rollcast): State<Arc<Rollcast>>, RawQuery(query): RawQuery)
 }
 
 fn nothing() -> Response {
-    (
-        StatusCode::NOT_FOUND,
-        "This Rollcast watches real clusters: there is no playground, and nothing can be changed.\n",
-    )
-        .into_response()
+    (StatusCode::NOT_FOUND, "This server has no playground, and nothing can be changed.\n").into_response()
 }
 
 async fn events(State(rollcast): State<Arc<Rollcast>>) -> Response {

@@ -41,7 +41,7 @@ pub(super) async fn picture(view: &View, workload: &Workload, form: Form) -> Res
     }
     let Some(turn) = previews.turn().await else {
         view.rollcast().limits.met(Limit::Previews);
-        let why = "Many previews wait to be drawn. Try again in a moment.\n";
+        let why = "The server is busy drawing previews. Try again in a moment.\n";
         return (StatusCode::SERVICE_UNAVAILABLE, why).into_response();
     };
     if let Some(drawn) = previews.get(&of) {

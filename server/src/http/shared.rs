@@ -40,8 +40,7 @@ pub(super) const PICTURE: &str = "/shared/{preview}/preview.png";
 const OF_PARTS: [&str; 5] = ["pods/{uid}", "revisions/{revision}", BADGE, PREVIEW_SVG, PREVIEW_PNG];
 
 /// What those are told who come by a link of which nobody can tell now whether it still opens anything.
-pub(super) const UNCHECKED: &str =
-    "Whether this link still opens anything cannot be told at present. This is tried again in a moment.";
+pub(super) const UNCHECKED: &str = "Cannot check right now whether this link is still valid. Trying again in a moment.";
 
 /// What stands in a link.
 #[derive(Deserialize)]
@@ -165,7 +164,7 @@ pub(super) async fn hand_in(
             (done, [(header::SET_COOKIE, cookie)], Redirect::to(&local(&share.to))).into_response()
         }
         None => {
-            let why = "This link opens nothing: it has ended, was revoked, or is not whole.".to_owned();
+            let why = "This link does not work: it has expired, was revoked, or is incomplete.".to_owned();
             enter(&rollcast, StatusCode::FORBIDDEN, why, None, Request::default()).await
         }
     }
@@ -174,7 +173,7 @@ pub(super) async fn hand_in(
 /// Asks who is signed in whether a link is to take the place of what they see.
 async fn ask(rollcast: &Rollcast, share: &Share, secret: &str) -> Response {
     let says = format!(
-        "You are signed in. {} made this link, which opens {}. If you open it, this browser shows what it opens and nothing else until you leave it.",
+        "You are signed in. {} created this link, which opens {}. If you open it, this browser shows nothing else until you leave the link.",
         safe(&share.maker),
         share.opens()
     );
@@ -213,7 +212,7 @@ pub(super) async fn elsewhere(view: &View, request: &mut Request) -> Option<Resp
     if is_within(&part, request).await {
         return None;
     }
-    let why = "A link to one rollout or one moment opens that and nothing else.";
+    let why = "This link opens one rollout or one moment, and nothing else.";
     // What is asked for a page is shown beside its picture, as words.
     let is_for_a_page = request.extract_parts::<Parameters>().await.is_ok_and(|parameters| parameters.has("part"));
     Some(if is_for_a_page {
@@ -221,7 +220,7 @@ pub(super) async fn elsewhere(view: &View, request: &mut Request) -> Option<Resp
     } else if request.uri().path().starts_with("/api/") {
         api::error(StatusCode::NOT_FOUND, why.to_owned())
     } else {
-        let instead = part.address().map(|address| (address, "What the link opens".to_owned()));
+        let instead = part.address().map(|address| (address, "The shared page".to_owned()));
         let request = Request::get(request.uri().clone()).body(axum::body::Body::empty()).unwrap_or_default();
         pages::refuse(view, StatusCode::NOT_FOUND, why.to_owned(), instead.into_iter().collect(), request).await
     })

@@ -80,7 +80,8 @@ fn sentence(words: &str) -> String {
 
 /// The links of this Rollcast, for who signed in and did not come by one.
 fn shares<'r>(rollcast: &'r Rollcast, view: &View) -> Result<&'r Arc<Shares>, Refused> {
-    let nothing = || Refused(StatusCode::NOT_FOUND, "There are no links without an account here.".to_owned());
+    let nothing =
+        || Refused(StatusCode::NOT_FOUND, "Share links are not available: this server has no sign-in.".to_owned());
     let shares = rollcast.shares.as_ref().ok_or_else(nothing)?;
     match view.viewer().link {
         Some(_) => Err(ShareError::Stranger.into()),
@@ -190,7 +191,7 @@ async fn present(view: &View, workload: Workload) -> Option<(Uid, Option<u64>, M
 async fn made(rollcast: &Rollcast, view: &View, form: &ShareForm, origin: &str) -> Result<(Share, String), Refused> {
     let shares = shares(rollcast, view)?;
     let to = local(&form.to);
-    let why = "A link leads to a Deployment, one of its rollouts or moments, or a wall that is not searched, and that you may see yourself.";
+    let why = "A link can open a Deployment, one of its rollouts or moments, or a wall without a search, if you may see it yourself.";
     let (scope, to) = opened(view, &to).await.ok_or_else(|| Refused(StatusCode::BAD_REQUEST, why.to_owned()))?;
     let lasts = if form.lasts.is_empty() { "1d" } else { &form.lasts };
     let lasts = duration(lasts).map_err(|why| Refused(StatusCode::BAD_REQUEST, format!("{why}.")))?;
@@ -199,10 +200,7 @@ async fn made(rollcast: &Rollcast, view: &View, form: &ShareForm, origin: &str) 
         "" | "no" => false,
         "yes" => true,
         _ => {
-            return Err(Refused(
-                StatusCode::BAD_REQUEST,
-                "Whether there is a preview is said by yes or no.".to_owned(),
-            ));
+            return Err(Refused(StatusCode::BAD_REQUEST, "preview must be yes or no.".to_owned()));
         }
     };
     let wanted = Wanted { scope, to, lasts_millis: lasts, allows_preview };
@@ -238,7 +236,7 @@ pub(super) async fn make(
     let (payload, status) = match made(&rollcast, &view, &form, &origin).await {
         Ok((share, link)) => {
             let lasts = if matches!(share.scope, Scope::Wall { .. }) {
-                ", with all that it leads to. It lasts as long again when it is used, for 90 days at most"
+                ", with all pages that it links to. Each use extends its lifetime, up to 90 days in total"
             } else {
                 ""
             };

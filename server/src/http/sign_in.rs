@@ -22,7 +22,7 @@ pub(super) const ADDRESS: &str = "/sign-in";
 /// Where they sign out.
 pub(super) const END: &str = "/sign-out";
 /// What those are told of whom too many tokens were refused.
-const TOO_MANY: &str = "Too many tokens from your address were not good. Try again in a moment.";
+const TOO_MANY: &str = "Too many invalid tokens from your address. Try again in a moment.";
 /// Longest address that a viewer is led back to, in bytes.
 const LONGEST: usize = 2_000;
 
@@ -74,12 +74,11 @@ pub(super) async fn sign_in(
     let (status, trouble) = match tokens.whose(token, rollcast.client(client.address)).await {
         Ok(viewer) => match tokens.begin(token) {
             Some(cookie) => return signed_in(viewer, cookie, &to),
-            None => (StatusCode::BAD_REQUEST, "That token is too long to be kept by a browser."),
+            None => (StatusCode::BAD_REQUEST, "This token is too long for a browser cookie."),
         },
-        Err(Stranger::Unknown) => (
-            StatusCode::SERVICE_UNAVAILABLE,
-            "No cluster says at present whether that token is good. Try again in a moment.",
-        ),
+        Err(Stranger::Unknown) => {
+            (StatusCode::SERVICE_UNAVAILABLE, "Cannot check this token right now. Try again in a moment.")
+        }
         Err(Stranger::TooMany) => {
             rollcast.limits.met(Limit::SignIns);
             (StatusCode::TOO_MANY_REQUESTS, TOO_MANY)
@@ -143,22 +142,21 @@ pub(super) fn refuse(auth: &Auth, stranger: Stranger, request: &Request) -> Resp
             let how = [(header::WWW_AUTHENTICATE, "Bearer")];
             let why = match auth {
                 Auth::Oidc(_) => {
-                    "Sign in, or send an ID token of the provider, for this Rollcast, as a bearer token.\n"
+                    "Sign in, or send an ID token that the provider issued for this server as a bearer token.\n"
                 }
                 _ => "Sign in, or send a Kubernetes token as a bearer token.\n",
             };
             (StatusCode::UNAUTHORIZED, how, why).into_response()
         }
         Stranger::NoProxy => {
-            let why =
-                "This Rollcast is reached through a proxy that signs people in; this request did not come that way.\n";
+            let why = "This request did not come through the proxy that signs people in.\n";
             (StatusCode::UNAUTHORIZED, why).into_response()
         }
         Stranger::TooMany => (StatusCode::TOO_MANY_REQUESTS, format!("{TOO_MANY}\n")).into_response(),
         Stranger::Unchecked => turn_away(&format!("{}\n", shared::UNCHECKED)),
         Stranger::Unknown => turn_away(match auth {
-            Auth::Oidc(_) => "The provider does not say at present who you are. This is tried again.\n",
-            _ => "No cluster says at present who you are. This is tried again.\n",
+            Auth::Oidc(_) => "Cannot check your sign-in right now: the provider does not respond. Trying again.\n",
+            _ => "Cannot check your sign-in right now: no cluster responds. Trying again.\n",
         }),
     }
 }

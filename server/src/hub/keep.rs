@@ -36,7 +36,7 @@ const MOST_SINCE: usize = 10_000;
 /// What was made so long before the last word was seen by whoever watched then; clocks may differ.
 const LONG_BEFORE_MILLIS: Millis = 600_000;
 /// What the page says until the cluster answers again.
-const BEGINS: &str = "Rollcast was started anew and is connecting";
+const BEGINS: &str = "Rollcast restarted and is connecting";
 
 /// What a hub keeps with.
 pub(super) struct Keeper {
@@ -138,7 +138,7 @@ impl Hub {
         let last = resumed.observed.map_or(resumed.heard_millis, |(_, last)| last.max(resumed.heard_millis));
         self.not_before_millis = last;
         self.outdated.extend(self.timeline.model().deployments.keys().copied());
-        tracing::info!("{} goes on from what was kept of it", self.name);
+        tracing::info!("cluster {} resumed from its history", self.name);
         last
     }
 
@@ -156,7 +156,7 @@ impl Hub {
         if left.is_empty() {
             return;
         }
-        tracing::info!("{} namespaces of {} are not watched any more", left.len(), self.name);
+        tracing::info!("{} namespaces of cluster {} are no longer watched", left.len(), self.name);
         let at_millis = self.clock.now_millis().max(self.not_before_millis);
         let gap_since_millis = Some(self.not_before_millis);
         for namespace in left {
@@ -252,10 +252,10 @@ impl Hub {
     /// What is kept under the name is of another cluster: it stays as it is, and nothing of this one is kept.
     fn begin_without(&mut self, held: Vec<SourceEvent>, event: SourceEvent) -> SourceEvent {
         let why = format!(
-            "what is kept under the name {} is of another cluster; give this one a name of its own in rollcast.toml",
+            "the history of {} belongs to another cluster; give this cluster another name in rollcast.toml",
             self.name
         );
-        tracing::warn!("history is not written: {why}");
+        tracing::warn!("cannot write history: {why}");
         self.refused = Some(Unwritten { since_millis: self.clock.now_millis(), why });
         (self.keeper, self.timeline, self.history) = (None, Timeline::new(), History::default());
         (self.observed, self.not_before_millis) = (None, Millis::MIN);

@@ -239,7 +239,7 @@ impl Handle {
         tokio::spawn(async move {
             // A hub that broke would leave its last picture standing as if it was live: whoever started us starts us again.
             if running.await.is_err_and(|error| error.is_panic()) {
-                tracing::error!("the hub of {cluster} broke; ending");
+                tracing::error!("the hub of cluster {cluster} panicked; exiting");
                 std::process::exit(BROKEN);
             }
         });

@@ -183,7 +183,7 @@ pub(super) fn encode(frame: &ServerFrame) -> Option<Bytes> {
     match wire::encode(frame) {
         Ok(bytes) => Some(bytes.into()),
         Err(error) => {
-            tracing::error!(%error, "a frame could not be encoded");
+            tracing::error!(%error, "cannot encode a frame");
             None
         }
     }

@@ -117,10 +117,10 @@ pub fn choose(sources: &[Source], query: &Query) -> Chosen {
 /// Refuses a search that would take long, whoever asks it.
 pub(super) fn bounded(query: &Query) -> Result<(), &'static str> {
     if query.text.len() > MOST_TEXT || query.text.split_whitespace().count() > MOST_WORDS {
-        return Err("A search has at most 12 words and 400 characters: this one was left out.");
+        return Err("A search may have at most 12 words and 400 characters. This one was ignored.");
     }
     if query.labels.len() > MOST_LABELS || query.labels.split(',').count() > MOST_TERMS {
-        return Err("A label selector has at most 16 terms and 2,000 characters: this one was left out.");
+        return Err("A label selector may have at most 16 terms and 2,000 characters. This one was ignored.");
     }
     Ok(())
 }
@@ -298,7 +298,7 @@ mod tests {
         ] {
             let (lines, trouble) = of(&text, &labels);
             assert_eq!(lines, 2, "{text} {labels}");
-            assert!(trouble.ends_with("this one was left out."), "{trouble}");
+            assert!(trouble.ends_with("This one was ignored."), "{trouble}");
         }
     }
 

@@ -104,10 +104,9 @@ impl Changes {
 
 /// Different lists that are followed at once, and what those are told who would follow one more.
 const MOST: usize = 1_000;
-const FULL: &str = "Too many different lists are looked at at present. This one is shown as soon as there is room.";
+const FULL: &str = "The server is busy. This list loads as soon as it can.";
 /// What those are told who follow as many as one may.
-const FULL_OF_ONE: &str =
-    "You look at too many different lists at once. This one is shown as soon as you look at fewer.";
+const FULL_OF_ONE: &str = "You have too many different lists open. This one loads when you close another one.";
 
 /// What is asked, and what those who ask may see.
 type Question = (Query, Arc<Sight>);

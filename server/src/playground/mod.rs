@@ -78,7 +78,7 @@ impl Playground {
         let clock = watch::Sender::new(paced(&cluster, arguments.speed));
         let listener = api::listen(arguments.api_port)
             .await
-            .with_context(|| format!("cannot serve the playground's API on port {}", arguments.api_port))?;
+            .with_context(|| format!("cannot serve the API of the playground on port {}", arguments.api_port))?;
         let address = listener.local_addr()?;
         let kubeconfig = write_kubeconfig(arguments.write_kubeconfig.as_deref(), address)?;
         let of = Key::new("default", "web");
@@ -113,10 +113,10 @@ impl Playground {
     pub fn welcome(&self, origin: &str) -> String {
         let (kubeconfig, page) = (self.kubeconfig.display(), self.page());
         format!(
-            "A guided story:      {origin}{page}\n\
-             On a wall:           {origin}/wall\n\
-             Do something to it:  kubectl --kubeconfig {kubeconfig} delete pod -l app=web\n\
-             Stop it:             Ctrl-C; the cluster is simulated on this machine, and gone then\n"
+            "Guided story:      {origin}{page}\n\
+             Wall:              {origin}/wall\n\
+             Change something:  kubectl --kubeconfig {kubeconfig} delete pod -l app=web\n\
+             Stop:              Ctrl-C; this also deletes the simulated cluster\n"
         )
     }
 
@@ -187,7 +187,7 @@ impl Playground {
             (controls::buttons(world, &self.of, &choice), [choice.pods, choice.out_of_rotation].concat())
         });
         let nothing = Strip {
-            title: "No story plays".to_owned(),
+            title: "No story is playing".to_owned(),
             sentence: "Choose a story, or use the buttons.".to_owned(),
             ..Strip::default()
         };
@@ -300,7 +300,7 @@ fn write_kubeconfig(wanted: Option<&Path>, address: SocketAddr) -> anyhow::Resul
     let path = std::path::absolute(&path)?;
     if wanted.is_some() && std::fs::read_to_string(&path).is_ok_and(|text| !is_of_playground(&text)) {
         anyhow::bail!(
-            "{} is there already and is not the kubeconfig of a playground: name another file",
+            "{} already exists and is not the kubeconfig of a playground: choose another file",
             path.display()
         );
     }

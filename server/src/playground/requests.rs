@@ -32,11 +32,11 @@ impl Playground {
             }
             "speed" => match said("speed").parse::<f64>() {
                 Ok(speed) if SPEEDS.contains(&speed) => self.set_speed(speed),
-                _ => state.refused = format!("A speed is a number from {} to {}.", SPEEDS.start(), SPEEDS.end()),
+                _ => state.refused = format!("The speed must be a number from {} to {}.", SPEEDS.start(), SPEEDS.end()),
             },
             RESET => match said("seed").parse() {
                 Ok(seed) => self.reset(&mut state, seed),
-                Err(_) => "A seed is a whole number.".clone_into(&mut state.refused),
+                Err(_) => "The seed must be a whole number.".clone_into(&mut state.refused),
             },
             name => {
                 // Whoever does something has taken over.
@@ -51,8 +51,8 @@ impl Playground {
 fn perform(cluster: &Cluster, of: &simcluster::Key, name: &str, form: &controls::Form) -> Result<(), String> {
     cluster.with(|world| {
         let choice = Choice::of(world, of)
-            .ok_or_else(|| format!("There is no Deployment {} any more: begin again.", of.name))?;
-        let action = controls::action(name, &choice, form).ok_or("That makes no sense now.")?;
+            .ok_or_else(|| format!("The Deployment {} no longer exists: reset the playground.", of.name))?;
+        let action = controls::action(name, &choice, form).ok_or("This action is not possible right now.")?;
         if let simcluster::action::Action::Scale(replicas) = action
             && replicas > MOST
         {

@@ -172,7 +172,7 @@ impl Access {
     fn take(&self, name: &str, fetched: Result<Option<Fetched>, TargetError>) {
         self.0.current.send_if_modified(|current| match fetched {
             Ok(Some(fetched)) => {
-                tracing::info!(cluster.name = name, "other credentials, or another address: the client was made anew");
+                tracing::info!(cluster.name = name, "credentials or address changed; created a new client");
                 // The kubeconfig may say by now what it did not say at the start.
                 fetched.warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
                 *current = Current {

@@ -26,9 +26,9 @@ pub async fn check(target: &Target, kinds: &[Kind], namespaces: &[String], pace:
             let path = format!("{}?limit=1", request::collection(*kind, namespace));
             let resource = kind.resource();
             match request::get(&target.access, pace, &path).await {
-                Ok(_) => found.good.push(format!("{}: {resource} in {place} may be read", target.name)),
+                Ok(_) => found.good.push(format!("{}: can read {resource} in {place}", target.name)),
                 Err(RequestError::Forbidden(_)) => found.bad.push(format!(
-                    "{}: {resource} in {place} may not be read. Ask for list and watch on {resource}, or name namespaces you may read with --namespace",
+                    "{}: no permission to read {resource} in {place}; grant list and watch on {resource}, or choose namespaces with --namespace",
                     target.name
                 )),
                 Err(error) => {

@@ -96,7 +96,7 @@ impl Credentials {
     /// # Errors
     /// When its credentials cannot be had or used. Whether the server answers is not asked here.
     pub async fn target(&self, pace: &Pace) -> Result<Target, TargetError> {
-        let nothing = || self.unusable("it leads to nothing");
+        let nothing = || self.unusable("it has no usable settings");
         let fetched = self.fetch(Want::First, pace).await?.ok_or_else(nothing)?;
         let (address, namespace, warnings) =
             (fetched.address.clone(), fetched.namespace.clone(), fetched.warnings.clone());
@@ -189,7 +189,7 @@ impl Credentials {
         limit: Duration,
         job: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, TargetError> {
-        let hangs = || self.unusable("reading its files or fetching its credentials does not end");
+        let hangs = || self.unusable("reading its files or fetching its credentials takes too long");
         let permit = self.busy.clone().try_acquire_owned().map_err(|_| hangs())?;
         let job = tokio::task::spawn_blocking(move || {
             let _permit = permit;
@@ -204,13 +204,15 @@ impl Credentials {
         let (name, address) = (&self.name, &config.cluster_url);
         let mut all = Vec::new();
         if config.accept_invalid_certs {
-            all.push(format!("{name}: whether {address} is that cluster is not checked (insecure-skip-tls-verify): whoever stands between can read its credentials and make up what is shown"));
+            all.push(format!("{name}: the certificate of {address} is not verified (insecure-skip-tls-verify): an attacker on the network can read the credentials and fake the data"));
         }
         if is_read_on_the_way(config) && has_secret(&config.auth_info) {
-            all.push(format!("{name}: its credentials go to {address} without TLS, and can be read on the way"));
+            all.push(format!(
+                "{name}: the credentials are sent to {address} without TLS, and others on the network can read them"
+            ));
         }
         if !is_confidential(config) {
-            all.push(format!("{name}: tokens of viewers (--auth token) are not sent there, so that none of them is anybody in that cluster"));
+            all.push(format!("{name}: tokens of viewers (--auth token) are not sent to this cluster, because the connection is not secure; nobody can sign in to it with a token"));
         }
         all
     }

@@ -25,7 +25,7 @@ pub struct Target {
 #[derive(Debug, thiserror::Error)]
 pub enum TargetError {
     /// The file cannot be read or parsed.
-    #[error("cannot read the kubeconfig {path}: {why}. Give the right file with --kubeconfig or in KUBECONFIG.")]
+    #[error("cannot read the kubeconfig {path}: {why}; set the right file with --kubeconfig or KUBECONFIG")]
     File {
         /// Its path.
         path: String,
@@ -33,13 +33,13 @@ pub enum TargetError {
         why: String,
     },
     /// There is no kubeconfig and this is not a pod of a cluster.
-    #[error("no kubeconfig was found. Give one with --kubeconfig, or in KUBECONFIG, or put it at ~/.kube/config.")]
+    #[error("no kubeconfig found; set one with --kubeconfig or KUBECONFIG, or create ~/.kube/config")]
     None,
     /// This is a pod of a cluster, and what it is given to ask with is of no use.
-    #[error("the service account of this pod cannot be used: {0}")]
+    #[error("cannot use the service account of this pod: {0}")]
     InCluster(String),
     /// No such context.
-    #[error("the kubeconfig has no context {name:?}. It has: {known}.")]
+    #[error("the kubeconfig has no context {name:?}; it has: {known}")]
     Context {
         /// What was asked for.
         name: String,
@@ -47,13 +47,13 @@ pub enum TargetError {
         known: String,
     },
     /// Two clusters would have the same name.
-    #[error("two clusters would be named {name:?}: give one of them another name in rollcast.toml, with name = \"…\".")]
+    #[error("two clusters would be named {name:?}: give one of them another name in rollcast.toml, with name = \"…\"")]
     Twice {
         /// The name.
         name: String,
     },
     /// The context's parts do not fit together.
-    #[error("context {name:?} of the kubeconfig cannot be used: {why}")]
+    #[error("cannot use context {name:?} of the kubeconfig: {why}")]
     Unusable {
         /// Its name.
         name: String,
@@ -115,8 +115,7 @@ impl Contexts {
         };
         let wrong = |why: &str| TargetError::File { path: self.path.clone(), why: why.to_owned() };
         let current = config.current_context.as_deref().filter(|name| !name.is_empty());
-        let name =
-            context.or(current).ok_or_else(|| wrong("it names no current context; choose one with --context"))?;
+        let name = context.or(current).ok_or_else(|| wrong("it has no current context; choose one with --context"))?;
         let known = self.names();
         if !known.iter().any(|known| known == name) {
             let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
@@ -147,7 +146,9 @@ fn read(kubeconfig: Option<&Path>) -> Result<(Option<Kubeconfig>, String), Targe
             Err(TargetError::File { path: path.display().to_string(), why: why.to_string() })
         }
         // What a parser says repeats what stands there, which may be a token.
-        Err(why) => Err(TargetError::File { path, why: format!("it is no kubeconfig{}", place(&why.to_string())) }),
+        Err(why) => {
+            Err(TargetError::File { path, why: format!("it is not a valid kubeconfig{}", place(&why.to_string())) })
+        }
     }
 }
 

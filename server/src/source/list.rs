@@ -96,7 +96,7 @@ impl List {
             read(cluster, &path, MAX_LARGE_PAGE).await? // as long as some more of it comes
         } else {
             let body = tokio::time::timeout(cluster.pace.page, read(cluster, &path, MAX_PAGE)).await;
-            body.map_err(|_| RequestError::Unreachable("the API server does not finish a list".to_owned()))??
+            body.map_err(|_| RequestError::Unreachable("the API server did not finish a list in time".to_owned()))??
         };
         let page: PageBody<'_> = serde_json::from_slice(&body)?;
         let items = page.items.unwrap_or_default();
@@ -113,7 +113,7 @@ impl List {
         let next = page.metadata.r#continue.filter(|token| !token.is_empty());
         if next.is_some() && next == self.next {
             (self.objects, self.next) = (Vec::new(), None);
-            return Err(RequestError::Unreachable("the API server answers the same page again and again".to_owned()));
+            return Err(RequestError::Unreachable("the API server returned the same page of a list twice".to_owned()));
         }
         self.next = next;
         Ok(match self.next {
@@ -131,5 +131,5 @@ async fn read(cluster: &Cluster, path: &str, most: usize) -> Result<Vec<u8>, Req
 /// Counts and reports an object that was skipped.
 pub(super) fn skipped(cluster: &Cluster, error: &crate::translate::Unusable) {
     Counters::add(&cluster.counters.malformed);
-    tracing::warn!(%error, "skipped an object that cannot be used");
+    tracing::warn!(%error, "skipped an unusable object");
 }

@@ -60,12 +60,12 @@ pub(super) async fn run(cluster: Cluster, life: signal::Sender<Life>) {
         let before = std::mem::replace(&mut looked, (Instant::now(), clock::now_millis(), uptime()));
         let passed_millis = looked.1 - before.1;
         if has_slept(before.0.elapsed(), passed_millis, cluster.pace.silence) {
-            tracing::info!("this machine slept; connecting anew");
+            tracing::info!("this machine was suspended; reconnecting");
             life.send_modify(|life| life.losses += 1);
         }
         let is_ours = matches!(*cluster.clock.borrow(), Clock::Real);
         if let Some(by_millis) = step(before.2, looked.2, passed_millis).filter(|_| is_ours) {
-            tracing::info!(by_millis, "the clock of this machine was set");
+            tracing::info!(by_millis, "the clock of this machine was changed");
             if cluster.events.send(SourceEvent::ClockSet { by_millis }).await.is_err() {
                 return;
             }
@@ -83,7 +83,7 @@ async fn probe(cluster: &Cluster) -> Option<RequestError> {
         Ok(Err(why @ (RequestError::Unreachable(_) | RequestError::Credentials(_)))) => Some(why),
         Ok(_) => None,
         Err(_) => {
-            let why = RequestError::Unreachable("the API server does not answer".to_owned());
+            let why = RequestError::Unreachable("the API server does not respond".to_owned());
             cluster.access.failed(cluster.access.generation(), &why, &cluster.pace);
             Some(why)
         }

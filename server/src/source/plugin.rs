@@ -31,15 +31,15 @@ pub(super) struct Credential {
 #[derive(Debug, thiserror::Error)]
 pub enum PluginError {
     /// The kubeconfig names no command.
-    #[error("it names no command to fetch its credentials with")]
+    #[error("its credential plugin (exec) names no command")]
     Missing,
     /// Others reach this program, and nobody said that it may run commands.
     #[error(
-        "its kubeconfig names a command that fetches credentials, and a Rollcast that others reach runs none unless it is started with --allow-exec-plugins; a token or a certificate of an account of its own needs no command"
+        "its kubeconfig uses a credential plugin (exec), and a server that others can reach runs none unless it is started with --allow-exec-plugins; a token or certificate of a service account needs no plugin"
     )]
     Refused,
     /// It is not there, or may not be run.
-    #[error("the command {command} that fetches its credentials cannot be started: {why}")]
+    #[error("cannot start the credential plugin {command}: {why}")]
     Start {
         /// Its name.
         command: String,
@@ -47,7 +47,7 @@ pub enum PluginError {
         why: std::io::Error,
     },
     /// It ended with an error.
-    #[error("the command {command} that fetches its credentials failed ({status}); run it by hand to see why")]
+    #[error("the credential plugin {command} failed ({status}); run it by hand to see why")]
     Failed {
         /// Its name.
         command: String,
@@ -55,7 +55,7 @@ pub enum PluginError {
         status: ExitStatus,
     },
     /// It did not end; it was ended.
-    #[error("the command {command} that fetches its credentials did not end within {} s", limit.as_secs_f64())]
+    #[error("the credential plugin {command} did not finish within {} s", limit.as_secs_f64())]
     Late {
         /// Its name.
         command: String,
@@ -63,7 +63,7 @@ pub enum PluginError {
         limit: Duration,
     },
     /// What it wrote holds no credentials.
-    #[error("the command {command} that fetches its credentials answered none")]
+    #[error("the credential plugin {command} returned no credentials")]
     Empty {
         /// Its name.
         command: String,

@@ -55,20 +55,15 @@ pub(super) fn of(error: &(dyn Error + 'static)) -> String {
 fn of_credentials(error: &AuthError) -> String {
     let fixed = match error {
         AuthError::AuthExecRun { out, .. } => {
-            return format!(
-                "the command of its auth-provider that fetches its credentials failed ({}); run it by hand to see why",
-                out.status
-            );
+            return format!("the command of its auth-provider failed ({}); run it by hand to see why", out.status);
         }
-        AuthError::ReadTokenFile(why, _) => return format!("the file with its token cannot be read ({})", why.kind()),
-        AuthError::InvalidBasicAuth(_) => "its user name or password has characters that no header can carry",
-        AuthError::InvalidBearerToken(_) => "its token has characters that no header can carry",
-        AuthError::MalformedTokenExpirationDate(_) => "when its token ends is not said as a time",
-        AuthError::AuthExecStart(_) => "the command that fetches its credentials cannot be started",
-        AuthError::AuthExecParse(_) | AuthError::ParseTokenKey(_) => {
-            "what the command answered that fetches its credentials cannot be read"
-        }
-        _ => "its auth-provider gave no credentials; where it names a command, run that by hand to see why",
+        AuthError::ReadTokenFile(why, _) => return format!("cannot read its token file ({})", why.kind()),
+        AuthError::InvalidBasicAuth(_) => "its user name or password has characters that a header cannot contain",
+        AuthError::InvalidBearerToken(_) => "its token has characters that a header cannot contain",
+        AuthError::MalformedTokenExpirationDate(_) => "the expiry time of its token is invalid",
+        AuthError::AuthExecStart(_) => "cannot start its credential plugin",
+        AuthError::AuthExecParse(_) | AuthError::ParseTokenKey(_) => "cannot read the output of its credential plugin",
+        _ => "its auth-provider returned no credentials; if it names a command, run the command by hand to see why",
     };
     fixed.to_owned()
 }
@@ -77,7 +72,7 @@ fn of_credentials(error: &AuthError) -> String {
 const fn of_proxy(error: &kube::Error) -> Option<&'static str> {
     match error {
         kube::Error::ProxyProtocolUnsupported { .. } | kube::Error::ProxyProtocolDisabled { .. } => {
-            Some("its proxy-url has a scheme that is not supported; http is")
+            Some("its proxy-url has an unsupported scheme; use http")
         }
         _ => None,
     }
@@ -150,30 +145,21 @@ mod tests {
         let missing = io::Error::from(io::ErrorKind::NotFound);
         let no_json = serde_json::from_str::<bool>("\"secret\"").unwrap_err();
         for (auth, told) in [
-            (
-                AuthError::ReadTokenFile(missing, secret().into()),
-                "the file with its token cannot be read (entity not found)",
-            ),
+            (AuthError::ReadTokenFile(missing, secret().into()), "cannot read its token file (entity not found)"),
             (
                 AuthError::InvalidBasicAuth(header()),
-                "its user name or password has characters that no header can carry",
+                "its user name or password has characters that a header cannot contain",
             ),
-            (AuthError::InvalidBearerToken(header()), "its token has characters that no header can carry"),
+            (AuthError::InvalidBearerToken(header()), "its token has characters that a header cannot contain"),
             (
                 AuthError::MalformedTokenExpirationDate("secret".parse::<jiff::Timestamp>().unwrap_err()),
-                "when its token ends is not said as a time",
+                "the expiry time of its token is invalid",
             ),
-            (
-                AuthError::AuthExecStart(io::Error::other("secret")),
-                "the command that fetches its credentials cannot be started",
-            ),
-            (
-                AuthError::ParseTokenKey(no_json),
-                "what the command answered that fetches its credentials cannot be read",
-            ),
+            (AuthError::AuthExecStart(io::Error::other("secret")), "cannot start its credential plugin"),
+            (AuthError::ParseTokenKey(no_json), "cannot read the output of its credential plugin"),
             (
                 AuthError::AuthExec(secret()),
-                "its auth-provider gave no credentials; where it names a command, run that by hand to see why",
+                "its auth-provider returned no credentials; if it names a command, run the command by hand to see why",
             ),
         ] {
             assert_eq!(of(&kube::Error::Auth(auth)), told);

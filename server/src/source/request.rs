@@ -23,16 +23,16 @@ pub enum RequestError {
     #[error("not allowed: {0}")]
     Forbidden(String),
     /// There is nothing to show to the server.
-    #[error("the credentials cannot be used: {0}")]
+    #[error("cannot use the credentials: {0}")]
     Credentials(String),
     /// 401.
     #[error("the credentials were refused; they may have expired: {0}")]
     Unauthorized(String),
     /// 410, or 400 which some servers answer to a position they do not know.
-    #[error("the server no longer knows this position ({0})")]
+    #[error("the resource version has expired ({0})")]
     Gone(StatusCode),
     /// Any other status that is not success.
-    #[error("the server answered {status}: {message}")]
+    #[error("the server responded {status}: {message}")]
     Status {
         /// The status.
         status: StatusCode,
@@ -42,13 +42,13 @@ pub enum RequestError {
         retry_after: Duration,
     },
     /// It holds what nobody else is to read, and somebody could.
-    #[error("what is secret is not sent to it: others could read it on the way")]
+    #[error("no secrets are sent over this connection: it is not secure")]
     NotConfidential,
     /// The server was not reached, or the connection broke.
     #[error("{0}")]
     Unreachable(String),
     /// The answer is not what was asked for.
-    #[error("the answer cannot be read: {0}")]
+    #[error("cannot read the response: {0}")]
     Malformed(#[from] serde_json::Error),
 }
 
@@ -116,7 +116,7 @@ async fn ask(client: &kube::Client, pace: &Pace, path: &str) -> Result<Body, Req
         .body(Body::empty())
         .map_err(|error| RequestError::Unreachable(error.to_string()))?;
     let response = tokio::time::timeout(pace.answer, client.send(request)).await;
-    let response = response.map_err(|_| RequestError::Unreachable("the API server does not answer".to_owned()))?;
+    let response = response.map_err(|_| RequestError::Unreachable("the API server does not respond".to_owned()))?;
     let response = response.map_err(|error| {
         let why = reason::of(&error);
         if reason::is_about_credentials(&error) {
@@ -163,9 +163,8 @@ pub(super) async fn gather(
     let mut whole = Vec::new();
     loop {
         let frame = tokio::time::timeout(pace.answer, body.frame()).await;
-        let frame = frame.map_err(|_| {
-            RequestError::Unreachable("the API server fell silent in the middle of an answer".to_owned())
-        })?;
+        let frame = frame
+            .map_err(|_| RequestError::Unreachable("the API server stopped in the middle of a response".to_owned()))?;
         match frame {
             None => return Ok(whole),
             Some(Err(error)) => return Err(RequestError::Unreachable(reason::of(error.as_ref()))),

@@ -107,7 +107,7 @@ impl Reviewer {
         };
         let path = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
         let answer = self.ask(&self.turns, path, &review, Content::Names).await?;
-        let status = answer.status.ok_or_else(|| silent("the answer has no status"))?;
+        let status = answer.status.ok_or_else(|| silent("the response has no status"))?;
         Ok(status.allowed && !status.denied.unwrap_or_default())
     }
 
@@ -141,9 +141,9 @@ impl Reviewer {
         review: &T,
         content: Content,
     ) -> Result<T, RequestError> {
-        let _turn = turns.acquire().await.map_err(|_| silent("the program ends"))?;
+        let _turn = turns.acquire().await.map_err(|_| silent("the server is shutting down"))?;
         let Some(Way { access, pace }) = self.way.borrow().clone() else {
-            return Err(silent("there is no way to the cluster yet"));
+            return Err(silent("the cluster is not connected yet"));
         };
         let request = Request::builder()
             .method(Method::POST)
@@ -157,11 +157,11 @@ impl Reviewer {
         }
         let answer = tokio::time::timeout(pace.answer, given.client.request(request)).await;
         // What it says of itself may hold what was sent: a sentence of our own is enough.
-        let answer = answer.map_err(|_| silent("the API server does not answer"))?.map_err(|error| match error {
+        let answer = answer.map_err(|_| silent("the API server does not respond"))?.map_err(|error| match error {
             kube::Error::Api(status) if status.code == 403 => RequestError::Forbidden(format!("POST {path}")),
             kube::Error::Api(status) if status.code == 401 => RequestError::Unauthorized(format!("POST {path}")),
-            kube::Error::Api(status) => silent(&format!("the API server answered {}", status.code)),
-            _ => silent("the API server was not reached"),
+            kube::Error::Api(status) => silent(&format!("the API server responded {}", status.code)),
+            _ => silent("cannot reach the API server"),
         });
         if let Err(error) = &answer {
             access.failed(given.generation, error, &pace);

@@ -120,13 +120,13 @@ impl Stream {
             read = limited.read_line(&mut self.text) => read,
             () = liveness::lost(&mut self.life, self.losses) => return Err(Ended::Lost),
             () = tokio::time::sleep_until(self.ends_at) => return Err(Ended::Failed(RequestError::Unreachable(
-                "a watch did not end when it should; its connection is dead".to_owned(),
+                "a watch did not end in time; its connection is dead".to_owned(),
             ))),
         };
         match read {
             Ok(0) => Err(Ended::Closed),
             Ok(_) => read_line(self.kind, &self.text),
-            Err(error) => Err(Ended::Failed(RequestError::Unreachable(format!("the watch broke: {error}")))),
+            Err(error) => Err(Ended::Failed(RequestError::Unreachable(format!("the watch failed: {error}")))),
         }
     }
 }

@@ -147,9 +147,9 @@ impl Watch {
             let page = tokio::select! {
                 page = list.page(&self.cluster, self.kind, self.namespace.as_deref()) => page,
                 () = liveness::lost(&mut self.life, losses) => {
-                    tracing::warn!("no life sign in the middle of a list; going on there");
+                    tracing::warn!("no response in the middle of a list; continuing there");
                     self.list = Some(list);
-                    self.behind("the connection was lost; another one is being made").await?;
+                    self.behind("the connection was lost; reconnecting").await?;
                     return Ok(None);
                 }
             };
@@ -174,7 +174,7 @@ impl Watch {
     /// Tells how far the first list is, at most once a second, once it takes longer than people wait without a word; of another one
     /// that it goes on, where its last page failed.
     async fn advanced(&mut self, list: &List) -> Result<(), HubGone> {
-        const LISTING: &str = "what was missed is being listed";
+        const LISTING: &str = "loading what was missed";
         let is_first = self.seen_until.is_none();
         if !is_first && matches!(&self.health, Some(Health::Stale { why, .. }) if why != LISTING) {
             return self.stale(Duration::ZERO, LISTING.to_owned()).await;
@@ -217,33 +217,33 @@ impl Watch {
             // The API server sends a bookmark every minute, and before it ends a watch. Watches that end without a word may stand at a
             // position that this server has yet to reach, as after a restored backup: they would hear nothing for ever.
             Ended::Closed if self.mute >= self.cluster.pace.bookmark => {
-                tracing::info!("watches ended without a word; listing again");
+                tracing::info!("watches ended without events or bookmarks; listing again");
                 Ok(None)
             }
             Ended::Closed if has_lived => Ok(Some(position)),
             Ended::Left => {
-                tracing::info!("everything is asked for once more; listing again");
+                tracing::info!("a new list was requested; listing again");
                 Ok(None)
             }
             Ended::Expired(error) => {
-                tracing::info!("position expired; listing again");
+                tracing::info!("resource version expired; listing again");
                 // At once, but not again and again.
                 let is_first = self.backoff.failures() == 0;
                 let wait = Self::wait(&self.cluster, &mut self.backoff);
                 if !is_first {
                     self.failed("watch", &error, wait).await?;
                 } else {
-                    self.behind("the server no longer knows where the watch stood; listing again").await?;
+                    self.behind("the resource version of the watch has expired; listing again").await?;
                 }
                 Ok(None)
             }
             Ended::Lost => {
-                tracing::warn!("no life sign; connecting anew");
-                self.behind("the connection was lost; another one is being made").await?;
+                tracing::warn!("no response; reconnecting");
+                self.behind("the connection was lost; reconnecting").await?;
                 Ok(Some(position))
             }
             Ended::Closed => {
-                let why = RequestError::Unreachable("the server closes watches at once".to_owned());
+                let why = RequestError::Unreachable("the server closes watches immediately".to_owned());
                 self.failed_watch(position, why).await
             }
             Ended::Failed(error) => self.failed_watch(position, error).await,
@@ -351,7 +351,7 @@ impl Watch {
             tracing::warn!(%error, verb, "forbidden");
             self.tell(Health::Forbidden { verb }).await?;
         } else {
-            tracing::warn!(%error, verb, wait_millis = wait.as_millis(), "failed; trying again");
+            tracing::warn!(%error, verb, wait_millis = wait.as_millis(), "failed; retrying");
             let why = self.cluster.access.sentence(error);
             self.stale(wait, why).await?;
         }

@@ -58,7 +58,7 @@ impl Waiting {
         let connection = follower.connection.as_ref()?;
         match &connection.state {
             ConnectionState::Unknown => {
-                return Some(Decision::CannotWatch("the server does not watch a cluster of that name".to_owned()));
+                return Some(Decision::CannotWatch("the server does not watch a cluster with this name".to_owned()));
             }
             ConnectionState::OtherNamespaces => {
                 let why = format!("the server does not watch namespace {}", plain(&self.namespace));
@@ -78,7 +78,7 @@ impl Waiting {
         let is_needed = |resource: &str| resource.starts_with("deployments");
         let mut forbidden = connection.forbidden.iter();
         if let Some(missing) = forbidden.find(|missing| is_needed(&missing.resource) && is_here(&missing.namespace)) {
-            return Some(Decision::CannotWatch(format!("may not {} {}", missing.verb, missing.resource)));
+            return Some(Decision::CannotWatch(format!("no permission to {} {}", missing.verb, missing.resource)));
         }
         let view = follower.copy.said.view.as_ref();
         let is_gone = view.is_none_or(|view| view.verdict.kubectl == KubectlVerdict::Gone);

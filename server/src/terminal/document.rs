@@ -20,14 +20,15 @@ pub(super) async fn fetch(origin: &Origin, name: &str) -> anyhow::Result<String>
         Origin::Cluster { hub, namespace } => {
             let workload = Workload::deployment(hub.name(), namespace, name);
             let document = tokio::time::timeout(LIMITS.answer, hub.document(&workload)).await;
-            let document = document.with_context(|| format!("it did not come within {} s", LIMITS.answer.as_secs()))?;
+            let document = document.with_context(|| format!("no response within {} s", LIMITS.answer.as_secs()))?;
             let document = document?.context("there is no such Deployment")?;
             Ok(serde_json::to_string_pretty(&document)?)
         }
         Origin::Server { server, cluster, namespace, .. } => {
             let path = app::address::timeline(&Workload::deployment(cluster, namespace, name));
             let document = get(server, &path, LIMITS).await?;
-            serde_json::from_str::<serde::de::IgnoredAny>(&document).context("what came is no document")?;
+            serde_json::from_str::<serde::de::IgnoredAny>(&document)
+                .context("the response is not a timeline document")?;
             Ok(document)
         }
     }
@@ -36,6 +37,6 @@ pub(super) async fn fetch(origin: &Origin, name: &str) -> anyhow::Result<String>
 /// What a server answers to a path.
 pub(super) async fn get(server: &Server, path: &str, limits: Limits) -> anyhow::Result<String> {
     let answer = server.ask(Request::get(path).body(Bytes::new())?, limits).await?;
-    anyhow::ensure!(answer.status().is_success(), "{server} answers {}", answer.status());
+    anyhow::ensure!(answer.status().is_success(), "{server} responded {}", answer.status());
     Ok(String::from_utf8(answer.into_body().into())?)
 }

@@ -24,9 +24,9 @@ const SILENCE: Duration = Duration::from_secs(HEARTBEAT_SECONDS as u64 * 2 + 1);
 /// A server must answer within this time, and take what is said to it.
 const OPENING: Duration = Duration::from_secs(10);
 /// What is said of one that does not.
-const SILENT: &str = "it does not answer";
+const SILENT: &str = "it does not respond";
 /// What is said where people have to sign in.
-const STRANGER: &str = "it takes no one whom it does not know: name a file with a Kubernetes token with --token-file";
+const STRANGER: &str = "it requires sign-in: name a file with a Kubernetes token with --token-file";
 const FIRST_BACKOFF: Duration = Duration::from_millis(300);
 const MAX_BACKOFF: Duration = Duration::from_secs(5);
 /// Tries in a row before the server counts as unreachable, when there was never a connection.
@@ -228,7 +228,7 @@ async fn asked_cluster_of(server: &Server, wanted: Option<&str>) -> anyhow::Resu
             None => anyhow::bail!("{address} does not watch a cluster named {wanted:?}. It watches: {}.", known()),
         },
         (None, []) => anyhow::bail!(
-            "{address} shows you no cluster: you may list pods in no namespace that has Deployments, or a cluster does not say so. Name the cluster with --cluster."
+            "{address} shows you no cluster: you may not list pods in any namespace with Deployments, or your permissions cannot be checked. Name the cluster with --cluster."
         ),
         (None, [only]) => Ok((only.name.clone(), deployments)),
         (None, _) => anyhow::bail!("{address} watches several clusters; choose one with --cluster: {}.", known()),
@@ -271,7 +271,7 @@ async fn say(socket: &mut Socket, frame: &ViewerFrame) -> Result<(), String> {
 async fn receive(socket: &mut Socket) -> Result<ServerFrame, String> {
     loop {
         let message =
-            tokio::time::timeout(SILENCE, socket.next()).await.map_err(|_| "it says nothing any more".to_owned())?;
+            tokio::time::timeout(SILENCE, socket.next()).await.map_err(|_| "it stopped responding".to_owned())?;
         match message {
             Some(Ok(Message::Binary(bytes))) => {
                 return wire::decode(&bytes).map_err(|error| error.to_string());

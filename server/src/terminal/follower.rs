@@ -139,7 +139,11 @@ impl Follower {
         let missing = self.connection.iter().flat_map(|connection| &connection.forbidden).filter(is_there);
         let missing = missing.map(|missing| format!("{} {}", missing.verb, missing.resource));
         let missing = missing.collect::<Vec<_>>().join(", ");
-        if missing.is_empty() { missing } else { super::plain(&format!(" Rollcast may not {missing} there.")) }
+        if missing.is_empty() {
+            missing
+        } else {
+            super::plain(&format!(" Rollcast has no permission to {missing} there."))
+        }
     }
 
     /// The connection in words: "Live", "No data from the cluster since 14:02:05 UTC: …".
@@ -162,11 +166,11 @@ impl Follower {
             }
             ConnectionState::Replay { name } if connection.speed_percent == 0 => format!("Recording {name} (paused)"),
             ConnectionState::Replay { name } => format!("Recording {name}"),
-            ConnectionState::Unknown => "The server does not watch a cluster of that name".to_owned(),
-            ConnectionState::OtherNamespaces => "The server does not watch that namespace".to_owned(),
+            ConnectionState::Unknown => "The server does not watch a cluster with this name".to_owned(),
+            ConnectionState::OtherNamespaces => "The server does not watch this namespace".to_owned(),
         };
         for forbidden in &connection.forbidden {
-            words.push_str(&format!(" · may not {} {}", forbidden.verb, forbidden.resource));
+            words.push_str(&format!(" · no permission to {} {}", forbidden.verb, forbidden.resource));
         }
         super::plain(&words)
     }

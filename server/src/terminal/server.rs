@@ -28,21 +28,21 @@ impl Server {
         // The address is part of what is said of it.
         anyhow::ensure!(
             !address.contains('@'),
-            "the address of a Rollcast has no user and no password: who asks is shown with --token-file"
+            "the URL of a server must not have a user or a password: sign in with --token-file"
         );
         let bearer = match token_file {
             None => None,
             Some(path) => {
                 let token = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
                 let bearer = HeaderValue::try_from(format!("Bearer {}", token.trim()));
-                let mut bearer = bearer.map_err(|_| anyhow::anyhow!("{} holds no token", path.display()))?;
+                let mut bearer = bearer.map_err(|_| anyhow::anyhow!("{} contains no valid token", path.display()))?;
                 bearer.set_sensitive(true);
                 Some(bearer)
             }
         };
         if bearer.is_some() && is_open_to_others(address) {
             print::error(&format!(
-                "the token is sent to {} without TLS: whoever is on the way can read it, and sign in with it",
+                "the token is sent to {} without TLS: others on the network can read it and sign in with it",
                 plain(address)
             ));
         }
@@ -52,7 +52,7 @@ impl Server {
     /// What it answers; the request names a path of it.
     pub(super) async fn ask(&self, mut request: Request<Bytes>, limits: Limits) -> anyhow::Result<Response<Bytes>> {
         let address = format!("{self}{}", request.uri());
-        *request.uri_mut() = address.parse().with_context(|| format!("{self} is no address of a Rollcast"))?;
+        *request.uri_mut() = address.parse().with_context(|| format!("{self} is not a valid server URL"))?;
         if let Some(bearer) = &self.bearer {
             request.headers_mut().insert(AUTHORIZATION, bearer.clone());
         }

@@ -23,7 +23,7 @@ const LIMITS: Limits = Limits { answer: Duration::from_secs(20), largest: 4 << 2
 /// # Errors
 /// When the server does not do it; the text says why.
 pub async fn share(arguments: ShareOf) -> anyhow::Result<()> {
-    let address = arguments.server.context("name the running Rollcast with --server")?;
+    let address = arguments.server.context("name the running server with --server")?;
     let server = Server::new(&address, arguments.token_file.as_deref())?;
     match arguments.what {
         ShareCommand::Make { address, lasts, allow_preview } => {
@@ -50,7 +50,7 @@ pub async fn share(arguments: ShareOf) -> anyhow::Result<()> {
         }
         ShareCommand::Revoke { id } => {
             ask(&server, Method::POST, "/revoke", &[("id", &id)]).await?;
-            writeln!(print::out(), "{} opens nothing any more.", plain(&id))?;
+            writeln!(print::out(), "Revoked {}.", plain(&id))?;
         }
     }
     Ok(())
@@ -58,7 +58,7 @@ pub async fn share(arguments: ShareOf) -> anyhow::Result<()> {
 
 /// The path of an address, whole or without what the server is called.
 fn path_of(address: &str) -> anyhow::Result<String> {
-    let uri: Uri = address.parse().with_context(|| format!("{address:?} is no address of a page"))?;
+    let uri: Uri = address.parse().with_context(|| format!("{address:?} is not a valid page address"))?;
     Ok(uri.path_and_query().map(ToString::to_string).unwrap_or_default())
 }
 
@@ -78,8 +78,8 @@ async fn ask(server: &Server, method: Method, path: &str, form: &[(&str, &str)])
         .header(header::ORIGIN, &server.address)
         .header(header::CONTENT_TYPE, "application/x-www-form-urlencoded")
         .body(Bytes::from(body))
-        .with_context(|| format!("{server} is no address of a Rollcast"))?;
-    let answer = server.ask(request, LIMITS).await.with_context(|| format!("cannot ask {server}"))?;
+        .with_context(|| format!("{server} is not a valid server URL"))?;
+    let answer = server.ask(request, LIMITS).await.with_context(|| format!("cannot reach {server}"))?;
     let told: Value = serde_json::from_slice(answer.body()).unwrap_or_default();
     if answer.status().is_success() {
         return Ok(told);
@@ -88,5 +88,5 @@ async fn ask(server: &Server, method: Method, path: &str, form: &[(&str, &str)])
         Some(why) => plain(why),
         None => plain(String::from_utf8_lossy(answer.body()).lines().next().unwrap_or_default()),
     };
-    anyhow::bail!("{server} answers {}: {why}", answer.status())
+    anyhow::bail!("{server} responded {}: {why}", answer.status())
 }

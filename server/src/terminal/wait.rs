@@ -73,21 +73,17 @@ pub async fn wait(arguments: cli::Wait) -> anyhow::Result<Ended> {
     let wait = Wait { fail_fast, settle, is_json, started, deadline };
     let names: Vec<&str> = arguments.deployment.iter().map(|deployment| deployment.0.as_str()).collect();
     let from = &arguments.from;
-    anyhow::ensure!(arguments.export.is_none() || names.len() == 1, "--export writes the rollout of one Deployment");
+    anyhow::ensure!(arguments.export.is_none() || names.len() == 1, "--export supports one Deployment only");
     // Asking what there is counts, too: a server may not answer, and a command that fetches credentials may not end.
     let Ok(origin) = tokio::time::timeout_at(deadline, Origin::open(from)).await else {
         if is_json {
             print_all(&vec!["null".to_owned(); names.len()])?;
         }
         let silent = match &from.server {
-            Some(address) => format!("{} does not answer", plain(address)),
-            None => "the credentials for the cluster did not come in time".to_owned(),
+            Some(address) => format!("{} does not respond", plain(address)),
+            None => "fetching the credentials of the cluster timed out".to_owned(),
         };
-        wait.tell(&format!(
-            "{} {}: nothing was seen: {silent}.",
-            wait.word(Ended::TimedOut),
-            plain(&names.join(", "))
-        ))?;
+        wait.tell(&format!("{} {}: no data: {silent}.", wait.word(Ended::TimedOut), plain(&names.join(", "))))?;
         return Ok(Ended::TimedOut);
     };
     let origin = origin?;
@@ -109,7 +105,7 @@ pub async fn wait(arguments: cli::Wait) -> anyhow::Result<Ended> {
     if let (Some(path), [name]) = (&arguments.export, names.as_slice())
         && let Err(why) = hand_on(&origin, name, path, arguments.redact).await
     {
-        let line = format!("the rollout is in no file: {why:#}");
+        let line = format!("cannot export the rollout: {why:#}");
         let _ = writeln!(print::err(), "{}", plain(&line)); // how waiting ended is told in any case
     }
     let ended = worst.ended();
@@ -140,7 +136,7 @@ async fn document(origin: &Origin, name: &str) -> String {
     match document::fetch(origin, name).await {
         Ok(document) => document,
         Err(why) => {
-            let line = format!("no document of {}/{name}: {why:#}", origin.namespace());
+            let line = format!("cannot fetch the document of {}/{name}: {why:#}", origin.namespace());
             let _ = writeln!(print::err(), "{}", plain(&line)); // nobody may read it
             "null".to_owned()
         }
@@ -260,7 +256,7 @@ async fn nearest(origin: &Origin, name: &str) -> String {
         }
     };
     let names = nearest_of(names, name);
-    if names.is_empty() { String::new() } else { format!(" There is: {}.", plain(&names.join(", "))) }
+    if names.is_empty() { String::new() } else { format!(" Existing Deployments: {}.", plain(&names.join(", "))) }
 }
 
 /// At most five of these names: those that begin most alike, and in the order of the alphabet where they do so alike.
@@ -284,7 +280,7 @@ fn why(ended: Ended, waiting: &Waiting, follower: &Follower) -> String {
             let seen = match view {
                 Some(view) => format!("Last seen: {}", plain(&view.verdict.sentence)),
                 None if follower.has_snapshot => "The Deployment was not seen.".to_owned(),
-                None => "Nothing was seen.".to_owned(),
+                None => "No data was received.".to_owned(),
             };
             format!("{}. {seen}", follower.connection_words().trim_end_matches('.'))
         }
@@ -304,7 +300,7 @@ fn why(ended: Ended, waiting: &Waiting, follower: &Follower) -> String {
 fn complete(view: &View) -> String {
     if view.counts.available < view.desired {
         let desired = view.desired;
-        return format!("By the Deployment's status all {desired} pods are updated and available.");
+        return format!("According to the Deployment's status, all {desired} pods are updated and available.");
     }
     plain(&view.verdict.sentence)
 }

@@ -120,7 +120,7 @@ fn the_last_rollout_of_what_exists_is_made_again_pod_by_pod_when_its_lines_are_l
         assert!(command::check(&place.options()).is_ok());
         place.damage_pins();
         let why = command::check(&place.options()).unwrap_err().to_string();
-        assert!(why.starts_with(&format!("what was put aside of rollout {last} of {uid} of c: ")), "{why}");
+        assert!(why.starts_with(&format!("stored pods of rollout {last} of workload {uid} in cluster c: ")), "{why}");
         // Once it goes, what was put aside goes with it.
         let deleted = rollouts.iter().map(|rollout| PastRollout { is_deleted: true, ..rollout.clone() }).collect();
         store.commit(&[Commit { rollouts: deleted, ..commit(None, None) }]).unwrap();

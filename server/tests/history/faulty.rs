@@ -130,7 +130,7 @@ async fn a_store_that_does_not_answer_is_told_of_while_it_is_waited_for() {
     journal.note(&set(1, 1_000), &model);
     let mut keeping = archive.keeping();
     let said = keeping.wait_for(|keeping| *keeping != Keeping::Written).await.unwrap().clone();
-    let why = "the place where it is kept does not answer".to_owned();
+    let why = "the history database does not respond".to_owned();
     assert_eq!(said, Keeping::Failing { since_millis: 1_000, why });
     fault.store(0, Ordering::Relaxed);
     keeping.wait_for(|keeping| *keeping == Keeping::Written).await.unwrap();

@@ -109,20 +109,20 @@ fn a_later_format_and_other_programs_files_are_refused_with_a_sentence() {
     let path = folder.path().join(FILE);
     rusqlite::Connection::open(&path).unwrap().pragma_update(None, "user_version", 99).unwrap();
     let place = path.display();
-    let newer = format!("{place} was written by a later version of Rollcast (format 99, this one reads up to 5)");
+    let newer = format!("{place} was written by a later version of Rollcast (format 99; this version reads up to 5)");
     assert_eq!(why(folder.path()), newer);
     let read = |folder: &Path| Reader::of_folder(folder).namespaces().unwrap_err().to_string();
     assert_eq!(read(folder.path()), newer, "so does who only reads");
     rusqlite::Connection::open(&path).unwrap().pragma_update(None, "user_version", 4).unwrap();
     let older = format!(
-        "{place} was written by an earlier version of Rollcast (format 4, this one reads 5): start `rollcast serve` once, which brings it up to date"
+        "{place} was written by an earlier version of Rollcast (format 4; this version reads 5): start `rollcast serve` once to upgrade it"
     );
     assert_eq!(read(folder.path()), older);
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(FILE);
     rusqlite::Connection::open(&path).unwrap().execute_batch("CREATE TABLE theirs (a)").unwrap();
-    assert_eq!(why(folder.path()), format!("{} is a file of another program", path.display()));
+    assert_eq!(why(folder.path()), format!("{} is not a history database of Rollcast", path.display()));
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("plain"), "").unwrap();
-    assert!(why(&folder.path().join("plain").join("below")).starts_with("cannot make "));
+    assert!(why(&folder.path().join("plain").join("below")).starts_with("cannot create "));
 }

@@ -253,8 +253,8 @@ fn operators_look_through_it_make_it_smaller_and_hand_a_rollout_on() {
     for place in places() {
         let options = place.options();
         let nothing = match &place.location {
-            Location::Folder(folder) => format!("no history is kept in {}", folder.display()),
-            Location::Postgres(server) => format!("no history is kept in {server}"),
+            Location::Folder(folder) => format!("no history in {}", folder.display()),
+            Location::Postgres(server) => format!("no history in {server}"),
         };
         assert_eq!(command::check(&options).unwrap_err().to_string(), nothing);
         let (_, text) = common::recordings().into_iter().find(|(name, _)| name == "rollout").unwrap();
@@ -270,23 +270,23 @@ fn operators_look_through_it_make_it_smaller_and_hand_a_rollout_on() {
         let lines = text.lines().count();
         assert_eq!(
             command::check(&options).unwrap(),
-            format!("1 cluster, 3 rollouts, {lines} observations: all of it can be read")
+            format!("1 cluster, 3 rollouts, {lines} observations: no damage found")
         );
         assert!(
-            command::compact(&options).unwrap_err().to_string().starts_with("another Rollcast keeps its history in")
+            command::compact(&options).unwrap_err().to_string().starts_with("another server is using the history in")
         );
         drop(store);
         // The database hears of the end of a connection a moment later.
         let deadline = Instant::now() + Duration::from_secs(20);
         let compacted = loop {
             match command::compact(&options) {
-                Err(why) if why.to_string().starts_with("another Rollcast") && Instant::now() < deadline => {
+                Err(why) if why.to_string().starts_with("another server") && Instant::now() < deadline => {
                     std::thread::sleep(Duration::from_millis(5)); // polling with a deadline
                 }
                 ended => break ended.unwrap(),
             }
         };
-        assert!(compacted.contains(" before, "));
+        assert!(compacted.contains("compacted from "));
         let wanted = |name: &str, revision| RolloutSelector {
             name: name.into(),
             namespace: None,
@@ -300,7 +300,10 @@ fn operators_look_through_it_make_it_smaller_and_hand_a_rollout_on() {
         let rollout = again.model().deployments.values().next().unwrap().rollouts.last().unwrap().clone();
         assert_eq!((rollout.revision, rollout.completed_millis), (2, deployment.rollouts[1].completed_millis));
         let why = command::export(&options, &wanted("other", None), &mut Vec::new()).unwrap_err().to_string();
-        assert_eq!(why, "no such rollout is kept. Kept are: none of that name");
+        assert_eq!(
+            why,
+            "no single rollout matches; choose one with --namespace, --cluster or --revision. The history has: none of that name"
+        );
         let why =
             command::export(&options, &wanted(&deployment.name, Some(9)), &mut Vec::new()).unwrap_err().to_string();
         assert!(why.contains("revision 3 in c, "), "{why}");
@@ -357,7 +360,7 @@ fn why(folder: &Path) -> String {
 fn one_at_a_time_writes() {
     let folder = tempfile::tempdir().unwrap();
     let first = Sqlite::open(folder.path(), SMALL).unwrap();
-    assert_eq!(why(folder.path()), format!("another Rollcast keeps its history in {}", folder.path().display()));
+    assert_eq!(why(folder.path()), format!("another server is using the history in {}", folder.path().display()));
     drop(first);
     assert!(Sqlite::open(folder.path(), SMALL).is_ok());
 }

@@ -268,7 +268,7 @@ async fn a_command_that_hangs_is_ended_and_tried_again() {
     // Long enough for the third one, which answers, on a machine that has other things to do.
     let cluster = folder.cluster_whose_command_has(Duration::from_secs(5));
     let hub = cluster.watch(&Kind::ALL, Retention::default(), Viewers::default(), None);
-    for words in ["does not end", "did not end within"] {
+    for words in ["takes too long", "did not finish within"] {
         until_connection(&hub, words, |now| is_stale(now, words)).await;
     }
     until_live(&hub).await;
@@ -376,7 +376,7 @@ fn a_usual_kubeconfig_that_cannot_be_read_is_not_as_if_there_was_none() {
     let (without, with) = (Folder::new(), Folder::new());
     // There is something of that name, and it is no file.
     std::fs::create_dir_all(with.0.join(".kube").join("config")).unwrap();
-    for (home, says) in [(&without, "no kubeconfig was found"), (&with, "cannot read the kubeconfig")] {
+    for (home, says) in [(&without, "no kubeconfig found"), (&with, "cannot read the kubeconfig")] {
         let mut check = std::process::Command::new(env!("CARGO_BIN_EXE_rollcast"));
         check.args(["check", "--no-history"]).env("HOME", &home.0);
         let said = check.env_remove("KUBECONFIG").env_remove("KUBERNETES_SERVICE_HOST").output().unwrap();

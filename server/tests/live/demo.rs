@@ -102,10 +102,11 @@ async fn what_is_played_to_be_kept_and_cannot_be_is_refused_with_a_sentence() {
         (output.status.code(), String::from_utf8_lossy(&output.stderr).trim().lines().last().unwrap().to_owned())
     };
     let nowhere = refused("/dev/null/nowhere");
-    let says = "rollcast: what is played cannot be kept: cannot make /dev/null/nowhere: ";
+    let says = "rollcast: cannot store the history of the replay: cannot create /dev/null/nowhere: ";
     assert!(nowhere.0 == Some(2) && nowhere.1.starts_with(says), "{nowhere:?}");
     let other = Serving::replay(&[RECORDING, "--data-dir", &path]);
-    let taken = format!("rollcast: what is played cannot be kept: another Rollcast keeps its history in {path}");
+    let taken =
+        format!("rollcast: cannot store the history of the replay: another server is using the history in {path}");
     assert_eq!(refused(&path), (Some(2), taken));
     other.end();
 }

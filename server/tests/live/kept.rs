@@ -133,7 +133,7 @@ async fn a_file_that_another_one_has_at_the_start_is_read_once_it_is_free() {
     what_cannot_be_read_at_the_start_is_read_later(
         || archive(folder.path()),
         || *other.borrow_mut() = Some(Sqlite::open(folder.path(), Limits::default()).unwrap()),
-        "another Rollcast keeps its history in",
+        "another server is using the history in",
         || drop(other.borrow_mut().take()),
     )
     .await;
@@ -326,7 +326,7 @@ async fn a_second_one_says_that_the_first_writes_and_goes_on_without() {
     live(&watched).await;
     let second = archive(folder.path());
     let other = Watched::kept(&api, &second);
-    let said = "another Rollcast keeps its history in";
+    let said = "another server is using the history in";
     live(&other).await;
     let connection = until_connection(&other.hub, "unwritten", |connection| connection.unwritten.is_some()).await;
     assert!(connection.unwritten.unwrap().why.contains(said));
@@ -405,13 +405,13 @@ async fn a_disk_that_is_full_is_said_and_what_happened_meanwhile_is_written_once
         number += 1;
         api.put(pod(number, 2, &format!("web-{number}"))); // something to be written
         let page = page().await;
-        page.contains("History is not written since") && page.contains("there is no room left for")
+        page.contains("History has not been written since") && page.contains("no disk space left for")
     })
     .await;
     assert!(page().await.contains(&format!("web-{number}")), "what happens is shown");
     drop(file);
     std::fs::remove_file(&filler).unwrap();
-    until("it is written again", async || !page().await.contains("History is not written since")).await;
+    until("it is written again", async || !page().await.contains("History has not been written since")).await;
     // Nothing of that time is missing.
     until("all of it is kept", async || {
         for entry in std::fs::read_dir(serving.seen(folder.path())).unwrap().flatten() {
@@ -436,12 +436,14 @@ async fn a_disk_that_cannot_be_written_is_said_and_written_to_once_it_can() {
     let page = async || get(&serving.address, "/clusters/fake/namespaces/shop/deployments/web").await;
     until("the page says so", async || {
         let page = page().await;
-        page.contains("2 of 2 available") && page.contains("History is not written since") && page.contains("Read-only")
+        page.contains("2 of 2 available")
+            && page.contains("History has not been written since")
+            && page.contains("Read-only")
     })
     .await;
-    assert!(get(&serving.address, "/history").await.contains("History is not written since"), "so does History");
+    assert!(get(&serving.address, "/history").await.contains("History has not been written since"), "so does History");
     serving.make_writable(folder.path());
-    until("it is written", async || !page().await.contains("History is not written since")).await;
+    until("it is written", async || !page().await.contains("History has not been written since")).await;
     until("the file is there", async || serving.seen(&folder.path().join("history.db")).exists()).await;
 }
 

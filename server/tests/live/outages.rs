@@ -104,7 +104,7 @@ async fn a_document_that_does_not_come_leaves_the_exit_code_alone() {
     let path = "/api/v1/clusters/{cluster}/namespaces/{namespace}/deployments/{name}/timeline";
     let hangs = get(|| async { std::future::pending::<()>().await });
     let is_none = get(|| async { "<html>" });
-    for (answer, why) in [(hangs, "no answer came within 5 s"), (is_none, "what came is no document")] {
+    for (answer, why) in [(hangs, "no response within 5 s"), (is_none, "the response is not a timeline document")] {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap().to_string();
         let rollcast = Rollcast::new(vec![watched.hub.clone()], "build", watched.viewers.clone(), Vec::new(), None);
@@ -113,7 +113,7 @@ async fn a_document_that_does_not_come_leaves_the_exit_code_alone() {
         let began = Instant::now();
         let ended = Running::wait(&over(&address, &["--timeout", "2s", "--output", "json"])).ended.await.unwrap();
         assert_eq!((ended.code, ended.out.as_str()), (Some(124), "null\n"), "{ended:?}");
-        assert!(ended.error.contains(&format!("no document of shop/web: {why}")), "{ended:?}");
+        assert!(ended.error.contains(&format!("cannot fetch the document of shop/web: {why}")), "{ended:?}");
         assert!(last(&ended.error).starts_with("timed out after"), "{ended:?}");
         assert!(began.elapsed() < Duration::from_secs(15), "{:?}", began.elapsed());
     }
@@ -145,10 +145,10 @@ async fn a_server_that_says_nothing_of_its_clusters_is_not_waited_for() {
     tokio::spawn(async move { axum::serve(chatting, router).await });
     let ended = silent.ended.await.unwrap();
     assert_eq!((ended.code, ended.out.as_str()), (Some(124), "null\n"), "{ended:?}");
-    assert!(last(&ended.error).contains(&format!("nothing was seen: http://{address} does not answer.")), "{ended:?}");
+    assert!(last(&ended.error).contains(&format!("no data: http://{address} does not respond.")), "{ended:?}");
     let ended = chatty.ended.await.unwrap();
     assert_eq!(ended.code, Some(2), "{ended:?}");
-    assert!(last(&ended.error).contains("it does not answer"), "{ended:?}");
+    assert!(last(&ended.error).contains("it does not respond"), "{ended:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -160,7 +160,7 @@ async fn a_server_that_hangs_is_told_within_ten_seconds_and_decides_when_it_goes
     running.until(FOLLOWED).await;
     serving.stop();
     let stopped = Instant::now();
-    running.until("No connection to the server: it says nothing any more").await;
+    running.until("No connection to the server: it stopped responding").await;
     // It may have spoken a moment before; the rest is for a busy machine.
     assert!(stopped.elapsed() < Duration::from_secs(12), "{:?}", stopped.elapsed());
     serving.go_on();

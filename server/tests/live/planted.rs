@@ -83,7 +83,7 @@ fn the_password_of_a_database_is_in_no_message_however_it_is_given_and_whatever_
         // Somebody forgot the option before it.
         refused(&[&check[..], &[&url]].concat(), None);
     }
-    let at = "it has more than one @: write one that is part of the password as %40";
+    let at = "it has more than one @: write an @ in the password as %40";
     let said = refused(&[&check[..], &["--history", "postgres://me:pa@ss@host/db"]].concat(), None);
     assert!(said.contains(at), "{said}");
     let (bare, with) = ("postgres://rollcast@127.0.0.1:1/rollcast", &*databases()[10]);
@@ -91,12 +91,12 @@ fn the_password_of_a_database_is_in_no_message_however_it_is_given_and_whatever_
     let empty = written(folder.path(), "empty", "\n");
     let open = |mode| std::fs::set_permissions(&password, std::fs::Permissions::from_mode(mode)).unwrap();
     for (mode, url, file, says) in [
-        (0o604, bare, password.as_str(), "everybody on this machine can read or write"),
+        (0o604, bare, password.as_str(), "every user of this machine can read or write"),
         (0o600, bare, &password, "PostgreSQL at 127.0.0.1:1/rollcast"), // nobody answers there
-        (0o600, with, &password, "leave one of them out"),
+        (0o600, with, &password, "remove one of them"),
         (0o600, bare, &empty, "it is empty"),
-        (0o600, bare, PLANTED, "cannot read the file"), // somebody took it for the password
-        (0o600, "", &password, "is of use with --history only"),
+        (0o600, bare, PLANTED, "cannot read --history-password-file"), // somebody took it for the password
+        (0o600, "", &password, "--history-password-file requires --history"),
     ] {
         open(mode);
         std::fs::set_permissions(&empty, std::fs::Permissions::from_mode(0o600)).unwrap();
@@ -170,7 +170,7 @@ async fn a_database_that_does_not_answer_is_told_without_its_password() {
     let serving = Traced::start(&mut command);
     let address = serving.address.clone();
     until("it says that history is not written", async || {
-        get(&address, "/history").await.contains("History is not written")
+        get(&address, "/history").await.contains("History has not been written")
     })
     .await;
     let mut said = streamed(&address, "shop").await;
@@ -178,6 +178,6 @@ async fn a_database_that_does_not_answer_is_told_without_its_password() {
         said.push_str(&get(&address, path).await);
     }
     said.push_str(&serving.end());
-    assert!(said.contains("History cannot be read: PostgreSQL at 127.0.0.1:1/rollcast"), "what is wrong is said");
+    assert!(said.contains("Cannot read the history: PostgreSQL at 127.0.0.1:1/rollcast"), "what is wrong is said");
     assert_eq!(found(&said), None);
 }

@@ -35,7 +35,7 @@ async fn a_file_of_a_later_version_is_left_alone_and_read_once_it_is_of_this_one
             known.set(format(folder.path()));
             set_format(folder.path(), 99);
         },
-        "was written by a later version of Rollcast (format 99, this one reads up to ",
+        "was written by a later version of Rollcast (format 99; this version reads up to ",
         || {
             assert_eq!(format(folder.path()), 99, "it was left alone");
             set_format(folder.path(), known.get());
@@ -57,7 +57,7 @@ async fn the_program_shows_what_happens_beside_a_file_of_a_later_version_and_say
     until("the page says so", async || {
         let page = page(&second).await;
         page.contains("2 of 2 available")
-            && page.contains("History is not written since")
+            && page.contains("History has not been written since")
             && page.contains("was written by a later version of Rollcast (format 99")
     })
     .await;
@@ -80,7 +80,7 @@ async fn a_store_that_takes_long_to_open_is_not_waited_for_and_read_once_it_is_o
             location.open(Limits::default())
         })
     };
-    let words = "the place where it is kept does not answer";
+    let words = "the history database does not respond";
     let (begin, end) = (|| is_slow.store(true, Ordering::Relaxed), || is_slow.store(false, Ordering::Relaxed));
     what_cannot_be_read_at_the_start_is_read_later(slow, begin, words, end).await;
 }

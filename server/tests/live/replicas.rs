@@ -65,7 +65,7 @@ mod in_postgres {
         let archive = Archive::start(Options { location, limits: Limits::default() });
         let watched = Watched::kept(&api, &archive);
         watched.until_pods(&["web-a", "web-b"]).await;
-        let words = "another Rollcast is bringing its tables up to date";
+        let words = "another server is upgrading the tables";
         let is_said = |connection: &Connection| connection.unwritten.as_ref().is_some_and(|of| of.why.contains(words));
         until_connection(&watched.hub, words, is_said).await;
         drop(client);

@@ -78,7 +78,7 @@ async fn what_a_cluster_answers_to_a_question_that_it_does_not_take_is_told_by_i
             RequestError::Unreachable(why) => (500, why.clone()),
             other => panic!("{other}"),
         };
-        let words = if code == 500 { "the API server answered 500".to_owned() } else { format!("POST {path}") };
+        let words = if code == 500 { "the API server responded 500".to_owned() } else { format!("POST {path}") };
         assert_eq!(told, (code, words));
     }
 }

@@ -209,9 +209,13 @@ async fn no_secret_leaves_the_program() {
         pages.push_str(&streamed(&address, name).await);
     }
     assert_eq!(found(&pages), None, "pages");
-    for said in
-        ["run it by hand to see why", "web", "run that by hand", "of its auth-provider", "proxy-url has a scheme"]
-    {
+    for said in [
+        "run it by hand to see why",
+        "web",
+        "run the command by hand",
+        "of its auth-provider",
+        "proxy-url has an unsupported scheme",
+    ] {
         assert!(pages.contains(said), "what is wrong is said: {said}");
     }
     let audited = || std::fs::read_to_string(&audit).unwrap_or_default();
@@ -271,7 +275,7 @@ pub fn careless(api: &FakeApi, token: &str, is_careless: bool) -> String {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_less_safe_is_said_again_when_credentials_are_renewed_and_in_terminals() {
-    const WARNING: &str = "is not checked (insecure-skip-tls-verify)";
+    const WARNING: &str = "is not verified (insecure-skip-tls-verify)";
     let api = shop().await;
     api.take_only("good");
     let folder = tempfile::tempdir().unwrap();

@@ -156,7 +156,7 @@ async fn what_nobody_saw_begins_with_the_last_word_of_a_watch_that_died() {
     watched.until_pods(&["web-a"]).await;
     let stale = until_connection(&watched.hub, "stale", |now| is_stale(now, "")).await;
     let ConnectionState::Stale { since_millis, why, .. } = stale.state else { unreachable!() };
-    assert!(why.contains("did not end when it should"), "{why}");
+    assert!(why.contains("did not end in time"), "{why}");
     api.fault(Verb::Watch, "pods", Fault::Status(410));
     api.lose(&pod(10, 2, "web-a"));
     api.stand(Verb::Watch, "pods", None);
@@ -255,5 +255,5 @@ async fn a_check_of_a_server_that_never_answers_ends() {
     };
     let check = source::check::check(&target, &Kind::ALL, &[], &pace);
     let found = tokio::time::timeout(Duration::from_secs(20), check).await.unwrap();
-    assert!(found.bad[0].contains("does not answer"), "{found:?}");
+    assert!(found.bad[0].contains("does not respond"), "{found:?}");
 }

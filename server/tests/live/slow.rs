@@ -226,7 +226,7 @@ async fn what_comes_with_the_first_head_or_in_pieces_is_heard() {
     let mut stream = TcpStream::connect(address).await.unwrap();
     stream.write_all(&[upgrade.as_bytes(), &[0x82, 0x81, 0, 0, 0, 0, 0xff]].concat()).await.unwrap();
     let text = answer(&mut stream).await;
-    assert!(text.starts_with("HTTP/1.1 101") && text.contains("this is no frame"), "{text}");
+    assert!(text.starts_with("HTTP/1.1 101") && text.contains("this is not a frame"), "{text}");
     drop(stream);
     crate::until::until("all are gone", async || connections.count() == 0).await;
     assert_eq!(connections.limits.count(Limit::Headers), 0);

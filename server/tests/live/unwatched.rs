@@ -95,7 +95,7 @@ async fn two_clusters_of_one_name_do_not_mix() {
     assert_eq!(model_of_second.pods.values().count(), 0, "nothing of the first");
     assert!(model_of_second.deployments.values().all(|known| known.gaps.is_empty()));
     let unwritten = watched.hub.connection().borrow().unwritten.clone().unwrap();
-    assert!(unwritten.why.contains("is of another cluster; give this one a name of its own"), "{unwritten:?}");
+    assert!(unwritten.why.contains("belongs to another cluster; give this cluster another name"), "{unwritten:?}");
     watched.hub.checkpoint().await.unwrap();
     archive.close().await;
     // The first one goes on where it was.

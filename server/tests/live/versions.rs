@@ -108,8 +108,8 @@ async fn a_viewer_of_another_version_is_told_in_a_sentence_before_the_stream_clo
     for (bytes, says) in [
         (hello(PROTOCOL + 1), format!("this server speaks protocol {PROTOCOL}, not {};", PROTOCOL + 1)),
         (hello(PROTOCOL - 1), format!("this server speaks protocol {PROTOCOL}, not {};", PROTOCOL - 1)),
-        (vec![99], format!("this is no frame of protocol {PROTOCOL};")),
-        (hello(PROTOCOL)[..2].to_vec(), format!("this is no frame of protocol {PROTOCOL};")),
+        (vec![99], format!("this is not a frame of protocol {PROTOCOL};")),
+        (hello(PROTOCOL)[..2].to_vec(), format!("this is not a frame of protocol {PROTOCOL};")),
     ] {
         let (mut socket, _) = tokio_tungstenite::connect_async(format!("ws://{address}/api/v1/stream")).await.unwrap();
         socket.send(tungstenite::Message::Binary(bytes.into())).await.unwrap();

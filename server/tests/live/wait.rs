@@ -59,7 +59,7 @@ type Wanted = (i32, &'static str);
 
 use Situation::{Complete, Deleted, Failed, Forbidden, Missing, Paused, Recreated, Stale, Starting};
 
-const LATE: Wanted = (124, "nothing was seen");
+const LATE: Wanted = (124, "no data");
 
 /// What is right. Against a cluster and over a server it is the same, except that a cluster that cannot be reached at all is
 /// told at once, while a server is given time to reach it.
@@ -74,7 +74,7 @@ const TABLE: [(Situation, Wanted, Wanted, Wanted); 9] = [
     // As `kubectl rollout status`: what is gone has failed, also when another one has its name.
     (Deleted,   (2, "there is no Deployment web"), (1, "failed after"),                LATE),
     (Recreated, (0, "complete after"),             (1, "failed after"),                LATE),
-    (Forbidden, (2, "may not"),                    (2, "may not"),                     LATE),
+    (Forbidden, (2, "no permission to"),           (2, "no permission to"),            LATE),
     (Missing,   (2, "there is no Deployment web"), (1, "failed after"),                LATE),
 ];
 
@@ -282,7 +282,7 @@ async fn however_waiting_ends_the_rollout_is_in_a_file() {
     world.arguments.extend(["--export".to_owned(), "/no/such/folder/rollout.html".to_owned()]);
     let ended = Running::wait(&world.arguments).ended.await.unwrap();
     assert_eq!(ended.code, Some(0), "{ended:?}");
-    assert!(ended.error.contains("the rollout is in no file: cannot write /no/such/folder/rollout.html"), "{ended:?}");
+    assert!(ended.error.contains("cannot export the rollout: cannot write /no/such/folder/rollout.html"), "{ended:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -358,7 +358,7 @@ async fn the_last_line_names_pods_that_drain_and_what_may_not_be_read() {
     let ended = Running::wait(&arguments).ended.await.unwrap();
     assert_eq!(ended.code, Some(0), "{ended:?}");
     assert!(last(&ended.out).contains(" Still draining: web-old."), "{ended:?}");
-    assert!(last(&ended.out).ends_with("Rollcast may not list events there."), "{ended:?}");
+    assert!(last(&ended.out).ends_with("Rollcast has no permission to list events there."), "{ended:?}");
     // Without the right to read Deployments nothing is said of whether there is one.
     api.stand(Verb::List, "deployments", Some(Fault::Status(403)));
     let ended = Running::wait(&arguments).ended.await.unwrap();
@@ -377,5 +377,5 @@ async fn complete_is_never_said_with_no_pod_available() {
     let ended = Running::wait(&arguments).ended.await.unwrap();
     assert_eq!(ended.code, Some(0), "{ended:?}");
     assert!(!last(&ended.out).contains(" 0 of "), "{ended:?}");
-    assert!(last(&ended.out).contains("may not list"), "{ended:?}");
+    assert!(last(&ended.out).contains("no permission to list"), "{ended:?}");
 }

@@ -11,9 +11,9 @@ use super::browser::{Browser, SESSION, START, parameter};
 use super::own::{Answers, Own, key, now};
 use super::site::{options, site};
 
-const STRANGE: &str = "This sign-in was begun in another window, or too long ago.";
+const STRANGE: &str = "This sign-in started in another window, or too long ago.";
 const REFUSED: &str = "The provider did not sign you in.";
-const SILENT: &str = "The provider that signs people in does not answer at present.";
+const SILENT: &str = "The sign-in provider does not respond right now.";
 
 /// Damages a token: its header and its claims.
 type Damage = fn(&mut Value, &mut Value);
@@ -168,7 +168,7 @@ async fn a_provider_that_answers_badly_is_said_in_our_words() {
 #[tokio::test]
 async fn who_could_not_be_known_to_a_cluster_is_not_signed_in() {
     let own = Own::start().await;
-    let nameless = "The provider gives you no name by which a cluster may know you.";
+    let nameless = "The provider sent no user name that the clusters accept.";
     let mut other = options(&own.issuer);
     other.prefixes.user = String::new();
     let rollcast = site(other).await;
@@ -190,7 +190,7 @@ async fn who_could_not_be_known_to_a_cluster_is_not_signed_in() {
     let mut browser = Browser::new(&rollcast);
     let back = own.back(&mut browser, "/").await;
     let answer = browser.get(&back).await;
-    answer.says(StatusCode::BAD_REQUEST, "The provider says more of you than a browser can keep.");
+    answer.says(StatusCode::BAD_REQUEST, "The provider sent more data about you than a browser cookie can hold.");
     assert!(browser.cookies.is_empty());
 }
 
@@ -228,7 +228,11 @@ async fn nobody_sees_anything_without_a_session() {
             let answer = Browser::new(&rollcast).ask("GET", &path, &[("accept", accepts)]).await;
             assert!(!answer.text.contains("rollover") && !answer.text.contains("prod"), "{path}: {}", answer.text);
             if answer.status == StatusCode::UNAUTHORIZED {
-                assert!(answer.text.starts_with("Sign in, or send an ID token of the provider"), "{}", answer.text);
+                assert!(
+                    answer.text.starts_with("Sign in, or send an ID token that the provider issued"),
+                    "{}",
+                    answer.text
+                );
                 seen += 1;
             } else if !["/sign-", "/shared", "/healthz", "/readyz"].iter().any(|open| path.starts_with(open))
                 || path.starts_with("/shares")

@@ -10,7 +10,7 @@ use super::browser::{Browser, SESSION, START, at_provider, parameter};
 use super::dex::Dex;
 use super::site::{options, site, until};
 
-const SENTENCE: &str = "This sign-in was begun in another window, or too long ago.";
+const SENTENCE: &str = "This sign-in started in another window, or too long ago.";
 const REFUSED: &str = "The provider did not sign you in.";
 
 /// Signs somebody in, who wants to see a page.
@@ -144,7 +144,7 @@ async fn without_the_provider_who_is_known_stays_for_a_while_at_dex() {
     assert_eq!(last, StatusCode::SERVICE_UNAVAILABLE);
     let after = began.elapsed();
     assert!(after >= Duration::from_secs(4) && after <= Duration::from_secs(8), "{after:?}");
-    let silent = "The provider that signs people in does not answer at present.";
+    let silent = "The sign-in provider does not respond right now.";
     // It is known where people sign in, but not who comes back.
     let start = ann.get("/sign-in/start?to=/").await;
     let back = format!("/sign-in/callback?code=a&state={}", parameter(start.location(), "state"));

@@ -250,9 +250,13 @@ async fn files_are_handed_on_by_the_server() {
         (of("&format=pdf"), 400, "html or jsonl"),
         (of("&redact=maybe"), 400, "redact"),
         (of("&revision=-3"), 400, "revision"),
-        (format!("{workload}?uid={}&revision=99", rollout.uid), 404, "No such rollout is known here"),
-        (format!("{workload}?uid={}&rollout=99", rollout.uid), 404, "No such rollout is known here"),
-        (format!("{workload}?uid=00000000-0000-4000-8000-000000000000&format=jsonl"), 404, "is not kept"),
+        (format!("{workload}?uid={}&revision=99", rollout.uid), 404, "Its history may have expired"),
+        (format!("{workload}?uid={}&rollout=99", rollout.uid), 404, "Its history may have expired"),
+        (
+            format!("{workload}?uid=00000000-0000-4000-8000-000000000000&format=jsonl"),
+            404,
+            "Its history may have expired",
+        ),
     ] {
         let answer = fetch(&kept.rollcast, &path).await;
         assert_eq!(answer.status.as_u16(), status, "{path}: {}", answer.text);
@@ -265,7 +269,7 @@ async fn files_are_handed_on_by_the_server() {
     let own = address::file(&own, None);
     assert_eq!(fetch(&rollcast, &own).await.status, StatusCode::OK, "{own}");
     let refused = fetch(&rollcast, &format!("{own}&format=jsonl")).await;
-    let says = "This Rollcast keeps no history, so that there is no recording to hand on";
+    let says = "This server stores no history, so it has no recording";
     assert!(refused.status == StatusCode::NOT_FOUND && refused.text.contains(says), "{}", refused.text);
     let nobody =
         ExportRequest { workload: Workload::deployment("rollover", "x", "y"), revision: None, is_redacted: false };

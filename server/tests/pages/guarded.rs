@@ -176,7 +176,7 @@ async fn no_request_of_another_site_or_by_another_name_is_answered() {
 
 #[tokio::test]
 async fn every_page_says_that_there_is_no_sign_in_where_others_reach_it() {
-    let said = "There is no sign-in: whoever reaches this address sees what this page shows.";
+    let said = "No sign-in: everyone who can connect sees what this page shows.";
     let (open, own) = (with(Site { auth: Auth::Open, ..Site::default() }).await, with(Site::default()).await);
     let wrong = ["/nowhere", "/clusters/never", "/?at=x", "/clusters/prod/namespaces/rollover/deployments/never"];
     let all = addresses().into_iter().map(|pattern| named(&pattern, "prod", "rollover"));

@@ -129,7 +129,7 @@ async fn answers_are_as_described_and_what_makes_no_sense_is_told() {
         let (status, answer) = json(&kept.rollcast, &format!("{}?{wrong}", api::ROLLOUTS)).await;
         assert_eq!(status, StatusCode::BAD_REQUEST, "{wrong}");
         assert_described(&description, api::ROLLOUTS, status, &answer);
-        assert!(answer["error"].as_str().unwrap().contains("makes no sense"), "{answer}");
+        assert!(answer["error"].as_str().unwrap().contains("is invalid"), "{answer}");
     }
     let nothing = Rollcast::new(Vec::new(), "build", Viewers::default(), Vec::new(), None);
     let (status, answer) = json(&nothing, api::ROLLOUTS).await;
@@ -225,7 +225,7 @@ async fn the_search_field_finds_what_the_parameters_find_and_says_what_is_asked(
     assert!(page.contains(&field), "{field} in {page}");
     assert!(page.contains(&format!("Remove the filter cluster:{cluster}")), "{page}");
     let unknown = fetch(rollcast, "/history?q=namespce:shop").await.text;
-    assert!(unknown.contains("\u{201c}namespce:\u{201d} is no key"), "{unknown}");
+    assert!(unknown.contains("\u{201c}namespce:\u{201d} is not a key"), "{unknown}");
 }
 
 #[tokio::test]
@@ -290,7 +290,7 @@ async fn rows_whose_pods_are_not_kept_say_so_and_have_no_links_to_them() {
     let rows: Vec<&str> = page.split("data-testid=\"past\"").skip(1).collect();
     assert!(!rows.is_empty());
     for row in rows {
-        assert!(row.contains("Its pods are not kept any more."), "{row}");
+        assert!(row.contains("Its pods are no longer in the history."), "{row}");
         assert!(["rollout=", "/export", "/recording", "/compare"].iter().all(|link| !row.contains(link)), "{row}");
     }
     assert!(!page.contains("play=yes"), "pictures lead nowhere either");
@@ -338,5 +338,5 @@ async fn the_page_says_since_when_history_is_not_written() {
     let site = Site { archive: Some(archive), ..Site::default() };
     let rollcast = Rollcast::with(Vec::new(), "build", Viewers::default(), site);
     let page = fetch(&rollcast, "/history").await.text;
-    assert!(page.contains("History is not written since ") && page.contains("cannot make "), "{page}");
+    assert!(page.contains("History has not been written since ") && page.contains("cannot create "), "{page}");
 }

@@ -23,10 +23,10 @@ const CASES: [Case<'_>; 52] = [
     (NGINX, "?at=", 200, "Revision 3 is complete"),
     // By UID.
     (NGINX, "?uid={NGINX}", 200, "Revision 3 is complete"),
-    (NGINX, "?uid={NOBODY}", 404, "has not seen a Deployment nginx"),
+    (NGINX, "?uid={NOBODY}", 404, "knows no Deployment nginx"),
     (NGINX, "?uid={NEW}", 404, "href=\"/clusters/rollout/namespaces/rollout/deployments/nginx\""),
-    (NGINX, "?uid=7", 400, "it should be the UID of a Deployment"),
-    (NGINX, "?uid=%00", 400, "it should be the UID of a Deployment"),
+    (NGINX, "?uid=7", 400, "expected the UID of a Deployment"),
+    (NGINX, "?uid=%00", 400, "expected the UID of a Deployment"),
     // Revisions: the current one is live, others lead to their last moment.
     (NGINX, "?revision=3", 200, "Revision 3 is complete"),
     (NGINX, "?uid={NGINX}&revision=3", 200, "Revision 3 is complete"),
@@ -36,10 +36,10 @@ const CASES: [Case<'_>; 52] = [
     (NGINX, "?revision=7", 404, "saw no rollout of revision 7"),
     (NGINX, "?revision=7", 404, "nginx?uid={NGINX}&amp;revision=3\">Revision 3</a>"),
     (NGINX, "?revision=18446744073709551615", 404, "saw no rollout of revision"),
-    (NGINX, "?revision=0", 400, "it should be the number of a revision, 1 or more"),
-    (NGINX, "?revision=-1", 400, "it should be the number of a revision"),
-    (NGINX, "?revision=two", 400, "revision=two makes no sense"),
-    (NGINX, "?revision=%3Cscript%3E", 400, "revision=&lt;script&gt; makes no sense"),
+    (NGINX, "?revision=0", 400, "expected the number of a revision, 1 or more"),
+    (NGINX, "?revision=-1", 400, "expected the number of a revision"),
+    (NGINX, "?revision=two", 400, "revision=two is invalid"),
+    (NGINX, "?revision=%3Cscript%3E", 400, "revision=&lt;script&gt; is invalid"),
     // Moments.
     (NGINX, "?at={MIDWAY}", 200, "Revision 2 was replacing revision 1"),
     (NGINX, "?at=2026-11-21T04:53:13Z", 200, "Revision 2 was replacing revision 1"),
@@ -56,8 +56,8 @@ const CASES: [Case<'_>; 52] = [
     (NGINX, "?at=1000", 404, "nginx?at=1795236787490\">The first moment of its history</a>"),
     (NGINX, "?at=-5", 404, "The history of nginx begins at"),
     (NGINX, "?at=9000000000000", 404, "That moment is in the future"),
-    (NGINX, "?at=yesterday", 400, "it should be a time such as"),
-    (NGINX, "?at=99999999999999999999", 400, "it should be a time such as"),
+    (NGINX, "?at=yesterday", 400, "expected a time such as"),
+    (NGINX, "?at=99999999999999999999", 400, "expected a time such as"),
     // The same name again.
     (WEB, "", 200, "Another one of the same name was there before"),
     (WEB, "?uid={NEW}", 200, "Another one of the same name was there before"),
@@ -85,12 +85,12 @@ const CASES: [Case<'_>; 52] = [
     (NGINX, "/rollouts", 200, "Rollouts of nginx"),
     (NGINX, "/share?at={MIDWAY}", 200, "?uid={NGINX}&amp;revision=2"),
     (NGINX, "/rollouts?uid={NOBODY}", 404, "has not seen a Deployment nginx"),
-    (NGINX, "/revisions/9", 404, "never had a revision"),
+    (NGINX, "/revisions/9", 404, "has no revision"),
     // By UID alone.
     ("/deployments/{NGINX}", "", 307, "/deployments/nginx?uid={NGINX}"),
     ("/deployments/{OLD}", "?at=1795236874100", 307, "/deployments/web?uid={OLD}&at=1795236874100"),
     ("/deployments/{NOBODY}", "", 404, "has not seen a Deployment with that UID"),
-    ("/deployments/nginx", "", 400, "nginx is no UID"),
+    ("/deployments/nginx", "", 400, "nginx is not a valid UID"),
 ];
 
 #[tokio::test]

@@ -56,13 +56,13 @@ async fn labels_select() {
 async fn what_makes_no_sense_is_said() {
     let (rollcast, _) = site().await;
     let cases = [
-        ("/?show=bad", 400, "it should be trouble, moving, finished or stable"),
-        ("/?by=colour", 400, "it should be namespace or verdict"),
-        ("/?sort=colour", 400, "it should be status, name, available or since"),
-        ("/?sort=name&order=up", 400, "it should be asc or desc"),
+        ("/?show=bad", 400, "expected trouble, moving, finished or stable"),
+        ("/?by=colour", 400, "expected namespace or verdict"),
+        ("/?sort=colour", 400, "expected status, name, available or since"),
+        ("/?sort=name&order=up", 400, "expected asc or desc"),
         ("/?sort=name&order=desc", 200, "aria-sort=\"descending\"><a href=\"/?sort=name\""),
         ("/clusters/rollout?sort=since", 200, "<a href=\"/clusters/rollout?sort=since&amp;order=desc\""),
-        ("/?from=-1", 400, "it should be a number"),
+        ("/?from=-1", 400, "expected a number"),
         ("/clusters/rollout?from=x", 400, "href=\"/clusters/rollout\""),
         ("/?labels=a%3D%3D%3Db", 400, "is no label selector"),
         ("/?q=%FF%00%E2%80%AE", 200, "No matches."),

@@ -38,7 +38,7 @@ async fn why_something_is_wrong_is_told_to_those_who_see_everything() {
     assert!(page.contains(WHY), "{page}");
     let history = fully.get(&rollcast, "/history").await;
     assert_eq!(history.status, StatusCode::SERVICE_UNAVAILABLE);
-    assert!(history.text.contains("History cannot be read: ") && history.text.contains("operators-file"));
+    assert!(history.text.contains("Cannot read the history: ") && history.text.contains("operators-file"));
     let mut others = vec![signed_in("partly"), Default::default()];
     for to in [WEB, "/wall"] {
         let (_, secret) = fully.make(&rollcast, to).await;
@@ -53,8 +53,7 @@ async fn why_something_is_wrong_is_told_to_those_who_see_everything() {
             told.push_str(&somebody.get(&rollcast, &format!("{WEB}/{end}")).await.text);
         }
     }
-    for said in
-        ["there is no word from the cluster", "There is no word from the cluster.", "History cannot be read now."]
+    for said in ["the cluster does not respond", "The cluster does not respond.", "Cannot read the history right now."]
     {
         assert!(told.contains(said), "{said}");
     }

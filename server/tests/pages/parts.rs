@@ -164,7 +164,7 @@ async fn a_link_to_a_rollout_opens_it_and_nothing_else() {
         if let Some((_, next)) = known.get(at + 1) {
             let to_come = server::clock::now_millis() + 3_600_000;
             for (later, says) in
-                [(*next, "is shown until"), (next + 60_000, "is shown until"), (to_come, "in the future")]
+                [(*next, "This link shows"), (next + 60_000, "This link shows"), (to_come, "in the future")]
             {
                 let answer = visitor.get(&rollcast, &format!("{to}&at={later}")).await;
                 assert_eq!(answer.status, StatusCode::NOT_FOUND, "{later}");
@@ -393,7 +393,7 @@ async fn previews_of_links_are_shown_where_their_maker_allowed_it() {
         let revoked = maker.send(&rollcast, Method::POST, api::REVOKE, &[("id", &id)]).await;
         assert_eq!(revoked.status, StatusCode::NO_CONTENT);
         assert_eq!(nobody.get(&rollcast, &picture).await.status, StatusCode::NOT_FOUND);
-        assert!(!nobody.get(&rollcast, &address).await.text.contains("og:"), "it says nothing any more");
+        assert!(!nobody.get(&rollcast, &address).await.text.contains("og:"), "it stopped responding");
     }
     assert_ne!(pictures[0], pictures[1]);
     let (_, wall) = make("/wall?cluster=prod", "yes").await;

@@ -136,13 +136,13 @@ async fn buttons_do_what_they_say_and_refusals_are_told() {
     let paused = told(&rollcast, "action=pause").await;
     assert!(!button(&paused, "pause").is_possible && button(&paused, "resume").is_possible);
     for (form, words) in [
-        ("action=undo", "That makes no sense now."),
-        ("action=scale&replicas=many", "That makes no sense now."),
+        ("action=undo", "This action is not possible right now."),
+        ("action=scale&replicas=many", "This action is not possible right now."),
         ("action=scale&replicas=51", "At most 50 pods here; kubectl has no such limit."),
-        ("action=kill&pod=nobody", "That makes no sense now."),
-        ("action=%3Cscript%3E", "That makes no sense now."),
-        ("action=speed&speed=NaN", "A speed is a number from 0.1 to 20."),
-        ("action=reset&seed=x", "A seed is a whole number."),
+        ("action=kill&pod=nobody", "This action is not possible right now."),
+        ("action=%3Cscript%3E", "This action is not possible right now."),
+        ("action=speed&speed=NaN", "The speed must be a number from 0.1 to 20."),
+        ("action=reset&seed=x", "The seed must be a whole number."),
         ("action=story&story=none", "There is no story \"none\"."),
     ] {
         assert_eq!(told(&rollcast, form).await.refused, words, "{form}");

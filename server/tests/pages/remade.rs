@@ -66,7 +66,7 @@ async fn every_rollout_is_made_again_as_it_was() {
 async fn what_would_be_cut_out_of_too_much_is_said_and_not_read() {
     let kept = kept_and_shown(1_000);
     let rollout = kept.rollouts.iter().find(|rollout| rollout.is_kept).unwrap();
-    let says = "Too much was observed in the cluster during this rollout to show it here";
+    let says = "The cluster changed too much during this rollout to show it here";
     let (workload, page) = (rollout.by_itself(), app::address::workload(&rollout.by_itself()));
     let (path, query) = page.split_once('?').unwrap();
     for page in [
@@ -187,7 +187,7 @@ async fn a_rollout_is_compared_with_those_before_it() {
     let page = address::below(&of(6).workload(), "compare");
     for (rest, status, says) in [
         ("?revision=six", 400, "revision"),
-        ("?revision=99", 404, "No rollout of web with that revision is kept"),
+        ("?revision=99", 404, "The history has no rollout of web with this revision"),
         ("?with=-1", 400, "with"),
         ("?uid=00000000-0000-4000-8000-000000000000", 404, "has not seen a Deployment web"),
     ] {
@@ -244,7 +244,11 @@ async fn a_moment_between_two_rollouts_is_shown_or_the_nearest_one_is_named() {
     // Somebody looks at it, and others at moments after it, also before anything was heard of them.
     assert_eq!(fetch(&rollcast, &by_itself).await.status, StatusCode::OK);
     let early = fetch(&rollcast, &format!("{by_itself}&at={two}")).await;
-    assert!(early.status == StatusCode::NOT_FOUND && early.text.contains("is shown until"), "{}", early.text);
+    assert!(
+        early.status == StatusCode::NOT_FOUND && early.text.contains("The history of this rollout of"),
+        "{}",
+        early.text
+    );
     let to_come = server::clock::now_millis() + hour;
     let to_come = fetch(&rollcast, &format!("{by_itself}&at={to_come}")).await;
     assert!(to_come.text.contains("That moment is in the future"), "{}", to_come.text);
@@ -258,7 +262,7 @@ async fn a_moment_between_two_rollouts_is_shown_or_the_nearest_one_is_named() {
     let answer = fetch(&rollcast, &format!("{page}&at={ten}")).await;
     let far = fetch(&rollcast, &answer.location).await;
     assert_eq!(far.status, StatusCode::NOT_FOUND);
-    assert!(far.text.contains("is shown until") && !far.text.contains("in the future"), "{}", far.text);
+    assert!(far.text.contains("The history of this rollout of") && !far.text.contains("in the future"), "{}", far.text);
     let nearest = far.text.split("href=\"").map(|part| part.split('"').next().unwrap());
     let nearest = nearest.filter(|link| link.contains("rollout=")).last().unwrap().replace("&amp;", "&");
     assert_eq!(fetch(&rollcast, &nearest).await.status, StatusCode::OK, "{nearest}");

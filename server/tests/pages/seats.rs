@@ -54,7 +54,7 @@ async fn so_many_are_there_at_once_and_who_would_have_one_more_is_told_to_come_a
     let path = address::workload(&full.unwrap().by_itself());
     let refused = fetch(&kept.rollcast, &path).await;
     assert_eq!(refused.status, StatusCode::SERVICE_UNAVAILABLE, "{}", refused.text);
-    assert!(refused.text.contains("Too many single rollouts and moments are open now"), "{}", refused.text);
+    assert!(refused.text.contains("Too many past rollouts and moments are open"), "{}", refused.text);
     had.pop();
     assert_eq!(fetch(&kept.rollcast, &path).await.status, StatusCode::OK);
 }

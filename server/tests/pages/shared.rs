@@ -223,7 +223,7 @@ async fn links_lead_to_what_their_maker_may_see_and_to_this_server_only() {
     for wrong in ["", "x", &secret[1..], &format!("{secret}{secret}"), "__Host-rollcast-link"] {
         let answer = Somebody::default().send(&rollcast, Method::POST, "/shared", &[("secret", wrong)]).await;
         assert_eq!((answer.status, answer.cookie), (StatusCode::FORBIDDEN, None), "{wrong}");
-        assert!(answer.text.contains("This link opens nothing"), "{wrong}");
+        assert!(answer.text.contains("This link does not work"), "{wrong}");
     }
     let page = Somebody::default().get(&rollcast, "/shared").await;
     assert_eq!(page.status, StatusCode::OK);
@@ -246,7 +246,7 @@ async fn a_link_takes_the_place_of_what_somebody_sees_who_is_signed_in_only_if_t
     let foreign = signed_in("foreign");
     let asked = hand_in(&foreign, "").await;
     assert_eq!((asked.status, asked.cookie), (StatusCode::OK, None));
-    for says in ["You are signed in.", "until you leave it", "name=\"confirmed\" value=\"yes\"", "<button"] {
+    for says in ["You are signed in.", "until you leave the link", "name=\"confirmed\" value=\"yes\"", "<button"] {
         assert!(asked.text.contains(says), "{says}: {}", asked.text);
     }
     assert!(!asked.text.contains("shared.js"), "nothing presses it");

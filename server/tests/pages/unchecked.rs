@@ -88,10 +88,10 @@ async fn links_that_cannot_be_checked_for_a_minute_open_nothing_until_they_can()
         let refused = maker.send(&rollcast, Method::POST, path, &[("to", WEB)]).await;
         assert_eq!(refused.status, StatusCode::SERVICE_UNAVAILABLE, "{path}: {}", refused.text);
         assert_eq!(refused.again.as_deref(), Some("5"), "{path}");
-        assert!(refused.text.contains("database does not answer") && !refused.text.contains("db.internal"), "{path}");
+        assert!(refused.text.contains("database does not respond") && !refused.text.contains("db.internal"), "{path}");
         let listed = maker.get(&rollcast, path).await;
         assert_eq!((listed.status, listed.again.as_deref()), (StatusCode::SERVICE_UNAVAILABLE, Some("5")), "{path}");
-        assert!(listed.text.contains("The database that links are kept in does not answer"), "{path}: {}", listed.text);
+        assert!(listed.text.contains("The link database does not respond"), "{path}: {}", listed.text);
         assert!(path == api::SHARES || listed.text.contains(&id), "what is known is shown");
     }
     // An open stream ends once nobody can tell any more, and so does everything else.
@@ -101,11 +101,15 @@ async fn links_that_cannot_be_checked_for_a_minute_open_nothing_until_they_can()
     for path in [WEB.to_owned(), format!("/api/v1{WEB}/timeline"), "/".to_owned(), "/api/v1/stream".to_owned()] {
         let refused = visitor.get(&rollcast, &path).await;
         assert_eq!((refused.status, refused.again.as_deref()), (StatusCode::SERVICE_UNAVAILABLE, Some("5")), "{path}");
-        assert!(refused.text.starts_with("Whether this link still opens anything cannot be told"), "{}", refused.text);
+        assert!(
+            refused.text.starts_with("Cannot check right now whether this link is still valid"),
+            "{}",
+            refused.text
+        );
     }
     let handed_in = Somebody::default().send(&rollcast, Method::POST, "/shared", &[("secret", &secret)]).await;
     assert_eq!((handed_in.status, handed_in.again.as_deref()), (StatusCode::SERVICE_UNAVAILABLE, Some("5")));
-    assert!(handed_in.text.contains("Whether this link still opens anything cannot be told"), "{}", handed_in.text);
+    assert!(handed_in.text.contains("Cannot check right now whether this link is still valid"), "{}", handed_in.text);
     let picture = Somebody::default().get(&rollcast, &format!("{preview}/preview.png")).await;
     assert_eq!(picture.status, StatusCode::SERVICE_UNAVAILABLE);
     assert!(!Somebody::default().get(&rollcast, preview).await.text.contains("og:"));
@@ -126,7 +130,7 @@ async fn links_that_cannot_be_checked_for_a_minute_open_nothing_until_they_can()
     assert!(by_link(&rollcast, &revoked_secret).await.is_none());
     let listed = maker.get(&rollcast, "/shares").await;
     assert_eq!(listed.status, StatusCode::OK);
-    assert!(!listed.text.contains("does not answer"), "{}", listed.text);
+    assert!(!listed.text.contains("does not respond"), "{}", listed.text);
     assert!(signed_in("fully").get(&rollcast, "/metrics").await.text.contains("rollcast_links_unchecked 0"));
 }
 

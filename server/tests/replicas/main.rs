@@ -253,7 +253,8 @@ mod in_postgres {
         drop(store);
         shared.sql("postgres", &format!("ALTER DATABASE {database} SET default_transaction_read_only = off"));
         shared.sql(&database, "UPDATE rollcast.format SET format = 99");
-        let newer = format!("{place} was written by a later version of Rollcast (format 99, this one reads up to 5)");
+        let newer =
+            format!("{place} was written by a later version of Rollcast (format 99; this version reads up to 5)");
         assert_eq!(why(&guest), newer);
     }
 
@@ -426,9 +427,9 @@ mod in_postgres {
         let server = format!("postgres://postgres@127.0.0.1:{port}/{}", shared().database()).parse().unwrap();
         told_while(&server, async |archive| {
             is_cut.store(true, Ordering::Relaxed);
-            assert_eq!(until_failing(archive).await, "the place where it is kept does not answer");
+            assert_eq!(until_failing(archive).await, "the history database does not respond");
             // After its own deadline the connection says which server that is.
-            let is_named = |keeping: &Keeping| matches!(keeping, Keeping::Failing { why, .. } if why.ends_with(": it does not answer"));
+            let is_named = |keeping: &Keeping| matches!(keeping, Keeping::Failing { why, .. } if why.ends_with(": it does not respond"));
             archive.keeping().wait_for(is_named).await.unwrap();
             is_cut.store(false, Ordering::Relaxed);
         })
@@ -474,10 +475,10 @@ mod in_postgres {
         let database = postgres.database();
         let mode = |mode: &str| format!("postgres://postgres:secret@localhost:{port}/{database}?sslmode={mode}");
         let place = format!("PostgreSQL at localhost:{port}/{database}");
-        assert_eq!(checked(&mode("require"), &certificate), format!("rollcast: no history is kept in {place}"));
+        assert_eq!(checked(&mode("require"), &certificate), format!("rollcast: no history in {place}"));
         let others = tempfile::NamedTempFile::new().unwrap();
         let why = checked(&mode("require"), others.path());
-        assert_eq!(why, format!("rollcast: {place}: this machine has no certificates of authorities to trust"));
+        assert_eq!(why, format!("rollcast: {place}: this machine has no trusted certificate authorities"));
         let other = Postgres::with_tls();
         let why = checked(&mode("require"), &other.2);
         assert!(why.starts_with(&format!("rollcast: {place}: ")) && why.contains("certificate"), "{why}");

@@ -309,13 +309,13 @@ async fn people_see_what_the_cluster_lets_them_see_for_as_long_as_it_does() {
     let maker = format!("by system:serviceaccount:{seen_name}:team  Deployment {seen_name} / web in {name}");
     assert!(code == Some(0) && listed.lines().count() == 1 && listed.trim_end().ends_with(&maker), "{listed}");
     for (arguments, why) in [
-        (["make", &page(&hidden_name)[..]], "400 Bad Request: A link leads to a Deployment"),
+        (["make", &page(&hidden_name)[..]], "400 Bad Request: A link can open a Deployment"),
         (["revoke", "0000000000000000"], "404 Not Found: You have no such link."),
     ] {
         let (code, _, error) = share(&arguments);
         assert!(code == Some(2) && error.contains(why), "{code:?} {error}");
     }
-    assert_eq!(share(&["revoke", id]).1, format!("{id} opens nothing any more.\n"));
+    assert_eq!(share(&["revoke", id]).1, format!("Revoked {id}.\n"));
     assert_eq!(share(&["ls"]).1, "");
     assert_eq!(program.ask("POST", "/shared", &form, &format!("secret={secret}")).await.0, 403);
 

@@ -52,7 +52,7 @@ pub fn ConnectionBars(
 
 fn unkept(board: Board, zone: Zone) -> Option<String> {
     let said = unwritten(&board.connection.read(), |at_millis| board.dated(zone, at_millis))?;
-    Some(format!("{said} What happens is still shown."))
+    Some(format!("{said} Live data is still shown."))
 }
 
 fn trouble(board: Board, zone: Zone) -> Option<String> {
@@ -71,7 +71,7 @@ fn trouble(board: Board, zone: Zone) -> Option<String> {
             Some(unreachable(&cluster, *since_millis, why, *retry_at_millis, has_data, stamp) + &listing)
         }
         ConnectionState::Connecting => listing(&connection)
-            .map(|listing| format!("Not everything of cluster “{}” is known yet: {listing}.", safe(&cluster))),
+            .map(|listing| format!("Rollcast is still loading cluster “{}”: {listing}.", safe(&cluster))),
         ConnectionState::Unknown => {
             Some(format!("{} Showing last known data, of {}.", timeline::words::not_watched(&cluster), shown()))
         }

@@ -25,7 +25,7 @@ pub fn MissingDeployment(
         <main class="message" data-testid="missing">
             <h1>{format!("No Deployment {} in namespace {}", safe(&name), safe(&namespace))}</h1>
             <p>{looking}</p>
-            <p>"What there is: " <a href="/">"all Deployments"</a>", or "<code>{command}</code></p>
+            <p>"See " <a href="/">"all Deployments"</a>", or "<code>{command}</code></p>
         </main>
     }
 }

@@ -23,7 +23,7 @@ pub(super) enum NoAnswer {
     #[error(transparent)]
     None(#[from] fetch::NoAnswer),
     /// It answers that it cannot answer, or that somebody else should be asked.
-    #[error("it answers with status {0}")]
+    #[error("response status {0}")]
     Status(StatusCode),
 }
 

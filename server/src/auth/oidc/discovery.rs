@@ -118,9 +118,9 @@ impl Inner {
                 let known = Some((Instant::now(), Arc::new(found)));
                 *self.known.lock().unwrap_or_else(PoisonError::into_inner) = known;
             }
-            Ok(Ok(_)) => tracing::warn!("the sign-in provider wants people to sign in without TLS"),
-            Ok(Err(why)) => tracing::warn!("the sign-in provider does not say where it is asked: {}", reason(&why)),
-            Err(_) => tracing::warn!("the sign-in provider does not answer"),
+            Ok(Ok(_)) => tracing::warn!("the sign-in page of the provider does not use TLS"),
+            Ok(Err(why)) => tracing::warn!("cannot read the metadata of the sign-in provider: {}", reason(&why)),
+            Err(_) => tracing::warn!("the sign-in provider does not respond"),
         }
     }
 }

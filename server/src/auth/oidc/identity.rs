@@ -46,16 +46,16 @@ impl Trouble {
 pub(super) fn identity(options: &Options, token: &str, now: i64) -> Result<Identity, Trouble> {
     let claims = token.split('.').nth(1).and_then(|claims| URL_SAFE_NO_PAD.decode(claims).ok());
     let claims: Option<Map<String, Value>> = claims.and_then(|claims| serde_json::from_slice(&claims).ok());
-    of(options, &claims.ok_or_else(|| Trouble::refused("it holds no claims"))?, now)
+    of(options, &claims.ok_or_else(|| Trouble::refused("the token has no claims"))?, now)
 }
 
 fn of(options: &Options, claims: &Map<String, Value>, now: i64) -> Result<Identity, Trouble> {
     let text = |name: &str| claims.get(name).and_then(Value::as_str);
     let (Some(sub), Some(until)) = (text("sub"), claims.get("exp").and_then(Value::as_f64)) else {
-        return Err(Trouble::refused("it does not say of whom it is, and until when"));
+        return Err(Trouble::refused("the token has no sub or exp claim"));
     };
     if claims.get("nbf").and_then(Value::as_f64).is_some_and(|from| from as i64 > now + WRONG_CLOCK) {
-        return Err(Trouble::refused("it is not good yet"));
+        return Err(Trouble::refused("the token is not valid yet"));
     }
     // As API servers do it: an address that nobody has looked at is nobody's name.
     let is_verified = claims.get("email_verified").is_none_or(|verified| verified.as_bool() == Some(true));

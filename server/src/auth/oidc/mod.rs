@@ -96,19 +96,19 @@ pub struct SignedIn {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Failed {
     /// They did not begin here, or too long ago.
-    #[error("This sign-in was begun in another window, or too long ago.")]
+    #[error("This sign-in started in another window, or too long ago.")]
     Strange,
     /// The provider does not want to, or its word cannot be believed.
     #[error("The provider did not sign you in.")]
     Refused,
     /// Clusters could not know them.
-    #[error("The provider gives you no name by which a cluster may know you.")]
+    #[error("The provider sent no user name that the clusters accept.")]
     Nameless,
     /// Their session does not fit into a cookie.
-    #[error("The provider says more of you than a browser can keep.")]
+    #[error("The provider sent more data about you than a browser cookie can hold.")]
     TooLong,
     /// It does not answer.
-    #[error("The provider that signs people in does not answer at present.")]
+    #[error("The sign-in provider does not respond right now.")]
     Silent,
 }
 
@@ -117,7 +117,7 @@ impl From<Trouble> for Failed {
         match trouble {
             Trouble::Silent => Self::Silent,
             Trouble::Refused(why) => {
-                tracing::info!("the sign-in provider did not sign somebody in: {why}");
+                tracing::info!("the sign-in provider rejected a sign-in: {why}");
                 Self::Refused
             }
             Trouble::Nameless => Self::Nameless,
@@ -130,7 +130,7 @@ impl From<Trouble> for Stranger {
         match trouble {
             Trouble::Silent => Self::Unknown,
             Trouble::Refused(why) => {
-                tracing::debug!("a token was not taken: {why}"); // anybody may send one
+                tracing::debug!("rejected a token: {why}"); // anybody may send one
                 Self::SignIn
             }
             Trouble::Nameless => Self::SignIn,
@@ -290,7 +290,7 @@ impl Inner {
                 if session.counts(now(), times.without_answer) { Ok(session) } else { Err(Stranger::Unknown) }
             }
             Err(trouble) => {
-                tracing::info!("a session is over, the sign-in provider lets it not go on: {trouble:?}");
+                tracing::info!("a session ended: the sign-in provider did not renew it: {trouble:?}");
                 self.sessions.end(&session);
                 Err(Stranger::SignIn)
             }

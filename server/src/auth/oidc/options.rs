@@ -17,9 +17,7 @@ pub struct Issuer {
 
 /// An address at which no provider can be trusted.
 #[derive(Debug, Clone, thiserror::Error)]
-#[error(
-    "must be an address that begins with https://, or with http:// for this machine, and has neither ? nor #, and no user"
-)]
+#[error("must be a URL that begins with https://, or with http:// for this machine, without ?, # and user")]
 pub struct IssuerError;
 
 impl Issuer {

@@ -130,7 +130,7 @@ impl Provider {
         let Ok(metadata) = self.discovery.metadata().await else { return };
         let Some(request) = self.revocation(&metadata, token) else { return };
         if self.client.call(request).await.is_err() {
-            tracing::debug!("the sign-in provider did not take back what it gave");
+            tracing::debug!("the sign-in provider did not revoke a refresh token");
         }
     }
 
@@ -180,9 +180,9 @@ impl Provider {
         let answer = answer.map_err(|error| match error {
             RequestTokenError::ServerResponse(said) => Trouble::refused(said),
             RequestTokenError::Request(why) => Trouble::silent(why),
-            RequestTokenError::Parse(..) | RequestTokenError::Other(_) => Trouble::silent("its answer is malformed"),
+            RequestTokenError::Parse(..) | RequestTokenError::Other(_) => Trouble::silent("the response is malformed"),
         })?;
-        let token = answer.id_token().ok_or_else(|| Trouble::refused("it sent no ID token"))?;
+        let token = answer.id_token().ok_or_else(|| Trouble::refused("the provider sent no ID token"))?;
         let mut identity = self.verified(token, Some(&answer), &nonce).await?;
         identity.refresh = answer.refresh_token().map(|token| token.secret().clone());
         Ok(identity)
@@ -224,7 +224,7 @@ impl Provider {
                 .set_allowed_algs(SIGNED)
                 .set_issue_time_verifier_fn(move |issued| match issued.timestamp() <= now + WRONG_CLOCK {
                     true => Ok(()),
-                    false => Err("it was issued in the future".to_owned()),
+                    false => Err("the token was issued in the future".to_owned()),
                 });
         let claims = token.claims(&verifier, nonce)?;
         if let (Some(answer), Some(said)) = (with, claims.access_token_hash()) {
@@ -232,7 +232,7 @@ impl Provider {
             let wrong = ClaimsVerificationError::SignatureVerification;
             let own = AccessTokenHash::from_token(answer.access_token(), signed.map_err(wrong)?, key.map_err(wrong)?);
             if own.map_err(|error| ClaimsVerificationError::Other(error.to_string()))? != *said {
-                return Err(ClaimsVerificationError::Other("it belongs to another access token".to_owned()));
+                return Err(ClaimsVerificationError::Other("the token belongs to another access token".to_owned()));
             }
         }
         Ok(())
@@ -261,7 +261,7 @@ fn has_secret_in_body(metadata: &Metadata) -> bool {
 impl Trouble {
     /// It does not answer, and why: for the log.
     fn silent(why: impl std::fmt::Display) -> Self {
-        tracing::warn!("the sign-in provider does not answer: {}", safe(&why.to_string()));
+        tracing::warn!("no usable response from the sign-in provider: {}", safe(&why.to_string()));
         Self::Silent
     }
 }

@@ -42,7 +42,7 @@ impl File {
             Some(text) => {
                 let written: Written = serde_json::from_str(&text).map_err(|why| unreadable(why.to_string()))?;
                 if !(FIRST_VERSION..=VERSION).contains(&written.version) {
-                    return Err(unreadable(format!("it is of version {}", written.version)));
+                    return Err(unreadable(format!("unknown version {}", written.version)));
                 }
                 written.shares
             }

@@ -59,31 +59,31 @@ impl Default for Pace {
 #[derive(Debug, thiserror::Error)]
 pub enum ShareError {
     /// It would last too long, or not long enough.
-    #[error("a link lasts between one hour and 30 days")]
+    #[error("the lifetime of a link must be between 1 hour and 30 days")]
     Time,
     /// There are too many.
-    #[error("there are too many links: revoke some that are not needed any more")]
+    #[error("there are too many links: revoke some that you no longer need")]
     TooMany,
     /// It cannot be written down.
-    #[error("the links cannot be written down: {0}")]
+    #[error("cannot store the links: {0}")]
     Place(#[from] PlaceError),
     /// It was taken away, and that cannot be written down.
     #[error(
-        "the link opens nothing any more here, but that cannot be written down: after a restart, and at others that share it, it may still open ({0})"
+        "this server has revoked the link, but cannot store this: the link may still work after a restart and on other servers ({0})"
     )]
     Unwritten(PlaceError),
     /// The file is of another version, or damaged.
-    #[error("{0} holds no links that this version reads: {1}")]
+    #[error("{0} is not a valid file of share links: {1}")]
     Unreadable(PathBuf, String),
     /// Only who signed in makes links, and not who came by one.
-    #[error("only who signed in can make a link")]
+    #[error("only people who signed in can create links")]
     Stranger,
 }
 
 /// What links open cannot be told: the database that they are kept in does not answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "the database that links are kept in does not answer: none can be made, and a minute after its last answer none opens anything until it answers again"
+    "the link database does not respond: links cannot be created, and one minute after its last response no link works until it responds again"
 )]
 pub struct Unchecked;
 
@@ -147,8 +147,8 @@ impl Shares {
                 let looked = shares.look(Instant::now()).await;
                 drop(shares);
                 match &looked {
-                    Ok(()) if is_away => tracing::info!("links are checked again"),
-                    Err(why) if !is_away => tracing::warn!("links cannot be checked: {}", said(why)),
+                    Ok(()) if is_away => tracing::info!("the link database responds again"),
+                    Err(why) if !is_away => tracing::warn!("cannot check the share links: {}", said(why)),
                     _ => {}
                 }
                 is_away = looked.is_err();
@@ -290,7 +290,7 @@ impl Shares {
             Ok(true) => Ok((share, secret)),
             Ok(false) => Err(ShareError::TooMany),
             Err(why) => {
-                tracing::debug!("links: {}", said(&why));
+                tracing::debug!("cannot store a share link: {}", said(&why));
                 self.doom(&share.id); // it may have been written down
                 Err(why.into())
             }
@@ -336,7 +336,7 @@ impl Shares {
             // Where it is not written down it lasts as long as what is known, or is renewed again.
             tokio::spawn(async move {
                 let written = this.at_place(move |_, place| place.prolong(&renewed)).await;
-                written.inspect_err(|why| tracing::warn!("links: {}", said(why)))
+                written.inspect_err(|why| tracing::warn!("cannot renew a share link: {}", said(why)))
             });
         }
         Ok(Some(share.viewer()))
@@ -395,7 +395,7 @@ impl Shares {
     pub async fn revoke(self: &Arc<Self>, maker: &Viewer, is_everybodys: bool, id: &str) -> Result<bool, ShareError> {
         if self.shared.is_some() && !locked(&self.all).contains_key(id) {
             let looked = self.look(Instant::now()).await;
-            looked.inspect_err(|why| tracing::debug!("links: {}", said(why)))?;
+            looked.inspect_err(|why| tracing::debug!("cannot read the share links: {}", said(why)))?;
         }
         {
             let mut doomed = locked(&self.doomed);
@@ -416,7 +416,8 @@ impl Shares {
             }
             Ok(())
         });
-        let removed = removed.await.inspect_err(|why| tracing::warn!("links: {}", said(why)));
+        let removed =
+            removed.await.inspect_err(|why| tracing::warn!("cannot delete a revoked share link: {}", said(why)));
         removed.map_err(ShareError::Unwritten)?;
         Ok(true)
     }

@@ -23,13 +23,13 @@ pub enum PlaceError {
     #[error("{0}")]
     File(#[from] io::Error),
     /// A database does not answer, or refuses; what it says is for logs.
-    #[error("their database does not answer at present")]
+    #[error("the link database does not respond")]
     Database(#[from] StoreError),
     /// Others wait for it already.
-    #[error("too much is asked of the place where they are kept")]
+    #[error("the link store is busy")]
     Busy,
     /// Nothing is begun any more.
-    #[error("the program ends")]
+    #[error("the server is shutting down")]
     Ends,
 }
 

@@ -107,7 +107,7 @@ impl Known<'_> {
     fn sealed(&self, link: &Share) -> Result<String, StoreError> {
         let text = serde_json::to_string(link).ok();
         let sealed = text.and_then(|text| self.keys.seal_value(Name::Kept, &text));
-        sealed.ok_or_else(|| StoreError::Failed("a link cannot be sealed".to_owned()))
+        sealed.ok_or_else(|| StoreError::Failed("cannot encrypt a link".to_owned()))
     }
 }
 
@@ -145,7 +145,7 @@ fn read(database: &mut dyn Database, keys: &Keys, after: Option<i64>) -> Result<
 /// The number of a change that is about to be made. Others who change something wait until this one is made or given up.
 fn edition(database: &mut dyn Database) -> Result<i64, StoreError> {
     let next = database.number("UPDATE links_edition SET edition = edition + 1 RETURNING edition", &[])?;
-    next.ok_or_else(|| StoreError::Failed("links_edition is empty".to_owned()))
+    next.ok_or_else(|| StoreError::Failed("the table links_edition is empty".to_owned()))
 }
 
 impl Place for Postgres {

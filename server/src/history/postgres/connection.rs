@@ -62,7 +62,7 @@ impl Connection {
         let (found, known) = (connection.format()?, MIGRATIONS.len() as i64);
         let place = || server.to_string();
         match found.cmp(&known) {
-            Ordering::Less if found == 0 => Err(failed(server, "no history is kept there yet")),
+            Ordering::Less if found == 0 => Err(failed(server, "no history yet")),
             Ordering::Less => Err(StoreError::Older { place: place(), found, known }),
             Ordering::Greater => Err(StoreError::Newer { place: place(), found, known }),
             Ordering::Equal => Ok(connection),
@@ -79,7 +79,7 @@ impl Connection {
         let client = runtime.block_on(async {
             tokio::time::timeout(CONNECT, connect(server))
                 .await
-                .unwrap_or_else(|_| Err("it does not answer".to_owned()))
+                .unwrap_or_else(|_| Err("it does not respond".to_owned()))
         });
         let client = client.map_err(|why| failed(server, &why))?;
         let mut connection =
@@ -134,7 +134,7 @@ impl Connection {
         let deadline = Instant::now() + TURN;
         while self.number("SELECT pg_try_advisory_xact_lock($1)", &[super::LOCKS.into()])? != Some(1) {
             if Instant::now() > deadline {
-                return Err(failed(&self.server, "another Rollcast is bringing its tables up to date"));
+                return Err(failed(&self.server, "another server is upgrading the tables"));
             }
             std::thread::sleep(BETWEEN); // whatever calls this may wait
         }
@@ -170,7 +170,7 @@ impl Connection {
             Ok(Err(error)) => Err(failed(&self.server, &why(&error))),
             Err(_) => {
                 self.is_lost = true;
-                Err(failed(&self.server, "it does not answer"))
+                Err(failed(&self.server, "it does not respond"))
             }
         }
     }
@@ -184,7 +184,7 @@ async fn connect(server: &Server) -> Result<Client, String> {
         return Ok(client);
     }
     let (tls, _) = MakeRustlsConnect::with_native_certs()
-        .map_err(|_| "this machine has no certificates of authorities to trust".to_owned())?;
+        .map_err(|_| "this machine has no trusted certificate authorities".to_owned())?;
     let (client, connection) = config.connect(tls).await.map_err(|error| why(&error))?;
     tokio::spawn(connection);
     Ok(client)

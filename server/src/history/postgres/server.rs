@@ -53,10 +53,10 @@ pub struct Server {
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum BadAddress {
     /// The text is no address of a PostgreSQL database.
-    #[error("must be the address of a PostgreSQL database, as postgres://USER:PASSWORD@HOST/DATABASE")]
+    #[error("must be a PostgreSQL URL, as postgres://USER:PASSWORD@HOST/DATABASE")]
     Scheme,
     /// Where the password ends cannot be told.
-    #[error("it has more than one @: write one that is part of the password as %40")]
+    #[error("it has more than one @: write an @ in the password as %40")]
     At,
     /// Something in it is wrong.
     #[error("{0}")]
@@ -76,7 +76,7 @@ impl FromStr for Server {
         }
         let mut config: Config = text.parse().map_err(|error: tokio_postgres::Error| BadAddress::Wrong(why(&error)))?;
         if config.get_hosts().is_empty() {
-            return Err(BadAddress::Wrong("it names no host".to_owned()));
+            return Err(BadAddress::Wrong("it has no host".to_owned()));
         }
         if !text.contains("sslmode=") {
             let is_here = config.get_hosts().iter().all(is_here);
@@ -106,7 +106,7 @@ pub enum PasswordError {
     #[error("it is empty")]
     Empty,
     /// The address of the database has one.
-    #[error("the address of the database holds a password as well: leave one of them out")]
+    #[error("the database URL has a password too: remove one of them")]
     Second,
 }
 
@@ -203,15 +203,15 @@ mod tests {
 
     #[test]
     fn what_is_no_database_is_refused_with_a_sentence() {
-        let scheme = "must be the address of a PostgreSQL database, as postgres://USER:PASSWORD@HOST/DATABASE";
+        let scheme = "must be a PostgreSQL URL, as postgres://USER:PASSWORD@HOST/DATABASE";
         assert_eq!(server("mysql://here").unwrap_err(), scheme);
-        assert_eq!(server("postgres://").unwrap_err(), "it names no host");
+        assert_eq!(server("postgres://").unwrap_err(), "it has no host");
         let wrong = server("postgres://me:secret@host:port/db").unwrap_err();
         assert!(!wrong.contains("secret") && !wrong.is_empty(), "{wrong}");
         assert!(server("postgres://host/db?colour=blue").unwrap_err().contains("colour"));
         for (password, rest) in [("pa@secret", "host/db"), ("pa@a/secret", "host/db"), ("pa@a?secret", "host/db")] {
             let wrong = server(&format!("postgres://me:{password}@{rest}")).unwrap_err();
-            assert_eq!(wrong, "it has more than one @: write one that is part of the password as %40");
+            assert_eq!(wrong, "it has more than one @: write an @ in the password as %40");
         }
         let encoded = server("postgres://me:pa%40secret@host/db").unwrap();
         assert_eq!(

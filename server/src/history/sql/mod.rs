@@ -107,7 +107,7 @@ fn read_rollout(mut row: Row) -> Result<(Option<PastRollout>, Place), StoreError
 }
 
 fn uid_of(text: &str) -> Result<Uid, StoreError> {
-    text.parse().map_err(|_| StoreError::Failed(format!("{text:?} is no UID of a workload")))
+    text.parse().map_err(|_| StoreError::Failed(format!("{text:?} is not a valid workload UID")))
 }
 
 fn small(count: i64) -> u32 {

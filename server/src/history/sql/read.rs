@@ -296,7 +296,7 @@ impl Reader {
                     match batch.text() {
                         Ok(text) if !batch.is_keyframe => found.lines += text.lines().count() as u32,
                         Ok(_) => {}
-                        Err(why) => found.damaged.push(format!("batch {} of {cluster}: {why}", batch.seq)),
+                        Err(why) => found.damaged.push(format!("batch {} of cluster {cluster}: {why}", batch.seq)),
                     }
                 }
             }
@@ -324,7 +324,8 @@ fn damaged_pins(database: &mut dyn Database) -> Result<Vec<String>, StoreError> 
             let body = row.bytes(5)?;
             let batch = Batch { seq: 0, is_keyframe: true, from_millis: 0, to_millis: 0, format, body };
             if let Err(why) = batch.text() {
-                damaged.push(format!("what was put aside of rollout {} of {} of {name}: {why}", last.2, last.1));
+                damaged
+                    .push(format!("stored pods of rollout {} of workload {} in cluster {name}: {why}", last.2, last.1));
             }
         }
     }

@@ -73,7 +73,7 @@ fn fold_of(database: &mut dyn Database, cluster: i64, after: i64, until: i64) ->
     for batch in batches(database, condition, &[cluster.into(), after.into(), until.into()])? {
         match batch.text() {
             Ok(text) => fold.take(&text),
-            Err(why) => tracing::warn!("a batch is left out of a keyframe: {why}"),
+            Err(why) => tracing::warn!("left a batch out of a keyframe: {why}"),
         }
     }
     Ok(fold)

@@ -27,7 +27,7 @@ pub fn head(database: &mut dyn Database, name: &str) -> Result<Head, StoreError>
     let row = "INSERT INTO clusters (name, scope, heard_millis, kept_from) VALUES ($1, '', 0, 0) ON CONFLICT (name) DO NOTHING";
     database.run(row, &[name.into()])?;
     let id = "SELECT id FROM clusters WHERE name = $1";
-    let gone = || StoreError::Failed(format!("{name} is not among the clusters of the database"));
+    let gone = || StoreError::Failed(format!("the database has no cluster {name}"));
     let cluster = database.number(id, &[name.into()])?.ok_or_else(gone)?;
     let last = "SELECT max(seq) FROM batches WHERE cluster = $1";
     Ok(Head { cluster, seq: database.number(last, &[cluster.into()])?.unwrap_or_default() })

@@ -37,15 +37,16 @@ impl Invariants {
             hold("# of at least #", &[available, floor]);
             hold("(floor #", &[floor]);
             hold("(ceiling #", &[ceiling]);
-            // What is finishing is told of the new revision: pods of the old ones may still be available.
+            // A rollout is told of the new revision: pods of the old ones may still be available.
             // What is complete has as many as it wants; more may be there for a moment.
             let told = match view.verdict.badge.as_str() {
-                "Finishing" => u64::from(counted.new_available),
+                "Starting" | "Rolling out" | "Waiting" | "Slow" | "Finishing" => u64::from(counted.new_available),
                 "Complete" => available.min(wanted),
                 _ => available,
             };
             hold("# of # available.", &[told, wanted]);
             hold("has # of # available", &[available, wanted]);
+            hold("Paused: # of # pods", &[u64::from(counted.new_available), wanted]);
             hold("# of # new pods available.", &[u64::from(counted.new_available), wanted]);
             hold("# pods desired, above the ceiling of #", &[desired, ceiling]);
             if matches(text, "# of at most #").iter().any(|numbers| numbers[0] > numbers[1]) && !is_recreate {

@@ -60,7 +60,7 @@ async fn a_server_that_takes_its_time_is_told_of_meanwhile_and_nothing_is_there_
              'BEGIN PERFORM pg_sleep(6); RETURN NEW; END';
              CREATE TRIGGER slow BEFORE INSERT ON rollcast.batches FOR EACH ROW EXECUTE FUNCTION rollcast.slow()";
         shared().sql(&database, slow);
-        assert_eq!(until_failing(archive).await, "the place where it is kept does not answer");
+        assert_eq!(until_failing(archive).await, "the history database does not respond");
         // Once what is under way is over.
         shared().sql(&database, "DROP FUNCTION rollcast.slow() CASCADE");
     })
@@ -85,7 +85,7 @@ fn one_that_finds_another_one_making_the_tables_says_so_and_does_not_wait_for_lo
     );
     while shared().sql(&database, &held) != "1" {}
     let began = Instant::now();
-    assert_eq!(why(&server), format!("{server}: another Rollcast is bringing its tables up to date"));
+    assert_eq!(why(&server), format!("{server}: another server is upgrading the tables"));
     assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
     let end = format!(
         "SELECT pg_terminate_backend(l.pid) FROM pg_locks l JOIN pg_database d ON d.oid = l.database
