@@ -432,6 +432,19 @@ pub struct Exit {
     pub finished_millis: Option<Millis>,
     /// How long it had run: from `startedAt` to `finishedAt`.
     pub ran_millis: Option<Millis>,
+    /// `message` of a container that could not be started; empty for others.
+    pub message: String,
+}
+
+impl Exit {
+    /// Reasons of containers whose first process could not be started.
+    pub const START_ERRORS: [&str; 2] = ["StartError", "ContainerCannotRun"];
+
+    /// Its first process could not be started.
+    #[must_use]
+    pub fn is_start_error(&self) -> bool {
+        Self::START_ERRORS.contains(&self.reason.as_str())
+    }
 }
 
 /// What part a container has in its pod.

@@ -119,8 +119,8 @@ pub struct CrashCause {
     pub exit_code: Option<i32>,
     /// Killed for want of memory.
     pub is_out_of_memory: bool,
-    /// Its first process could not be started.
-    pub is_start_error: bool,
+    /// What the kubelet says where its first process could not be started.
+    pub start_error: Option<String>,
     /// Killed by the kubelet, because a probe or a hook failed.
     pub probe: Option<ProbeKill>,
     /// How often it was started again.

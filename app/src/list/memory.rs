@@ -52,8 +52,10 @@ pub struct ListMemory {
 pub fn provide() {
     let memory = ListMemory { lists: StoredValue::default(), went_to: StoredValue::default() };
     provide_context(memory);
-    // Before the router listens: it renders the page before the next listener hears of it.
-    browser::on_window(ev::popstate, move |_| memory.went_to.set_value(browser::path() + &browser::search()));
+    // Not in an effect: the router, which listens from the same moment on, renders the page before the next listener hears of it.
+    if cfg!(feature = "hydrate") {
+        browser::on_window(ev::popstate, move |_| memory.went_to.set_value(browser::path() + &browser::search()));
+    }
 }
 
 impl ListMemory {

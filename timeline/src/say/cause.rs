@@ -92,10 +92,12 @@ pub fn cause(cause: &Cause, looked: &Assessment<'_>) -> String {
             };
             let saw = crash.probe.as_ref().map(|probe| probe.message.as_str()).filter(|message| !message.is_empty());
             let saw = saw.map(|saw| format!(" The probe saw: {}", sentence_end(saw))).unwrap_or_default();
+            let start = crash.start_error.as_deref().map(start_error).filter(|said| !said.is_empty());
+            let start = start.map(|said| format!(" The kubelet says: {}", sentence_end(said))).unwrap_or_default();
             // Restarts are those of one pod.
             match pods {
-                0 | 1 => format!("{what}{times} (pod {name}).{saw}{runs}"),
-                pods => format!("{what} in {pods} pods (pod {name}{times}).{saw}{runs}"),
+                0 | 1 => format!("{what}{times} (pod {name}).{saw}{start}{runs}"),
+                pods => format!("{what} in {pods} pods (pod {name}{times}).{saw}{start}{runs}"),
             }
         }
         CauseKind::PodsFailed => {
@@ -246,13 +248,24 @@ pub(super) fn crashes(crash: &CrashCause) -> String {
     match (crash.exit_code, &crash.probe) {
         _ if crash.is_out_of_memory => format!("{who} runs out of memory"),
         (_, Some(probe)) => format!("{who} is killed because its {} fails", probe.probe),
-        (Some(_), None) if crash.is_start_error => format!("{who} cannot be started"),
+        (Some(_), None) if crash.start_error.is_some() => {
+            let because = crash.start_error.as_deref().and_then(|message| message.trim().rsplit(": ").next());
+            let because = because.filter(|because| !because.is_empty());
+            let because = because.map(|because| format!(": {}", safe(because))).unwrap_or_default();
+            format!("{who} cannot be started{because}")
+        }
         (Some(0), None) => format!("{who} ends with exit code 0 (Completed) and is started again"),
         (Some(code), None) if crash.is_loop => format!("{who} crashes with {}", exit_words(code)),
         (Some(code), None) => format!("{who} ended with {}", exit_words(code)),
         (None, None) if crash.is_loop => format!("{who} crashes"),
         (None, None) => format!("{who} ended"),
     }
+}
+
+/// What the container runtime could not do, without the steps that failed because of it: `exec: "/app": stat /app: no such file or
+/// directory` of `failed to create containerd task: … unable to start container process: exec: "/app": …`.
+fn start_error(message: &str) -> &str {
+    message.rsplit_once("unable to start container process: ").map_or(message, |(_, cause)| cause).trim()
 }
 
 /// An exit code, with its signal where it is one.
@@ -374,6 +387,14 @@ mod tests {
 
     fn used(message: &str) -> Option<(String, Option<String>)> {
         quota(message).map(|quota| (quota.name, quota.used))
+    }
+
+    #[test]
+    fn of_a_container_that_cannot_be_started_the_last_step_is_told() {
+        let runc = "failed to create containerd task: failed to create shim task: OCI runtime create failed: runc create failed: \
+                    unable to start container process: exec: \"/app\": stat /app: no such file or directory";
+        assert_eq!(start_error(runc), "exec: \"/app\": stat /app: no such file or directory");
+        assert_eq!(start_error("something else"), "something else");
     }
 
     #[test]

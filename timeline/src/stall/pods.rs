@@ -121,7 +121,7 @@ impl<'m> Situation<'m> {
             role: container.role,
             exit_code: exit.map(|exit| exit.code),
             is_out_of_memory,
-            is_start_error: exit.is_some_and(|exit| exit.reason == "StartError"),
+            start_error: exit.filter(|exit| exit.is_start_error()).map(|exit| exit.message.clone()),
             probe,
             restarts: container.restarts,
             exits: crash.exits,
