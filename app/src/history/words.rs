@@ -2,6 +2,7 @@
 
 use timeline::Millis;
 use timeline::rollout::{Outcome, Trigger};
+use timeline::say::past;
 use timeline::words::{count, duration};
 
 use super::PastRollout;
@@ -59,18 +60,12 @@ impl PastRollout {
         Status { mark, word, note }
     }
 
-    /// Why it had trouble, where its revision stands beside it: "Was blocked: quota pods is used up." What is over is told as past.
+    /// Why it had trouble, where its revision stands beside it: "Could not create pods: quota pods was used up." What is over is told as past.
     #[must_use]
     pub fn cause_words(&self) -> String {
         let own = format!("Revision {} ", self.revision);
         let Some(rest) = self.cause.strip_prefix(&own) else { return self.cause.clone() };
-        let past = [("is ", "was "), ("cannot ", "could not "), ("does not ", "did not "), ("has ", "had ")];
-        let is_over = !self.is_going_on();
-        let told = past.into_iter().filter(|_| is_over).find_map(|(now, then)| {
-            let rest = rest.strip_prefix(now)?;
-            Some(format!("{then}{rest}"))
-        });
-        let told = told.unwrap_or_else(|| rest.to_owned());
+        let told = if self.is_going_on() { rest.to_owned() } else { past(rest) };
         let mut letters = told.chars();
         let first = letters.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();
         format!("{first}{}", letters.as_str())
@@ -193,7 +188,7 @@ mod tests {
         let told = |cause: &str, took| PastRollout { cause: cause.to_owned(), ..rollout(8, took) }.cause_words();
         assert_eq!(
             told("Revision 8 cannot create pods: quota pods is used up.", Some(1)),
-            "Was blocked: quota pods is used up."
+            "Could not create pods: quota pods was used up."
         );
         assert_eq!(told("Revision 8 cannot start: no image.", Some(1)), "Could not start: no image.");
         assert_eq!(told("Revision 8 cannot start: no image.", None), "Cannot start: no image.");

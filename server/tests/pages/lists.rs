@@ -27,7 +27,7 @@ async fn a_question_finds_what_it_names() {
     assert!(groups.is_sorted() && !groups.is_empty(), "{groups:?}");
 
     let text = |text: &str| found(Query { text: text.into(), ..Query::default() }).lines.len();
-    assert_eq!(text("nginx ROLLOUT live"), 1);
+    assert_eq!(text("nginx ROLLOUT complete"), 1);
     assert_eq!(text("nowhere"), 0);
     assert!(text("revision 2") > 1);
     let place = Query { cluster: Some("rollout".into()), namespace: Some("rollout".into()), ..Query::default() };
