@@ -145,7 +145,9 @@ impl Screen for ListScreen {
             let ages: Ages = state.known.ages(page_millis);
             keep_focus();
             self.board.show(&state.known.copy, &in_view(&state.known, state.view), &ages);
-            if let (Some(address), Some(list)) = (state.to_focus.take(), self.board.element.get_untracked()) {
+            if let Some(list) = self.board.element.get_untracked()
+                && let Some(address) = state.to_focus.take()
+            {
                 browser::after(Duration::ZERO, move || focus_link(&list, &address)); // once its row is made
             }
         }
