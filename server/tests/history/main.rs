@@ -309,7 +309,7 @@ fn operators_look_through_it_make_it_smaller_and_hand_a_rollout_on() {
         assert!(why.contains("revision 3 in c, "), "{why}");
         place.damage();
         let why = command::check(&options).unwrap_err().to_string();
-        assert!(why.starts_with("batch ") && why.contains(" of c: it is damaged: "), "{why}");
+        assert!(why.starts_with("batch ") && why.contains(" of cluster c: damaged data: "), "{why}");
     }
 }
 
