@@ -1,9 +1,9 @@
 /// The wall: directs itself, tells when nothing goes on or it is stale, needs nobody. Time is the browser's clock, which the test moves.
 
-import { misplacedTexts } from "../../fixtures/boxes.ts";
 import { expect, test } from "../../fixtures/test.ts";
 import { recording } from "../../fixtures/environment.ts";
 import { longNames } from "../../fixtures/long.ts";
+import { defects } from "../../fixtures/sane.ts";
 import { Server } from "../../fixtures/server.ts";
 
 const active = ["deadline-exceeded", "proportional-scaling", "rollover", "pause-midway", "quota", "image-missing"];
@@ -53,9 +53,7 @@ test("on every screen the cause is the headline, bars have their share and no te
     // Drawn for the room that there is.
     await expect.poll(async () => (await heights()).every(([, room, picture]) => Math.abs(picture! - room!) <= 1), size).toBe(true);
     for (const [tile, room] of await heights()) expect(room! / tile!, size).toBeGreaterThanOrEqual(BARS);
-    const { over, cut } = await misplacedTexts(page, ".wall", ".aside, .ticks");
-    expect(over, size).toEqual([]);
-    expect(cut, size).toEqual([]);
+    expect(await defects(page), size).toEqual([]);
     const large = await page.getByTestId("tile-cause").evaluateAll((all) => all.map((cause) => parseFloat(getComputedStyle(cause).fontSize)));
     for (const pixels of large) expect(pixels, size).toBeGreaterThanOrEqual((32 * height) / 1080);
     expect(await page.evaluate(() => [document.documentElement.scrollHeight - innerHeight, document.documentElement.scrollWidth - innerWidth].every((more) => more <= 0)), size).toBe(true);
