@@ -150,9 +150,11 @@ fn axis(span_millis: Millis, height: f64) -> impl IntoView {
     let ticks = (0..=span_millis / step).map(|number| {
         let at = number * step;
         let (x, words) = (x(at), tick(at));
+        // The last one would reach beyond the picture.
+        let anchor = if x > WIDTH - 60.0 { "end" } else { "middle" };
         view! {
             <line class="grid" x1=rounded(x) x2=rounded(x) y1="0" y2=rounded(height)></line>
-            <text x=rounded(x) y=rounded(height + 20.0) text-anchor="middle">{words}</text>
+            <text x=rounded(x) y=rounded(height + 20.0) text-anchor=anchor>{words}</text>
         }
     });
     ticks.collect_view()

@@ -290,16 +290,7 @@ const PHONE_HEADERS: Record<string, number> = { list: 67, compare: 69, page: 61,
 
 /// Defects that are known and stay for now: the page, the size and the defect, and why. Take out what is mended.
 const KNOWN: [RegExp, string][] = [
-  [/: span(#play-title|[.]tale-title).* is cut, and neither/, "the title of a story in the strip of the playground needs a title (components/playground)"],
-  [/: span[.]sentence[.].* is cut, and neither/, "the sentence of a row of a list needs a title (components/list/row.rs)"],
-  [/: (b|bdi)[.] ".*-as-long-as-.* is cut, and neither/, "name and place of a row of a list need a title (components/list/row.rs)"],
-  [/: span[.]cut .* is cut, and neither/, "a long line of the story is shown by its button, not by its title (components/rollout/story.rs)"],
-  [/: text[.] "[\d.]+ (ms|s|min)" is cut without an ellipsis by svg[.]courses/, "the last time of the axis of a comparison is cut (compare, style/compare.css)"],
-  [/ has the focus, and is covered by footer[.]audience/, "the line of who sees a page needs `scroll-padding-bottom` (style/base.css)"],
-  [/^[/]wall, .*"Load it again" .*covered by a/, "the header of the wall lies over the bar of a page that stopped (style/header.css)"],
-  [/[/]\{name\}, 640 × 360.*: .*(a#?[.](above|choice)|button#notify[.]choice) .*(covered by|one over the other)/, "the header of a Deployment has several lines and the height of one (`.rollout .top` in style/score.css)"],
   [/[/]\{name\}, .*: div[.]label[.]ceiling "\d+" and div[.]label[.]floor "\d+" are one over the other/, "boxes of the labels of the budget meet, their figures do not"],
-  [/[/]\{name\}, 390 × 844: div[.](out-title|counts) .* is cut without an ellipsis by div[.]beside[.]short/, "the words beside a band of one pod that is out of rotation are cut on a phone (style/score.css)"],
   [/[/]\{name\}, 390 × 844: the page scrolls by 3 px/, "a bar and the longest names on a phone: the picture has its least height"],
   [/: button(#|[.]).*mark[.].* covered by button[.]mark[.]/, "marks of one moment lie one over the other on the axis; Tab and the story lead to each"],
 ];

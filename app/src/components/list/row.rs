@@ -49,12 +49,12 @@ pub fn Row(
         <div class="line" on:keydown=move |event| keys::pressed_on_row(&event, board, key)>
             <a class=class node_ref=board.links.of(key) href=text(|row| &row.address) data-testid="deployment">
                 <span class="name">
-                    <b>{text(|row| &row.name)}</b>
-                    <span class="muted"><i class=move || format!("accent accent-{}", row.read().accent)></i><bdi>{text(|row| &row.place)}</bdi></span>
+                    <b title=text(|row| &row.name)>{text(|row| &row.name)}</b>
+                    <span class="muted"><i class=move || format!("accent accent-{}", row.read().accent)></i><bdi title=text(|row| &row.place)>{text(|row| &row.place)}</bdi></span>
                 </span>
                 <span class="pods"><TinyScore tiny/></span>
                 <span class="says">
-                    <span class=move || words.read().class.clone()>{said(|words| &words.sentence)}</span>
+                    <span class=move || words.read().class.clone() title=said(|words| &words.sentence)>{said(|words| &words.sentence)}</span>
                     <span class="muted why" title=said(|words| &words.why)>{said(|words| &words.why)}</span>
                 </span>
                 <span class="image"><b>{text(|row| &row.revision)}</b>" "<ImageName text=images/></span>

@@ -57,7 +57,7 @@ fn Summary(
         <div class="tale">
             <p class="tale-head">
                 <b class="tag">"Playground"</b>
-                <span class="tale-title">{move || playground.read().title.clone()}</span>
+                <span class="tale-title" title=move || playground.read().title.clone()>{move || playground.read().title.clone()}</span>
                 <span>{move || playground.read().step.clone()}</span>
             </p>
             <p class="tale-sentence" title=about><span>{about}</span></p>

@@ -15,7 +15,7 @@ pub fn Tale(
     view! {
         <p class="tale-head">
             <b class="tag">"Playground"</b>
-            <span class="tale-title"><span id="play-title">{move || now.read().title.clone()}</span></span>
+            <span class="tale-title" title=move || now.read().title.clone()><span id="play-title">{move || now.read().title.clone()}</span></span>
             <span id="play-step">{move || now.read().step.clone()}</span>
         </p>
         <p class="tale-sentence" role="status" title=all>
