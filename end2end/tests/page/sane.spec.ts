@@ -316,8 +316,9 @@ async function inspect(page: Page, route: string, mode: Mode, size: Size): Promi
   await zoom?.detach();
   const holds = (isSo: boolean, defect: string) => isSo || all.push(defect);
   // The page of who comes by a link is nobody's yet.
-  const audience = mode.audience && !new URL(page.url()).pathname.startsWith("/shared");
-  holds(now.strip > 0 === mode.strip, mode.strip ? "the strip is missing" : "there is a strip");
+  const isShared = new URL(page.url()).pathname.startsWith("/shared");
+  const [audience, strip] = [mode.audience && !isShared, mode.strip && !isShared];
+  holds(now.strip > 0 === strip, strip ? "the strip is missing" : "there is a strip");
   holds(now.audience > 0 === audience, audience ? "the line of who sees it is missing" : "there is a line of who sees it");
   const header = width <= PHONE ? (PHONE_HEADERS[now.kind] ?? HEADER) : HEADER;
   holds(size === ZOOM || Math.round(now.header) === header, `the header is ${now.header} px high, in other modes ${header} px`);

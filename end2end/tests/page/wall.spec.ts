@@ -92,7 +92,7 @@ test("without scripts the wall is a list of what is in trouble or in progress", 
   const rows = page.getByTestId("plain-rows").getByRole("listitem");
   await expect(rows).toHaveCount(2);
   await expect(rows.first()).toBeInViewport({ ratio: 1 });
-  await expect(rows.first()).toHaveText(/^quota [/] a-quota [/] web: Revision 2 is blocked/);
+  await expect(rows.first()).toHaveText(/^quota [/] a-quota [/] web: Revision 2 cannot create pods/);
   await page.close();
 });
 
