@@ -57,6 +57,8 @@ pub struct ListBoard {
     pub element: NodeRef<html::Div>,
     /// The links that Deployments' rows are, by the keys of the rows.
     pub links: Elements<html::A>,
+    /// Key of the row that the viewer was at last.
+    pub at: StoredValue<Option<u128>>,
 }
 
 impl ListBoard {
@@ -75,6 +77,7 @@ impl ListBoard {
             after_px: RwSignal::new(0.0),
             element: NodeRef::new(),
             links: Elements::default(),
+            at: StoredValue::new(None),
         }
     }
 

@@ -22,8 +22,8 @@ pub struct Left {
     pub ages: Ages,
     /// Where it was on the page.
     pub view: View,
-    /// Address that the viewer went to from there.
-    pub went_to: Option<String>,
+    /// Key of the row that the viewer was at last.
+    pub row: Option<u128>,
 }
 
 /// What of a list is in view.
@@ -66,7 +66,7 @@ impl ListMemory {
     }
 
     /// A list as it was left. `is_back` tells of an address as the browser writes it whether its own buttons led there: then the list
-    /// is where it was on the page, and the link that the viewer followed has the focus; else it is seen from its top.
+    /// is where it was on the page, and the row has the focus that had it last; else it is seen from its top.
     #[must_use]
     pub fn recall(self, address: &str, written: &str) -> Option<Left> {
         let is_back = self.went_to.try_update_value(std::mem::take).is_some_and(|went_to| went_to == written);
@@ -76,7 +76,7 @@ impl ListMemory {
         let mut left = self.lists.try_with_value(find).flatten()?;
         if !is_back {
             left.view.scrolled_px = 0.0;
-            left.went_to = None;
+            left.row = None;
         }
         Some(left)
     }
@@ -98,13 +98,7 @@ mod tests {
 
     fn left(scrolled_px: f64) -> Left {
         let view = View { row_px: 58.0, top_px: 150.0, view_px: 900.0, scrolled_px };
-        Left {
-            known: Known::default(),
-            window: Window { from: 0, to: 60 },
-            ages: Ages::default(),
-            view,
-            went_to: Some("/".to_owned()),
-        }
+        Left { known: Known::default(), window: Window { from: 0, to: 60 }, ages: Ages::default(), view, row: Some(7) }
     }
 
     #[test]
@@ -114,7 +108,7 @@ mod tests {
             let memory = ListMemory { lists: StoredValue::default(), went_to: StoredValue::default() };
             memory.keep("/?q=web".into(), left(700.0));
             let left =
-                |written| memory.recall("/?q=web", written).map(|left| (left.view.scrolled_px, left.went_to.is_some()));
+                |written| memory.recall("/?q=web", written).map(|left| (left.view.scrolled_px, left.row.is_some()));
             assert_eq!(left("/?q=web"), Some((0.0, false)), "by a link");
             memory.went_to.set_value("/?q=web".into());
             assert_eq!(left("/?q=web"), Some((700.0, true)));

@@ -44,8 +44,8 @@ struct State {
     view: View,
     /// The page is yet to be scrolled to where it was left.
     is_to_scroll: bool,
-    /// Address of the link that is yet to get the focus.
-    to_focus: Option<String>,
+    /// Key of the row that is yet to get the focus.
+    to_focus: Option<u128>,
     made_at_px: f64,
     looked_at: f64,
     is_linked: bool,
@@ -72,10 +72,10 @@ impl ListScreen {
     /// A screen of a list as it was left.
     #[must_use]
     pub fn again(board: ListBoard, left: Left) -> Self {
-        let Left { known, window, view, went_to, .. } = left;
+        let Left { known, window, view, row, .. } = left;
         let screen = Self::at(board, known, window, view);
         let mut state = screen.state.borrow_mut();
-        (state.is_to_scroll, state.to_focus) = (view.scrolled_px > 0.0, went_to);
+        (state.is_to_scroll, state.to_focus) = (view.scrolled_px > 0.0, row);
         drop(state);
         screen
     }
@@ -109,7 +109,7 @@ impl ListScreen {
         let state = self.state.borrow();
         let (query, window) = state.asked.clone();
         let (known, ages) = (state.known.clone(), state.known.ages(page_millis));
-        (query, Left { known, window, ages, view: state.view, went_to: None })
+        (query, Left { known, window, ages, view: state.view, row: self.board.at.get_value() })
     }
 }
 
@@ -145,10 +145,14 @@ impl Screen for ListScreen {
             let ages: Ages = state.known.ages(page_millis);
             keep_focus();
             self.board.show(&state.known.copy, &in_view(&state.known, state.view), &ages);
-            if let Some(list) = self.board.element.get_untracked()
-                && let Some(address) = state.to_focus.take()
-            {
-                browser::after(Duration::ZERO, move || focus_link(&list, &address)); // once its row is made
+            if let Some(row) = state.to_focus.take() {
+                let links = self.board.links;
+                // Once it is made.
+                browser::after(Duration::ZERO, move || {
+                    if let Some(link) = links.get(row) {
+                        browser::focus_in_place(&link);
+                    }
+                });
             }
         }
         state.ask(self.board)
@@ -156,13 +160,6 @@ impl Screen for ListScreen {
 
     fn position(&self) -> Option<Position> {
         None
-    }
-}
-
-fn focus_link(list: &web_sys::Element, address: &str) {
-    let mut links = browser::all_in(list, "a[href]");
-    if let Some(link) = links.find(|link| link.get_attribute("href").as_deref() == Some(address)) {
-        browser::focus_in_place(&link);
     }
 }
 

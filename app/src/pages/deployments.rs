@@ -109,14 +109,10 @@ enum Start {
 /// Shows what is there to begin with, and follows the list from there until the page is left; gives what the document was rendered for.
 fn begin(board: ListBoard) -> Option<ListPayload> {
     let (live, memory) = (Live::of_app(), ListMemory::of_app());
-    let url = use_url();
-    let address = move || {
-        url.with_untracked(|url| match url.search() {
-            "" => url.path().to_owned(),
-            search => format!("{}?{search}", url.path()),
-        })
-    };
-    let written = address();
+    let written = use_url().with_untracked(|url| match url.search() {
+        "" => url.path().to_owned(),
+        search => format!("{}?{search}", url.path()),
+    });
     let rendered = First::take(|payload| match payload {
         Payload::List(list) => Some(*list),
         _ => None,
@@ -153,7 +149,7 @@ fn begin(board: ListBoard) -> Option<ListPayload> {
     let keep = move |screen: &ListScreen| {
         let (query, left) = screen.left(browser::page_millis());
         if let Some(memory) = memory {
-            memory.keep(address::list(&query), Left { went_to: Some(address()), ..left });
+            memory.keep(address::list(&query), left);
         }
     };
     live.show(begin, keep);

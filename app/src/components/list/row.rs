@@ -44,10 +44,11 @@ pub fn Row(
     let class = move || if matches!(row.read().tone, Tone::Bad | Tone::Busy) { "row" } else { "row stable" };
     let rollouts = move || format!("{}/rollouts", row.read().address);
     let images = Signal::derive(move || row.read().images.clone());
+    let at_this = move || board.at.set_value(Some(key));
     let tiny = Signal::derive(move || row.read().tiny.clone());
     view! {
         <div class="line" on:keydown=move |event| keys::pressed_on_row(&event, board, key)>
-            <a class=class node_ref=board.links.of(key) href=text(|row| &row.address) data-testid="deployment">
+            <a class=class node_ref=board.links.of(key) on:focus=move |_| at_this() on:click=move |_| at_this() href=text(|row| &row.address) data-testid="deployment">
                 <span class="name">
                     <b title=text(|row| &row.name)>{text(|row| &row.name)}</b>
                     <span class="muted"><i class=move || format!("accent accent-{}", row.read().accent)></i><bdi title=text(|row| &row.place)>{text(|row| &row.place)}</bdi></span>
