@@ -44,19 +44,20 @@ pub fn Row(
     let class = move || if matches!(row.read().tone, Tone::Bad | Tone::Busy) { "row" } else { "row stable" };
     let rollouts = move || format!("{}/rollouts", row.read().address);
     let images = Signal::derive(move || row.read().images.clone());
-    let at_this = move || board.at.set_value(Some(key));
     let tiny = Signal::derive(move || row.read().tiny.clone());
+    let named = move || row.with(|row| [&*row.name, &row.place].join(", "));
+    let all = move || words.with(|words| zone.said(&[&*words.sentence, &words.why].join(" "), row.read().near_millis));
     view! {
         <div class="line" on:keydown=move |event| keys::pressed_on_row(&event, board, key)>
-            <a class=class node_ref=board.links.of(key) on:focus=move |_| at_this() on:click=move |_| at_this() href=text(|row| &row.address) data-testid="deployment">
-                <span class="name">
-                    <b title=text(|row| &row.name)>{text(|row| &row.name)}</b>
-                    <span class="muted"><i class=move || format!("accent accent-{}", row.read().accent)></i><bdi title=text(|row| &row.place)>{text(|row| &row.place)}</bdi></span>
+            <a class=class node_ref=board.links.of(key) on:click=move |_| board.at.set_value(Some(key)) href=text(|row| &row.address) data-testid="deployment">
+                <span class="name" title=named>
+                    <b>{text(|row| &row.name)}</b>
+                    <span class="muted"><i class=move || format!("accent accent-{}", row.read().accent)></i><bdi>{text(|row| &row.place)}</bdi></span>
                 </span>
                 <span class="pods"><TinyScore tiny/></span>
-                <span class="says">
-                    <span class=move || words.read().class.clone() title=said(|words| &words.sentence)>{said(|words| &words.sentence)}</span>
-                    <span class="muted why" title=said(|words| &words.why)>{said(|words| &words.why)}</span>
+                <span class="says" title=all>
+                    <span class=move || words.read().class.clone()>{said(|words| &words.sentence)}</span>
+                    <span class="muted why">{said(|words| &words.why)}</span>
                 </span>
                 <span class="image"><b>{text(|row| &row.revision)}</b>" "<ImageName text=images/></span>
                 <span class="muted since">{text(|row| &row.since)}" ago"</span>
