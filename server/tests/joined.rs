@@ -116,7 +116,9 @@ impl Pair<'_> {
         self.late.reasons.iter().all(|cause| {
             let told = essence(&cause.sentence);
             let mut others = self.all.reasons.iter().filter(|other| essence(&other.sentence) == told);
-            let says_since = ["not ready", "behind for", " in "].iter().any(|words| cause.sentence.contains(words));
+            let says_since = ["not ready", "behind for", "restart in ", "restarts in "]
+                .iter()
+                .any(|words| cause.sentence.contains(words));
             others.any(|other| {
                 let (one, other) = (&cause.evidence, &other.evidence);
                 one.object != other.object || !says_since || one.is_least || one.since_millis == other.since_millis
@@ -127,10 +129,11 @@ impl Pair<'_> {
     /// The same verdict, or one that claims less.
     fn is_verdict_less(&self) -> bool {
         let (all, late) = (&self.all.verdict, &self.late.verdict);
-        let (available, wanted) = (self.late.counts.available, self.late.desired);
-        let bare =
-            self.late.revision.map(|revision| format!("Revision {revision}: {available} of {wanted} available."));
-        let is_bare = bare.as_ref() == Some(&late.sentence);
+        let counts = &self.late.counts;
+        let is_bare = self.late.revision.is_some_and(|revision| {
+            let bare = |pods: u32| format!("Revision {revision}: {pods} of {} available.", self.late.desired);
+            [counts.available, counts.new_available].map(bare).contains(&late.sentence)
+        });
         all == late
             || (all.badge == late.badge && all.sentence == late.sentence)
             // That nothing gets on is told once nothing got on for a while.
