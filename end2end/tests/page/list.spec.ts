@@ -132,6 +132,7 @@ test("of an image the tag is shown, in the list and beside its band, and all of 
   const isWhole = (text: Element) => text.scrollWidth <= text.clientWidth + 1;
   await page.setViewportSize({ width: 1280, height: 720 });
   await page.goto(server.address);
+  await page.waitForSelector("html[data-live=true]");
   const row = page.getByTestId("deployment");
   const listed = row.locator(".image-name");
   await expect(listed).toHaveText("checkout:2026.11.12-rc12");

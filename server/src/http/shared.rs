@@ -189,10 +189,9 @@ async fn enter(
     shown: Option<(Preview, String)>,
     request: Request,
 ) -> Response {
-    let (status, trouble) = match rollcast.shares {
-        Some(_) => (status, trouble),
-        None => (StatusCode::NOT_FOUND, "Links are not enabled on this server.".to_owned()),
-    };
+    if rollcast.shares.is_none() {
+        return StatusCode::NOT_FOUND.into_response();
+    }
     let (shown, origin) = shown.unzip();
     let origin = origin.unwrap_or_default();
     let shell = move |build| app::shell::shared(trouble.clone(), shown.clone(), &origin, build);

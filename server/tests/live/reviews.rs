@@ -103,7 +103,7 @@ async fn a_token_is_not_sent_where_others_could_read_it() {
         let contexts = Contexts::read(Some(&path)).unwrap();
         let credentials = Credentials::new(contexts, Some("shop".to_owned()), "shop".to_owned());
         let target = credentials.target(&quick()).await.unwrap();
-        let says = "shop: tokens of viewers (--auth token) are not sent there";
+        let says = "shop: tokens of viewers (--auth token) are not sent to this cluster";
         assert_eq!(
             target.warnings.iter().any(|warning| warning.starts_with(says)),
             is_careless,
