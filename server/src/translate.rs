@@ -302,11 +302,10 @@ fn container(spec: decode::ContainerSpec, role: Role, statuses: &[decode::Contai
 fn exit(ended: &decode::Terminated) -> Exit {
     let at = |time: &Option<String>| time.as_deref().and_then(millis);
     let finished_millis = at(&ended.finished_at);
-    let is_start_error = Exit::START_ERRORS.contains(&ended.reason.as_str());
     Exit {
         code: exit_code(ended),
         reason: ended.reason.clone(),
-        message: if is_start_error { cut(&ended.message) } else { String::new() },
+        message: if Exit::is_start_error(&ended.reason) { cut(&ended.message) } else { String::new() },
         finished_millis,
         // Of one that could not be started, the kubelet writes the epoch.
         ran_millis: finished_millis

@@ -437,13 +437,10 @@ pub struct Exit {
 }
 
 impl Exit {
-    /// Reasons of containers whose first process could not be started.
-    pub const START_ERRORS: [&str; 2] = ["StartError", "ContainerCannotRun"];
-
-    /// Its first process could not be started.
+    /// A reason of containers whose first process could not be started.
     #[must_use]
-    pub fn is_start_error(&self) -> bool {
-        Self::START_ERRORS.contains(&self.reason.as_str())
+    pub fn is_start_error(reason: &str) -> bool {
+        matches!(reason, "StartError" | "ContainerCannotRun")
     }
 }
 

@@ -11,6 +11,13 @@ const LONGEST_MESSAGE: usize = 200;
 /// Longest name of an object of Kubernetes, in characters.
 const LONGEST_NAME: usize = 253;
 
+/// Text with a capital letter at its begin.
+#[must_use]
+pub fn capitalized(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
 /// "1 pod", "2 pods".
 #[must_use]
 pub fn count(number: u32, noun: &str) -> String {

@@ -3,7 +3,7 @@
 use timeline::Millis;
 use timeline::rollout::{Outcome, Trigger};
 use timeline::say::past;
-use timeline::words::{count, duration};
+use timeline::words::{capitalized, count, duration};
 
 use super::PastRollout;
 
@@ -65,10 +65,7 @@ impl PastRollout {
     pub fn cause_words(&self) -> String {
         let own = format!("Revision {} ", self.revision);
         let Some(rest) = self.cause.strip_prefix(&own) else { return self.cause.clone() };
-        let told = if self.is_going_on() { rest.to_owned() } else { past(rest) };
-        let mut letters = told.chars();
-        let first = letters.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();
-        format!("{first}{}", letters.as_str())
+        capitalized(&if self.is_going_on() { rest.to_owned() } else { past(rest) })
     }
 
     /// What set it off, in words.

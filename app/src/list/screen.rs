@@ -66,27 +66,23 @@ impl ListScreen {
     #[must_use]
     pub fn new(board: ListBoard, known: Known, window: Window) -> Self {
         let view = View { row_px: ROW_PX, top_px: 0.0, view_px: VIEW_PX, scrolled_px: 0.0 };
-        Self::at(board, known, window, view)
+        Self::at(board, known, window, view, None)
     }
 
     /// A screen of a list as it was left.
     #[must_use]
     pub fn again(board: ListBoard, left: Left) -> Self {
         let Left { known, window, view, row, .. } = left;
-        let screen = Self::at(board, known, window, view);
-        let mut state = screen.state.borrow_mut();
-        (state.is_to_scroll, state.to_focus) = (view.scrolled_px > 0.0, row);
-        drop(state);
-        screen
+        Self::at(board, known, window, view, row)
     }
 
-    fn at(board: ListBoard, known: Known, window: Window, view: View) -> Self {
+    fn at(board: ListBoard, known: Known, window: Window, view: View, to_focus: Option<u128>) -> Self {
         let state = State {
             known,
             asked: (board.query.get_untracked(), window),
             view,
-            is_to_scroll: false,
-            to_focus: None,
+            is_to_scroll: view.scrolled_px > 0.0,
+            to_focus,
             made_at_px: f64::NEG_INFINITY,
             looked_at: f64::NEG_INFINITY,
             is_linked: true,

@@ -4,7 +4,7 @@ use crate::fact::Role;
 use crate::stall::told::{NewNode, failures, pull_failure};
 use crate::stall::{Cause, CauseKind, CrashCause, Refused, Severity, StartHold, StartTime};
 use crate::view::Assessment;
-use crate::words::{count, duration, images, is_are, safe, sentence_end, short};
+use crate::words::{capitalized, count, duration, images, is_are, safe, sentence_end, short};
 
 /// Restarts within less time than this say nothing of how often they come.
 const LONG_MILLIS: crate::Millis = 10_000;
@@ -81,11 +81,7 @@ pub fn cause(cause: &Cause, looked: &Assessment<'_>) -> String {
                 (restarts, true) if is_long => format!(": {}{for_long}", count(restarts, "restart")),
                 (restarts, _) => format!(": {} so far", count(restarts, "restart")),
             };
-            let what = crashes(crash);
-            let what = what.strip_prefix("container ").map_or(what.clone(), |rest| format!("Container {rest}"));
-            let what =
-                what.strip_prefix("init container ").map_or(what.clone(), |rest| format!("Init container {rest}"));
-            let what = what.strip_prefix("sidecar ").map_or(what.clone(), |rest| format!("Sidecar {rest}"));
+            let what = capitalized(&crashes(crash));
             let runs = match crash.runs_millis {
                 Some(runs) if !crash.is_loop => format!(" It runs again for {}, and is not ready.", duration(runs)),
                 _ => String::new(),
@@ -248,9 +244,8 @@ pub(super) fn crashes(crash: &CrashCause) -> String {
     match (crash.exit_code, &crash.probe) {
         _ if crash.is_out_of_memory => format!("{who} runs out of memory"),
         (_, Some(probe)) => format!("{who} is killed because its {} fails", probe.probe),
-        (Some(_), None) if crash.start_error.is_some() => {
-            let because = crash.start_error.as_deref().and_then(|message| message.trim().rsplit(": ").next());
-            let because = because.filter(|because| !because.is_empty());
+        (Some(_), None) if let Some(message) = &crash.start_error => {
+            let because = message.trim().rsplit(": ").next().filter(|because| !because.is_empty());
             let because = because.map(|because| format!(": {}", safe(because))).unwrap_or_default();
             format!("{who} cannot be started{because}")
         }

@@ -3,7 +3,7 @@
 use crate::model::EndReason;
 use crate::rollout::Trigger;
 use crate::story::{Happening, Left, Part};
-use crate::words::{count, duration, list, safe, sentence_end, short};
+use crate::words::{capitalized, count, duration, list, safe, sentence_end, short};
 
 /// A ReplicaSet that is made again this soon is made again at once.
 const AT_ONCE_MILLIS: crate::Millis = 1_000;
@@ -178,10 +178,7 @@ fn rolled(parts: &[Part], desired: u32, ceiling: u32, floor: u32) -> String {
         let direction = if part.to > part.from { "up" } else { "down" };
         format!("{} {direction} {} → {}", who(part), part.from, part.to)
     };
-    let mut text = parts.iter().map(step).collect::<Vec<_>>().join(", ");
-    if let Some(initial) = text.get_mut(..1) {
-        initial.make_ascii_uppercase();
-    }
+    let text = capitalized(&parts.iter().map(step).collect::<Vec<_>>().join(", "));
     let grows = parts.iter().any(|part| part.to > part.from);
     let shrinks = parts.iter().any(|part| part.to < part.from);
     // The Deployment controller never asks for more than its ceiling: somebody else asked for more, or the limits fell.

@@ -3,7 +3,7 @@
 use crate::budget::Next;
 use crate::stall::{CauseKind, Refused};
 use crate::view::{Assessment, Standing, Tone};
-use crate::words::{count, is_are, moment};
+use crate::words::{capitalized, count, is_are, moment};
 
 /// What comes next, in whole sentences; never empty.
 #[must_use]
@@ -32,7 +32,7 @@ pub fn next(standing: Standing, looked: &Assessment<'_>) -> String {
 
 fn moving(looked: &Assessment<'_>) -> String {
     let rest = if looked.counts.terminating > 0 { "Nothing else is left to do." } else { "Nothing is left to do." };
-    owed(looked).map_or_else(|| rest.to_owned(), sentence)
+    owed(looked).map_or_else(|| rest.to_owned(), |owed| sentence(&owed))
 }
 
 /// What resuming will do, and what happens although it is paused: replicas are scaled all the same.
@@ -56,14 +56,11 @@ fn controllers(looked: &Assessment<'_>) -> String {
 /// What the controllers do or wait for; `None` when that is nothing.
 fn steps(looked: &Assessment<'_>) -> Option<String> {
     let steps = owed(looked).into_iter().chain(step_of_rollout(looked)).collect::<Vec<_>>();
-    (!steps.is_empty()).then(|| sentence(steps.join("; ")))
+    (!steps.is_empty()).then(|| sentence(&steps.join("; ")))
 }
 
-fn sentence(mut said: String) -> String {
-    if let Some(initial) = said.get_mut(..1) {
-        initial.make_ascii_uppercase();
-    }
-    format!("{said}.")
+fn sentence(said: &str) -> String {
+    format!("{}.", capitalized(said))
 }
 
 /// The pods that the ReplicaSet controller creates and removes; `None` when there are as many as the ReplicaSets desire.

@@ -1,7 +1,7 @@
 //! A verdict of a moment that is past, in the past tense.
 
 /// The verbs of verdicts and of their causes.
-const VERBS: [(&str, &str); 21] = [
+const VERBS: [(&str, &str); 22] = [
     ("is", "was"),
     ("are", "were"),
     ("has", "had"),
@@ -17,6 +17,7 @@ const VERBS: [(&str, &str); 21] = [
     ("fail", "failed"),
     ("fails", "failed"),
     ("creates", "created"),
+    ("makes", "made"),
     ("stays", "stayed"),
     ("ends", "ended"),
     ("starts", "started"),
@@ -84,7 +85,15 @@ mod tests {
                 "Revision 2 cannot start: path \"/mnt/x\" does not exist.",
                 "Revision 2 could not start: path \"/mnt/x\" did not exist.",
             ),
-            ("Paused with revision 2 at 1 of 3.", "Paused with revision 2 at 1 of 3."),
+            ("Paused: 1 of 3 pods of revision 2 available.", "Paused: 1 of 3 pods of revision 2 available."),
+            (
+                "Revision 2 makes no progress: 0 of 3 new pods available.",
+                "Revision 2 made no progress: 0 of 3 new pods available.",
+            ),
+            (
+                "Revision 1 has 2 of 3 available: the ReplicaSet controller creates no pods.",
+                "Revision 1 had 2 of 3 available: the ReplicaSet controller created no pods.",
+            ),
             (
                 "Last seen at 14:02:05 UTC: Revision 2 is scaled to zero.",
                 "Last seen at 14:02:05 UTC: Revision 2 was scaled to zero.",

@@ -3,7 +3,7 @@
 
 use super::told::{self, NewNode, PullFailure, is_image_reason, new_node, probe_kill, pull_failure};
 use super::{Cause, CauseKind, CrashCause, Evidence, Situation, StartHold, StartTime, crash, of_pod, troubled_since};
-use crate::fact::{Container, ContainerState, Role};
+use crate::fact::{Container, ContainerState, Exit, Role};
 use crate::model::Pod;
 use crate::phase::PodState;
 use crate::{Millis, rollout};
@@ -121,7 +121,7 @@ impl<'m> Situation<'m> {
             role: container.role,
             exit_code: exit.map(|exit| exit.code),
             is_out_of_memory,
-            start_error: exit.filter(|exit| exit.is_start_error()).map(|exit| exit.message.clone()),
+            start_error: exit.filter(|exit| Exit::is_start_error(&exit.reason)).map(|exit| exit.message.clone()),
             probe,
             restarts: container.restarts,
             exits: crash.exits,
