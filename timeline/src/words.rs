@@ -11,11 +11,13 @@ const LONGEST_MESSAGE: usize = 200;
 /// Longest name of an object of Kubernetes, in characters.
 const LONGEST_NAME: usize = 253;
 
-/// Text with a capital letter at its begin.
+/// A sentence of ours with a capital letter at its begin. ASCII only: the tables of all letters would travel to every browser.
 #[must_use]
-pub fn capitalized(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+pub fn capitalized(mut text: String) -> String {
+    if let Some(initial) = text.get_mut(..1) {
+        initial.make_ascii_uppercase();
+    }
+    text
 }
 
 /// "1 pod", "2 pods".

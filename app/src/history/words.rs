@@ -65,7 +65,7 @@ impl PastRollout {
     pub fn cause_words(&self) -> String {
         let own = format!("Revision {} ", self.revision);
         let Some(rest) = self.cause.strip_prefix(&own) else { return self.cause.clone() };
-        capitalized(&if self.is_going_on() { rest.to_owned() } else { past(rest) })
+        capitalized(if self.is_going_on() { rest.to_owned() } else { past(rest) })
     }
 
     /// What set it off, in words.

@@ -81,7 +81,7 @@ pub fn cause(cause: &Cause, looked: &Assessment<'_>) -> String {
                 (restarts, true) if is_long => format!(": {}{for_long}", count(restarts, "restart")),
                 (restarts, _) => format!(": {} so far", count(restarts, "restart")),
             };
-            let what = capitalized(&crashes(crash));
+            let what = capitalized(crashes(crash));
             let runs = match crash.runs_millis {
                 Some(runs) if !crash.is_loop => format!(" It runs again for {}, and is not ready.", duration(runs)),
                 _ => String::new(),

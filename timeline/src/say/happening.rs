@@ -178,7 +178,7 @@ fn rolled(parts: &[Part], desired: u32, ceiling: u32, floor: u32) -> String {
         let direction = if part.to > part.from { "up" } else { "down" };
         format!("{} {direction} {} → {}", who(part), part.from, part.to)
     };
-    let text = capitalized(&parts.iter().map(step).collect::<Vec<_>>().join(", "));
+    let text = capitalized(parts.iter().map(step).collect::<Vec<_>>().join(", "));
     let grows = parts.iter().any(|part| part.to > part.from);
     let shrinks = parts.iter().any(|part| part.to < part.from);
     // The Deployment controller never asks for more than its ceiling: somebody else asked for more, or the limits fell.

@@ -32,7 +32,7 @@ pub fn next(standing: Standing, looked: &Assessment<'_>) -> String {
 
 fn moving(looked: &Assessment<'_>) -> String {
     let rest = if looked.counts.terminating > 0 { "Nothing else is left to do." } else { "Nothing is left to do." };
-    owed(looked).map_or_else(|| rest.to_owned(), |owed| sentence(&owed))
+    owed(looked).map_or_else(|| rest.to_owned(), sentence)
 }
 
 /// What resuming will do, and what happens although it is paused: replicas are scaled all the same.
@@ -56,10 +56,10 @@ fn controllers(looked: &Assessment<'_>) -> String {
 /// What the controllers do or wait for; `None` when that is nothing.
 fn steps(looked: &Assessment<'_>) -> Option<String> {
     let steps = owed(looked).into_iter().chain(step_of_rollout(looked)).collect::<Vec<_>>();
-    (!steps.is_empty()).then(|| sentence(&steps.join("; ")))
+    (!steps.is_empty()).then(|| sentence(steps.join("; ")))
 }
 
-fn sentence(said: &str) -> String {
+fn sentence(said: String) -> String {
     format!("{}.", capitalized(said))
 }
 
