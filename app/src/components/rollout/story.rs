@@ -90,7 +90,7 @@ fn StoryLine(
     };
     let is_long = text.len() > LONG;
     let is_whole = RwSignal::new(!is_long);
-    let whole = text.clone();
+    let title = is_long.then(|| text.clone());
     let more = is_long.then(|| {
         let words = move || if is_whole.get() { "Less" } else { "All of it" };
         view! { <button type="button" class="more" on:click=move |_| is_whole.update(|whole| *whole = !*whole)>{words}</button> }
@@ -101,7 +101,7 @@ fn StoryLine(
         <li class=kind.name() class:new=is_new on:animationend=move |_| is_new.set(false)>
             <button type="button" class="at" title=dated node_ref=button on:click=seek on:keydown=pressed>{move || zone.clock(at_millis)}</button>
             <i></i>
-            <span><span class:cut=move || !is_whole.get() title=move || (!is_whole.get()).then(|| whole.clone())>{move || zone.said(&text, at_millis)}</span>{more}</span>
+            <span><span class:cut=move || !is_whole.get() title=title>{move || zone.said(&text, at_millis)}</span>{more}</span>
         </li>
     }
 }
