@@ -37,7 +37,7 @@ pub use objects::{Deployment, DeploymentNow, Objects, Pod, PodNow, ReplicaSet, R
 pub use said::{Moment, Said, SaidDelta};
 
 /// Version of the frames. Another version cannot be read; `Hello` is the same in all of them.
-pub const PROTOCOL: u16 = 18;
+pub const PROTOCOL: u16 = 17;
 
 /// Largest frame that a viewer may send, in bytes.
 pub const MAX_VIEWER_FRAME: usize = 4096;
