@@ -3,6 +3,7 @@
 mod parts;
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 
@@ -168,7 +169,13 @@ fn bind(wasm: &Path, speed: Speed, pkg: &Path) -> Result<()> {
     std::fs::write(lists, files.iter().map(line).collect::<String>())?;
     let bindings = format!("{PROGRAM}.js");
     let joined = parts::joined(&std::fs::read_to_string(made.join(&bindings))?, &files, &small)?;
-    Ok(std::fs::write(pkg.join(bindings), joined)?)
+    let plain = made.join(&bindings);
+    std::fs::write(&plain, joined)?;
+    let esbuild = sh::at("end2end/node_modules/.bin/esbuild");
+    let mut to = OsString::from("--outfile=");
+    to.push(pkg.join(bindings));
+    let minify = if speed == Speed::Small { "--minify=true" } else { "--minify=false" };
+    sh::run(sh::command(esbuild, &["--format=esm", "--log-level=warning", minify]).arg(to).arg(plain))
 }
 
 fn named_after_content(part: &str, bytes: &[u8]) -> String {

@@ -14,9 +14,8 @@ use timeline::wire;
 use super::ExportError;
 use crate::assets;
 
-/// What starts the program in such a file, and what is run with the program's bindings then.
+/// Starts the program in such a file.
 const START: &str = include_str!("start.js");
-const BOOT: &str = include_str!("boot.js");
 /// How hard the program and the content are packed: the program once, the content for each file.
 const PROGRAM_LEVEL: i32 = 22;
 const CONTENT_LEVEL: i32 = 15;
@@ -41,7 +40,7 @@ fn parts() -> Option<Enclosed> {
         icon: format!("data:image/svg+xml;base64,{}", STANDARD.encode(assets::file("icon.svg")?)),
         theme: text("theme.js")?,
         start: format!("{};\n{START}", text("pkg/unpack.js")?),
-        bindings: packed(format!("{}\n{BOOT}", text("pkg/rollcast.js")?).as_bytes(), PROGRAM_LEVEL)?,
+        bindings: packed(&assets::file("pkg/rollcast.js")?, PROGRAM_LEVEL)?,
         program: packed(&program, PROGRAM_LEVEL)?,
         files: serde_json::to_string(&files).ok()?,
         content: String::new(),

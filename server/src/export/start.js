@@ -7,11 +7,11 @@
   addEventListener("error", ({ error }) => {
     if (typeof WebAssembly === "object" && error instanceof WebAssembly.RuntimeError) say("This page stopped.");
   });
-  globalThis.failed = (error) => {
+  const failed = (error) => {
     say("The script of this page could not start: this is the end of the rollout.");
     throw error;
   };
-  globalThis.unpacked = (id) => {
+  const unpacked = (id) => {
     const packed = Uint8Array.from(atob(document.getElementById(id).textContent), (letter) => letter.charCodeAt(0));
     return fzstd.decompress(packed);
   };
@@ -24,6 +24,15 @@
   };
   // What asks for a part asks for it by the name of its file.
   globalThis.enclosed = (name) => new Response((files ??= all()).get(name), { headers: { "content-type": "application/wasm" } });
+  // The bindings call this at their end, in such a file only.
+  globalThis.begin = async (initialize, hydrate) => {
+    try {
+      await initialize({ module_or_path: enclosed("program") });
+      await hydrate(unpacked("content"));
+    } catch (error) {
+      failed(error);
+    }
+  };
   try {
     const bindings = document.createElement("script");
     bindings.type = "module";

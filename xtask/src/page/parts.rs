@@ -15,6 +15,8 @@ use wasmparser::{ExternalKind, KnownCustom, Name, Parser, Payload};
 
 /// Loads parts in the browser.
 const LOADER: &str = include_str!("parts.js");
+/// Starts the program where a file carries it (`server/src/export/start.js`): what the bindings are made of has short names by then.
+const BEGIN: &str = "globalThis.begin?.(__wbg_init, hydrate_exported);\n";
 /// From where the program imports what loads its parts.
 const LINK: &str = "./parts.js";
 /// Before the names of exports that are there for the second split only.
@@ -167,7 +169,8 @@ pub fn joined(bindings: &str, files: &BTreeMap<String, Vec<String>>, small: &[Ve
     };
     let parts: String = files.iter().map(of).collect();
     let small = quoted(&mut small.iter().map(|bytes| STANDARD.encode(bytes)));
-    Ok(format!("{}\n\nconst small = [{small}];\n{LOADER}const parts = {{\n{parts}}};\n", lines.join("\n")))
+    let lines = lines.join("\n");
+    Ok(format!("{lines}\n\nconst small = [{small}];\n{LOADER}const parts = {{\n{parts}}};\n{BEGIN}"))
 }
 
 #[cfg(test)]
@@ -182,7 +185,8 @@ mod tests {
         let joined = joined(bindings, &files, &[vec![0, 97]]).expect("these are bindings");
         assert!(joined.starts_with("let wasm;\nreturn {\n        \"./parts.js\": parts,\n};\n"), "{joined}");
         assert!(joined.contains("\nconst small = [\"AGE=\"];\n"), "{joined}");
-        assert!(joined.ends_with("const parts = {\n  __wasm_split_load_lists_1: part(\"lists-0a.wasm\"),\n};\n"));
+        let parts = "const parts = {\n  __wasm_split_load_lists_1: part(\"lists-0a.wasm\"),\n};\n";
+        assert!(joined.ends_with(&[parts, BEGIN].concat()), "{joined}");
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::sh;
 
 const SYSTEM_CHROMIUM: &str = "/usr/bin/chromium";
 
-/// Installs the npm packages of `end2end` (browser tests, fonts, wasm-opt) as its lock file says.
+/// Installs the npm packages of `end2end` (browser tests, fonts, wasm-opt, esbuild) as its lock file says.
 pub fn ensure_node_modules() -> Result<()> {
     let (lock, installed) = (sh::at("end2end/package-lock.json"), sh::at("end2end/node_modules/.package-lock.json"));
     let newer = |a: &Path, b: &Path| Some(a.metadata().ok()?.modified().ok()? > b.metadata().ok()?.modified().ok()?);
