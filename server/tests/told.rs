@@ -92,3 +92,24 @@ fn the_last_moment_of_each_revision_is_complete() {
         assert_eq!(badge, "Complete", "revision {} at {at}", one.revision);
     }
 }
+
+/// Six pods are evicted one after the other, replacements among them. From the first of those on it is degraded, and not complete in
+/// between, until another revision replaces it.
+#[test]
+fn replacements_that_fail_too_are_one_state() {
+    let recording = recording("t25b-peak-with-leftovers");
+    let (from, _) = recording.span().unwrap();
+    let (mut timeline, mut badges) = (Timeline::new(), Vec::<String>::new());
+    let mut observed = recording.observed.into_iter().peekable();
+    for at in (from..from + 60_000).step_by(250) {
+        while let Some(Observed { at_millis, fact }) = observed.next_if(|one| one.at_millis <= at) {
+            fact.into_iter().for_each(|fact| drop(timeline.apply(at_millis, fact)));
+        }
+        timeline.tick(at);
+        let Some(uid) = timeline.model().deployments.keys().next() else { continue };
+        let now = Now { millis: at, skew_millis: timeline.skew_millis() };
+        badges.extend(view::view(timeline.model(), *uid, now).map(|view| view.verdict.badge));
+        badges.dedup();
+    }
+    assert_eq!(badges, ["Starting", "Complete", "Recovering", "Complete", "Degraded", "Rolling out"]);
+}

@@ -174,7 +174,10 @@ pub enum CauseKind {
     /// A container ended, once or again and again.
     Crash(Box<CrashCause>),
     /// Pods failed as a whole (Evicted, OutOfcpu, …), lately.
-    PodsFailed,
+    PodsFailed {
+        /// One that was created after another one had failed is among them.
+        is_repeated: bool,
+    },
     /// No node takes them.
     Unschedulable {
         /// What the cluster does about it, where that is known.
@@ -263,7 +266,7 @@ impl CauseKind {
     pub const fn is_of_new_pods(&self) -> bool {
         match self {
             Self::Image { .. } | Self::BadContainer { .. } | Self::NotStarted { .. } | Self::Crash(_) => true,
-            Self::PodsFailed | Self::Unschedulable { .. } | Self::SchedulingGated | Self::NoScheduler => true,
+            Self::PodsFailed { .. } | Self::Unschedulable { .. } | Self::SchedulingGated | Self::NoScheduler => true,
             Self::Starting { .. } | Self::Init { .. } | Self::NotReady { .. } | Self::Gate { .. } => true,
             Self::MinReady { .. } => true,
             Self::ControllerSilent | Self::SetMissing | Self::Paused { .. } | Self::Refused { .. } => false,
@@ -323,7 +326,7 @@ impl<'m> Situation<'m> {
 
     /// A cause with its severity.
     fn cause(&self, kind: CauseKind, pods: u32, evidence: Evidence) -> Cause {
-        let severity = self.severity(&kind, &evidence, pods);
+        let severity = self.severity(&kind, &evidence);
         Cause { severity, is_fatal: self.is_fatal(&kind, &evidence, severity), kind, pods, evidence }
     }
 

@@ -10,8 +10,9 @@ use super::screen::{RolloutScreen, State};
 use crate::browser;
 use crate::detail::pod::is_creation_seen;
 use crate::rows::set_if_new;
+use crate::score::bars::{self, Side};
 use crate::score::scene::BandRow;
-use crate::score::{bars, budget, placed, scale, scene};
+use crate::score::{budget, placed, scale, scene};
 
 /// A pointer that moves this far with its button pressed drags, in pixels.
 const DRAG_PX: f64 = 4.0;
@@ -244,7 +245,9 @@ impl RolloutScreen {
     fn pod(&self, state: &State, key: u128, at_millis: Millis) -> Option<Told> {
         let head = self.0.picture.heads.row(key)?.get_untracked();
         let pod = state.copy.model.pods.get(&head.uid)?;
-        let mut lived = bars::lived(pod, !head.is_out, state.frame);
+        // Since when it is in a state does not depend on whose ReplicaSet it was in then.
+        let side = if head.is_out { Side::Outside } else { Side::Inside { since_millis: None } };
+        let mut lived = bars::lived(pod, side, state.frame);
         let (look, since_millis, until) =
             lived.find(|(_, from, to)| *from <= at_millis && to.is_none_or(|to| to > at_millis))?;
         let until_millis = until.filter(|until| *until <= state.frame.now_millis);

@@ -14,19 +14,42 @@ const FLICKER: f64 = 10.0;
 /// A pod that is gone.
 const GONE: Look = Look::In(PodState::Gone);
 
-/// What a pod went through, where it is drawn: (look, since, until). `is_inside` is the band of its ReplicaSet, else that of the pods
-/// out of rotation.
-pub fn lived(pod: &Pod, is_inside: bool, frame: Frame) -> impl Iterator<Item = (Look, Millis, Option<Millis>)> + use<> {
-    let segments = if is_inside { segments(pod) } else { outside(pod) };
+/// What a pod went through, where it is drawn: (look, since, until).
+pub fn lived(pod: &Pod, side: Side, frame: Frame) -> impl Iterator<Item = (Look, Millis, Option<Millis>)> + use<> {
+    let segments = match side {
+        Side::Inside { since_millis } => since(segments(pod), since_millis),
+        Side::Outside => outside(pod),
+    };
     merged(segments, frame).into_iter().map(|Segment { look, from, to }| (look, from, to))
 }
 
+/// The band in which a pod is drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    /// That of its ReplicaSet.
+    Inside {
+        /// When the Deployment took the ReplicaSet over; `None` where it created it.
+        since_millis: Option<Millis>,
+    },
+    /// That of the pods out of rotation.
+    Outside,
+}
+
+/// Without what was before a moment.
+fn since(mut segments: Vec<Segment>, since_millis: Option<Millis>) -> Vec<Segment> {
+    if let Some(since) = since_millis {
+        segments.retain(|segment| segment.to.is_none_or(|to| to > since));
+        segments.iter_mut().for_each(|segment| segment.from = segment.from.max(since));
+    }
+    segments
+}
+
 /// A pod as marks in its row. The end of a pod has none where rows leave no room for it.
-pub fn bars(pod: &Pod, is_inside: bool, row: f64, y: f64, frame: Frame) -> impl Iterator<Item = Mark> + use<> {
+pub fn bars(pod: &Pod, side: Side, row: f64, y: f64, frame: Frame) -> impl Iterator<Item = Mark> + use<> {
     let (whole, density) = (bar_height(row), density(row));
     let share = move |look: Look| if density == Density::Roomy { look.ink().share } else { 1.0 };
     let mark = move |(look, from, to)| Mark { look, from, to, y, height: whole * share(look), density };
-    lived(pod, is_inside, frame).map(mark).filter(|mark| mark.density != Density::Tight || mark.look != GONE)
+    lived(pod, side, frame).map(mark).filter(|mark| mark.density != Density::Tight || mark.look != GONE)
 }
 
 /// A crash loop alternates between failing and running: where that would be flicker, it is one failing stretch.
@@ -98,6 +121,14 @@ fn outside(pod: &Pod) -> Vec<Segment> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_a_replica_set_that_was_taken_over_nothing_is_drawn_before() {
+        let segment = |from, to| Segment { look: Look::In(PodState::Available), from, to };
+        let lived = || vec![segment(0, Some(1_000)), segment(1_000, Some(3_000)), segment(3_000, None)];
+        assert_eq!(since(lived(), Some(2_000)), [segment(2_000, Some(3_000)), segment(3_000, None)]);
+        assert_eq!(since(lived(), None), lived());
+    }
 
     #[test]
     fn a_crash_loop_is_one_stretch_where_it_would_flicker() {

@@ -4,6 +4,8 @@ use timeline::model::{Deployment, Pod, ReplicaSet};
 use timeline::phase::PodState;
 use timeline::{Millis, Model, Uid, order, rollout, words};
 
+use super::bars::Side;
+
 /// A slot is free again this long after its pod was gone.
 const REST_MILLIS: Millis = 900;
 
@@ -43,6 +45,8 @@ pub struct Heading {
     pub is_removed: bool,
     /// The Deployment does not control the ReplicaSet any more: its pods count for nobody here.
     pub is_let_go: bool,
+    /// When the Deployment took the ReplicaSet over; what its pods did before is not shown. `None` where it created it.
+    pub taken_over_millis: Option<Millis>,
 }
 
 impl Heading {
@@ -50,6 +54,12 @@ impl Heading {
     #[must_use]
     pub const fn is_out(&self) -> bool {
         self.replica_set.is_none()
+    }
+
+    /// Where its pods are drawn, and since when.
+    #[must_use]
+    pub const fn side(&self) -> Side {
+        if self.is_out() { Side::Outside } else { Side::Inside { since_millis: self.taken_over_millis } }
     }
 
     /// The revision in few letters, as attributes tell it: "3", "out", "?".
@@ -130,9 +140,18 @@ fn band(deployment: Uid, set: &ReplicaSet, pods: &[&Pod], is_current: bool, from
         is_current,
         is_removed: set.removed_millis.is_some(),
         is_let_go: set.owner != Some(deployment),
+        taken_over_millis: taken_over(set, deployment),
     };
     let living = pods.iter().filter(|pod| pod.owner == Some(set.uid) && pod.state() != PodState::Gone).count() as u32;
     Band { heading, living, slots, pods: placed }
+}
+
+/// When a Deployment took over a ReplicaSet that another one, or nobody, controlled before.
+pub fn taken_over(set: &ReplicaSet, deployment: Uid) -> Option<Millis> {
+    let is_other = set.owners.first() != Some(&deployment)
+        || set.owner_changes.first().is_some_and(|(_, owner)| *owner == Some(deployment));
+    let mut changes = set.owner_changes.iter().filter(|_| is_other);
+    changes.find(|(_, owner)| *owner == Some(deployment)).map(|(at, _)| *at)
 }
 
 /// Gives each pod, in the order in which their spans begin, the first slot that is free; slots rest a moment before they are
@@ -213,6 +232,16 @@ mod tests {
         let let_go = heading(None);
         assert_eq!((let_go.desired, let_go.available, let_go.is_let_go), (2, 2, true));
         assert!(!heading(Some(Uid::from_bits(1))).is_let_go);
+        let (mine, other) = (Uid::from_bits(1), Uid::from_bits(2));
+        let taken = ReplicaSet {
+            owners: vec![other, mine],
+            owner_changes: vec![(5, None), (6, Some(mine))],
+            ..set(Some(mine))
+        };
+        assert_eq!(taken_over(&taken, mine), Some(6));
+        // Released and taken back.
+        let back = ReplicaSet { owners: vec![mine], ..taken };
+        assert_eq!(taken_over(&back, mine), None);
     }
 
     #[test]

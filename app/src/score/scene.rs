@@ -10,7 +10,7 @@ use timeline::view::View;
 use timeline::wire::Said;
 use timeline::{Millis, Model, Uid};
 
-use super::bars;
+use super::bars::{self, Side};
 use super::budget::{self, Strip};
 use super::frame::Frame;
 use super::ink::Look;
@@ -192,13 +192,17 @@ pub fn counted(
     frame: Frame,
 ) -> Vec<(Look, usize)> {
     let mut counts: Vec<(Look, usize)> = Vec::new();
-    let is_inside = replica_set.is_some();
+    let set = replica_set.and_then(|uid| model.replica_sets.get(&uid));
+    let side = match replica_set {
+        Some(_) => Side::Inside { since_millis: set.and_then(|set| lanes::taken_over(set, deployment)) },
+        None => Side::Outside,
+    };
     let pods: Vec<&Pod> = match replica_set {
         Some(uid) => model.pods_of(uid).collect(),
         None => model.pods_of_deployment(deployment),
     };
     for pod in pods {
-        let mut lived = bars::lived(pod, is_inside, frame);
+        let mut lived = bars::lived(pod, side, frame);
         let then = lived.find(|(_, from, to)| *from <= at_millis && to.is_none_or(|to| to > at_millis));
         if let Some((look, ..)) = then {
             match counts.iter_mut().find(|(known, _)| *known == look) {
@@ -291,7 +295,7 @@ impl Scene {
         let y = one.place.first + (f64::from(slot) + 0.5) * one.place.row;
         // A window more, so that there is something to see while the viewer zooms out.
         let from = frame.from_millis() - frame.window_millis as Millis;
-        let marks = bars::bars(pod, !one.band.heading.is_out(), one.place.row, y, frame);
+        let marks = bars::bars(pod, one.band.heading.side(), one.place.row, y, frame);
         self.marks.extend(marks.filter(|mark| mark.to.is_none_or(|to| to > from)));
     }
 
@@ -305,7 +309,7 @@ impl Scene {
                 // Low bars stand on the ground of all, so that the patterns of neighbours go on in each other.
                 let is_roomy = places::density(row) == places::Density::Roomy;
                 let (shift, middle) = if is_roomy { (y, 0.0) } else { (0.0, y) };
-                let marks = bars::bars(pod, is_inside, row, middle, frame).collect();
+                let marks = bars::bars(pod, one.band.heading.side(), row, middle, frame).collect();
                 self.bars.push((key, Bars { pod: Some(pod.uid), shift, marks }));
             }
         }

@@ -183,7 +183,10 @@ impl Timeline {
         let Some(index) = deployment.rollouts_seen().checked_sub(1) else { return };
         let Some(rollout) = deployment.rollouts.last() else { return };
         let progressing = deployment.now.status.progressing.as_ref();
-        let is_told = deployment.now.generation <= deployment.now.status.observed_generation
+        // After a rollback the condition is that of the rollout before until the controller has scaled a ReplicaSet.
+        let status = &deployment.now.status;
+        let is_told = deployment.now.generation <= status.observed_generation
+            && status.updated == status.replicas
             && progressing.is_some_and(|told| told.reason == "NewReplicaSetAvailable");
         let set = rollout::current_set(&self.model, deployment);
         let set = set.filter(|set| set.revision() == Some(rollout.revision));

@@ -96,7 +96,7 @@ pub fn cause(cause: &Cause, looked: &Assessment<'_>) -> String {
                 pods => format!("{what} in {pods} pods (pod {name}{times}).{saw}{start}{runs}"),
             }
         }
-        CauseKind::PodsFailed => {
+        CauseKind::PodsFailed { .. } => {
             let (who, one_is) = match pods {
                 1 => (format!("A {} failed", if is_new { "new pod" } else { "pod" }), format!("pod {name}")),
                 pods => (format!("{} failed within a minute", pod_of(pods)), format!("one is {name}")),

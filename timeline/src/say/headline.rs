@@ -42,7 +42,7 @@ pub(super) fn matter(cause: &Cause, looked: &Assessment<'_>) -> String {
         }
         CauseKind::Unschedulable { .. } => "no node fits its pods".to_owned(),
         CauseKind::NoScheduler => "no scheduler looks at its pods".to_owned(),
-        CauseKind::PodsFailed => format!("its pods fail ({})", safe(&evidence.reason)).replace(" ()", ""),
+        CauseKind::PodsFailed { .. } => format!("its pods fail ({})", safe(&evidence.reason)).replace(" ()", ""),
         CauseKind::OldNotGoing => "old pods do not go".to_owned(),
         CauseKind::PodsMissing { .. } => "the ReplicaSet controller creates no pods".to_owned(),
         CauseKind::SetMissing => "the Deployment controller makes no ReplicaSet".to_owned(),

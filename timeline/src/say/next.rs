@@ -24,6 +24,9 @@ pub fn next(standing: Standing, looked: &Assessment<'_>) -> String {
         Standing::TakingDown => {
             format!("Recreate: the next revision starts when {} {} gone.", count(left, "pod"), is_are(left))
         }
+        Standing::Degraded { is_stuck: true } if looked.counts.available >= looked.deployment.now.spec.replicas => {
+            "It counts as degraded until no pod has failed for a minute.".to_owned()
+        }
         _ => controllers(looked),
     };
     let deadline = standing.has_deadline().then(|| deadline(standing, looked)).flatten();

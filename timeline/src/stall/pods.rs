@@ -139,7 +139,8 @@ impl<'m> Situation<'m> {
         (kind, Evidence { reason, message, ..of_pod(pod, begun) })
     }
 
-    /// Pods that failed as a whole lately, while others are missing: their replacements may fail alike.
+    /// Pods that failed as a whole lately. Where a replacement failed too, the next one may; else it is worth a word only while
+    /// pods are missing.
     fn failed_pods(&self, pods: &[&Pod]) -> Option<Cause> {
         let set = rollout::current_set(self.model, self.deployment)?;
         let available = pods.iter().filter(|pod| pod.state() == PodState::Available).count();
@@ -147,10 +148,15 @@ impl<'m> Situation<'m> {
             let since = pod.now.terminal_millis.filter(|_| pod.is_leftover());
             since.is_some_and(|since| self.now.millis - since <= FAILED_MILLIS)
         };
-        let mut failed = pods.iter().filter(is_late);
-        let pod = failed.next().filter(|_| available < set.now.counts.desired as usize)?;
+        let failed: Vec<&&Pod> = pods.iter().filter(is_late).collect();
+        let pod = failed.first()?;
+        let first = failed.iter().filter_map(|pod| pod.now.terminal_millis).min();
+        let is_repeated = failed.iter().any(|pod| first.is_some_and(|first| pod.first_seen_millis() > first));
+        if !is_repeated && available >= set.now.counts.desired as usize {
+            return None;
+        }
         let since = pod.now.terminal_millis.unwrap_or_else(|| pod.since_millis());
-        Some(self.cause(CauseKind::PodsFailed, 1 + failed.count() as u32, of_pod(pod, since)))
+        Some(self.cause(CauseKind::PodsFailed { is_repeated }, failed.len() as u32, of_pod(pod, since)))
     }
 
     fn scheduling(&self, pod: &Pod) -> Option<CauseKind> {
@@ -320,7 +326,7 @@ const fn rank(kind: &CauseKind) -> u8 {
         CauseKind::BadContainer { .. } => 1,
         CauseKind::Crash(_) => 2,
         CauseKind::NotStarted { .. } => 3,
-        CauseKind::PodsFailed => 4,
+        CauseKind::PodsFailed { .. } => 4,
         CauseKind::Unschedulable { .. } => 5,
         CauseKind::Starting { .. } => 6,
         CauseKind::Init { .. } => 7,

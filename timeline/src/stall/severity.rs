@@ -67,7 +67,7 @@ pub fn unexplained_limit(spec: &DeploymentSpec) -> Millis {
 impl Situation<'_> {
     /// How bad a cause is.
     #[must_use]
-    pub(super) fn severity(&self, kind: &CauseKind, evidence: &Evidence, pods: u32) -> Severity {
+    pub(super) fn severity(&self, kind: &CauseKind, evidence: &Evidence) -> Severity {
         let lasts = |millis: Millis| evidence.since_millis.is_none_or(|since| self.now.millis - since > millis);
         let bad_after = |millis: Millis, before: Severity| if lasts(millis) { Severity::Bad } else { before };
         // The template was edited since: these pods are replaced.
@@ -97,8 +97,8 @@ impl Situation<'_> {
             CauseKind::NotStarted { .. } => bad_after(PASSES_MILLIS, Severity::Normal),
             CauseKind::Crash(crash) if crash.is_loop => Severity::Bad,
             CauseKind::Crash(_) => Severity::Normal,
-            CauseKind::PodsFailed if pods > 1 => Severity::Bad,
-            CauseKind::PodsFailed => Severity::Normal,
+            CauseKind::PodsFailed { is_repeated: true } => Severity::Bad,
+            CauseKind::PodsFailed { .. } => Severity::Normal,
             CauseKind::Unschedulable { node: Some(NewNode::Comes(_)) } => bad_after(NEW_NODE_MILLIS, Severity::Normal),
             CauseKind::Unschedulable { node: Some(NewNode::Refused(_)) } => bad_after(FINAL_MILLIS, Severity::Normal),
             CauseKind::Unschedulable { node: None } => bad_after(UNSCHEDULABLE_MILLIS, Severity::Normal),

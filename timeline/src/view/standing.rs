@@ -115,6 +115,9 @@ impl Assessment<'_> {
         match self.kubectl {
             _ if self.is_crashing() && (self.is_settled() || self.is_unseen()) => Standing::Crashing,
             KubectlVerdict::Complete if counts.available >= desired && self.is_crashing() => Standing::Crashing,
+            KubectlVerdict::Complete if counts.available >= desired && self.replacements_fail() => {
+                Standing::Degraded { is_stuck: true }
+            }
             KubectlVerdict::Complete if counts.available >= desired => Standing::Complete,
             KubectlVerdict::DeadlineExceeded if !self.has_deadline_of_before() => Standing::DeadlineExceeded,
             _ if self.is_taking_down() && !self.has_fault() => Standing::TakingDown,
@@ -211,6 +214,11 @@ impl Assessment<'_> {
     pub fn is_crashing(&self) -> bool {
         let is_loop = |cause: &Cause| cause.severity == Severity::Bad && matches!(cause.kind, CauseKind::Crash(_));
         self.causes.iter().any(is_loop)
+    }
+
+    /// Pods failed as a whole, and their replacements did.
+    fn replacements_fail(&self) -> bool {
+        self.causes.iter().any(|cause| cause.kind == CauseKind::PodsFailed { is_repeated: true })
     }
 
     fn is_stuck(&self) -> bool {
