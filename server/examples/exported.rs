@@ -11,6 +11,7 @@ use std::time::Instant;
 
 use server::export::{ExportRequest, html};
 use server::history::past;
+use server::hub::Handle;
 use server::recording::Recording;
 use simcluster::action::Action;
 use timeline::Workload;
@@ -29,7 +30,8 @@ fn rollout_of(pods: i32) -> Recording {
 async fn print(pods: i32) {
     let recording = rollout_of(pods);
     let (_, end_millis) = recording.span().unwrap();
-    let hub = past::play("simulated", "simulated".into(), recording, end_millis).await.unwrap();
+    let standing = past::standing("simulated".into(), recording, end_millis).unwrap();
+    let hub = Handle::standing("simulated", standing);
     let workload = Workload::deployment("simulated", "default", "web");
     let request = ExportRequest { workload, revision: None, is_redacted: false };
     let began = Instant::now();

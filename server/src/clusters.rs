@@ -94,7 +94,8 @@ impl ClusterConfig {
         self.credentials.target(&self.pace).await
     }
 
-    /// Starts its hub at once, from what is kept of it where there is an archive, and its sources as soon as it has credentials.
+    /// Starts its hub at once, from what is kept of it where there is an archive, and its sources as soon as it has credentials. Returns
+    /// the queue of the hub as well.
     #[must_use]
     pub fn watch(
         mut self,
@@ -102,13 +103,13 @@ impl ClusterConfig {
         retention: Retention,
         viewers: Viewers,
         archive: Option<&Archive>,
-    ) -> Handle {
+    ) -> (Handle, mpsc::Sender<SourceEvent>) {
         let counters = Arc::new(Counters::default());
         let kept = archive.map(|archive| Kept { archive: archive.clone(), namespaces: self.namespaces.clone() });
         let (hub, events) = Handle::start_kept(self.credentials.name(), counters.clone(), retention, kept);
         let (way, way_out) = signal::channel(None);
         let hub = hub.with_accent(self.accent).with_namespaces(&self.namespaces).with_reviewer(Reviewer::new(way_out));
-        let (clock, anew) = (hub.clock(), hub.anew());
+        let (clock, anew, queue) = (hub.clock(), hub.anew(), events.clone());
         tokio::spawn(async move {
             let Some(target) = self.patiently(&events).await else { return };
             let scope = if self.namespaces.is_empty() { "all namespaces".into() } else { self.namespaces.join(", ") };
@@ -119,7 +120,7 @@ impl ClusterConfig {
             let cluster = source::Cluster { name, access, events, viewers, counters, pace, texts, clock, anew };
             source::start(&cluster, kinds, &self.namespaces);
         });
-        hub
+        (hub, queue)
     }
 
     /// Tries until there are credentials, and says meanwhile what is wrong. `None` when the hub is gone.

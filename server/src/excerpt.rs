@@ -363,9 +363,10 @@ mod tests {
     use super::*;
     use crate::auth::Subjects;
     use crate::clock::OwnClock;
-    use crate::history::past::play;
+    use crate::history::past;
     use crate::recording::Recording;
     use crate::scope::Named;
+    use crate::source::SourceEvent;
     use crate::source::review::Subject;
 
     fn hub(name: &str) -> Handle {
@@ -457,7 +458,8 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn that_nothing_is_known_is_asked_once_and_again_after_a_while() {
-        let (excerpts, live) = (Excerpts::default(), hub("prod"));
+        let excerpts = Excerpts::default();
+        let (live, events) = Handle::start("prod", Arc::default(), timeline::Retention::default());
         let opened = excerpts.open(&live, None, &moment("prod", 0)).await;
         assert!(opened.is_err());
         assert!(excerpts.find(&moment("prod", 0)).is_some_and(|known| known.is_err()), "it is remembered");
@@ -465,7 +467,7 @@ mod tests {
         tokio::time::advance(ANEW_EVERY).await;
         assert!(excerpts.find(&moment("prod", 0)).is_none(), "it may have been listed meanwhile");
         let clock = OwnClock { start_millis: 0, started: Instant::now(), speed: 0.0 };
-        live.restart(clock, ConnectionState::Replay { name: String::new() }).await.unwrap();
+        events.send(SourceEvent::Begins { name: String::new(), clock }).await.unwrap();
         live.connection().wait_for(|connection| connection.state.is_live()).await.unwrap();
         assert!(excerpts.open(&live, None, &moment("prod", 0)).await.is_err());
         tokio::time::advance(HELD_FOR - ANEW_EVERY).await;
@@ -479,7 +481,7 @@ mod tests {
         let text = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/traces/rollover.jsonl");
         let recording = Recording::read(&std::fs::read_to_string(text).unwrap());
         let (from_millis, to_millis) = recording.span().unwrap();
-        let live = play("prod", "rollover".to_owned(), recording, to_millis).await.unwrap();
+        let live = Handle::standing("prod", past::standing("rollover".to_owned(), recording, to_millis).unwrap());
         let uid = live.read(|reader| *reader.timeline.model().deployments.keys().next().unwrap()).await.unwrap();
         let (namespace, name) = ("rollover".to_owned(), "web".to_owned());
         let of = Named { cluster: "prod".to_owned(), kind: WorkloadKind::Deployment, namespace, name };

@@ -159,7 +159,8 @@ pub fn lines(event: &SourceEvent) -> Vec<String> {
             };
             object_line(*at_millis, r#type, object).into_iter().collect()
         }
-        SourceEvent::Health { .. } | SourceEvent::Answers { .. } | SourceEvent::ClockSet { .. } => Vec::new(),
+        SourceEvent::Recorded { line, .. } => line.iter().cloned().collect(),
+        _ => Vec::new(),
     }
 }
 

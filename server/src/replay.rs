@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use timeline::Millis;
-use timeline::wire::ConnectionState;
+use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use crate::clock::OwnClock;
-use crate::hub::Handle;
 use crate::recording::Recording;
+use crate::source::SourceEvent;
 use crate::viewers::Viewers;
 
 /// Pause between the end of a recording and its next round.
@@ -86,9 +86,15 @@ pub fn another(name: &str, taken: &BTreeSet<String>) -> String {
     std::iter::once(name.to_owned()).chain(numbered).find(|name| !taken.contains(name)).unwrap_or_default()
 }
 
-/// Plays a recording into a hub. Where viewers are given it stands at its first instant until there is one. Returns when it is over, or
-/// never if it repeats.
-pub async fn play(hub: Handle, name: String, recording: Recording, style: Style, mut viewers: Option<Viewers>) {
+/// Plays a recording into the queue of a hub. Where viewers are given it stands at its first instant until there is one. Returns when it
+/// is over, or never if it repeats.
+pub async fn play(
+    events: mpsc::Sender<SourceEvent>,
+    name: String,
+    recording: Recording,
+    style: Style,
+    mut viewers: Option<Viewers>,
+) {
     let Some((from, to)) = recording.span() else { return };
     loop {
         let held = style.hold_at_millis.map(|after_millis| from.saturating_add(after_millis));
@@ -97,7 +103,7 @@ pub async fn play(hub: Handle, name: String, recording: Recording, style: Style,
             started: Instant::now(),
             speed: if held.is_some() || viewers.is_some() { 0.0 } else { style.speed },
         };
-        if hub.restart(clock, ConnectionState::Replay { name: name.clone() }).await.is_err() {
+        if events.send(SourceEvent::Begins { name: name.clone(), clock }).await.is_err() {
             return;
         }
         for (index, observed) in recording.observed.iter().enumerate() {
@@ -111,14 +117,14 @@ pub async fn play(hub: Handle, name: String, recording: Recording, style: Style,
                 {
                     viewers.wait().await;
                     clock = OwnClock { started: Instant::now(), speed: style.speed, ..clock };
-                    if hub.set_clock(clock).await.is_err() {
+                    if events.send(SourceEvent::Paced(clock)).await.is_err() {
                         return;
                     }
                 }
                 tokio::time::sleep_until(clock.started + offset(from, observed.at_millis, style.speed)).await;
             }
             let line = recording.lines.get(index).cloned();
-            if hub.observe_line(observed.at_millis, observed.fact.clone(), line).await.is_err() {
+            if events.send(SourceEvent::Recorded { observed: Box::new(observed.clone()), line }).await.is_err() {
                 return;
             }
         }
@@ -128,7 +134,7 @@ pub async fn play(hub: Handle, name: String, recording: Recording, style: Style,
         tokio::time::sleep(REST).await;
         if !style.repeat {
             let end = OwnClock { start_millis: to + REST.as_millis() as i64, started: Instant::now(), speed: 0.0 };
-            let _ = hub.set_clock(end).await;
+            let _ = events.send(SourceEvent::Paced(end)).await; // the hub may have ended
             return;
         }
     }

@@ -84,7 +84,7 @@ async fn serve(arguments: Serve) -> anyhow::Result<()> {
         tracing::info!("history is stored {}", archive.said());
     }
     let watch =
-        |cluster: clusters::ClusterConfig| cluster.watch(&WATCHED, retention, viewers.clone(), archive.as_ref());
+        |cluster: clusters::ClusterConfig| cluster.watch(&WATCHED, retention, viewers.clone(), archive.as_ref()).0;
     let hubs: Vec<Handle> = wanted.into_iter().map(watch).collect();
     let named = sign_in.audit_log.clone().or_else(|| file.auth.as_ref()?.audit_log.clone());
     let audit = match named {
@@ -141,10 +141,11 @@ async fn demo(arguments: Demo) -> anyhow::Result<()> {
     let location = arguments.data_dir.map(Location::Folder);
     let archive = location.map(|location| Archive::start(Options { location, limits: Limits::default() }));
     let watch = |cluster: clusters::ClusterConfig| {
-        cluster.watch(&WATCHED, Retention::default(), viewers.clone(), archive.as_ref())
+        let (hub, events) = cluster.watch(&WATCHED, Retention::default(), viewers.clone(), archive.as_ref());
+        tokio::spawn(playground.clone().keep_time(events));
+        hub
     };
     let hubs: Vec<Handle> = wanted.into_iter().map(watch).collect();
-    hubs.iter().for_each(|hub| drop(tokio::spawn(playground.clone().keep_time(hub.clone()))));
     let tls = served.tls.clone();
     let site = Site { playground: Some(playground), archive: archive.clone(), ..Site::from(served) };
     let ended = publish(hubs.clone(), viewers, listener, tls, site).await;
@@ -179,9 +180,9 @@ async fn replay(arguments: Replay) -> anyhow::Result<()> {
         let name = replay::another(&name, &taken);
         taken.insert(name.clone());
         let kept = archive.clone().map(|archive| Kept { archive, namespaces: Vec::new() });
-        let (hub, _) = Handle::start_kept(&name, Arc::default(), Retention::default(), kept);
+        let (hub, events) = Handle::start_kept(&name, Arc::default(), Retention::default(), kept);
         let first = arguments.when_watched.then(|| viewers.clone());
-        tokio::spawn(replay::play(hub.clone(), name, recording, style, first));
+        tokio::spawn(replay::play(events, name, recording, style, first));
         hubs.push(hub);
     }
     let tls = served.tls.clone();

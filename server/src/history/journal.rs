@@ -111,9 +111,11 @@ impl Journal {
 
     /// Takes what a source said. `model` is what was known before.
     pub fn note(&mut self, event: &SourceEvent, model: &Model) {
-        if matches!(event, SourceEvent::Health { .. } | SourceEvent::Answers { .. } | SourceEvent::ClockSet { .. }) {
-            return;
-        }
+        let at_millis = match event {
+            SourceEvent::Reset { at_millis, .. } | SourceEvent::Object { at_millis, .. } => *at_millis,
+            SourceEvent::Recorded { observed, line: Some(line) } => return self.line(observed.at_millis, line.clone()),
+            _ => return, // nothing that was observed
+        };
         if let Some(mut held) = self.held.take() {
             match self.catch_up(&mut held, model) {
                 Ok(()) => {}
@@ -125,10 +127,6 @@ impl Journal {
             }
         }
         if let Err(Told::Event(event)) = self.tell(Told::Event(event.clone())) {
-            let at_millis = match &event {
-                SourceEvent::Reset { at_millis, .. } | SourceEvent::Object { at_millis, .. } => *at_millis,
-                SourceEvent::Health { .. } | SourceEvent::Answers { .. } | SourceEvent::ClockSet { .. } => return,
-            };
             let mut held = Held { since_millis: at_millis, latest: BTreeMap::new() };
             held.take(event);
             self.held = Some(held);
@@ -136,7 +134,7 @@ impl Journal {
     }
 
     /// Takes a line of a recording. That is in memory anyway: lines for which there is no room wait, and no step is left out.
-    pub fn line(&mut self, at_millis: Millis, line: String) {
+    fn line(&mut self, at_millis: Millis, line: String) {
         self.late.push_back((at_millis, line));
         self.tell_late();
     }
@@ -212,7 +210,7 @@ impl Held {
             SourceEvent::Reset { objects, at_millis, .. } => {
                 objects.into_iter().for_each(|object| self.keep(object, Seen::InList, at_millis));
             }
-            SourceEvent::Health { .. } | SourceEvent::Answers { .. } | SourceEvent::ClockSet { .. } => {}
+            _ => {}
         }
     }
 

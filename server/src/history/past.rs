@@ -5,17 +5,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use timeline::wire::ConnectionState;
-use timeline::{Millis, Retention, Workload};
+use timeline::{History, Millis, Timeline, Workload};
 use tokio::time::Instant;
 
 use super::Archive;
 use super::store::StoreError;
-use crate::clock::OwnClock;
 use crate::flight::{Flights, Turn};
-use crate::hub::Handle;
+use crate::hub::{Handle, Standing};
 use crate::hub_cache::{Entry, HubCache, Most};
 use crate::listing::Follower;
-use crate::recording::Recording;
+use crate::recording::{Observed, Recording};
 use crate::shelf::Held;
 
 /// Rollouts that are held, and observations in all of them together; whoever looks at another one makes it again.
@@ -128,11 +127,15 @@ impl Past {
         let mut cut =
             archive.read(move |reader| reader.cut(&cluster, uid, number, until_millis)).await?.ok_or(Lost::Unknown)?;
         let text = std::mem::take(&mut cut.text);
-        let read = tokio::task::spawn_blocking(move || (Recording::read(&text), turn));
-        let (recording, _turn) = read.await.map_err(|_| Lost::Unknown)?;
-        let end_millis = recording.span().map(|(_, last)| last.max(cut.to_millis)).ok_or(Lost::Unknown)?;
-        let (name, size) = (format!("{} revision {}", workload.name, cut.revision), recording.observed.len());
-        let hub = play(&workload.cluster, name, recording, end_millis).await.ok_or(Lost::Unknown)?;
+        let name = format!("{} revision {}", workload.name, cut.revision);
+        let made = tokio::task::spawn_blocking(move || {
+            let _turn: Turn = turn; // whoever asked may have left
+            let recording = Recording::read(&text);
+            let (size, (_, last)) = (recording.observed.len(), recording.span()?);
+            Some((size, standing(name, recording, last.max(cut.to_millis))?))
+        });
+        let (size, standing) = made.await.ok().flatten().ok_or(Lost::Unknown)?;
+        let hub = Handle::standing(&workload.cluster, standing);
         let (to_millis, most_millis) = (cut.to_millis, cut.most_millis);
         // What is not over yet is told for longer the next time.
         let fresh_until = (!cut.is_settled).then(|| Instant::now() + ANEW_AFTER);
@@ -168,15 +171,18 @@ impl Held for Remade {
     }
 }
 
-/// Plays a recording into a hub that stands still at its end. `None` when the hub has ended.
-pub async fn play(cluster: &str, name: String, recording: Recording, end_millis: Millis) -> Option<Handle> {
-    let whole = Retention { age_millis: Millis::MAX / 4, ..Retention::default() };
-    let (hub, _) = Handle::start(cluster, Arc::default(), whole);
-    let clock = OwnClock { start_millis: end_millis, started: Instant::now(), speed: 0.0 };
-    hub.restart(clock, ConnectionState::Replay { name }).await.ok()?;
-    for observed in recording.observed {
-        hub.observe(observed.at_millis, observed.fact).await.ok()?;
+/// Plays a recording to its end, and lets the time pass until then, for a hub that stands still there. `None` where it is empty.
+#[must_use]
+pub fn standing(name: String, recording: Recording, end_millis: Millis) -> Option<Standing> {
+    let (from_millis, _) = recording.span()?;
+    let (mut timeline, mut history) = (Timeline::new(), History::default());
+    let end = Observed { at_millis: end_millis, fact: None };
+    for Observed { at_millis, fact } in recording.observed.into_iter().chain([end]) {
+        let changes = match fact {
+            Some(fact) => timeline.apply(at_millis, fact),
+            None => timeline.tick(at_millis),
+        };
+        history.note(at_millis, &changes);
     }
-    hub.observe(end_millis, None).await.ok()?;
-    Some(hub)
+    Some(Standing { timeline, history, from_millis, at_millis: end_millis, state: ConnectionState::Replay { name } })
 }

@@ -84,8 +84,8 @@ impl Asked {
     fn note(&mut self, event: &SourceEvent) {
         self.objects += match event {
             SourceEvent::Reset { objects, .. } => objects.len() + 1,
-            SourceEvent::Object { .. } => 1,
-            SourceEvent::Health { .. } | SourceEvent::Answers { .. } | SourceEvent::ClockSet { .. } => return,
+            SourceEvent::Object { .. } | SourceEvent::Recorded { .. } => 1,
+            _ => return,
         };
         match &mut self.since {
             Some(since) if self.objects <= MOST_SINCE => since.push(event.clone()),
@@ -265,20 +265,8 @@ impl Hub {
         without_gap(event)
     }
 
-    /// Takes an observation of a recording, and tells the journal its line.
-    pub(super) fn replayed(&mut self, at_millis: Millis, fact: Option<Box<Fact>>, line: Option<String>) {
-        if let (Some(keeper), Some(line)) = (&mut self.keeper, line) {
-            keeper.journal.line(at_millis, line);
-        }
-        match fact {
-            Some(fact) => self.observe(at_millis, *fact),
-            None => {
-                self.note_time(at_millis);
-                let changes = self.timeline.tick(at_millis);
-                self.take(at_millis, changes);
-            }
-        }
-        // Played fast, many rollouts may be over before anybody looks at the clock.
+    /// Tells the index how rollouts of a recording stand: played fast, many may be over before anybody looks at the clock.
+    pub(super) fn index_played(&mut self, at_millis: Millis) {
         let is_due =
             |keeper: &Keeper| at_millis.saturating_sub(keeper.indexed_millis) >= KEEP_EVERY.as_millis() as Millis;
         if self.keeper.as_ref().is_some_and(is_due) {

@@ -2,12 +2,12 @@
 //! else ever holds the timeline.
 //!
 //! ```text
-//!   sources ──mpsc──► ┌──────────────────────────────┐ ──broadcast per topic──► sessions (encoded once, shared)
+//!   source ───mpsc──► ┌──────────────────────────────┐ ──broadcast per topic──► sessions (encoded once, shared)
 //!   commands ─mpsc──► │ drain, apply, then publish:  │ ──watch "list"────────► lists
 //!                     │ at once when idle, else 50 ms│ ──watch "connection"──► sessions
 //!                     └──────────────────────────────┘
 //! ```
-//! A connection is told after everything that was known by then was published, and passed on in that order (`Followed`).
+//! Whoever asks learns of everything that was in the queue before. A connection is told after everything that was known by then was published, and passed on in that order (`Followed`).
 
 mod connection;
 mod follow;
@@ -27,7 +27,7 @@ use bytes::Bytes;
 use timeline::document::{self, Document};
 use timeline::view::Now;
 use timeline::wire::{Connection, ConnectionState, Objects, Position, Snapshot};
-use timeline::{Fact, History, Millis, Model, Retention, Timeline, Uid, Workload};
+use timeline::{History, Millis, Model, Retention, Timeline, Uid, Workload};
 use tokio::sync::{Semaphore, broadcast, mpsc, oneshot, watch as signal};
 
 pub use self::follow::{First, Followed, Update};
@@ -36,7 +36,7 @@ pub use self::moments::Then;
 use self::moments::{Pasts, Streams};
 pub use self::tally::{Series, Tally};
 pub use self::task::told;
-use crate::clock::{Clock, OwnClock};
+use crate::clock::Clock;
 use crate::flight::{Flights, Turn};
 use crate::history::Archive;
 use crate::source::review::Reviewer;
@@ -95,9 +95,6 @@ enum Command {
     Subscribe { workload: Workload, since: Option<Position>, reply: oneshot::Sender<Subscription> },
     Page { workload: Workload, reply: oneshot::Sender<Copied> },
     Read(Job),
-    Observe { at_millis: Millis, fact: Option<Box<Fact>>, line: Option<String> },
-    Restart { clock: OwnClock, state: ConnectionState },
-    SetClock { clock: OwnClock },
     Checkpoint { reply: oneshot::Sender<()> },
 }
 
@@ -454,53 +451,12 @@ impl Handle {
         written.await.map(Some).map_err(|_| HubEnded)
     }
 
-    /// Puts in one observation of a replay.
-    ///
-    /// # Errors
-    /// When the hub has ended.
-    pub async fn observe(&self, at_millis: Millis, fact: Option<Fact>) -> Result<(), HubEnded> {
-        self.observe_line(at_millis, fact, None).await
-    }
-
-    /// The same with its line, which is kept where anything is.
-    ///
-    /// # Errors
-    /// When the hub has ended.
-    pub async fn observe_line(
-        &self,
-        at_millis: Millis,
-        fact: Option<Fact>,
-        line: Option<String>,
-    ) -> Result<(), HubEnded> {
-        self.tell(Command::Observe { at_millis, fact: fact.map(Box::new), line }).await
-    }
-
-    /// Forgets everything and starts over with a replay's clock.
-    ///
-    /// # Errors
-    /// When the hub has ended.
-    pub async fn restart(&self, clock: OwnClock, state: ConnectionState) -> Result<(), HubEnded> {
-        self.tell(Command::Restart { clock, state }).await
-    }
-
-    /// From now on time passes so for its cluster.
-    ///
-    /// # Errors
-    /// When the hub has ended.
-    pub async fn set_clock(&self, clock: OwnClock) -> Result<(), HubEnded> {
-        self.tell(Command::SetClock { clock }).await
-    }
-
     /// Hands the timeline as it stands to the journal, where there is one: the program ends.
     ///
     /// # Errors
     /// When the hub has ended.
     pub async fn checkpoint(&self) -> Result<(), HubEnded> {
         self.ask(|reply| Command::Checkpoint { reply }).await
-    }
-
-    async fn tell(&self, command: Command) -> Result<(), HubEnded> {
-        self.commands.send(command).await.map_err(|_| HubEnded)
     }
 
     async fn ask<T>(&self, command: impl FnOnce(oneshot::Sender<T>) -> Command) -> Result<T, HubEnded> {

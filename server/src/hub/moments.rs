@@ -185,14 +185,16 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use futures::future::join_all;
+    use timeline::Retention;
+    use tokio::sync::mpsc;
 
     use super::*;
     use crate::clock::OwnClock;
-    use crate::history::past::play;
-    use crate::recording::Recording;
+    use crate::recording::{Observed, Recording};
+    use crate::source::SourceEvent;
 
-    /// A hub that stands still in the midst of a recording, its Deployment, and what came then.
-    async fn rollover() -> (Handle, Workload, Recording) {
+    /// A hub that stands still in the midst of a recording, its queue, its Deployment, and what came then.
+    async fn rollover() -> (Handle, mpsc::Sender<SourceEvent>, Workload, Recording) {
         let text = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/traces/rollover.jsonl");
         let text = std::fs::read_to_string(text).unwrap();
         let (mut first, mut rest) = (Recording::read(&text), Recording::read(&text));
@@ -200,13 +202,24 @@ mod tests {
         first.observed.truncate(half);
         rest.observed.drain(..half);
         let (_, end_millis) = first.span().unwrap();
-        let hub = play("prod", "rollover".to_owned(), first, end_millis).await.unwrap();
-        (hub, Workload::deployment("prod", "rollover", "web"), rest)
+        let whole = Retention { age_millis: Millis::MAX / 4, ..Retention::default() };
+        let (hub, events) = Handle::start("prod", Arc::default(), whole);
+        let clock = OwnClock { start_millis: end_millis, started: Instant::now(), speed: 0.0 };
+        events.send(SourceEvent::Begins { name: "rollover".to_owned(), clock }).await.unwrap();
+        feed(&events, first.observed).await;
+        hub.read(|_| ()).await.unwrap(); // all of it is known, and the clock stands
+        (hub, events, Workload::deployment("prod", "rollover", "web"), rest)
+    }
+
+    async fn feed(events: &mpsc::Sender<SourceEvent>, observed: Vec<Observed>) {
+        for observed in observed {
+            events.send(SourceEvent::Recorded { observed: Box::new(observed), line: None }).await.unwrap();
+        }
     }
 
     #[tokio::test]
     async fn a_past_is_copied_again_only_after_something_happened() {
-        let (hub, workload, rest) = rollover().await;
+        let (hub, events, workload, rest) = rollover().await;
         let asked = async |at_millis| {
             let moment = hub.moment(&workload, at_millis).await.unwrap();
             assert!(moment.said.is_some());
@@ -219,11 +232,9 @@ mod tests {
         let (_, third) = asked(hub.now_millis() - 10_000).await;
         assert!(Arc::ptr_eq(&first, &second) && Arc::ptr_eq(&first, &third), "nothing happened");
         let (_, end_millis) = rest.span().unwrap();
-        for observed in rest.observed {
-            hub.observe(observed.at_millis, observed.fact).await.unwrap();
-        }
+        feed(&events, rest.observed).await;
         let clock = OwnClock { start_millis: end_millis, started: Instant::now(), speed: 0.0 };
-        hub.set_clock(clock).await.unwrap();
+        events.send(SourceEvent::Paced(clock)).await.unwrap();
         let (_, last) = asked(first.until_millis - 1).await;
         assert!(Arc::ptr_eq(&first, &last), "that is in it");
         let (said, last) = asked(Millis::MAX).await;
@@ -233,7 +244,7 @@ mod tests {
 
     #[tokio::test]
     async fn one_past_of_each_deployment_is_kept_and_its_last_moment_is_looked_at_anew() {
-        let (hub, workload, rest) = rollover().await;
+        let (hub, events, workload, rest) = rollover().await;
         let asked = async |at_millis| {
             assert!(hub.moment(&workload, at_millis).await.unwrap().said.is_some());
             let pasts = hub.pasts.lock().await;
@@ -242,18 +253,16 @@ mod tests {
         };
         let first = asked(Millis::MAX).await;
         let (_, end_millis) = rest.span().unwrap();
-        for observed in rest.observed {
-            hub.observe(observed.at_millis, observed.fact).await.unwrap();
-        }
+        feed(&events, rest.observed).await;
         let clock = OwnClock { start_millis: end_millis, started: Instant::now(), speed: 0.0 };
-        hub.set_clock(clock).await.unwrap();
+        events.send(SourceEvent::Paced(clock)).await.unwrap();
         assert!(Arc::ptr_eq(&first, &asked(first.until_millis - 1).await), "that is in it");
         assert!(!Arc::ptr_eq(&first, &asked(first.until_millis).await), "more may have happened in that millisecond");
     }
 
     #[tokio::test]
     async fn a_moment_as_a_frame_is_the_same_moment() {
-        let (hub, workload, _) = rollover().await;
+        let (hub, _, workload, _) = rollover().await;
         for (of, at_millis) in [
             (&workload, hub.now_millis() - 5_000),
             (&workload, Millis::MAX),
@@ -268,7 +277,7 @@ mod tests {
     #[tokio::test]
     async fn moments_are_looked_at_one_at_a_time_and_half_of_the_time_whoever_leaves() {
         const TAKES: Duration = Duration::from_millis(20);
-        let (hub, workload, _) = rollover().await;
+        let (hub, _, workload, _) = rollover().await;
         let (at_once, most) = (Arc::<AtomicUsize>::default(), Arc::<AtomicUsize>::default());
         let began = std::time::Instant::now();
         let looks = (1..=10).map(|ago| {
@@ -293,7 +302,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_page_at_a_moment_does_not_wait_for_all_the_streams_that_ask() {
-        let (hub, workload, _) = rollover().await;
+        let (hub, _, workload, _) = rollover().await;
         let at_millis = hub.now_millis() - 1;
         let told = Arc::<AtomicUsize>::default();
         let streams: Vec<_> = (0..20)

@@ -22,7 +22,8 @@ use super::topic::{Haste, Topic};
 use super::{Command, HubCounters, Kept, List, ListedDeployment, Reader, Standing};
 use crate::clock::{self, Clock, OwnClock};
 use crate::odd;
-use crate::source::{Health, SourceEvent};
+use crate::recording::Observed;
+use crate::source::{self, Health, SourceEvent};
 use crate::translate::Object;
 
 /// While events stream in, frames go out this often.
@@ -113,6 +114,7 @@ impl Hub {
         (self.timeline, self.history) = (timeline, history);
         self.observed = Some((from_millis, at_millis));
         self.looking_since_millis = from_millis;
+        self.outdated.extend(self.timeline.model().deployments.keys().copied());
         self.replay = Some(state);
         self.set_clock(OwnClock { start_millis: at_millis, started: Instant::now(), speed: 0.0 });
         self
@@ -142,15 +144,16 @@ impl Hub {
             let list_at = self.list_sent + LIST_EVERY;
             tokio::select! {
                 command = commands.recv() => match command {
-                    Some(command) => self.command(command),
+                    Some(command) => {
+                        // Whoever asks learns of what was there before.
+                        self.drain(&mut events, source::QUEUE);
+                        self.command(command);
+                    }
                     None => return,
                 },
                 Some(event) = events.recv() => {
                     self.event(event);
-                    for _ in 0..DRAIN {
-                        let Ok(event) = events.try_recv() else { break };
-                        self.event(event);
-                    }
+                    self.drain(&mut events, DRAIN);
                 }
                 () = tokio::time::sleep(due.unwrap_or_default()), if due.is_some() => {
                     let now_millis = self.clock.now_millis();
@@ -189,6 +192,14 @@ impl Hub {
         self.is_list_old || !self.outdated.is_empty()
     }
 
+    /// Takes what is in the queue, but no more than `most`.
+    fn drain(&mut self, events: &mut mpsc::Receiver<SourceEvent>, most: usize) {
+        for _ in 0..most {
+            let Ok(event) = events.try_recv() else { return };
+            self.event(event);
+        }
+    }
+
     fn event(&mut self, event: SourceEvent) {
         let event = self.keep_event(event);
         self.heard(event);
@@ -216,8 +227,35 @@ impl Hub {
                 self.watches.note_answer(silent);
                 self.tell_connection();
             }
+            SourceEvent::Begins { name, clock } => self.begins(name, clock),
+            SourceEvent::Recorded { observed, .. } => self.recorded(*observed),
+            SourceEvent::Paced(clock) => self.set_clock(self.not_before(clock)),
             SourceEvent::ClockSet { by_millis } => self.timeline.clock_was_set(by_millis),
         }
+    }
+
+    /// A recording begins.
+    fn begins(&mut self, name: String, clock: OwnClock) {
+        self.timeline = Timeline::new();
+        self.history = History::default();
+        self.observed = None;
+        self.looking_since_millis = clock.start_millis;
+        self.renew();
+        self.replay = Some(ConnectionState::Replay { name });
+        self.set_clock(clock);
+    }
+
+    /// Takes an observation of a recording.
+    fn recorded(&mut self, Observed { at_millis, fact }: Observed) {
+        match fact {
+            Some(fact) => self.observe(at_millis, fact),
+            None => {
+                self.note_time(at_millis);
+                let changes = self.timeline.tick(at_millis);
+                self.take(at_millis, changes);
+            }
+        }
+        self.index_played(at_millis);
     }
 
     /// A kind may not be listed, or may be again: what is said of every Deployment may be something else.
@@ -358,17 +396,6 @@ impl Hub {
                     touched: &self.touched,
                 });
             }
-            Command::Observe { at_millis, fact, line } => self.replayed(at_millis, fact, line),
-            Command::Restart { clock, state } => {
-                self.timeline = Timeline::new();
-                self.history = History::default();
-                self.observed = None;
-                self.looking_since_millis = clock.start_millis;
-                self.renew();
-                self.replay = Some(state);
-                self.set_clock(clock);
-            }
-            Command::SetClock { clock } => self.set_clock(self.not_before(clock)),
             Command::Checkpoint { reply } => {
                 self.checkpoint();
                 let _ = reply.send(()); // whoever asked may have given up
@@ -386,7 +413,7 @@ impl Hub {
         self.is_dirty = true;
     }
 
-    /// Time does not go back where arrivals are told in it: the present clock ran on until the command came.
+    /// Time does not go back where arrivals are told in it: the present clock ran on until the event came.
     fn not_before(&self, clock: OwnClock) -> OwnClock {
         if self.replay.is_some() {
             return clock;

@@ -22,12 +22,12 @@ use simcluster::story::{self, Player, STORIES};
 use simcluster::world::Pool;
 use simcluster::{Key, Object, Resource, Settings, World};
 use timeline::{Uid, Workload};
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 
 pub use self::requests::RESET;
 use crate::clock::OwnClock;
-use crate::hub::Handle;
+use crate::source::SourceEvent;
 use crate::viewers::Viewers;
 
 /// Name of the cluster in pages and addresses.
@@ -218,11 +218,11 @@ impl Playground {
     }
 
     /// Tells a hub the cluster's time, so that ages and deadlines on its pages are true at every speed.
-    pub async fn keep_time(self: Arc<Self>, hub: Handle) {
+    pub async fn keep_time(self: Arc<Self>, events: mpsc::Sender<SourceEvent>) {
         let mut clock = self.clock.subscribe();
         loop {
             let now = *clock.borrow_and_update();
-            if hub.set_clock(now).await.is_err() || clock.changed().await.is_err() {
+            if events.send(SourceEvent::Paced(now)).await.is_err() || clock.changed().await.is_err() {
                 return;
             }
         }

@@ -1,5 +1,5 @@
-//! Where observations come from: a cluster (list, watch, liveness) or a recording. Everything arrives at the hub in one
-//! bounded queue, as [`SourceEvent`]s.
+//! Where observations come from: a cluster (list, watch, liveness), a simulated one, or a recording. Everything arrives at the
+//! hub in one bounded queue, as [`SourceEvent`]s.
 //!
 //! ```text
 //!   one task per kind and namespace          one task per cluster
@@ -34,7 +34,8 @@ use tracing::Instrument;
 
 use self::access::Access;
 use self::liveness::Life;
-use crate::clock::Clock;
+use crate::clock::{Clock, OwnClock};
+use crate::recording::Observed;
 use crate::translate::Object;
 use crate::viewers::Viewers;
 
@@ -80,6 +81,22 @@ pub enum SourceEvent {
         /// `None` while it does; else the time of its last answer and what went wrong.
         silent: Option<(Millis, String)>,
     },
+    /// A recording begins, or begins again: nothing of what was known before holds.
+    Begins {
+        /// Name of the recording.
+        name: String,
+        /// The time of the recording, from here on.
+        clock: OwnClock,
+    },
+    /// An observation of a recording.
+    Recorded {
+        /// The fact and its arrival.
+        observed: Box<Observed>,
+        /// Its line, where the recording is to be kept.
+        line: Option<String>,
+    },
+    /// The source's time passes so from here on.
+    Paced(OwnClock),
     /// The clock of this machine was set.
     ClockSet {
         /// Forward by so many milliseconds; backward where it is less than nothing.

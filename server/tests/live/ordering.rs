@@ -190,7 +190,7 @@ async fn the_time_of_a_cluster_does_not_go_back_and_is_otherwise_as_it_is_told()
     let source = Source::new();
     let stands = async |at_millis| {
         let clock = OwnClock { start_millis: at_millis, started: tokio::time::Instant::now(), speed: 0.0 };
-        source.hub.set_clock(clock).await.unwrap();
+        source.events.send(SourceEvent::Paced(clock)).await.unwrap();
         source.hub.read(|reader| reader.now_millis).await.unwrap()
     };
     let before = server::clock::now_millis();

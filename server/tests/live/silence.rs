@@ -122,7 +122,7 @@ async fn recover_after(bytes: usize) {
                 was_stale |= matches!(health, Health::Stale { .. });
                 is_live = health == Health::Live;
             }
-            SourceEvent::Answers { .. } | SourceEvent::ClockSet { .. } => {}
+            _ => {}
         }
     }
     server.abort();

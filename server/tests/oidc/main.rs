@@ -18,6 +18,8 @@ mod damage;
 mod damaged;
 mod dex;
 mod faults;
+#[path = "../common/fed.rs"]
+mod fed;
 mod own;
 mod real;
 mod renewal;

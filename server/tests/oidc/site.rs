@@ -23,6 +23,7 @@ use tokio::sync::watch;
 use tower::service_fn;
 
 use super::common;
+use super::fed::feed;
 
 /// The client's secret, at both providers.
 pub const SECRET: &str = "a secret of this client";
@@ -52,10 +53,8 @@ pub async fn with_keys(options: Options, keys: Keys) -> Arc<Rollcast> {
     let auth = Auth::Oidc(Oidc::new(options, keys).unwrap());
     let (_, text) = common::recordings().into_iter().find(|(name, _)| name == "rollover").unwrap();
     let retention = Retention { age_millis: i64::MAX / 2, ..Retention::default() };
-    let (hub, _) = Handle::start("prod", Arc::default(), retention);
-    for observed in server::recording::Recording::read(&text).observed {
-        hub.observe(observed.at_millis, observed.fact).await.unwrap();
-    }
+    let (hub, events) = Handle::start("prod", Arc::default(), retention);
+    feed(&events, server::recording::Recording::read(&text).observed).await;
     hub.list().wait_for(|list| !list.is_empty()).await.unwrap();
     let hubs = vec![hub.with_reviewer(reviewer())];
     Rollcast::with(hubs, "build", Viewers::default(), Site { auth, ..Site::default() })

@@ -29,10 +29,10 @@ use crate::until::until;
 /// The goal for a rollout of 50 pods, in bytes.
 const SMALL: usize = 1_100_000;
 
-async fn played(name: &str, text: &str) -> Handle {
+fn played(name: &str, text: &str) -> Handle {
     let recording = Recording::read(text);
     let (_, end_millis) = recording.span().unwrap();
-    past::play(name, name.to_owned(), recording, end_millis).await.unwrap()
+    Handle::standing(name, past::standing(name.to_owned(), recording, end_millis).unwrap())
 }
 
 /// The Deployments of a hub with the revisions of their rollouts.
@@ -68,7 +68,7 @@ async fn made(hub: &Handle, workload: &Workload, revision: Option<u64>, is_redac
 async fn a_file_tells_and_shows_of_every_moment_what_the_page_does() {
     let (mut files, mut moments, mut details) = (0, 0, 0);
     for (name, text) in common::recordings() {
-        let hub = played(&name, &text).await;
+        let hub = played(&name, &text);
         for (workload, revisions) in rollouts(&hub).await {
             for revision in revisions {
                 let file = content(&made(&hub, &workload, Some(revision), false).await);
@@ -143,7 +143,7 @@ fn rollout_of(pods: i32) -> String {
 
 #[tokio::test]
 async fn a_rollout_of_fifty_pods_is_a_small_file_that_loads_nothing() {
-    let hub = played("simulated", &rollout_of(50)).await;
+    let hub = played("simulated", &rollout_of(50));
     let (workload, revisions) = rollouts(&hub).await.remove(0);
     assert_eq!(revisions, [1, 2]);
     let html = made(&hub, &workload, None, false).await;
@@ -182,7 +182,7 @@ fn confidential() -> String {
 async fn names_are_taken_out_of_all_that_is_in_a_file() {
     let text = confidential();
     assert!(text.matches("confidential").count() > 100, "the recording has such names");
-    let hub = played("confidential-cluster", &text).await;
+    let hub = played("confidential-cluster", &text);
     let (workload, _) = rollouts(&hub).await.remove(0);
     let open = made(&hub, &workload, None, false).await;
     let closed = made(&hub, &workload, None, true).await;
@@ -220,7 +220,7 @@ async fn images_that_only_messages_name_are_taken_out_too() {
     let added = "Back-off pulling image \\\"sidecar.confidential.example/proxy:7\\\"";
     let text = text.replace("Back-off pulling image", added);
     assert!(Recording::read(&text).bad_lines.is_empty());
-    let hub = played("c", &text).await;
+    let hub = played("c", &text);
     let (workload, _) = rollouts(&hub).await.remove(0);
     let open = made(&hub, &workload, Some(2), false).await;
     let closed = made(&hub, &workload, Some(2), true).await;
@@ -262,7 +262,7 @@ async fn files_are_handed_on_by_the_server() {
         assert_eq!(answer.status.as_u16(), status, "{path}: {}", answer.text);
         assert!(answer.text.contains(says), "{path}: {}", answer.text);
     }
-    let hub = played("rollover", &confidential()).await;
+    let hub = played("rollover", &confidential());
     // Without history there is the page, and instead of a recording a sentence: a hub knows what came of objects, not the objects.
     let rollcast = Rollcast::with(vec![hub.clone()], "build", Viewers::default(), Site::default());
     let (own, _) = rollouts(&hub).await.remove(0);

@@ -19,6 +19,7 @@ use timeline::wire::{self, PROTOCOL, Scope, ViewerFrame};
 use timeline::{Retention, Workload};
 
 use crate::common;
+use crate::fed::feed;
 use crate::heard::{SORTS, sort};
 use crate::people::{PROD, proxy, reviewer, rules};
 
@@ -50,12 +51,6 @@ fn observed() -> Vec<Observed> {
     all
 }
 
-async fn play(hub: &Handle, all: Vec<Observed>) {
-    for Observed { at_millis, fact } in all {
-        hub.observe(at_millis, fact).await.unwrap();
-    }
-}
-
 /// The UID of the Deployment of a place, and of each of its pods and ReplicaSets, as frames are written out.
 async fn known(hub: &Handle, place: &'static str) -> (Workload, BTreeSet<String>) {
     let known = hub.read(move |reader| {
@@ -79,13 +74,14 @@ async fn every_frame_tells_each_viewer_of_what_they_may_see() {
         let mut first = observed();
         let rest = first.split_off(first.len() / 2);
         let retention = Retention { age_millis: i64::MAX / 2, ..Retention::default() };
-        let hub = |name: &str, rules| {
-            let (hub, _) = Handle::start(name, Arc::default(), retention);
-            hub.with_reviewer(reviewer(rules))
+        let hub = |name: &str, allowed: &[(&str, &str)]| {
+            let (hub, events) = Handle::start(name, Arc::default(), retention);
+            (hub.with_reviewer(reviewer(&rules(allowed))), events)
         };
-        let (prod, secret) = (hub("prod", &rules(&PROD)), hub("secret-eu", &rules(&[("fully", "*")])));
-        for hub in [&prod, &secret] {
-            play(hub, observed().into_iter().take(first.len()).collect()).await;
+        let (prod, of_prod) = hub("prod", &PROD);
+        let (secret, of_secret) = hub("secret-eu", &[("fully", "*")]);
+        for (hub, events) in [(&prod, &of_prod), (&secret, &of_secret)] {
+            feed(events, observed().into_iter().take(first.len()).collect()).await;
             hub.list().wait_for(|list| list.len() == 2).await.unwrap();
         }
         let mut hidden = BTreeSet::new();
@@ -140,8 +136,8 @@ async fn every_frame_tells_each_viewer_of_what_they_may_see() {
                 if !is_played {
                     is_played = true;
                     let part: Vec<Observed> = rest.by_ref().take(step).collect();
-                    play(&prod, part.clone()).await;
-                    play(&secret, part).await;
+                    feed(&of_prod, part.clone()).await;
+                    feed(&of_secret, part).await;
                 }
             }
         }

@@ -20,6 +20,8 @@ mod damage;
 mod damaged;
 mod ended;
 mod export;
+#[path = "../common/fed.rs"]
+mod fed;
 mod files;
 mod frames;
 mod guarded;

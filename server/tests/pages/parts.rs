@@ -17,17 +17,19 @@ use server::http::{addresses, api};
 use server::hub::Handle;
 use server::recording::{Observed, Recording};
 use server::session::{Shown, serve_over};
+use server::source::SourceEvent;
 use server::state::{Rollcast, Site};
 use server::view::View;
 use server::viewers::Viewers;
 use timeline::list::{Query, Window};
-use timeline::wire::{self, ConnectionState, PROTOCOL, Scope, ServerFrame, Snapshot, ViewerFrame};
+use timeline::wire::{self, PROTOCOL, Scope, ServerFrame, Snapshot, ViewerFrame};
 use timeline::{Retention, Uid, Workload};
 use tokio::time::Instant;
 
 use crate::addresses::named;
 use crate::common;
-use crate::people::{PROD, cluster, proxy, reviewer, rules, site};
+use crate::fed::feed;
+use crate::people::{PROD, proxy, reviewer, rules, site, watched_cluster};
 use crate::shared::{Somebody, WEB, by_link, signed_in};
 
 const TIMELINE: &str = "/api/v1/clusters/prod/namespaces/rollover/deployments/web/timeline";
@@ -255,12 +257,6 @@ async fn a_link_to_a_moment_opens_it_and_nothing_else() {
     }
 }
 
-async fn play(hub: &Handle, observed: Vec<Observed>) {
-    for Observed { at_millis, fact } in observed {
-        hub.observe(at_millis, fact).await.unwrap();
-    }
-}
-
 #[tokio::test(start_paused = true)]
 async fn a_link_to_the_present_rollout_is_live_until_the_next_one_begins() {
     let (_, text) = common::recordings().into_iter().find(|(name, _)| name == "rollover").unwrap();
@@ -276,8 +272,8 @@ async fn a_link_to_the_present_rollout_is_live_until_the_next_one_begins() {
     let mut later = rest.split_off(edit);
     let begun = later.split_off(1);
     let retention = Retention { age_millis: i64::MAX / 2, ..Retention::default() };
-    let (hub, _) = Handle::start("prod", Arc::default(), retention);
-    play(&hub, first).await;
+    let (hub, events) = Handle::start("prod", Arc::default(), retention);
+    feed(&events, first).await;
     let rules = rules(&PROD);
     hub.list().wait_for(|list| !list.is_empty()).await.unwrap();
     let shares = Some(Shares::open(Keys::own(), None).unwrap());
@@ -289,19 +285,19 @@ async fn a_link_to_the_present_rollout_is_live_until_the_next_one_begins() {
     follow(&said, web());
     let states = |snapshot: &Snapshot| format!("{:?}", snapshot.objects.pods);
     let before = snapshot(&mut heard).await;
-    play(&hub, rest).await;
+    feed(&events, rest).await;
     let mut after = snapshot(&mut heard).await;
     while states(&after) == states(&before) {
         after = snapshot(&mut heard).await;
     }
     // It stands still just before the first sign of the next one, and nothing of that one is ever told.
     let is_of_it = |told: &Snapshot| assert!(!format!("{told:?}").contains("web:v3"), "{told:?}");
-    play(&hub, later).await;
+    feed(&events, later).await;
     while after.now_millis != edit_millis - 1 {
         after = snapshot(&mut heard).await;
         is_of_it(&after);
     }
-    play(&hub, begun).await;
+    feed(&events, begun).await;
     let end = loop {
         match tokio::time::timeout(Duration::from_secs(30), next(&mut heard)).await {
             Ok(ServerFrame::Snapshot(told)) => {
@@ -405,7 +401,7 @@ async fn previews_of_links_are_shown_where_their_maker_allowed_it() {
 #[tokio::test(start_paused = true)]
 async fn what_a_link_opens_no_more_is_asked_for_once_for_all_tabs_and_no_other_link_waits_for_it() {
     let rules = rules(&PROD);
-    let hub = cluster("prod", &rules).await;
+    let (hub, events) = watched_cluster("prod", &rules).await;
     let site = Site { auth: proxy(), shares: Some(Shares::open(Keys::own(), None).unwrap()), ..Site::default() };
     let rollcast = Rollcast::with(vec![hub.clone()], "build", Viewers::default(), site);
     let mut visitors = Vec::new();
@@ -414,7 +410,7 @@ async fn what_a_link_opens_no_more_is_asked_for_once_for_all_tabs_and_no_other_l
         visitors.push(by_link(&rollcast, &secret).await.unwrap().0);
     }
     let clock = OwnClock { start_millis: hub.now_millis(), started: Instant::now(), speed: 1.0 };
-    hub.restart(clock, ConnectionState::Replay { name: "another".to_owned() }).await.unwrap();
+    events.send(SourceEvent::Begins { name: "another".to_owned(), clock }).await.unwrap();
     let open = async |visitor| {
         let (said, mut heard) = stream(&rollcast, visitor).await;
         follow(&said, web());

@@ -34,6 +34,7 @@ use tokio::sync::watch;
 use tower::{ServiceExt, service_fn};
 
 use crate::common;
+use crate::fed::feed;
 
 /// What a cluster says of people: who may see which namespace.
 #[derive(Default)]
@@ -106,9 +107,7 @@ pub(crate) async fn watched_cluster(name: &str, rules: &Shared) -> (Handle, toki
     let text = lines.into_iter().map(|(_, line)| line).collect::<Vec<_>>().join("\n");
     let retention = Retention { age_millis: i64::MAX / 2, ..Retention::default() };
     let (hub, events) = Handle::start(name, Arc::default(), retention);
-    for observed in server::recording::Recording::read(&text).observed {
-        hub.observe(observed.at_millis, observed.fact).await.unwrap();
-    }
+    feed(&events, server::recording::Recording::read(&text).observed).await;
     let mut list = hub.list();
     list.wait_for(|list| list.len() == 2).await.unwrap();
     (hub.with_reviewer(reviewer(rules)), events)

@@ -7,6 +7,7 @@ use app::compare::Course;
 use app::history::PastRollout;
 use axum::http::StatusCode;
 use server::history::past;
+use server::hub::Handle;
 use server::recording::Recording;
 use server::state::{Rollcast, Site};
 use server::viewers::Viewers;
@@ -18,6 +19,7 @@ use timeline::{Millis, Workload};
 
 use crate::api::assert_described_as;
 use crate::common;
+use crate::fed::feed;
 use crate::kept::{json, kept, kept_and_shown};
 use crate::site::{everything, fetch};
 
@@ -169,15 +171,10 @@ async fn a_rollout_is_compared_with_those_before_it() {
     let first = fetch(&kept.rollcast, &compare(1, None)).await;
     assert!(first.text.contains("Nothing to compare with yet"), "{}", first.text);
     // The list of rollouts says the same.
-    let hub = server::hub::Handle::start("history-cleanup-and-undo", Arc::default(), timeline::Retention::default()).0;
-    for observed in common::recordings()
-        .into_iter()
-        .find(|(name, _)| name == "history-cleanup-and-undo")
-        .map(|(_, text)| Recording::read(&text).observed)
-        .unwrap()
-    {
-        hub.observe(observed.at_millis, observed.fact).await.unwrap();
-    }
+    let name = "history-cleanup-and-undo";
+    let (_, text) = common::recordings().into_iter().find(|(known, _)| known == name).unwrap();
+    let (hub, events) = Handle::start(name, Arc::default(), timeline::Retention::default());
+    feed(&events, Recording::read(&text).observed).await;
     let archive = everything(&kept.rollcast).await.archive().cloned();
     let rollcast = Rollcast::with(vec![hub], "build", Viewers::default(), Site { archive, ..Site::default() });
     let rollouts = address::below(&of(6).workload(), "rollouts");
@@ -202,7 +199,7 @@ async fn a_link_to_what_the_hub_does_not_hold_leads_to_what_is_kept() {
     let kept = kept();
     let rollout = kept.rollouts.iter().find(|rollout| rollout.cluster == "rollout" && rollout.revision == 2).unwrap();
     // The cluster is watched, by a hub that was just started.
-    let (hub, _) = server::hub::Handle::start("rollout", Arc::default(), timeline::Retention::default());
+    let (hub, _) = Handle::start("rollout", Arc::default(), timeline::Retention::default());
     let archive = everything(&kept.rollcast).await.archive().cloned();
     let rollcast = Rollcast::with(vec![hub], "build", Viewers::default(), Site { archive, ..Site::default() });
     let page = app::address::whatever_bears_the_name(&rollout.workload());
@@ -233,7 +230,7 @@ async fn a_link_to_what_the_hub_does_not_hold_leads_to_what_is_kept() {
 async fn a_moment_between_two_rollouts_is_shown_or_the_nearest_one_is_named() {
     let kept = kept();
     let last = kept.rollouts.iter().filter(|rollout| rollout.cluster == "rollout").max_by_key(|of| of.number).unwrap();
-    let (hub, _) = server::hub::Handle::start("rollout", Arc::default(), timeline::Retention::default());
+    let (hub, _) = Handle::start("rollout", Arc::default(), timeline::Retention::default());
     let archive = everything(&kept.rollcast).await.archive().cloned().unwrap();
     let site = Site { archive: Some(archive.clone()), ..Site::default() };
     let rollcast = Rollcast::with(vec![hub], "build", Viewers::default(), site);
@@ -291,7 +288,7 @@ async fn a_page_says_what_a_stream_begins_with() {
         for end_millis in [(from_millis + to_millis) / 2, to_millis] {
             let mut recording = Recording::read(&text);
             recording.observed.retain(|observed| observed.at_millis <= end_millis);
-            let hub = past::play(&name, name.clone(), recording, end_millis).await.unwrap();
+            let hub = Handle::standing(&name, past::standing(name.clone(), recording, end_millis).unwrap());
             let all = hub.read(|reader| reader.timeline.model().deployments.values().cloned().collect::<Vec<_>>());
             for known in all.await.unwrap() {
                 let workload = Workload::deployment(&name, &known.namespace, &known.name).with_uid(Some(known.uid));

@@ -14,12 +14,12 @@ use crate::until::until;
 #[tokio::test]
 async fn a_recording_may_begin_with_its_first_viewer() {
     let (_, text) = common::recordings().into_iter().find(|(name, _)| name == "rollout").unwrap();
-    let (hub, _) = Handle::start("rollout", Arc::default(), Retention::default());
+    let (hub, events) = Handle::start("rollout", Arc::default(), Retention::default());
     let style = Style { speed: 10.0, repeat: false, hold_at_millis: None };
     let viewers = Viewers::default();
     let recording = Recording::read(&text);
     let (recorded_from, _) = recording.span().unwrap();
-    tokio::spawn(replay::play(hub.clone(), "rollout".into(), recording, style, Some(viewers.clone())));
+    tokio::spawn(replay::play(events, "rollout".into(), recording, style, Some(viewers.clone())));
     until("it stands", async || hub.connection().borrow().speed_percent == 0).await;
     assert_eq!(hub.now_millis(), recorded_from, "at its first instant");
     let _viewer = viewers.enter();
@@ -36,9 +36,9 @@ async fn a_line_that_is_stamped_before_the_first_one_is_played() {
     let (_, text) = common::recordings().into_iter().find(|(name, _)| name == "rollout").unwrap();
     let mut recording = Recording::read(&text);
     recording.observed[0].at_millis += 1; // four tasks stamp the lines of four kinds
-    let (hub, _) = Handle::start("rollout", Arc::default(), Retention::default());
+    let (hub, events) = Handle::start("rollout", Arc::default(), Retention::default());
     let style = Style { speed: 1_000.0, repeat: false, hold_at_millis: None };
-    tokio::spawn(replay::play(hub.clone(), "rollout".into(), recording, style, None));
+    tokio::spawn(replay::play(events, "rollout".into(), recording, style, None));
     let web = timeline::Workload::deployment("", "rollout", "nginx");
     until("the Deployment", async || hub.document(&web).await.unwrap().is_some()).await;
 }

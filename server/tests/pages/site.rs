@@ -18,6 +18,7 @@ use timeline::{Retention, Uid};
 use tower::ServiceExt;
 
 use crate::common;
+use crate::fed::feed;
 
 /// Every recording, played to its end, as a cluster of its own.
 pub async fn site() -> (Arc<Rollcast>, Vec<String>) {
@@ -42,10 +43,8 @@ pub async fn everything(rollcast: &Arc<Rollcast>) -> View {
 pub async fn played(name: &str, text: &str) -> Handle {
     // The recordings are of a day that is long over, and the hub's clock is ours: nothing is let go of for its age.
     let retention = Retention { age_millis: i64::MAX / 2, ..Retention::default() };
-    let (hub, _) = Handle::start(name, Arc::default(), retention);
-    for observed in Recording::read(text).observed {
-        hub.observe(observed.at_millis, observed.fact).await.unwrap();
-    }
+    let (hub, events) = Handle::start(name, Arc::default(), retention);
+    feed(&events, Recording::read(text).observed).await;
     listed(&hub).await;
     hub
 }
