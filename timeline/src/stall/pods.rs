@@ -139,8 +139,8 @@ impl<'m> Situation<'m> {
         (kind, Evidence { reason, message, ..of_pod(pod, begun) })
     }
 
-    /// Pods that failed as a whole lately. Where a replacement failed too, the next one may; else it is worth a word only while
-    /// pods are missing.
+    /// Pods that failed as a whole lately, while others are missing. Where a replacement failed too that had been ready, the next one
+    /// may, whether any is missing or not.
     fn failed_pods(&self, pods: &[&Pod]) -> Option<Cause> {
         let set = rollout::current_set(self.model, self.deployment)?;
         let available = pods.iter().filter(|pod| pod.state() == PodState::Available).count();
@@ -151,11 +151,17 @@ impl<'m> Situation<'m> {
         let failed: Vec<&&Pod> = pods.iter().filter(is_late).collect();
         let pod = failed.first()?;
         let first = failed.iter().filter_map(|pod| pod.now.terminal_millis).min();
-        let is_repeated = failed.iter().any(|pod| first.is_some_and(|first| pod.first_seen_millis() > first));
-        if !is_repeated && available >= set.now.counts.desired as usize {
+        let is_later = |pod: &&&&Pod| {
+            let created = pod.created_at_millis.saturating_add(self.now.skew_millis);
+            first.is_some_and(|first| created > first)
+        };
+        let replacements: Vec<&&&Pod> = failed.iter().filter(is_later).collect();
+        let was_ready = |pod: &&&&Pod| pod.states.iter().any(|(state, _)| state.is_ready());
+        if available >= set.now.counts.desired as usize && !replacements.iter().any(was_ready) {
             return None;
         }
-        let since = pod.now.terminal_millis.unwrap_or_else(|| pod.since_millis());
+        let (since, is_repeated) =
+            (pod.now.terminal_millis.unwrap_or_else(|| pod.since_millis()), !replacements.is_empty());
         Some(self.cause(CauseKind::PodsFailed { is_repeated }, failed.len() as u32, of_pod(pod, since)))
     }
 
