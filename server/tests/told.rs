@@ -10,7 +10,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use server::recording::{Observed, Recording};
+use server::recording::Recording;
 use timeline::view::{self, Now};
 use timeline::{Millis, Timeline, rollout, story};
 
@@ -34,11 +34,8 @@ fn recording(name: &str) -> Recording {
 /// The timeline at that time of the recording.
 fn played(recording: Recording, until: Millis) -> Timeline {
     let mut timeline = Timeline::new();
-    for Observed { at_millis, fact } in recording.observed.into_iter().take_while(|one| one.at_millis <= until) {
-        match fact {
-            Some(fact) => timeline.apply(at_millis, fact),
-            None => timeline.tick(at_millis),
-        };
+    for observed in recording.observed.into_iter().take_while(|one| one.at_millis <= until) {
+        observed.apply(&mut timeline);
     }
     timeline
 }
@@ -100,17 +97,16 @@ fn replacements_that_fail_too_are_one_state() {
     let recording = recording("t25b-peak-with-leftovers");
     let (from, _) = recording.span().unwrap();
     let (mut timeline, mut badges) = (Timeline::new(), Vec::<String>::new());
-    let mut observed = recording.observed.into_iter().peekable();
-    for at in (from..from + 60_000).step_by(250) {
-        while let Some(Observed { at_millis, fact }) = observed.next_if(|one| one.at_millis <= at) {
-            fact.into_iter().for_each(|fact| drop(timeline.apply(at_millis, fact)));
-        }
-        timeline.tick(at);
-        let Some(uid) = timeline.model().deployments.keys().next() else { continue };
-        let now = Now { millis: at, skew_millis: timeline.skew_millis() };
-        badges.extend(view::view(timeline.model(), *uid, now).map(|view| view.verdict.badge));
+    let mut uid = None;
+    for observed in recording.observed.into_iter().take_while(|one| one.at_millis < from + 60_000) {
+        let millis = observed.at_millis;
+        observed.apply(&mut timeline);
+        uid = uid.or_else(|| timeline.model().deployments.keys().next().copied());
+        let now = Now { millis, skew_millis: timeline.skew_millis() };
+        badges.extend(uid.and_then(|uid| view::view(timeline.model(), uid, now)).map(|view| view.verdict.badge));
         badges.dedup();
     }
-    let each = ["Recovering", "Complete"].repeat(4);
-    assert_eq!(badges, [&["Starting", "Complete"], &each[..], &["Degraded", "Rolling out"]].concat());
+    let settles = ["Finishing", "Complete"];
+    let each = ["Recovering", "Finishing", "Complete"].repeat(3);
+    assert_eq!(badges, [&["Starting"], &settles[..], &each[..], &["Degraded", "Rolling out"]].concat());
 }

@@ -7,7 +7,7 @@ use timeline::words::safe;
 use timeline::{Millis, Uid};
 
 use super::measure::median;
-use crate::detail::pod::{is_creation_seen, start};
+use crate::detail::pod::start;
 
 /// Pods that are shown one by one.
 const MOST: usize = 60;
@@ -62,7 +62,7 @@ pub struct PodStart {
 impl PodStart {
     fn of(pod: &Pod, now: Now) -> Option<Self> {
         let steps: Vec<Millis> = start(pod).into_iter().map(|step| step.after_millis).collect();
-        let is_whole = is_creation_seen(pod, now) && !steps.is_empty();
+        let is_whole = pod.is_creation_seen(now.skew_millis) && !steps.is_empty();
         is_whole.then(|| Self { uid: pod.uid, name: safe(&pod.name), steps })
     }
 

@@ -14,9 +14,6 @@ use super::history::{self, PodPast, Span};
 use super::lines::{Facts, joined};
 use super::{Fact, Value};
 
-/// A pod that arrives this long after its creation was there before somebody looked. Creation times are whole seconds.
-const LATE_MILLIS: Millis = 2_500;
-
 /// A pod.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PodDetail {
@@ -98,7 +95,7 @@ impl PodDetail {
         now: Now,
         choices: &mut Choices<'_>,
     ) -> Self {
-        let is_creation_seen = is_creation_seen(pod, now);
+        let is_creation_seen = pod.is_creation_seen(now.skew_millis);
         Self {
             uid: pod.uid,
             deployment,
@@ -148,11 +145,6 @@ fn facts(model: &Model, pod: &Pod, choices: &mut Choices<'_>) -> Vec<Fact> {
         .text("Ended because", history::ended_because(pod).unwrap_or_default())
         .text("Chosen because", chosen.map(|criteria| choice(&criteria)).unwrap_or_default())
         .all()
-}
-
-/// Whether somebody looked when a pod was created: what it went through before is not known else.
-pub(crate) fn is_creation_seen(pod: &Pod, now: Now) -> bool {
-    pod.first_seen_millis() - (pod.created_at_millis + now.skew_millis) < LATE_MILLIS
 }
 
 /// How long each step from creation to counting took.

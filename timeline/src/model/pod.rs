@@ -6,6 +6,9 @@ use crate::fact::{Container, PodCondition};
 use crate::phase::PodState;
 use crate::{Millis, Uid};
 
+/// A pod that arrives this long after its creation was there before somebody looked. Creation times are whole seconds.
+const LATE_MILLIS: Millis = 2_500;
+
 /// A Pod and its life.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Pod {
@@ -77,6 +80,20 @@ impl Pod {
     #[must_use]
     pub fn first_seen_millis(&self) -> Millis {
         self.states.first().map_or(self.created_at_millis, |(_, at)| *at)
+    }
+
+    /// Somebody looked when it was created: what it went through before is not known else.
+    #[must_use]
+    pub fn is_creation_seen(&self, skew_millis: Millis) -> bool {
+        self.first_seen_millis() - self.created_at_millis.saturating_add(skew_millis) < LATE_MILLIS
+    }
+
+    /// When it was created, by our clock: its arrival where a watch told of that, as the API server tells whole seconds.
+    #[must_use]
+    pub fn created_millis(&self, skew_millis: Millis) -> Millis {
+        let (told, first) = (self.created_at_millis.saturating_add(skew_millis), self.first_seen_millis());
+        let is_listed = self.now.listed_millis == Some(first);
+        if is_listed || !self.is_creation_seen(skew_millis) { told } else { first }
     }
 
     /// When it was asked to go, or was gone without that being seen.

@@ -144,25 +144,25 @@ impl<'m> Situation<'m> {
     fn failed_pods(&self, pods: &[&Pod]) -> Option<Cause> {
         let set = rollout::current_set(self.model, self.deployment)?;
         let available = pods.iter().filter(|pod| pod.state() == PodState::Available).count();
-        let is_late = |pod: &&&Pod| {
-            let since = pod.now.terminal_millis.filter(|_| pod.is_leftover());
-            since.is_some_and(|since| self.now.millis - since <= FAILED_MILLIS)
+        let leftovers = pods.iter().copied().filter(|pod| pod.is_leftover());
+        let failures: Vec<(&Pod, Millis)> = leftovers.filter_map(|pod| Some((pod, pod.now.terminal_millis?))).collect();
+        let late: Vec<_> = failures.iter().filter(|(_, at)| self.now.millis - at <= FAILED_MILLIS).collect();
+        let (pod, since) = **late.first()?;
+        let mut times: Vec<Millis> = failures.iter().map(|(_, at)| *at).collect();
+        times.sort_unstable();
+        // Another one had failed when it was created, not long before it failed itself.
+        let is_replacement = |pod: &Pod, at: Millis| {
+            let before = times.partition_point(|time| *time < pod.created_millis(self.now.skew_millis));
+            times.get(..before).and_then(<[Millis]>::last).is_some_and(|time| at - time <= FAILED_MILLIS)
         };
-        let failed: Vec<&&Pod> = pods.iter().filter(is_late).collect();
-        let pod = failed.first()?;
-        let first = failed.iter().filter_map(|pod| pod.now.terminal_millis).min();
-        let is_later = |pod: &&&&Pod| {
-            let created = pod.created_at_millis.saturating_add(self.now.skew_millis);
-            first.is_some_and(|first| created > first)
-        };
-        let replacements: Vec<&&&Pod> = failed.iter().filter(is_later).collect();
-        let was_ready = |pod: &&&&Pod| pod.states.iter().any(|(state, _)| state.is_ready());
-        if available >= set.now.counts.desired as usize && !replacements.iter().any(was_ready) {
+        let mut replacements =
+            late.iter().map(|(pod, at)| (pod, *at)).filter(|(pod, at)| is_replacement(pod, *at)).peekable();
+        let is_repeated = replacements.peek().is_some();
+        let was_ready = |pod: &Pod| pod.states.iter().any(|(state, _)| state.is_ready());
+        if available >= set.now.counts.desired as usize && !replacements.any(|(pod, _)| was_ready(pod)) {
             return None;
         }
-        let (since, is_repeated) =
-            (pod.now.terminal_millis.unwrap_or_else(|| pod.since_millis()), !replacements.is_empty());
-        Some(self.cause(CauseKind::PodsFailed { is_repeated }, failed.len() as u32, of_pod(pod, since)))
+        Some(self.cause(CauseKind::PodsFailed { is_repeated }, late.len() as u32, of_pod(pod, since)))
     }
 
     fn scheduling(&self, pod: &Pod) -> Option<CauseKind> {

@@ -115,7 +115,7 @@ impl Assessment<'_> {
         match self.kubectl {
             _ if self.is_crashing() && (self.is_settled() || self.is_unseen()) => Standing::Crashing,
             KubectlVerdict::Complete if counts.available >= desired && self.is_crashing() => Standing::Crashing,
-            KubectlVerdict::Complete if counts.available >= desired && self.replacements_fail() => {
+            _ if counts.available >= desired && self.is_settled() && self.replacements_fail() => {
                 Standing::Degraded { is_stuck: true }
             }
             KubectlVerdict::Complete if counts.available >= desired => Standing::Complete,

@@ -239,3 +239,28 @@ fn logs_are_shown_of_the_container_that_crashes_and_of_the_run_that_ended() {
         "Show the logs of the container that ended: logs web-2-p0100 --container=web --previous"
     );
 }
+
+/// What a replacement that was evicted too makes of it lasts for a minute from then on, also where its predecessor failed long before.
+#[test]
+fn it_is_degraded_until_no_pod_has_failed_for_a_minute() {
+    let mut web = Web::live(2);
+    web.report();
+    let evict = |web: &mut Web, now, pod: u128| {
+        web.now = now;
+        web.pod(pod, |pod| (pod.phase, pod.reason) = (Phase::Failed, "Evicted".into()));
+        web.report();
+        assert!(web.verdict().starts_with(if pod == 100 { "[Recovering]" } else { "[Degraded]" }), "{}", web.verdict());
+        web.now = now + 10;
+        web.add_ready_pod(pod + 100, 2);
+        web.report();
+    };
+    evict(&mut web, 10_000, 100);
+    assert!(web.verdict().starts_with("[Complete]"), "{}", web.verdict());
+    evict(&mut web, 60_000, 200);
+    for (now, badge) in
+        [(60_010, "[Degraded]"), (70_001, "[Degraded]"), (120_000, "[Degraded]"), (120_001, "[Complete]")]
+    {
+        web.now = now;
+        assert!(web.verdict().starts_with(badge), "{now}: {}", web.verdict());
+    }
+}
