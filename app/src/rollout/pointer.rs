@@ -1,16 +1,15 @@
 //! What a pointer does to the picture: it is told what it points at, it drags time, and its wheel shows more time or less.
 
 use leptos::prelude::*;
-use timeline::view::Now;
 use timeline::{Millis, Uid};
 use web_sys::{Element, PointerEvent, WheelEvent};
 
 use super::picture::{Tip, Told};
 use super::screen::{RolloutScreen, State};
 use crate::browser;
-use crate::detail::pod::is_creation_seen;
 use crate::rows::set_if_new;
 use crate::score::bars::{self, Side};
+use crate::score::lanes::taken_over;
 use crate::score::scene::BandRow;
 use crate::score::{budget, placed, scale, scene};
 
@@ -241,22 +240,26 @@ impl RolloutScreen {
         spots.order_untracked().into_iter().filter(is_there).find_map(|key| self.pod(state, key, at_millis))
     }
 
-    /// What a pod was at a time; nothing where it was not there.
+    /// What a pod was at a time; nothing where it was not there, or not this Deployment's.
     fn pod(&self, state: &State, key: u128, at_millis: Millis) -> Option<Told> {
         let head = self.0.picture.heads.row(key)?.get_untracked();
         let pod = state.copy.model.pods.get(&head.uid)?;
+        let deployment = state.copy.deployment?;
+        let set = pod.owner.or(pod.owners.last().copied()).and_then(|set| state.copy.model.replica_sets.get(&set));
+        if set.and_then(|set| taken_over(set, deployment)).is_some_and(|since| at_millis < since) {
+            return None;
+        }
         // Since when it is in a state does not depend on whose ReplicaSet it was in then.
         let side = if head.is_out { Side::Outside } else { Side::Inside { since_millis: None } };
         let mut lived = bars::lived(pod, side, state.frame);
         let (look, since_millis, until) =
             lived.find(|(_, from, to)| *from <= at_millis && to.is_none_or(|to| to > at_millis))?;
         let until_millis = until.filter(|until| *until <= state.frame.now_millis);
-        let now = Now { millis: state.frame.now_millis, skew_millis: 0 };
         Some(Told::Pod {
             name: head.name,
             look,
             since_millis,
-            is_older: since_millis == pod.first_seen_millis() && !is_creation_seen(pod, now),
+            is_older: since_millis == pod.first_seen_millis() && !pod.is_creation_seen(0),
             lasted_millis: until_millis.unwrap_or(state.frame.now_millis) - since_millis,
             until_millis,
             reason: if until_millis.is_none() { head.reason } else { String::new() },

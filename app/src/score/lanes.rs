@@ -82,6 +82,7 @@ pub fn bands(model: &Model, deployment: &Deployment, from_millis: Millis) -> Vec
         .sets_of(deployment.uid)
         .filter_map(|set| {
             let pods = sorted(model.pods_of(set.uid));
+            let from_millis = taken_over(set, deployment.uid).map_or(from_millis, |since| since.max(from_millis));
             let is_current = current == Some(set.uid);
             let is_live = set.removed_millis.is_none() && set.now.counts.desired > 0;
             let is_seen = is_current || is_live || pods.iter().any(|pod| in_view(pod, from_millis));
