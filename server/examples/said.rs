@@ -18,10 +18,7 @@ fn main() {
         let mut now = from;
         while now <= to + LOOK_EVERY {
             while let Some(next) = observed.next_if(|next| next.at_millis <= now) {
-                match next.fact.clone() {
-                    Some(fact) => timeline.apply(next.at_millis, fact),
-                    None => timeline.tick(next.at_millis),
-                };
+                next.apply(&mut timeline);
             }
             timeline.tick(now);
             for deployment in timeline.model().deployments.values() {

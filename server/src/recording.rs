@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use timeline::fact::{Kind, Seen};
 use timeline::words::safe;
-use timeline::{Fact, Millis, Timeline, Uid};
+use timeline::{Change, Fact, Millis, Timeline, Uid};
 
 use crate::source::SourceEvent;
 use crate::translate::{Object, Unusable};
@@ -64,6 +64,16 @@ pub struct Observed {
     pub at_millis: Millis,
     /// What; `None` for a line that only tells the time.
     pub fact: Option<Fact>,
+}
+
+impl Observed {
+    /// Tells a timeline of it; a line that only tells the time lets that pass.
+    pub fn apply(self, timeline: &mut Timeline) -> Vec<Change> {
+        match self.fact {
+            Some(fact) => timeline.apply(self.at_millis, fact),
+            None => timeline.tick(self.at_millis),
+        }
+    }
 }
 
 /// A line that could not be used.
@@ -126,10 +136,7 @@ impl Recording {
     pub fn play(self) -> Timeline {
         let mut timeline = Timeline::new();
         for observed in self.observed {
-            match observed.fact {
-                Some(fact) => timeline.apply(observed.at_millis, fact),
-                None => timeline.tick(observed.at_millis),
-            };
+            observed.apply(&mut timeline);
         }
         timeline
     }
@@ -159,7 +166,6 @@ pub fn lines(event: &SourceEvent) -> Vec<String> {
             };
             object_line(*at_millis, r#type, object).into_iter().collect()
         }
-        SourceEvent::Recorded { line, .. } => line.iter().cloned().collect(),
         _ => Vec::new(),
     }
 }

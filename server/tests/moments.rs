@@ -41,11 +41,8 @@ fn picture(model: &Model, uid: Uid) -> Vec<String> {
 
 /// Takes in what was observed, as a hub does.
 fn note(timeline: &mut Timeline, history: &mut History, observed: Observed) {
-    let Observed { at_millis, fact } = observed;
-    let changes = match fact {
-        Some(fact) => timeline.apply(at_millis, fact),
-        None => timeline.tick(at_millis),
-    };
+    let at_millis = observed.at_millis;
+    let changes = observed.apply(timeline);
     history.note(at_millis, &changes);
 }
 

@@ -13,8 +13,8 @@ use crate::{build, setup, sh};
 const RECORDED: &str = "target/recorded";
 const PARTS: [&str; 4] = ["lint", "rust", "page", "cluster"];
 
-/// Rust tests that run at once: on two processors most of them wait, for a server or for a time that is to pass.
-const THREADS: &str = "4";
+/// Rust tests that run at once on few processors: most of them wait, for a server or for a time that is to pass.
+const LEAST_THREADS: usize = 4;
 
 /// Tells the tests to leave nothing out of their long sets.
 const WHOLE: &str = "ROLLCAST_TEST_WHOLE";
@@ -43,7 +43,10 @@ pub fn run(only: &[String], is_whole: bool) -> Result<()> {
     go.join().map_err(|_| anyhow!("building with Go broke off"))??; // tests keep time, and have the machine to themselves
     if wants("rust") {
         let mut all = sh::command("cargo", &built::ALL);
-        all.env("RUST_TEST_THREADS", THREADS);
+        if std::env::var_os("RUST_TEST_THREADS").is_none() {
+            let processors = std::thread::available_parallelism().map_or(1, usize::from);
+            all.env("RUST_TEST_THREADS", processors.max(LEAST_THREADS).to_string());
+        }
         if is_whole {
             all.env(WHOLE, "yes");
         }

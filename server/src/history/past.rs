@@ -177,12 +177,8 @@ pub fn standing(name: String, recording: Recording, end_millis: Millis) -> Optio
     let (from_millis, _) = recording.span()?;
     let (mut timeline, mut history) = (Timeline::new(), History::default());
     let end = Observed { at_millis: end_millis, fact: None };
-    for Observed { at_millis, fact } in recording.observed.into_iter().chain([end]) {
-        let changes = match fact {
-            Some(fact) => timeline.apply(at_millis, fact),
-            None => timeline.tick(at_millis),
-        };
-        history.note(at_millis, &changes);
+    for observed in recording.observed.into_iter().chain([end]) {
+        history.note(observed.at_millis, &observed.apply(&mut timeline));
     }
     Some(Standing { timeline, history, from_millis, at_millis: end_millis, state: ConnectionState::Replay { name } })
 }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use timeline::{History, Millis, Timeline};
 
 use super::store::{Checkpoint, Stored};
-use crate::recording::Recording;
+use crate::recording::{Observed, Recording};
 
 /// Which timeline this program has.
 pub const FINGERPRINT: &str = env!("ROLLCAST_TIMELINE");
@@ -84,11 +84,7 @@ pub fn resume(cluster: &str, stored: Stored) -> Option<Resumed> {
             let last = observed.map_or(seen.at_millis, |(_, last): (Millis, Millis)| last);
             let at_millis = seen.at_millis.max(last); // clocks may be set back between two runs
             observed = Some((observed.map_or(at_millis, |(first, _)| first), at_millis));
-            let changes = match seen.fact {
-                Some(fact) => timeline.apply(at_millis, fact),
-                None => timeline.tick(at_millis),
-            };
-            history.note(at_millis, &changes);
+            history.note(at_millis, &Observed { at_millis, ..seen }.apply(&mut timeline));
         }
     }
     if bad > 0 {

@@ -7,7 +7,8 @@
 //!                     │ at once when idle, else 50 ms│ ──watch "connection"──► sessions
 //!                     └──────────────────────────────┘
 //! ```
-//! Whoever asks learns of everything that was in the queue before. A connection is told after everything that was known by then was published, and passed on in that order (`Followed`).
+//! Whoever asks learns of everything that was in the queue before. A connection is told after everything that was known by then was
+//! published, and passed on in that order (`Followed`).
 
 mod connection;
 mod follow;

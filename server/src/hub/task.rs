@@ -156,9 +156,7 @@ impl Hub {
                     self.drain(&mut events, DRAIN);
                 }
                 () = tokio::time::sleep(due.unwrap_or_default()), if due.is_some() => {
-                    let now_millis = self.clock.now_millis();
-                    let changes = self.timeline.tick(now_millis);
-                    self.take(now_millis, changes);
+                    self.tick(self.clock.now_millis());
                 }
                 () = tokio::time::sleep_until(publish_at), if self.is_dirty => {}
                 () = tokio::time::sleep_until(list_at), if self.is_list_due() => {}
@@ -251,11 +249,15 @@ impl Hub {
             Some(fact) => self.observe(at_millis, fact),
             None => {
                 self.note_time(at_millis);
-                let changes = self.timeline.tick(at_millis);
-                self.take(at_millis, changes);
+                self.tick(at_millis);
             }
         }
         self.index_played(at_millis);
+    }
+
+    fn tick(&mut self, at_millis: Millis) {
+        let changes = self.timeline.tick(at_millis);
+        self.take(at_millis, changes);
     }
 
     /// A kind may not be listed, or may be again: what is said of every Deployment may be something else.

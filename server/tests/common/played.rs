@@ -11,11 +11,8 @@ pub fn recordings() -> impl Iterator<Item = (String, Vec<Observed>)> {
 #[allow(dead_code, reason = "some tests play facts one by one")]
 pub fn play(observed: Vec<Observed>) -> Timeline {
     let mut timeline = Timeline::new();
-    for Observed { at_millis, fact } in observed {
-        match fact {
-            Some(fact) => timeline.apply(at_millis, fact),
-            None => timeline.tick(at_millis),
-        };
+    for observed in observed {
+        observed.apply(&mut timeline);
     }
     timeline
 }

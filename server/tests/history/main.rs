@@ -179,11 +179,7 @@ fn play(batches: &[(Millis, Millis, String)]) -> (Timeline, History) {
     let (mut timeline, mut history) = (Timeline::new(), History::default());
     for (.., text) in batches {
         for observed in Recording::read(text).observed {
-            let changes = match observed.fact {
-                Some(fact) => timeline.apply(observed.at_millis, fact),
-                None => timeline.tick(observed.at_millis),
-            };
-            history.note(observed.at_millis, &changes);
+            history.note(observed.at_millis, &observed.apply(&mut timeline));
         }
     }
     (timeline, history)

@@ -30,10 +30,7 @@ fn play(name: &str, text: &str, said: &mut Said) {
     let mut observed = recording.observed.into_iter().peekable();
     for now in (from..=to).step_by(LOOK_EVERY as usize) {
         while let Some(next) = observed.next_if(|next| next.at_millis <= now) {
-            match next.fact {
-                Some(fact) => timeline.apply(next.at_millis, fact),
-                None => timeline.tick(next.at_millis),
-            };
+            next.apply(&mut timeline);
         }
         timeline.tick(now);
         let clock = Now { millis: now, skew_millis: timeline.skew_millis() };

@@ -70,10 +70,7 @@ fn play(name: &str, recording: Recording) -> (Timeline, Vec<PastRollout>) {
     let last = recording.observed.len() - 1;
     for (number, observed) in recording.observed.into_iter().enumerate() {
         let at_millis = observed.at_millis;
-        match observed.fact {
-            Some(fact) => timeline.apply(at_millis, fact),
-            None => timeline.tick(at_millis),
-        };
+        observed.apply(&mut timeline);
         if at_millis < next && number < last {
             continue;
         }

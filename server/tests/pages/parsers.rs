@@ -146,10 +146,7 @@ fn recordings_and_what_history_holds() {
         let mut timeline = Timeline::new();
         for observed in read.observed {
             good += 1;
-            let _ = match observed.fact {
-                Some(fact) => timeline.apply(observed.at_millis, fact),
-                None => timeline.tick(observed.at_millis),
-            };
+            observed.apply(&mut timeline);
         }
         // A checksum says what was damaged; what is unpacked all the same is what was packed.
         if let Ok(unpacked) = unpack(&damaged(&packed, rng)) {
