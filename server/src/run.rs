@@ -182,7 +182,11 @@ async fn replay(arguments: Replay) -> anyhow::Result<()> {
         let kept = archive.clone().map(|archive| Kept { archive, namespaces: Vec::new() });
         let (hub, events) = Handle::start_kept(&name, Arc::default(), Retention::default(), kept);
         let first = arguments.when_watched.then(|| viewers.clone());
-        tokio::spawn(replay::play(events, name, recording, style, first));
+        let played = tokio::spawn(replay::play(events, name, recording, style, first));
+        if arguments.hold_at.is_some() {
+            // The first viewer sees the moment, not what came before.
+            played.await?;
+        }
         hubs.push(hub);
     }
     let tls = served.tls.clone();

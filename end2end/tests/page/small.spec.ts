@@ -135,7 +135,7 @@ test.describe("on a phone", () => {
       const counts = new RolloutPage(page).beside(revision).getByTestId("counts");
       await expect(counts).toHaveText(said);
       await expect(counts).toBeVisible();
-      // Nothing of it is cut off, neither at the side nor by the next band, once the bands have the heights of this screen.
+      // Nothing of it is cut off, neither at the side nor by the next band.
       await expect.poll(() => counts.evaluate((counts) => counts.scrollWidth <= counts.clientWidth && counts.getBoundingClientRect().bottom <= counts.parentElement!.getBoundingClientRect().bottom + 1)).toBe(true);
     }
   });
