@@ -19,7 +19,7 @@
 //! new one does not compile before someone decided whether it travels. Values that viewers need whole (states, counts, gaps,
 //! limits) and everything that is made for viewers (views, lines of the story, lines of a list) travel as they are.
 //!
-//! `tests/wire.rs` holds the shape of every type that travels by this [`PROTOCOL`]: who changes one raises it.
+//! `tests/all/wire.rs` holds the shape of every type that travels by this [`PROTOCOL`]: who changes one raises it.
 
 mod change;
 mod connection;

@@ -114,7 +114,7 @@ pub fn run(only: &[String], is_whole: bool) -> Result<()> {
                 if is_whole {
                     environment.push((WHOLE, "yes".into()));
                 }
-                tests.run_ignored(&["faithful", "chaos", "signed"], left_out, &environment)?;
+                tests.run_ignored("server", &["faithful::", "chaos::", "signed::"], left_out, &environment)?;
                 real_pods(&tests, is_whole, "")?;
                 command.env("ROLLCAST_RECORDED", recorded);
                 is_recorded = true;
@@ -143,7 +143,7 @@ pub fn run(only: &[String], is_whole: bool) -> Result<()> {
     let passed = sh::run(&mut command);
     if is_recorded {
         // What was recorded is looked at also when a browser test failed: it may say why.
-        invariants(&tests, "of_what_was_recorded_on_clusters")?;
+        invariants(&tests, "invariants::of_what_was_recorded_on_clusters")?;
     }
     passed
 }
@@ -159,7 +159,7 @@ pub fn nightly() -> Result<()> {
 
 /// What must hold of every sentence, of a thousand random clusters with their history cut again and again. Minutes.
 pub fn thousand_clusters() -> Result<()> {
-    invariants(&Tests::build()?, "of_a_thousand_simulated_clusters")
+    invariants(&Tests::build()?, "invariants::of_a_thousand_simulated_clusters")
 }
 
 /// What is said of pods on a real node: the named situations, else all or a sample, on a cluster of their own.
@@ -180,11 +180,11 @@ pub fn real_pods(tests: &Tests, is_whole: bool, situations: &str) -> Result<()> 
     if is_whole {
         environment.push((WHOLE, "yes".into()));
     }
-    tests.run_ignored(&["kubelet"], &["--nocapture"], &environment)
+    tests.run_ignored("server", &["kubelet::"], &["--nocapture"], &environment)
 }
 
 fn invariants(tests: &Tests, test: &str) -> Result<()> {
-    tests.run_ignored(&["invariants"], &["--nocapture", test], &[("ROLLCAST_RECORDED", sh::at(RECORDED).into())])
+    tests.run_ignored("server", &[test], &["--nocapture"], &[("ROLLCAST_RECORDED", sh::at(RECORDED).into())])
 }
 
 /// The control plane, the provider at which people sign in, and the real node.
@@ -211,7 +211,7 @@ fn kubectl(tests: &Tests, is_ci: bool) -> Result<Option<String>> {
         );
         return Ok(None);
     };
-    tests.run_ignored(&["kubectl"], &[], &[("ROLLCAST_KUBECTL", program.clone().into())])?;
+    tests.run_ignored("simcluster", &["kubectl::"], &[], &[("ROLLCAST_KUBECTL", program.clone().into())])?;
     Ok(Some(program))
 }
 
