@@ -12,11 +12,12 @@ use serde_json::{Value, json};
 use simcluster::api::{self, Cluster};
 use simcluster::{Settings, World};
 
+use crate::common;
 use crate::common::side::{Action, Seen, Side, annotation, client, controller, is_deleting, revision, text};
 
-const SEEDS: u64 = 20;
-/// With `ROLLCAST_TEST_WHOLE`, which `cargo xtask test --whole` sets.
-const WHOLE: u64 = 50;
+const SEEDS: u64 = 3;
+/// By night.
+const ALL_SEEDS: u64 = 50;
 const ACTIONS: usize = 20;
 /// How often the state is read, and how long it must stand to be at rest.
 const READ: Duration = Duration::from_millis(600);
@@ -229,7 +230,7 @@ async fn sequences_of_twenty_actions_come_to_rest_alike() {
     tokio::spawn(cluster.clone().run());
     tokio::spawn(cluster.serve(listener));
     let simulated = client(Kubeconfig::from_yaml(&config).unwrap()).await;
-    let usual = if std::env::var_os("ROLLCAST_TEST_WHOLE").is_some() { WHOLE } else { SEEDS };
+    let usual = if common::is_whole() { ALL_SEEDS } else { SEEDS };
     let seeds = std::env::var("ROLLCAST_TEST_SEEDS").map_or(usual, |text| text.parse().unwrap());
     let all = (1..=seeds).map(|seed| {
         let namespace = format!("seed-{seed}-{}", now % 1_000_000);

@@ -1,4 +1,4 @@
-//! Rollcast is started at every instant of every recording: what it says of the present is what it would have said had it watched
+//! Rollcast is started at instants of every recording: what it says of the present is what it would have said had it watched
 //! from the start, or less, and never something else.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,8 +17,9 @@ const ACTIONS: usize = 20;
 const PATIENCE_MILLIS: Millis = 60_000;
 /// After it was started it is looked at again for so many facts.
 const FOLLOWED: usize = 40;
-/// Instants of one recording at which it is started, at most.
-const INSTANTS: usize = 120;
+/// Instants of one recording at which it is started, at most; by night, and for every change.
+const ALL_INSTANTS: usize = 120;
+const INSTANTS: usize = 12;
 
 fn meta(fact: &Fact) -> Option<(&Meta, Seen)> {
     match fact {
@@ -199,7 +200,8 @@ fn join(name: &str, observed: &[Observed], wrong: &mut Vec<String>) -> usize {
     let mut timeline = Timeline::new();
     let mut there: BTreeMap<Uid, Fact> = BTreeMap::new();
     let mut late: Vec<(usize, Millis, Timeline)> = Vec::new();
-    let every = (observed.len() / INSTANTS).max(1);
+    let instants = if common::is_whole() { ALL_INSTANTS } else { INSTANTS };
+    let every = (observed.len() / instants).max(1);
     let mut looked = 0;
     for (index, Observed { at_millis, fact }) in observed.iter().enumerate() {
         let at = *at_millis;

@@ -17,6 +17,11 @@ pub mod until;
 
 use std::path::{Path, PathBuf};
 
+/// Long sets run completely, as `cargo xtask nightly` asks for; else a sample of each runs.
+pub fn is_whole() -> bool {
+    std::env::var_os("ROLLCAST_TEST_WHOLE").is_some()
+}
+
 /// Name and text of each recording, by name.
 pub fn recordings() -> Vec<(String, String)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/traces");

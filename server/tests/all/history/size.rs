@@ -4,16 +4,17 @@ use server::history::options::Limits;
 use server::history::sqlite::Sqlite;
 use server::history::store::Store;
 
+use crate::common;
 use crate::common::day::{MOST_BYTES, PODS, ROLLOUTS, keep};
 
 /// What the rollouts of these tests take, measured: the same in every run, for what is written is made by chance that always begins
 /// alike. Of a part of a day, and of a whole one.
 const MEASURED_BYTES: [u64; 2] = [1_196_032, 6_533_120];
 
-/// A fifth of a day, or the whole of it with `ROLLCAST_TEST_WHOLE`. How long it takes is told by `cargo run --release --example kept`.
+/// A fifth of a day, or the whole of it by night. How long it takes is told by `cargo run --release --example kept`.
 #[test]
 fn a_day_of_rollouts_takes_no_more_room_than_it_may() {
-    let is_whole = std::env::var_os("ROLLCAST_TEST_WHOLE").is_some();
+    let is_whole = common::is_whole();
     let many = if is_whole { ROLLOUTS } else { ROLLOUTS / 5 };
     let folder = tempfile::tempdir().unwrap();
     let mut store = Sqlite::open(folder.path(), Limits::default()).unwrap();

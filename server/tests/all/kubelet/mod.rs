@@ -19,6 +19,7 @@ use said::{Program, Said};
 use serde_json::{Value, json};
 use situation::{Object, Situation, Version};
 
+use crate::common;
 use crate::common::side::client;
 
 /// From the edit to the end: `rollcast wait` gives up before.
@@ -88,7 +89,7 @@ async fn what_is_said_of_real_pods_is_right() {
     let registries = std::fs::read_to_string(PathBuf::from(&path).with_file_name("registry")).unwrap();
     let registries = registries.split_once(' ').unwrap();
     let chosen = std::env::var("ROLLCAST_TEST_SITUATIONS").unwrap_or_default();
-    let (situations, duration) = situation::chosen(&chosen, std::env::var_os("ROLLCAST_TEST_WHOLE").is_some());
+    let (situations, duration) = situation::chosen(&chosen, common::is_whole());
     let duration = if duration { DURATION } else { SAMPLE };
     let client = client(Kubeconfig::read_from(&path).unwrap()).await;
     let observer = Observer::begin(&client, situations.keys().cloned()).await;

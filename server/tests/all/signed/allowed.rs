@@ -79,7 +79,7 @@ async fn apply(cluster: &Cluster, namespace: &str) -> (String, Vec<String>) {
 }
 
 #[tokio::test]
-#[ignore = "needs a control plane: `cargo xtask test cluster`"]
+#[ignore = "needs a control plane: `cargo xtask test --only cluster`"]
 async fn the_account_of_the_manifests_may_do_what_is_written_down_and_nothing_else() {
     let kubeconfig = std::env::var("ROLLCAST_TEST_KUBECONFIG").unwrap();
     let started = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap().as_millis();

@@ -51,7 +51,7 @@ const EVERYBODYS: [&str; 8] = [
 ];
 
 #[tokio::test]
-#[ignore = "needs a control plane: `cargo xtask test cluster`"]
+#[ignore = "needs a control plane: `cargo xtask test --only cluster`"]
 async fn every_address_and_every_frame_tells_four_viewers_what_rbac_lets_them_see() {
     let kubeconfig = std::env::var("ROLLCAST_TEST_KUBECONFIG").unwrap();
     let started = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap().as_millis();

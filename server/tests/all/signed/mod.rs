@@ -191,7 +191,7 @@ async fn within_a_minute(what: &str, mut condition: impl AsyncFnMut() -> bool) -
 }
 
 #[tokio::test]
-#[ignore = "needs a control plane: `cargo xtask test cluster`"]
+#[ignore = "needs a control plane: `cargo xtask test --only cluster`"]
 async fn people_see_what_the_cluster_lets_them_see_for_as_long_as_it_does() {
     let kubeconfig = std::env::var("ROLLCAST_TEST_KUBECONFIG").unwrap();
     let started = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap().as_millis();

@@ -27,6 +27,7 @@ async fn until_told(archive: &server::history::Archive, why: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "nightly"]
 async fn a_server_that_has_no_connection_left_is_told_and_nothing_is_lost() {
     let (database, guest, server) = of_a_guest();
     told_while(&server, async |archive| {
@@ -41,6 +42,7 @@ async fn a_server_that_has_no_connection_left_is_told_and_nothing_is_lost() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "nightly"]
 async fn a_right_that_is_taken_away_is_told_and_once_it_is_back_nothing_is_lost() {
     let (database, guest, server) = of_a_guest();
     told_while(&server, async |archive| {
@@ -52,6 +54,7 @@ async fn a_right_that_is_taken_away_is_told_and_once_it_is_back_nothing_is_lost(
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "nightly"]
 async fn a_server_that_takes_its_time_is_told_of_meanwhile_and_nothing_is_there_twice() {
     let database = shared().database();
     let server: Server = shared().address(&database, "postgres").parse().unwrap();
@@ -68,6 +71,7 @@ async fn a_server_that_takes_its_time_is_told_of_meanwhile_and_nothing_is_there_
 }
 
 #[test]
+#[ignore = "nightly"]
 fn one_that_finds_another_one_making_the_tables_says_so_and_does_not_wait_for_long() {
     let database = shared().database();
     let server: Server = shared().address(&database, "postgres").parse().unwrap();
