@@ -263,7 +263,7 @@ fn hold(recordings: impl Iterator<Item = (String, Vec<Observed>)>) {
 }
 
 #[test]
-fn at_every_instant_of_every_recording() {
+fn at_instants_of_every_recording() {
     hold(common::recordings().into_iter().map(|(name, text)| (name, Recording::read(&text).observed)));
 }
 
