@@ -18,7 +18,7 @@ mod simulated;
 use std::collections::BTreeMap;
 
 use server::recording::Observed;
-use timeline::chosen::{Choices, Pair};
+use timeline::removal_order::{Choices, Pair};
 
 /// What was told of the pods that went.
 #[derive(Debug, Default, PartialEq, Eq)]

@@ -22,9 +22,9 @@ use serde::{Deserialize, Serialize};
 pub use retention::Retention;
 
 use crate::clock::Skew;
-use crate::fact::{Fact, Kind, Meta, Seen};
 use crate::model::Gap;
-use crate::phase::PodState;
+use crate::model::PodState;
+use crate::model::fact::{Fact, Kind, Meta, Seen};
 use crate::{Change, Millis, Model, Uid};
 
 /// Streams of different kinds overtake each other by milliseconds, and by this much when machines are busy: what depends on

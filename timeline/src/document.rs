@@ -4,11 +4,12 @@
 
 use serde::Serialize;
 
-use crate::fact::Image;
+use crate::model::KubectlVerdict;
+use crate::model::PodState;
+use crate::model::Trigger;
+use crate::model::fact::Image;
 use crate::model::{Deployment, EndReason, Event, MarkKind, Model, Pod, RemovedBecause, ReplicaSet, ScaleCause};
-use crate::phase::PodState;
-use crate::rollout::{self, Outcome, Trigger};
-use crate::verdict::KubectlVerdict;
+use crate::rules::rollout::{self, Outcome};
 use crate::{Millis, Uid};
 
 /// Name and version of the format.

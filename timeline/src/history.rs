@@ -7,7 +7,7 @@ use std::iter::Peekable;
 
 use serde::{Deserialize, Serialize};
 
-use crate::change::{Pruned, Subject};
+use crate::model::change::{Pruned, Subject};
 use crate::model::{Pod, ReplicaSet};
 use crate::{Change, Millis, Model, Uid};
 

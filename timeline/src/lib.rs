@@ -13,40 +13,30 @@
 //! milliseconds since the epoch. Everything is keyed by UID and kept in ordered maps, so equal input gives equal bytes.
 
 pub mod apply;
-pub mod budget;
-pub mod change;
-pub mod chosen;
 pub mod clock;
 pub mod document;
-pub mod fact;
 pub mod history;
-pub mod id;
 pub mod list;
 pub mod model;
-pub mod order;
 pub mod past;
-pub mod phase;
 pub mod playback;
-pub mod rollout;
+pub mod rules;
 pub mod say;
 pub mod stall;
 pub mod steps;
-pub mod story;
-pub mod table;
-pub mod verdict;
 pub mod view;
 pub mod viewer;
 pub mod wire;
 pub mod words;
-pub mod workload;
+
+// Modules that other crates name without their room.
+pub use model::{change, fact, order, workload};
+pub use rules::{budget, phase, removal_order, rollout, verdict};
+pub use say::story;
 
 pub use apply::{Retention, Timeline};
-pub use change::Change;
-pub use fact::Fact;
 pub use history::History;
-pub use id::Uid;
-pub use model::Model;
-pub use workload::{Workload, WorkloadKind};
+pub use model::{Change, Fact, Model, Uid, Workload, WorkloadKind};
 
 /// Milliseconds since the epoch. Fields say whose clock it is: arrival here, or the object's own timestamp.
 pub type Millis = i64;

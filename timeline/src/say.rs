@@ -10,6 +10,7 @@ mod headline;
 mod next;
 mod past;
 mod remedy;
+pub mod story;
 mod verdict;
 
 pub use cause::cause;
@@ -20,8 +21,8 @@ pub use past::past;
 pub use remedy::remedy;
 pub use verdict::{badge, budget, derived, recreated, succeeded, verdict, why};
 
+use crate::model::KubectlVerdict;
 use crate::model::Pod;
-use crate::verdict::KubectlVerdict;
 use crate::words::safe;
 
 /// What a pod does, with its reason: "failing (CrashLoopBackOff)".

@@ -5,23 +5,25 @@ pub mod crash;
 mod pods;
 mod refusals;
 pub mod severity;
-pub mod told;
 
 use std::cell::OnceCell;
 
 use serde::{Deserialize, Serialize};
 
-use crate::budget::{Limits, Next, Sums};
-use crate::fact::{Role, Strategy};
+use crate::model::KubectlVerdict;
+use crate::model::Limits;
+use crate::model::PodState;
+use crate::model::fact::{Role, Strategy};
+use crate::model::order;
 use crate::model::{Deployment, Pod, ReplicaSet};
-use crate::phase::PodState;
-use crate::verdict::{self, KubectlVerdict};
+use crate::rules::budget::{Next, Sums};
+use crate::rules::rollout;
+use crate::rules::verdict;
 use crate::view::{Counts, Now};
-use crate::{Millis, Model, order, rollout};
+use crate::{Millis, Model};
 
+use crate::rules::messages::{NewNode, ProbeKill};
 pub use severity::Severity;
-pub use told::is_image_reason;
-use told::{NewNode, ProbeKill};
 
 /// A controller that has not reacted for this long is silent.
 pub const SILENT_MILLIS: Millis = 5_000;

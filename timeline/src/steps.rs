@@ -1,8 +1,9 @@
 //! Pods counted over time, in layers: what areas and tiny scores are drawn from.
 
+use crate::Millis;
 use crate::model::Pod;
-use crate::phase::PodState;
-use crate::{Millis, order};
+use crate::model::PodState;
+use crate::model::order;
 
 /// Most layers of a picture.
 pub const LAYERS: usize = 8;

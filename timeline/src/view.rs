@@ -12,12 +12,14 @@ use std::cell::OnceCell;
 
 use serde::{Deserialize, Serialize};
 
-use crate::budget::{self, Limits, Next, Sums};
 use crate::model::{Deployment, Pod, ReplicaSet};
+use crate::model::{KubectlVerdict, Limits};
+use crate::rules::budget::{self, Next, Sums};
+use crate::rules::rollout;
+use crate::rules::verdict;
 use crate::say;
 use crate::stall::{Cause, CauseKind, Evidence, Refused, Severity, Situation};
-use crate::verdict::{self, KubectlVerdict};
-use crate::{Millis, Model, Uid, rollout};
+use crate::{Millis, Model, Uid};
 
 pub use command::Command;
 pub use counts::{Counts, SetCounts};

@@ -2,12 +2,14 @@
 
 use super::Timeline;
 use super::rollout::has_passed;
-use crate::budget;
-use crate::fact::{DeploymentFact, Kind, Seen};
+use crate::model::KubectlVerdict;
+use crate::model::fact::{DeploymentFact, Kind, Seen};
+use crate::model::order;
+use crate::model::story::Happening;
 use crate::model::{Deployment, DeploymentNow, Gap, Mark, MarkKind};
-use crate::story::Happening;
-use crate::verdict::{self, KubectlVerdict};
-use crate::{Change, Millis, Uid, order};
+use crate::rules::budget;
+use crate::rules::verdict;
+use crate::{Change, Millis, Uid};
 
 impl Timeline {
     pub(super) fn deployment(&mut self, at: Millis, fact: DeploymentFact, seen: Seen) {

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, VecDeque};
 use serde::{Deserialize, Serialize};
 
 use super::Timeline;
-use crate::fact::EventFact;
 use crate::model::Event;
+use crate::model::fact::EventFact;
 use crate::{Change, Millis, Uid};
 
 /// A Normal Event that says what no object tells: a node that is added for a pod, or is not; an image that is pulled; a probe

@@ -1,9 +1,9 @@
 //! Why a pod has to leave its node, as it says itself: disrupted, evicted, preempted, or ended because the node shuts down.
 
 use super::Timeline;
-use crate::fact::PodFact;
 use crate::model::EndReason;
-use crate::story::Left;
+use crate::model::fact::PodFact;
+use crate::model::story::Left;
 use crate::{Millis, Uid};
 
 /// A pod that is deleted this soon after it was disrupted is deleted because of that.

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, VecDeque};
 use serde::{Deserialize, Serialize};
 
 use crate::Uid;
-use crate::fact::Seen;
+use crate::model::fact::Seen;
 
 /// Steps kept per ReplicaSet. Ends are decided within seconds, so only the last few matter.
 const STEPS: usize = 16;

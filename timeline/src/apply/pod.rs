@@ -5,10 +5,11 @@ use serde::{Deserialize, Serialize};
 use super::Timeline;
 use super::leaving::{Leaving, disrupted, left, left_because, resource};
 use super::orders::{Version, is_later};
-use crate::fact::{Container, ContainerState, Phase, PodFact, Seen};
+use crate::model::PodState;
+use crate::model::fact::{Container, ContainerState, Phase, PodFact, Seen};
 use crate::model::{EndReason, Pod, PodNow};
-use crate::phase::{self, PodState, Reading};
-use crate::stall::is_image_reason;
+use crate::rules::messages::is_image_reason;
+use crate::rules::phase::{self, Reading};
 use crate::{Change, Millis, Uid};
 
 /// Pods of a ReplicaSet that exist and that it controls.

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Timeline;
-use crate::fact::{Kind, ReplicaSetFact, Seen};
+use crate::model::fact::{Kind, ReplicaSetFact, Seen};
 use crate::model::{RemovedBecause, ReplicaSet, ReplicaSetNow, Scale, ScaleCause};
 use crate::{Change, Millis, Uid};
 

@@ -6,9 +6,10 @@
 use std::collections::BTreeSet;
 
 use super::Timeline;
-use crate::change::{Pruned, prunable_releases, prunable_states};
+use crate::model::change::{Pruned, prunable_releases, prunable_states};
+use crate::model::order;
 use crate::model::{Deployment, Pod, ReplicaSet};
-use crate::{Change, Millis, Model, Uid, order};
+use crate::{Change, Millis, Model, Uid};
 
 /// How much history is kept. All counts are per Deployment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,12 +7,14 @@ use serde::{Deserialize, Serialize};
 
 use super::Timeline;
 use super::pod::Counted;
-use crate::budget;
-use crate::fact::Kind;
+use crate::model::KubectlVerdict;
+use crate::model::fact::Kind;
+use crate::model::story::{Entry, Happening};
 use crate::model::{Deployment, DeploymentNow, ReplicaSet, Rollout};
-use crate::story::{Entry, Happening};
-use crate::verdict::{self, KubectlVerdict};
-use crate::{Change, Millis, Uid, rollout};
+use crate::rules::budget;
+use crate::rules::rollout;
+use crate::rules::verdict;
+use crate::{Change, Millis, Uid};
 
 /// Kubernetes acted on an edit this long ago, and no ReplicaSet is seen to carry its revision: they are not seen any more.
 const UNSEEN_MILLIS: Millis = 60_000;

@@ -12,9 +12,10 @@ pub(super) use pods::Replacing;
 pub(super) use sets::Outage;
 
 use super::Timeline;
+use crate::model::Trigger;
+use crate::model::story::{Entry, Happening};
 use crate::model::{Deployment, Event, Gap, Pod};
-use crate::rollout::{self, Trigger};
-use crate::story::{Entry, Happening};
+use crate::rules::rollout;
 use crate::words::images;
 use crate::{Change, Millis, Uid};
 

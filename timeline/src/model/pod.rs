@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::fact::{Container, PodCondition};
-use crate::phase::PodState;
+use crate::model::PodState;
+use crate::model::fact::{Container, PodCondition};
 use crate::{Millis, Uid};
 
 /// A pod that arrives this long after its creation was there before somebody looked. Creation times are whole seconds.

@@ -1,7 +1,7 @@
 //! A cause in words, with what decides out of messages that say it at length.
 
-use crate::fact::Role;
-use crate::stall::told::{NewNode, failures, pull_failure};
+use crate::model::fact::Role;
+use crate::rules::messages::{NewNode, failures, pull_failure};
 use crate::stall::{Cause, CauseKind, CrashCause, Refused, Severity, StartHold, StartTime};
 use crate::view::Assessment;
 use crate::words::{capitalized, count, duration, images, is_are, safe, sentence_end, short};

@@ -1,8 +1,8 @@
 //! Why a pod went and not another one, in words.
 
-use crate::chosen::Criterion;
+use crate::rules::removal_order::Criterion;
 
-/// What told a pod that went from those that stayed, as [`crate::chosen::criteria`] finds it.
+/// What told a pod that went from those that stayed, as [`crate::rules::removal_order::criteria`] finds it.
 #[must_use]
 pub fn choice(criteria: &[Criterion]) -> String {
     if criteria == [Criterion::Chance] {

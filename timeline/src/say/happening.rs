@@ -1,8 +1,8 @@
 //! A moment of the story in words.
 
 use crate::model::EndReason;
-use crate::rollout::Trigger;
-use crate::story::{Happening, Left, Part};
+use crate::model::Trigger;
+use crate::model::story::{Happening, Left, Part};
 use crate::words::{capitalized, count, duration, list, safe, sentence_end, short};
 
 /// A ReplicaSet that is made again this soon is made again at once.

@@ -1,6 +1,6 @@
 //! What comes next, in words: what the controllers do or wait for, and what the progress deadline will do.
 
-use crate::budget::Next;
+use crate::rules::budget::Next;
 use crate::stall::{CauseKind, Refused};
 use crate::view::{Assessment, Standing, Tone};
 use crate::words::{capitalized, count, is_are, moment};

@@ -1,9 +1,10 @@
 //! The verdict in words: badge, sentence, why, budget.
 
 use super::headline::matter;
-use crate::budget::{Limits, Next};
-use crate::fact::{DeploymentSpec, IntOrPercent, Kind, Strategy};
 use crate::model::Deployment;
+use crate::model::Limits;
+use crate::model::fact::{DeploymentSpec, IntOrPercent, Kind, Strategy};
+use crate::rules::budget::Next;
 use crate::say::cause;
 use crate::say::cause::crashes;
 use crate::stall::{self, Cause, CauseKind, Refused};

@@ -7,9 +7,10 @@
 //! ```
 
 use crate::Millis;
-use crate::fact::{Container, ContainerState, Role};
 use crate::model::Pod;
-use crate::phase::{PodState, is_done};
+use crate::model::PodState;
+use crate::model::fact::{Container, ContainerState, Role};
+use crate::rules::phase::is_done;
 use crate::view::Now;
 
 /// Exits from which on a crash is a loop.

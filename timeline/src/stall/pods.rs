@@ -1,12 +1,13 @@
 //! Causes that pods of the current revision show: how they fail, and what they wait for. One cause for all pods that show the
 //! same, with the first of them as the example.
 
-use super::told::{self, NewNode, PullFailure, is_image_reason, new_node, probe_kill, pull_failure};
 use super::{Cause, CauseKind, CrashCause, Evidence, Situation, StartHold, StartTime, crash, of_pod, troubled_since};
-use crate::fact::{Container, ContainerState, Exit, Role};
+use crate::Millis;
 use crate::model::Pod;
-use crate::phase::PodState;
-use crate::{Millis, rollout};
+use crate::model::PodState;
+use crate::model::fact::{Container, ContainerState, Exit, Role};
+use crate::rules::messages::{self, NewNode, PullFailure, is_image_reason, new_node, probe_kill, pull_failure};
+use crate::rules::rollout;
 
 /// Pods that failed as a whole are a cause for this long: a node that refuses one refuses the next at once.
 const FAILED_MILLIS: Millis = 60_000;
@@ -186,13 +187,13 @@ impl<'m> Situation<'m> {
                 is_sidecar: at_work.is_some_and(|one| one.role == Role::Sidecar),
                 time: StartTime { allowed_millis: time.allowed_millis.max(half), ..time },
             };
-            let is_held = told::holds_start(self.deployment, pod).is_some()
+            let is_held = messages::holds_start(self.deployment, pod).is_some()
                 && at_work.is_none_or(|one| one.state != Some(ContainerState::Running));
             if !is_held {
                 return (spent_millis > WORTH_MILLIS).then(|| (kind, of_pod(pod, since)));
             }
         }
-        let event = told::holds_start(self.deployment, pod);
+        let event = messages::holds_start(self.deployment, pod);
         let hold = match event.map(|event| event.reason.as_str()) {
             Some("FailedMount" | "FailedMapVolume") => StartHold::Mount,
             Some("FailedAttachVolume") => StartHold::Attach,

@@ -1,11 +1,14 @@
 //! What the API server refuses to the controllers. A ReplicaSet says it of its own pods; the Deployment repeats what one of
 //! them said first and never renews it, and says nothing while it is paused; Events come in every case.
 
-use super::{Cause, CauseKind, Evidence, Refused, Situation, told};
-use crate::fact::{Condition, ConditionStatus};
+use super::{Cause, CauseKind, Evidence, Refused, Situation};
+use crate::Millis;
+use crate::model::KubectlVerdict;
+use crate::model::fact::{Condition, ConditionStatus};
 use crate::model::{Event, Pod, ReplicaSet};
-use crate::verdict::{self, KubectlVerdict};
-use crate::{Millis, rollout};
+use crate::rules::messages;
+use crate::rules::rollout;
+use crate::rules::verdict;
 
 impl Situation<'_> {
     /// What is refused now: the ReplicaSet of a new template, pods of the current revision, pods of an older one.
@@ -39,7 +42,7 @@ impl Situation<'_> {
         }
         let (since, _) = self.deployment.verdicts.last()?;
         let is_unseen = verdict::kubectl(&self.deployment.now) == KubectlVerdict::NotObserved;
-        let mut events = told::events(self.deployment, "Deployment", &self.deployment.name);
+        let mut events = messages::events(self.deployment, "Deployment", &self.deployment.name);
         let event = events.find(|event| event.reason == "ReplicaSetCreateError" && is_since(event, *since))?;
         is_unseen.then(|| of_event(self.me(), event))
     }
@@ -56,7 +59,7 @@ impl Situation<'_> {
         }
         let scaled = set.scales.last().map_or(set.first_seen_millis, |scale| scale.at_millis);
         let made = self.model.pods_of(set.uid).map(Pod::first_seen_millis).max().unwrap_or(scaled);
-        let mut events = told::events(self.deployment, "ReplicaSet", &set.name);
+        let mut events = messages::events(self.deployment, "ReplicaSet", &set.name);
         let event = events.find(|event| event.reason == "FailedCreate" && is_since(event, scaled.max(made)))?;
         Some((Refused::Pods, of_event(object, event)))
     }

@@ -9,12 +9,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::told::{self, NewNode, is_decided, is_quota, pull_failure};
 use super::{CauseKind, Evidence, Refused, Situation, StartHold, StartTime};
 use crate::Millis;
-use crate::budget::Next;
-use crate::fact::{DeploymentSpec, Role};
-use crate::verdict::{self, KubectlVerdict};
+use crate::model::KubectlVerdict;
+use crate::model::fact::{DeploymentSpec, Role};
+use crate::rules::budget::Next;
+use crate::rules::messages::{self, NewNode, is_decided, is_quota, pull_failure};
+use crate::rules::verdict;
 
 /// How bad a cause is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -140,7 +141,7 @@ impl Situation<'_> {
     fn is_final_pull(&self, kind: &CauseKind, evidence: &Evidence) -> bool {
         let CauseKind::Image { image } = kind else { return false };
         let pod = evidence.object.rsplit(' ').next().unwrap_or_default();
-        let events = told::failures(self.deployment, pod);
+        let events = messages::failures(self.deployment, pod);
         pull_failure(&evidence.reason, image.as_deref(), &evidence.message, events).is_final()
     }
 
@@ -150,7 +151,7 @@ impl Situation<'_> {
         let failed = |event: &&crate::model::Event| {
             event.reason == "Failed" && event.message.starts_with("Failed to pull image")
         };
-        told::events(self.deployment, "Pod", pod).filter(failed).map(|event| event.count).sum()
+        messages::events(self.deployment, "Pod", pod).filter(failed).map(|event| event.count).sum()
     }
 
     /// Pods are going, or may be asked to: they leave room in a quota.

@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::fact::DeploymentStatus;
+use crate::model::PodState;
+use crate::model::fact::DeploymentStatus;
 use crate::model::{Deployment, Pod, ReplicaSet};
-use crate::phase::PodState;
 use crate::{Model, Uid};
 
 /// Pods of a Deployment, counted by what they do for it.

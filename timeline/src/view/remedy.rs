@@ -1,9 +1,10 @@
 //! The way out: the command that undoes what is wrong, or shows why it is so. Nothing here is ever run: Rollcast only reads.
 
 use super::{Assessment, Standing};
+use crate::model::PodState;
 use crate::model::{Pod, ReplicaSet, Rollout};
-use crate::phase::PodState;
-use crate::stall::{Cause, CauseKind, Severity, told};
+use crate::rules::messages;
+use crate::stall::{Cause, CauseKind, Severity};
 
 /// A way out, before it is put into words.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,8 +66,9 @@ impl Assessment<'_> {
     }
 
     fn quota(&self) -> Option<Way> {
-        let is_quota =
-            |cause: &&Cause| matches!(cause.kind, CauseKind::Refused { .. }) && told::is_quota(&cause.evidence.message);
+        let is_quota = |cause: &&Cause| {
+            matches!(cause.kind, CauseKind::Refused { .. }) && messages::is_quota(&cause.evidence.message)
+        };
         self.cause().filter(is_quota).map(|_| Way::ShowQuota)
     }
 

@@ -2,10 +2,10 @@
 
 use super::{Assessment, Tone};
 use crate::Millis;
-use crate::budget::Next;
+use crate::model::KubectlVerdict;
 use crate::model::{Pod, Rollout};
+use crate::rules::budget::Next;
 use crate::stall::{Cause, CauseKind, Severity, severity};
-use crate::verdict::KubectlVerdict;
 
 /// How a Deployment stands: our verdict, before it is put into words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -197,7 +197,7 @@ impl Assessment<'_> {
     /// Recreate: the old pods go, and the new ones are made afterwards.
     fn is_taking_down(&self) -> bool {
         let spec = &self.deployment.now.spec;
-        spec.strategy == crate::fact::Strategy::Recreate
+        spec.strategy == crate::model::fact::Strategy::Recreate
             && spec.replicas > 0
             && matches!(self.next, Next::WaitForOldGone | Next::RemoveOld { .. })
     }

@@ -3,11 +3,12 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Now, Tone, Verdict, view};
+use crate::model::PodState;
 use crate::model::{Deployment, Pod};
-use crate::phase::PodState;
+use crate::rules::rollout;
 use crate::view::counts::failing;
 use crate::words::images;
-use crate::{Millis, Model, Uid, Workload, rollout, steps};
+use crate::{Millis, Model, Uid, Workload, steps};
 
 /// What the list knows of a Deployment: a row of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

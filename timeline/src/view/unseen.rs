@@ -1,8 +1,8 @@
 //! Kinds that may not be read now: what is said of them is of the time before, and says so.
 
 use super::{Now, Tone, Verdict};
-use crate::fact::Kind;
 use crate::model::Deployment;
+use crate::model::fact::Kind;
 use crate::words::moment;
 use crate::{Millis, Model};
 

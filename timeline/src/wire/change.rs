@@ -3,10 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Deployment, DeploymentNow, Pod, PodNow, ReplicaSet, ReplicaSetNow, Rollout};
-use crate::budget::Limits;
-use crate::change::{self, Pruned};
+use crate::model::Limits;
+use crate::model::PodState;
+use crate::model::change::{self, Pruned};
 use crate::model::{EndReason, Gap, RemovedBecause, Scale};
-use crate::phase::PodState;
 use crate::{Millis, Uid};
 
 /// A [`crate::Change`] that alters what viewers hold.

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::Millis;
-use crate::story::Line;
+use crate::say::story::Line;
 use crate::view::View;
 
 /// What the server says of a Deployment: said where the cluster's time is known, once for all viewers.

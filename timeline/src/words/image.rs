@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::{LONGEST_MESSAGE, safe, visible};
-use crate::fact::Image;
+use crate::model::fact::Image;
 
 /// How much of a digest tells it from others, in characters.
 const SHORT_DIGEST: usize = 7;

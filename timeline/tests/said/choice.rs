@@ -1,8 +1,8 @@
 //! Which of two pods a ReplicaSet lets go of first, criterion by criterion, as far as it was seen.
 
 use crate::made::{Web, condition, ready};
-use timeline::chosen::{self, Criterion, Pair};
 use timeline::fact::{ConditionStatus, ContainerState, Phase, PodFact};
+use timeline::removal_order::{self, Criterion, Pair};
 use timeline::{Millis, Uid};
 
 /// Revision 1 has two pods, one on each node, ready since they were made at 0 s.
@@ -29,7 +29,7 @@ fn gone(web: &mut Web) -> Vec<Pair> {
 
 fn pairs(web: &Web) -> Vec<Pair> {
     let model = web.timeline.model();
-    chosen::pairs(model, model.pods.get(&Uid::from_bits(100)).unwrap(), 0)
+    removal_order::pairs(model, model.pods.get(&Uid::from_bits(100)).unwrap(), 0)
 }
 
 fn ready_since(at: Millis) -> impl Fn(&mut PodFact) {
@@ -258,7 +258,7 @@ fn only_those_that_stay_are_compared_and_only_with_those_that_were_let_go_of() {
     (100..102).for_each(|pod| web.kill_pod(pod));
     assert_eq!(pairs(&web), Vec::new());
     let model = web.timeline.model();
-    assert_eq!(chosen::criteria(model, model.pods.get(&Uid::from_bits(100)).unwrap(), 0), None);
+    assert_eq!(removal_order::criteria(model, model.pods.get(&Uid::from_bits(100)).unwrap(), 0), None);
 }
 
 #[test]
@@ -279,7 +279,7 @@ fn criteria_are_told_once_each_in_the_order_of_kubernetes_and_not_where_one_is_u
         web.set(2, |set| set.counts.desired = 3);
         web.kill_pod(100);
         let model = web.timeline.model();
-        chosen::criteria(model, model.pods.get(&Uid::from_bits(100)).unwrap(), 0)
+        removal_order::criteria(model, model.pods.get(&Uid::from_bits(100)).unwrap(), 0)
     };
     use Criterion::{Cheaper, ReadyLater};
     assert_eq!(criteria(&|_| {}), Some(vec![ReadyLater]));
@@ -298,8 +298,8 @@ fn ages_are_by_the_clock_of_the_cluster() {
     let model = web.timeline.model();
     let pod = model.pods.get(&Uid::from_bits(100)).unwrap();
     // The cluster's clock is 30 s ahead: 40 s and 50 s, in the same.
-    assert_eq!(chosen::pairs(model, pod, -30_000), [Pair::Before(Criterion::Chance)]);
-    assert_eq!(chosen::pairs(model, pod, 9_000), [Pair::Before(Criterion::ReadyLater)]);
+    assert_eq!(removal_order::pairs(model, pod, -30_000), [Pair::Before(Criterion::Chance)]);
+    assert_eq!(removal_order::pairs(model, pod, 9_000), [Pair::Before(Criterion::ReadyLater)]);
 }
 
 /// However many pods go: those of a Deployment are gone through once for each moment at which some went, and not once for each of these.
@@ -317,11 +317,11 @@ fn what_is_the_same_for_pods_that_went_together_is_looked_at_once() {
             (begin..end).for_each(|number| web.kill_pod(100 + number));
         }
         let model = web.timeline.model();
-        let mut choices = chosen::Choices::new(model, 0);
+        let mut choices = removal_order::Choices::new(model, 0);
         let told = (100..100 + pods).map(|number| {
             let pod = model.pods.get(&Uid::from_bits(number)).unwrap();
             let criteria = choices.criteria(pod);
-            assert_eq!(criteria, chosen::criteria(model, pod, 0), "{number}");
+            assert_eq!(criteria, removal_order::criteria(model, pod, 0), "{number}");
             criteria.is_some()
         });
         let told = told.filter(|is_told| *is_told).count();

@@ -4,11 +4,12 @@ use serde::{Deserialize, Serialize};
 
 use super::super::Timeline;
 use super::super::leaving::Leaving;
-use crate::fact::PodFact;
 use crate::model::EndReason;
-use crate::phase::PodState;
-use crate::story::{Entry, Happening};
-use crate::{Millis, Uid, rollout};
+use crate::model::PodState;
+use crate::model::fact::PodFact;
+use crate::model::story::{Entry, Happening};
+use crate::rules::rollout;
+use crate::{Millis, Uid};
 
 /// A replacement appears this soon after a pod was asked to go.
 const REPLACEMENT_MILLIS: Millis = 5_000;

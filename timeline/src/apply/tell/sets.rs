@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::super::Timeline;
 use super::pods::WENT_TOGETHER_MILLIS;
+use crate::model::story::{Entry, Happening};
 use crate::model::{Deployment, RemovedBecause};
-use crate::story::{Entry, Happening};
 use crate::{Millis, Uid};
 
 /// Pods of a deleted ReplicaSet are asked to go this soon; what is missing later is missing for another reason.

@@ -2,9 +2,9 @@
 //! alike.
 
 use super::super::Timeline;
-use crate::budget::{self, Sums};
+use crate::model::story::{Entry, Happening, LineKind, Part};
 use crate::model::{ReplicaSet, Scale, ScaleCause};
-use crate::story::{Entry, Happening, LineKind, Part};
+use crate::rules::budget::{self, Sums};
 use crate::{Change, Millis, Uid};
 
 /// Steps this close together are one decision and become one entry.

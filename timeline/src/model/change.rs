@@ -4,15 +4,15 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::budget::Limits;
-use crate::fact::Kind;
+use crate::model::KubectlVerdict;
+use crate::model::Limits;
+use crate::model::PodState;
+use crate::model::fact::Kind;
+use crate::model::story::Entry;
 use crate::model::{
     Deployment, DeploymentNow, EndReason, Event, Gap, Mark, Model, Pod, PodNow, Release, RemovedBecause, ReplicaSet,
     ReplicaSetNow, Rollout, Scale,
 };
-use crate::phase::PodState;
-use crate::story::Entry;
-use crate::verdict::KubectlVerdict;
 use crate::{Millis, Uid};
 
 /// One alteration of the model.

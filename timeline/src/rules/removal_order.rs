@@ -7,8 +7,8 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
+use crate::model::PodState;
 use crate::model::{EndReason, Model, Pod};
-use crate::phase::PodState;
 use crate::{Millis, Uid};
 
 /// Deletions of one round of the ReplicaSet controller arrive this close behind each other: it writes at most 20 a second.

@@ -7,20 +7,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::{EndReason, Model};
-use crate::rollout::Trigger;
-use crate::{Millis, Uid, order, say};
-
-/// One line of the story.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Line {
-    /// When it happened, in milliseconds: by arrival at our clock, of Events by their own time.
-    pub at_millis: Millis,
-    /// What kind of moment it tells of: colour and mark follow from it.
-    pub kind: LineKind,
-    /// The sentence, safe to show.
-    pub text: String,
-}
+use super::pod::EndReason;
+use crate::{Millis, Uid};
 
 /// What kind of moment a line tells of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -73,6 +61,24 @@ pub struct Entry {
     pub at_millis: Millis,
     /// What happened.
     pub what: Happening,
+}
+
+/// What made a rollout start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Trigger {
+    /// It was running when watching began.
+    Unknown,
+    /// The template returned to one that an existing ReplicaSet has.
+    Rollback,
+    /// The ReplicaSet was there before the Deployment.
+    Adopted,
+    /// The Deployment was created.
+    Created,
+    /// `kubectl rollout restart`: only the restartedAt annotation of the template changed.
+    Restart,
+    /// The pod template changed.
+    Template,
 }
 
 /// A change of one ReplicaSet's `spec.replicas`.
@@ -397,25 +403,6 @@ impl Happening {
             | Self::Resumed => LineKind::Outside,
         }
     }
-}
-
-/// The story of a Deployment, oldest first.
-#[must_use]
-pub fn story(model: &Model, deployment: Uid) -> Vec<Line> {
-    let line =
-        |entry: Entry| Line { at_millis: entry.at_millis, kind: entry.what.kind(), text: say::happening(&entry.what) };
-    entries(model, deployment).into_iter().map(line).collect()
-}
-
-/// The entries of a Deployment's story, oldest first.
-#[must_use]
-pub fn entries(model: &Model, deployment: Uid) -> Vec<Entry> {
-    let Some(deployment) = model.deployments.get(&deployment) else {
-        return Vec::new();
-    };
-    let not_kept = |at_millis| Entry { id: 0, at_millis, what: Happening::NotKept };
-    let all = deployment.story.iter().cloned().chain(deployment.kept_since_millis.map(not_kept)).collect();
-    order::by(all, |entry: &Entry| (entry.at_millis, (entry.what.kind() as u128) << 64 | u128::from(entry.id)))
 }
 
 #[cfg(test)]

@@ -6,21 +6,17 @@
 //! Less than this travels to viewers ([`crate::wire`]): the rest is what sentences are made of, and sentences travel as
 //! sentences ([`crate::wire::Said`]). In a viewer's model it is empty.
 
-mod pod;
-mod queries;
-
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::budget::Limits;
-use crate::fact::{Condition, DeploymentSpec, DeploymentStatus, Image, Kind, ReplicaSetCounts};
-use crate::story;
-use crate::table::{Keyed, Links, Table};
-use crate::verdict::KubectlVerdict;
+use super::limits::Limits;
+use super::pod::Pod;
+use super::story::Entry;
+use super::verdict::KubectlVerdict;
+use crate::model::fact::{Condition, DeploymentSpec, DeploymentStatus, Image, Kind, ReplicaSetCounts};
+use crate::model::table::{Keyed, Links, Table};
 use crate::{Millis, Uid};
-
-pub use pod::{EndReason, Pod, PodNow, Release};
 
 /// All Deployments, ReplicaSets and Pods of one cluster, or the part of them that one viewer follows.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -34,9 +30,9 @@ pub struct Model {
     /// Kinds that may not be listed now, in a namespace or in all, and since when: what is known of them is of then. It does not travel.
     pub unseen: BTreeMap<(Kind, Option<String>), Millis>,
     /// ReplicaSets by the Deployments that ever controlled them.
-    sets_of: Links,
+    pub(super) sets_of: Links,
     /// Pods by the ReplicaSets that ever controlled them.
-    pods_of: Links,
+    pub(super) pods_of: Links,
 }
 
 impl Keyed for Deployment {
@@ -83,7 +79,7 @@ pub struct Deployment {
     /// What its strategy allowed, from each moment on in which that changed.
     pub limits: Vec<(Millis, Limits)>,
     /// What was told of it, in the order of telling: each entry as it was decided when it happened.
-    pub story: Vec<story::Entry>,
+    pub story: Vec<Entry>,
     /// What `kubectl rollout status` would have computed, where it changed.
     pub verdicts: Vec<(Millis, KubectlVerdict)>,
     /// Stretches of time in which nobody looked, in order, not touching each other.

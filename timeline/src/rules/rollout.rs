@@ -3,30 +3,13 @@
 use serde::{Deserialize, Serialize};
 
 use crate::Millis;
-use crate::fact::Strategy;
-use crate::model::{Deployment, Model, Pod, ReplicaSet, Rollout};
-use crate::verdict::KubectlVerdict;
+use crate::model::fact::Strategy;
+use crate::model::{Deployment, KubectlVerdict, Model, Pod, ReplicaSet, Rollout};
+
+pub use crate::model::Trigger;
 
 /// A ReplicaSet that was there this long before its Deployment was adopted by it, not created for it.
 const ADOPTED_BEFORE_MILLIS: i64 = 500;
-
-/// What made a rollout start.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum Trigger {
-    /// It was running when watching began.
-    Unknown,
-    /// The template returned to one that an existing ReplicaSet has.
-    Rollback,
-    /// The ReplicaSet was there before the Deployment.
-    Adopted,
-    /// The Deployment was created.
-    Created,
-    /// `kubectl rollout restart`: only the restartedAt annotation of the template changed.
-    Restart,
-    /// The pod template changed.
-    Template,
-}
 
 /// How a rollout stands or ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

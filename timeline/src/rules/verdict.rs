@@ -2,29 +2,9 @@
 //!
 //! Source: `k8s.io/kubectl/pkg/polymorphichelpers/rollout_status.go`, in its order; missing numbers are 0.
 
-use serde::{Deserialize, Serialize};
-
 use crate::model::DeploymentNow;
 
-/// The verdict of kubectl, from one Deployment object.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum KubectlVerdict {
-    /// The controller has not seen the spec yet.
-    NotObserved,
-    /// No progress for `progressDeadlineSeconds`.
-    DeadlineExceeded,
-    /// Fewer updated replicas than `spec.replicas`.
-    Updating,
-    /// Old replicas are still there.
-    OldPending,
-    /// Updated replicas are not available yet.
-    AvailabilityPending,
-    /// Every replica is updated and available, and no old one is left.
-    Complete,
-    /// The Deployment was deleted.
-    Gone,
-}
+pub use crate::model::KubectlVerdict;
 
 /// What `kubectl rollout status` makes of a Deployment.
 #[must_use]

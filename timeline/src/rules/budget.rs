@@ -4,25 +4,13 @@
 //! `recreate.go` of the Deployment controller. All sums are of `spec.replicas` and `status.availableReplicas` of the
 //! ReplicaSets: pods that terminate count nowhere.
 
-use serde::{Deserialize, Serialize};
-
-use crate::fact::{DeploymentSpec, DeploymentStatus, IntOrPercent, ReplicaSetCounts, Strategy};
+use crate::model::fact::{DeploymentSpec, DeploymentStatus, IntOrPercent, ReplicaSetCounts, Strategy};
 use crate::model::{Deployment, Model, ReplicaSet};
-use crate::phase::PodState;
-use crate::{order, rollout};
 
-/// What a Deployment's strategy allows, in pods.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Limits {
-    /// Pods above `spec.replicas` that the ReplicaSets may desire together (`maxSurge`, resolved).
-    pub max_surge: u32,
-    /// Pods below `spec.replicas` that may be unavailable (`maxUnavailable`, resolved).
-    pub max_unavailable: u32,
-    /// `replicas + max_surge`.
-    pub ceiling: u32,
-    /// `replicas − max_unavailable`.
-    pub floor: u32,
-}
+pub use crate::model::Limits;
+use crate::model::PodState;
+use crate::model::order;
+use crate::rules::rollout;
 
 /// The spec, for another number of replicas.
 #[must_use]

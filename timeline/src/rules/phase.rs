@@ -7,87 +7,9 @@
 //! The phase alone lies: a terminating pod stays Running and even Ready until it is gone, and a crash-looping pod is
 //! Running most of the time. The order of the rules in [`read`] is therefore the meaning.
 
-use serde::{Deserialize, Serialize};
-
 use crate::Millis;
-use crate::fact::{ConditionStatus, Container, ContainerState, Phase, PodFact, Role};
-
-/// What a pod is doing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum PodState {
-    /// Has no node yet.
-    Scheduling,
-    /// Has a node; containers are being made.
-    Starting,
-    /// Every app container runs, the pod is not Ready.
-    Unready,
-    /// Ready, and `minReadySeconds` still runs: does not count yet.
-    Ready,
-    /// Ready for at least `minReadySeconds`: counts.
-    Available,
-    /// A container cannot start, crashes, or the pod failed.
-    Failing,
-    /// Ended well.
-    Finished,
-    /// Asked to go; its containers are shutting down.
-    Terminating,
-    /// No longer exists.
-    Gone,
-}
-
-impl PodState {
-    /// Every state, in the order of a pod's life.
-    pub const ALL: [Self; 9] = [
-        Self::Scheduling,
-        Self::Starting,
-        Self::Unready,
-        Self::Ready,
-        Self::Available,
-        Self::Failing,
-        Self::Finished,
-        Self::Terminating,
-        Self::Gone,
-    ];
-
-    /// The state's name as the document, class names and test ids spell it.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Scheduling => "scheduling",
-            Self::Starting => "starting",
-            Self::Unready => "unready",
-            Self::Ready => "ready",
-            Self::Available => "available",
-            Self::Failing => "failing",
-            Self::Finished => "finished",
-            Self::Terminating => "terminating",
-            Self::Gone => "gone",
-        }
-    }
-
-    /// It is ready, whether it counts already or not.
-    #[must_use]
-    pub const fn is_ready(self) -> bool {
-        matches!(self, Self::Ready | Self::Available)
-    }
-
-    /// It was asked to go, or is gone.
-    #[must_use]
-    pub const fn is_ending(self) -> bool {
-        matches!(self, Self::Terminating | Self::Gone)
-    }
-
-    /// The state in plain words.
-    #[must_use]
-    pub const fn label(self) -> &'static str {
-        match self {
-            Self::Unready => "running, not ready",
-            Self::Ready => "ready, waiting for minReadySeconds",
-            other => other.name(),
-        }
-    }
-}
+pub use crate::model::PodState;
+use crate::model::fact::{ConditionStatus, Container, ContainerState, Phase, PodFact, Role};
 
 /// What one look at a pod says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -237,11 +159,11 @@ fn every_app_container_runs(containers: &[Container]) -> bool {
 mod tests {
     use super::*;
     use crate::Uid;
-    use crate::fact::{Condition, Meta};
+    use crate::model::fact::{Condition, Meta};
 
     fn container(role: Role, state: Option<ContainerState>) -> Container {
         let name = "web".into();
-        Container { state, ..crate::fact::Container::new(name, role) }
+        Container { state, ..crate::model::fact::Container::new(name, role) }
     }
 
     fn waiting(reason: &str) -> Option<ContainerState> {
