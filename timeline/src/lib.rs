@@ -13,7 +13,6 @@
 //! milliseconds since the epoch. Everything is keyed by UID and kept in ordered maps, so equal input gives equal bytes.
 
 pub mod apply;
-pub mod clock;
 pub mod document;
 pub mod history;
 pub mod list;

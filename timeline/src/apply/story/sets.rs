@@ -1,30 +1,14 @@
 //! Telling ReplicaSets that go: cleaned up by the history limit, or deleted from outside, with what that cost.
 
-use serde::{Deserialize, Serialize};
-
-use super::super::Timeline;
 use super::pods::WENT_TOGETHER_MILLIS;
+use crate::apply::Timeline;
+use crate::apply::pending::Outage;
 use crate::model::story::{Entry, Happening};
 use crate::model::{Deployment, RemovedBecause};
 use crate::{Millis, Uid};
 
 /// Pods of a deleted ReplicaSet are asked to go this soon; what is missing later is missing for another reason.
 const FOLLOWED_MILLIS: Millis = 30_000;
-
-/// A ReplicaSet that was deleted from outside, and what became of it.
-#[derive(Debug, Serialize, Deserialize)]
-pub(in crate::apply) struct Outage {
-    set: Uid,
-    deployment: Uid,
-    entry: u64,
-    at_millis: Millis,
-    /// It had available pods: that none is left later may be because of it.
-    had_available: bool,
-    /// Another one of its template was made.
-    is_again: bool,
-    /// Since when nothing is available.
-    since_millis: Option<Millis>,
-}
 
 impl Timeline {
     /// Tells that a ReplicaSet was deleted, why, and whether somebody saw it.

@@ -1,9 +1,8 @@
 //! Telling pods: why one went, what replaced it, and who left a node together.
 
-use serde::{Deserialize, Serialize};
-
-use super::super::Timeline;
-use super::super::leaving::Leaving;
+use crate::apply::Timeline;
+use crate::apply::leaving::Leaving;
+use crate::apply::pending::AwaitedReplacement;
 use crate::model::EndReason;
 use crate::model::PodState;
 use crate::model::fact::PodFact;
@@ -23,17 +22,6 @@ const PATIENCE_MILLIS: Millis = 3_600_000;
 const ONE_BY_ONE: usize = 3;
 /// Most pods that were deleted from outside whose replacements are followed at once; the oldest are given up.
 const MOST_REPLACED: usize = 32;
-
-/// A pod that was deleted from outside, and what took its place.
-#[derive(Debug, Serialize, Deserialize)]
-pub(in crate::apply) struct Replacing {
-    deployment: Uid,
-    entry: u64,
-    pod: Uid,
-    set: Uid,
-    at_millis: Millis,
-    replacement: Option<Uid>,
-}
 
 impl Timeline {
     /// Why a pod goes was decided, or decided better. `is_there` while it is seen to exist.
@@ -77,7 +65,8 @@ impl Timeline {
                 if self.replacing.len() == MOST_REPLACED {
                     self.replacing.remove(0);
                 }
-                let replacing = Replacing { deployment, entry, pod: uid, set, at_millis: at, replacement: None };
+                let replacing =
+                    AwaitedReplacement { deployment, entry, pod: uid, set, at_millis: at, replacement: None };
                 self.replacing.push(replacing);
                 entry
             }
@@ -253,7 +242,7 @@ impl Timeline {
 
     /// A ReplicaSet made a pod while we watched: it replaces the first one that was just deleted from outside.
     pub(in crate::apply) fn tell_replacement(&mut self, at: Millis, set: Uid, uid: Uid) {
-        let is_it = |one: &&mut Replacing| {
+        let is_it = |one: &&mut AwaitedReplacement| {
             one.set == set && one.replacement.is_none() && at - one.at_millis <= REPLACEMENT_MILLIS
         };
         let Some(one) = self.replacing.iter_mut().find(is_it) else { return };
@@ -272,7 +261,7 @@ impl Timeline {
         if !matches!(state, PodState::Available | PodState::Gone) || self.replacing.is_empty() {
             return;
         }
-        let is_about = |one: &&Replacing| one.pod == uid || one.replacement == Some(uid);
+        let is_about = |one: &&AwaitedReplacement| one.pod == uid || one.replacement == Some(uid);
         let Some(one) = self.replacing.iter().find(is_about) else { return };
         let (deployment, entry, after, is_old) = (one.deployment, one.entry, at - one.at_millis, one.pod == uid);
         self.retell(deployment, entry, |entry| {

@@ -1,19 +1,24 @@
-//! The one way in: [`Timeline::apply`] takes a fact and returns what changed.
+//! Turns facts into changes: [`Timeline::apply`] is the one way in and returns what changed.
+//! Owns the [`Timeline`]: the model and the state that only the deriving side needs (`pending`, `orders`, `skew`).
+//! Must not know verdicts of its own, causes, sentences or viewers.
 //!
 //! The timeline derives changes from a fact and the model, and lets the model apply them one by one, so a later rule sees
 //! what an earlier one changed and the changes alone rebuild the model anywhere else. Split by entity: `deployment`,
-//! `replica_set`, `pod` and `event` derive, `rollout` says when rollouts begin, `leaving` says why pods left their node, `orders` what came first in the cluster, `tell` tells the story of it, `retention` prunes; this file owns the state that only the deriving side needs.
+//! `replica_set`, `pod` and `event` derive changes. `rollout` decides when rollouts begin, `leaving` why pods left their
+//! node, `orders` which change came first in the cluster. `story` writes the entries of the story, `retention` prunes.
 
 mod deployment;
 mod event;
 mod leaving;
 mod namespaces;
 mod orders;
+mod pending;
 mod pod;
 mod replica_set;
 mod retention;
 mod rollout;
-mod tell;
+mod skew;
+mod story;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,7 +26,11 @@ use serde::{Deserialize, Serialize};
 
 pub use retention::Retention;
 
-use crate::clock::Skew;
+use self::orders::Orders;
+use self::pending::{
+    AwaitedReplacement, DraftRollout, EarlyEvents, EventLog, Outage, PodCounts, UnsettledEnd, UnsettledRemoval,
+};
+use self::skew::Skew;
 use crate::model::Gap;
 use crate::model::PodState;
 use crate::model::fact::{Fact, Kind, Meta, Seen};
@@ -43,25 +52,25 @@ pub struct Timeline {
     /// Pods that are ready and start to count later, by that time.
     due: BTreeSet<(Millis, Uid)>,
     /// Pods per ReplicaSet, of those that exist and that it controls.
-    counted: BTreeMap<Uid, pod::Counted>,
+    counted: BTreeMap<Uid, PodCounts>,
     /// Revisions that Deployments name and that no ReplicaSet is seen to carry yet.
-    drafts: BTreeMap<Uid, rollout::Draft>,
+    drafts: BTreeMap<Uid, DraftRollout>,
     /// What owners asked for when.
-    orders: orders::Orders,
+    orders: Orders,
     /// Ends that another kind's stream may still explain better.
-    settling: Vec<pod::Settling>,
+    settling: Vec<UnsettledEnd>,
     /// ReplicaSets that just went, as that may be explained better.
-    settling_sets: Vec<replica_set::SettlingSet>,
+    settling_sets: Vec<UnsettledRemoval>,
     /// Pods that were deleted from outside, whose replacements are followed.
-    replacing: Vec<tell::Replacing>,
+    replacing: Vec<AwaitedReplacement>,
     /// Ends that were told and may be told better: of each pod the Deployment and the entry.
     told_ends: BTreeMap<Uid, (Uid, u64)>,
     /// ReplicaSets that were deleted from outside, and what that costs.
-    outages: Vec<tell::Outage>,
+    outages: Vec<Outage>,
     /// Events about objects that are not known yet.
-    early_events: event::Early,
+    early_events: EarlyEvents,
     /// Events that were told.
-    told_events: event::ToldEvents,
+    told_events: EventLog,
     /// The cluster's time against that of the network, in percent, where it is faster.
     speed_percent: u32,
     skew: Skew,
@@ -281,7 +290,7 @@ impl Timeline {
     }
 
     /// How many pods a ReplicaSet controls, by how they count.
-    fn counted(&self, set: Uid) -> pod::Counted {
+    fn counted(&self, set: Uid) -> PodCounts {
         self.counted.get(&set).copied().unwrap_or_default()
     }
 }

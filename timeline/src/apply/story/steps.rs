@@ -1,7 +1,7 @@
 //! Telling steps: changes of ReplicaSets' replicas, together with what belongs to the same decision, and folded where they are
 //! alike.
 
-use super::super::Timeline;
+use crate::apply::Timeline;
 use crate::model::story::{Entry, Happening, LineKind, Part};
 use crate::model::{ReplicaSet, Scale, ScaleCause};
 use crate::rules::budget::{self, Sums};

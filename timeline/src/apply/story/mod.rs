@@ -1,5 +1,5 @@
-//! Telling the story: what is decided of an entry when it happens. Entries are kept with their Deployment and change only
-//! by changes of the model, so viewers of the past find the story of then.
+//! Writes the story: decides each entry when it happens. Entries are kept with their Deployment and change only by changes
+//! of the model, so viewers of the past find the story of then.
 //!
 //! Split by what is told: `steps` of ReplicaSets, `pods` that end, `sets` that go. Rollouts, marks, gaps and Events are told
 //! where they are noted.
@@ -7,9 +7,6 @@
 mod pods;
 mod sets;
 mod steps;
-
-pub(super) use pods::Replacing;
-pub(super) use sets::Outage;
 
 use super::Timeline;
 use crate::model::Trigger;
