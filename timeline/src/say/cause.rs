@@ -1,9 +1,9 @@
 //! A cause in words, with what decides out of messages that say it at length.
 
+use crate::assess::Assessment;
+use crate::assess::{Cause, CauseKind, CrashCause, Refused, Severity, StartHold, StartTime};
 use crate::model::fact::Role;
 use crate::rules::messages::{NewNode, failures, pull_failure};
-use crate::stall::{Cause, CauseKind, CrashCause, Refused, Severity, StartHold, StartTime};
-use crate::view::Assessment;
 use crate::words::{capitalized, count, duration, images, is_are, safe, sentence_end, short};
 
 /// Restarts within less time than this say nothing of how often they come.

@@ -1,8 +1,8 @@
 //! What comes next, in words: what the controllers do or wait for, and what the progress deadline will do.
 
+use crate::assess::{Assessment, Standing, Tone};
+use crate::assess::{CauseKind, Refused};
 use crate::rules::budget::Next;
-use crate::stall::{CauseKind, Refused};
-use crate::view::{Assessment, Standing, Tone};
 use crate::words::{capitalized, count, is_are, moment};
 
 /// What comes next, in whole sentences; never empty.

@@ -1,7 +1,8 @@
 //! A way out in words: what a command does, and the command.
 
+use super::command::Command;
+use crate::assess::Way;
 use crate::model::Deployment;
-use crate::view::{Command, Way};
 use crate::words::shell_word;
 
 /// A command that is ready to copy, and what it does.

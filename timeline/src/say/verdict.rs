@@ -1,15 +1,34 @@
 //! The verdict in words: badge, sentence, why, budget.
 
+use serde::{Deserialize, Serialize};
+
 use super::headline::matter;
+use crate::assess::situation;
+use crate::assess::{Assessment, Now, Standing, Tone};
+use crate::assess::{Cause, CauseKind, Refused};
 use crate::model::Deployment;
+use crate::model::KubectlVerdict;
 use crate::model::Limits;
 use crate::model::fact::{DeploymentSpec, IntOrPercent, Kind, Strategy};
 use crate::rules::budget::Next;
 use crate::say::cause;
 use crate::say::cause::crashes;
-use crate::stall::{self, Cause, CauseKind, Refused};
-use crate::view::{Assessment, Now, Standing};
 use crate::words::{count, duration, is_are, list, moment, safe};
+
+/// The verdict, in words.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Verdict {
+    /// One or two words: "Complete", "Rolling out".
+    pub badge: String,
+    /// How it is coloured.
+    pub tone: Tone,
+    /// One sentence of at most twelve words.
+    pub sentence: String,
+    /// Why, with figures and what the limits allow; may be empty. What comes next is [`crate::view::View::next`].
+    pub why: String,
+    /// What `kubectl rollout status` makes of the same object.
+    pub kubectl: KubectlVerdict,
+}
 
 /// That the name belonged to another Deployment before.
 pub fn recreated(before: &Deployment, now: &Deployment, clock: Now) -> String {
@@ -271,7 +290,7 @@ fn desired(looked: &Assessment<'_>) -> String {
 fn leftovers(looked: &Assessment<'_>) -> String {
     let counts = looked.counts;
     let pods = looked.model.counted_pods(looked.deployment.uid);
-    let overdue: Vec<crate::Millis> = pods.iter().filter_map(|pod| stall::overdue(pod, looked.now)).collect();
+    let overdue: Vec<crate::Millis> = pods.iter().filter_map(|pod| situation::overdue(pod, looked.now)).collect();
     let late = overdue.len() as u32;
     let since = overdue.into_iter().min().map(|since| {
         format!(

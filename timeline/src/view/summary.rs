@@ -3,10 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Now, Tone, Verdict, view};
+use crate::assess::counts::failing;
 use crate::model::PodState;
 use crate::model::{Deployment, Pod};
 use crate::rules::rollout;
-use crate::view::counts::failing;
 use crate::words::images;
 use crate::{Millis, Model, Uid, Workload, steps};
 

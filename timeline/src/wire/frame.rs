@@ -2,8 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Change, Connection, Moment, Objects, Said, SaidDelta};
-use crate::list::{self, Query, Window};
+use super::{Change, Moment, Objects, Said, SaidDelta};
+use crate::view::connection::Connection;
+use crate::view::list::{self, Query, Window};
 use crate::{Millis, Uid, Workload};
 
 /// From the viewer.

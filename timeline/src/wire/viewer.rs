@@ -1,5 +1,5 @@
 //! A viewer's copy of one Deployment: what a snapshot and the deltas after it make of it. The page, the terminal and tests
-//! hold the same one. Of a list it is [`crate::list::ListCopy`].
+//! hold the same one. Of a list it is [`crate::view::list::ListCopy`].
 //!
 //! ```text
 //!              take_snapshot                     take_delta that fits

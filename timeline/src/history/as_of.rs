@@ -1,6 +1,6 @@
 //! The past, as far as starts tell it: a model without anything that came after a moment. Every viewer can do this with
 //! what it has, so that a hand on the time axis moves the picture at once; only words need the exact past
-//! ([`crate::history`]).
+//! ([`crate::history::log`]).
 
 use crate::model::{Deployment, Pod, ReplicaSet};
 use crate::{Millis, Model, Uid};

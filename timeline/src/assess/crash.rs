@@ -6,12 +6,12 @@
 //!                                      └──────────── crash loop ───────┘
 //! ```
 
+use super::now::Now;
 use crate::Millis;
 use crate::model::Pod;
 use crate::model::PodState;
 use crate::model::fact::{Container, ContainerState, Role};
 use crate::rules::phase::is_done;
-use crate::view::Now;
 
 /// Exits from which on a crash is a loop.
 pub const LOOP_EXITS: u32 = 2;

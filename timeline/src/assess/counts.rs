@@ -63,7 +63,8 @@ pub(super) fn counts(model: &Model, deployment: &Deployment, new: Option<&Replic
 }
 
 /// Of the pods that are not available yet those that fail, as far as pods are seen.
-pub(super) fn failing(model: &Model, deployment: &Deployment) -> u32 {
+#[must_use]
+pub fn failing(model: &Model, deployment: &Deployment) -> u32 {
     let is_failing = |pod: &Pod, uid| pod.owner == Some(uid) && pod.state() == PodState::Failing && !pod.is_leftover();
     let of = |set: &ReplicaSet| model.pods_of(set.uid).filter(|pod| is_failing(pod, set.uid)).count() as u32;
     model.sets_of(deployment.uid).filter(|set| set.owner == Some(deployment.uid)).map(of).sum()
@@ -95,7 +96,8 @@ pub(super) fn told(status: &DeploymentStatus) -> Counts {
 }
 
 /// The ReplicaSets that a Deployment controls, counted; one that was deleted has what is left of its pods.
-pub(super) fn set_counts(model: &Model, deployment: &Deployment, sees_pods: bool) -> Vec<SetCounts> {
+#[must_use]
+pub fn set_counts(model: &Model, deployment: &Deployment, sees_pods: bool) -> Vec<SetCounts> {
     let mine = model.sets_of(deployment.uid).filter(|set| set.owner == Some(deployment.uid));
     let counted = mine.map(|set| {
         let is_available = |pod: &&Pod| pod.owner == Some(set.uid) && pod.state() == PodState::Available;

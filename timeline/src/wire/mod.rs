@@ -22,16 +22,16 @@
 //! `tests/wire.rs` holds the shape of every type that travels by this [`PROTOCOL`]: who changes one raises it.
 
 mod change;
-mod connection;
 mod frame;
 mod objects;
 mod said;
+pub mod viewer;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+pub use crate::view::connection::{Connection, ConnectionState, Forbidden, Listing, Unwritten};
 pub use change::Change;
-pub use connection::{Connection, ConnectionState, Forbidden, Listing, Unwritten};
 pub use frame::{Delta, Position, Scope, ServerFrame, Snapshot, ViewerFrame};
 pub use objects::{Deployment, DeploymentNow, Objects, Pod, PodNow, ReplicaSet, ReplicaSetNow, Rollout};
 pub use said::{Moment, Said, SaidDelta};

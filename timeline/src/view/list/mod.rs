@@ -12,8 +12,8 @@ pub mod sent;
 
 use serde::{Deserialize, Serialize};
 
+use crate::view::connection::Connection;
 use crate::view::{LAYERS, Lately, Summary, Tone, Verdict};
-use crate::wire::Connection;
 use crate::{Millis, Uid};
 
 pub use copy::ListCopy;

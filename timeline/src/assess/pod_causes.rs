@@ -1,7 +1,9 @@
 //! Causes that pods of the current revision show: how they fail, and what they wait for. One cause for all pods that show the
 //! same, with the first of them as the example.
 
-use super::{Cause, CauseKind, CrashCause, Evidence, Situation, StartHold, StartTime, crash, of_pod, troubled_since};
+use super::cause::{Cause, CauseKind, CrashCause, Evidence, StartHold, StartTime};
+use super::crash;
+use super::situation::{Situation, of_pod, troubled_since};
 use crate::Millis;
 use crate::model::Pod;
 use crate::model::PodState;

@@ -1,7 +1,8 @@
 //! What the API server refuses to the controllers. A ReplicaSet says it of its own pods; the Deployment repeats what one of
 //! them said first and never renews it, and says nothing while it is paused; Events come in every case.
 
-use super::{Cause, CauseKind, Evidence, Refused, Situation};
+use super::cause::{Cause, CauseKind, Evidence, Refused};
+use super::situation::Situation;
 use crate::Millis;
 use crate::model::KubectlVerdict;
 use crate::model::fact::{Condition, ConditionStatus};

@@ -7,26 +7,14 @@
 //!
 //! docs/causes.md has the table.
 
-use serde::{Deserialize, Serialize};
-
-use super::{CauseKind, Evidence, Refused, Situation, StartHold, StartTime};
+use super::cause::{CauseKind, Evidence, Refused, Severity, StartHold, StartTime};
+use super::situation::Situation;
 use crate::Millis;
 use crate::model::KubectlVerdict;
 use crate::model::fact::{DeploymentSpec, Role};
 use crate::rules::budget::Next;
 use crate::rules::messages::{self, NewNode, is_decided, is_quota, pull_failure};
 use crate::rules::verdict;
-
-/// How bad a cause is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum Severity {
-    /// It may pass by itself, by rule.
-    Normal,
-    /// It takes longer than it may, without an error of its own.
-    Slow,
-    /// Somebody should look.
-    Bad,
-}
 
 /// A controller, a scheduler or a kubelet that does nothing for this long is broken.
 const IDLE_MILLIS: Millis = 60_000;

@@ -1,19 +1,15 @@
 //! Kinds that may not be read now: what is said of them is of the time before, and says so.
 
-use super::{Now, Tone, Verdict};
+use super::verdict::Verdict;
+use crate::assess::{Now, Tone};
 use crate::model::Deployment;
 use crate::model::fact::Kind;
 use crate::words::moment;
 use crate::{Millis, Model};
 
-/// Since when the pods of a Deployment may not be listed, or its ReplicaSets, without which they are nobody's.
-pub(super) fn pods_millis(model: &Model, deployment: &Deployment) -> Option<Millis> {
-    let kinds = [Kind::Deployment, Kind::ReplicaSet, Kind::Pod].into_iter();
-    kinds.filter_map(|kind| model.unseen_since(kind, &deployment.namespace)).min()
-}
-
 /// A verdict, with what of it is not seen now. A Deployment that may not be read itself is neither well nor unwell: it was.
-pub(super) fn verdict(verdict: Verdict, model: &Model, deployment: &Deployment, now: Now) -> Verdict {
+#[must_use]
+pub fn only_last_seen(verdict: Verdict, model: &Model, deployment: &Deployment, now: Now) -> Verdict {
     let since =
         |kind: Kind| model.unseen_since(kind, &deployment.namespace).filter(|_| deployment.deleted_millis.is_none());
     let at = |since: Millis| moment(since.min(now.millis), now.millis);

@@ -1,10 +1,11 @@
 //! The way out: the command that undoes what is wrong, or shows why it is so. Nothing here is ever run: Rollcast only reads.
 
-use super::{Assessment, Standing};
+use super::assessment::Assessment;
+use super::cause::{Cause, CauseKind, Severity};
+use super::standing::Standing;
 use crate::model::PodState;
 use crate::model::{Pod, ReplicaSet, Rollout};
 use crate::rules::messages;
-use crate::stall::{Cause, CauseKind, Severity};
 
 /// A way out, before it is put into words.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,7 +38,8 @@ pub enum Way {
 
 impl Assessment<'_> {
     /// The way out of how it stands; `None` where there is nothing to undo, or to look at.
-    pub(super) fn way_out(&self, standing: Standing) -> Option<Way> {
+    #[must_use]
+    pub fn way_out(&self, standing: Standing) -> Option<Way> {
         match standing {
             Standing::Paused => Some(Way::Resume),
             Standing::NotObserved { .. } => Some(Way::ShowDeployment),

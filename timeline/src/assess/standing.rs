@@ -1,11 +1,41 @@
 //! How a Deployment stands: which verdict holds, of all that are possible.
 
-use super::{Assessment, Tone};
+use serde::{Deserialize, Serialize};
+
+use super::assessment::Assessment;
+use super::cause::{Cause, CauseKind, Severity};
+use super::severity;
 use crate::Millis;
 use crate::model::KubectlVerdict;
+use crate::model::fact::Strategy;
 use crate::model::{Pod, Rollout};
 use crate::rules::budget::Next;
-use crate::stall::{Cause, CauseKind, Severity, severity};
+
+/// How a verdict is coloured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Tone {
+    /// All is as it should be.
+    Ok,
+    /// Something is in progress or waiting.
+    Busy,
+    /// Somebody should look.
+    Bad,
+    /// Nothing is going on.
+    Quiet,
+}
+
+impl Tone {
+    /// Class name of the tone.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Busy => "busy",
+            Self::Bad => "bad",
+            Self::Quiet => "quiet",
+        }
+    }
+}
 
 /// How a Deployment stands: our verdict, before it is put into words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,7 +124,9 @@ impl Standing {
 }
 
 impl Assessment<'_> {
-    pub(super) fn standing(&self) -> Standing {
+    /// Which verdict holds.
+    #[must_use]
+    pub fn standing(&self) -> Standing {
         let (deployment, counts) = (self.deployment, self.counts);
         let desired = deployment.now.spec.replicas;
         if deployment.deleted_millis.is_some() {
@@ -197,7 +229,7 @@ impl Assessment<'_> {
     /// Recreate: the old pods go, and the new ones are made afterwards.
     fn is_taking_down(&self) -> bool {
         let spec = &self.deployment.now.spec;
-        spec.strategy == crate::model::fact::Strategy::Recreate
+        spec.strategy == Strategy::Recreate
             && spec.replicas > 0
             && matches!(self.next, Next::WaitForOldGone | Next::RemoveOld { .. })
     }

@@ -1,82 +1,18 @@
-//! What is said of one Deployment now: the verdict with its causes, and the figures beside it. Data decides here,
-//! [`crate::say`] finds the words.
-
-mod command;
-mod counts;
-mod remedy;
-mod standing;
-mod summary;
-mod unseen;
+//! The assessment of one Deployment at one moment: everything that a verdict is made of.
 
 use std::cell::OnceCell;
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::{Deployment, Pod, ReplicaSet};
-use crate::model::{KubectlVerdict, Limits};
+use super::cause::{Cause, CauseKind, Refused, Severity};
+use super::counts::{Counts, counts, owed, reported, told};
+use super::now::Now;
+use super::situation::Situation;
+use crate::model::fact::Kind;
+use crate::model::{Deployment, KubectlVerdict, Limits, Pod, ReplicaSet};
 use crate::rules::budget::{self, Next, Sums};
-use crate::rules::rollout;
-use crate::rules::verdict;
-use crate::say;
-use crate::stall::{Cause, CauseKind, Evidence, Refused, Severity, Situation};
+use crate::rules::{rollout, verdict};
 use crate::{Millis, Model, Uid};
-
-pub use command::Command;
-pub use counts::{Counts, SetCounts};
-use counts::{counts, owed, reported, set_counts, told};
-pub use remedy::Way;
-pub use standing::Standing;
-pub use summary::{LATELY_MILLIS, LAYERS, Lately, Summary, summary};
-
-/// The time, and how our clock and the API server's differ.
-#[derive(Debug, Clone, Copy)]
-pub struct Now {
-    /// Our clock.
-    pub millis: Millis,
-    /// Our clock less the API server's.
-    pub skew_millis: Millis,
-}
-
-/// How a verdict is coloured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Tone {
-    /// All is as it should be.
-    Ok,
-    /// Something is in progress or waiting.
-    Busy,
-    /// Somebody should look.
-    Bad,
-    /// Nothing is going on.
-    Quiet,
-}
-
-impl Tone {
-    /// Class name of the tone.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Ok => "ok",
-            Self::Busy => "busy",
-            Self::Bad => "bad",
-            Self::Quiet => "quiet",
-        }
-    }
-}
-
-/// The verdict, in words.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Verdict {
-    /// One or two words: "Complete", "Rolling out".
-    pub badge: String,
-    /// How it is coloured.
-    pub tone: Tone,
-    /// One sentence of at most twelve words.
-    pub sentence: String,
-    /// Why, with figures and what the limits allow; may be empty. What comes next is [`View::next`].
-    pub why: String,
-    /// What `kubectl rollout status` makes of the same object.
-    pub kubectl: KubectlVerdict,
-}
 
 /// What keeps the controller from its next step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -99,129 +35,6 @@ impl Hold {
             Self::Waits => "waiting",
             Self::Blocked => "blocked",
         }
-    }
-}
-
-/// A cause, in words.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Reason {
-    /// One sentence.
-    pub sentence: String,
-    /// It is bad ([`Severity::Bad`]): waiting alone will not mend it.
-    pub is_fault: bool,
-    /// The rollout cannot succeed with this revision (the table in docs/causes.md).
-    pub is_fatal: bool,
-    /// What shows it.
-    pub evidence: Evidence,
-}
-
-/// Everything the verdict line shows.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct View {
-    /// The verdict, in words.
-    pub verdict: Verdict,
-    /// What comes next, and what the progress deadline will do: whole sentences, never empty.
-    pub next: String,
-    /// The command that undoes it, or shows why it is so; `None` where nothing is wrong.
-    pub remedy: Option<Command>,
-    /// Causes, the most decisive first.
-    pub reasons: Vec<Reason>,
-    /// Pods counted.
-    pub counts: Counts,
-    /// The ReplicaSets that exist, counted: [`Counts::available`] and [`Counts::desired`] are the sums of these.
-    pub sets: Vec<SetCounts>,
-    /// `spec.replicas`.
-    pub desired: u32,
-    /// Ceiling and floor.
-    pub limits: Limits,
-    /// The budget in words: the pods desired and available against ceiling and floor, and where these come from.
-    pub budget: String,
-    /// Where ceiling and floor come from: "4 + maxSurge 1 (25 % rounded up)", "4 − maxUnavailable 1 (25 % rounded down)"; empty
-    /// for Recreate.
-    pub derived: (String, String),
-    /// Since when the limits are what they are, as far as it was seen.
-    pub limits_since_millis: Millis,
-    /// What keeps the controller from its next step.
-    pub hold: Hold,
-    /// Revision of the current rollout.
-    pub revision: Option<u64>,
-    /// When the progress deadline passes, or passed, by our clock; `None` where none runs or where it can no longer strike: [`View::next`]
-    /// does not speak of it then.
-    pub deadline_millis: Option<Millis>,
-    /// That another Deployment had this name before, or has it now; empty when there is none.
-    pub notice: String,
-    /// Another Deployment has this name now.
-    pub is_succeeded: bool,
-    /// Since when its pods may not be listed any more; `None` while they may.
-    pub unseen_millis: Option<Millis>,
-}
-
-impl View {
-    /// Why it is so and what comes next, one after the other: for places that have one text for both.
-    #[must_use]
-    pub fn explanation(&self) -> String {
-        format!("{} {}", self.verdict.why, self.next).trim().to_owned()
-    }
-
-    /// The same later: what was so, and what came next, of a moment that is past.
-    #[must_use]
-    pub fn explanation_then(&self) -> String {
-        match self.explanation() {
-            none if none.is_empty() => none,
-            now => format!("At that moment: {now}"),
-        }
-    }
-}
-
-/// Looks at a Deployment; `None` when the model does not hold it.
-#[must_use]
-pub fn view(model: &Model, uid: Uid, now: Now) -> Option<View> {
-    let looked = look(model, uid, now)?;
-    let standing = looked.standing();
-    let verdict = Verdict {
-        badge: say::badge(standing, &looked),
-        tone: standing.tone(),
-        sentence: say::verdict(standing, &looked),
-        why: say::why(standing, &looked),
-        kubectl: looked.kubectl,
-    };
-    Some(View {
-        verdict: unseen::verdict(verdict, model, looked.deployment, now),
-        next: say::next(standing, &looked),
-        remedy: looked.way_out(standing).map(|way| say::remedy(&way, looked.deployment)),
-        reasons: looked.causes.iter().map(|cause| reason(cause, &looked)).collect(),
-        budget: say::budget(&looked),
-        derived: say::derived(&looked.deployment.now.spec, looked.limits).unwrap_or_default(),
-        limits_since_millis: looked.limits_since(),
-        hold: looked.hold(),
-        counts: looked.counts,
-        sets: set_counts(model, looked.deployment, looked.sees_pods),
-        desired: looked.deployment.now.spec.replicas,
-        limits: looked.limits,
-        revision: looked.revision(),
-        deadline_millis: looked.deadline_millis.filter(|_| standing.has_deadline()),
-        notice: match (looked.successor(), looked.predecessor()) {
-            (Some(after), _) => say::succeeded(after, looked.deployment, now),
-            (None, Some(before)) => say::recreated(before, looked.deployment, now),
-            (None, None) => String::new(),
-        },
-        is_succeeded: looked.successor().is_some(),
-        unseen_millis: unseen::pods_millis(model, looked.deployment),
-    })
-}
-
-/// Everything that is said of a Deployment, before it is put into words; `None` when the model does not hold it.
-#[must_use]
-pub fn look(model: &Model, uid: Uid, now: Now) -> Option<Assessment<'_>> {
-    Assessment::at(model, uid, now)
-}
-
-fn reason(cause: &Cause, looked: &Assessment<'_>) -> Reason {
-    Reason {
-        sentence: say::cause(cause, looked),
-        is_fault: cause.severity == Severity::Bad,
-        is_fatal: cause.is_fatal,
-        evidence: cause.evidence.clone(),
     }
 }
 
@@ -260,7 +73,9 @@ pub struct Assessment<'m> {
 }
 
 impl<'m> Assessment<'m> {
-    fn at(model: &'m Model, uid: Uid, now: Now) -> Option<Self> {
+    /// Assesses a Deployment; `None` when the model does not hold it.
+    #[must_use]
+    pub fn at(model: &'m Model, uid: Uid, now: Now) -> Option<Self> {
         let deployment = model.deployments.get(&uid)?;
         let current = rollout::current_set(model, deployment);
         let (sees_pods, sees_sets) = (model.sees_pods(uid), model.sees_sets(uid));
@@ -324,7 +139,8 @@ impl<'m> Assessment<'m> {
     }
 
     /// The last change of the limits, or the first look.
-    fn limits_since(&self) -> Millis {
+    #[must_use]
+    pub fn limits_since(&self) -> Millis {
         self.deployment.limits.last().map_or(self.deployment.first_seen_millis, |(at, _)| *at)
     }
 
@@ -348,7 +164,8 @@ impl<'m> Assessment<'m> {
     }
 
     /// The Deployment that bore the name before this one.
-    fn predecessor(&self) -> Option<&'m Deployment> {
+    #[must_use]
+    pub fn predecessor(&self) -> Option<&'m Deployment> {
         let first_seen = self.deployment.first_seen_millis;
         self.namesakes()
             .filter(|other| other.first_seen_millis < first_seen)
@@ -356,7 +173,8 @@ impl<'m> Assessment<'m> {
     }
 
     /// The one that has the name now, when this one is gone.
-    fn successor(&self) -> Option<&'m Deployment> {
+    #[must_use]
+    pub fn successor(&self) -> Option<&'m Deployment> {
         self.deployment.deleted_millis?;
         self.namesakes().find(|other| other.deleted_millis.is_none())
     }
@@ -368,7 +186,9 @@ impl<'m> Assessment<'m> {
         self.model.deployments.values().filter(move |other| is_namesake(other))
     }
 
-    fn hold(&self) -> Hold {
+    /// What keeps the controller from its next step.
+    #[must_use]
+    pub fn hold(&self) -> Hold {
         let has_next = self.sums.old_desired() > 0 || !matches!(self.next, Next::Nothing | Next::WaitForNew { .. });
         match self.next {
             // Whatever else is wrong, the limits let the controllers go on.
@@ -428,6 +248,13 @@ impl<'m> Assessment<'m> {
     #[must_use]
     pub const fn at_limits(&self) -> bool {
         self.counts.desired >= self.limits.ceiling && self.counts.available <= self.limits.floor
+    }
+
+    /// Since when the pods of the Deployment may not be listed, or its ReplicaSets, without which they are nobody's.
+    #[must_use]
+    pub fn pods_unseen_millis(&self) -> Option<Millis> {
+        let kinds = [Kind::Deployment, Kind::ReplicaSet, Kind::Pod].into_iter();
+        kinds.filter_map(|kind| self.model.unseen_since(kind, &self.deployment.namespace)).min()
     }
 }
 
