@@ -3,6 +3,7 @@
 //! Must not know what anything means: no Kubernetes rule, no judgement, no sentence.
 
 pub mod change;
+pub mod container;
 pub mod fact;
 pub mod id;
 pub mod limits;
