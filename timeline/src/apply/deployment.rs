@@ -1,4 +1,4 @@
-//! What a Deployment's facts change: verdict, limits, marks. Rollouts are in `rollout`.
+//! Derives changes from facts of a Deployment: verdict, limits, marks. Rollouts are in `rollout`.
 
 use super::Timeline;
 use super::rollout::has_passed;

@@ -1,4 +1,4 @@
-//! What Events change: Events of the Deployment they belong to, nothing else.
+//! Derives changes from Events: Events of the Deployment that they belong to, nothing else.
 
 use std::collections::VecDeque;
 

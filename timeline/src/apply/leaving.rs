@@ -16,8 +16,8 @@ pub(super) struct Leaving {
 }
 
 impl Timeline {
-    /// What disrupted a pod: it says so, or did until a moment ago. Who preempts marks a pod first and deletes it then, and its kubelet
-    /// may write its conditions anew in between.
+    /// Finds the disruption of a pod: it says so, or did until a moment ago. A scheduler that preempts marks a pod first and
+    /// deletes it then, and its kubelet may write its conditions anew in between.
     pub(super) fn disruption(&self, at: Millis, uid: Uid, fact: Option<&PodFact>) -> Option<String> {
         let known = || self.model.pods.get(&uid)?.now.disruption.clone();
         let is_recent = |since: Millis| at - since <= DISRUPTED_MILLIS;
@@ -26,7 +26,7 @@ impl Timeline {
     }
 }
 
-/// What the pod itself says of its end.
+/// Reads the end reason from the condition of the pod itself.
 pub(super) fn disrupted(disruption: Option<&str>) -> Option<EndReason> {
     match disruption? {
         "DeletionByPodGC" | "DeletionByTaintManager" => Some(EndReason::NodeLost),
@@ -61,7 +61,7 @@ fn is_shut_down(fact: &PodFact) -> bool {
     matches!(fact.reason.as_str(), "Terminated" | "Shutdown" | "NodeShutdown")
 }
 
-/// What the node was low on when it evicted a pod: "The node was low on resource: memory. Threshold quantity: …".
+/// Reads the resource of an eviction: "The node was low on resource: memory. Threshold quantity: …".
 pub(super) fn resource(fact: Option<&PodFact>) -> String {
     let message = fact.filter(|fact| fact.reason == "Evicted").map_or("", |fact| fact.message.as_str());
     let named = message.split_once("low on resource: ").map_or("", |(_, named)| named);

@@ -55,7 +55,7 @@ pub struct Timeline {
     counted: BTreeMap<Uid, PodCounts>,
     /// Revisions that Deployments name and that no ReplicaSet is seen to carry yet.
     drafts: BTreeMap<Uid, DraftRollout>,
-    /// What owners asked for when.
+    /// The replicas that owners asked for, in the order of the cluster.
     orders: Orders,
     /// Ends that another kind's stream may still explain better.
     settling: Vec<UnsettledEnd>,
@@ -99,7 +99,7 @@ impl Timeline {
         SETTLING_MILLIS * Millis::from(self.speed_percent.max(100)) / 100
     }
 
-    /// What is known.
+    /// The model.
     #[must_use]
     pub const fn model(&self) -> &Model {
         &self.model
@@ -111,7 +111,7 @@ impl Timeline {
         self.seq
     }
 
-    /// How much later our clock is than the API server's, in milliseconds, as far as arrivals tell; 0 while unknown.
+    /// Our clock less the API server's, in milliseconds, as far as arrivals tell; 0 while unknown.
     #[must_use]
     pub fn skew_millis(&self) -> Millis {
         self.skew.millis()
@@ -289,7 +289,7 @@ impl Timeline {
         self.listed.insert((kind, namespace));
     }
 
-    /// How many pods a ReplicaSet controls, by how they count.
+    /// Counts the pods that a ReplicaSet controls.
     fn counted(&self, set: Uid) -> PodCounts {
         self.counted.get(&set).copied().unwrap_or_default()
     }

@@ -16,7 +16,7 @@ pub(super) struct PodCounts {
     pub(super) live: u32,
     /// With deletion timestamp.
     pub(super) going: u32,
-    /// Those that controllers count ([`Pod::is_active`]).
+    /// Pods that controllers count ([`crate::model::Pod::is_active`]).
     pub(super) active: u32,
     /// Available ones.
     pub(super) available: u32,
@@ -55,7 +55,7 @@ pub(super) struct UnsettledEnd {
     pub(super) until_millis: Millis,
 }
 
-/// How it was when a pod was asked to go.
+/// The situation in which a pod was asked to go.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(super) struct EndMark {
     /// Active pods of its ReplicaSet, this one included; 0 when it was none itself.
@@ -110,7 +110,7 @@ impl EarlyEvents {
     pub(super) const MOST: usize = 256;
 }
 
-/// What was told of each Event: how often it happened, and in which words. Longer than the Events of a Deployment are kept,
+/// The last count and message of each Event. They are remembered longer than the Events of a Deployment are kept,
 /// so that an Event that comes again does not count twice.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct EventLog {

@@ -1,4 +1,4 @@
-//! What a Pod's facts change: state, release and adoption, end.
+//! Derives changes from facts of a Pod: state, release and adoption, end.
 
 use super::Timeline;
 use super::leaving::{Leaving, disrupted, left, left_because, resource};
@@ -23,7 +23,7 @@ fn remembering(containers: &[Container], known: &[Container]) -> Vec<Container> 
     containers.iter().map(remember).collect()
 }
 
-/// What is said of an image that cannot be pulled, or was said last while the kubelet backs off.
+/// The message about an image that cannot be pulled, or the last one while the kubelet backs off.
 fn pull_error(containers: &[Container], known: &str) -> String {
     let mut failing = containers.iter().filter_map(|container| match &container.state {
         Some(ContainerState::Waiting { reason, message }) if is_image_reason(reason) => Some((reason, message)),
@@ -354,7 +354,7 @@ fn is_forced(pod: &Pod, last: &PodFact) -> bool {
     !was_marked && has_grace
 }
 
-/// How a pod counts.
+/// The part of a pod in the counts of its ReplicaSet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Tally {
     owner: Option<Uid>,
@@ -363,7 +363,7 @@ struct Tally {
     is_available: bool,
 }
 
-/// How a pod counts; `None` once it is gone.
+/// Counts a pod; `None` once it is gone.
 fn tally(pod: &Pod) -> Option<Tally> {
     (pod.state() != PodState::Gone).then(|| Tally {
         owner: pod.owner,

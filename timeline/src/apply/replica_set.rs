@@ -1,4 +1,4 @@
-//! What a ReplicaSet's facts change: owner, revision, scale steps, removal.
+//! Derives changes from facts of a ReplicaSet: owner, revision, scale steps, removal.
 
 use super::Timeline;
 use super::pending::UnsettledRemoval;
@@ -164,7 +164,7 @@ impl Timeline {
         }
     }
 
-    /// What the store of the cluster holds again after it was restored from a backup was not deleted.
+    /// Takes a removal back: the store of the cluster holds the ReplicaSet again after it was restored from a backup.
     fn take_back_set(&mut self, uid: Uid) {
         let Some(known) = self.model.replica_sets.get(&uid).filter(|set| set.removed_millis.is_some()) else { return };
         let mut again = known.clone();

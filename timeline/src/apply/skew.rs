@@ -19,7 +19,7 @@ const LATE_MILLIS: Millis = 10_000;
 /// When this many arrivals in a row are late, it is not they that are late: a clock was set.
 const LATE_IN_A_ROW: u32 = 31;
 
-/// How far the clocks are apart: the median of (arrival − creation) of new objects, less half a second. Each arrival moves that by some
+/// The difference of the clocks: the median of (arrival − creation) of new objects, less half a second. Each arrival moves that by some
 /// milliseconds; what is told is the same until it is wrong by [`APART_MILLIS`], so that times of the API server do not flicker.
 ///
 /// Nothing arrives before it is made, so an arrival is either in time or late, never early: one that is much earlier than
@@ -30,7 +30,7 @@ pub struct Skew {
     samples: VecDeque<Millis>,
     /// Late arrivals since the last one in time.
     late: u32,
-    /// What is told.
+    /// The difference that [`Skew::millis`] returns.
     told_millis: Millis,
 }
 

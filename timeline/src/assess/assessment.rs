@@ -14,7 +14,7 @@ use crate::rules::budget::{self, Next, Sums};
 use crate::rules::{rollout, verdict};
 use crate::{Millis, Model, Uid};
 
-/// What keeps the controller from its next step.
+/// The hold that keeps the controller from its next step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Hold {
     /// Nothing, or there is no next step.
@@ -48,13 +48,13 @@ pub struct Assessment<'m> {
     pub current: Option<&'m ReplicaSet>,
     /// Pods counted.
     pub counts: Counts,
-    /// What the controller counts, as soon as the ReplicaSets report what their pods do.
+    /// The sums that the controller counts, as soon as the ReplicaSets report what their pods do.
     pub sums: Sums,
     /// Ceiling and floor.
     pub limits: Limits,
-    /// What the controller may do.
+    /// The next step of the controller.
     pub next: Next,
-    /// What kubectl makes of it.
+    /// The verdict of kubectl.
     pub kubectl: KubectlVerdict,
     /// Pods that the ReplicaSet controller is yet to make, and to remove.
     pub owed: (u32, u32),
@@ -186,7 +186,7 @@ impl<'m> Assessment<'m> {
         self.model.deployments.values().filter(move |other| is_namesake(other))
     }
 
-    /// What keeps the controller from its next step.
+    /// The hold that keeps the controller from its next step.
     #[must_use]
     pub fn hold(&self) -> Hold {
         let has_next = self.sums.old_desired() > 0 || !matches!(self.next, Next::Nothing | Next::WaitForNew { .. });

@@ -7,7 +7,7 @@ use crate::Millis;
 use crate::model::fact::Role;
 use crate::rules::messages::{NewNode, ProbeKill};
 
-/// How bad a cause is.
+/// The severity of a cause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Severity {
     /// It may pass by itself, by rule.
@@ -21,19 +21,19 @@ pub enum Severity {
 /// One reason why the rollout does not get on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cause {
-    /// What kind of reason it is.
+    /// Its kind.
     pub kind: CauseKind,
-    /// How bad it is.
+    /// Its severity.
     pub severity: Severity,
     /// The rollout cannot succeed with this revision.
     pub is_fatal: bool,
     /// Pods that it holds back, 0 when it is not about pods.
     pub pods: u32,
-    /// What shows it.
+    /// Its evidence.
     pub evidence: Evidence,
 }
 
-/// What shows a cause: one object and what it says.
+/// The evidence of a cause: one object and what it says.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Evidence {
     /// Kind and name, "Pod web-7d9f-2ktdq".
@@ -48,7 +48,7 @@ pub struct Evidence {
     pub is_least: bool,
 }
 
-/// What the API server refuses.
+/// The request that the API server refuses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refused {
     /// Creating the ReplicaSet of a new template.
@@ -59,14 +59,14 @@ pub enum Refused {
     Deletion,
 }
 
-/// How long a pod has been starting, and how long it may.
+/// The start time of a pod so far, and the time that is allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StartTime {
     /// For how long it has been waited for.
     pub spent_millis: Millis,
     /// For how long that is normal.
     pub allowed_millis: Millis,
-    /// How long earlier pods of this workload took from their creation until they were available: least and most.
+    /// Times of earlier pods of this workload from their creation until they were available: least and most.
     pub earlier: Option<(Millis, Millis)>,
 }
 
@@ -78,7 +78,7 @@ impl StartTime {
     }
 }
 
-/// What a pod that has a node waits for before its containers run.
+/// The step that a pod with a node waits for before its containers run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StartHold {
     /// A volume cannot be mounted.
@@ -98,19 +98,19 @@ pub enum StartHold {
 pub struct CrashCause {
     /// Name of the container.
     pub container: String,
-    /// What part it has in the pod.
+    /// Its part in the pod.
     pub role: Role,
     /// Exit code, when it was seen.
     pub exit_code: Option<i32>,
     /// Killed for want of memory.
     pub is_out_of_memory: bool,
-    /// What the kubelet says where its first process could not be started.
+    /// The kubelet's message where its first process could not be started.
     pub start_error: Option<String>,
     /// Killed by the kubelet, because a probe or a hook failed.
     pub probe: Option<ProbeKill>,
-    /// How often it was started again.
+    /// Number of restarts.
     pub restarts: u32,
-    /// How often it ended.
+    /// Number of its ends.
     pub exits: u32,
     /// All of them were in the time since the evidence.
     pub is_since: bool,
@@ -136,7 +136,7 @@ pub enum CauseKind {
     },
     /// The API server refuses what the controllers ask for.
     Refused {
-        /// What it refuses.
+        /// The refused request.
         what: Refused,
         /// The revision whose ReplicaSet cannot replace a pod, where that is an older one.
         older: Option<u64>,
@@ -165,7 +165,7 @@ pub enum CauseKind {
     },
     /// No node takes them.
     Unschedulable {
-        /// What the cluster does about it, where that is known.
+        /// The answer of an autoscaler, where there is one.
         node: Option<NewNode>,
     },
     /// Scheduling gates hold them.
@@ -174,9 +174,9 @@ pub enum CauseKind {
     NoScheduler,
     /// They have a node, and none of their containers runs.
     Starting {
-        /// What they wait for.
+        /// The step that they wait for.
         hold: StartHold,
-        /// How long they take.
+        /// Their start time.
         time: StartTime,
     },
     /// The new pods' init containers, or sidecars that start before the others, are not done.
@@ -185,7 +185,7 @@ pub enum CauseKind {
         is_running: bool,
         /// The one that is next is a sidecar.
         is_sidecar: bool,
-        /// How long they take.
+        /// Their start time.
         time: StartTime,
     },
     /// Containers run and are not ready.
@@ -194,14 +194,14 @@ pub enum CauseKind {
         is_startup: bool,
         /// They were ready before.
         was_ready: bool,
-        /// How long they take.
+        /// Their start time.
         time: StartTime,
     },
     /// A readiness gate is closed.
     Gate {
         /// Its name, where it is known.
         gate: Option<String>,
-        /// How long they take.
+        /// Their start time.
         time: StartTime,
     },
     /// The budget forbids every step: no old pod may go and no new one fits.

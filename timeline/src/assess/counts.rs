@@ -70,7 +70,7 @@ pub fn failing(model: &Model, deployment: &Deployment) -> u32 {
     model.sets_of(deployment.uid).filter(|set| set.owner == Some(deployment.uid)).map(of).sum()
 }
 
-/// What ReplicaSets report of pods that are not seen.
+/// Counts the pods that ReplicaSets report, where pods are not seen.
 pub(super) fn reported(model: &Model, deployment: &Deployment, new: Option<&ReplicaSet>, desired: u32) -> Counts {
     let mut counts = Counts { desired, ..Counts::default() };
     for set in model.owned_sets(deployment.uid) {
@@ -84,7 +84,7 @@ pub(super) fn reported(model: &Model, deployment: &Deployment, new: Option<&Repl
     counts
 }
 
-/// What a Deployment reports of pods whose ReplicaSets are not seen.
+/// Counts the pods that a Deployment reports, where its ReplicaSets are not seen.
 pub(super) fn told(status: &DeploymentStatus) -> Counts {
     Counts {
         available: status.available,

@@ -29,7 +29,7 @@ const LONGEST_BACK_OFF_MILLIS: Millis = 300_000;
 pub struct Crash<'p> {
     /// The container.
     pub container: &'p Container,
-    /// How often it ended.
+    /// Number of its ends.
     pub exits: u32,
     /// It ends again and again.
     pub is_loop: bool,
@@ -71,7 +71,7 @@ fn of_container<'p>(pod: &Pod, container: &'p Container, now: Now) -> Option<Cra
     (!is_over).then_some(Crash { container, exits, is_loop, runs_since_millis })
 }
 
-/// How long a container that ended so often must run until it has recovered.
+/// Run time after which a container that ended so often has recovered.
 fn recovers_after(exits: u32) -> Millis {
     let doublings = exits.saturating_sub(LOOP_EXITS).min(5);
     let back_off = (FIRST_BACK_OFF_MILLIS << doublings).min(LONGEST_BACK_OFF_MILLIS);

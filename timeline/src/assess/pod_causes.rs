@@ -13,7 +13,7 @@ use crate::rules::rollout;
 
 /// Pods that failed as a whole are a cause for this long: a node that refuses one refuses the next at once.
 const FAILED_MILLIS: Millis = 60_000;
-/// What every start goes through is worth a sentence after this time.
+/// The ordinary steps of a start are worth a sentence after this time.
 const WORTH_MILLIS: Millis = 10_000;
 /// A pod may take this long to start whatever its probes say.
 const START_MILLIS: Millis = 60_000;
@@ -51,7 +51,7 @@ impl<'m> Situation<'m> {
         causes
     }
 
-    /// What a pod shows; `None` while it is as it should be.
+    /// Finds the cause that a pod shows; `None` while it is as it should be.
     fn of_new_pod(&self, pod: &'m Pod) -> Option<(CauseKind, Evidence)> {
         if pod.is_leftover() || pod.state().is_ending() {
             return None;
@@ -241,7 +241,7 @@ impl<'m> Situation<'m> {
         (spent_millis > WORTH_MILLIS).then(|| (kind, of_pod(pod, since)))
     }
 
-    /// How long a start may take: as long as the rule says, or twice as long as the slowest pod before it took.
+    /// Computes the allowed start time: as long as the rule says, or twice as long as the slowest pod before it took.
     fn start_time(&self, spent_millis: Millis, allowed_millis: Millis, pod: &Pod) -> StartTime {
         let earlier = *self.earlier.get_or_init(|| self.earlier_starts());
         // Earlier pods are known from their creation on.
@@ -250,7 +250,7 @@ impl<'m> Situation<'m> {
         StartTime { spent_millis, allowed_millis: allowed_millis.max(as_earlier), earlier }
     }
 
-    /// How long pods of this Deployment took from their creation until they were available, as far as that was seen.
+    /// Measures how long pods of this Deployment took from their creation until they were available, as far as that was seen.
     fn earlier_starts(&self) -> Option<(Millis, Millis)> {
         let took = |pod: &&Pod| {
             let (first, begun) = pod.states.first()?;

@@ -1,4 +1,4 @@
-//! What the API server refuses to the controllers. A ReplicaSet says it of its own pods; the Deployment repeats what one of
+//! Refusals of the API server to the controllers. A ReplicaSet reports those of its own pods; the Deployment repeats what one of
 //! them said first and never renews it, and says nothing while it is paused; Events come in every case.
 
 use super::cause::{Cause, CauseKind, Evidence, Refused};
@@ -12,7 +12,7 @@ use crate::rules::rollout;
 use crate::rules::verdict;
 
 impl Situation<'_> {
-    /// What is refused now: the ReplicaSet of a new template, pods of the current revision, pods of an older one.
+    /// Finds what is refused now: the ReplicaSet of a new template, pods of the current revision, pods of an older one.
     pub(super) fn refused(&self) -> Vec<Cause> {
         if let Some(evidence) = self.refused_set() {
             return vec![self.cause(CauseKind::Refused { what: Refused::ReplicaSet, older: None }, 0, evidence)];

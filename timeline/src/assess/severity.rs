@@ -1,4 +1,4 @@
-//! How bad a cause is. The one place that decides it, by evidence and not by impatience:
+//! Severity of causes. The one place that decides it, by evidence and not by impatience:
 //!
 //! - **Normal**: by rule it may still pass by itself; it is waited for.
 //! - **Slow**: it takes longer than it may, without an error of its own.
@@ -32,7 +32,7 @@ const MOUNT_RETRY_MILLIS: Millis = 20_000;
 const PASSES_MILLIS: Millis = 30_000;
 /// A pull takes no longer, or is slow.
 const PULL_MILLIS: Millis = 300_000;
-/// What is slow where no progress deadline can strike is a fault after this time more.
+/// A slow cause becomes a fault after this time more, where no progress deadline can strike.
 const UNLIMITED_MILLIS: Millis = 300_000;
 /// Pods that lost their readiness are a fault after this time.
 const LOST_MILLIS: Millis = 60_000;
@@ -54,7 +54,7 @@ pub fn unexplained_limit(spec: &DeploymentSpec) -> Millis {
 }
 
 impl Situation<'_> {
-    /// How bad a cause is.
+    /// Decides the severity of a cause.
     #[must_use]
     pub(super) fn severity(&self, kind: &CauseKind, evidence: &Evidence) -> Severity {
         let lasts = |millis: Millis| evidence.since_millis.is_none_or(|since| self.now.millis - since > millis);
@@ -133,7 +133,7 @@ impl Situation<'_> {
         pull_failure(&evidence.reason, image.as_deref(), &evidence.message, events).is_final()
     }
 
-    /// How often the pull of an image failed, by Events.
+    /// Counts the failed pulls of an image, by Events.
     fn failed_pulls(&self, evidence: &Evidence) -> u32 {
         let pod = evidence.object.rsplit(' ').next().unwrap_or_default();
         let failed = |event: &&crate::model::Event| {

@@ -23,15 +23,15 @@ const PODS_MISSING_MILLIS: Millis = 30_000;
 /// A kubelet ends a pod this long after its grace period, at the latest.
 const OVERDUE_MILLIS: Millis = 10_000;
 
-/// What causes are looked for in.
+/// The situation of a Deployment, in which causes are looked for.
 pub struct Situation<'m> {
     /// The model.
     pub model: &'m Model,
     /// The Deployment.
     pub deployment: &'m Deployment,
-    /// What its controller counts.
+    /// The sums that its controller counts.
     pub sums: &'m Sums,
-    /// What its controller may do.
+    /// The next step of its controller.
     pub next: Next,
     /// Ceiling and floor.
     pub limits: Limits,
@@ -45,7 +45,7 @@ pub struct Situation<'m> {
     pub awaits_revision: bool,
     /// The time.
     pub now: Now,
-    /// How long earlier pods took, once somebody asked.
+    /// Start times of earlier pods, least and most, once somebody asked.
     pub earlier: OnceCell<Option<(Millis, Millis)>>,
 }
 

@@ -1,4 +1,4 @@
-//! How a Deployment stands: which verdict holds, of all that are possible.
+//! The standing of a Deployment: which verdict holds, of all that are possible.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +11,7 @@ use crate::model::fact::Strategy;
 use crate::model::{Pod, Rollout};
 use crate::rules::budget::Next;
 
-/// How a verdict is coloured.
+/// The colour of a verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Tone {
     /// All is as it should be.
@@ -37,7 +37,7 @@ impl Tone {
     }
 }
 
-/// How a Deployment stands: our verdict, before it is put into words.
+/// The standing of a Deployment: our verdict, before it is put into words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
     /// It was deleted.
@@ -104,7 +104,7 @@ impl Standing {
         }
     }
 
-    /// How the verdict is coloured.
+    /// The colour of the verdict.
     #[must_use]
     pub const fn tone(self) -> Tone {
         match self {

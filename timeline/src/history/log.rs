@@ -47,7 +47,7 @@ impl History {
         }
     }
 
-    /// What happened to one object, as far as it is kept.
+    /// The changes of one object that are kept.
     pub fn of(&self, subject: Subject) -> impl Iterator<Item = (Millis, &Change)> {
         self.log.iter().filter(move |(_, change)| change.subject() == subject).map(|(at, change)| (*at, change))
     }
@@ -58,7 +58,7 @@ impl History {
         self.base.pods.get(&pod)
     }
 
-    /// How everything was at that time; `None` when that cannot be told any more.
+    /// Rebuilds the model at that time; `None` when its changes are not kept any more.
     #[must_use]
     pub fn at(&self, at_millis: Millis) -> Option<Model> {
         let mut walk = self.base_millis.is_none_or(|base| base <= at_millis).then(|| self.walk())?;
@@ -128,7 +128,7 @@ impl History {
         Self { base, base_millis: Some(at_millis), log: VecDeque::new() }
     }
 
-    /// What changed and when, in order, as far as it is kept.
+    /// The changes that are kept, in order, with their times.
     pub fn changes(&self) -> impl Iterator<Item = (Millis, &Change)> {
         self.log.iter().map(|(at, change)| (*at, change))
     }
@@ -164,7 +164,7 @@ pub struct Walk<'h> {
 }
 
 impl Walk<'_> {
-    /// How everything was at that time, which is not before the one that was asked for last.
+    /// Goes on to the model at that time, which is not before the one of the last call.
     pub fn to(&mut self, at_millis: Millis) -> &Model {
         while let Some((_, change)) = self.log.next_if(|(at, _)| *at <= at_millis) {
             self.then.apply_change(change);

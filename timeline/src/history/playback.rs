@@ -9,7 +9,7 @@
 
 use crate::Millis;
 
-/// What a viewer looks at.
+/// The moment that a viewer looks at.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum Playback {
     /// The present, as it goes on.
@@ -71,7 +71,7 @@ impl Playback {
         }
     }
 
-    /// The same at another speed; only what plays has one.
+    /// Changes the speed. Only a playing viewer has one.
     #[must_use]
     pub fn paced(self, clock: f64, live_millis: Millis, speed: f64) -> Self {
         match (self, self.moment(clock, live_millis)) {

@@ -54,7 +54,7 @@ pub enum Change {
     PodEnds(Uid, EndReason),
     /// Old history is let go of; of the named Deployment, or of what belongs to none.
     Pruned(Option<Uid>, Box<Pruned>),
-    /// What its strategy allows is something else from now on.
+    /// The limits of its strategy changed.
     Limits(Uid, Millis, Limits),
     /// A mark was made.
     Mark(Uid, Mark),
@@ -70,10 +70,10 @@ pub enum Change {
     Unseen(Kind, Option<String>, Option<Millis>),
 }
 
-/// What is let go of.
+/// The history that retention removes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pruned {
-    /// What a Deployment's lists say of the time before; `None` takes the Deployment out whole.
+    /// Entries before this time leave the Deployment's lists; `None` removes the Deployment itself.
     pub before_millis: Option<Millis>,
     /// Pods taken out.
     pub pods: Vec<Uid>,
@@ -276,14 +276,14 @@ fn prune_states(pod: &mut Pod, before: Millis) {
     }
 }
 
-/// How many states after the first can go; neighbours stay different.
+/// Counts the states after the first that can go. Neighbours stay different.
 pub(crate) fn prunable_states(pod: &Pod, before: Millis) -> usize {
     let old = pod.states.iter().skip(2).take_while(|(_, at)| *at < before).count();
     let state = |index: usize| pod.states.get(index).map(|(state, _)| *state);
     if old > 0 && state(0) == state(old + 1) { old - 1 } else { old }
 }
 
-/// How many releases can go: all but the last one before `before`, which tells who controlled the pod then.
+/// Counts the releases that can go: all but the last one before `before`, which tells who controlled the pod then.
 pub(crate) fn prunable_releases(pod: &Pod, before: Millis) -> usize {
     let old = pod.releases.iter().take_while(|release| release.at_millis < before).count();
     old.saturating_sub(1)

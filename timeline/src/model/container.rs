@@ -9,13 +9,13 @@ use crate::Millis;
 pub struct Container {
     /// `name`.
     pub name: String,
-    /// What part it has in the pod.
+    /// Its part in the pod.
     pub role: Role,
     /// `state`; `None` when `containerStatuses` does not mention it.
     pub state: Option<ContainerState>,
     /// `restartCount`: how often it was started again.
     pub restarts: u32,
-    /// How it ended last: `state.terminated`, else `lastState.terminated`.
+    /// Its last end: `state.terminated`, else `lastState.terminated`.
     pub last_exit: Option<Exit>,
     /// `running.startedAt`, the kubelet's clock.
     pub started_millis: Option<Millis>,
@@ -23,7 +23,7 @@ pub struct Container {
     pub is_in_startup: bool,
     /// The image that it waits for; empty where it waits for something else.
     pub waits_for_image: String,
-    /// How often it had ended by what was observed before; 0 in a fact.
+    /// Number of ends that were observed before; 0 in a fact.
     pub exits_before: u32,
 }
 
@@ -44,7 +44,7 @@ impl Container {
         }
     }
 
-    /// How often it ended, as far as that was seen: each restart comes after an exit, and one that ran and does not run ended once more.
+    /// Counts the ends that were seen: each restart comes after an exit, and a container that ran and does not run ended once more.
     #[must_use]
     pub fn exits(&self) -> u32 {
         let is_ended = self.last_exit.is_some() && self.state != Some(ContainerState::Running);
@@ -52,7 +52,7 @@ impl Container {
     }
 }
 
-/// How a container ended.
+/// The end of a container.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Exit {
     /// `exitCode`.
@@ -61,7 +61,7 @@ pub struct Exit {
     pub reason: String,
     /// `finishedAt`, the kubelet's clock.
     pub finished_millis: Option<Millis>,
-    /// How long it had run: from `startedAt` to `finishedAt`.
+    /// Run time: from `startedAt` to `finishedAt`.
     pub ran_millis: Option<Millis>,
     /// `message` of a container that could not be started; empty for others.
     pub message: String,
@@ -75,7 +75,7 @@ impl Exit {
     }
 }
 
-/// What part a container has in its pod.
+/// The part of a container in its pod.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Role {
     /// Runs to completion before the app containers.

@@ -109,7 +109,7 @@ impl Fact {
     }
 }
 
-/// How an object came to our eyes.
+/// The way in which an object was observed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Seen {
     /// In a list. In the first list of its kind, what happened before is not known.
@@ -122,7 +122,7 @@ pub enum Seen {
     Deleted,
 }
 
-/// What every object carries.
+/// The metadata of an object.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Meta {
     /// `metadata.uid`.
@@ -227,7 +227,7 @@ pub struct DeploymentFact {
     pub restarted_at: Option<String>,
     /// Hash of the whole pod template, fields that are not decoded included; `None` where it is not known.
     pub template: Option<u64>,
-    /// The same hash without the annotation `restartedAt`: equal before and after `kubectl rollout restart`.
+    /// Hash of the pod template without the annotation `restartedAt`: equal before and after `kubectl rollout restart`.
     pub template_apart: Option<u64>,
     /// `spec`, reduced.
     pub spec: DeploymentSpec,
@@ -298,7 +298,7 @@ pub struct ReplicaSetFact {
     pub template_hash: String,
     /// Hash of the whole pod template without that label: the one of a Deployment with the same template.
     pub template: Option<u64>,
-    /// How long the probes of its containers may take until a pod is ready: of the startup and the readiness probe
+    /// Longest time that the probes of its containers may take until a pod is ready: of the startup and the readiness probe
     /// together, initialDelaySeconds + periodSeconds × failureThreshold, of the container that takes longest. 0 without probes.
     pub probe_millis: Millis,
     /// Condition `ReplicaFailure`.
@@ -394,7 +394,7 @@ pub struct EventFact {
     pub message: String,
     /// `type` is Warning.
     pub is_warning: bool,
-    /// How often it happened.
+    /// Number of times that it happened.
     pub count: u32,
     /// When it last happened, by the clock of who says it; `None` when it does not tell.
     pub last_millis: Option<Millis>,

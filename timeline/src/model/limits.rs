@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What a Deployment's strategy allows, in pods.
+/// The limits that a Deployment's strategy sets, in pods.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
     /// Pods above `spec.replicas` that the ReplicaSets may desire together (`maxSurge`, resolved).

@@ -76,11 +76,11 @@ pub struct Deployment {
     pub rollouts: Vec<Rollout>,
     /// Moments that are no rollout and no scale step.
     pub marks: Vec<Mark>,
-    /// What its strategy allowed, from each moment on in which that changed.
+    /// The limits of its strategy, with the moments in which they changed.
     pub limits: Vec<(Millis, Limits)>,
-    /// What was told of it, in the order of telling: each entry as it was decided when it happened.
+    /// Its story, in the order of writing: each entry as it was decided when it happened.
     pub story: Vec<Entry>,
-    /// What `kubectl rollout status` would have computed, where it changed.
+    /// The verdict of `kubectl rollout status`, with the moments in which it changed.
     pub verdicts: Vec<(Millis, KubectlVerdict)>,
     /// Stretches of time in which nobody looked, in order, not touching each other.
     pub gaps: Vec<Gap>,
@@ -88,7 +88,7 @@ pub struct Deployment {
     pub events: Vec<Event>,
     /// History before this time is not kept; `None` while everything seen is still there.
     pub kept_since_millis: Option<Millis>,
-    /// How many rollouts retention pruned; they came before the first one that is kept.
+    /// Number of rollouts that retention pruned; they came before the first one that is kept.
     pub rollouts_pruned: u32,
 }
 
@@ -105,7 +105,7 @@ impl Deployment {
         self.kept_since_millis.unwrap_or(self.first_seen_millis)
     }
 
-    /// How many rollouts were seen, pruned ones included.
+    /// Counts the rollouts that were seen, pruned ones included.
     #[must_use]
     pub const fn rollouts_seen(&self) -> u32 {
         self.rollouts_pruned + self.rollouts.len() as u32
@@ -134,7 +134,7 @@ pub struct Event {
     pub reason: String,
     /// `message`, at most [`Event::LONGEST`] bytes of it.
     pub message: String,
-    /// How often it happened.
+    /// Number of times that it happened.
     pub count: u32,
     /// `type` is Warning; others explain what is waited for, and are not told.
     pub is_warning: bool,
@@ -223,14 +223,14 @@ pub struct Rollout {
     pub min_available: u32,
     /// Most owned pods without deletion timestamp at once, from start to completion or supersession.
     pub peak_pods: u32,
-    /// The same of pods that neither ended nor were asked to go.
+    /// Most owned pods at once that neither ended nor were asked to go, same span.
     pub peak_active: u32,
     /// Most owned pods with deletion timestamp at once, same span.
     pub peak_terminating: u32,
 }
 
 impl Rollout {
-    /// That a deadline passed is told of the rollout before: a ReplicaSet that is used again does not move the condition.
+    /// The passed deadline belongs to the rollout before: a ReplicaSet that is used again does not move the condition.
     #[must_use]
     pub fn has_deadline_of_before(&self, now: &DeploymentNow) -> bool {
         self.passed_before.is_some() && self.passed_before == now.deadline_passed_millis()
@@ -248,11 +248,11 @@ impl Rollout {
 pub struct Mark {
     /// When it arrived, in milliseconds of the cluster's time.
     pub at_millis: Millis,
-    /// What happened.
+    /// The event that it marks.
     pub kind: MarkKind,
 }
 
-/// What a mark marks.
+/// The event of a [`Mark`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum MarkKind {
     /// `spec.paused` became true.
@@ -344,7 +344,7 @@ pub struct ReplicaSetNow {
     pub version: String,
     /// Hash of the whole pod template; `None` where it is not known.
     pub template: Option<u64>,
-    /// How long the probes of its containers may take until a pod is ready, in milliseconds; 0 without probes.
+    /// Longest time that the probes of its containers may take until a pod is ready, in milliseconds; 0 without probes.
     pub probe_millis: Millis,
     /// Condition `ReplicaFailure`: the API server refuses its pods.
     pub failure: Option<Condition>,
@@ -375,11 +375,11 @@ pub struct Scale {
     pub from: u32,
     /// `spec.replicas` after.
     pub to: u32,
-    /// What it was part of.
+    /// The operation that it was part of.
     pub cause: ScaleCause,
 }
 
-/// What a scale step was part of.
+/// The operation that a scale step was part of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum ScaleCause {

@@ -1,4 +1,4 @@
-//! What belongs to what: the questions that a model answers, and the links that answer them.
+//! Queries of a model: ownership, and what is seen.
 
 use super::{Deployment, Model, Pod, ReplicaSet};
 use crate::model::fact::Kind;

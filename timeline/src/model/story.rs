@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::pod::EndReason;
 use crate::{Millis, Uid};
 
-/// What kind of moment a line tells of.
+/// The kind of a line of the story.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum LineKind {
@@ -59,11 +59,11 @@ pub struct Entry {
     pub id: u64,
     /// When it happened, in milliseconds: by arrival at our clock, of Events by their own time.
     pub at_millis: Millis,
-    /// What happened.
+    /// The event that it tells.
     pub what: Happening,
 }
 
-/// What made a rollout start.
+/// The reason for which a rollout started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Trigger {
@@ -97,7 +97,7 @@ pub struct Part {
 }
 
 impl Part {
-    /// How many replicas more, or fewer.
+    /// Replicas added; negative for replicas removed.
     #[must_use]
     pub fn by(&self) -> i64 {
         i64::from(self.to) - i64::from(self.from)
@@ -119,7 +119,7 @@ pub enum Left {
     Lost,
 }
 
-/// What happened.
+/// An event in the life of a Deployment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Happening {
     /// It was there when watching began.
@@ -133,7 +133,7 @@ pub enum Happening {
     Starts {
         /// The revision that it is of.
         revision: u64,
-        /// What made it start.
+        /// The reason for which it started.
         trigger: Trigger,
         /// Images of its template, joined.
         images: String,
@@ -150,7 +150,7 @@ pub enum Happening {
     Completed {
         /// The revision that it is of.
         revision: u64,
-        /// How long it took; `None` when the end was not seen.
+        /// Its duration; `None` when the end was not seen.
         took_millis: Option<Millis>,
     },
     /// A rollout is superseded by the next one.
@@ -171,18 +171,18 @@ pub enum Happening {
         replicas: Option<(u32, u32)>,
         /// The Deployment's replicas that the steps are for.
         desired: Option<u32>,
-        /// What the ReplicaSets were given.
+        /// The change of each ReplicaSet.
         parts: Vec<Part>,
     },
     /// Steps of the rollout in one instant.
     Rolled {
-        /// What the ReplicaSets were given.
+        /// The change of each ReplicaSet.
         parts: Vec<Part>,
         /// Sum of `spec.replicas` of the ReplicaSets afterwards.
         desired: u32,
-        /// What that sum may be at most, by the spec that was in force.
+        /// The ceiling of that sum, by the spec that was in force.
         ceiling: u32,
-        /// How many pods must stay available, by the spec that was in force.
+        /// Least number of available pods, by the spec that was in force.
         floor: u32,
         /// It is like the steps before: with another one like it, it is folded.
         is_repeat: bool,
@@ -214,7 +214,7 @@ pub enum Happening {
         revision: Option<u64>,
         /// The pod that took its place, and how long until it was available.
         replacement: Option<(String, Option<Millis>)>,
-        /// How long it drained.
+        /// Time from the request to go until it was gone, in milliseconds.
         drained_millis: Option<Millis>,
     },
     /// More pods were deleted by someone or something outside the rollout, one after the other.
@@ -263,7 +263,7 @@ pub enum Happening {
         revision: Option<u64>,
         /// Why they had to leave.
         why: Left,
-        /// What the node was low on ("memory"), where an eviction says so; else empty.
+        /// The resource that the node was low on ("memory"), where an eviction names it; else empty.
         resource: String,
         /// When the last one had to leave, in milliseconds.
         last_millis: Millis,
@@ -315,7 +315,7 @@ pub enum Happening {
     },
     /// The Deployment was gone, and exists again: the cluster was restored from a backup.
     Back {
-        /// How long it was gone, in milliseconds.
+        /// Duration of its absence, in milliseconds.
         millis: Millis,
     },
     /// An old ReplicaSet was removed by the history limit.
@@ -333,9 +333,9 @@ pub enum Happening {
         hash: String,
         /// Somebody looked when it went; else who deleted it cannot be told.
         was_seen: bool,
-        /// How long until its Deployment made another one of the same template.
+        /// Time until its Deployment made another one of the same template, in milliseconds.
         again_millis: Option<Millis>,
-        /// How long nothing was available because of it.
+        /// Time without an available pod because of it, in milliseconds.
         outage_millis: Option<Millis>,
     },
     /// `spec.paused` became true.
@@ -348,7 +348,7 @@ pub enum Happening {
     Deleted,
     /// Nobody looked for a while.
     Gap {
-        /// How long that was, in milliseconds.
+        /// Its duration, in milliseconds.
         millis: Millis,
     },
     /// A Warning Event.
@@ -359,7 +359,7 @@ pub enum Happening {
         reason: String,
         /// `message` of the last one.
         message: String,
-        /// How often it happened.
+        /// Number of times that it happened.
         count: u32,
     },
     /// The history before this moment is not kept.
@@ -367,7 +367,7 @@ pub enum Happening {
 }
 
 impl Happening {
-    /// What kind of moment it is.
+    /// The kind of its line.
     #[must_use]
     pub const fn kind(&self) -> LineKind {
         match self {

@@ -35,7 +35,7 @@ impl<V> Default for Table<V> {
 }
 
 impl<V> Table<V> {
-    /// How many there are.
+    /// Counts the rows.
     #[must_use]
     pub fn len(&self) -> usize {
         self.index.len()
@@ -153,7 +153,7 @@ impl Links {
         self.0.remove(&(owner, owned));
     }
 
-    /// What belongs to `owner`.
+    /// The UIDs that belong to `owner`.
     pub fn of(&self, owner: Uid) -> impl Iterator<Item = Uid> {
         self.0.range((owner, LEAST)..=(owner, GREATEST)).map(|((_, owned), _)| *owned)
     }

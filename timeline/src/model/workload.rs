@@ -73,7 +73,7 @@ impl Workload {
         Self { uid, ..self }
     }
 
-    /// What the model of its cluster knows of it.
+    /// Finds it in the model of its cluster.
     #[must_use]
     pub fn find<'m>(&self, model: &'m Model) -> Option<&'m Deployment> {
         match (self.kind, self.uid) {

@@ -93,7 +93,7 @@ impl Sums {
         sums
     }
 
-    /// The same with the pods that are available instead of what the ReplicaSets report of them, which follows a moment later:
+    /// Counts the available pods instead of the ReplicaSets' reports of them, which follow a moment later:
     /// what the controller will count next.
     #[must_use]
     pub fn of_pods(model: &Model, deployment: &Deployment) -> Self {
@@ -108,7 +108,7 @@ impl Sums {
         })
     }
 
-    /// What the Deployment reports, where its ReplicaSets are not seen.
+    /// Takes the Deployment's own report, where its ReplicaSets are not seen.
     #[must_use]
     pub fn reported(status: &DeploymentStatus) -> Self {
         let (updated, available) = (status.updated, status.available.min(status.updated));
@@ -131,7 +131,7 @@ impl Sums {
     }
 }
 
-/// What the Deployment controller does when it looks at these counts.
+/// The next step of the Deployment controller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Next {
     /// Nothing: every old ReplicaSet is empty and the new one has what it should have.
@@ -157,14 +157,14 @@ pub enum Next {
     WaitForNew {
         /// Pods of the new ReplicaSet that are desired and not available.
         missing: u32,
-        /// How many of them must become available before the next old one may go.
+        /// Number of them that must become available before the next old one may go.
         needed: u32,
     },
     /// Recreate: wait until the old pods are gone.
     WaitForOldGone,
 }
 
-/// What the controller may do next. Availability is what the ReplicaSets report: it may be a moment behind the pods.
+/// Predicts the controller's next step. Availability is the ReplicaSets' report: it may be a moment behind the pods.
 #[must_use]
 pub fn next(spec: &DeploymentSpec, sums: &Sums) -> Next {
     if spec.paused {

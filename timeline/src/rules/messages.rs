@@ -1,4 +1,4 @@
-//! What messages of the kubelet, and Events about an object, say. Texts of the cluster: they decide as little as possible.
+//! Reads messages of the kubelet, and Events about an object. Texts of the cluster decide as little as possible.
 
 use crate::Millis;
 use crate::model::{Deployment, Event, Pod};
@@ -55,7 +55,7 @@ impl PullFailure {
     }
 }
 
-/// What each failure is known by, in lower case; the first that a message has decides.
+/// The words by which each failure is known, in lower case; the first that a message has decides.
 const PULL_TEXTS: [(PullFailure, &[&str]); 9] = [
     (PullFailure::TooManyRequests, &["429", "toomanyrequests", "too many requests", "rate limit"]),
     (PullFailure::NoSuchHost, &["no such host", "server misbehaving"]),
@@ -71,7 +71,7 @@ const PULL_TEXTS: [(PullFailure, &[&str]); 9] = [
     (PullFailure::Timeout, &["timeout", "timed out", "deadline exceeded"]),
 ];
 
-/// What a reason, the message beside it and Events about it tell of a failed pull of `image`.
+/// Reads why the pull of `image` failed from a reason, the message beside it and Events about it.
 #[must_use]
 pub fn pull_failure<'t>(
     reason: &str,
@@ -119,17 +119,17 @@ pub fn events<'m>(deployment: &'m Deployment, kind: &str, name: &str) -> impl It
     deployment.events.iter().rev().filter(move |event| event.about.0 == kind && event.about.1 == name)
 }
 
-/// What Events about failures of a pod say, the last one first.
+/// Messages of Events about failures of a pod, the last one first.
 pub fn failures<'m>(deployment: &'m Deployment, pod: &str) -> impl Iterator<Item = &'m str> {
     events(deployment, "Pod", pod).filter(|event| event.reason == "Failed").map(|event| event.message.as_str())
 }
 
-/// What the kubelet kills a container for.
+/// The probe or hook for which the kubelet kills a container.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProbeKill {
     /// "liveness probe", "startup probe" or "postStart hook".
     pub probe: &'static str,
-    /// What the probe saw: "HTTP probe failed with statuscode: 503"; empty where no Event tells.
+    /// The result of the probe: "HTTP probe failed with statuscode: 503"; empty where no Event tells.
     pub message: String,
 }
 
@@ -161,7 +161,7 @@ pub fn probe_kill(deployment: &Deployment, pod: &Pod, since_millis: Option<Milli
     }
 }
 
-/// What the cluster does about a pod for which there is no node.
+/// The answer of an autoscaler to a pod for which there is no node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NewNode {
     /// One is being added, and who says so.
@@ -170,7 +170,7 @@ pub enum NewNode {
     Refused(String),
 }
 
-/// What an autoscaler says last of a pod that has no node.
+/// Reads the last answer of an autoscaler to a pod that has no node.
 #[must_use]
 pub fn new_node(deployment: &Deployment, pod: &Pod) -> Option<NewNode> {
     events(deployment, "Pod", &pod.name).find_map(|event| match event.reason.as_str() {

@@ -11,7 +11,7 @@ use crate::Millis;
 pub use crate::model::PodState;
 use crate::model::fact::{ConditionStatus, Container, ContainerState, Phase, PodFact, Role};
 
-/// What one look at a pod says.
+/// The state of a pod, with the details that explain it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reading {
     /// Its state, `Ready` and `Available` not yet told apart (see [`Reading::ready_since_millis`]).
@@ -211,7 +211,7 @@ mod tests {
         }
     }
 
-    /// What a pod reads as after a change to the one above.
+    /// Reads the state of a pod after a change to the one above.
     fn reads(change: impl FnOnce(&mut PodFact)) -> (PodState, String) {
         let mut pod = pod();
         change(&mut pod);

@@ -13,10 +13,10 @@ use crate::{Millis, Uid};
 
 /// Deletions of one round of the ReplicaSet controller arrive this close behind each other: it writes at most 20 a second.
 const NEXT_MILLIS: Millis = 100;
-/// What arrived so little earlier may have been unknown to the controller when it chose.
+/// A change that arrived so little earlier may have been unknown to the controller when it chose.
 const ARRIVAL_MILLIS: Millis = 500;
 
-/// What tells a pod that goes from one that stays, in the order in which Kubernetes asks.
+/// The criteria by which a ReplicaSet chooses pods to remove, in the order in which Kubernetes asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Criterion {
     /// It had no node.
@@ -40,7 +40,7 @@ pub enum Criterion {
     Chance,
 }
 
-/// How a pod that went compares with one that stayed.
+/// The comparison of a pod that went with one that stayed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pair {
     /// It had to go first.
@@ -68,7 +68,7 @@ pub fn pairs(model: &Model, pod: &Pod, skew_millis: Millis) -> Vec<Pair> {
 pub struct Choices<'m> {
     model: &'m Model,
     skew_millis: Millis,
-    /// What each ReplicaSet let go of, and when.
+    /// The pods that each ReplicaSet removed, and when.
     rounds: BTreeMap<Uid, Vec<Round<'m>>>,
     /// The cluster as it was seen when pods of a ReplicaSet went.
     views: BTreeMap<(Uid, Millis), ControllerView<'m>>,
@@ -102,13 +102,13 @@ impl<'m> Choices<'m> {
         })
     }
 
-    /// How often all pods of a Deployment were gone through for the answers until now.
+    /// Number of passes over all pods of a Deployment for the answers until now.
     #[must_use]
     pub fn looks(&self) -> usize {
         self.views.len()
     }
 
-    /// What the controller saw when it let go of a pod, and the round in which that was.
+    /// The pods that the controller saw when it removed a pod, and the round in which that was.
     fn looked(&mut self, pod: &Pod) -> Option<(&ControllerView<'m>, &Round<'m>)> {
         let set = pod.owner.filter(|_| pod.end_reason == Some(EndReason::ScaledDown))?;
         let at = pod.ended_millis()?;
@@ -128,7 +128,7 @@ impl<'m> Choices<'m> {
 struct Round<'m> {
     from: Millis,
     to: Millis,
-    /// Those that stayed, once that was looked at.
+    /// The pods that stayed, once somebody asked.
     stayed: Vec<&'m Pod>,
     is_looked_at: bool,
 }
@@ -197,7 +197,7 @@ impl<'m> ControllerView<'m> {
         states
     }
 
-    /// What changed just before may have been seen or not: only what is the same either way is told.
+    /// A change just before may have been seen or not: only an answer that is the same either way is given.
     fn compare(&self, (gone, states): (&Pod, &[PodState]), other: &Pod) -> Pair {
         let others = self.states(other);
         let both = states.iter().flat_map(|a| others.iter().map(move |b| (*a, *b)));
@@ -264,7 +264,7 @@ impl<'m> ControllerView<'m> {
         self.by_age(one, two, Criterion::Younger)
     }
 
-    /// What began later goes first; within one power of two of age nothing tells them apart.
+    /// The pod that began later goes first; within one power of two of age nothing tells them apart.
     fn by_age(&self, one: Millis, two: Millis, younger: Criterion) -> Pair {
         match by_buckets(self.age(one), self.age(two)) {
             Some(Ordering::Less) => Pair::Before(younger),
@@ -281,7 +281,7 @@ impl<'m> ControllerView<'m> {
         pod.now.ready_since_millis.filter(|_| !is_anew)
     }
 
-    /// How old something was, at least and at most: when exactly the controller looked is not known.
+    /// Least and greatest age of something: when exactly the controller looked is not known.
     fn age(&self, since_millis: Millis) -> (Millis, Millis) {
         let age = self.at - self.skew_millis - since_millis;
         (age - ARRIVAL_MILLIS, age + ARRIVAL_MILLIS)

@@ -1,4 +1,4 @@
-//! What is derived from a rollout and its neighbours: trigger, outcome, the ReplicaSet that carries it.
+//! Derives from a rollout and its neighbours: trigger, outcome, the ReplicaSet that carries it.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +11,7 @@ pub use crate::model::Trigger;
 /// A ReplicaSet that was there this long before its Deployment was adopted by it, not created for it.
 const ADOPTED_BEFORE_MILLIS: i64 = 500;
 
-/// How a rollout stands or ended.
+/// The outcome of a rollout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Outcome {
@@ -180,7 +180,7 @@ pub fn is_numbered_anew(model: &Model, deployment: &Deployment, index: usize, se
             .any(|other| other.uid != set.uid && other.revisions.iter().any(|(revision, _)| is_between(*revision)))
 }
 
-/// How the rollout stands.
+/// Derives the outcome of the rollout.
 #[must_use]
 pub fn outcome(deployment: &Deployment, rollout: &Rollout) -> Outcome {
     if rollout.completed_millis.is_some() {

@@ -1,4 +1,4 @@
-//! What `kubectl rollout status` would say of a Deployment.
+//! The verdict of `kubectl rollout status` on a Deployment.
 //!
 //! Source: `k8s.io/kubectl/pkg/polymorphichelpers/rollout_status.go`, in its order; missing numbers are 0.
 
@@ -6,7 +6,7 @@ use crate::model::DeploymentNow;
 
 pub use crate::model::KubectlVerdict;
 
-/// What `kubectl rollout status` makes of a Deployment.
+/// Computes the verdict of `kubectl rollout status`.
 #[must_use]
 pub fn kubectl(now: &DeploymentNow) -> KubectlVerdict {
     let status = &now.status;

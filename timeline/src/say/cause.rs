@@ -232,7 +232,7 @@ pub fn cause(cause: &Cause, looked: &Assessment<'_>) -> String {
     }
 }
 
-/// What a container does that ended: "container web crashes with exit code 1", "container web is killed because its liveness probe
+/// The end of a container: "container web crashes with exit code 1", "container web is killed because its liveness probe
 /// fails", "container web ends with exit code 0 (Completed) and is started again".
 pub(super) fn crashes(crash: &CrashCause) -> String {
     let who = match crash.role {
@@ -257,7 +257,7 @@ pub(super) fn crashes(crash: &CrashCause) -> String {
     }
 }
 
-/// What the container runtime could not do, without the steps that failed because of it: `exec: "/app": stat /app: no such file or
+/// The step in which the container runtime failed, without those that failed because of it: `exec: "/app": stat /app: no such file or
 /// directory` of `failed to create containerd task: … unable to start container process: exec: "/app": …`.
 fn start_error(message: &str) -> &str {
     message.rsplit_once("unable to start container process: ").map_or(message, |(_, cause)| cause).trim()
@@ -295,7 +295,7 @@ pub(super) fn start_words(reason: &str, message: &str) -> String {
     safe(decisive)
 }
 
-/// What follows the sandbox's ID of 64 digits, as containerd and CRI-O write it: `failed to setup network for sandbox "d2…": plugin
+/// The text after the sandbox's ID of 64 digits, as containerd and CRI-O write it: `failed to setup network for sandbox "d2…": plugin
 /// type="bridge" failed (add)`, `unable to get OCI runtime for sandbox "d2…": no runtime for "kata" is configured`.
 fn sandbox_cause(message: &str) -> &str {
     let message = message.rsplit_once(" desc = ").map_or(message, |(_, cause)| cause);
@@ -303,7 +303,7 @@ fn sandbox_cause(message: &str) -> &str {
     after.map_or(message, |(_, cause)| cause)
 }
 
-/// That a start takes longer than it may, or how long earlier pods took.
+/// The limit that a start exceeds, or the time that earlier pods took.
 fn over(time: &StartTime) -> String {
     match time.earlier {
         Some((least, most)) if duration(least) == duration(most) => format!(" Earlier pods took {}.", duration(most)),
@@ -319,7 +319,7 @@ fn failing(pods: u32) -> String {
     format!("{} {} failing", count(pods, "pod"), is_are(pods))
 }
 
-/// What goes on after a sentence: its message, or nothing.
+/// The end of a sentence: its message, or nothing.
 fn tail(message: &str) -> String {
     if message.is_empty() { ".".to_owned() } else { format!(": {}", sentence_end(message)) }
 }
@@ -343,7 +343,7 @@ fn refused(what: Refused, message: &str) -> String {
 pub(super) struct Quota {
     /// Its name.
     pub(super) name: String,
-    /// How much of it is used: "3 of 3 pods".
+    /// The used part of it: "3 of 3 pods".
     used: Option<String>,
 }
 

@@ -2,7 +2,7 @@
 
 use crate::rules::removal_order::Criterion;
 
-/// What told a pod that went from those that stayed, as [`crate::rules::removal_order::criteria`] finds it.
+/// Says why a pod was removed and not another one, from [`crate::rules::removal_order::criteria`].
 #[must_use]
 pub fn choice(criteria: &[Criterion]) -> String {
     if criteria == [Criterion::Chance] {

@@ -7,7 +7,7 @@ use crate::words::shell_word;
 /// A command for somebody's terminal, and what it does or shows.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Command {
-    /// What it does or shows: "Undo this rollout".
+    /// Its effect, or what it shows: "Undo this rollout".
     pub what: String,
     /// The command, ready to copy: "kubectl --namespace shop rollout undo deployment/web".
     pub command: String,

@@ -8,7 +8,7 @@ use crate::words::{safe, short};
 /// Longest message that is a headline, in words.
 const LONGEST_MESSAGE: usize = 8;
 
-/// What is the matter: "image web:missing is not found", "container web crashes with exit code 1".
+/// The fault in a few words: "image web:missing is not found", "container web crashes with exit code 1".
 pub(super) fn matter(cause: &Cause, looked: &Assessment<'_>) -> String {
     let evidence = &cause.evidence;
     match &cause.kind {

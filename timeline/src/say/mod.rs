@@ -29,14 +29,14 @@ use crate::model::KubectlVerdict;
 use crate::model::Pod;
 use crate::words::safe;
 
-/// What a pod does, with its reason: "failing (CrashLoopBackOff)".
+/// The state of a pod, with its reason: "failing (CrashLoopBackOff)".
 #[must_use]
 pub fn pod(pod: &Pod) -> String {
     let label = pod.state().label();
     if pod.now.reason.is_empty() { label.to_owned() } else { format!("{label} ({})", safe(&pod.now.reason)) }
 }
 
-/// What `kubectl rollout status` would wait for, in its order.
+/// The verdict of `kubectl rollout status` in words.
 #[must_use]
 pub const fn kubectl(verdict: KubectlVerdict) -> &'static str {
     match verdict {

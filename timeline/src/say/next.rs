@@ -1,11 +1,11 @@
-//! What comes next, in words: what the controllers do or wait for, and what the progress deadline will do.
+//! The next step in words: what the controllers do or wait for, and what the progress deadline will do.
 
 use crate::assess::{Assessment, Standing, Tone};
 use crate::assess::{CauseKind, Refused};
 use crate::rules::budget::Next;
 use crate::words::{capitalized, count, is_are, moment};
 
-/// What comes next, in whole sentences; never empty.
+/// Says what comes next, in whole sentences; never empty.
 #[must_use]
 pub fn next(standing: Standing, looked: &Assessment<'_>) -> String {
     let left = looked.counts.available + looked.counts.not_yet + looked.counts.terminating;
@@ -38,7 +38,7 @@ fn moving(looked: &Assessment<'_>) -> String {
     owed(looked).map_or_else(|| rest.to_owned(), sentence)
 }
 
-/// What resuming will do, and what happens although it is paused: replicas are scaled all the same.
+/// Says what resuming will do, and what happens although it is paused: replicas are scaled all the same.
 fn paused(looked: &Assessment<'_>) -> String {
     let is_edited = looked.causes.iter().any(|cause| cause.kind == CauseKind::Paused { is_edited: true });
     let resuming = match looked.kubectl {
@@ -56,7 +56,7 @@ fn controllers(looked: &Assessment<'_>) -> String {
     steps(looked).unwrap_or_else(|| "Waiting for the controllers to react.".to_owned())
 }
 
-/// What the controllers do or wait for; `None` when that is nothing.
+/// Says what the controllers do or wait for; `None` when that is nothing.
 fn steps(looked: &Assessment<'_>) -> Option<String> {
     let steps = owed(looked).into_iter().chain(step_of_rollout(looked)).collect::<Vec<_>>();
     (!steps.is_empty()).then(|| sentence(steps.join("; ")))
@@ -80,7 +80,7 @@ fn owed(looked: &Assessment<'_>) -> Option<String> {
     Some(format!("the ReplicaSet controller {said}"))
 }
 
-/// What the Deployment controller does or waits for.
+/// Says what the Deployment controller does or waits for.
 fn step_of_rollout(looked: &Assessment<'_>) -> Option<String> {
     let floor = looked.limits.floor;
     let missing = looked.deployment.now.spec.replicas.saturating_sub(looked.counts.new_available);
@@ -114,7 +114,7 @@ fn step_of_rollout(looked: &Assessment<'_>) -> Option<String> {
     Some(said)
 }
 
-/// What the progress deadline will do, or did; `None` where nothing is to be said of it.
+/// Says what the progress deadline will do, or did; `None` where it does not matter.
 fn deadline(standing: Standing, looked: &Assessment<'_>) -> Option<String> {
     let now = &looked.deployment.now;
     let told = now.status.progressing.as_ref().map_or("", |told| told.reason.as_str());

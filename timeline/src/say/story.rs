@@ -13,7 +13,7 @@ pub use crate::model::story::{Entry, Happening, Left, LineKind, Part};
 pub struct Line {
     /// When it happened, in milliseconds: by arrival at our clock, of Events by their own time.
     pub at_millis: Millis,
-    /// What kind of moment it tells of: colour and mark follow from it.
+    /// Its kind: colour and mark follow from it.
     pub kind: LineKind,
     /// The sentence, safe to show.
     pub text: String,

@@ -20,17 +20,17 @@ use crate::words::{count, duration, is_are, list, moment, safe};
 pub struct Verdict {
     /// One or two words: "Complete", "Rolling out".
     pub badge: String,
-    /// How it is coloured.
+    /// Its colour.
     pub tone: Tone,
     /// One sentence of at most twelve words.
     pub sentence: String,
     /// Why, with figures and what the limits allow; may be empty. What comes next is [`crate::view::View::next`].
     pub why: String,
-    /// What `kubectl rollout status` makes of the same object.
+    /// The verdict of `kubectl rollout status` on the same object.
     pub kubectl: KubectlVerdict,
 }
 
-/// That the name belonged to another Deployment before.
+/// The notice that the name belonged to another Deployment before.
 pub fn recreated(before: &Deployment, now: &Deployment, clock: Now) -> String {
     let said = |at| moment(at, clock.millis);
     let deleted = before.deleted_millis.map_or_else(String::new, |at| format!(", deleted at {} UTC", said(at)));
@@ -41,7 +41,7 @@ pub fn recreated(before: &Deployment, now: &Deployment, clock: Now) -> String {
     )
 }
 
-/// That the name belongs to another Deployment now.
+/// The notice that the name belongs to another Deployment now.
 pub fn succeeded(after: &Deployment, then: &Deployment, clock: Now) -> String {
     let said = |at| moment(at, clock.millis);
     let deleted = then.deleted_millis.map_or_else(String::new, |at| format!(" It was deleted at {} UTC.", said(at)));
@@ -245,7 +245,7 @@ pub fn why(standing: Standing, looked: &Assessment<'_>) -> String {
     }
 }
 
-/// What is missing of a rollout that had everything before.
+/// Names the pods that are missing of a rollout that had everything before.
 fn missing(looked: &Assessment<'_>) -> String {
     let desired = looked.deployment.now.spec.replicas;
     let missing = desired.saturating_sub(looked.counts.available);
@@ -286,7 +286,7 @@ fn desired(looked: &Assessment<'_>) -> String {
     }
 }
 
-/// What is there beside the pods that count.
+/// Names the pods beside those that count.
 fn leftovers(looked: &Assessment<'_>) -> String {
     let counts = looked.counts;
     let pods = looked.model.counted_pods(looked.deployment.uid);

@@ -1,4 +1,4 @@
-//! How the server gets on with a cluster, as viewers are told.
+//! State of the server's connection to a cluster, as viewers receive it.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,18 +13,18 @@ pub struct Connection {
     pub speed_percent: u32,
     /// Resources that the server may not list or watch; the others go on.
     pub forbidden: Vec<Forbidden>,
-    /// How far the first lists are, where they take long.
+    /// Progress of the first lists, where they take long.
     pub listing: Option<Listing>,
-    /// What is observed is not written down at present; `None` while it is, or nothing is kept.
+    /// Observations are not written to the history at present; `None` while they are, or without a history.
     pub unwritten: Option<Unwritten>,
 }
 
-/// How far a first list is.
+/// Progress of a first list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Listing {
-    /// What is listed, in the plural: "pods".
+    /// The listed resource, in the plural: "pods".
     pub resource: String,
-    /// How many were read so far.
+    /// Number of objects read so far.
     pub objects: u64,
 }
 
@@ -39,7 +39,7 @@ impl Listing {
 /// Since when history cannot be written, and why.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unwritten {
-    /// What arrived since then is not written yet.
+    /// Observations since then are not written yet.
     pub since_millis: Millis,
     /// Why, in words for people.
     pub why: String,
@@ -71,7 +71,7 @@ pub enum ConnectionState {
         since_millis: Millis,
         /// When it is tried again, in milliseconds of its time.
         retry_at_millis: Option<Millis>,
-        /// What went wrong, in a sentence.
+        /// The error, in a sentence.
         why: String,
     },
     /// A recording is played.
@@ -86,13 +86,13 @@ pub enum ConnectionState {
 }
 
 impl ConnectionState {
-    /// What is told of the cluster is how it is now.
+    /// The shown state of the cluster is the present one.
     #[must_use]
     pub const fn is_live(&self) -> bool {
         matches!(self, Self::Live | Self::Replay { .. })
     }
 
-    /// What is told of the cluster is from earlier, and its time stands still.
+    /// The shown state of the cluster is an earlier one, and its time stands still.
     #[must_use]
     pub const fn is_stale(&self) -> bool {
         matches!(self, Self::Stale { .. } | Self::Unknown | Self::OtherNamespaces)

@@ -1,4 +1,4 @@
-//! What a page shows of a Deployment, of a list of them, and of the connection to their cluster, in words and figures.
+//! Makes what a page shows of a Deployment, of a list, and of the connection to their cluster, in words and figures.
 //! Owns [`View`], [`Summary`], the rows of lists ([`list`]) and the steps of counts ([`steps`]).
 //! Must not know what travels or who looks. [`crate::assess`] decides, [`crate::say`] finds the words.
 
@@ -27,7 +27,7 @@ pub struct Reason {
     pub is_fault: bool,
     /// The rollout cannot succeed with this revision (the table in docs/causes.md).
     pub is_fatal: bool,
-    /// What shows it.
+    /// Its evidence.
     pub evidence: Evidence,
 }
 
@@ -36,7 +36,7 @@ pub struct Reason {
 pub struct View {
     /// The verdict, in words.
     pub verdict: Verdict,
-    /// What comes next, and what the progress deadline will do: whole sentences, never empty.
+    /// The next step, and the effect of the progress deadline: whole sentences, never empty.
     pub next: String,
     /// The command that undoes it, or shows why it is so; `None` where nothing is wrong.
     pub remedy: Option<Command>,
@@ -57,14 +57,14 @@ pub struct View {
     pub derived: (String, String),
     /// Since when the limits are what they are, as far as it was seen.
     pub limits_since_millis: Millis,
-    /// What keeps the controller from its next step.
+    /// The hold that keeps the controller from its next step.
     pub hold: Hold,
     /// Revision of the current rollout.
     pub revision: Option<u64>,
     /// When the progress deadline passes, or passed, by our clock; `None` where none runs or where it can no longer strike: [`View::next`]
     /// does not speak of it then.
     pub deadline_millis: Option<Millis>,
-    /// That another Deployment had this name before, or has it now; empty when there is none.
+    /// The notice that another Deployment had this name before, or has it now; empty when there is none.
     pub notice: String,
     /// Another Deployment has this name now.
     pub is_succeeded: bool,
@@ -79,7 +79,7 @@ impl View {
         format!("{} {}", self.verdict.why, self.next).trim().to_owned()
     }
 
-    /// The same later: what was so, and what came next, of a moment that is past.
+    /// The explanation of a past moment.
     #[must_use]
     pub fn explanation_then(&self) -> String {
         match self.explanation() {

@@ -10,10 +10,10 @@ pub const LAYERS: usize = 8;
 
 /// Pods in each layer.
 pub type Counts = [i32; LAYERS];
-/// How many there were from a moment on.
+/// A time and the counts from then on.
 pub type Step = (Millis, Counts);
 
-/// How many pods were in each layer, from each moment on. Begins with how it was at `from`.
+/// Counts the pods in each layer, from each moment on. The first step is at `from`.
 #[must_use]
 pub fn steps(pods: &[&Pod], layer: impl Fn(&Pod, PodState) -> Option<usize>, from: Millis) -> Vec<Step> {
     let mut moves: Vec<(Millis, usize, i32)> = Vec::new();

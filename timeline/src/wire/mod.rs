@@ -14,7 +14,7 @@
 //! A Connection comes after everything that was known when it became so: who hears that a cluster is live has heard what it
 //! holds.
 //!
-//! What travels is less than what the [`crate::Model`] knows, and is its own set of types: [`Objects`] in a snapshot,
+//! Less travels than the [`crate::Model`] holds, in its own set of types: [`Objects`] in a snapshot,
 //! [`Change`] in a delta. The conversions name every field and every kind of change, those that stay at home too, so that a
 //! new one does not compile before someone decided whether it travels. Values that viewers need whole (states, counts, gaps,
 //! limits) and everything that is made for viewers (views, lines of the story, lines of a list) travel as they are.

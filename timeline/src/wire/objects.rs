@@ -59,7 +59,7 @@ pub struct Objects {
 }
 
 impl Objects {
-    /// What a viewer of `deployment` needs.
+    /// Collects the objects that a viewer of `deployment` needs.
     #[must_use]
     pub fn of(model: &Model, deployment: Uid) -> Self {
         Self {

@@ -20,12 +20,12 @@ pub struct DeploymentCopy {
     pub model: Model,
     /// Its UID; `None` when there is none of that name.
     pub deployment: Option<Uid>,
-    /// What is said of it.
+    /// The sentences about it.
     pub said: Said,
     position: Option<Position>,
 }
 
-/// What became of a delta.
+/// The result of taking a delta.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Taken {
     /// The copy stands where the delta ends.

@@ -60,7 +60,7 @@ pub fn duration(millis: Millis) -> String {
     }
 }
 
-/// How long ago something was, roughly: "18 s", "4 min", "9 h", "2 d".
+/// Rough age of something: "18 s", "4 min", "9 h", "2 d".
 #[must_use]
 pub fn age(millis: Millis) -> String {
     let seconds = millis.max(0) / 1000;
@@ -162,7 +162,7 @@ pub fn shell_word(text: &str) -> String {
     if is_plain { text } else { format!("'{}'", text.replace('\'', "'\\''")) }
 }
 
-/// What is said where somebody asks for a cluster that the server does not have.
+/// The answer to a request for a cluster that the server does not have.
 #[must_use]
 pub fn not_watched(cluster: &str) -> String {
     format!("This server does not watch a cluster named {}.", safe(cluster))

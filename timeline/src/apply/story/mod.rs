@@ -16,7 +16,7 @@ use crate::rules::rollout;
 use crate::words::images;
 use crate::{Change, Millis, Uid};
 
-/// What belongs to one moment may arrive on two streams this far apart.
+/// The parts of one moment may arrive on two streams this far apart.
 const ONE_MOMENT_MILLIS: Millis = 100;
 /// A gap shorter than this is not worth an entry.
 const GAP_MILLIS: Millis = 1_000;
@@ -78,7 +78,7 @@ impl Timeline {
         self.tell(uid, at_millis, what);
     }
 
-    /// What is told of the start of the last rollout.
+    /// The entry for the start of the last rollout.
     fn start_of(&self, deployment: &Deployment, was_seen: bool) -> Option<Happening> {
         let index = deployment.rollouts.len().checked_sub(1)?;
         let rollout = deployment.rollouts.get(index)?;

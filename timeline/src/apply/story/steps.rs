@@ -179,7 +179,7 @@ fn joined(what: Happening, part: &Part, desired: Option<u32>) -> Option<Happenin
     }
 }
 
-/// What a step that is no repetition changed.
+/// The parts of a step that is no repetition.
 fn told_alone(entry: &Entry) -> Option<Vec<(Uid, i64)>> {
     match &entry.what {
         Happening::Rolled { parts, is_repeat: false, .. } => {

@@ -7,7 +7,7 @@ use super::{ListDelta, Overall, Row, RowDelta};
 /// The rows in view as a viewer knows them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ListCopy {
-    /// What is true of the whole list.
+    /// State of the whole list.
     pub overall: Overall,
     from: u32,
     order: Vec<u32>,

@@ -37,13 +37,13 @@ pub struct Query {
     pub cluster: Option<String>,
     /// Only this namespace.
     pub namespace: Option<String>,
-    /// How rows are put together.
+    /// The grouping of rows.
     pub by: By,
     /// In which order they are, within what is put together.
     pub sort: Sort,
 }
 
-/// How the rows of a list are put together.
+/// The grouping of the rows of a list.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum By {
     /// By [`Group`]: what needs a look comes first.
@@ -85,17 +85,17 @@ impl Sort {
     }
 }
 
-/// What the rows of a list can be in order of.
+/// A column by which a list can be sorted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Column {
-    /// What needs a look comes first: by [`Group`], and within it what happened last first.
+    /// Trouble first: by [`Group`], and within a group the latest change first.
     #[default]
     Status,
     /// The name of the Deployment.
     Name,
-    /// How many pods are available; of as many, how many are desired.
+    /// Number of available pods; of as many, number of desired ones.
     Available,
-    /// How long ago something happened: what happened last comes first.
+    /// Time of the last change: the latest comes first.
     Since,
 }
 
@@ -120,7 +120,7 @@ impl Column {
         Self::ALL.into_iter().find(|column| column.name() == name)
     }
 
-    /// What a list is sorted by, in a sentence.
+    /// The order of a list, in a sentence.
     #[must_use]
     pub const fn words(self) -> &'static str {
         match self {
@@ -132,7 +132,7 @@ impl Column {
     }
 }
 
-/// What a Deployment is up to, as far as a list tells it. In the order of the list.
+/// The group of a Deployment in a list. In the order of the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Group {
     /// Somebody should look.
@@ -225,7 +225,7 @@ pub struct ClusterState {
     pub name: String,
     /// Which accent it has; 0 for none.
     pub accent: u8,
-    /// How the server gets on with it.
+    /// State of the server's connection to it.
     pub connection: Connection,
     /// Its clock when this was sent: a replay has its own.
     pub now_millis: Millis,
@@ -234,16 +234,16 @@ pub struct ClusterState {
 /// A heading and how many rows follow it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Head {
-    /// What they have in common.
+    /// Their common value.
     pub of: Common,
     /// Number of rows below it.
     pub lines: u32,
 }
 
-/// What the rows below a heading have in common.
+/// The common value of the rows below a heading.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Common {
-    /// What they are up to.
+    /// Their group.
     Group(Group),
     /// Number of the cluster, and the namespace.
     Place(u16, String),
@@ -251,7 +251,7 @@ pub enum Common {
     Sorted(Column),
 }
 
-/// What is true of a whole list, whichever rows of it are in view.
+/// The state of a whole list, whichever rows of it are in view.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Overall {
     /// The clusters that are watched.
@@ -262,18 +262,18 @@ pub struct Overall {
     pub all: u32,
     /// Headings in order.
     pub heads: Vec<Head>,
-    /// What is wrong with the query; empty when nothing is.
+    /// The fault of the query; empty when it has none.
     pub trouble: String,
 }
 
 impl Overall {
-    /// How many rows there are.
+    /// Number of rows.
     #[must_use]
     pub fn rows(&self) -> u32 {
         self.heads.iter().map(|head| head.lines).sum()
     }
 
-    /// The same but for the clocks.
+    /// Compares all but the clocks.
     #[must_use]
     pub fn is_like(&self, other: &Self) -> bool {
         let same = |(a, b): (&ClusterState, &ClusterState)| {
@@ -303,12 +303,12 @@ impl Row {
     }
 }
 
-/// What of a row changed.
+/// The change of a row.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RowDelta {
     /// All of it, or it is new.
     Whole(Box<Row>),
-    /// What is said and counted.
+    /// Words and counts that changed.
     Part {
         /// The new verdict, where that changed.
         verdict: Option<Verdict>,
@@ -323,14 +323,14 @@ pub enum RowDelta {
     },
 }
 
-/// What a viewer of a list hears.
+/// The difference of a list that a viewer receives.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ListDelta {
     /// Nothing that was told before is of use: another question, or another connection.
     pub is_anew: bool,
     /// The clusters' clocks.
     pub now_millis: Vec<Millis>,
-    /// What is true of the whole list.
+    /// State of the whole list.
     pub overall: Option<Overall>,
     /// Number of the first row in view, and the rows' short numbers: each was told before or is told now.
     pub order: Option<(u32, Vec<u32>)>,

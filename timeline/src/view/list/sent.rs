@@ -1,4 +1,4 @@
-//! What one viewer of a list was told: from it follows what it must hear next. As much is kept as the viewer has in view.
+//! The rows that one viewer of a list has, to send only the difference. As much is kept as the viewer has in view.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +6,7 @@ use super::{ListDelta, Overall, Row, RowDelta, Window};
 use crate::Uid;
 use crate::view::Summary;
 
-/// What a viewer knows.
+/// The rows that a viewer has.
 #[derive(Debug, Clone, Default)]
 pub struct Sent {
     overall: Option<Overall>,
@@ -17,7 +17,7 @@ pub struct Sent {
 }
 
 impl Sent {
-    /// What a viewer must hear so that it knows these rows, `all` of them in order; `None` when it knows them.
+    /// Computes the difference to these rows, `all` of them in order; `None` when the viewer has them.
     pub fn delta<'a, L>(
         &mut self,
         overall: &Overall,
@@ -63,7 +63,7 @@ impl Sent {
     }
 }
 
-/// What changed of a row that is known; `None` when more did than what is said and counted: a new revision, another image.
+/// Compares two versions of a row; `None` when more changed than words and counts: a new revision, another image.
 fn part(known: &Summary, now: &Summary) -> Option<RowDelta> {
     let (verdict, pods, since_millis) = (now.verdict.clone(), now.pods, now.since_millis);
     let (lately, next) = (now.lately.clone(), now.next.clone());
