@@ -18,7 +18,7 @@ mod simulated;
 use std::collections::BTreeMap;
 
 use server::recording::Observed;
-use timeline::removal_order::{Choices, Pair};
+use timeline::removal_order::{Choices, Comparison};
 
 /// What was told of the pods that went.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -38,15 +38,15 @@ fn told(played: impl Iterator<Item = (String, Vec<Observed>)>) -> Told {
         let mut choices = Choices::new(timeline.model(), timeline.skew_millis());
         for pod in timeline.model().pods.values() {
             let criteria = choices.criteria(pod);
-            let pairs: Vec<Pair> = choices.pairs(pod).collect();
+            let pairs: Vec<Comparison> = choices.pairs(pod).collect();
             let alone = Choices::new(timeline.model(), timeline.skew_millis()).pairs(pod).collect::<Vec<_>>();
             assert_eq!(pairs, alone, "{name}: what was asked before changes nothing");
             told.pods += u32::from(criteria.is_some());
             for pair in pairs {
                 match pair {
-                    Pair::Before(criterion) => *told.by.entry(format!("{criterion:?}")).or_default() += 1,
-                    Pair::Unclear => told.unclear += 1,
-                    Pair::After => panic!("{name}: {} went: {:?}", pod.name, pod.states),
+                    Comparison::Before(criterion) => *told.by.entry(format!("{criterion:?}")).or_default() += 1,
+                    Comparison::Unclear => told.unclear += 1,
+                    Comparison::After => panic!("{name}: {} went: {:?}", pod.name, pod.states),
                 }
             }
         }

@@ -3,7 +3,7 @@
 use super::Timeline;
 use crate::model::EndReason;
 use crate::model::fact::PodFact;
-use crate::model::story::Left;
+use crate::model::story::NodeDeparture;
 use crate::{Millis, Uid};
 
 /// A pod that is deleted this soon after it was disrupted is deleted because of that.
@@ -11,7 +11,7 @@ const DISRUPTED_MILLIS: Millis = 10_000;
 
 /// In which way a pod leaves its node, and what the node was low on.
 pub(super) struct Leaving {
-    pub(super) why: Left,
+    pub(super) why: NodeDeparture,
     pub(super) resource: String,
 }
 
@@ -45,14 +45,14 @@ pub(super) fn left_because(fact: &PodFact) -> Option<(EndReason, Leaving)> {
 }
 
 /// In which way it had to leave its node, if it had to.
-pub(super) fn left(disruption: Option<&str>, fact: Option<&PodFact>) -> Left {
+pub(super) fn left(disruption: Option<&str>, fact: Option<&PodFact>) -> NodeDeparture {
     match disruption {
-        Some("DeletionByPodGC") => Left::Lost,
-        Some("DeletionByTaintManager") => Left::Tainted,
-        Some("PreemptionByScheduler") => Left::Preempted,
-        _ if fact.is_some_and(is_shut_down) => Left::ShutDown,
-        _ if fact.is_some_and(|fact| fact.reason == "Preempting") => Left::Preempted,
-        _ => Left::Evicted,
+        Some("DeletionByPodGC") => NodeDeparture::Lost,
+        Some("DeletionByTaintManager") => NodeDeparture::Tainted,
+        Some("PreemptionByScheduler") => NodeDeparture::Preempted,
+        _ if fact.is_some_and(is_shut_down) => NodeDeparture::ShutDown,
+        _ if fact.is_some_and(|fact| fact.reason == "Preempting") => NodeDeparture::Preempted,
+        _ => NodeDeparture::Evicted,
     }
 }
 

@@ -84,9 +84,9 @@ impl Timeline {
         Self::default()
     }
 
-    /// One that knows that, and is told nothing more.
+    /// A timeline of a model that gets no more facts.
     #[must_use]
-    pub fn standing(model: Model, skew_millis: Millis) -> Self {
+    pub fn from_model(model: Model, skew_millis: Millis) -> Self {
         Self { model, skew: Skew::known(skew_millis), ..Self::default() }
     }
 

@@ -5,7 +5,7 @@ use std::cell::OnceCell;
 use serde::{Deserialize, Serialize};
 
 use super::cause::{Cause, CauseKind, Refused, Severity};
-use super::counts::{Counts, counts, owed, reported, told};
+use super::counts::{Counts, count_owed, count_pods, count_reported_by_deployment, count_reported_by_sets};
 use super::now::Now;
 use super::situation::Situation;
 use crate::model::fact::Kind;
@@ -92,11 +92,11 @@ impl<'m> Assessment<'m> {
         // While the ReplicaSet of an edited template is awaited no pod is new; while the Deployment is paused none is awaited.
         let new = current.filter(|_| deployment.now.spec.paused || !awaits_revision);
         let counts = match (sees_pods, sees_sets) {
-            (true, _) => counts(model, deployment, new, sums.desired),
-            (false, true) => reported(model, deployment, new, sums.desired),
-            (false, false) => told(&deployment.now.status),
+            (true, _) => count_pods(model, deployment, new, sums.desired),
+            (false, true) => count_reported_by_sets(model, deployment, new, sums.desired),
+            (false, false) => count_reported_by_deployment(&deployment.now.status),
         };
-        let owed = if sees_pods { owed(model, deployment) } else { (0, 0) };
+        let owed = if sees_pods { count_owed(model, deployment) } else { (0, 0) };
         let situation = Situation {
             model,
             deployment,

@@ -38,7 +38,7 @@ pub struct SetCounts {
 }
 
 /// Pods as they are seen.
-pub(super) fn counts(model: &Model, deployment: &Deployment, new: Option<&ReplicaSet>, desired: u32) -> Counts {
+pub(super) fn count_pods(model: &Model, deployment: &Deployment, new: Option<&ReplicaSet>, desired: u32) -> Counts {
     let mut counts = Counts { desired, ..Counts::default() };
     for set in model.sets_of(deployment.uid).filter(|set| set.owner == Some(deployment.uid)) {
         for pod in model.pods_of(set.uid) {
@@ -64,14 +64,19 @@ pub(super) fn counts(model: &Model, deployment: &Deployment, new: Option<&Replic
 
 /// Of the pods that are not available yet those that fail, as far as pods are seen.
 #[must_use]
-pub fn failing(model: &Model, deployment: &Deployment) -> u32 {
+pub fn count_failing(model: &Model, deployment: &Deployment) -> u32 {
     let is_failing = |pod: &Pod, uid| pod.owner == Some(uid) && pod.state() == PodState::Failing && !pod.is_leftover();
     let of = |set: &ReplicaSet| model.pods_of(set.uid).filter(|pod| is_failing(pod, set.uid)).count() as u32;
     model.sets_of(deployment.uid).filter(|set| set.owner == Some(deployment.uid)).map(of).sum()
 }
 
 /// Counts the pods that ReplicaSets report, where pods are not seen.
-pub(super) fn reported(model: &Model, deployment: &Deployment, new: Option<&ReplicaSet>, desired: u32) -> Counts {
+pub(super) fn count_reported_by_sets(
+    model: &Model,
+    deployment: &Deployment,
+    new: Option<&ReplicaSet>,
+    desired: u32,
+) -> Counts {
     let mut counts = Counts { desired, ..Counts::default() };
     for set in model.owned_sets(deployment.uid) {
         let said = set.now.counts;
@@ -85,7 +90,7 @@ pub(super) fn reported(model: &Model, deployment: &Deployment, new: Option<&Repl
 }
 
 /// Counts the pods that a Deployment reports, where its ReplicaSets are not seen.
-pub(super) fn told(status: &DeploymentStatus) -> Counts {
+pub(super) fn count_reported_by_deployment(status: &DeploymentStatus) -> Counts {
     Counts {
         available: status.available,
         not_yet: status.replicas.saturating_sub(status.available),
@@ -97,7 +102,7 @@ pub(super) fn told(status: &DeploymentStatus) -> Counts {
 
 /// The ReplicaSets that a Deployment controls, counted; one that was deleted has what is left of its pods.
 #[must_use]
-pub fn set_counts(model: &Model, deployment: &Deployment, sees_pods: bool) -> Vec<SetCounts> {
+pub fn count_sets(model: &Model, deployment: &Deployment, sees_pods: bool) -> Vec<SetCounts> {
     let mine = model.sets_of(deployment.uid).filter(|set| set.owner == Some(deployment.uid));
     let counted = mine.map(|set| {
         let is_available = |pod: &&Pod| pod.owner == Some(set.uid) && pod.state() == PodState::Available;
@@ -112,7 +117,7 @@ pub fn set_counts(model: &Model, deployment: &Deployment, sees_pods: bool) -> Ve
 }
 
 /// Pods that the ReplicaSet controller is yet to make, and to remove, so that there are as many as `spec.replicas` of the ReplicaSets.
-pub(super) fn owed(model: &Model, deployment: &Deployment) -> (u32, u32) {
+pub(super) fn count_owed(model: &Model, deployment: &Deployment) -> (u32, u32) {
     model.owned_sets(deployment.uid).fold((0, 0), |(make, remove), set| {
         let is_counted = |pod: &&Pod| pod.owner == Some(set.uid) && pod.is_active();
         let (there, desired) = (model.pods_of(set.uid).filter(is_counted).count() as u32, set.now.counts.desired);

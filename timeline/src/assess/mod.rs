@@ -18,5 +18,5 @@ pub use assessment::{Assessment, Hold};
 pub use cause::{Cause, CauseKind, CrashCause, Evidence, Refused, Severity, StartHold, StartTime};
 pub use counts::{Counts, SetCounts};
 pub use now::Now;
-pub use remedy::Way;
+pub use remedy::Remedy;
 pub use standing::{Standing, Tone};

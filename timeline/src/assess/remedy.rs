@@ -9,7 +9,7 @@ use crate::rules::messages;
 
 /// A way out, before it is put into words.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Way {
+pub enum Remedy {
     /// Resume a paused Deployment.
     Resume,
     /// Roll back: to the revision before, or to another one.
@@ -39,10 +39,10 @@ pub enum Way {
 impl Assessment<'_> {
     /// The way out of how it stands; `None` where there is nothing to undo, or to look at.
     #[must_use]
-    pub fn way_out(&self, standing: Standing) -> Option<Way> {
+    pub fn remedy(&self, standing: Standing) -> Option<Remedy> {
         match standing {
-            Standing::Paused => Some(Way::Resume),
-            Standing::NotObserved { .. } => Some(Way::ShowDeployment),
+            Standing::Paused => Some(Remedy::Resume),
+            Standing::NotObserved { .. } => Some(Remedy::ShowDeployment),
             Standing::DeadlineExceeded | Standing::Failing | Standing::Blocked => {
                 Some(self.quota().or_else(|| self.undo()).unwrap_or_else(|| self.show()))
             }
@@ -67,17 +67,17 @@ impl Assessment<'_> {
         self.decisive().or_else(|| self.causes.iter().find(|cause| cause.severity > Severity::Normal))
     }
 
-    fn quota(&self) -> Option<Way> {
+    fn quota(&self) -> Option<Remedy> {
         let is_quota = |cause: &&Cause| {
             matches!(cause.kind, CauseKind::Refused { .. }) && messages::is_quota(&cause.evidence.message)
         };
-        self.cause().filter(is_quota).map(|_| Way::ShowQuota)
+        self.cause().filter(is_quota).map(|_| Remedy::ShowQuota)
     }
 
     /// Back to the revision that still has most pods available; of those that have none, to one that was complete once, the latest
     /// of them. Never to one that was seen to come to nothing. `kubectl rollout undo` by itself takes the
     /// second highest revision of all ReplicaSets, which may never have worked, or be too old where the new one was refused.
-    fn undo(&self) -> Option<Way> {
+    fn undo(&self) -> Option<Remedy> {
         let sets = || self.model.owned_sets(self.deployment.uid).filter(|set| !set.now.deleting);
         let current = self.current.filter(|_| !self.awaits_revision()).map(|set| set.uid);
         let available = |set: &ReplicaSet| {
@@ -104,22 +104,22 @@ impl Assessment<'_> {
         revisions.sort_unstable();
         let by_itself = revisions.iter().rev().nth(1);
         // A revision that is yet to come changes which one kubectl takes.
-        Some(Way::Undo { to: Some(to).filter(|to| self.awaits_revision() || by_itself != Some(to)) })
+        Some(Remedy::Undo { to: Some(to).filter(|to| self.awaits_revision() || by_itself != Some(to)) })
     }
 
     /// The command that shows why, of the object that the first cause names.
-    fn show(&self) -> Way {
-        let Some(cause) = self.cause() else { return Way::ShowDeployment };
+    fn show(&self) -> Remedy {
+        let Some(cause) = self.cause() else { return Remedy::ShowDeployment };
         match cause.evidence.object.split_once(' ') {
             Some(("Pod", name)) => match (&cause.kind, self.pod(name)) {
                 (CauseKind::Crash(crash), Some(_)) => {
                     let container = Some(&crash.container).filter(|_| crash.is_one_of_several).cloned();
-                    Way::ShowLogs { pod: name.to_owned(), container, is_previous: crash.restarts > 0 }
+                    Remedy::ShowLogs { pod: name.to_owned(), container, is_previous: crash.restarts > 0 }
                 }
-                _ => Way::ShowPod(name.to_owned()),
+                _ => Remedy::ShowPod(name.to_owned()),
             },
-            Some(("ReplicaSet", name)) => Way::ShowSet(name.to_owned()),
-            _ => Way::ShowDeployment,
+            Some(("ReplicaSet", name)) => Remedy::ShowSet(name.to_owned()),
+            _ => Remedy::ShowDeployment,
         }
     }
 

@@ -106,7 +106,7 @@ impl Part {
 
 /// In which way pods had to leave a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Left {
+pub enum NodeDeparture {
     /// They were evicted.
     Evicted,
     /// The node shut down.
@@ -262,7 +262,7 @@ pub enum Happening {
         /// Revision of the Deployment then.
         revision: Option<u64>,
         /// Why they had to leave.
-        why: Left,
+        why: NodeDeparture,
         /// The resource that the node was low on ("memory"), where an eviction names it; else empty.
         resource: String,
         /// When the last one had to leave, in milliseconds.
@@ -385,7 +385,7 @@ impl Happening {
             | Self::Deleting
             | Self::Deleted
             | Self::Failed { .. }
-            | Self::LeftNode { why: Left::Tainted | Left::Lost, .. } => LineKind::Bad,
+            | Self::LeftNode { why: NodeDeparture::Tainted | NodeDeparture::Lost, .. } => LineKind::Bad,
             Self::Event { .. } => LineKind::Event,
             Self::Superseded { .. }
             | Self::Scaled { .. }

@@ -42,7 +42,7 @@ pub enum Criterion {
 
 /// The comparison of a pod that went with one that stayed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Pair {
+pub enum Comparison {
     /// It had to go first.
     Before(Criterion),
     /// The other one would have had to go first, as far as was seen.
@@ -60,7 +60,7 @@ pub fn criteria(model: &Model, pod: &Pod, skew_millis: Millis) -> Option<Vec<Cri
 
 /// A pod that went, held against every pod of its ReplicaSet that stayed.
 #[must_use]
-pub fn pairs(model: &Model, pod: &Pod, skew_millis: Millis) -> Vec<Pair> {
+pub fn pairs(model: &Model, pod: &Pod, skew_millis: Millis) -> Vec<Comparison> {
     Choices::new(model, skew_millis).pairs(pod).collect()
 }
 
@@ -85,7 +85,7 @@ impl<'m> Choices<'m> {
     pub fn criteria(&mut self, pod: &Pod) -> Option<Vec<Criterion>> {
         let mut found = Vec::new();
         for pair in self.pairs(pod) {
-            let Pair::Before(criterion) = pair else { return None };
+            let Comparison::Before(criterion) = pair else { return None };
             if !found.contains(&criterion) {
                 found.push(criterion);
             }
@@ -95,7 +95,7 @@ impl<'m> Choices<'m> {
     }
 
     /// See [`pairs`].
-    pub fn pairs<'c>(&'c mut self, pod: &'c Pod) -> impl Iterator<Item = Pair> + use<'c, 'm> {
+    pub fn pairs<'c>(&'c mut self, pod: &'c Pod) -> impl Iterator<Item = Comparison> + use<'c, 'm> {
         self.looked(pod).into_iter().flat_map(move |(view, round)| {
             let gone = view.states(pod);
             round.stayed.iter().map(move |other| view.compare((pod, &gone), other))
@@ -198,24 +198,24 @@ impl<'m> ControllerView<'m> {
     }
 
     /// A change just before may have been seen or not: only an answer that is the same either way is given.
-    fn compare(&self, (gone, states): (&Pod, &[PodState]), other: &Pod) -> Pair {
+    fn compare(&self, (gone, states): (&Pod, &[PodState]), other: &Pod) -> Comparison {
         let others = self.states(other);
         let both = states.iter().flat_map(|a| others.iter().map(move |b| (*a, *b)));
         let mut found = both.map(|(a, b)| self.compare_in((gone, a), (other, b)));
-        let first = found.next().unwrap_or(Pair::Unclear);
-        if found.all(|pair| pair == first) { first } else { Pair::Unclear }
+        let first = found.next().unwrap_or(Comparison::Unclear);
+        if found.all(|pair| pair == first) { first } else { Comparison::Unclear }
     }
 
-    fn compare_in(&self, (gone, a): (&Pod, PodState), (other, b): (&Pod, PodState)) -> Pair {
+    fn compare_in(&self, (gone, a): (&Pod, PodState), (other, b): (&Pod, PodState)) -> Comparison {
         let has_node = |state| state != PodState::Scheduling;
         if has_node(a) != has_node(b) {
             return before_if(!has_node(a), Criterion::NoNode);
         }
         match (is_running(a), is_running(b)) {
             // A container that fails may do so before or after the pod was running; it is not ready either way.
-            (None, _) if b.is_ready() => return Pair::Before(Criterion::NotReady),
-            (_, None) if a.is_ready() => return Pair::After,
-            (None, _) | (_, None) => return Pair::Unclear,
+            (None, _) if b.is_ready() => return Comparison::Before(Criterion::NotReady),
+            (_, None) if a.is_ready() => return Comparison::After,
+            (None, _) | (_, None) => return Comparison::Unclear,
             (Some(a), Some(b)) if a != b => return before_if(!a, Criterion::NotRunning),
             _ => {}
         }
@@ -228,49 +228,51 @@ impl<'m> ControllerView<'m> {
         let crowd = |pod| self.on_node.get(node(pod)).copied().unwrap_or_default();
         let (one, two) = (crowd(gone), crowd(other));
         if one.0 > two.1 {
-            return Pair::Before(Criterion::Crowded(one.0));
+            return Comparison::Before(Criterion::Crowded(one.0));
         }
         if one.1 < two.0 {
-            return Pair::After;
+            return Comparison::After;
         }
         if node(gone) != node(other) && (one.0 != one.1 || two.0 != two.1) {
-            return Pair::Unclear;
+            return Comparison::Unclear;
         }
         if a.is_ready() { self.by_ready_time(gone, other) } else { self.by_restarts_and_age(gone, other) }
     }
 
-    fn by_ready_time(&self, gone: &Pod, other: &Pod) -> Pair {
-        let (Some(one), Some(two)) = (self.ready_since(gone), self.ready_since(other)) else { return Pair::Unclear };
+    fn by_ready_time(&self, gone: &Pod, other: &Pod) -> Comparison {
+        let (Some(one), Some(two)) = (self.ready_since(gone), self.ready_since(other)) else {
+            return Comparison::Unclear;
+        };
         if one == two {
             // Pods with other ready times are sorted in between by UID, so this may not have been asked.
             let asked = self.by_restarts_and_age(gone, other);
-            return if asked == Pair::After { Pair::Unclear } else { asked };
+            return if asked == Comparison::After { Comparison::Unclear } else { asked };
         }
         self.by_age(one, two, Criterion::ReadyLater)
     }
 
-    fn by_restarts_and_age(&self, gone: &Pod, other: &Pod) -> Pair {
+    fn by_restarts_and_age(&self, gone: &Pod, other: &Pod) -> Comparison {
         let (one, two) = (gone.now.restarts, other.now.restarts);
         if one > two {
-            return Pair::Before(Criterion::Restarts); // the other one's may have become more since, not fewer
+            return Comparison::Before(Criterion::Restarts); // the other one's may have become more since, not fewer
         }
         if two > 0 {
-            return Pair::Unclear;
+            return Comparison::Unclear;
         }
         let (one, two) = (gone.created_at_millis, other.created_at_millis);
         if one == two {
-            return Pair::Before(Criterion::Chance);
+            return Comparison::Before(Criterion::Chance);
         }
         self.by_age(one, two, Criterion::Younger)
     }
 
     /// The pod that began later goes first; within one power of two of age nothing tells them apart.
-    fn by_age(&self, one: Millis, two: Millis, younger: Criterion) -> Pair {
+    fn by_age(&self, one: Millis, two: Millis, younger: Criterion) -> Comparison {
         match by_buckets(self.age(one), self.age(two)) {
-            Some(Ordering::Less) => Pair::Before(younger),
-            Some(Ordering::Greater) => Pair::After,
-            Some(Ordering::Equal) => Pair::Before(Criterion::Chance),
-            None => Pair::Unclear,
+            Some(Ordering::Less) => Comparison::Before(younger),
+            Some(Ordering::Greater) => Comparison::After,
+            Some(Ordering::Equal) => Comparison::Before(Criterion::Chance),
+            None => Comparison::Unclear,
         }
     }
 
@@ -288,8 +290,8 @@ impl<'m> ControllerView<'m> {
     }
 }
 
-const fn before_if(is_before: bool, criterion: Criterion) -> Pair {
-    if is_before { Pair::Before(criterion) } else { Pair::After }
+const fn before_if(is_before: bool, criterion: Criterion) -> Comparison {
+    if is_before { Comparison::Before(criterion) } else { Comparison::After }
 }
 
 /// Which duration is in the lower power of two of nanoseconds; `None` if that depends on what is not known exactly.

@@ -11,31 +11,31 @@ const LONG_MILLIS: crate::Millis = 10_000;
 
 /// A cause in one sentence.
 #[must_use]
-pub fn cause(cause: &Cause, looked: &Assessment<'_>) -> String {
+pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
     let (pods, evidence) = (cause.pods, &cause.evidence);
     let name = short(evidence.object.rsplit(' ').next().unwrap_or_default()).to_owned();
     let name = safe(&name);
     let least = if evidence.is_least { "at least " } else { "" };
-    let since = evidence.since_millis.map(|since| format!("{least}{}", duration(looked.now_millis - since)));
+    let since = evidence.since_millis.map(|since| format!("{least}{}", duration(assessment.now_millis - since)));
     let for_long = since.as_deref().map(|long| format!(" in {long}")).unwrap_or_default();
     let one_is = if pods > 1 { format!("{pods} pods, one is {name}") } else { format!("pod {name}") };
-    let spec = &looked.deployment.now.spec;
+    let spec = &assessment.deployment.now.spec;
     // Once everything was available, pods are no news of the rollout any more.
-    let is_new = looked.is_rolling_out();
+    let is_new = assessment.is_rolling_out();
     let pod_of = |pods: u32| count(pods, if is_new { "new pod" } else { "pod" });
     match &cause.kind {
         CauseKind::ControllerSilent => {
             // Whole seconds: a sentence that changes more often cannot be read.
-            let since = evidence.since_millis.map(|since| (looked.now_millis - since).div_euclid(1_000) * 1_000);
+            let since = evidence.since_millis.map(|since| (assessment.now_millis - since).div_euclid(1_000) * 1_000);
             format!("The Deployment controller has not reacted for {least}{}.", since.map(duration).unwrap_or_default())
         }
-        CauseKind::Paused { is_edited: true } if looked.current.is_some_and(|set| set.images == spec.images) => {
+        CauseKind::Paused { is_edited: true } if assessment.current.is_some_and(|set| set.images == spec.images) => {
             "A change of the template is waiting; its images are the same.".to_owned()
         }
         CauseKind::Paused { is_edited: true } => {
             format!("A change of the template is waiting: image {}.", images(&spec.images))
         }
-        CauseKind::Paused { is_edited: false } if looked.replaces_nothing() => {
+        CauseKind::Paused { is_edited: false } if assessment.replaces_nothing() => {
             "No change of the template is waiting.".to_owned()
         }
         CauseKind::Paused { is_edited: false } => "The rollout is paused before it is complete.".to_owned(),
@@ -50,7 +50,7 @@ pub fn cause(cause: &Cause, looked: &Assessment<'_>) -> String {
         CauseKind::Image { image } => {
             let image =
                 image.as_deref().map_or_else(|| "An image".to_owned(), |image| format!("Image {}", safe(image)));
-            let because = pull_words(cause, looked).unwrap_or_else(|| {
+            let because = pull_words(cause, assessment).unwrap_or_else(|| {
                 let reason = safe(&evidence.reason);
                 if reason == "InvalidImageName" || reason == "ErrImageNeverPull" {
                     reason
@@ -75,7 +75,7 @@ pub fn cause(cause: &Cause, looked: &Assessment<'_>) -> String {
             format!("{container} does not start ({}, {one_is}){}", safe(&evidence.reason), tail(&evidence.message))
         }
         CauseKind::Crash(crash) => {
-            let is_long = evidence.since_millis.is_some_and(|since| looked.now_millis - since >= LONG_MILLIS);
+            let is_long = evidence.since_millis.is_some_and(|since| assessment.now_millis - since >= LONG_MILLIS);
             let times = match (crash.restarts, crash.is_since && !evidence.is_least) {
                 (0, _) => String::new(),
                 (restarts, true) if is_long => format!(": {}{for_long}", count(restarts, "restart")),
@@ -195,7 +195,7 @@ pub fn cause(cause: &Cause, looked: &Assessment<'_>) -> String {
             let wall = if *is_refused { "refused" } else { "no node fits" };
             format!(
                 "Can't remove an old pod (maxUnavailable {}) or add a new one ({wall}): the rollout is blocked.",
-                looked.limits.max_unavailable
+                assessment.limits.max_unavailable
             )
         }
         CauseKind::OldNotGoing => {
@@ -276,11 +276,11 @@ fn exit_words(code: i32) -> String {
 }
 
 /// Why an image cannot be pulled, where that is known.
-pub(super) fn pull_words(cause: &Cause, looked: &Assessment<'_>) -> Option<String> {
+pub(super) fn pull_words(cause: &Cause, assessment: &Assessment<'_>) -> Option<String> {
     let CauseKind::Image { image } = &cause.kind else { return None };
     let (reason, message) = (&cause.evidence.reason, &cause.evidence.message);
     let pod = cause.evidence.object.rsplit(' ').next().unwrap_or_default();
-    let events = failures(looked.deployment, pod);
+    let events = failures(assessment.deployment, pod);
     pull_failure(reason, image.as_deref(), message, events).words().map(str::to_owned)
 }
 

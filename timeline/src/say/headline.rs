@@ -9,12 +9,12 @@ use crate::words::{safe, short};
 const LONGEST_MESSAGE: usize = 8;
 
 /// The fault in a few words: "image web:missing is not found", "container web crashes with exit code 1".
-pub(super) fn matter(cause: &Cause, looked: &Assessment<'_>) -> String {
+pub(super) fn matter(cause: &Cause, assessment: &Assessment<'_>) -> String {
     let evidence = &cause.evidence;
     match &cause.kind {
         CauseKind::Image { image } => {
             let image = image.as_ref().map_or_else(|| "an image".to_owned(), |image| format!("image {}", safe(image)));
-            match pull_words(cause, looked).as_deref() {
+            match pull_words(cause, assessment).as_deref() {
                 Some("not found") => format!("{image} is not found"),
                 Some("access denied") => format!("access to {image} is denied"),
                 Some(words) => format!("{image} cannot be pulled ({words})"),

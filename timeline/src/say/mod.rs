@@ -1,7 +1,9 @@
-//! The words: every sentence of a verdict, a cause, the budget and the story is made here, from data alone.
+//! Makes every sentence: verdicts, causes, the budget, commands and lines of the story, from data alone.
+//! Owns the wording and the types that hold it ([`Verdict`], [`Command`], [`story::Line`]).
+//! Must not know pages or what travels, and decides nothing: [`crate::assess`] does.
 //!
-//! Rules: say what happened, to what, with numbers; present tense, but for moments that are past ([`past`]); Kubernetes' own terms; nothing that is not known. Text
-//! from clusters goes through [`crate::words::safe`] and is never longer than 200 characters.
+//! Rules: say what happened, to what, with numbers. Present tense, but for moments that are past ([`past`]). Kubernetes' own
+//! terms. Nothing that is not known. Text from clusters goes through [`crate::words::safe`] and has at most 200 characters.
 
 mod cause;
 mod choice;

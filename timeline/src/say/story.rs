@@ -6,7 +6,7 @@ use super::happening;
 use crate::model::order;
 use crate::{Millis, Model, Uid};
 
-pub use crate::model::story::{Entry, Happening, Left, LineKind, Part};
+pub use crate::model::story::{Entry, Happening, LineKind, NodeDeparture, Part};
 
 /// One line of the story.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -9,12 +9,12 @@ pub mod summary;
 
 use serde::{Deserialize, Serialize};
 
-use crate::assess::counts::set_counts;
+use crate::assess::counts::count_sets;
 use crate::assess::{Cause, Evidence, Severity};
 use crate::model::Limits;
 use crate::{Millis, Model, Uid, say};
 
-pub use crate::assess::{Assessment, Counts, Hold, Now, SetCounts, Standing, Tone, Way};
+pub use crate::assess::{Assessment, Counts, Hold, Now, Remedy, SetCounts, Standing, Tone};
 pub use crate::say::{Command, Verdict};
 pub use summary::{LATELY_MILLIS, LAYERS, Lately, Summary, summary};
 
@@ -92,43 +92,43 @@ impl View {
 /// Looks at a Deployment; `None` when the model does not hold it.
 #[must_use]
 pub fn view(model: &Model, uid: Uid, now: Now) -> Option<View> {
-    let looked = Assessment::at(model, uid, now)?;
-    let standing = looked.standing();
+    let assessment = Assessment::at(model, uid, now)?;
+    let standing = assessment.standing();
     let verdict = Verdict {
-        badge: say::badge(standing, &looked),
+        badge: say::badge(standing, &assessment),
         tone: standing.tone(),
-        sentence: say::verdict(standing, &looked),
-        why: say::why(standing, &looked),
-        kubectl: looked.kubectl,
+        sentence: say::verdict(standing, &assessment),
+        why: say::why(standing, &assessment),
+        kubectl: assessment.kubectl,
     };
     Some(View {
-        verdict: say::only_last_seen(verdict, model, looked.deployment, now),
-        next: say::next(standing, &looked),
-        remedy: looked.way_out(standing).map(|way| say::remedy(&way, looked.deployment)),
-        reasons: looked.causes.iter().map(|cause| reason(cause, &looked)).collect(),
-        budget: say::budget(&looked),
-        derived: say::derived(&looked.deployment.now.spec, looked.limits).unwrap_or_default(),
-        limits_since_millis: looked.limits_since(),
-        hold: looked.hold(),
-        counts: looked.counts,
-        sets: set_counts(model, looked.deployment, looked.sees_pods),
-        desired: looked.deployment.now.spec.replicas,
-        limits: looked.limits,
-        revision: looked.revision(),
-        deadline_millis: looked.deadline_millis.filter(|_| standing.has_deadline()),
-        notice: match (looked.successor(), looked.predecessor()) {
-            (Some(after), _) => say::succeeded(after, looked.deployment, now),
-            (None, Some(before)) => say::recreated(before, looked.deployment, now),
+        verdict: say::only_last_seen(verdict, model, assessment.deployment, now),
+        next: say::next(standing, &assessment),
+        remedy: assessment.remedy(standing).map(|way| say::remedy(&way, assessment.deployment)),
+        reasons: assessment.causes.iter().map(|cause| reason(cause, &assessment)).collect(),
+        budget: say::budget(&assessment),
+        derived: say::derived(&assessment.deployment.now.spec, assessment.limits).unwrap_or_default(),
+        limits_since_millis: assessment.limits_since(),
+        hold: assessment.hold(),
+        counts: assessment.counts,
+        sets: count_sets(model, assessment.deployment, assessment.sees_pods),
+        desired: assessment.deployment.now.spec.replicas,
+        limits: assessment.limits,
+        revision: assessment.revision(),
+        deadline_millis: assessment.deadline_millis.filter(|_| standing.has_deadline()),
+        notice: match (assessment.successor(), assessment.predecessor()) {
+            (Some(after), _) => say::succeeded(after, assessment.deployment, now),
+            (None, Some(before)) => say::recreated(before, assessment.deployment, now),
             (None, None) => String::new(),
         },
-        is_succeeded: looked.successor().is_some(),
-        unseen_millis: looked.pods_unseen_millis(),
+        is_succeeded: assessment.successor().is_some(),
+        unseen_millis: assessment.pods_unseen_millis(),
     })
 }
 
-fn reason(cause: &Cause, looked: &Assessment<'_>) -> Reason {
+fn reason(cause: &Cause, assessment: &Assessment<'_>) -> Reason {
     Reason {
-        sentence: say::cause(cause, looked),
+        sentence: say::cause(cause, assessment),
         is_fault: cause.severity == Severity::Bad,
         is_fatal: cause.is_fatal,
         evidence: cause.evidence.clone(),

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Now, Tone, Verdict, view};
-use crate::assess::counts::failing;
+use crate::assess::counts::count_failing;
 use crate::model::PodState;
 use crate::model::{Deployment, Pod};
 use crate::rules::rollout;
@@ -136,7 +136,7 @@ pub fn summary(model: &Model, uid: Uid, now: Now) -> Option<Summary> {
         next: view.next,
         pods: {
             let counts = view.counts;
-            let failing = failing(model, deployment).min(counts.not_yet);
+            let failing = count_failing(model, deployment).min(counts.not_yet);
             [
                 counts.new_available,
                 counts.available.saturating_sub(counts.new_available),

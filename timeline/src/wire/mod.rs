@@ -1,5 +1,6 @@
-//! The wire: everything that travels between a server and its viewers, over one websocket and inside of pages. Encoded with
-//! postcard.
+//! Encodes everything that travels between a server and its viewers, over one websocket and inside of pages, with postcard.
+//! Owns the frames, their [`PROTOCOL`], and a viewer's copy of what arrived ([`viewer`]).
+//! Must not know sockets, sessions or who may see what.
 //!
 //! ```text
 //!  viewer                                server

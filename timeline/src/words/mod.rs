@@ -1,4 +1,6 @@
-//! Small words that every sentence uses: numbers, durations, names, and text from clusters made safe to show.
+//! Formats values as text: numbers, durations, times, images, names, and text from clusters made safe to show.
+//! Owns the lengths and characters that are allowed on a page, and the quoting for a shell.
+//! Must not know sentences or objects.
 
 mod image;
 

@@ -1,14 +1,14 @@
 //! The list of Deployments as viewers follow it: they ask for some rows of some Deployments, and hear what of that changed.
-//! Both sides of it are here: what was [`sent`] to a viewer, and the viewer's [`copy`].
+//! Both sides of it are here: what was [`sent_rows`] to a viewer, and the viewer's [`copy`].
 //!
 //! ```text
-//!   Query + Window ──► server: all that match, in order ──► Sent::delta: only what this viewer does not know
+//!   Query + Window ──► server: all that match, in order ──► SentRows::delta: only what this viewer does not know
 //!                                                              │ ListDelta
 //!   rows on the page ◄── ListCopy ◄─────────────────────────────────┘
 //! ```
 
 pub mod copy;
-pub mod sent;
+pub mod sent_rows;
 
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +17,7 @@ use crate::view::{LAYERS, Lately, Summary, Tone, Verdict};
 use crate::{Millis, Uid};
 
 pub use copy::ListCopy;
-pub use sent::Sent;
+pub use sent_rows::SentRows;
 
 /// Most rows that one viewer may follow at once.
 pub const MOST_ROWS: u32 = 200;

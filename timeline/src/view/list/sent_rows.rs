@@ -8,7 +8,7 @@ use crate::view::Summary;
 
 /// The rows that a viewer has.
 #[derive(Debug, Clone, Default)]
-pub struct Sent {
+pub struct SentRows {
     overall: Option<Overall>,
     order: Option<(u32, Vec<u32>)>,
     ids: BTreeMap<(u16, Uid), u32>,
@@ -16,7 +16,7 @@ pub struct Sent {
     next: u32,
 }
 
-impl Sent {
+impl SentRows {
     /// Computes the difference to these rows, `all` of them in order; `None` when the viewer has them.
     pub fn delta<'a, L>(
         &mut self,
