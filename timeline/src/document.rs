@@ -4,11 +4,11 @@
 
 use serde::Serialize;
 
-use crate::model::KubectlVerdict;
-use crate::model::PodState;
-use crate::model::Trigger;
 use crate::model::fact::Image;
-use crate::model::{Deployment, EndReason, Event, MarkKind, Model, Pod, RemovedBecause, ReplicaSet, ScaleCause};
+use crate::model::{
+    Deployment, EndReason, Event, KubectlVerdict, MarkKind, Model, Pod, PodState, RemovedBecause, ReplicaSet,
+    ScaleCause, Trigger,
+};
 use crate::rules::rollout::{self, Outcome};
 use crate::{Millis, Uid};
 

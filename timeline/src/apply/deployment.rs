@@ -2,13 +2,10 @@
 
 use super::Timeline;
 use super::rollout::has_passed;
-use crate::model::KubectlVerdict;
 use crate::model::fact::{DeploymentFact, Kind, Seen};
-use crate::model::order;
 use crate::model::story::Happening;
-use crate::model::{Deployment, DeploymentNow, Gap, Mark, MarkKind};
-use crate::rules::budget;
-use crate::rules::verdict;
+use crate::model::{Deployment, DeploymentNow, Gap, KubectlVerdict, Mark, MarkKind, order};
+use crate::rules::{budget, verdict};
 use crate::{Change, Millis, Uid};
 
 impl Timeline {

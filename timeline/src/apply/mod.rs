@@ -31,9 +31,8 @@ use self::pending::{
     AwaitedReplacement, DraftRollout, EarlyEvents, EventLog, Outage, PodCounts, UnsettledEnd, UnsettledRemoval,
 };
 use self::skew::Skew;
-use crate::model::Gap;
-use crate::model::PodState;
 use crate::model::fact::{Fact, Kind, Meta, Seen};
+use crate::model::{Gap, PodState};
 use crate::{Change, Millis, Model, Uid};
 
 /// Streams of different kinds overtake each other by milliseconds, and by this much when machines are busy: what depends on

@@ -7,8 +7,7 @@ use std::collections::BTreeSet;
 
 use super::Timeline;
 use crate::model::change::{Pruned, prunable_releases, prunable_states};
-use crate::model::order;
-use crate::model::{Deployment, Pod, ReplicaSet};
+use crate::model::{Deployment, Pod, ReplicaSet, order};
 use crate::{Change, Millis, Model, Uid};
 
 /// The limits of the history. All counts are per Deployment.

@@ -5,13 +5,10 @@
 
 use super::Timeline;
 use super::pending::{DraftRollout, PodCounts};
-use crate::model::KubectlVerdict;
 use crate::model::fact::Kind;
 use crate::model::story::{Entry, Happening};
-use crate::model::{Deployment, DeploymentNow, ReplicaSet, Rollout};
-use crate::rules::budget;
-use crate::rules::rollout;
-use crate::rules::verdict;
+use crate::model::{Deployment, DeploymentNow, KubectlVerdict, ReplicaSet, Rollout};
+use crate::rules::{budget, rollout, verdict};
 use crate::{Change, Millis, Uid};
 
 /// Kubernetes acted on an edit this long ago, and no ReplicaSet is seen to carry its revision: they are not seen any more.

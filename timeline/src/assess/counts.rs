@@ -2,9 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::PodState;
 use crate::model::fact::DeploymentStatus;
-use crate::model::{Deployment, Pod, ReplicaSet};
+use crate::model::{Deployment, Pod, PodState, ReplicaSet};
 use crate::{Model, Uid};
 
 /// Pods of a Deployment, counted by what they do for it.

@@ -8,9 +8,8 @@
 
 use super::now::Now;
 use crate::Millis;
-use crate::model::Pod;
-use crate::model::PodState;
 use crate::model::fact::{Container, ContainerState, Role};
+use crate::model::{Pod, PodState};
 use crate::rules::phase::is_done;
 
 /// Exits from which on a crash is a loop.

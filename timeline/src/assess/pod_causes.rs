@@ -5,9 +5,8 @@ use super::cause::{Cause, CauseKind, CrashCause, Evidence, StartHold, StartTime}
 use super::crash;
 use super::situation::{Situation, of_pod, troubled_since};
 use crate::Millis;
-use crate::model::Pod;
-use crate::model::PodState;
 use crate::model::fact::{Container, ContainerState, Exit, Role};
+use crate::model::{Pod, PodState};
 use crate::rules::messages::{self, NewNode, PullFailure, is_image_reason, new_node, probe_kill, pull_failure};
 use crate::rules::rollout;
 

@@ -4,12 +4,9 @@
 use super::cause::{Cause, CauseKind, Evidence, Refused};
 use super::situation::Situation;
 use crate::Millis;
-use crate::model::KubectlVerdict;
 use crate::model::fact::{Condition, ConditionStatus};
-use crate::model::{Event, Pod, ReplicaSet};
-use crate::rules::messages;
-use crate::rules::rollout;
-use crate::rules::verdict;
+use crate::model::{Event, KubectlVerdict, Pod, ReplicaSet};
+use crate::rules::{messages, rollout, verdict};
 
 impl Situation<'_> {
     /// Finds what is refused now: the ReplicaSet of a new template, pods of the current revision, pods of an older one.

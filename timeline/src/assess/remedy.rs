@@ -3,8 +3,7 @@
 use super::assessment::Assessment;
 use super::cause::{Cause, CauseKind, Severity};
 use super::standing::Standing;
-use crate::model::PodState;
-use crate::model::{Pod, ReplicaSet, Rollout};
+use crate::model::{Pod, PodState, ReplicaSet, Rollout};
 use crate::rules::messages;
 
 /// A way out, before it is put into words.

@@ -6,9 +6,8 @@ use super::assessment::Assessment;
 use super::cause::{Cause, CauseKind, Severity};
 use super::severity;
 use crate::Millis;
-use crate::model::KubectlVerdict;
 use crate::model::fact::Strategy;
-use crate::model::{Pod, Rollout};
+use crate::model::{KubectlVerdict, Pod, Rollout};
 use crate::rules::budget::Next;
 
 /// The colour of a verdict.

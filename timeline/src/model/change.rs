@@ -4,15 +4,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::KubectlVerdict;
-use crate::model::Limits;
-use crate::model::PodState;
 use crate::model::fact::Kind;
 use crate::model::story::Entry;
 use crate::model::{
     Deployment, DeploymentNow, EndReason, Event, Gap, Mark, Model, Pod, PodNow, Release, RemovedBecause, ReplicaSet,
     ReplicaSetNow, Rollout, Scale,
 };
+use crate::model::{KubectlVerdict, Limits, PodState};
 use crate::{Millis, Uid};
 
 /// One alteration of the model.

@@ -5,11 +5,9 @@
 //! ReplicaSets: pods that terminate count nowhere.
 
 use crate::model::fact::{DeploymentSpec, DeploymentStatus, IntOrPercent, ReplicaSetCounts, Strategy};
-use crate::model::{Deployment, Model, ReplicaSet};
+use crate::model::{Deployment, Model, PodState, ReplicaSet, order};
 
 pub use crate::model::Limits;
-use crate::model::PodState;
-use crate::model::order;
 use crate::rules::rollout;
 
 /// The spec, for another number of replicas.

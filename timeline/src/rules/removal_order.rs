@@ -7,8 +7,7 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-use crate::model::PodState;
-use crate::model::{EndReason, Model, Pod};
+use crate::model::{EndReason, Model, Pod, PodState};
 use crate::{Millis, Uid};
 
 /// Deletions of one round of the ReplicaSet controller arrive this close behind each other: it writes at most 20 a second.

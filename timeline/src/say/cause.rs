@@ -1,7 +1,6 @@
 //! A cause in words, with what decides out of messages that say it at length.
 
-use crate::assess::Assessment;
-use crate::assess::{Cause, CauseKind, CrashCause, Refused, Severity, StartHold, StartTime};
+use crate::assess::{Assessment, Cause, CauseKind, CrashCause, Refused, Severity, StartHold, StartTime};
 use crate::model::fact::Role;
 use crate::rules::messages::{NewNode, failures, pull_failure};
 use crate::words::{capitalized, count, duration, images, is_are, safe, sentence_end, short};

@@ -1,8 +1,7 @@
 //! A moment of the story in words.
 
-use crate::model::EndReason;
-use crate::model::Trigger;
 use crate::model::story::{Happening, NodeDeparture, Part};
+use crate::model::{EndReason, Trigger};
 use crate::words::{capitalized, count, duration, list, safe, sentence_end, short};
 
 /// A ReplicaSet that is made again this soon is made again at once.

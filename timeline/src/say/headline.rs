@@ -1,8 +1,7 @@
 //! The cause that decides, in the few words of a headline; [`super::cause`] has its figures.
 
 use super::cause::{crashes, pull_words, quota, start_words};
-use crate::assess::Assessment;
-use crate::assess::{Cause, CauseKind, Refused, StartHold};
+use crate::assess::{Assessment, Cause, CauseKind, Refused, StartHold};
 use crate::words::{safe, short};
 
 /// Longest message that is a headline, in words.

@@ -27,8 +27,7 @@ pub use remedy::remedy;
 pub use unseen::only_last_seen;
 pub use verdict::{Verdict, badge, budget, derived, recreated, succeeded, verdict, why};
 
-use crate::model::KubectlVerdict;
-use crate::model::Pod;
+use crate::model::{KubectlVerdict, Pod};
 use crate::words::safe;
 
 /// The state of a pod, with its reason: "failing (CrashLoopBackOff)".

@@ -1,7 +1,6 @@
 //! The next step in words: what the controllers do or wait for, and what the progress deadline will do.
 
-use crate::assess::{Assessment, Standing, Tone};
-use crate::assess::{CauseKind, Refused};
+use crate::assess::{Assessment, CauseKind, Refused, Standing, Tone};
 use crate::rules::budget::Next;
 use crate::words::{capitalized, count, is_are, moment};
 

@@ -3,13 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::headline::matter;
-use crate::assess::situation;
-use crate::assess::{Assessment, Now, Standing, Tone};
-use crate::assess::{Cause, CauseKind, Refused};
-use crate::model::Deployment;
-use crate::model::KubectlVerdict;
-use crate::model::Limits;
+use crate::assess::{Assessment, Cause, CauseKind, Now, Refused, Standing, Tone, situation};
 use crate::model::fact::{DeploymentSpec, IntOrPercent, Kind, Strategy};
+use crate::model::{Deployment, KubectlVerdict, Limits};
 use crate::rules::budget::Next;
 use crate::say::cause;
 use crate::say::cause::crashes;

@@ -1,9 +1,7 @@
 //! Pods counted over time, in layers: what areas and tiny scores are drawn from.
 
 use crate::Millis;
-use crate::model::Pod;
-use crate::model::PodState;
-use crate::model::order;
+use crate::model::{Pod, PodState, order};
 
 /// Most layers of a picture.
 pub const LAYERS: usize = 8;

@@ -4,8 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Now, Tone, Verdict, view};
 use crate::assess::counts::count_failing;
-use crate::model::PodState;
-use crate::model::{Deployment, Pod};
+use crate::model::{Deployment, Pod, PodState};
 use crate::rules::rollout;
 use crate::words::images;
 use crate::{Millis, Model, Uid, Workload, steps};

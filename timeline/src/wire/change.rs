@@ -3,10 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Deployment, DeploymentNow, Pod, PodNow, ReplicaSet, ReplicaSetNow, Rollout};
-use crate::model::Limits;
-use crate::model::PodState;
 use crate::model::change::{self, Pruned};
-use crate::model::{EndReason, Gap, RemovedBecause, Scale};
+use crate::model::{EndReason, Gap, Limits, PodState, RemovedBecause, Scale};
 use crate::{Millis, Uid};
 
 /// A [`crate::Change`] that alters what viewers hold.

@@ -4,10 +4,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::Limits;
-use crate::model::PodState;
 use crate::model::fact::{Image, ReplicaSetCounts};
-use crate::model::{self, EndReason, Gap, Model, Release, RemovedBecause, Scale};
+use crate::model::{self, EndReason, Gap, Limits, Model, PodState, Release, RemovedBecause, Scale};
 use crate::{Millis, Uid};
 
 /// Declares what of an object of the model travels, in the order in which it does, and what stays at home: the type that travels,

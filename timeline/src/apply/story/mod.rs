@@ -9,9 +9,8 @@ mod sets;
 mod steps;
 
 use super::Timeline;
-use crate::model::Trigger;
 use crate::model::story::{Entry, Happening};
-use crate::model::{Deployment, Event, Gap, Pod};
+use crate::model::{Deployment, Event, Gap, Pod, Trigger};
 use crate::rules::rollout;
 use crate::words::images;
 use crate::{Change, Millis, Uid};

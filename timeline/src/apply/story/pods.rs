@@ -3,10 +3,9 @@
 use crate::apply::Timeline;
 use crate::apply::leaving::Leaving;
 use crate::apply::pending::AwaitedReplacement;
-use crate::model::EndReason;
-use crate::model::PodState;
 use crate::model::fact::PodFact;
 use crate::model::story::{Entry, Happening};
+use crate::model::{EndReason, PodState};
 use crate::rules::rollout;
 use crate::{Millis, Uid};
 
