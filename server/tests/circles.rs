@@ -13,6 +13,7 @@ mod imports;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::sync::LazyLock;
 
 use imports::{Arrows, Crate, circles};
 
@@ -146,7 +147,7 @@ fn no_circle_has_more_than_two_files() {
     let mut all_faults = Vec::new();
     for name in CRATES {
         let mut faults = Vec::new();
-        let found = large_circles(&arrows(name));
+        let found = large_circles(&ARROWS[name]);
         let known = || KNOWN.iter().filter(|(of, _)| *of == name).map(|(_, files)| *files);
         for circle in &found {
             let is_known = |files: &[&str]| circle.iter().all(|file| files.contains(&file.as_str()));
@@ -173,29 +174,29 @@ fn no_circle_has_more_than_two_files() {
 #[test]
 fn folders_import_only_from_those_before_them() {
     for (name, order) in ORDERS {
-        let arrows = arrows(name);
+        let arrows = &ARROWS[name];
         let unnamed: BTreeSet<&str> = arrows.keys().map(|file| folder(file)).filter(|of| !order.contains(of)).collect();
         let roots = BTreeSet::from(["lib", "main"]);
         assert!(unnamed.is_subset(&roots), "{name}: {unnamed:?} have no place in the order");
-        assert_eq!(against(&arrows, order), Vec::<String>::new(), "{name}: these are against the order");
+        assert_eq!(against(arrows, order), Vec::<String>::new(), "{name}: these are against the order");
     }
 }
 
 #[test]
 fn figures_of_every_crate() {
     for name in CRATES {
-        let arrows = arrows(name);
+        let arrows = &ARROWS[name];
         let (files, all) = (arrows.len(), arrows.values().map(BTreeSet::len).sum::<usize>());
-        let folders = between_folders(&arrows);
+        let folders = between_folders(arrows);
         let in_circle: BTreeSet<String> = circles(&folders).into_iter().flatten().collect();
-        let large = large_circles(&arrows);
+        let large = large_circles(arrows);
         let order = ORDERS.iter().find(|(of, _)| *of == name);
-        let back = order.map_or_else(|| "no order".to_owned(), |(_, order)| against(&arrows, order).len().to_string());
+        let back = order.map_or_else(|| "no order".to_owned(), |(_, order)| against(arrows, order).len().to_string());
         println!(
             "{name}: {files} files, {all} arrows, {} circles of more than two files ({} of two); {} folders, {} of them in circles, \
              arrows back: {back}",
             large.len(),
-            circles(&arrows).len() - large.len(),
+            circles(arrows).len() - large.len(),
             folders.len(),
             in_circle.len(),
         );
@@ -204,9 +205,11 @@ fn figures_of_every_crate() {
     }
 }
 
-fn arrows(name: &str) -> Arrows {
-    Crate::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(name).join("src")).arrows()
-}
+/// The arrows of each crate, read once for all tests.
+static ARROWS: LazyLock<BTreeMap<&str, Arrows>> = LazyLock::new(|| {
+    let sources = |name: &str| Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(name).join("src");
+    CRATES.into_iter().map(|name| (name, Crate::read(&sources(name)).arrows())).collect()
+});
 
 fn large_circles(arrows: &Arrows) -> Vec<BTreeSet<String>> {
     circles(arrows).into_iter().filter(|circle| circle.len() > 2).collect()
