@@ -102,7 +102,7 @@ enum Command {
         /// The part to change: timeline, or server (its sources and its hub)
         #[arg(long, default_value = "timeline")]
         only: String,
-        /// More arguments for cargo-mutants, such as `--file timeline/src/budget.rs` or `--shard 1/8`
+        /// More arguments for cargo-mutants, such as `--file timeline/src/rules/budget.rs` or `--shard 1/8`
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },

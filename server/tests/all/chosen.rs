@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use server::recording::Observed;
-use timeline::chosen::{Choices, Pair};
+use timeline::removal_order::{Choices, Comparison};
 
 use crate::common::{played, simulated};
 
@@ -27,15 +27,15 @@ fn told(played: impl Iterator<Item = (String, Vec<Observed>)>) -> Told {
         let mut choices = Choices::new(timeline.model(), timeline.skew_millis());
         for pod in timeline.model().pods.values() {
             let criteria = choices.criteria(pod);
-            let pairs: Vec<Pair> = choices.pairs(pod).collect();
+            let pairs: Vec<Comparison> = choices.pairs(pod).collect();
             let alone = Choices::new(timeline.model(), timeline.skew_millis()).pairs(pod).collect::<Vec<_>>();
             assert_eq!(pairs, alone, "{name}: what was asked before changes nothing");
             told.pods += u32::from(criteria.is_some());
             for pair in pairs {
                 match pair {
-                    Pair::Before(criterion) => *told.by.entry(format!("{criterion:?}")).or_default() += 1,
-                    Pair::Unclear => told.unclear += 1,
-                    Pair::After => panic!("{name}: {} went: {:?}", pod.name, pod.states),
+                    Comparison::Before(criterion) => *told.by.entry(format!("{criterion:?}")).or_default() += 1,
+                    Comparison::Unclear => told.unclear += 1,
+                    Comparison::After => panic!("{name}: {} went: {:?}", pod.name, pod.states),
                 }
             }
         }

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use server::listing::{Chosen, choose};
-use timeline::list::{By, Common, Group, ListCopy, Query, Sent, Window};
+use timeline::list::{By, Common, Group, ListCopy, Query, SentRows, Window};
 
 use crate::pages::site::{everything, fetch, site};
 
@@ -122,7 +122,7 @@ proptest! {
     /// Whatever changes and wherever a viewer looks, its copy is what it would see if it had just come.
     #[test]
     fn a_copy_is_what_is_there(steps in prop::collection::vec((0_u64..40, 0_u32..35, 0_u32..20), 1..25)) {
-        let (mut sent, mut copy) = (Sent::default(), ListCopy::default());
+        let (mut sent, mut copy) = (SentRows::default(), ListCopy::default());
         for (seed, from, length) in steps {
             let now = chosen(seed);
             let window = Window { from, to: from + length };

@@ -12,7 +12,7 @@ const HOUR: Millis = 3_600_000;
 #[test]
 fn who_stands_at_a_moment_knows_what_was_known_and_how_far_the_clocks_are_apart() {
     let web = Web::live(3);
-    let standing = Timeline::standing(web.timeline.model().clone(), 7_000);
+    let standing = Timeline::from_model(web.timeline.model().clone(), 7_000);
     assert_eq!(standing.model(), web.timeline.model());
     assert_eq!(standing.skew_millis(), 7_000);
 }
@@ -168,7 +168,7 @@ fn of_an_event_that_came_twice_before_what_it_is_about_the_newest_words_count() 
 fn an_event_is_of_its_own_time_by_our_clock_and_never_of_the_future() {
     let model = Web::live(3).timeline.model().clone();
     let at = |skew: Millis, last: Option<Millis>| {
-        let mut timeline = Timeline::standing(model.clone(), skew);
+        let mut timeline = Timeline::from_model(model.clone(), skew);
         timeline.apply(2 * HOUR, Fact::Event(Box::new(EventFact { last_millis: last, ..event(2, 1) })));
         timeline.model().deployments.get(&WEB).unwrap().events[0].at_millis
     };

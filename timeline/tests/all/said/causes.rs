@@ -330,7 +330,7 @@ fn why_a_pod_went_and_not_another_one() {
         gone.meta.deletion_at_millis = Some(90_000);
         timeline.apply(60_010, watched(gone));
         let pod = timeline.model().pods.get(&Uid::from_bits(10)).unwrap();
-        timeline::chosen::criteria(timeline.model(), pod, 0).map(|criteria| timeline::say::choice(&criteria))
+        timeline::removal_order::criteria(timeline.model(), pod, 0).map(|criteria| timeline::say::choice(&criteria))
     };
     let not_ready = condition(ConditionStatus::False, "ContainersNotReady", "");
     let mut all = String::new();

@@ -1,8 +1,8 @@
 //! Which of two pods a ReplicaSet lets go of first, criterion by criterion, as far as it was seen.
 
 use crate::made::{Web, condition, ready};
-use timeline::chosen::{self, Criterion, Pair};
 use timeline::fact::{ConditionStatus, ContainerState, Phase, PodFact};
+use timeline::removal_order::{self, Comparison, Criterion};
 use timeline::{Millis, Uid};
 
 /// Revision 1 has two pods, one on each node, ready since they were made at 0 s.
@@ -20,16 +20,16 @@ fn two() -> Web {
 }
 
 /// The first one is let go of at 60 s: how it compares with those that stay.
-fn gone(web: &mut Web) -> Vec<Pair> {
+fn gone(web: &mut Web) -> Vec<Comparison> {
     web.now = 60_000;
     web.set(2, |set| set.counts.desired = 1);
     web.kill_pod(100);
     pairs(web)
 }
 
-fn pairs(web: &Web) -> Vec<Pair> {
+fn pairs(web: &Web) -> Vec<Comparison> {
     let model = web.timeline.model();
-    chosen::pairs(model, model.pods.get(&Uid::from_bits(100)).unwrap(), 0)
+    removal_order::pairs(model, model.pods.get(&Uid::from_bits(100)).unwrap(), 0)
 }
 
 fn ready_since(at: Millis) -> impl Fn(&mut PodFact) {
@@ -81,25 +81,25 @@ fn kubernetes_asks_one_criterion_after_the_other() {
             pod.meta.created_at_millis = at;
         }
     };
-    let cases: [(&str, Change, Change, Pair, Pair); 15] = [
-        ("a node", &without_node, &starting, Pair::Before(NoNode), Pair::After),
-        ("a node, and ready", &without_node, ready_at[0], Pair::Before(NoNode), Pair::After),
-        ("running", &starting, &unready, Pair::Before(NotRunning), Pair::After),
-        ("ready", &unready, ready_at[0], Pair::Before(NotReady), Pair::After),
-        ("running, and ready", &starting, ready_at[0], Pair::Before(NotRunning), Pair::After),
+    let cases: [(&str, Change, Change, Comparison, Comparison); 15] = [
+        ("a node", &without_node, &starting, Comparison::Before(NoNode), Comparison::After),
+        ("a node, and ready", &without_node, ready_at[0], Comparison::Before(NoNode), Comparison::After),
+        ("running", &starting, &unready, Comparison::Before(NotRunning), Comparison::After),
+        ("ready", &unready, ready_at[0], Comparison::Before(NotReady), Comparison::After),
+        ("running, and ready", &starting, ready_at[0], Comparison::Before(NotRunning), Comparison::After),
         // One that fails may be running or not.
-        ("fails", &failing, ready_at[0], Pair::Before(NotReady), Pair::After),
-        ("fails, or does not run", &failing, &unready, Pair::Unclear, Pair::Unclear),
-        ("fails both", &failing, &failing, Pair::Unclear, Pair::Unclear),
-        ("cost", &costs(-5), &costs(3), Pair::Before(Cheaper), Pair::After),
-        ("ready for less", ready_at[3], ready_at[0], Pair::Before(ReadyLater), Pair::After),
-        ("ready for about as long", ready_at[1], ready_at[0], Pair::Before(Chance), Pair::Before(Chance)),
+        ("fails", &failing, ready_at[0], Comparison::Before(NotReady), Comparison::After),
+        ("fails, or does not run", &failing, &unready, Comparison::Unclear, Comparison::Unclear),
+        ("fails both", &failing, &failing, Comparison::Unclear, Comparison::Unclear),
+        ("cost", &costs(-5), &costs(3), Comparison::Before(Cheaper), Comparison::After),
+        ("ready for less", ready_at[3], ready_at[0], Comparison::Before(ReadyLater), Comparison::After),
+        ("ready for about as long", ready_at[1], ready_at[0], Comparison::Before(Chance), Comparison::Before(Chance)),
         // 34 s is the edge of a power of two of nanoseconds: half a second decides, which nobody knows.
-        ("at the edge", ready_at[2], ready_at[0], Pair::Unclear, Pair::Unclear),
+        ("at the edge", ready_at[2], ready_at[0], Comparison::Unclear, Comparison::Unclear),
         // The other one's restarts may have been fewer then.
-        ("restarts", &restarted(2), &restarted(0), Pair::Before(Restarts), Pair::Unclear),
-        ("restarts of both", &restarted(2), &restarted(1), Pair::Before(Restarts), Pair::Unclear),
-        ("age", &made(50_000), &made(0), Pair::Before(Younger), Pair::After),
+        ("restarts", &restarted(2), &restarted(0), Comparison::Before(Restarts), Comparison::Unclear),
+        ("restarts of both", &restarted(2), &restarted(1), Comparison::Before(Restarts), Comparison::Unclear),
+        ("age", &made(50_000), &made(0), Comparison::Before(Younger), Comparison::After),
     ];
     // Pods that are made later arrive later: everything is told at 55 s, after which nothing changes.
     for (what, one, other, there, back) in cases {
@@ -123,18 +123,18 @@ fn kubernetes_asks_one_criterion_after_the_other() {
 fn equal_pods_are_let_go_of_by_chance() {
     let mut web = two();
     (100..102).for_each(|pod| web.pod(pod, ready_since(0)));
-    assert_eq!(gone(&mut web), [Pair::Before(Criterion::Chance)]);
+    assert_eq!(gone(&mut web), [Comparison::Before(Criterion::Chance)]);
     // Restarts are asked where ready times are equal.
     let mut web = two();
     (100..102).for_each(|pod| web.pod(pod, ready_since(0)));
     web.pod(100, |pod| pod.containers[0].restarts = 1);
-    assert_eq!(gone(&mut web), [Pair::Before(Criterion::Restarts)]);
+    assert_eq!(gone(&mut web), [Comparison::Before(Criterion::Restarts)]);
     // Others may have been sorted in between: what contradicts is not told.
     let mut web = two();
     (100..102).for_each(|pod| web.pod(pod, ready_since(0)));
     web.unseen_pod(101, |pod| pod.meta.created_at_millis = 0);
     web.pod(101, |pod| pod.containers[0].restarts = 1);
-    assert_eq!(gone(&mut web), [Pair::Unclear]);
+    assert_eq!(gone(&mut web), [Comparison::Unclear]);
 }
 
 #[test]
@@ -151,18 +151,18 @@ fn of_pods_on_a_node_the_one_with_more_neighbours_goes() {
         }
         gone_pairs(&mut web)
     };
-    fn gone_pairs(web: &mut Web) -> Vec<Pair> {
+    fn gone_pairs(web: &mut Web) -> Vec<Comparison> {
         web.now = 60_000;
         web.set(2, |set| set.counts.desired -= 1);
         web.kill_pod(100);
         pairs(web)
     }
-    let (two, three) = (Pair::Before(Criterion::Crowded(2)), Pair::Before(Criterion::Crowded(3)));
-    let chance = Pair::Before(Criterion::Chance);
+    let (two, three) = (Comparison::Before(Criterion::Crowded(2)), Comparison::Before(Criterion::Crowded(3)));
+    let chance = Comparison::Before(Criterion::Chance);
     assert_eq!(crowded("a", &["b"]), [chance]);
     assert_eq!(crowded("a", &["a", "b"]), [chance, two]);
     assert_eq!(crowded("a", &["a", "a", "b", "b"]), [chance, chance, three, three]);
-    assert_eq!(crowded("b", &["a", "a"]), [Pair::After, Pair::After]);
+    assert_eq!(crowded("b", &["a", "a"]), [Comparison::After, Comparison::After]);
 }
 
 #[test]
@@ -179,8 +179,8 @@ fn neighbours_of_all_replica_sets_of_the_deployment_count() {
         web.deployment(|deployment| deployment.revision = Some(2));
         gone(&mut web)
     };
-    let crowded = Pair::Before(Criterion::Crowded(2));
-    let chance = Pair::Before(Criterion::Chance);
+    let crowded = Comparison::Before(Criterion::Crowded(2));
+    let chance = Comparison::Before(Criterion::Chance);
     assert_eq!(with_neighbour(&|_| {}), [crowded]);
     assert_eq!(with_neighbour(&|web| web.pod(200, unready)), [crowded], "ready or not");
     assert_eq!(with_neighbour(&|web| web.pod(200, |pod| pod.phase = Phase::Failed)), [chance], "it ended");
@@ -193,7 +193,7 @@ fn neighbours_of_all_replica_sets_of_the_deployment_count() {
         web.now = 59_800;
         web.kill_pod(200);
     };
-    assert_eq!(with_neighbour(&just_went), [Pair::Unclear], "the controller may have known or not");
+    assert_eq!(with_neighbour(&just_went), [Comparison::Unclear], "the controller may have known or not");
     let released = |web: &mut Web| web.pod(200, |pod| pod.meta.controller = None);
     assert_eq!(with_neighbour(&released), [chance], "nobody counts it");
 }
@@ -207,22 +207,22 @@ fn what_changed_half_a_second_before_may_have_been_known_or_not() {
         web.pod(101, ready_since(at));
         gone(&mut web)
     };
-    let not_ready = Pair::Before(Criterion::NotReady);
+    let not_ready = Comparison::Before(Criterion::NotReady);
     assert_eq!(changed(59_400), [not_ready]);
     assert_eq!(changed(59_500), [not_ready]);
-    assert_eq!(changed(59_501), [Pair::Unclear]);
-    assert_eq!(changed(59_999), [Pair::Unclear]);
+    assert_eq!(changed(59_501), [Comparison::Unclear]);
+    assert_eq!(changed(59_999), [Comparison::Unclear]);
     // A ready time of later tells nothing of then.
     let mut web = two();
     (100..102).for_each(|pod| web.pod(pod, ready_since(0)));
     web.pod(100, ready_since(50_000));
-    assert_eq!(gone(&mut web), [Pair::Before(Criterion::ReadyLater)]);
+    assert_eq!(gone(&mut web), [Comparison::Before(Criterion::ReadyLater)]);
     web.now = 70_000;
     web.pod(101, unready);
-    assert_eq!(pairs(&web), [Pair::Before(Criterion::ReadyLater)]);
+    assert_eq!(pairs(&web), [Comparison::Before(Criterion::ReadyLater)]);
     web.now = 80_000;
     web.pod(101, ready_since(80_000));
-    assert_eq!(pairs(&web), [Pair::Unclear]);
+    assert_eq!(pairs(&web), [Comparison::Unclear]);
 }
 
 #[test]
@@ -258,7 +258,7 @@ fn only_those_that_stay_are_compared_and_only_with_those_that_were_let_go_of() {
     (100..102).for_each(|pod| web.kill_pod(pod));
     assert_eq!(pairs(&web), Vec::new());
     let model = web.timeline.model();
-    assert_eq!(chosen::criteria(model, model.pods.get(&Uid::from_bits(100)).unwrap(), 0), None);
+    assert_eq!(removal_order::criteria(model, model.pods.get(&Uid::from_bits(100)).unwrap(), 0), None);
 }
 
 #[test]
@@ -279,7 +279,7 @@ fn criteria_are_told_once_each_in_the_order_of_kubernetes_and_not_where_one_is_u
         web.set(2, |set| set.counts.desired = 3);
         web.kill_pod(100);
         let model = web.timeline.model();
-        chosen::criteria(model, model.pods.get(&Uid::from_bits(100)).unwrap(), 0)
+        removal_order::criteria(model, model.pods.get(&Uid::from_bits(100)).unwrap(), 0)
     };
     use Criterion::{Cheaper, ReadyLater};
     assert_eq!(criteria(&|_| {}), Some(vec![ReadyLater]));
@@ -294,12 +294,12 @@ fn ages_are_by_the_clock_of_the_cluster() {
     web.pod(100, ready_since(50_000));
     web.pod(101, ready_since(40_000));
     // Seen at 60 s: ready for 10 s and 20 s, in other powers of two.
-    assert_eq!(gone(&mut web), [Pair::Before(Criterion::ReadyLater)]);
+    assert_eq!(gone(&mut web), [Comparison::Before(Criterion::ReadyLater)]);
     let model = web.timeline.model();
     let pod = model.pods.get(&Uid::from_bits(100)).unwrap();
     // The cluster's clock is 30 s ahead: 40 s and 50 s, in the same.
-    assert_eq!(chosen::pairs(model, pod, -30_000), [Pair::Before(Criterion::Chance)]);
-    assert_eq!(chosen::pairs(model, pod, 9_000), [Pair::Before(Criterion::ReadyLater)]);
+    assert_eq!(removal_order::pairs(model, pod, -30_000), [Comparison::Before(Criterion::Chance)]);
+    assert_eq!(removal_order::pairs(model, pod, 9_000), [Comparison::Before(Criterion::ReadyLater)]);
 }
 
 /// However many pods go: those of a Deployment are gone through once for each moment at which some went, and not once for each of these.
@@ -317,11 +317,11 @@ fn what_is_the_same_for_pods_that_went_together_is_looked_at_once() {
             (begin..end).for_each(|number| web.kill_pod(100 + number));
         }
         let model = web.timeline.model();
-        let mut choices = chosen::Choices::new(model, 0);
+        let mut choices = removal_order::Choices::new(model, 0);
         let told = (100..100 + pods).map(|number| {
             let pod = model.pods.get(&Uid::from_bits(number)).unwrap();
             let criteria = choices.criteria(pod);
-            assert_eq!(criteria, chosen::criteria(model, pod, 0), "{number}");
+            assert_eq!(criteria, removal_order::criteria(model, pod, 0), "{number}");
             criteria.is_some()
         });
         let told = told.filter(|is_told| *is_told).count();

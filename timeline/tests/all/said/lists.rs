@@ -1,7 +1,9 @@
 //! Lists as viewers follow them: what is sent, and what becomes of it.
 
 use crate::made::{WEB, Web, unready};
-use timeline::list::{ClusterState, Common, Group, Head, ListCopy, ListDelta, Overall, Row, RowDelta, Sent, Window};
+use timeline::list::{
+    ClusterState, Common, Group, Head, ListCopy, ListDelta, Overall, Row, RowDelta, SentRows, Window,
+};
 use timeline::view::{Now, Summary, Tone, summary};
 use timeline::wire::{Connection, ConnectionState};
 use timeline::{Millis, Uid, Workload};
@@ -23,13 +25,13 @@ fn overall(lines: u32, now_millis: Millis) -> Overall {
 
 /// A server that sends, and a viewer that hears, which is held to what is there.
 struct Followed {
-    sent: Sent,
+    sent: SentRows,
     copy: ListCopy,
 }
 
 impl Followed {
     fn new() -> Self {
-        Self { sent: Sent::default(), copy: ListCopy::default() }
+        Self { sent: SentRows::default(), copy: ListCopy::default() }
     }
 
     fn tell(&mut self, overall: &Overall, all: &[Summary], window: Window) -> Option<ListDelta> {

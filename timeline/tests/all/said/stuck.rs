@@ -188,7 +188,7 @@ fn pods_that_nobody_makes_are_missed_after_half_a_minute() {
     assert_eq!(behind(&web), "The ReplicaSet controller has been behind for 30 s: 5 pods desired, 3 exist.");
     let now = Now { millis: web.now, skew_millis: 0 };
     let pods: Vec<u32> =
-        view::look(web.timeline.model(), WEB, now).unwrap().causes.iter().map(|cause| cause.pods).collect();
+        view::Assessment::at(web.timeline.model(), WEB, now).unwrap().causes.iter().map(|cause| cause.pods).collect();
     assert_eq!(pods, [2], "that are missing");
     // One is made: it has half a minute for the next one.
     web.add_pod(103, 2, |_| {});

@@ -167,7 +167,7 @@ impl Invariants {
         let model = timeline.model();
         let clock = Now { millis: now, skew_millis: timeline.skew_millis() };
         let (Some(deployment), Some(view), Some(looked)) =
-            (model.deployments.get(&uid), view::view(model, uid, clock), view::look(model, uid, clock))
+            (model.deployments.get(&uid), view::view(model, uid, clock), view::Assessment::at(model, uid, clock))
         else {
             return;
         };
