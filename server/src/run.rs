@@ -356,6 +356,8 @@ async fn publish(
     let address = listener.local_addr()?;
     let tls = tls.map(Files::open).transpose()?;
     let rollcast = Rollcast::with(hubs, assets::build(), viewers, site);
+    // Whoever reads the line below may end the program at once.
+    let interrupted = signals::interrupted();
     // The one line for people and scripts alike; logs go to standard error.
     let here = Addressed { public: None, ..rollcast.addressed.clone() }.origin(&address.to_string(), false);
     writeln!(print::out(), "Rollcast is at {here}/")?;
@@ -374,6 +376,6 @@ async fn publish(
     // Not a graceful shutdown: open websockets would keep it waiting for ever, and pages reconnect by themselves.
     tokio::select! {
         ended = server => Ok(ended?),
-        () = signals::interrupted() => Ok(()),
+        () = interrupted => Ok(()),
     }
 }

@@ -1,18 +1,25 @@
 //! Signals that end the program.
 
-/// Resolves when somebody wants the program to end: by ^C, or as service managers do.
-pub(crate) async fn interrupted() {
-    let mut terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()).ok();
-    let terminated = async {
-        match &mut terminate {
-            Some(signal) => {
-                signal.recv().await;
-            }
-            None => std::future::pending().await,
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+/// Resolves when somebody wants the program to end: by ^C, or as service managers do. Signals are caught from the call on, so that one
+/// that comes before anybody waits for it is not lost and does not kill the program.
+pub(crate) fn interrupted() -> impl Future<Output = ()> {
+    let [mut interrupt, mut terminate] =
+        [SignalKind::interrupt(), SignalKind::terminate()].map(|kind| signal(kind).ok());
+    async move {
+        tokio::select! {
+            () = received(&mut interrupt) => {}
+            () = received(&mut terminate) => {}
         }
-    };
-    tokio::select! {
-        _ = tokio::signal::ctrl_c() => {}
-        () = terminated => {}
+    }
+}
+
+async fn received(signal: &mut Option<Signal>) {
+    match signal {
+        Some(signal) => {
+            signal.recv().await;
+        }
+        None => std::future::pending().await,
     }
 }
