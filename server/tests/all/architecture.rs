@@ -4,6 +4,9 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::Path;
 use std::process::Command;
 
+use crate::circles::ARROWS;
+use crate::imports::{Arrows, between_folders};
+
 #[test]
 fn crates_depend_in_one_direction() {
     let output = Command::new(env!("CARGO")).args(["metadata", "--format-version=1", "--no-deps"]).output().unwrap();
@@ -83,20 +86,8 @@ fn named<'c>(code: &'c str, below: &str) -> Vec<&'c str> {
     code.split(below).skip(1).flat_map(of).filter(|name| !name.is_empty()).collect()
 }
 
-/// By module of a crate: those that its code names.
-fn arrows(sources: &Path) -> BTreeMap<String, BTreeSet<String>> {
-    let mut arrows: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    for (path, code) in code(sources) {
-        let module = path.split('/').next().unwrap().trim_end_matches(".rs");
-        let is_module = |name: &&str| name.chars().all(|c| c.is_ascii_lowercase() || c == '_');
-        let names = named(&code, "crate::").into_iter().filter(is_module).map(str::to_owned);
-        arrows.entry(module.to_owned()).or_default().extend(names);
-    }
-    arrows
-}
-
 /// The way along arrows from one module to another, if there is one.
-fn way(arrows: &BTreeMap<String, BTreeSet<String>>, from: &str, to: &str) -> Option<Vec<String>> {
+fn way(arrows: &Arrows, from: &str, to: &str) -> Option<Vec<String>> {
     assert!(arrows.contains_key(from) && arrows.contains_key(to), "{from} and {to} are modules");
     let (mut known, mut ways) = (BTreeSet::new(), VecDeque::from([vec![from.to_owned()]]));
     while let Some(way) = ways.pop_front() {
@@ -115,8 +106,7 @@ fn way(arrows: &BTreeMap<String, BTreeSet<String>>, from: &str, to: &str) -> Opt
 
 #[test]
 fn modules_that_must_not_know_each_other_are_in_no_circle() {
-    let sources = |of: &str| Path::new(env!("CARGO_MANIFEST_DIR")).join(of);
-    let (server, app) = (arrows(&sources("src")), arrows(&sources("../app/src")));
+    let [server, app] = ["server", "app"].map(|name| between_folders(&ARROWS[name]));
     // The other direction is there, so each of these would be a circle.
     for (arrows, from, to) in [
         (&server, "state", "http"),

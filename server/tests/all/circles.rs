@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::LazyLock;
 
-use crate::imports::{Arrows, Crate, circles};
+use crate::imports::{Arrows, Crate, between_folders, circles, folder};
 
 const CRATES: [&str; 5] = ["timeline", "simcluster", "app", "server", "xtask"];
 
@@ -197,27 +197,13 @@ fn figures_of_every_crate() {
 }
 
 /// The arrows of each crate, read once for all tests.
-static ARROWS: LazyLock<BTreeMap<&str, Arrows>> = LazyLock::new(|| {
+pub static ARROWS: LazyLock<BTreeMap<&str, Arrows>> = LazyLock::new(|| {
     let sources = |name: &str| Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(name).join("src");
     CRATES.into_iter().map(|name| (name, Crate::read(&sources(name)).arrows())).collect()
 });
 
 fn large_circles(arrows: &Arrows) -> Vec<BTreeSet<String>> {
     circles(arrows).into_iter().filter(|circle| circle.len() > 2).collect()
-}
-
-/// The folder at the top in which a file is, or the file itself without its ending.
-fn folder(file: &str) -> &str {
-    file.split('/').next().unwrap().trim_end_matches(".rs")
-}
-
-fn between_folders(arrows: &Arrows) -> Arrows {
-    let mut folders = Arrows::new();
-    for (from, to) in arrows {
-        let others = to.iter().map(|to| folder(to).to_owned()).filter(|to| to != folder(from));
-        folders.entry(folder(from).to_owned()).or_default().extend(others);
-    }
-    folders
 }
 
 /// Arrows from a folder to one after it.

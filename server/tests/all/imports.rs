@@ -167,6 +167,21 @@ impl Crate {
     }
 }
 
+/// The folder at the top in which a file is, or the file itself without its ending.
+pub fn folder(file: &str) -> &str {
+    file.split('/').next().unwrap().trim_end_matches(".rs")
+}
+
+/// Folders at the top and the files beside them, and which others each depends on.
+pub fn between_folders(arrows: &Arrows) -> Arrows {
+    let mut folders = Arrows::new();
+    for (from, to) in arrows {
+        let others = to.iter().map(|to| folder(to).to_owned()).filter(|to| to != folder(from));
+        folders.entry(folder(from).to_owned()).or_default().extend(others);
+    }
+    folders
+}
+
 /// The groups of files that depend on each other in a circle, of at least two files each.
 pub fn circles(arrows: &Arrows) -> Vec<BTreeSet<String>> {
     let reachable: BTreeMap<&String, BTreeSet<&String>> =
