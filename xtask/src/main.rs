@@ -19,7 +19,6 @@ mod shots;
 mod size;
 mod story;
 mod test;
-mod timings;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};

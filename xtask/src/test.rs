@@ -10,7 +10,6 @@ use anyhow::{Result, anyhow, bail, ensure};
 
 use crate::built::{self, Tests};
 use crate::cluster::{Cluster, Running};
-use crate::timings::Timings;
 use crate::{build, setup, sh};
 
 /// Where tests on clusters keep what happened in them.
@@ -18,8 +17,8 @@ const RECORDED: &str = "target/recorded";
 const PARTS: [&str; 4] = ["lint", "rust", "page", "cluster"];
 
 /// Tests besides unit tests that take seconds: of the timeline, of the simulated cluster, and of the server's documents, words and rules.
-const QUICK: [&str; 8] =
-    ["properties::", "said::", "wire::", "world::", "architecture::", "cli::", "documents::", "words::"];
+const QUICK: [&str; 9] =
+    ["properties::", "said::", "wire::", "world::", "architecture::", "circles::", "cli::", "documents::", "words::"];
 
 /// Modules of the server's tests whose ignored tests need more than this machine, or a command of their own. Other ignored tests run by night.
 const NOT_BY_NIGHT: [&str; 5] = ["chaos::", "faithful::", "invariants::", "kubelet::", "signed::"];
@@ -32,18 +31,15 @@ const WHOLE: &str = "ROLLCAST_TEST_WHOLE";
 
 /// What every change should pass before it is sent: format, clippy, unit tests, documents, words and architecture. Minutes.
 pub fn check() -> Result<()> {
-    let mut timings = Timings::default();
-    timings.measure("lint", crate::check::lint)?;
+    crate::check::lint()?;
     if !sh::at(crate::page::SITE).exists() {
-        timings.measure("page", crate::page::build)?; // the server embeds the folder, whatever is in it
+        crate::page::build()?; // the server embeds the folder, whatever is in it
     }
     let cargo = |arguments: &[&str]| sh::run(sh::command("cargo", &["test", "--workspace"]).args(arguments));
-    timings.measure("unit tests", || cargo(&["--lib", "--bins"]))?;
-    timings.measure("documents, words, architecture", || {
-        let mut arguments = vec!["--test", "all", "--"];
-        arguments.extend(QUICK);
-        cargo(&arguments)
-    })
+    cargo(&["--lib", "--bins"])?;
+    let mut arguments = vec!["--test", "all", "--"];
+    arguments.extend(QUICK);
+    cargo(&arguments)
 }
 
 /// Runs the named parts, or all; a sample of the long sets, or everything.
@@ -52,22 +48,20 @@ pub fn run(only: &[String], is_whole: bool) -> Result<()> {
         ensure!(PARTS.contains(&part.as_str()), "there is no part {part:?}; there are: {}", PARTS.join(", "));
     }
     let wants = |part: &str| only.is_empty() || only.iter().any(|wanted| wanted == part);
-    let mut timings = Timings::default();
     // What is built with Go is built beside the rest, which leaves it room.
     let needs_go = wants("cluster") || (wants("rust") && is_whole);
     let go = std::thread::spawn(move || if needs_go { build_with_go(is_whole) } else { Ok(()) });
     // The page first: the server embeds it, and a page that does not build should be known at once.
-    timings.measure("page", crate::page::build)?;
+    crate::page::build()?;
     if wants("lint") {
-        timings.measure("lint", crate::check::lint)?;
+        crate::check::lint()?;
     }
-    let tests = timings.measure("build of the tests", Tests::build)?;
+    let tests = Tests::build()?;
     let rollcast = build::development();
-    timings.measure("size", || crate::size::check(&rollcast))?;
-    // Tests keep time, and have the machine to themselves.
-    timings.measure("rest of the build with Go", || go.join().map_err(|_| anyhow!("building with Go broke off"))?)?;
+    crate::size::check(&rollcast)?;
+    go.join().map_err(|_| anyhow!("building with Go broke off"))??; // tests keep time, and have the machine to themselves
     if wants("rust") {
-        timings.measure("Rust tests", || rust(&tests, is_whole))?;
+        rust(&tests, is_whole)?;
     }
     if !wants("page") && !wants("cluster") {
         return Ok(());
@@ -77,13 +71,11 @@ pub fn run(only: &[String], is_whole: bool) -> Result<()> {
         add_pages(&mut browsers)?;
     }
     let mut running = None;
-    let is_recorded = wants("cluster") && clusters(&tests, is_whole, &mut running, &mut browsers, &mut timings)?;
-    let passed = timings.measure("browsers", || sh::run(&mut browsers));
+    let is_recorded = wants("cluster") && clusters(&tests, is_whole, &mut running, &mut browsers)?;
+    let passed = sh::run(&mut browsers);
     if is_recorded {
         // What was recorded is looked at also when a browser test failed: it may say why.
-        timings.measure("invariants of recordings", || {
-            invariants(&tests, "invariants::of_what_was_recorded_on_clusters")
-        })?;
+        invariants(&tests, "invariants::of_what_was_recorded_on_clusters")?;
     }
     passed
 }
@@ -156,16 +148,10 @@ fn add_pages(command: &mut Command) -> Result<()> {
 }
 
 /// The tests on clusters that need no browser; adds those that do. Returns whether there is a cluster, and recordings with it.
-fn clusters(
-    tests: &Tests,
-    is_whole: bool,
-    running: &mut Option<Running>,
-    browsers: &mut Command,
-    timings: &mut Timings,
-) -> Result<bool> {
+fn clusters(tests: &Tests, is_whole: bool, running: &mut Option<Running>, browsers: &mut Command) -> Result<bool> {
     let is_ci = sh::is_ci();
-    let kubectl = timings.measure("kubectl", || kubectl(tests, is_ci))?;
-    let Some(kubeconfig) = timings.measure("start of the control plane", || kubeconfig(running))? else {
+    let kubectl = kubectl(tests, is_ci)?;
+    let Some(kubeconfig) = kubeconfig(running)? else {
         ensure!(
             !is_ci,
             "the tests on a real control plane need Go or ROLLCAST_TEST_KUBECONFIG; with CI=true they may not be left out"
@@ -188,16 +174,14 @@ fn clusters(
         environment.push((WHOLE, "yes".into()));
     }
     // Pods of a real node take their time, and so does a right until it is gone: both wait most of it.
-    timings.measure("comparison and permissions, beside a real node", || {
-        std::thread::scope(|scope| {
-            let node = scope.spawn(|| real_pods(tests, is_whole, ""));
-            let control_plane = tests.run_ignored("server", &["faithful::", "signed::"], left_out, &environment);
-            let node = node.join().map_err(|_| anyhow!("the tests on a real node broke off"))?;
-            control_plane.and(node)
-        })
+    std::thread::scope(|scope| {
+        let node = scope.spawn(|| real_pods(tests, is_whole, ""));
+        let control_plane = tests.run_ignored("server", &["faithful::", "signed::"], left_out, &environment);
+        let node = node.join().map_err(|_| anyhow!("the tests on a real node broke off"))?;
+        control_plane.and(node)
     })?;
     if is_whole {
-        timings.measure("chaos", || tests.run_ignored("server", &["chaos::"], &[], &environment))?;
+        tests.run_ignored("server", &["chaos::"], &[], &environment)?;
     }
     browsers.env("ROLLCAST_RECORDED", recorded).env("ROLLCAST_TEST_KUBECONFIG", kubeconfig);
     browsers.args(["--project=cluster", "--project=faithful"]);
