@@ -16,7 +16,7 @@ mod simulated;
 
 use std::collections::BTreeMap;
 
-use server::recording::Observed;
+use server::kube::Observed;
 use timeline::budget::{self, Next, Sums};
 use timeline::fact::Strategy;
 use timeline::model::{Deployment, Model, ScaleCause};

@@ -17,7 +17,7 @@ mod simulated;
 
 use std::collections::BTreeMap;
 
-use server::recording::Observed;
+use server::kube::Observed;
 use timeline::chosen::{Choices, Pair};
 
 /// What was told of the pods that went.

@@ -21,7 +21,8 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 
 use invariants::Invariants;
-use server::recording::{Observed, Recording};
+use server::feed::recording::Recording;
+use server::kube::Observed;
 use timeline::fact::Kind;
 use timeline::{Millis, Retention, Timeline};
 

@@ -24,7 +24,7 @@ const TIMELINE: Part = Part {
 };
 const SERVER: Part = Part {
     package: "server",
-    files: &["server/src/source/**", "server/src/hub/**"],
+    files: &["server/src/kube/**", "server/src/hub/**"],
     tests: &["--lib", "--test=live"],
     timeout_seconds: "300",
 };

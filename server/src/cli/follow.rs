@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use crate::config::duration;
+use crate::cli::config::duration;
 
 /// Where to follow a rollout.
 #[derive(Debug, Args)]

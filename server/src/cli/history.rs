@@ -8,10 +8,10 @@ use clap::{Args, Subcommand};
 use timeline::Retention;
 
 use super::Named;
-use crate::config::{Config, duration};
+use crate::cli::config::{Config, duration};
 use crate::history::options::{self, Limits, Location, Options};
 use crate::history::postgres::{BadAddress, DatabaseUrl, PasswordError};
-use crate::private::{self, OpenToAll};
+use crate::history::private::{self, OpenToAll};
 
 /// How much history pages hold, and what is kept beyond the life of the program.
 #[derive(Debug, Args)]

@@ -1,10 +1,18 @@
+//! Reads the command line, the configuration file and the environment, and starts the command.
+//! Owns the options and their help, the settings, and the wiring of all other rooms.
+//! No other room knows it.
+//!
 //! The command line. Doc comments are the help; every option can be given by environment variable.
 
+pub mod clusters;
+pub mod commands;
+pub mod config;
 mod follow;
 mod given;
 mod history;
 mod listen;
 mod provider;
+pub mod run;
 mod share;
 mod sign_in;
 
@@ -30,6 +38,15 @@ pub struct Cli {
 }
 
 impl Cli {
+    /// The events that are logged by default: none for the commands that print everything themselves.
+    #[must_use]
+    pub const fn usual_log(&self) -> &'static str {
+        match self.command {
+            None | Some(Command::Trace(_) | Command::Wait(_)) => "off",
+            _ => "info,hyper=warn,kube=warn,kube_client=off",
+        }
+    }
+
     /// Reads what the program was started with. What the environment names besides for other commands is not in the way: only what
     /// stands on the command line has to fit together.
     ///

@@ -7,8 +7,8 @@ use timeline::Workload;
 
 use super::server::Server;
 use super::{document, feed};
+use crate::access::fetch::Limits;
 use crate::cli::{self, Named};
-use crate::fetch::Limits;
 
 /// A server makes the file of a rollout within this time, and it is no larger.
 const LIMITS: Limits = Limits { answer: Duration::from_mins(5), largest: 256 << 20 };

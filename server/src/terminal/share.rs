@@ -10,10 +10,10 @@ use serde_json::Value;
 
 use super::plain;
 use super::server::Server;
+use crate::access::fetch::Limits;
 use crate::cli::{ShareCommand, ShareOf};
-use crate::clock::stamp;
-use crate::fetch::Limits;
-use crate::print;
+use crate::telemetry::clock::stamp;
+use crate::telemetry::print;
 
 /// An answer must be there within this time, and is no larger.
 const LIMITS: Limits = Limits { answer: Duration::from_secs(20), largest: 4 << 20 };

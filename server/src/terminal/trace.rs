@@ -12,7 +12,8 @@ use tokio::sync::mpsc;
 use super::feed::{self, Feed};
 use super::follower::Follower;
 use super::{Origin, clock, moment, picture, plain};
-use crate::{cli, print};
+use crate::cli;
+use crate::telemetry::print;
 
 /// Durations in the picture run on this often.
 const REDRAW_EVERY: Duration = Duration::from_millis(200);
@@ -68,7 +69,7 @@ async fn draw(
                 })?;
             }
             _ = keys.recv() => return Ok(follower),
-            () = crate::signals::interrupted() => return Ok(follower),
+            () = crate::telemetry::signals::interrupted() => return Ok(follower),
         }
     }
 }
@@ -104,7 +105,7 @@ async fn lines(mut feed: Feed, origin: &Origin, name: &str, place: &str) -> anyh
                 }
                 tell(&mut told, &follower, &mut out)?;
             }
-            () = crate::signals::interrupted() => return Ok(()),
+            () = crate::telemetry::signals::interrupted() => return Ok(()),
         }
     }
 }

@@ -20,7 +20,9 @@ use super::settle::Settling;
 use super::trace::{Printed, tell};
 use super::{Origin, document, plain};
 use super::{feed, file};
-use crate::{cli, export, print};
+use crate::cli;
+use crate::export;
+use crate::telemetry::print;
 
 /// Nobody waits longer; clocks cannot count for ever.
 const LONGEST: Duration = Duration::from_hours(365 * 24);
