@@ -47,6 +47,7 @@ use serde::{Deserialize, Deserializer};
 
 use crate::access::AuthMode;
 use crate::history::postgres::DatabaseUrl;
+use crate::telemetry::clock::parse_duration;
 use crate::web::addressed::PublicUrl;
 
 /// Looked for where no file is named.
@@ -278,31 +279,12 @@ fn said(text: &str, error: &toml::de::Error) -> String {
 
 fn read_duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
     let text = String::deserialize(deserializer)?;
-    duration(&text).map(Some).map_err(serde::de::Error::custom)
+    parse_duration(&text).map(Some).map_err(serde::de::Error::custom)
 }
 
 /// What has one way to be written.
 fn read_parsed<'de, T: FromStr<Err: Display>, D: Deserializer<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
     String::deserialize(deserializer)?.parse().map(Some).map_err(serde::de::Error::custom)
-}
-
-/// A number with a unit: s, m, h or d.
-///
-/// # Errors
-/// When it is something else; the sentence says what it must be.
-pub fn duration(text: &str) -> Result<Duration, String> {
-    let wrong = || "must be a whole number with a unit: 30s, 10m, 24h or 7d".to_owned();
-    let split = text.char_indices().next_back().map_or(0, |(index, _)| index);
-    let (number, unit) = text.split_at(split);
-    let seconds = match unit {
-        "s" => 1,
-        "m" => 60,
-        "h" => 3_600,
-        "d" => 86_400,
-        _ => return Err(wrong()),
-    };
-    let number: u64 = number.parse().map_err(|_| wrong())?;
-    number.checked_mul(seconds).map(Duration::from_secs).ok_or_else(wrong)
 }
 
 #[cfg(test)]
@@ -343,15 +325,6 @@ mod tests {
         ] {
             let error = text.parse::<Config>().unwrap_err();
             assert!(error.contains(says) && !error.contains("SECRET"), "{text}: {error}");
-        }
-    }
-
-    #[test]
-    fn durations_have_a_unit() {
-        assert_eq!(duration("90m"), Ok(Duration::from_secs(5_400)));
-        assert_eq!(duration("7d"), Ok(Duration::from_secs(604_800)));
-        for wrong in ["", "10", "m", "1.5h", "-3s", "10 m", "3µ", "99999999999999999999s", "18446744073709551615d"] {
-            assert!(duration(wrong).is_err(), "{wrong}");
         }
     }
 }

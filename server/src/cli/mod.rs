@@ -7,13 +7,11 @@
 pub mod clusters;
 pub mod commands;
 pub mod config;
-mod follow;
 mod given;
 mod history;
 mod listen;
 mod provider;
 pub mod run;
-mod share;
 mod sign_in;
 
 use std::ffi::OsString;
@@ -22,11 +20,11 @@ use std::path::PathBuf;
 use clap::error::{ContextKind, ContextValue};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
-pub use self::follow::{Follow, Named, OfServer, Output, Trace, Wait};
 pub use self::history::{History, HistoryCommand, HistoryOf, NoLocation};
 pub use self::listen::{HalfTls, Listen, Served};
-pub use self::share::{ShareCommand, ShareOf};
 pub use self::sign_in::{SignIn, SignInError};
+use crate::feed::playground;
+use crate::terminal::options::{Named, OfServer, ShareOf, Trace, Wait};
 
 /// Watch Kubernetes rollouts live in a browser. Rollcast only reads: it never changes anything in a cluster.
 #[derive(Debug, Parser)]
@@ -237,6 +235,21 @@ pub struct Demo {
     /// The address at which it serves, and under which names.
     #[command(flatten)]
     pub listen: Listen,
+}
+
+impl Demo {
+    /// The options of the simulated cluster.
+    #[must_use]
+    pub fn playground(&self) -> playground::Options {
+        playground::Options {
+            seed: self.seed,
+            speed: self.speed,
+            api_port: self.api_port,
+            write_kubeconfig: self.write_kubeconfig.clone(),
+            has_stories: !self.no_stories,
+            is_stored: self.data_dir.is_some(),
+        }
+    }
 }
 
 /// What `rollcast record` is told.

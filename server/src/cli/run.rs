@@ -135,7 +135,7 @@ async fn demo(arguments: Demo) -> anyhow::Result<()> {
     let served = arguments.listen.clone().with(&Config::default())?;
     let listener = listen(&served, false).await?;
     let viewers = Viewers::default();
-    let playground = Playground::start(&arguments, viewers.clone()).await?;
+    let playground = Playground::start(&arguments.playground(), viewers.clone()).await?;
     let kubeconfig = playground.kubeconfig().to_path_buf();
     let clusters = Clusters {
         kubeconfig: Some(kubeconfig.clone()),

@@ -90,6 +90,25 @@ pub fn day(millis: Millis) -> String {
     at.map(|at| at.strftime("%-d %b %Y").to_string()).unwrap_or_default()
 }
 
+/// Reads a duration: a whole number with the unit s, m, h or d.
+///
+/// # Errors
+/// When it is something else; the sentence says what it must be.
+pub fn parse_duration(text: &str) -> Result<Duration, String> {
+    let wrong = || "must be a whole number with a unit: 30s, 10m, 24h or 7d".to_owned();
+    let split = text.char_indices().next_back().map_or(0, |(index, _)| index);
+    let (number, unit) = text.split_at(split);
+    let seconds = match unit {
+        "s" => 1,
+        "m" => 60,
+        "h" => 3_600,
+        "d" => 86_400,
+        _ => return Err(wrong()),
+    };
+    let number: u64 = number.parse().map_err(|_| wrong())?;
+    number.checked_mul(seconds).map(Duration::from_secs).ok_or_else(wrong)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -109,5 +128,14 @@ mod tests {
     async fn a_clock_that_stands_still_never_gets_there() {
         let clock = Clock::Own(OwnClock { start_millis: 1_000, started: Instant::now(), speed: 0.0 });
         assert_eq!((clock.now_millis(), clock.until(2_000), clock.percent()), (1_000, None, 0));
+    }
+
+    #[test]
+    fn durations_have_a_unit() {
+        assert_eq!(parse_duration("90m"), Ok(Duration::from_secs(5_400)));
+        assert_eq!(parse_duration("7d"), Ok(Duration::from_secs(604_800)));
+        for wrong in ["", "10", "m", "1.5h", "-3s", "10 m", "3µ", "99999999999999999999s", "18446744073709551615d"] {
+            assert!(parse_duration(wrong).is_err(), "{wrong}");
+        }
     }
 }

@@ -17,6 +17,7 @@ mod document;
 mod feed;
 mod file;
 mod follower;
+pub mod options;
 mod picture;
 mod server;
 mod settle;
@@ -31,7 +32,6 @@ use timeline::words::{clock, moment};
 use timeline::{Retention, words};
 
 use self::server::Server;
-use crate::cli;
 use crate::hub::Handle;
 use crate::kube::credentials::Credentials;
 use crate::kube::kubeconfig::{Contexts, Target};
@@ -39,7 +39,7 @@ use crate::kube::{self, Counters, Pace};
 use crate::telemetry::print;
 use crate::telemetry::viewers::Viewers;
 
-pub use file::file;
+pub use file::{FileRequest, file};
 pub use share::share;
 pub use trace::trace;
 pub use wait::wait;
@@ -68,7 +68,7 @@ enum Origin {
 
 impl Origin {
     /// Starts to watch, or asks the server what it watches.
-    async fn open(from: &cli::Follow) -> anyhow::Result<Self> {
+    async fn open(from: &options::Follow) -> anyhow::Result<Self> {
         if let Some(address) = &from.server {
             let server = Server::new(address, from.of_server.token_file.as_deref())?;
             let (cluster, known) = feed::cluster_of(&server, from.of_server.cluster.as_deref()).await?;

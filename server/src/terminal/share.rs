@@ -8,10 +8,10 @@ use bytes::Bytes;
 use http::{Method, Request, Uri, header};
 use serde_json::Value;
 
+use super::options::{ShareCommand, ShareOf};
 use super::plain;
 use super::server::Server;
 use crate::access::fetch::Limits;
-use crate::cli::{ShareCommand, ShareOf};
 use crate::telemetry::clock::stamp;
 use crate::telemetry::print;
 

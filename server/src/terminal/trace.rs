@@ -11,8 +11,8 @@ use tokio::sync::mpsc;
 
 use super::feed::{self, Feed};
 use super::follower::Follower;
+use super::options;
 use super::{Origin, clock, moment, picture, plain};
-use crate::cli;
 use crate::telemetry::print;
 
 /// Durations in the picture run on this often.
@@ -24,7 +24,7 @@ const KEYS_EVERY: Duration = Duration::from_millis(100);
 ///
 /// # Errors
 /// When the Deployment cannot be followed.
-pub async fn trace(arguments: cli::Trace) -> anyhow::Result<()> {
+pub async fn trace(arguments: options::Trace) -> anyhow::Result<()> {
     let origin = Origin::open(&arguments.from).await?;
     let name = arguments.deployment.0;
     let place = format!("{}/{} in {}", origin.namespace(), name, origin.cluster());

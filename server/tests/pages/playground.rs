@@ -50,7 +50,7 @@ async fn started(name: &str) -> (Arc<Playground>, PathBuf) {
             insecure_no_auth: false,
         },
     };
-    (Playground::start(&arguments, Viewers::default()).await.unwrap(), kubeconfig)
+    (Playground::start(&arguments.playground(), Viewers::default()).await.unwrap(), kubeconfig)
 }
 
 async fn post(rollcast: &Arc<Rollcast>, form: &str, headers: &[(header::HeaderName, &str)]) -> Response {

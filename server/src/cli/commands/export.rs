@@ -12,7 +12,7 @@ use crate::feed::recording::Recording;
 use crate::history::past;
 use crate::hub::Handle;
 use crate::telemetry::print;
-use crate::terminal;
+use crate::terminal::{self, FileRequest};
 
 /// Runs the command.
 ///
@@ -23,7 +23,13 @@ pub async fn export(arguments: cli::Export) -> anyhow::Result<()> {
     // A server may be named by the environment, for other commands.
     let is_recording = file.as_os_str() == "-" || file.is_file() || arguments.deployment.is_some();
     if let Some(server) = arguments.server.as_ref().filter(|_| !is_recording) {
-        let made = terminal::file(server, &arguments).await?;
+        let request = FileRequest {
+            deployment: &arguments.of,
+            namespace: arguments.namespace.as_deref(),
+            revision: arguments.revision,
+            is_redacted: arguments.redact,
+        };
+        let made = terminal::file(server, &arguments.of_server, &request).await?;
         return Ok(print::file(made.as_bytes())?);
     }
     let recording = read(&file)?;

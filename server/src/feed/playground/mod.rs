@@ -50,6 +50,23 @@ struct State {
     neighbour: (i64, usize),
 }
 
+/// How a playground begins.
+#[derive(Debug)]
+pub struct Options {
+    /// Seed of the random numbers.
+    pub seed: u64,
+    /// Speed of the simulated time, as a factor.
+    pub speed: f64,
+    /// Port of the simulated API; 0 picks a free one.
+    pub api_port: u16,
+    /// File to write the kubeconfig to; a new temporary one where none is named.
+    pub write_kubeconfig: Option<PathBuf>,
+    /// Stories are played; without them only the viewers change the cluster.
+    pub has_stories: bool,
+    /// Its history is stored, so each start needs UIDs and versions of its own.
+    pub is_stored: bool,
+}
+
 /// A running playground.
 pub struct Playground {
     cluster: Cluster,
@@ -68,29 +85,29 @@ impl Playground {
     ///
     /// # Errors
     /// When the port is taken or the kubeconfig cannot be written.
-    pub async fn start(arguments: &crate::cli::Demo, viewers: Viewers) -> anyhow::Result<Arc<Self>> {
+    pub async fn start(options: &Options, viewers: Viewers) -> anyhow::Result<Arc<Self>> {
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_millis());
         let now_millis = i64::try_from(now).unwrap_or_default();
         // Where history is kept, the cluster of before is known: this is another one, whose UIDs and versions are its own.
-        let first_revision = if arguments.data_dir.is_some() { now_millis.unsigned_abs() } else { 0 };
-        let world = world(arguments.seed, now_millis, first_revision, !arguments.no_stories)?;
+        let first_revision = if options.is_stored { now_millis.unsigned_abs() } else { 0 };
+        let world = world(options.seed, now_millis, first_revision, options.has_stories)?;
         let cluster = Cluster::new(world);
-        let clock = watch::Sender::new(paced(&cluster, arguments.speed));
-        let listener = api::listen(arguments.api_port)
+        let clock = watch::Sender::new(paced(&cluster, options.speed));
+        let listener = api::listen(options.api_port)
             .await
-            .with_context(|| format!("cannot serve the API of the playground on port {}", arguments.api_port))?;
+            .with_context(|| format!("cannot serve the API of the playground on port {}", options.api_port))?;
         let address = listener.local_addr()?;
-        let kubeconfig = write_kubeconfig(arguments.write_kubeconfig.as_deref(), address)?;
+        let kubeconfig = write_kubeconfig(options.write_kubeconfig.as_deref(), address)?;
         let of = Key::new("default", "web");
         let mut player = Player::new(of.clone());
         player.set_playing(false);
-        let is_waiting = !arguments.no_stories;
-        let state = State { player, seed: arguments.seed, is_waiting, refused: String::new(), neighbour: (0, 0) };
+        let is_waiting = options.has_stories;
+        let state = State { player, seed: options.seed, is_waiting, refused: String::new(), neighbour: (0, 0) };
         let playground = Arc::new(Self {
             cluster: cluster.clone(),
             of,
             kubeconfig,
-            has_stories: !arguments.no_stories,
+            has_stories: options.has_stories,
             state: Mutex::new(state),
             told: watch::Sender::new("".into()),
             clock,

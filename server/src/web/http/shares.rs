@@ -20,8 +20,8 @@ use super::sign_in::{Done, local};
 use super::{api, pages};
 use crate::access::scope::{Addressed, Below, Named, Scope};
 use crate::access::share::{Share, ShareError, Shares, Unchecked, Wanted};
-use crate::cli::config::duration;
 use crate::telemetry::clock;
+use crate::telemetry::clock::parse_duration;
 use crate::web::earlier;
 use crate::web::state::Rollcast;
 use crate::web::view::View;
@@ -195,7 +195,7 @@ async fn made(rollcast: &Rollcast, view: &View, form: &ShareForm, origin: &str) 
     let why = "A link can open a Deployment, one of its rollouts or moments, or a wall without a search, if you may see it yourself.";
     let (scope, to) = opened(view, &to).await.ok_or_else(|| Refused(StatusCode::BAD_REQUEST, why.to_owned()))?;
     let lasts = if form.lasts.is_empty() { "1d" } else { &form.lasts };
-    let lasts = duration(lasts).map_err(|why| Refused(StatusCode::BAD_REQUEST, format!("{why}.")))?;
+    let lasts = parse_duration(lasts).map_err(|why| Refused(StatusCode::BAD_REQUEST, format!("{why}.")))?;
     let lasts = Millis::try_from(lasts.as_millis()).unwrap_or(Millis::MAX);
     let allows_preview = match form.preview.as_str() {
         "" | "no" => false,

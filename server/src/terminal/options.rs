@@ -1,11 +1,11 @@
-//! Following rollouts in the terminal: where, which, and until when.
+//! Options of the commands that run in a terminal: `trace`, `wait`, `share`. Doc comments are their help.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::Args;
+use clap::{Args, Subcommand};
 
-use crate::cli::config::duration;
+use crate::telemetry::clock::parse_duration;
 
 /// Where to follow a rollout.
 #[derive(Debug, Args)]
@@ -91,13 +91,13 @@ pub struct Wait {
     #[command(flatten)]
     pub from: Follow,
     /// Give up after this time, for example 30s, 10m or 1h
-    #[arg(long, env = "ROLLCAST_TIMEOUT", default_value = "10m", value_parser = duration, value_name = "TIME")]
+    #[arg(long, env = "ROLLCAST_TIMEOUT", default_value = "10m", value_parser = parse_duration, value_name = "TIME")]
     pub timeout: Duration,
     /// Stop at the first cause that does not resolve by itself: image not found, crash loop, configuration error
     #[arg(long, env = "ROLLCAST_FAIL_FAST")]
     pub fail_fast: bool,
     /// Require this long without a container exit, a restart or a lost pod after completion, for example 30s or 2m
-    #[arg(long, env = "ROLLCAST_SETTLE", value_parser = duration, value_name = "TIME")]
+    #[arg(long, env = "ROLLCAST_SETTLE", value_parser = parse_duration, value_name = "TIME")]
     pub settle: Option<Duration>,
     /// Output format
     #[arg(long, short, env = "ROLLCAST_OUTPUT", value_enum, default_value = "text", value_name = "FORMAT")]
@@ -108,4 +108,45 @@ pub struct Wait {
     /// With --export: replace the names of clusters, namespaces, nodes and images with consistent placeholders
     #[arg(long, env = "ROLLCAST_REDACT")]
     pub redact: bool,
+}
+
+/// What to do with links, on which Rollcast.
+#[derive(Debug, Args)]
+pub struct ShareOf {
+    /// URL of the running Rollcast server
+    #[arg(long, env = "ROLLCAST_SERVER", value_name = "URL", global = true)]
+    pub server: Option<String>,
+    /// File with the token to sign in with
+    #[arg(long, env = "ROLLCAST_TOKEN_FILE", value_name = "FILE", global = true)]
+    pub token_file: Option<PathBuf>,
+    /// What is to be done with them
+    #[command(subcommand)]
+    pub what: ShareCommand,
+}
+
+/// What can be done with links.
+#[derive(Debug, Subcommand)]
+pub enum ShareCommand {
+    /// Create a share link and print it
+    Make {
+        /// Address of the page to share: a Deployment, one of its rollouts or moments, or a wall such as /wall
+        ///
+        /// The link shows this page and nothing else.
+        #[arg(value_name = "ADDRESS")]
+        address: String,
+        /// Lifetime of the link, from 1h to 30d
+        #[arg(long = "for", env = "ROLLCAST_FOR", default_value = "1d", value_name = "TIME")]
+        lasts: String,
+        /// Let chat programs show a preview of the page to everybody who sees the link
+        #[arg(long, env = "ROLLCAST_ALLOW_PREVIEW")]
+        allow_preview: bool,
+    },
+    /// List the active share links: your own, or all of them if you may see everything
+    Ls,
+    /// Revoke a share link
+    Revoke {
+        /// Name of the link, as `rollcast share ls` prints it
+        #[arg(value_name = "NAME")]
+        id: String,
+    },
 }
