@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use peak_alloc::PeakAlloc;
 use serde_json::{Value, json};
-use server::translate::Object;
+use server::kube::translate::Object;
 use timeline::fact::{Kind, Seen};
 use timeline::view::{self, Now};
 use timeline::wire::{self, Delta, Objects, Said, ServerFrame, Snapshot};

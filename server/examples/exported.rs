@@ -10,9 +10,9 @@ mod simulated;
 use std::time::Instant;
 
 use server::export::{ExportRequest, html};
+use server::feed::recording::Recording;
 use server::history::past;
 use server::hub::Handle;
-use server::recording::Recording;
 use simcluster::action::Action;
 use timeline::Workload;
 

@@ -17,10 +17,10 @@ use std::time::{Duration, Instant};
 
 use fastrand::Rng;
 use serde_json::{Map, Value, json};
-use server::auth::cookie::{Keys, Name};
-use server::auth::share::Shares;
-use server::recording::Recording;
-use server::source::kubeconfig::Contexts;
+use server::access::cookie::{Keys, Name};
+use server::access::share::Shares;
+use server::feed::recording::Recording;
+use server::kube::kubeconfig::Contexts;
 use timeline::view::{self, Now};
 use timeline::wire::{self, Objects, ViewerFrame};
 use timeline::{Model, Retention, Timeline, document, story};

@@ -16,14 +16,14 @@ mod day;
 use std::time::Instant;
 
 use app::history::{Day, PastRollout, Search};
+use server::access::sight::Sight;
+use server::feed::recording::Recording;
 use server::history::options::Limits;
 use server::history::resume::{self, FINGERPRINT, Standing};
 use server::history::sql::Reader;
 use server::history::sqlite::Sqlite;
 use server::history::store::{Commit, Store};
-use server::recording::Recording;
-use server::sight::Sight;
-use server::source::SourceEvent;
+use server::kube::SourceEvent;
 use timeline::{History, Millis, Timeline};
 
 use self::day::{DAY_MILLIS, KeptDay, MOST_BYTES, PODS, ROLLOUTS, START_MILLIS, World, commit, keep, rollout, write};

@@ -1,6 +1,6 @@
 //! Prints what is said while a recording plays, each change of badge, sentence or cause with its time: `said FILE…`.
 
-use server::recording::Recording;
+use server::feed::recording::Recording;
 use timeline::view::{self, Now};
 use timeline::{Millis, Timeline};
 

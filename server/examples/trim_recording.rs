@@ -5,8 +5,8 @@
 use std::io::{BufRead, Write};
 
 use serde_json::value::RawValue;
-use server::recording::RecordedLine;
-use server::translate::Object;
+use server::feed::recording::RecordedLine;
+use server::kube::translate::Object;
 use timeline::fact::Kind;
 
 fn main() -> std::io::Result<()> {

@@ -1,56 +1,39 @@
 //! The server of Rollcast: the only crate with input and output.
 //!
 //! ```text
-//!   source (cluster or recording) ──► hub (one task, one timeline per cluster) ──► session (one viewer) / http
+//!   kube, feed ──► hub (one task, one timeline per cluster) ──► web, export, terminal
+//!                   └──► history                                 each reads as far as access allows
 //! ```
+//! The rooms, in the order in which data flows:
 
 #![recursion_limit = "512"]
 
-pub mod addressed;
-mod allowance;
-pub mod assets;
-pub mod audit;
-pub mod auth;
-pub mod budget;
+/// Command line, configuration, and the entry points of the commands.
 pub mod cli;
-pub mod clock;
-pub mod clusters;
-pub mod commands;
-pub mod config;
-pub mod connections;
-pub mod decode;
-mod earlier;
-mod excerpt;
-pub mod export;
-pub mod exports;
-mod fetch;
-mod flight;
-pub mod forwarded;
-pub mod history;
-pub mod http;
+
+/// The API of Kubernetes: watches, credentials, decoding, translation to facts, reviews of permissions.
+pub mod kube;
+
+/// Recordings and the playground: other producers of the queue that `kube` fills.
+pub mod feed;
+
+/// One task for each cluster, which owns its timeline and publishes changes.
 pub mod hub;
-mod hub_cache;
-pub mod limits;
-pub mod listing;
-pub mod log;
-pub mod odd;
-pub mod playground;
-pub mod previews;
-pub mod print;
-pub mod private;
-pub mod recording;
-pub mod replay;
-pub mod run;
-pub mod scope;
-pub mod session;
-mod shelf;
-pub mod sight;
-pub mod signals;
-pub mod source;
-pub mod state;
+
+/// The event log of past rollouts, in SQLite or PostgreSQL.
+pub mod history;
+
+/// Sign-in, sessions, share links, and what each viewer may see.
+pub mod access;
+
+/// HTTP: pages, API, streams, previews, files; connections, TLS and limits.
+pub mod web;
+
+/// One rollout as one HTML file.
+pub mod export;
+
+/// `trace`, `wait` and reports in the terminal.
 pub mod terminal;
-pub mod tls;
-pub mod translate;
-pub mod unsent;
-pub mod view;
-pub mod viewers;
+
+/// Log, audit log, terminal output, signals and clocks.
+pub mod telemetry;

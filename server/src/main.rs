@@ -2,7 +2,8 @@
 
 use std::process::ExitCode;
 
-use server::{cli, log, print, run};
+use server::cli::{self, run};
+use server::telemetry::{log, print};
 
 /// glibc's allocator keeps the memory of a burst; this one gives it back.
 #[global_allocator]
@@ -10,7 +11,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     let cli = cli::Cli::read(std::env::args_os()).unwrap_or_else(|why| why.exit());
-    log::begin(cli.command.as_ref());
+    log::begin(cli.usual_log());
     let runtime = match tokio::runtime::Runtime::new() {
         Ok(runtime) => runtime,
         Err(error) => return failed(&error.into()),

@@ -24,7 +24,7 @@ const TIMELINE: Part = Part {
 };
 const SERVER: Part = Part {
     package: "server",
-    files: &["server/src/source/**", "server/src/hub/**"],
+    files: &["server/src/kube/**", "server/src/hub/**"],
     // Their own unit tests, and those against a fake API server.
     tests: &["--lib", "--test=all", "--", "source::", "hub::", "live::"],
     timeout_seconds: "300",

@@ -160,7 +160,7 @@ pub fn step(state: LinkState, event: LinkEvent, now: f64, chance: f64) -> (LinkS
     }
 }
 
-/// Full jitter below a limit that doubles. The server waits alike for a cluster (`server/src/source/backoff.rs`); what both share is
+/// Full jitter below a limit that doubles. The server waits alike for a cluster (`server/src/kube/backoff.rs`); what both share is
 /// one line of arithmetic, in other units and with another least: a server may ask again at once, pages of one server never do.
 fn wait(attempt: u32, now: f64, chance: f64) -> (LinkState, Effect) {
     let limit = (FIRST_WAIT_MILLIS * f64::from(1u32 << attempt.min(10))).min(MAX_WAIT_MILLIS);

@@ -5,7 +5,8 @@ use clap::ArgMatches;
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 
-use super::{Demo, Follow, Replay, Wait};
+use super::{Demo, Replay};
+use crate::terminal::options::{Follow, Wait};
 
 /// What does not fit together, and a sentence about it.
 type Wrong = (ErrorKind, String);

@@ -8,10 +8,11 @@ use clap::{Args, Subcommand};
 use timeline::Retention;
 
 use super::Named;
-use crate::config::{Config, duration};
+use crate::cli::config::Config;
 use crate::history::options::{self, Limits, Location, Options};
 use crate::history::postgres::{BadAddress, DatabaseUrl, PasswordError};
-use crate::private::{self, OpenToAll};
+use crate::history::private::{self, OpenToAll};
+use crate::telemetry::clock::parse_duration;
 
 /// How much history pages hold, and what is kept beyond the life of the program.
 #[derive(Debug, Args)]
@@ -32,13 +33,13 @@ pub struct History {
     #[arg(long, env = "ROLLCAST_NO_HISTORY", conflicts_with_all = ["data_dir", "history", "keep_for", "keep_bytes"])]
     pub no_history: bool,
     /// How long to store history, for example 12h or 30d [default: 30d]
-    #[arg(long, env = "ROLLCAST_KEEP_FOR", value_parser = duration, value_name = "TIME")]
+    #[arg(long, env = "ROLLCAST_KEEP_FOR", value_parser = parse_duration, value_name = "TIME")]
     pub keep_for: Option<Duration>,
     /// Maximum size of the history database, for example 500MB or 2GB; the oldest history is deleted first [default: 2GB]
     #[arg(long, env = "ROLLCAST_KEEP_BYTES", value_name = "SIZE")]
     pub keep_bytes: Option<ByteSize>,
     /// How far back pages show history, for example 90m, 24h or 7d [default: 24h]
-    #[arg(long, env = "ROLLCAST_HISTORY_AGE", value_parser = duration, value_name = "TIME")]
+    #[arg(long, env = "ROLLCAST_HISTORY_AGE", value_parser = parse_duration, value_name = "TIME")]
     pub history_age: Option<Duration>,
     /// Maximum number of deleted pods on the page of a Deployment; those of the last 15 minutes always stay [default: 1000]
     #[arg(long, env = "ROLLCAST_HISTORY_PODS", value_name = "N")]
@@ -168,7 +169,7 @@ pub enum HistoryCommand {
     /// Merge stored data and delete expired data now instead of over time; no server may be running on the database
     Compact {
         /// How long to store history, for example 12h or 30d [default: 30d]
-        #[arg(long, env = "ROLLCAST_KEEP_FOR", value_parser = duration, value_name = "TIME")]
+        #[arg(long, env = "ROLLCAST_KEEP_FOR", value_parser = parse_duration, value_name = "TIME")]
         keep_for: Option<Duration>,
         /// Maximum size of the history database, for example 500MB or 2GB [default: 2GB]
         #[arg(long, env = "ROLLCAST_KEEP_BYTES", value_name = "SIZE")]

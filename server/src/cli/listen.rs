@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use clap::Args;
 use ipnet::IpNet;
 
-use crate::addressed::{Addressed, PublicUrl};
-use crate::config::Config;
-use crate::tls::Files;
+use crate::cli::config::Config;
+use crate::web::addressed::{Addressed, PublicUrl};
+use crate::web::tls::Files;
 
 /// Where to serve.
 #[derive(Debug, Clone, Args)]

@@ -1,11 +1,17 @@
+//! Reads the command line, the configuration file and the environment, and starts the command.
+//! Owns the options and their help, the settings, and the wiring of all other rooms.
+//! No other room knows it.
+//!
 //! The command line. Doc comments are the help; every option can be given by environment variable.
 
-mod follow;
+pub mod clusters;
+pub mod commands;
+pub mod config;
 mod given;
 mod history;
 mod listen;
 mod provider;
-mod share;
+pub mod run;
 mod sign_in;
 
 use std::ffi::OsString;
@@ -14,11 +20,11 @@ use std::path::PathBuf;
 use clap::error::{ContextKind, ContextValue};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
-pub use self::follow::{Follow, Named, OfServer, Output, Trace, Wait};
 pub use self::history::{History, HistoryCommand, HistoryOf, NoLocation};
 pub use self::listen::{HalfTls, Listen, Served};
-pub use self::share::{ShareCommand, ShareOf};
 pub use self::sign_in::{SignIn, SignInError};
+use crate::feed::playground;
+use crate::terminal::options::{Named, OfServer, ShareOf, Trace, Wait};
 
 /// Watch Kubernetes rollouts live in a browser. Rollcast only reads: it never changes anything in a cluster.
 #[derive(Debug, Parser)]
@@ -30,6 +36,15 @@ pub struct Cli {
 }
 
 impl Cli {
+    /// The events that are logged by default: none for the commands that print everything themselves.
+    #[must_use]
+    pub const fn usual_log(&self) -> &'static str {
+        match self.command {
+            None | Some(Command::Trace(_) | Command::Wait(_)) => "off",
+            _ => "info,hyper=warn,kube=warn,kube_client=off",
+        }
+    }
+
     /// Reads what the program was started with. What the environment names besides for other commands is not in the way: only what
     /// stands on the command line has to fit together.
     ///
@@ -220,6 +235,21 @@ pub struct Demo {
     /// The address at which it serves, and under which names.
     #[command(flatten)]
     pub listen: Listen,
+}
+
+impl Demo {
+    /// The options of the simulated cluster.
+    #[must_use]
+    pub fn playground(&self) -> playground::Options {
+        playground::Options {
+            seed: self.seed,
+            speed: self.speed,
+            api_port: self.api_port,
+            write_kubeconfig: self.write_kubeconfig.clone(),
+            has_stories: !self.no_stories,
+            is_stored: self.data_dir.is_some(),
+        }
+    }
 }
 
 /// What `rollcast record` is told.

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use clap::Args;
 use openidconnect::{ClientId, ClientSecret};
 
-use crate::auth::oidc::options::{Issuer, IssuerError, Options, Times};
-use crate::auth::subject::Prefixes;
-use crate::config::Auth;
+use crate::access::oidc::options::{Issuer, IssuerError, Options, Times};
+use crate::access::subject::Prefixes;
+use crate::cli::config::Auth;
 
 /// The provider at which people sign in by OpenID Connect.
 #[derive(Debug, Args)]

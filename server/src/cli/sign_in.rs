@@ -9,17 +9,17 @@ use ipnet::IpNet;
 
 use super::listen::network;
 use super::provider::{Provider, ProviderError};
-use crate::addressed::PublicUrl;
-use crate::auth::cookie::{Keys, KeysError};
-use crate::auth::oidc::Oidc;
-use crate::auth::proxy::Proxy;
-use crate::auth::share::{Pace, ShareError, Shares};
-use crate::auth::subject::Prefixes;
-use crate::auth::token::Tokens;
-use crate::auth::{Auth, AuthMode};
-use crate::config::{self, Config};
+use crate::access::cookie::{Keys, KeysError};
+use crate::access::oidc::Oidc;
+use crate::access::proxy::Proxy;
+use crate::access::share::{Pace, ShareError, Shares};
+use crate::access::subject::Prefixes;
+use crate::access::token::Tokens;
+use crate::access::{Auth, AuthMode};
+use crate::cli::config::{self, Config};
 use crate::history::options::Location;
 use crate::hub::Handle;
+use crate::web::addressed::PublicUrl;
 
 /// Who is let in, and how they are known.
 #[derive(Debug, Args)]

@@ -12,7 +12,7 @@ use base64::engine::general_purpose::STANDARD;
 use timeline::wire;
 
 use super::ExportError;
-use crate::assets;
+use crate::export::assets;
 
 /// Starts the program in such a file.
 const START: &str = include_str!("start.js");

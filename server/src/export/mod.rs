@@ -1,3 +1,7 @@
+//! Cuts one rollout out of a timeline, and writes it as one HTML file.
+//! Owns redaction, the embedded files of the page, and the limit on exports.
+//! Must not know the web.
+//!
 //! One rollout as one file: a page that needs no server and no network, with everything that was said and told of it.
 //!
 //! ```text
@@ -6,7 +10,10 @@
 //!
 //! What the fields of `record` do not hold cannot be in it: it is made from the same facts, and shows what pages show.
 
+pub mod assets;
 mod document;
+pub(crate) mod excerpt;
+pub mod exports;
 mod gathered;
 pub mod redact;
 

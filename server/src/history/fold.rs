@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use timeline::fact::Kind;
 use timeline::{Millis, Uid};
 
-use crate::recording::{self, LineType, ListDone, RecordedLine};
+use crate::feed::recording::{self, LineType, ListDone, RecordedLine};
 
 /// Of an object only who it is.
 #[derive(Deserialize)]

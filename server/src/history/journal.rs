@@ -13,8 +13,8 @@ use timeline::{Millis, Model, Uid};
 use tokio::sync::oneshot;
 
 use super::store::{Checkpoint, Stored};
-use crate::source::SourceEvent;
-use crate::translate::Object;
+use crate::kube::SourceEvent;
+use crate::kube::translate::Object;
 
 /// What the writer is told.
 #[derive(Debug)]

@@ -7,19 +7,22 @@
 //!                                               └ retention by age and size
 //! ```
 //!
-//! The truth is the lines of recordings ([`crate::recording`]): a later version plays them with its own rules. A checkpoint is the
+//! The truth is the lines of recordings ([`crate::feed::recording`]): a later version plays them with its own rules. A checkpoint is the
 //! hub's timeline as it stood, so that a restart need not play a day again; only the version that made it reads it.
 
 pub mod batch;
 pub mod database;
 mod fold;
+pub(crate) mod hub_cache;
 pub mod index;
 pub mod journal;
 pub mod options;
 pub mod past;
 pub mod postgres;
+pub mod private;
 mod pulse;
 pub mod resume;
+pub(crate) mod shelf;
 pub mod slice;
 pub mod sql;
 pub mod sqlite;
@@ -40,7 +43,7 @@ use self::options::{Limits, Options, WHATEVER_ITS_AGE};
 use self::resume::Resumed;
 use self::sql::Reader;
 use self::store::{Store, StoreError};
-use crate::clock;
+use crate::telemetry::clock;
 
 /// Capacity of the queue from all hubs to the writer, in messages.
 pub const QUEUE: usize = 8_192;

@@ -10,12 +10,13 @@ use tokio::time::Instant;
 
 use super::Archive;
 use super::store::StoreError;
-use crate::flight::{Flights, Turn};
+use crate::access::followers::Follower;
+use crate::feed::recording::Recording;
+use crate::history::hub_cache::{Entry, HubCache, Most};
+use crate::history::shelf::Held;
+use crate::hub::flight::{Flights, Turn};
 use crate::hub::{Handle, Standing};
-use crate::hub_cache::{Entry, HubCache, Most};
-use crate::listing::Follower;
-use crate::recording::{Observed, Recording};
-use crate::shelf::Held;
+use crate::kube::Observed;
 
 /// Rollouts that are held, and observations in all of them together; whoever looks at another one makes it again.
 const HELD: usize = 12;

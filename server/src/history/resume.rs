@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 use timeline::{History, Millis, Timeline};
 
 use super::store::{Checkpoint, Stored};
-use crate::recording::{Observed, Recording};
+use crate::feed::recording::Recording;
+use crate::kube::Observed;
 
 /// Which timeline this program has.
 pub const FINGERPRINT: &str = env!("ROLLCAST_TIMELINE");

@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use timeline::{Millis, Uid};
 
 use super::fold::Fold;
-use crate::recording::{LineType, RecordedLine};
+use crate::feed::recording::{LineType, RecordedLine};
 
 /// A rollout is shown from this long before it began.
 pub const LEAD_MILLIS: Millis = 5_000;

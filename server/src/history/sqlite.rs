@@ -16,7 +16,8 @@ use super::database::{Cell, Database, Row, Value, together};
 use super::options::Limits;
 use super::sql::{self, Head};
 use super::store::{Commit, Store, StoreError, Stored, Written};
-use crate::{clock, private};
+use crate::history::private;
+use crate::telemetry::clock;
 
 /// The file.
 pub const FILE: &str = "history.db";

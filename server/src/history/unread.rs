@@ -9,7 +9,7 @@ use timeline::fact::Kind;
 use super::batch;
 use super::fold::Fold;
 use super::store::{Commit, Lines, Store, StoreError};
-use crate::recording::{LineType, RecordedLine};
+use crate::feed::recording::{LineType, RecordedLine};
 
 /// Clocks of two that saw the same may differ by this much.
 const CLOCKS_MILLIS: Millis = 1_000;

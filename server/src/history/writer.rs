@@ -18,8 +18,8 @@ use super::pulse::Pulse;
 use super::store::{Checkpoint, Commit, Lines, Store, StoreError, Written};
 use super::unread::Unread;
 use super::{Counters, Keeping};
-use crate::clock;
-use crate::recording::{self, LineType, ListDone};
+use crate::feed::recording::{self, LineType, ListDone};
+use crate::telemetry::clock;
 
 /// What came is written after this long.
 const COMMIT_EVERY: Duration = Duration::from_millis(500);
@@ -84,8 +84,8 @@ impl Waiting {
         self.heard_millis = self.heard_millis.max(at_millis);
     }
 
-    fn event(&mut self, event: &crate::source::SourceEvent) {
-        use crate::source::SourceEvent::{Object, Reset};
+    fn event(&mut self, event: &crate::kube::SourceEvent) {
+        use crate::kube::SourceEvent::{Object, Reset};
         let (Object { at_millis, .. } | Reset { at_millis, .. }) = event else { return };
         for line in recording::lines(event) {
             self.line(*at_millis, &line);

@@ -6,7 +6,7 @@ use timeline::Millis;
 use timeline::fact::Kind;
 use timeline::wire::{Connection, ConnectionState, Forbidden, Listing};
 
-use crate::source::Health;
+use crate::kube::Health;
 
 /// What is known of a cluster's watches.
 #[derive(Debug, Default)]

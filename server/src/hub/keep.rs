@@ -22,8 +22,8 @@ use crate::history::journal::Journal;
 use crate::history::resume::Resumed;
 use crate::history::resume::{self, Standing};
 use crate::history::{Archive, Before, Keeping};
-use crate::source::{Health, SourceEvent};
-use crate::translate::Object;
+use crate::kube::translate::Object;
+use crate::kube::{Health, SourceEvent};
 
 /// That the cluster is there is written this often: what lies between this and the next start is a gap.
 pub(super) const KEEP_EVERY: Duration = Duration::from_secs(2);

@@ -1,3 +1,7 @@
+//! Holds what is known of a cluster, and publishes each change of it.
+//! Owns the timeline of each cluster, its topics, its moments and its subscriptions.
+//! Must not know storage, the web, or who looks.
+//!
 //! The hub: ONE task owns the timeline of a cluster. Sources put observations in, viewers take frames out, and nobody
 //! else ever holds the timeline.
 //!
@@ -11,6 +15,7 @@
 //! published, and passed on in that order (`Followed`).
 
 mod connection;
+pub(crate) mod flight;
 mod follow;
 mod keep;
 mod listed;
@@ -37,11 +42,11 @@ pub use self::moments::Then;
 use self::moments::{Pasts, Streams};
 pub use self::tally::{Series, Tally};
 pub use self::task::told;
-use crate::clock::Clock;
-use crate::flight::{Flights, Turn};
 use crate::history::Archive;
-use crate::source::review::Reviewer;
-use crate::source::{self, Counters, SourceEvent};
+use crate::hub::flight::{Flights, Turn};
+use crate::kube::review::Reviewer;
+use crate::kube::{self, Counters, SourceEvent};
+use crate::telemetry::clock::Clock;
 
 /// Capacity of the queue of commands to a hub.
 const COMMANDS: usize = 256;
@@ -224,7 +229,7 @@ impl Handle {
     ) -> (Self, mpsc::Sender<SourceEvent>) {
         let name: Arc<str> = name.into();
         let (commands, command_inbox) = mpsc::channel(COMMANDS);
-        let (events, event_inbox) = mpsc::channel(source::QUEUE);
+        let (events, event_inbox) = mpsc::channel(kube::QUEUE);
         let (connection, connection_out) = signal::channel(Connection::default());
         let (list, list_out) = signal::channel(List::default());
         let (clock, clock_out) = signal::channel(Clock::Real);

@@ -189,9 +189,10 @@ mod tests {
     use tokio::sync::mpsc;
 
     use super::*;
-    use crate::clock::OwnClock;
-    use crate::recording::{Observed, Recording};
-    use crate::source::SourceEvent;
+    use crate::feed::recording::Recording;
+    use crate::kube::Observed;
+    use crate::kube::SourceEvent;
+    use crate::telemetry::clock::OwnClock;
 
     /// A hub that stands still in the midst of a recording, its queue, its Deployment, and what came then.
     async fn rollover() -> (Handle, mpsc::Sender<SourceEvent>, Workload, Recording) {

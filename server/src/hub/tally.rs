@@ -113,7 +113,7 @@ mod tests {
     use timeline::Timeline;
 
     use super::*;
-    use crate::recording::Recording;
+    use crate::feed::recording::Recording;
 
     /// What is counted of a recording beside so many Deployments that came before.
     fn counted(before: usize) -> Vec<Series> {

@@ -20,11 +20,11 @@ use super::connection::Watches;
 use super::keep::{CHECKPOINT_EVERY, KEEP_EVERY, Keeper};
 use super::topic::{Haste, Topic};
 use super::{Command, HubCounters, Kept, List, ListedDeployment, Reader, Standing};
-use crate::clock::{self, Clock, OwnClock};
-use crate::odd;
-use crate::recording::Observed;
-use crate::source::{self, Health, SourceEvent};
-use crate::translate::Object;
+use crate::kube::Observed;
+use crate::kube::odd;
+use crate::kube::translate::Object;
+use crate::kube::{self, Health, SourceEvent};
+use crate::telemetry::clock::{self, Clock, OwnClock};
 
 /// While events stream in, frames go out this often.
 const PUBLISH_EVERY: Duration = Duration::from_millis(50);
@@ -146,7 +146,7 @@ impl Hub {
                 command = commands.recv() => match command {
                     Some(command) => {
                         // Whoever asks learns of what was there before.
-                        self.drain(&mut events, source::QUEUE);
+                        self.drain(&mut events, kube::QUEUE);
                         self.command(command);
                     }
                     None => return,

@@ -125,7 +125,7 @@ mod tests {
     use super::super::feed::FeedEvent;
     use super::super::follower::MAY_LAG;
     use super::*;
-    use crate::translate::Object;
+    use crate::kube::translate::Object;
 
     const STALE: ConnectionState =
         ConnectionState::Stale { since_millis: 1, retry_at_millis: None, why: String::new() };

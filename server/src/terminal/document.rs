@@ -9,7 +9,7 @@ use timeline::Workload;
 
 use super::Origin;
 use super::server::Server;
-use crate::fetch::Limits;
+use crate::access::fetch::Limits;
 
 /// A document must be there within this time, and is no larger.
 const LIMITS: Limits = Limits { answer: Duration::from_secs(5), largest: 256 << 20 };

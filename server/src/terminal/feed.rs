@@ -17,7 +17,7 @@ use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 use super::Origin;
 use super::server::Server;
 use crate::hub::{Handle, HubEnded, Update};
-use crate::source::backoff::Backoff;
+use crate::kube::backoff::Backoff;
 
 /// A server that says nothing for this long is not there: two heartbeats and a bit.
 const SILENCE: Duration = Duration::from_secs(HEARTBEAT_SECONDS as u64 * 2 + 1);

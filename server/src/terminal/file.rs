@@ -5,24 +5,37 @@ use std::time::Duration;
 use app::address;
 use timeline::Workload;
 
+use super::options::{Named, OfServer};
 use super::server::Server;
 use super::{document, feed};
-use crate::cli::{self, Named};
-use crate::fetch::Limits;
+use crate::access::fetch::Limits;
 
 /// A server makes the file of a rollout within this time, and it is no larger.
 const LIMITS: Limits = Limits { answer: Duration::from_mins(5), largest: 256 << 20 };
 
-/// The file of the rollout that arguments name.
+/// The rollout of which a file is made.
+#[derive(Debug)]
+pub struct FileRequest<'a> {
+    /// The Deployment, as the command line names it.
+    pub deployment: &'a str,
+    /// Its namespace, `default` where none is named.
+    pub namespace: Option<&'a str>,
+    /// Its revision, the last one where none is named.
+    pub revision: Option<u64>,
+    /// Names are replaced.
+    pub is_redacted: bool,
+}
+
+/// The file of a rollout, made by a running server.
 ///
 /// # Errors
 /// When the server does not answer, does not watch that cluster, or has no such rollout.
-pub async fn file(address: &str, arguments: &cli::Export) -> anyhow::Result<String> {
-    let Named(name) = arguments.of.parse::<Named>().map_err(anyhow::Error::msg)?;
-    let server = Server::new(address, arguments.of_server.token_file.as_deref())?;
-    let (cluster, _) = feed::cluster_of(&server, arguments.of_server.cluster.as_deref()).await?;
-    let namespace = arguments.namespace.as_deref().unwrap_or("default");
-    of(&server, &Workload::deployment(&cluster, namespace, &name), arguments.revision, arguments.redact).await
+pub async fn file(address: &str, of_server: &OfServer, request: &FileRequest<'_>) -> anyhow::Result<String> {
+    let Named(name) = request.deployment.parse::<Named>().map_err(anyhow::Error::msg)?;
+    let server = Server::new(address, of_server.token_file.as_deref())?;
+    let (cluster, _) = feed::cluster_of(&server, of_server.cluster.as_deref()).await?;
+    let namespace = request.namespace.unwrap_or("default");
+    of(&server, &Workload::deployment(&cluster, namespace, &name), request.revision, request.is_redacted).await
 }
 
 /// The file of a rollout, the last one where no revision is named.

@@ -98,7 +98,7 @@ impl Follower {
     /// The server's clock, as far as it was told.
     pub(super) fn now_millis(&self, at: Instant) -> Millis {
         let Some((millis, arrived)) = self.clock else {
-            return crate::clock::now_millis();
+            return crate::telemetry::clock::now_millis();
         };
         if !self.is_ticking() {
             return millis;

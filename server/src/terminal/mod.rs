@@ -1,3 +1,7 @@
+//! Shows rollouts in the terminal, waits for them, and prints reports of them.
+//! Owns the picture in the terminal, the exit codes, and the client of a running server.
+//! Must not know the web.
+//!
 //! Rollouts in the terminal: `rollcast trace` shows one live, `rollcast wait` waits for some and says why not.
 //!
 //! ```text
@@ -13,6 +17,7 @@ mod document;
 mod feed;
 mod file;
 mod follower;
+pub mod options;
 mod picture;
 mod server;
 mod settle;
@@ -28,13 +33,13 @@ use timeline::{Retention, words};
 
 use self::server::Server;
 use crate::hub::Handle;
-use crate::source::credentials::Credentials;
-use crate::source::kubeconfig::{Contexts, Target};
-use crate::source::{self, Counters, Pace};
-use crate::viewers::Viewers;
-use crate::{cli, print};
+use crate::kube::credentials::Credentials;
+use crate::kube::kubeconfig::{Contexts, Target};
+use crate::kube::{self, Counters, Pace};
+use crate::telemetry::print;
+use crate::telemetry::viewers::Viewers;
 
-pub use file::file;
+pub use file::{FileRequest, file};
 pub use share::share;
 pub use trace::trace;
 pub use wait::wait;
@@ -63,7 +68,7 @@ enum Origin {
 
 impl Origin {
     /// Starts to watch, or asks the server what it watches.
-    async fn open(from: &cli::Follow) -> anyhow::Result<Self> {
+    async fn open(from: &options::Follow) -> anyhow::Result<Self> {
         if let Some(address) = &from.server {
             let server = Server::new(address, from.of_server.token_file.as_deref())?;
             let (cluster, known) = feed::cluster_of(&server, from.of_server.cluster.as_deref()).await?;
@@ -74,18 +79,18 @@ impl Origin {
         let namespace = from.namespace.clone().unwrap_or_else(|| target.namespace.clone());
         let counters = Arc::new(Counters::default());
         let (hub, events) = Handle::start(&target.name, counters.clone(), Retention::default());
-        let cluster = source::Cluster {
+        let cluster = kube::Cluster {
             name: target.name.into(),
             access: target.access,
             events,
             viewers: Viewers::one(),
             counters,
             pace: Arc::new(Pace::default()),
-            texts: source::Texts::Taken,
+            texts: kube::Texts::Taken,
             clock: hub.clock(),
             anew: hub.anew(),
         };
-        source::start(&cluster, &timeline::fact::Kind::ALL, std::slice::from_ref(&namespace));
+        kube::start(&cluster, &timeline::fact::Kind::ALL, std::slice::from_ref(&namespace));
         Ok(Self::Cluster { hub, namespace })
     }
 

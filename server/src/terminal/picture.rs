@@ -264,7 +264,7 @@ mod tests {
     use timeline::{Timeline, story};
 
     use super::*;
-    use crate::recording::Recording;
+    use crate::feed::recording::Recording;
 
     /// What a terminal shows of a recording, so many seconds in.
     fn shown(recording: &str, seconds: i64, width: usize, height: usize) -> String {

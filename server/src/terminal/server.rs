@@ -9,9 +9,9 @@ use http::header::AUTHORIZATION;
 use http::{HeaderValue, Request, Response, Uri};
 
 use super::plain;
-use crate::addressed::is_this_machine;
-use crate::fetch::{Fetcher, Limits};
-use crate::print;
+use crate::access::fetch::{Fetcher, Limits};
+use crate::kube::loopback::is_this_machine;
+use crate::telemetry::print;
 
 /// Where it is, and who asks.
 #[derive(Clone)]

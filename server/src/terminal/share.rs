@@ -8,12 +8,12 @@ use bytes::Bytes;
 use http::{Method, Request, Uri, header};
 use serde_json::Value;
 
+use super::options::{ShareCommand, ShareOf};
 use super::plain;
 use super::server::Server;
-use crate::cli::{ShareCommand, ShareOf};
-use crate::clock::stamp;
-use crate::fetch::Limits;
-use crate::print;
+use crate::access::fetch::Limits;
+use crate::telemetry::clock::stamp;
+use crate::telemetry::print;
 
 /// An answer must be there within this time, and is no larger.
 const LIMITS: Limits = Limits { answer: Duration::from_secs(20), largest: 4 << 20 };

@@ -11,8 +11,9 @@ use tokio::sync::mpsc;
 
 use super::feed::{self, Feed};
 use super::follower::Follower;
+use super::options;
 use super::{Origin, clock, moment, picture, plain};
-use crate::{cli, print};
+use crate::telemetry::print;
 
 /// Durations in the picture run on this often.
 const REDRAW_EVERY: Duration = Duration::from_millis(200);
@@ -23,7 +24,7 @@ const KEYS_EVERY: Duration = Duration::from_millis(100);
 ///
 /// # Errors
 /// When the Deployment cannot be followed.
-pub async fn trace(arguments: cli::Trace) -> anyhow::Result<()> {
+pub async fn trace(arguments: options::Trace) -> anyhow::Result<()> {
     let origin = Origin::open(&arguments.from).await?;
     let name = arguments.deployment.0;
     let place = format!("{}/{} in {}", origin.namespace(), name, origin.cluster());
@@ -68,7 +69,7 @@ async fn draw(
                 })?;
             }
             _ = keys.recv() => return Ok(follower),
-            () = crate::signals::interrupted() => return Ok(follower),
+            () = crate::telemetry::signals::interrupted() => return Ok(follower),
         }
     }
 }
@@ -104,7 +105,7 @@ async fn lines(mut feed: Feed, origin: &Origin, name: &str, place: &str) -> anyh
                 }
                 tell(&mut told, &follower, &mut out)?;
             }
-            () = crate::signals::interrupted() => return Ok(()),
+            () = crate::telemetry::signals::interrupted() => return Ok(()),
         }
     }
 }

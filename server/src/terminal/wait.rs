@@ -16,11 +16,13 @@ use timeline::{Millis, Workload};
 pub use super::decide::Ended;
 use super::decide::{Decision, Waiting};
 use super::follower::Follower;
+use super::options;
 use super::settle::Settling;
 use super::trace::{Printed, tell};
 use super::{Origin, document, plain};
 use super::{feed, file};
-use crate::{cli, export, print};
+use crate::export;
+use crate::telemetry::print;
 
 /// Nobody waits longer; clocks cannot count for ever.
 const LONGEST: Duration = Duration::from_hours(365 * 24);
@@ -65,10 +67,10 @@ struct Wait {
 ///
 /// # Errors
 /// When a Deployment cannot be followed, or there is none of that name.
-pub async fn wait(arguments: cli::Wait) -> anyhow::Result<Ended> {
+pub async fn wait(arguments: options::Wait) -> anyhow::Result<Ended> {
     let started = Instant::now();
     let deadline = tokio::time::Instant::now() + arguments.timeout.min(LONGEST);
-    let is_json = arguments.output == cli::Output::Json;
+    let is_json = arguments.output == options::Output::Json;
     let (fail_fast, settle) = (arguments.fail_fast, arguments.settle.unwrap_or_default().min(LONGEST));
     let wait = Wait { fail_fast, settle, is_json, started, deadline };
     let names: Vec<&str> = arguments.deployment.iter().map(|deployment| deployment.0.as_str()).collect();

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use server::recording::Observed;
+use server::kube::Observed;
 use timeline::budget::{self, Next, Sums};
 use timeline::fact::Strategy;
 use timeline::model::{Deployment, Model, ScaleCause};

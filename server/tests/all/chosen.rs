@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use server::recording::Observed;
+use server::kube::Observed;
 use timeline::removal_order::{Choices, Comparison};
 
 use crate::common::{played, simulated};

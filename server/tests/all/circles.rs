@@ -11,8 +11,13 @@ use crate::imports::{Arrows, Crate, between_folders, circles, folder};
 const CRATES: [&str; 5] = ["timeline", "simcluster", "app", "server", "xtask"];
 
 /// Folders of a crate, and the files beside them, in an order in which each imports only from those before it.
-const ORDERS: [(&str, &[&str]); 1] =
-    [("timeline", &["model", "words", "rules", "apply", "history", "assess", "say", "view", "document", "wire"])];
+const ORDERS: [(&str, &[&str]); 2] = [
+    ("timeline", &["model", "words", "rules", "apply", "history", "assess", "say", "view", "document", "wire"]),
+    ("server", &["telemetry", "kube", "feed", "hub", "access", "history", "export", "web", "terminal", "cli"]),
+];
+
+/// Folders that import against the order until somebody turns them: this list, too, only gets shorter.
+const AGAINST: &[(&str, &str)] = &[("access", "history"), ("hub", "history")];
 
 /// Circles of more than two files that are there until somebody takes them apart. The list only gets shorter: a file that is
 /// in no circle any more has to go, and `timeline` has no place in it.
@@ -34,16 +39,18 @@ const KNOWN: &[(&str, &[&str])] = &[
     (
         "server",
         &[
-            "auth/mod.rs",
-            "auth/oidc/discovery.rs",
-            "auth/oidc/identity.rs",
-            "auth/oidc/mod.rs",
-            "auth/oidc/options.rs",
-            "auth/oidc/provider.rs",
-            "auth/oidc/session.rs",
-            "auth/proxy.rs",
-            "auth/subject.rs",
-            "auth/token.rs",
+            "access/attempts.rs",
+            "access/followers.rs",
+            "access/mod.rs",
+            "access/oidc/discovery.rs",
+            "access/oidc/identity.rs",
+            "access/oidc/mod.rs",
+            "access/oidc/options.rs",
+            "access/oidc/provider.rs",
+            "access/oidc/session.rs",
+            "access/proxy.rs",
+            "access/subject.rs",
+            "access/token.rs",
         ],
     ),
     ("server", &["export/document.rs", "export/mod.rs", "export/redact.rs"]),
@@ -54,6 +61,7 @@ const KNOWN: &[(&str, &[&str])] = &[
             "history/options.rs",
             "history/postgres/connection.rs",
             "history/postgres/mod.rs",
+            "history/private.rs",
             "history/pulse.rs",
             "history/sql/read.rs",
             "history/sql/tidy.rs",
@@ -61,45 +69,44 @@ const KNOWN: &[(&str, &[&str])] = &[
             "history/writer.rs",
         ],
     ),
-    (
-        "server",
-        &[
-            "http/api.rs",
-            "http/compare.rs",
-            "http/details.rs",
-            "http/export.rs",
-            "http/files.rs",
-            "http/guard.rs",
-            "http/history.rs",
-            "http/hold.rs",
-            "http/links.rs",
-            "http/mod.rs",
-            "http/pages.rs",
-            "http/provider.rs",
-            "http/shared.rs",
-            "http/shares.rs",
-            "http/sign_in.rs",
-            "http/stream.rs",
-        ],
-    ),
     ("server", &["hub/keep.rs", "hub/mod.rs", "hub/moments.rs", "hub/task.rs", "hub/task/publish.rs"]),
     (
         "server",
         &[
-            "recording.rs",
-            "source/access.rs",
-            "source/credentials.rs",
-            "source/kubeconfig.rs",
-            "source/list.rs",
-            "source/liveness.rs",
-            "source/mod.rs",
-            "source/plugin.rs",
-            "source/request.rs",
-            "source/stream.rs",
-            "source/watch.rs",
+            "kube/access.rs",
+            "kube/credentials.rs",
+            "kube/kubeconfig.rs",
+            "kube/list.rs",
+            "kube/liveness.rs",
+            "kube/mod.rs",
+            "kube/plugin.rs",
+            "kube/request.rs",
+            "kube/stream.rs",
+            "kube/watch.rs",
         ],
     ),
     ("server", &["terminal/feed.rs", "terminal/mod.rs", "terminal/server.rs"]),
+    (
+        "server",
+        &[
+            "web/http/api.rs",
+            "web/http/compare.rs",
+            "web/http/details.rs",
+            "web/http/export.rs",
+            "web/http/files.rs",
+            "web/http/guard.rs",
+            "web/http/history.rs",
+            "web/http/hold.rs",
+            "web/http/links.rs",
+            "web/http/mod.rs",
+            "web/http/pages.rs",
+            "web/http/provider.rs",
+            "web/http/shared.rs",
+            "web/http/shares.rs",
+            "web/http/sign_in.rs",
+            "web/http/stream.rs",
+        ],
+    ),
     (
         "simcluster",
         &["api/mod.rs", "api/read.rs", "api/route.rs", "api/scale.rs", "api/table.rs", "api/watch.rs", "api/write.rs"],
@@ -164,13 +171,19 @@ fn no_circle_has_more_than_two_files() {
 
 #[test]
 fn folders_import_only_from_those_before_them() {
+    let mut known = AGAINST.to_vec();
     for (name, order) in ORDERS {
         let arrows = &ARROWS[name];
         let unnamed: BTreeSet<&str> = arrows.keys().map(|file| folder(file)).filter(|of| !order.contains(of)).collect();
         let roots = BTreeSet::from(["lib", "main"]);
         assert!(unnamed.is_subset(&roots), "{name}: {unnamed:?} have no place in the order");
-        assert_eq!(against(arrows, order), Vec::<String>::new(), "{name}: these are against the order");
+        let found = against(arrows, order);
+        let is_known = |(from, to): &(String, String)| AGAINST.contains(&(folder(from), folder(to)));
+        let new: Vec<_> = found.iter().filter(|arrow| !is_known(arrow)).collect();
+        assert!(new.is_empty(), "{name}: these are against the order: {new:?}");
+        known.retain(|(from, to)| !found.iter().any(|arrow| (folder(&arrow.0), folder(&arrow.1)) == (*from, *to)));
     }
+    assert_eq!(known, [], "no longer against the order: take it out of AGAINST");
 }
 
 #[test]
@@ -207,11 +220,11 @@ fn large_circles(arrows: &Arrows) -> Vec<BTreeSet<String>> {
 }
 
 /// Arrows from a folder to one after it.
-fn against(arrows: &Arrows, order: &[&str]) -> Vec<String> {
+fn against(arrows: &Arrows, order: &[&str]) -> Vec<(String, String)> {
     let place = |file: &str| order.iter().position(|known| *known == folder(file));
     let all = arrows.iter().flat_map(|(from, to)| to.iter().map(move |to| (from, to)));
     all.filter(|(from, to)| matches!((place(from), place(to)), (Some(from), Some(to)) if from < to))
-        .map(|(from, to)| format!("{from} imports from {to}"))
+        .map(|(from, to)| (from.clone(), to.clone()))
         .collect()
 }
 
@@ -258,6 +271,6 @@ fn circles_and_arrows_back_are_found() {
     let found: Vec<Vec<String>> = circles(&arrows).into_iter().map(|circle| circle.into_iter().collect()).collect();
     assert_eq!(found, [vec!["a/x.rs", "b.rs", "c.rs"], vec!["d.rs", "e.rs"]]);
     assert_eq!(large_circles(&arrows).len(), 1);
-    assert_eq!(against(&arrows, &["c", "b", "a"]), ["c.rs imports from a/x.rs"]);
+    assert_eq!(against(&arrows, &["c", "b", "a"]), [("c.rs".to_owned(), "a/x.rs".to_owned())]);
     assert_eq!(between_folders(&BTreeMap::from([arrow(("a/x.rs", "a/y.rs"))]))["a"], BTreeSet::new());
 }

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use serde_json::{Value, json};
-use server::recording::Recording;
+use server::feed::recording::Recording;
 
 /// Arrival times may differ by this much.
 const ARRIVAL_TOLERANCE: i64 = 5;

@@ -172,6 +172,12 @@ pub fn folder(file: &str) -> &str {
     file.split('/').next().unwrap().trim_end_matches(".rs")
 }
 
+/// The arrows between the files of one folder, by their path there.
+pub fn below(arrows: &Arrows, folder: &str) -> Arrows {
+    let inside = |file: &String| file.strip_prefix(folder).map(str::to_owned);
+    arrows.iter().filter_map(|(from, to)| Some((inside(from)?, to.iter().filter_map(inside).collect()))).collect()
+}
+
 /// Folders at the top and the files beside them, and which others each depends on.
 pub fn between_folders(arrows: &Arrows) -> Arrows {
     let mut folders = Arrows::new();

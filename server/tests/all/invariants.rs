@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Mutex;
 
-use server::recording::{Observed, Recording};
+use server::feed::recording::Recording;
+use server::kube::Observed;
 use timeline::fact::Kind;
 use timeline::{Millis, Retention, Timeline};
 

@@ -3,7 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use server::recording::{Observed, Recording};
+use server::feed::recording::Recording;
+use server::kube::Observed;
 use timeline::fact::{Kind, Meta, Seen};
 use timeline::view::{self, Counts, Now, Tone, View};
 use timeline::{Fact, Millis, Timeline, Uid};

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use server::recording::{Observed, Recording};
+use server::feed::recording::Recording;
+use server::kube::Observed;
 use timeline::model::Pod;
 use timeline::view::{self, Now};
 use timeline::{History, Millis, Model, Timeline, Uid, story};

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use fastrand::Rng;
 use serde_json::{Value, json};
-use server::recording::Observed;
+use server::kube::Observed;
 use timeline::fact::{Kind, Seen};
 use timeline::{Fact, Uid, document};
 

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use k8s_openapi::api::apps::v1::ReplicaSet;
 use serde_json::json;
-use server::recording::{Observed, Recording};
+use server::feed::recording::Recording;
+use server::kube::Observed;
 use simcluster::action::{Action, Choice, edit};
 use simcluster::{Key, Object, Resource, World, Write, kubelet, story as manifests};
 use timeline::story::{self, LineKind};

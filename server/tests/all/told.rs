@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use server::recording::Recording;
+use server::feed::recording::Recording;
 use timeline::view::{self, Now};
 use timeline::{Millis, Timeline, rollout, story};
 

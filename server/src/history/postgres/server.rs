@@ -9,7 +9,7 @@ use serde::Deserialize;
 use tokio_postgres::Config;
 use tokio_postgres::config::{Host, SslMode};
 
-use crate::addressed::is_this_machine;
+use crate::kube::loopback::is_this_machine;
 
 /// A server that takes longer to answer is not there.
 pub(super) const CONNECT: Duration = Duration::from_secs(5);

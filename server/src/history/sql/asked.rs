@@ -4,8 +4,8 @@ use app::history::Search;
 use timeline::{Uid, WorkloadKind};
 
 use super::write::{OPEN, name};
+use crate::access::sight::{Seen, Sight};
 use crate::history::database::{Database, Value};
-use crate::sight::{Seen, Sight};
 
 /// The name of a rollout's cluster.
 pub(super) const CLUSTER: &str = "(SELECT z.name FROM clusters z WHERE z.id = r.cluster)";

@@ -9,13 +9,13 @@ use timeline::{Millis, Uid, Workload};
 use super::asked::{Asked, CLUSTER};
 use super::cut::{self, Named, Purpose};
 use super::{ROLLOUT, read_batch, read_rollout, small, uid_of};
+use crate::access::sight::Sight;
 use crate::history::batch::Batch;
 use crate::history::database::{Database, Row};
 use crate::history::options::Location;
 use crate::history::postgres::Pool;
 use crate::history::sqlite::File;
 use crate::history::store::{Cut, Found, Place, Sought, StoreError};
-use crate::sight::Sight;
 
 const DAY_MILLIS: Millis = 24 * 3_600_000;
 /// Batches that are looked through at a time.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use server::recording::Recording;
+use server::feed::recording::Recording;
 use timeline::model::{EndReason, ReplicaSet};
 
 /// The audit log of the control plane that `cargo xtask cluster` starts.

@@ -5,14 +5,14 @@
 use std::time::{Duration, Instant};
 
 use app::history::PastRollout;
+use server::feed::recording::lines;
 use server::history::batch::pack;
 use server::history::index;
 use server::history::resume::{self, Standing};
 use server::history::sqlite::Sqlite;
 use server::history::store::{Commit, Lines, Store};
-use server::recording::lines;
-use server::source::SourceEvent;
-use server::translate::Object;
+use server::kube::SourceEvent;
+use server::kube::translate::Object;
 use timeline::fact::{Kind, Seen};
 use timeline::view::Now;
 use timeline::{History, Millis, Timeline, Uid};

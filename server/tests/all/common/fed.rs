@@ -1,7 +1,7 @@
 //! Recordings for a hub.
 
-use server::recording::Observed;
-use server::source::SourceEvent;
+use server::kube::Observed;
+use server::kube::SourceEvent;
 use tokio::sync::mpsc::Sender;
 
 /// Puts observations into the queue of a hub. Whoever asks the hub afterwards learns of all of them.

@@ -1,6 +1,7 @@
 //! What the timeline is held to: the recordings of a real control plane.
 
-use server::recording::{Observed, Recording};
+use server::feed::recording::Recording;
+use server::kube::Observed;
 use timeline::Timeline;
 
 pub fn recordings() -> impl Iterator<Item = (String, Vec<Observed>)> {

@@ -2,7 +2,8 @@
 
 use fastrand::Rng;
 use serde_json::json;
-use server::recording::{Observed, Recording};
+use server::feed::recording::Recording;
+use server::kube::Observed;
 use simcluster::action::{Action, Choice, edit};
 use simcluster::change::Verb;
 use simcluster::{Key, Object, Resource, Settings, World, story};

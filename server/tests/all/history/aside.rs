@@ -4,13 +4,13 @@ use std::fs;
 
 use app::history::{PastRollout, Search};
 use serde_json::value::RawValue;
-use server::commands::history::{self as command, RolloutSelector};
+use server::access::sight::Sight;
+use server::cli::commands::history::{self as command, RolloutSelector};
+use server::feed::recording::{RecordedLine, Recording};
 use server::history::options::{Limits, Location};
 use server::history::sql::Reader;
 use server::history::sqlite::FILE;
 use server::history::store::{Commit, Store};
-use server::recording::{RecordedLine, Recording};
-use server::sight::Sight;
 use timeline::Millis;
 
 use crate::history::{Indexed, SMALL, commit, existing, indexed, longest, places, play, resumed, tidy};

@@ -8,8 +8,8 @@ use server::history::batch::{Batch, FORMAT};
 use server::history::sqlite::{FILE, Sqlite};
 use server::history::store::{Commit, Store, StoreError, Stored, Written};
 use server::history::{Archive, Before, Keeping};
-use server::source::SourceEvent;
-use server::translate::Object;
+use server::kube::SourceEvent;
+use server::kube::translate::Object;
 use timeline::fact::{Kind, Seen};
 use timeline::{Millis, Model};
 
@@ -154,7 +154,7 @@ async fn what_is_read_late_is_taken_up_whichever_namespaces_were_watched() {
             }
             Ok(Box::new(Sqlite::open(&place, SMALL)?) as Box<dyn Store>)
         });
-        let age_millis = server::clock::now_millis();
+        let age_millis = server::telemetry::clock::now_millis();
         assert!(matches!(second.before("c", age_millis).await, Before::Unread));
         second.journal("c", &namespaces).note(&set(1, 9_000), &Model::default());
         until::until("a commit", async || second.counters().commits.load(Ordering::Relaxed) > 0).await;

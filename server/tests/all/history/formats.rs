@@ -4,14 +4,14 @@ use std::fs;
 use std::path::Path;
 
 use app::history::{PastRollout, Search};
+use server::access::sight::Sight;
+use server::feed::recording::Recording;
 use server::history::Archive;
 use server::history::index;
 use server::history::options::{Location, Options};
 use server::history::sql::Reader;
 use server::history::sqlite::{FILE, Sqlite};
 use server::history::store::{Commit, Sought, Store};
-use server::recording::Recording;
-use server::sight::Sight;
 use timeline::view::Now;
 
 use crate::common;

@@ -14,14 +14,14 @@ use std::time::{Duration, Instant};
 
 use app::history::PastRollout;
 use serde_json::value::RawValue;
-use server::commands::history::{self as command, RolloutSelector};
+use server::cli::commands::history::{self as command, RolloutSelector};
+use server::feed::recording::{LineType, RecordedLine, Recording};
 use server::history::batch::pack;
 use server::history::index;
 use server::history::options::{Limits, Location, Options};
 use server::history::resume::{self, FINGERPRINT, Resumed, Standing};
 use server::history::sqlite::{FILE, Sqlite};
 use server::history::store::{Checkpoint, Commit, Lines, Store};
-use server::recording::{LineType, RecordedLine, Recording};
 use timeline::view::Now;
 use timeline::{History, Millis, Model, Timeline, Uid};
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde_json::Value;
-use server::recording::Recording;
+use server::feed::recording::Recording;
 use timeline::view::{self, Now};
 use timeline::{Millis, Timeline};
 

@@ -7,13 +7,13 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use server::cli::Clusters;
-use server::clusters;
-use server::config::{self, Config};
+use server::cli::clusters;
+use server::cli::config::{self, Config};
 use server::hub::Handle;
-use server::source::Pace;
-use server::source::credentials::Credentials;
-use server::source::kubeconfig::Contexts;
-use server::viewers::Viewers;
+use server::kube::Pace;
+use server::kube::credentials::Credentials;
+use server::kube::kubeconfig::Contexts;
+use server::telemetry::viewers::Viewers;
 use timeline::wire::ConnectionState;
 use timeline::{Retention, fact::Kind};
 
@@ -171,7 +171,7 @@ async fn a_command_is_asked_again_when_its_token_is_refused() {
 #[tokio::test]
 async fn credentials_that_end_soon_are_renewed_before_they_are_refused() {
     let (api, folder) = (shop().await, Folder::new());
-    let soon = jiff::Timestamp::from_second(server::clock::now_millis() / 1000 + 62).unwrap();
+    let soon = jiff::Timestamp::from_second(server::telemetry::clock::now_millis() / 1000 + 62).unwrap();
     let script = answer(r#"{"token":"run-%s","expirationTimestamp":"%s"}"#)
         + &format!(r#" "$runs" "$([ "$runs" = 1 ] && echo {soon} || echo 2100-01-01T00:00:00Z)""#);
     folder.write(api.address, &folder.user_of(&script));

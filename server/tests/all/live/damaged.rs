@@ -4,11 +4,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use server::feed::recording::Recording;
 use server::history::Archive;
 use server::history::options::{Limits, Location, Options};
 use server::history::sqlite::Sqlite;
 use server::history::store::{Commit, Sought, Store, StoreError, Stored, Written};
-use server::recording::Recording;
 use timeline::{Millis, Model};
 
 use crate::common::until::until;

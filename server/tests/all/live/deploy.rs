@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde_json::Value;
-use server::source::access::Access;
-use server::source::review::{Asker, Reviewer, Subject, Way};
+use server::kube::access::Access;
+use server::kube::review::{Asker, Reviewer, Subject, Way};
 use timeline::fact::Kind;
 use tokio::sync::watch;
 
@@ -113,6 +113,6 @@ fn the_manifests_belong_together() {
     }
     for probe in ["livenessProbe", "readinessProbe"] {
         let path = container[probe]["httpGet"]["path"].as_str().unwrap();
-        assert!(server::http::addresses().contains(&path.to_owned()), "{path}");
+        assert!(server::web::http::addresses().contains(&path.to_owned()), "{path}");
     }
 }

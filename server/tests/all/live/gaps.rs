@@ -5,8 +5,8 @@ use std::sync::atomic::Ordering;
 
 use serde_json::Value;
 use server::hub::Handle;
-use server::source::SourceEvent;
-use server::translate::Object;
+use server::kube::SourceEvent;
+use server::kube::translate::Object;
 use timeline::Retention;
 use timeline::fact::Kind;
 use timeline::model::Gap;

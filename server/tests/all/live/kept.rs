@@ -68,10 +68,10 @@ async fn after_a_restart_everything_is_as_it_was_and_the_time_between_is_a_gap()
 pub async fn after_a_restart(archive: impl Fn() -> Archive) {
     let api = shop().await;
     let before = first_run(&api, archive()).await;
-    let ended_millis = server::clock::now_millis();
+    let ended_millis = server::telemetry::clock::now_millis();
     api.delete(&pod(10, 2, "web-a"));
     api.put(pod(13, 2, "web-d"));
-    let began_millis = server::clock::now_millis();
+    let began_millis = server::telemetry::clock::now_millis();
     let watched = Watched::kept(&api, &archive());
     watched.until_pods(&["web-c", "web-d"]).await;
     live(&watched).await;
@@ -98,7 +98,7 @@ pub async fn what_cannot_be_read_at_the_start_is_read_later(
 ) {
     let api = shop().await;
     let before = first_run(&api, archive()).await;
-    let ended_millis = server::clock::now_millis();
+    let ended_millis = server::telemetry::clock::now_millis();
     take_away();
     api.delete(&pod(10, 2, "web-a"));
     let second = archive();
@@ -220,7 +220,7 @@ async fn while_the_past_is_read_late_the_present_is_shown_and_nothing_of_it_is_l
 async fn a_clock_that_is_set_back_between_two_runs_turns_nothing_round() {
     let (api, folder) = (shop().await, tempfile::tempdir().unwrap());
     first_run(&api, archive(folder.path())).await;
-    let ahead_millis = server::clock::now_millis() + 3_600_000;
+    let ahead_millis = server::telemetry::clock::now_millis() + 3_600_000;
     let mut store = Sqlite::open(folder.path(), Limits::default()).unwrap();
     let line =
         format!("{{\"observedAtMillis\":{ahead_millis},\"kind\":\"Pod\",\"type\":\"BOOKMARK\",\"object\":{{}}}}\n");
@@ -262,7 +262,7 @@ async fn a_moment_before_the_restart_is_told_as_it_was() {
         let watched = Watched::kept(&api, &archive);
         live(&watched).await;
         watched.until_pods(&["web-a", "web-b"]).await;
-        let at_millis = server::clock::now_millis();
+        let at_millis = server::telemetry::clock::now_millis();
         api.delete(&pod(11, 2, "web-b"));
         watched.until_pods(&["web-a"]).await;
         let web = timeline::Workload::deployment("fake", "shop", "web");
@@ -289,7 +289,7 @@ async fn until_the_cluster_answers_the_page_shows_what_was_and_says_since_when()
     let watched = Watched::kept(&api, &archive);
     let connection = until_connection(&watched.hub, "stale", |connection| connection.state.is_stale()).await;
     let ConnectionState::Stale { since_millis, .. } = connection.state else { panic!("{connection:?}") };
-    assert!(since_millis < server::clock::now_millis() && since_millis > 0);
+    assert!(since_millis < server::telemetry::clock::now_millis() && since_millis > 0);
     assert_eq!(model(&watched).await, before);
     let listed = watched.hub.list();
     until("the list", async || listed.borrow().len() == 1).await;
@@ -304,7 +304,7 @@ async fn until_the_cluster_answers_the_page_shows_what_was_and_says_since_when()
 async fn a_cluster_that_is_lost_after_a_restart_is_told_since_then_and_not_since_before() {
     let (api, folder) = (shop().await, tempfile::tempdir().unwrap());
     first_run(&api, archive(folder.path())).await;
-    let began_millis = server::clock::now_millis();
+    let began_millis = server::telemetry::clock::now_millis();
     let archive = archive(folder.path());
     let watched = Watched::kept(&api, &archive);
     live(&watched).await;
@@ -362,14 +362,14 @@ async fn killed_at_any_moment_it_keeps_what_is_older_than_a_second_and_invents_n
             let name = format!("web-{number}");
             api.put(pod(number, 2, &name));
             api.delete(&pod(number - 1, 2, &pods[pods.len() - 1].0)); // few at a time, so that lists are short
-            pods.push((name, server::clock::now_millis()));
+            pods.push((name, server::telemetry::clock::now_millis()));
             if ready_millis == Millis::MAX && get(&serving.address, "/readyz").await.starts_with("HTTP/1.0 200") {
-                ready_millis = server::clock::now_millis();
+                ready_millis = server::telemetry::clock::now_millis();
             }
             tokio::time::sleep(Duration::from_millis(20)).await; // a steady stream
         }
         drop(serving); // killed
-        let killed_millis = server::clock::now_millis();
+        let killed_millis = server::telemetry::clock::now_millis();
         observed += usize::from(ready_millis < killed_millis - 1_000);
         let archive = archive(folder.path());
         let resumed = resumed(&archive).await;

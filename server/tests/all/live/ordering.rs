@@ -7,12 +7,12 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures::{SinkExt, StreamExt};
 use serde_json::{Value, json};
-use server::clock::OwnClock;
 use server::hub::{Followed, Handle, ListedDeployment, Update};
-use server::source::{Health, SourceEvent};
-use server::state::Rollcast;
-use server::translate::Object;
-use server::viewers::Viewers;
+use server::kube::translate::Object;
+use server::kube::{Health, SourceEvent};
+use server::telemetry::clock::OwnClock;
+use server::telemetry::viewers::Viewers;
+use server::web::state::Rollcast;
 use timeline::Workload;
 use timeline::fact::{Kind, Seen};
 use timeline::verdict::KubectlVerdict;
@@ -34,7 +34,7 @@ struct Source {
 impl Source {
     fn new() -> Self {
         let (hub, events) = Handle::start("fake", std::sync::Arc::default(), timeline::Retention::default());
-        Self { hub, events, now_millis: server::clock::now_millis() }
+        Self { hub, events, now_millis: server::telemetry::clock::now_millis() }
     }
 
     async fn health(&self, health: Health) {
@@ -193,9 +193,9 @@ async fn the_time_of_a_cluster_does_not_go_back_and_is_otherwise_as_it_is_told()
         source.events.send(SourceEvent::Paced(clock)).await.unwrap();
         source.hub.read(|reader| reader.now_millis).await.unwrap()
     };
-    let before = server::clock::now_millis();
+    let before = server::telemetry::clock::now_millis();
     let first = stands(before - 60_000).await;
-    assert!((before..=server::clock::now_millis()).contains(&first), "{before} {first}");
+    assert!((before..=server::telemetry::clock::now_millis()).contains(&first), "{before} {first}");
     assert_eq!(stands(first + 3_600_000).await, first + 3_600_000, "it may go ahead");
     assert_eq!(stands(first).await, first + 3_600_000, "and not back");
 }
@@ -265,7 +265,7 @@ async fn session(source: &Source, cluster: &str) -> impl futures::Stream<Item = 
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let rollcast = Rollcast::new(vec![source.hub.clone()], "build", Viewers::default(), Vec::new(), None);
-    tokio::spawn(async move { axum::serve(listener, server::http::router(rollcast)).await });
+    tokio::spawn(async move { axum::serve(listener, server::web::http::router(rollcast)).await });
     let (mut socket, _) = tokio_tungstenite::connect_async(format!("ws://{address}/api/v1/stream")).await.unwrap();
     let scope = Scope::Workload(Workload::deployment(cluster, "shop", "web"));
     for frame in [

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use server::feed::recording::{self, Recording};
 use server::hub::Handle;
-use server::recording::{self, Recording};
-use server::source::access::Access;
-use server::source::{self, Cluster, Counters, Pace, Texts};
-use server::viewers::Viewers;
+use server::kube::access::Access;
+use server::kube::{self, Cluster, Counters, Pace, Texts};
+use server::telemetry::viewers::Viewers;
 use timeline::fact::Kind;
 use timeline::{Retention, document};
 use tokio::sync::{Mutex, mpsc};
@@ -23,7 +23,7 @@ async fn the_document_of_a_replay_equals_the_document_of_the_live_run() {
     api.put(pod(10, 2, "web-a"));
     let counters = Arc::new(Counters::default());
     let (hub, to_hub) = Handle::start("fake", counters.clone(), Retention::default());
-    let (events, mut inbox) = mpsc::channel::<source::SourceEvent>(source::QUEUE);
+    let (events, mut inbox) = mpsc::channel::<kube::SourceEvent>(kube::QUEUE);
     let written = Arc::new(Mutex::new(Vec::new()));
     let lines = written.clone();
     tokio::spawn(async move {
@@ -39,7 +39,7 @@ async fn the_document_of_a_replay_equals_the_document_of_the_live_run() {
     let (access, clock, anew) = (Access::fixed(api.client()), hub.clock(), hub.anew());
     let (name, pace, texts) = ("fake".into(), Arc::new(pace), Texts::Taken);
     let cluster = Cluster { name, access, events, viewers, counters, pace, texts, clock, anew };
-    source::start(&cluster, &[Kind::Deployment, Kind::ReplicaSet, Kind::Pod], &[]);
+    kube::start(&cluster, &[Kind::Deployment, Kind::ReplicaSet, Kind::Pod], &[]);
     let pods = async |hub: &Handle| {
         let count =
             hub.read(|reader| reader.timeline.model().pods.values().filter(|p| p.gone_millis().is_none()).count());

@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use crate::common::until::until;
 use crate::live::support::{FakeApi, Fault, Verb, Watched, deployment, pod, quick, replica_set, until_connection};
-use server::source::Pace;
-use server::source::access::Access;
+use server::kube::Pace;
+use server::kube::access::Access;
 use timeline::wire::{Connection, ConnectionState};
 
 async fn shop() -> FakeApi {

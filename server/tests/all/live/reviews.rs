@@ -7,11 +7,11 @@ use http_body_util::BodyExt;
 use kube::client::Body;
 use serde_json::{Value, json};
 use server::hub::Handle;
-use server::source::access::Access;
-use server::source::credentials::Credentials;
-use server::source::kubeconfig::Contexts;
-use server::source::request::RequestError;
-use server::source::review::{Asker, Reviewer, Subject, Way};
+use server::kube::access::Access;
+use server::kube::credentials::Credentials;
+use server::kube::kubeconfig::Contexts;
+use server::kube::request::RequestError;
+use server::kube::review::{Asker, Reviewer, Subject, Way};
 use timeline::Retention;
 use tokio::sync::watch;
 

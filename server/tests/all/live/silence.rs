@@ -6,12 +6,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures::StreamExt;
-use server::clock::Clock;
 use server::hub::Handle;
-use server::source::access::Access;
-use server::source::{self, Cluster, Counters, Health, Pace, SourceEvent, Texts, kubeconfig};
-use server::translate::Object;
-use server::viewers::Viewers;
+use server::kube::access::Access;
+use server::kube::translate::Object;
+use server::kube::{self, Cluster, Counters, Health, Pace, SourceEvent, Texts, kubeconfig};
+use server::telemetry::clock::Clock;
+use server::telemetry::viewers::Viewers;
 use timeline::fact::{Kind, Seen};
 use timeline::wire::ConnectionState;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -83,7 +83,7 @@ async fn converse(mut connection: TcpStream, left: Left) -> std::io::Result<()> 
 }
 
 fn cluster(address: std::net::SocketAddr, events: mpsc::Sender<SourceEvent>) -> Cluster {
-    let client = kubeconfig::client_for(kube::Config::new(format!("http://{address}").parse().unwrap())).unwrap();
+    let client = kubeconfig::client_for(::kube::Config::new(format!("http://{address}").parse().unwrap())).unwrap();
     let pace = Pace {
         answer: Duration::from_millis(300),
         page: Duration::from_millis(600),
@@ -109,8 +109,8 @@ async fn recover_after(bytes: usize) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let server = tokio::spawn(serve(listener, Arc::new(Mutex::new(Some(bytes)))));
-    let (events, mut inbox) = mpsc::channel(source::QUEUE);
-    source::start(&cluster(address, events), &[Kind::Pod], &[]);
+    let (events, mut inbox) = mpsc::channel(kube::QUEUE);
+    kube::start(&cluster(address, events), &[Kind::Pod], &[]);
     let name = |object: &Object| object.uid().unwrap().to_string().pop().unwrap();
     let (mut pods, mut was_stale, mut is_live) = (BTreeSet::new(), false, false);
     while !(was_stale && is_live && pods.iter().eq(&['2', '3'])) {
@@ -229,8 +229,8 @@ async fn a_refusal_whose_text_never_comes_is_a_refusal() {
             open.push(connection);
         }
     });
-    let (events, mut inbox) = mpsc::channel(source::QUEUE);
-    source::start(&cluster(address, events), &[Kind::Pod], &[]);
+    let (events, mut inbox) = mpsc::channel(kube::QUEUE);
+    kube::start(&cluster(address, events), &[Kind::Pod], &[]);
     let stale = async {
         loop {
             if let SourceEvent::Health { health: Health::Stale { why, .. }, .. } = inbox.recv().await.unwrap() {
@@ -255,7 +255,7 @@ async fn a_check_of_a_server_that_never_answers_ends() {
         namespace: "shop".into(),
         warnings: Vec::new(),
     };
-    let check = source::check::check(&target, &Kind::ALL, &[], &pace);
+    let check = kube::check::check(&target, &Kind::ALL, &[], &pace);
     let found = tokio::time::timeout(Duration::from_secs(20), check).await.unwrap();
     assert!(found.bad[0].contains("does not respond"), "{found:?}");
 }

@@ -11,7 +11,7 @@ use crate::live::support::{FakeApi, Watched, deployment, pod, replica_set};
 const HOUR: Millis = 3_600_000;
 
 fn made(mut object: Value, ago_millis: Millis) -> Value {
-    let at = jiff::Timestamp::from_millisecond(server::clock::now_millis() - ago_millis).unwrap();
+    let at = jiff::Timestamp::from_millisecond(server::telemetry::clock::now_millis() - ago_millis).unwrap();
     object["metadata"]["creationTimestamp"] = json!(at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string());
     object
 }

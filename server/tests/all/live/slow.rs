@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures::future::join_all;
-use server::connections::{Connections, serve};
-use server::http::router;
-use server::limits::Limit;
-use server::state::Rollcast;
-use server::viewers::Viewers;
+use server::telemetry::viewers::Viewers;
+use server::web::connections::{Connections, serve};
+use server::web::http::router;
+use server::web::limits::Limit;
+use server::web::state::Rollcast;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 

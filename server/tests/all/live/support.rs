@@ -17,9 +17,9 @@ use futures::StreamExt;
 use serde_json::{Value, json};
 use server::history::Archive;
 use server::hub::{Handle, Kept};
-use server::source::access::Access;
-use server::source::{self, Counters, Pace, Texts};
-use server::viewers::Viewers;
+use server::kube::access::Access;
+use server::kube::{self, Counters, Pace, Texts};
+use server::telemetry::viewers::Viewers;
 use timeline::fact::Kind;
 use timeline::wire::{Connection, ConnectionState};
 use tokio::sync::broadcast;
@@ -112,8 +112,8 @@ impl FakeApi {
     }
 
     /// A client for it.
-    pub fn client(&self) -> kube::Client {
-        source::kubeconfig::client_for(kube::Config::new(format!("http://{}", self.address).parse().unwrap())).unwrap()
+    pub fn client(&self) -> ::kube::Client {
+        kube::kubeconfig::client_for(::kube::Config::new(format!("http://{}", self.address).parse().unwrap())).unwrap()
     }
 
     /// Creates or changes an object and tells the watches.
@@ -396,7 +396,7 @@ impl Watched {
         let counters = Arc::new(Counters::default());
         let viewers = Viewers::default();
         let (hub, events) = Handle::start_kept("fake", counters.clone(), timeline::Retention::default(), kept);
-        let cluster = source::Cluster {
+        let cluster = kube::Cluster {
             name: "fake".into(),
             access,
             events,
@@ -408,7 +408,7 @@ impl Watched {
             anew: hub.anew(),
         };
         let namespaces: Vec<String> = namespaces.iter().map(|name| (*name).to_owned()).collect();
-        source::start(&cluster, &Kind::ALL, &namespaces);
+        kube::start(&cluster, &Kind::ALL, &namespaces);
         Self { hub, counters, viewers }
     }
 

@@ -2,7 +2,7 @@
 
 use futures::{SinkExt, StreamExt};
 use serde_json::json;
-use server::state::Rollcast;
+use server::web::state::Rollcast;
 use timeline::viewer::{DeploymentCopy, Taken};
 use timeline::wire::{self, PROTOCOL, Scope, ServerFrame, ViewerFrame};
 use timeline::{Model, Workload};
@@ -30,7 +30,7 @@ async fn site() -> Site {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let rollcast = Rollcast::new(vec![watched.hub.clone()], "build", watched.viewers.clone(), Vec::new(), None);
-    tokio::spawn(async move { axum::serve(listener, server::http::router(rollcast)).await });
+    tokio::spawn(async move { axum::serve(listener, server::web::http::router(rollcast)).await });
     Site { address, api, watched }
 }
 
@@ -161,7 +161,7 @@ async fn nothing_of_a_pods_environment_arguments_or_managed_fields_survives() {
     loaded["spec"]["containers"][0]["envFrom"] = json!([{ "secretRef": { "name": SECRET } }]);
     loaded["spec"]["containers"][0]["args"] = json!(["--token", SECRET]);
     loaded["spec"]["containers"][0]["command"] = json!([SECRET]);
-    let object = server::translate::Object::decode(timeline::fact::Kind::Pod, &loaded.to_string()).unwrap();
+    let object = server::kube::translate::Object::decode(timeline::fact::Kind::Pod, &loaded.to_string()).unwrap();
     let recorded = serde_json::to_string(&object).unwrap();
     assert!(recorded.contains("web-b") && !recorded.contains(SECRET), "recording: {recorded}");
     let fact = format!("{:?}", object.fact(timeline::fact::Seen::Modified).unwrap());

@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::json;
-use server::clock::Clock;
-use server::source::access::Access;
-use server::source::{self, Health, SourceEvent};
+use server::kube::access::Access;
+use server::kube::{self, Health, SourceEvent};
+use server::telemetry::clock::Clock;
 use timeline::fact::Kind;
 use timeline::wire::ConnectionState;
 use tokio::sync::{mpsc, watch};
@@ -17,7 +17,7 @@ use tokio::time::Instant;
 use crate::common::until::until;
 use crate::live::support::{Fault, Verb, Watched, is_stale, pod, shop, until_connection};
 
-fn quick(_: &mut server::source::Pace) {}
+fn quick(_: &mut server::kube::Pace) {}
 
 #[tokio::test]
 async fn a_paged_list_and_its_watch_show_every_pod() {
@@ -238,25 +238,25 @@ async fn a_server_that_falls_silent_is_stale_and_then_live_again() {
 }
 
 /// What is told of a cluster that is asked for nothing but whether it answers.
-fn probed(client: kube::Client) -> mpsc::Receiver<SourceEvent> {
+fn probed(client: ::kube::Client) -> mpsc::Receiver<SourceEvent> {
     told(client, &[], &[])
 }
 
 /// What is told of a cluster at the pace of the product.
-fn told(client: kube::Client, kinds: &[Kind], namespaces: &[String]) -> mpsc::Receiver<SourceEvent> {
-    let (events, told) = mpsc::channel(source::QUEUE);
-    let cluster = source::Cluster {
+fn told(client: ::kube::Client, kinds: &[Kind], namespaces: &[String]) -> mpsc::Receiver<SourceEvent> {
+    let (events, told) = mpsc::channel(kube::QUEUE);
+    let cluster = kube::Cluster {
         name: "fake".into(),
         access: Access::fixed(client),
         events,
-        viewers: server::viewers::Viewers::default(),
+        viewers: server::telemetry::viewers::Viewers::default(),
         counters: Arc::default(),
         pace: Arc::default(),
-        texts: source::Texts::Taken,
+        texts: kube::Texts::Taken,
         clock: watch::channel(Clock::Real).1,
         anew: watch::channel(0).1,
     };
-    source::start(&cluster, kinds, namespaces);
+    kube::start(&cluster, kinds, namespaces);
     told
 }
 
@@ -264,10 +264,10 @@ fn told(client: kube::Client, kinds: &[Kind], namespaces: &[String]) -> mpsc::Re
 async fn all_that_is_watched_is_said_before_any_of_it_is_live() {
     let server = tower::service_fn(|_| async {
         let list = r#"{"metadata":{"resourceVersion":"1"},"items":[]}"#;
-        Ok::<_, std::convert::Infallible>(http::Response::new(kube::client::Body::from(list.as_bytes().to_vec())))
+        Ok::<_, std::convert::Infallible>(http::Response::new(::kube::client::Body::from(list.as_bytes().to_vec())))
     });
     let namespaces: Vec<String> = (0..300).map(|number| format!("shop-{number}")).collect();
-    let mut told = told(kube::Client::new(server, "default"), &Kind::ALL, &namespaces);
+    let mut told = told(::kube::Client::new(server, "default"), &Kind::ALL, &namespaces);
     for number in 0..Kind::ALL.len() * namespaces.len() {
         let event = tokio::time::timeout(Duration::from_secs(20), told.recv()).await.expect("a watch").unwrap();
         assert!(matches!(event, SourceEvent::Health { health: Health::Connecting { .. }, .. }), "{number}: {event:?}");
@@ -285,11 +285,11 @@ async fn a_probe_that_is_not_answered_is_no_silence_while_the_next_one_is() {
                 if number == 3 {
                     std::future::pending::<()>().await;
                 }
-                Ok::<_, std::convert::Infallible>(http::Response::new(kube::client::Body::empty()))
+                Ok::<_, std::convert::Infallible>(http::Response::new(::kube::client::Body::empty()))
             }
         }
     });
-    let mut told = probed(kube::Client::new(server, "default"));
+    let mut told = probed(::kube::Client::new(server, "default"));
     let event = tokio::time::timeout(Duration::from_secs(60), told.recv()).await;
     assert!(event.is_err(), "{event:?}");
     assert_eq!(asked.load(Ordering::Relaxed), 20, "every three seconds");
@@ -310,11 +310,11 @@ async fn silence_is_told_within_ten_seconds_as_shipped() {
                     }
                     tokio::time::sleep(slowness).await; // in the test's own time, which passes at once
                     answered.lock().unwrap().push(Instant::now());
-                    Ok::<_, std::convert::Infallible>(http::Response::new(kube::client::Body::empty()))
+                    Ok::<_, std::convert::Infallible>(http::Response::new(::kube::client::Body::empty()))
                 }
             }
         });
-        let mut told = probed(kube::Client::new(server, "default"));
+        let mut told = probed(::kube::Client::new(server, "default"));
         loop {
             let event = tokio::time::timeout(Duration::from_secs(60), told.recv()).await.expect("silence is told");
             if matches!(event, Some(SourceEvent::Answers { silent: Some(_) })) {
@@ -328,8 +328,8 @@ async fn silence_is_told_within_ten_seconds_as_shipped() {
 }
 
 /// Requests for Deployments are answered, and what is asked of watches is noted; their connections are dead.
-fn dead_watches(asked: Arc<Mutex<Vec<String>>>) -> kube::Client {
-    let server = tower::service_fn(move |request: http::Request<kube::client::Body>| {
+fn dead_watches(asked: Arc<Mutex<Vec<String>>>) -> ::kube::Client {
+    let server = tower::service_fn(move |request: http::Request<::kube::client::Body>| {
         let query = request.uri().query().unwrap_or_default().to_owned();
         let asked = asked.clone();
         async move {
@@ -344,7 +344,7 @@ fn dead_watches(asked: Arc<Mutex<Vec<String>>>) -> kube::Client {
             Ok::<_, std::convert::Infallible>(http::Response::new(body))
         }
     });
-    kube::Client::new(server, "default")
+    ::kube::Client::new(server, "default")
 }
 
 #[tokio::test(start_paused = true)]

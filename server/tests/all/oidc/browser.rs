@@ -8,8 +8,8 @@ use axum::http::{HeaderMap, Request, StatusCode, header};
 use http_body_util::{BodyExt, Full};
 use hyper_util::client::legacy::Client;
 use hyper_util::rt::TokioExecutor;
-use server::http::router;
-use server::state::Rollcast;
+use server::web::http::router;
+use server::web::state::Rollcast;
 use tower::ServiceExt;
 
 /// Where the browser reaches Rollcast.

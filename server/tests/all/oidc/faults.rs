@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use axum::http::StatusCode;
 use serde_json::{Value, json};
-use server::auth::oidc::options::Times;
+use server::access::oidc::options::Times;
 
 use super::browser::{Browser, SESSION, START, parameter};
 use super::own::{Answers, Own, key, now};
@@ -222,7 +222,7 @@ async fn nobody_sees_anything_without_a_session() {
     let own = Own::start().await;
     let rollcast = site(options(&own.issuer)).await;
     let mut seen = 0;
-    for pattern in server::http::addresses() {
+    for pattern in server::web::http::addresses() {
         let path = named(&pattern, "prod", "rollover");
         for accepts in ["text/html", "application/json"] {
             let answer = Browser::new(&rollcast).ask("GET", &path, &[("accept", accepts)]).await;
@@ -280,7 +280,7 @@ async fn no_cookie_but_ones_own_shows_anything_at_any_address() {
         ("replayed", replayed),
     ];
     let mut asked = 0;
-    for pattern in server::http::addresses() {
+    for pattern in server::web::http::addresses() {
         let path = named(&pattern, "prod", "rollover");
         for (method, accepts) in [("GET", "text/html"), ("GET", "application/json"), ("POST", "application/json")] {
             let origin = ("origin", "http://127.0.0.1:7440");

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use axum::http::StatusCode;
 use futures::future::join_all;
-use server::auth::oidc::options::Times;
+use server::access::oidc::options::Times;
 
 use super::browser::{Browser, SESSION, START, at_provider, parameter};
 use super::dex::Dex;

@@ -6,9 +6,9 @@ use axum::http::StatusCode;
 use futures::StreamExt;
 use futures::future::join_all;
 use serde_json::json;
-use server::auth::cookie::Keys;
-use server::auth::oidc::options::{Options, Times};
-use server::http::router;
+use server::access::cookie::Keys;
+use server::access::oidc::options::{Options, Times};
+use server::web::http::router;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 

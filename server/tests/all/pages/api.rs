@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use axum::http::StatusCode;
 use serde_json::{Value, json};
-use server::http::api;
-use server::state::Rollcast;
+use server::web::http::api;
+use server::web::state::Rollcast;
 use timeline::Workload;
 use timeline::phase::PodState;
 

@@ -7,8 +7,8 @@ use axum::http::{Method, StatusCode};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
-use server::http::api;
-use server::state::Rollcast;
+use server::web::http::api;
+use server::web::state::Rollcast;
 use timeline::wire;
 
 use crate::pages::people::{PROD, rules, site};

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::http::{HeaderMap, Method, Request, StatusCode, header};
-use server::http::router;
-use server::state::Rollcast;
-use server::viewers::Viewers;
+use server::telemetry::viewers::Viewers;
+use server::web::http::router;
+use server::web::state::Rollcast;
 use tower::ServiceExt;
 
 const SHEET: &str = "/pkg/rollcast.css";

@@ -3,14 +3,14 @@
 use app::address;
 use app::history::{PastRollout, Search};
 use axum::http::StatusCode;
+use server::feed::recording::Recording;
 use server::history::Archive;
 use server::history::options::{Limits, Location, Options};
 use server::history::sqlite::Sqlite;
 use server::history::store::{Commit, Store};
-use server::http::api;
-use server::recording::Recording;
-use server::state::{Rollcast, Site};
-use server::viewers::Viewers;
+use server::telemetry::viewers::Viewers;
+use server::web::http::api;
+use server::web::state::{Rollcast, Site};
 use timeline::Millis;
 use timeline::rollout::Outcome;
 

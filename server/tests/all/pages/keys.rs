@@ -5,17 +5,17 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, Request, StatusCode, header};
-use server::auth::Auth;
-use server::auth::cookie::{Keys, Name};
-use server::auth::share::{Shares, Wanted};
-use server::auth::token::Tokens;
-use server::auth::{Subjects, Viewer};
-use server::connections::Peer;
-use server::http::router;
-use server::scope::{Named, Scope};
-use server::source::review::Subject;
-use server::state::{Rollcast, Site};
-use server::viewers::Viewers;
+use server::access::Auth;
+use server::access::cookie::{Keys, Name};
+use server::access::scope::{Named, Scope};
+use server::access::share::{Shares, Wanted};
+use server::access::token::Tokens;
+use server::access::{Subjects, Viewer};
+use server::kube::review::Subject;
+use server::telemetry::viewers::Viewers;
+use server::web::connections::Peer;
+use server::web::http::router;
+use server::web::state::{Rollcast, Site};
 use timeline::Workload;
 use tower::ServiceExt;
 
@@ -75,7 +75,7 @@ async fn tokens_and_links_that_an_older_key_sealed_are_given_anew() {
     let maker = Viewer::known("partly".into(), Subjects::Same(subject));
     let scope = Scope::Workload(Named::of(&Workload::deployment("prod", "rollover", "web")));
     let wanted = Wanted { scope, to: PAGE.to_owned(), lasts_millis: 86_400_000, allows_preview: false };
-    let (share, _) = shares.make(&maker, wanted, server::clock::now_millis()).await.unwrap();
+    let (share, _) = shares.make(&maker, wanted, server::telemetry::clock::now_millis()).await.unwrap();
     let site = Site { auth: proxy(), shares: Some(shares), ..Site::default() };
     let rollcast = Rollcast::with(hubs().await, "build", Viewers::default(), site);
     is_given_anew(&rollcast, PAGE, Name::Link, old.seal_as(Name::Link, &share.id).unwrap()).await;

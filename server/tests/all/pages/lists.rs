@@ -1,7 +1,7 @@
 //! Lists: what a question finds, and what viewers of a list hear.
 
 use proptest::prelude::*;
-use server::listing::{Chosen, choose};
+use server::web::listing::{Chosen, choose};
 use timeline::list::{By, Common, Group, ListCopy, Query, SentRows, Window};
 
 use crate::pages::site::{everything, fetch, site};
@@ -151,7 +151,7 @@ fn a_tiny_score_ends_with_the_present() {
     let mut moving = 0;
     for (name, text) in crate::common::recordings() {
         let mut timeline = Timeline::new();
-        for observed in server::recording::Recording::read(&text).observed {
+        for observed in server::feed::recording::Recording::read(&text).observed {
             let at = observed.at_millis;
             if let Some(fact) = observed.fact {
                 timeline.apply(at, fact);

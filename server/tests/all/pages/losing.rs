@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
-use server::state::{Rollcast, Site};
-use server::view::View;
-use server::viewers::Viewers;
+use server::telemetry::viewers::Viewers;
+use server::web::state::{Rollcast, Site};
+use server::web::view::View;
 use timeline::Workload;
 use timeline::list::Query;
 

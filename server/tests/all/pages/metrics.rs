@@ -2,8 +2,8 @@
 
 use axum::body::Body;
 use axum::http::{Request, header};
-use server::http::router;
-use server::limits::Limit;
+use server::web::http::router;
+use server::web::limits::Limit;
 use tower::ServiceExt;
 
 use crate::common;
@@ -58,7 +58,7 @@ async fn every_figure_has_its_type_and_names_of_clusters_are_escaped() {
     assert_eq!((lines.next(), lines.next()), (Some("# EOF"), None));
 }
 
-async fn told(rollcast: &std::sync::Arc<server::state::Rollcast>) -> String {
+async fn told(rollcast: &std::sync::Arc<server::web::state::Rollcast>) -> String {
     let request = Request::get("/metrics").header("host", "localhost").body(Body::empty()).unwrap();
     let response = router(rollcast.clone()).oneshot(request).await.unwrap();
     let bytes = axum::body::to_bytes(response.into_body(), usize::MAX).await.unwrap();
@@ -70,7 +70,7 @@ async fn told(rollcast: &std::sync::Arc<server::state::Rollcast>) -> String {
 async fn how_long_rollouts_took_and_how_they_ended_is_counted() {
     let mut ended = 0;
     for (name, recording) in common::recordings() {
-        let timeline = server::recording::Recording::read(&recording).play();
+        let timeline = server::feed::recording::Recording::read(&recording).play();
         let text = told(&held(&name, &recording).await).await;
         let (mut expected, mut seconds) = (std::collections::BTreeMap::<String, u64>::new(), 0.0);
         for deployment in timeline.model().deployments.values() {

@@ -2,13 +2,13 @@
 //! kubeconfigs, and what certificates hold.
 
 use axum::http::StatusCode;
-use server::auth::cookie::Keys;
-use server::auth::share::Shares;
+use server::access::cookie::Keys;
+use server::access::share::Shares;
 use server::history::options::{Limits, Location, Options};
 use server::history::{Archive, Keeping};
-use server::source::SourceEvent;
-use server::state::{Rollcast, Site};
-use server::viewers::Viewers;
+use server::kube::SourceEvent;
+use server::telemetry::viewers::Viewers;
+use server::web::state::{Rollcast, Site};
 use timeline::wire::ConnectionState;
 
 use crate::pages::people::{PROD, proxy, rules, watched_cluster};

@@ -8,19 +8,20 @@ use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use futures::StreamExt;
 use futures::channel::mpsc;
 use serde_json::Value;
-use server::auth::cookie::Keys;
-use server::auth::share::Shares;
-use server::clock::OwnClock;
+use server::access::cookie::Keys;
+use server::access::share::Shares;
+use server::feed::recording::Recording;
 use server::history::Archive;
 use server::history::options::{Limits, Location, Options};
-use server::http::{addresses, api};
 use server::hub::Handle;
-use server::recording::{Observed, Recording};
-use server::session::{Shown, serve_over};
-use server::source::SourceEvent;
-use server::state::{Rollcast, Site};
-use server::view::View;
-use server::viewers::Viewers;
+use server::kube::Observed;
+use server::kube::SourceEvent;
+use server::telemetry::clock::OwnClock;
+use server::telemetry::viewers::Viewers;
+use server::web::http::{addresses, api};
+use server::web::session::{Shown, serve_over};
+use server::web::state::{Rollcast, Site};
+use server::web::view::View;
 use timeline::list::{Query, Window};
 use timeline::wire::{self, PROTOCOL, Scope, ServerFrame, Snapshot, ViewerFrame};
 use timeline::{Retention, Uid, Workload};
@@ -164,7 +165,7 @@ async fn a_link_to_a_rollout_opens_it_and_nothing_else() {
         }
         // One that is over stands still at its end, which is not the time of day.
         if let Some((_, next)) = known.get(at + 1) {
-            let to_come = server::clock::now_millis() + 3_600_000;
+            let to_come = server::telemetry::clock::now_millis() + 3_600_000;
             for (later, says) in
                 [(*next, "This link shows"), (next + 60_000, "This link shows"), (to_come, "in the future")]
             {

@@ -8,13 +8,13 @@ use axum::body::Body;
 use axum::http::{Request, StatusCode, header};
 use axum::response::Response;
 use http_body_util::BodyExt;
+use server::cli::clusters;
+use server::cli::config::Config;
 use server::cli::{Clusters, Demo, Listen};
-use server::clusters;
-use server::config::Config;
-use server::http::router;
-use server::playground::Playground;
-use server::state::Rollcast;
-use server::viewers::Viewers;
+use server::feed::playground::Playground;
+use server::telemetry::viewers::Viewers;
+use server::web::http::router;
+use server::web::state::Rollcast;
 use timeline::Retention;
 use timeline::fact::Kind;
 use tower::ServiceExt;
@@ -51,7 +51,7 @@ async fn started(name: &str) -> (Arc<Playground>, PathBuf) {
             insecure_no_auth: false,
         },
     };
-    (Playground::start(&arguments, Viewers::default()).await.unwrap(), kubeconfig)
+    (Playground::start(&arguments.playground(), Viewers::default()).await.unwrap(), kubeconfig)
 }
 
 async fn post(rollcast: &Arc<Rollcast>, form: &str, headers: &[(header::HeaderName, &str)]) -> Response {

@@ -6,11 +6,11 @@ use app::address;
 use app::compare::Course;
 use app::history::PastRollout;
 use axum::http::StatusCode;
+use server::feed::recording::Recording;
 use server::history::past;
 use server::hub::Handle;
-use server::recording::Recording;
-use server::state::{Rollcast, Site};
-use server::viewers::Viewers;
+use server::telemetry::viewers::Viewers;
+use server::web::state::{Rollcast, Site};
 use timeline::phase::PodState;
 use timeline::rollout::{Outcome, Trigger};
 use timeline::view::Now;
@@ -81,10 +81,13 @@ async fn what_would_be_cut_out_of_too_much_is_said_and_not_read() {
         assert_eq!(answer.status, StatusCode::UNPROCESSABLE_ENTITY, "{page}: {}", answer.text);
         assert!(answer.text.contains(says), "{page}: {}", answer.text);
     }
-    let description = json(&kept.rollcast, server::http::api::DESCRIPTION).await.1;
+    let description = json(&kept.rollcast, server::web::http::api::DESCRIPTION).await.1;
     for (address, route) in [
-        (app::address::recording(&workload), server::http::api::RECORDING),
-        (format!("{path}/timeline?{query}").replacen("/clusters", "/api/v1/clusters", 1), server::http::api::TIMELINE),
+        (app::address::recording(&workload), server::web::http::api::RECORDING),
+        (
+            format!("{path}/timeline?{query}").replacen("/clusters", "/api/v1/clusters", 1),
+            server::web::http::api::TIMELINE,
+        ),
     ] {
         let (status, told) = json(&kept.rollcast, &address).await;
         assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{address}: {told}");
@@ -246,7 +249,7 @@ async fn a_moment_between_two_rollouts_is_shown_or_the_nearest_one_is_named() {
         "{}",
         early.text
     );
-    let to_come = server::clock::now_millis() + hour;
+    let to_come = server::telemetry::clock::now_millis() + hour;
     let to_come = fetch(&rollcast, &format!("{by_itself}&at={to_come}")).await;
     assert!(to_come.text.contains("That moment is in the future"), "{}", to_come.text);
     archive.journal("rollout", &[]).heard(ten + hour, &timeline::Model::default());

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use server::feed::recording::Recording;
+use server::feed::replay::{self, Style};
 use server::hub::Handle;
-use server::recording::Recording;
-use server::replay::{self, Style};
-use server::viewers::Viewers;
+use server::telemetry::viewers::Viewers;
 use timeline::Retention;
 
 use crate::common;

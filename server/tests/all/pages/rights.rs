@@ -7,11 +7,11 @@ use std::time::Duration;
 use axum::http::StatusCode;
 use serde_json::Value;
 use server::history::options::{Limits, Location, Options};
-use server::http::addresses;
 use server::hub::Handle;
-use server::state::{Rollcast, Site};
-use server::view::View;
-use server::viewers::Viewers;
+use server::telemetry::viewers::Viewers;
+use server::web::http::addresses;
+use server::web::state::{Rollcast, Site};
+use server::web::view::View;
 use timeline::{Retention, Workload};
 
 use crate::common::addresses::named;

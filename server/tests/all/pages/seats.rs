@@ -9,8 +9,8 @@ use futures::StreamExt;
 use futures::channel::mpsc;
 use server::history::past::MOST_OF_ONE;
 use server::hub::Handle;
-use server::limits::Limit;
-use server::session::{Shown, serve_over};
+use server::web::limits::Limit;
+use server::web::session::{Shown, serve_over};
 use timeline::Workload;
 use timeline::wire::{self, Scope, ServerFrame, ViewerFrame};
 

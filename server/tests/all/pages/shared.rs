@@ -8,9 +8,9 @@ use axum::body::Body;
 use axum::http::{Method, Request, StatusCode, header};
 use http_body_util::BodyExt;
 use serde_json::Value;
-use server::connections::Peer;
-use server::http::{addresses, api, router};
-use server::state::Rollcast;
+use server::web::connections::Peer;
+use server::web::http::{addresses, api, router};
+use server::web::state::Rollcast;
 use tower::ServiceExt;
 
 use crate::common::addresses::named;

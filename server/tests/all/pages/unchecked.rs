@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use axum::http::{Method, StatusCode};
 use futures::StreamExt;
-use server::auth::cookie::Keys;
-use server::auth::share::{Changes, Pace, Place, PlaceError, Share, Shares};
+use server::access::cookie::Keys;
+use server::access::share::{Changes, Pace, Place, PlaceError, Share, Shares};
 use server::history::store::StoreError;
-use server::http::api;
-use server::state::{Rollcast, Site};
-use server::viewers::Viewers;
+use server::telemetry::viewers::Viewers;
+use server::web::http::api;
+use server::web::state::{Rollcast, Site};
 use timeline::Workload;
 use timeline::wire::ServerFrame;
 use tokio::time::Instant;

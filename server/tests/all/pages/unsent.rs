@@ -7,11 +7,11 @@ use axum::body::Body;
 use axum::http::{Request, StatusCode, header};
 use axum::response::Response;
 use http_body_util::BodyExt;
-use server::connections::Peer;
-use server::http::router;
-use server::listing::Follower;
-use server::state::Rollcast;
-use server::unsent::SMALL;
+use server::access::followers::Follower;
+use server::web::connections::Peer;
+use server::web::http::router;
+use server::web::state::Rollcast;
+use server::web::unsent::SMALL;
 use tower::ServiceExt;
 
 use crate::pages::kept::kept;

@@ -6,12 +6,12 @@ mod in_postgres {
     use std::time::{Duration, Instant};
 
     use axum::http::{HeaderMap, HeaderValue, header};
-    use server::auth::cookie::{Keys, Name};
-    use server::auth::share::{Pace, PlaceError, ShareError, Shares, Unchecked, Wanted};
-    use server::auth::{Subjects, Viewer};
+    use server::access::cookie::{Keys, Name};
+    use server::access::scope::{Named, Scope};
+    use server::access::share::{Pace, PlaceError, ShareError, Shares, Unchecked, Wanted};
+    use server::access::{Subjects, Viewer};
     use server::history::postgres::Server;
-    use server::scope::{Named, Scope};
-    use server::source::review::Subject;
+    use server::kube::review::Subject;
     use timeline::{Millis, Workload};
 
     use crate::common::postgres::{Postgres, shared};
@@ -22,7 +22,7 @@ mod in_postgres {
     const REVOKED_WITHIN: Duration = Duration::from_secs(5);
 
     fn now() -> Millis {
-        server::clock::now_millis()
+        server::telemetry::clock::now_millis()
     }
 
     fn viewer(user: &str) -> Viewer {

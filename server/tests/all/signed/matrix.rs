@@ -85,7 +85,7 @@ async fn every_address_and_every_frame_tells_four_viewers_what_rbac_lets_them_se
         [("foreign", &foreign, false, false), ("partly", &partly, true, false), ("fully", &fully, true, true)];
 
     let (mut asked, mut told) = (0, [0; 3]);
-    for pattern in server::http::addresses() {
+    for pattern in server::web::http::addresses() {
         for place in [&seen_name, &hidden_name] {
             let path = named(&pattern, &name, place);
             let (nobody, _, text) = program.ask("GET", &path, &[], "").await;
@@ -122,7 +122,7 @@ async fn every_address_and_every_frame_tells_four_viewers_what_rbac_lets_them_se
         let began = Instant::now();
         for (round, scope) in [list, Scope::Nothing, of(&hidden_name), of(&seen_name)].into_iter().enumerate() {
             socket.follow(scope).await;
-            socket.say(&ViewerFrame::Moment { at_millis: server::clock::now_millis() - 1_000 }).await;
+            socket.say(&ViewerFrame::Moment { at_millis: server::telemetry::clock::now_millis() - 1_000 }).await;
             if round == 3 {
                 for side in [&seen, &hidden] {
                     let replicas = if viewer == "partly" { 2 } else { 3 };

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use server::feed::recording::Recording;
 use server::history::postgres::Server;
 use server::history::store::{Commit, Written};
-use server::recording::Recording;
 use timeline::Millis;
 
 use super::{commit, existing, kept_of, open, thirds};

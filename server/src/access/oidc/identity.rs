@@ -1,0 +1,145 @@
+//! Who somebody is, by the claims of a token that was found to be good.
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde_json::{Map, Value};
+use timeline::words::safe;
+
+use super::options::Options;
+use crate::kube::review::Subject;
+
+/// A clock may be wrong by this much, in seconds.
+pub(super) const WRONG_CLOCK: i64 = 60;
+
+/// Who somebody is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Identity {
+    /// What the provider calls them, and nobody else ever.
+    pub(super) sub: String,
+    /// As whom clusters know them.
+    pub(super) subject: Subject,
+    /// Until when that is so, in seconds of the Unix epoch.
+    pub(super) until: i64,
+    /// What asks again.
+    pub(super) refresh: Option<String>,
+}
+
+/// Why nobody is signed in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Trouble {
+    /// The provider does not answer, or nothing that makes sense.
+    Silent,
+    /// It refuses, or what it says cannot be believed; and why: for the log.
+    Refused(String),
+    /// They have no name by which a cluster may know them.
+    Nameless,
+}
+
+impl Trouble {
+    /// It refuses, and why.
+    pub(super) fn refused(why: impl std::fmt::Display) -> Self {
+        Self::Refused(safe(&why.to_string()))
+    }
+}
+
+/// Who a token is of, at that second of the Unix epoch. Its signature was looked at before.
+pub(super) fn identity(options: &Options, token: &str, now: i64) -> Result<Identity, Trouble> {
+    let claims = token.split('.').nth(1).and_then(|claims| URL_SAFE_NO_PAD.decode(claims).ok());
+    let claims: Option<Map<String, Value>> = claims.and_then(|claims| serde_json::from_slice(&claims).ok());
+    of(options, &claims.ok_or_else(|| Trouble::refused("the token has no claims"))?, now)
+}
+
+fn of(options: &Options, claims: &Map<String, Value>, now: i64) -> Result<Identity, Trouble> {
+    let text = |name: &str| claims.get(name).and_then(Value::as_str);
+    let (Some(sub), Some(until)) = (text("sub"), claims.get("exp").and_then(Value::as_f64)) else {
+        return Err(Trouble::refused("the token has no sub or exp claim"));
+    };
+    if claims.get("nbf").and_then(Value::as_f64).is_some_and(|from| from as i64 > now + WRONG_CLOCK) {
+        return Err(Trouble::refused("the token is not valid yet"));
+    }
+    // As API servers do it: an address that nobody has looked at is nobody's name.
+    let is_verified = claims.get("email_verified").is_none_or(|verified| verified.as_bool() == Some(true));
+    if options.user_claim == "email" && !is_verified {
+        return Err(Trouble::Nameless);
+    }
+    let groups: Vec<&str> = match claims.get(&options.groups_claim) {
+        Some(Value::String(group)) => vec![group],
+        Some(Value::Array(groups)) => groups.iter().filter_map(Value::as_str).collect(),
+        _ => Vec::new(),
+    };
+    let user = text(&options.user_claim).ok_or(Trouble::Nameless)?;
+    let subject = options.prefixes.subject(user, groups).ok_or(Trouble::Nameless)?;
+    Ok(Identity { sub: sub.to_owned(), subject, until: until as i64, refresh: None })
+}
+
+#[cfg(test)]
+mod tests {
+    use openidconnect::ClientId;
+    use serde_json::json;
+
+    use super::super::options::Times;
+    use super::*;
+    use crate::access::subject::Prefixes;
+
+    fn options(user_claim: &str) -> Options {
+        Options {
+            issuer: "https://id.example.com".parse().unwrap(),
+            client: ClientId::new("rollcast".to_owned()),
+            secret: None,
+            scopes: Vec::new(),
+            user_claim: user_claim.to_owned(),
+            groups_claim: "groups".to_owned(),
+            prefixes: Prefixes { user: "oidc:".to_owned(), groups: String::new() },
+            public: None,
+            times: Times::default(),
+        }
+    }
+
+    fn named(user_claim: &str, claims: Value) -> Result<(String, Vec<String>), Trouble> {
+        let identity = of(&options(user_claim), claims.as_object().unwrap(), 1_000)?;
+        Ok((identity.subject.user, identity.subject.groups))
+    }
+
+    #[test]
+    fn claims_say_who_somebody_is() {
+        let ann =
+            |groups: &[&str]| Ok(("oidc:ann".to_owned(), groups.iter().map(|group| (*group).to_owned()).collect()));
+        let all = "system:authenticated";
+        assert_eq!(named("sub", json!({ "sub": "ann", "exp": 9 })), ann(&[all]));
+        assert_eq!(named("sub", json!({ "sub": "ann", "exp": 9.5, "groups": "dev" })), ann(&["dev", all]));
+        let groups = json!(["dev", 7, null, "system:masters", "ops"]);
+        assert_eq!(named("sub", json!({ "sub": "ann", "exp": 9, "groups": groups })), ann(&["dev", "ops", all]));
+        assert_eq!(named("sub", json!({ "sub": "ann", "exp": 9, "groups": { "dev": true } })), ann(&[all]));
+        assert_eq!(
+            named("sub", json!({ "sub": "ann", "exp": 9_000, "nbf": 1_060 })),
+            ann(&[all]),
+            "a clock may be wrong"
+        );
+        assert_eq!(named("name", json!({ "sub": "1", "name": "ann", "exp": 9 })), ann(&[all]));
+    }
+
+    #[test]
+    fn who_has_no_name_is_nobody() {
+        let email = json!({ "sub": "1", "exp": 9, "email": "ann" });
+        assert!(named("email", email.clone()).is_ok());
+        for verified in [json!(false), json!("true"), json!(null)] {
+            let mut claims = email.clone();
+            claims["email_verified"] = verified;
+            assert_eq!(named("email", claims), Err(Trouble::Nameless));
+        }
+        assert_eq!(named("name", json!({ "sub": "1", "exp": 9 })), Err(Trouble::Nameless));
+        assert_eq!(named("name", json!({ "sub": "1", "exp": 9, "name": ["ann"] })), Err(Trouble::Nameless));
+        assert_eq!(named("sub", json!({ "sub": "", "exp": 9 })), Err(Trouble::Nameless));
+        for broken in [
+            json!({ "exp": 9 }),
+            json!({ "sub": "ann" }),
+            json!({ "sub": "ann", "exp": "9" }),
+            json!({ "sub": "ann", "exp": 9_000, "nbf": 1_061 }),
+        ] {
+            assert!(matches!(named("sub", broken), Err(Trouble::Refused(_))));
+        }
+        for token in ["", "a", "a.b.c", "a.!!.c", "a.W10.c"] {
+            assert!(matches!(identity(&options("sub"), token, 1_000), Err(Trouble::Refused(_))), "{token}");
+        }
+    }
+}

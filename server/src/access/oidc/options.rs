@@ -1,0 +1,205 @@
+//! Which provider signs people in, and what is asked of it.
+
+use std::time::Duration;
+
+use openidconnect::{ClientId, ClientSecret, IssuerUrl};
+
+use crate::access::subject::Prefixes;
+use crate::kube::loopback::is_this_machine;
+
+/// The provider's address: over TLS, or on this machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Issuer {
+    url: IssuerUrl,
+    /// It is on this machine, and reached without TLS.
+    is_plain: bool,
+}
+
+/// An address at which no provider can be trusted.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("must be a URL that begins with https://, or with http:// for this machine, without ?, # and user")]
+pub struct IssuerError;
+
+impl Issuer {
+    /// As the provider has to name itself, letter by letter.
+    #[must_use]
+    pub const fn url(&self) -> &IssuerUrl {
+        &self.url
+    }
+
+    /// It is on this machine, and reached without TLS.
+    #[must_use]
+    pub const fn is_plain(&self) -> bool {
+        self.is_plain
+    }
+}
+
+impl std::str::FromStr for Issuer {
+    type Err = IssuerError;
+
+    fn from_str(text: &str) -> Result<Self, IssuerError> {
+        let url = IssuerUrl::new(text.to_owned()).map_err(|_| IssuerError)?;
+        let parsed = url.url();
+        let host = parsed.host_str().unwrap_or_default();
+        let is_plain = parsed.scheme() == "http" && is_this_machine(host);
+        let has_user = !parsed.username().is_empty() || parsed.password().is_some();
+        let is_whole = parsed.query().is_none() && parsed.fragment().is_none() && !host.is_empty() && !has_user;
+        if is_whole && (is_plain || parsed.scheme() == "https") { Ok(Self { url, is_plain }) } else { Err(IssuerError) }
+    }
+}
+
+/// How long things take, and last.
+#[derive(Debug, Clone)]
+pub struct Times {
+    /// The provider answers within this time.
+    pub answer: Duration,
+    /// It is asked again whether somebody may still look after this long, also when it said that they may for longer.
+    pub ask_again: Duration,
+    /// Who is known stays known for this long while it does not answer.
+    pub without_answer: Duration,
+    /// It is asked again this long after it did not answer.
+    pub ask_the_silent: Duration,
+    /// What it says of itself, and its keys, are read again after this long: keys are withdrawn.
+    pub read_again: Duration,
+    /// What was read is believed for this long while it does not answer.
+    pub believe_the_silent: Duration,
+    /// Its keys are read again at most this often when one is not known.
+    pub read_keys: Duration,
+}
+
+impl Default for Times {
+    fn default() -> Self {
+        Self {
+            answer: Duration::from_secs(10),
+            ask_again: Duration::from_secs(15 * 60),
+            without_answer: Duration::from_secs(60),
+            ask_the_silent: Duration::from_secs(5),
+            read_again: Duration::from_mins(10),
+            believe_the_silent: Duration::from_hours(1),
+            read_keys: Duration::from_secs(10),
+        }
+    }
+}
+
+/// Which provider signs people in, and what is asked of it.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Its address.
+    pub issuer: Issuer,
+    /// What it calls this Rollcast.
+    pub client: ClientId,
+    /// What this Rollcast shows it; `None` for a client that has no secret.
+    pub secret: Option<ClientSecret>,
+    /// What it is asked to tell.
+    pub scopes: Vec<String>,
+    /// The claim with the user.
+    pub user_claim: String,
+    /// The claim with the groups.
+    pub groups_claim: String,
+    /// What the clusters' API servers put before users and groups.
+    pub prefixes: Prefixes,
+    /// How browsers reach this Rollcast; without it, as the request says.
+    pub public: Option<String>,
+    /// How long things take.
+    pub times: Times,
+}
+
+impl Options {
+    /// What is asked where nothing else is said.
+    pub const SCOPES: [&str; 5] = ["openid", "profile", "email", "groups", "offline_access"];
+
+    /// What API servers put before users where nothing else is said: the issuer, but not before an e-mail address.
+    #[must_use]
+    pub fn usual_prefix(issuer: &Issuer, user_claim: &str) -> String {
+        if user_claim == "email" { String::new() } else { format!("{}#", issuer.url().as_str()) }
+    }
+
+    /// The address that the provider leads back to, for a request to that host.
+    #[must_use]
+    pub fn redirect(&self, host: &str, path: &str) -> String {
+        if let Some(public) = &self.public {
+            return format!("{}{path}", public.trim_end_matches('/'));
+        }
+        let name = match host.strip_prefix('[') {
+            Some(inside) => inside.split(']').next().unwrap_or_default(),
+            None => host.split(':').next().unwrap_or_default(),
+        };
+        let scheme = if is_this_machine(name) { "http" } else { "https" };
+        format!("{scheme}://{host}{path}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn options(public: Option<&str>) -> Options {
+        Options {
+            issuer: "https://id.example.com/dex".parse().unwrap(),
+            client: ClientId::new("rollcast".to_owned()),
+            secret: None,
+            scopes: Vec::new(),
+            user_claim: "sub".to_owned(),
+            groups_claim: "groups".to_owned(),
+            prefixes: Prefixes::default(),
+            public: public.map(str::to_owned),
+            times: Times::default(),
+        }
+    }
+
+    #[test]
+    fn a_provider_is_reached_over_tls_or_on_this_machine() {
+        for (text, is_plain) in [
+            ("https://id.example.com", false),
+            ("https://id.example.com/realms/one/", false),
+            ("http://127.0.0.1:5556/dex", true),
+            ("http://localhost/dex", true),
+            ("http://[::1]:1/", true),
+        ] {
+            let issuer: Issuer = text.parse().unwrap();
+            assert_eq!((issuer.url().as_str(), issuer.is_plain()), (text, is_plain));
+        }
+        for text in [
+            "",
+            "id.example.com",
+            "http://id.example.com",
+            "http://localhost.example.com",
+            "http://10.0.0.1",
+            "ftp://127.0.0.1",
+            "https://id.example.com/?a=b",
+            "https://id.example.com/#a",
+        ] {
+            assert!(text.parse::<Issuer>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_provider_leads_back_to_where_the_browser_is() {
+        for (host, address) in [
+            ("127.0.0.1:7440", "http://127.0.0.1:7440/back"),
+            ("localhost", "http://localhost/back"),
+            ("[::1]:7440", "http://[::1]:7440/back"),
+            ("rollouts.example.com", "https://rollouts.example.com/back"),
+            ("10.0.0.7:7440", "https://10.0.0.7:7440/back"),
+        ] {
+            assert_eq!(options(None).redirect(host, "/back"), address);
+        }
+        let public = options(Some("https://rollouts.example.com/"));
+        assert_eq!(public.redirect("127.0.0.1:7440", "/back"), "https://rollouts.example.com/back");
+    }
+
+    #[test]
+    fn users_are_called_as_api_servers_call_them() {
+        let issuer = options(None).issuer;
+        assert_eq!(Options::usual_prefix(&issuer, "sub"), "https://id.example.com/dex#");
+        assert_eq!(Options::usual_prefix(&issuer, "email"), "");
+    }
+
+    #[test]
+    fn who_is_locked_out_is_out_soon_also_when_the_provider_does_not_answer() {
+        let times = Times::default();
+        assert!(times.ask_again <= Duration::from_secs(15 * 60));
+        assert!(times.without_answer <= Duration::from_secs(60));
+        assert!(times.answer <= Duration::from_secs(10));
+    }
+}

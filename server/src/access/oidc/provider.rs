@@ -1,0 +1,267 @@
+//! What the provider is asked: where somebody signs in, who came back, whether they are still who they were; and what of its answers is
+//! believed.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use openidconnect::core::{
+    CoreAuthenticationFlow, CoreClient, CoreClientAuthMethod, CoreIdToken, CoreIdTokenVerifier,
+    CoreJwsSigningAlgorithm as Signed, CoreTokenResponse,
+};
+use openidconnect::http::Request;
+use openidconnect::http::header::{AUTHORIZATION, CONTENT_TYPE};
+use openidconnect::{
+    AccessTokenHash, AsyncHttpClient, AuthType, AuthorizationCode, ClaimsVerificationError, CsrfToken,
+    EndpointMaybeSet, EndpointNotSet, EndpointSet, HttpRequest, LogoutRequest, Nonce, NonceVerifier,
+    OAuth2TokenResponse, PkceCodeChallenge, PkceCodeVerifier, RedirectUrl, RefreshToken, RequestTokenError, Scope,
+    SignatureVerificationError, TokenResponse,
+};
+use timeline::words::safe;
+
+use super::client::{Client, NoAnswer};
+use super::discovery::{Discovery, Metadata, reason};
+use super::identity::{Identity, Trouble, WRONG_CLOCK, identity};
+use super::options::Options;
+use crate::telemetry::clock;
+
+/// How a token may be signed: with a key of which the provider shows only one half.
+const SIGNED: [Signed; 9] = [
+    Signed::RsaSsaPkcs1V15Sha256,
+    Signed::RsaSsaPkcs1V15Sha384,
+    Signed::RsaSsaPkcs1V15Sha512,
+    Signed::RsaSsaPssSha256,
+    Signed::RsaSsaPssSha384,
+    Signed::RsaSsaPssSha512,
+    Signed::EcdsaP256Sha256,
+    Signed::EcdsaP384Sha384,
+    Signed::EdDsa,
+];
+
+type Asker =
+    CoreClient<EndpointSet, EndpointNotSet, EndpointNotSet, EndpointNotSet, EndpointMaybeSet, EndpointMaybeSet>;
+
+/// The provider.
+#[derive(Debug)]
+pub(super) struct Provider {
+    pub(super) options: Options,
+    client: Client,
+    discovery: Discovery,
+}
+
+/// What somebody takes along to the provider, and what is kept until they are back.
+pub(super) struct Begun {
+    pub(super) address: String,
+    pub(super) state: CsrfToken,
+    pub(super) nonce: Nonce,
+    pub(super) verifier: PkceCodeVerifier,
+}
+
+/// The nonce that a token has to carry.
+enum ExpectedNonce {
+    /// A sign-in's.
+    This(Nonce),
+    /// The same, or none: what follows a sign-in need not repeat it.
+    ThisOrNone(Nonce),
+    /// Whose sign-in it was is not known.
+    Any,
+}
+
+impl NonceVerifier for &ExpectedNonce {
+    fn verify(self, said: Option<&Nonce>) -> Result<(), String> {
+        match self {
+            ExpectedNonce::This(nonce) => nonce.verify(said),
+            ExpectedNonce::ThisOrNone(nonce) if said.is_some() => nonce.verify(said),
+            ExpectedNonce::ThisOrNone(_) | ExpectedNonce::Any => Ok(()),
+        }
+    }
+}
+
+impl Provider {
+    pub(super) fn new(options: Options) -> std::io::Result<Self> {
+        let client = Client::new(options.issuer.is_plain(), options.times.answer)?;
+        let discovery = Discovery::new(client.clone(), &options);
+        Ok(Self { options, client, discovery })
+    }
+
+    /// Where somebody signs in.
+    pub(super) async fn begin(&self, redirect: &str) -> Result<Begun, Trouble> {
+        let asker = self.asker(&*self.discovery.metadata().await?, redirect)?;
+        let (challenge, verifier) = PkceCodeChallenge::new_random_sha256();
+        let flow = CoreAuthenticationFlow::AuthorizationCode;
+        // The crate asks for "openid" itself.
+        let scopes = self.options.scopes.iter().filter(|scope| *scope != "openid").cloned().map(Scope::new);
+        let request = asker.authorize_url(flow, CsrfToken::new_random, Nonce::new_random).add_scopes(scopes);
+        let (address, state, nonce) = request.set_pkce_challenge(challenge).url();
+        Ok(Begun { address: address.into(), state, nonce, verifier })
+    }
+
+    /// Who came back with a code.
+    pub(super) async fn exchange(
+        &self,
+        redirect: &str,
+        code: String,
+        verifier: String,
+        nonce: &Nonce,
+    ) -> Result<Identity, Trouble> {
+        let asker = self.asker(&*self.discovery.metadata().await?, redirect)?;
+        let request = asker.exchange_code(AuthorizationCode::new(code)).map_err(Trouble::silent)?;
+        let answer = request.set_pkce_verifier(PkceCodeVerifier::new(verifier)).request_async(&self.client).await;
+        self.told(answer, ExpectedNonce::This(nonce.clone())).await
+    }
+
+    /// Whether somebody is still who they were, by the nonce of their sign-in.
+    pub(super) async fn refresh(&self, token: &str, nonce: &str) -> Result<Identity, Trouble> {
+        let asker = self.asker(&*self.discovery.metadata().await?, "http://localhost/")?; // that address is not sent
+        let token = RefreshToken::new(token.to_owned());
+        let request = asker.exchange_refresh_token(&token).map_err(Trouble::silent)?;
+        let answer = request.request_async(&self.client).await;
+        let mut identity = self.told(answer, ExpectedNonce::ThisOrNone(Nonce::new(nonce.to_owned()))).await?;
+        identity.refresh = identity.refresh.or_else(|| Some(token.secret().clone())); // not rotated
+        Ok(identity)
+    }
+
+    /// Who shows an ID token of this client.
+    pub(super) async fn verify(&self, token: &str) -> Result<Identity, Trouble> {
+        self.verified(&token.parse().map_err(Trouble::refused)?, None, &ExpectedNonce::Any).await
+    }
+
+    /// Takes back what somebody could go on with. Nobody waits for it, and nobody hears whether it worked. By hand: the crate does it
+    /// over TLS only, and a provider on this machine has none.
+    pub(super) async fn revoke(&self, token: &str) {
+        let Ok(metadata) = self.discovery.metadata().await else { return };
+        let Some(request) = self.revocation(&metadata, token) else { return };
+        if self.client.call(request).await.is_err() {
+            tracing::debug!("the sign-in provider did not revoke a refresh token");
+        }
+    }
+
+    fn revocation(&self, metadata: &Metadata, token: &str) -> Option<HttpRequest> {
+        let end = metadata.additional_metadata().revocation_endpoint.as_ref()?;
+        let Options { client, secret, issuer, .. } = &self.options;
+        if !issuer.is_plain() && end.url().scheme() != "https" {
+            return None;
+        }
+        let mut form = form_urlencoded::Serializer::new(String::new());
+        form.append_pair("token", token).append_pair("token_type_hint", "refresh_token");
+        form.append_pair("client_id", client);
+        let mut request = Request::post(end.as_str()).header(CONTENT_TYPE, "application/x-www-form-urlencoded");
+        match secret {
+            Some(secret) if has_secret_in_body(metadata) => {
+                form.append_pair("client_secret", secret.secret());
+            }
+            Some(secret) => {
+                let encoded = |text: &str| form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>();
+                let both = STANDARD.encode(format!("{}:{}", encoded(client), encoded(secret.secret())));
+                request = request.header(AUTHORIZATION, format!("Basic {both}"));
+            }
+            None => {}
+        }
+        request.body(form.finish().into_bytes()).ok()
+    }
+
+    /// Where somebody ends their session at the provider, if it has such an address.
+    pub(super) async fn end(&self) -> Option<String> {
+        let metadata = self.discovery.metadata().await.ok()?;
+        let end = metadata.additional_metadata().end_session_endpoint.clone()?;
+        if !["http", "https"].contains(&end.url().scheme()) {
+            return None;
+        }
+        Some(LogoutRequest::from(end).set_client_id(self.options.client.clone()).http_get_url().into())
+    }
+
+    /// What an answer of the token endpoint tells.
+    async fn told<E>(
+        &self,
+        answer: Result<CoreTokenResponse, RequestTokenError<NoAnswer, E>>,
+        nonce: ExpectedNonce,
+    ) -> Result<Identity, Trouble>
+    where
+        E: openidconnect::ErrorResponse + 'static,
+    {
+        let answer = answer.map_err(|error| match error {
+            RequestTokenError::ServerResponse(said) => Trouble::refused(said),
+            RequestTokenError::Request(why) => Trouble::silent(why),
+            RequestTokenError::Parse(..) | RequestTokenError::Other(_) => Trouble::silent("the response is malformed"),
+        })?;
+        let token = answer.id_token().ok_or_else(|| Trouble::refused("the provider sent no ID token"))?;
+        let mut identity = self.verified(token, Some(&answer), &nonce).await?;
+        identity.refresh = answer.refresh_token().map(|token| token.secret().clone());
+        Ok(identity)
+    }
+
+    /// Looks at signature, issuer, audience, times and nonce of a token. A key that is not known may be a new one.
+    async fn verified(
+        &self,
+        token: &CoreIdToken,
+        with: Option<&CoreTokenResponse>,
+        nonce: &ExpectedNonce,
+    ) -> Result<Identity, Trouble> {
+        let metadata = self.discovery.metadata().await?;
+        match self.verified_by(&metadata, token, with, nonce) {
+            Err(ClaimsVerificationError::SignatureVerification(
+                SignatureVerificationError::NoMatchingKey
+                | SignatureVerificationError::CryptoError(_)
+                | SignatureVerificationError::AmbiguousKeyId(_),
+            )) => {
+                let newer = self.discovery.newer(&metadata).await;
+                self.verified_by(&newer, token, with, nonce).map_err(|why| wrong(&why))?;
+            }
+            verified => verified.map_err(|why| wrong(&why))?,
+        }
+        identity(&self.options, &token.to_string(), clock::now_millis() / 1_000)
+    }
+
+    fn verified_by(
+        &self,
+        metadata: &Metadata,
+        token: &CoreIdToken,
+        with: Option<&CoreTokenResponse>,
+        nonce: &ExpectedNonce,
+    ) -> Result<(), ClaimsVerificationError> {
+        let Options { client, issuer, .. } = &self.options;
+        let now = clock::now_millis() / 1_000;
+        let verifier: CoreIdTokenVerifier<'_> =
+            CoreIdTokenVerifier::new_public_client(client.clone(), issuer.url().clone(), metadata.jwks().clone())
+                .set_allowed_algs(SIGNED)
+                .set_issue_time_verifier_fn(move |issued| match issued.timestamp() <= now + WRONG_CLOCK {
+                    true => Ok(()),
+                    false => Err("the token was issued in the future".to_owned()),
+                });
+        let claims = token.claims(&verifier, nonce)?;
+        if let (Some(answer), Some(said)) = (with, claims.access_token_hash()) {
+            let (signed, key) = (token.signing_alg(), token.signing_key(&verifier));
+            let wrong = ClaimsVerificationError::SignatureVerification;
+            let own = AccessTokenHash::from_token(answer.access_token(), signed.map_err(wrong)?, key.map_err(wrong)?);
+            if own.map_err(|error| ClaimsVerificationError::Other(error.to_string()))? != *said {
+                return Err(ClaimsVerificationError::Other("the token belongs to another access token".to_owned()));
+            }
+        }
+        Ok(())
+    }
+
+    fn asker(&self, metadata: &Metadata, redirect: &str) -> Result<Asker, Trouble> {
+        let redirect = RedirectUrl::new(redirect.to_owned()).map_err(Trouble::refused)?;
+        let Options { client, secret, .. } = &self.options;
+        let asker = CoreClient::from_provider_metadata(metadata.clone(), client.clone(), secret.clone());
+        let way = if has_secret_in_body(metadata) { AuthType::RequestBody } else { AuthType::BasicAuth };
+        Ok(asker.set_auth_type(way).set_redirect_uri(redirect))
+    }
+}
+
+/// A token is not what it should be.
+fn wrong(why: &ClaimsVerificationError) -> Trouble {
+    Trouble::refused(reason(why))
+}
+
+/// The provider takes a secret in the body only.
+fn has_secret_in_body(metadata: &Metadata) -> bool {
+    let takes = |way| metadata.token_endpoint_auth_methods_supported().is_some_and(|all| all.contains(&way));
+    takes(CoreClientAuthMethod::ClientSecretPost) && !takes(CoreClientAuthMethod::ClientSecretBasic)
+}
+
+impl Trouble {
+    /// It does not answer, and why: for the log.
+    fn silent(why: impl std::fmt::Display) -> Self {
+        tracing::warn!("no usable response from the sign-in provider: {}", safe(&why.to_string()));
+        Self::Silent
+    }
+}

@@ -1,0 +1,261 @@
+//! Sessions: what a browser's cookie holds, what became of it since, and which sessions are over. Everything in memory is bounded.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use tokio::time::Instant;
+
+use super::identity::Identity;
+use crate::access::Viewer;
+use crate::access::ended::Ended;
+use crate::access::subject::Prefixes;
+use crate::kube::review::Subject;
+
+/// Sessions that went on since their browser was told; the one that nobody has asked about for longest goes first.
+const MOST_HELD: usize = 4_096;
+/// What the text of a session begins with: no token does.
+const MARK: &str = "session ";
+
+/// A session, as its cookie holds it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Session {
+    /// Which one it is: the nonce of its sign-in.
+    pub(super) id: String,
+    /// When it began, in seconds of the Unix epoch.
+    pub(super) began: i64,
+    /// How often it was renewed.
+    pub(super) turn: u32,
+    /// What the provider calls its owner.
+    sub: String,
+    user: String,
+    groups: Vec<String>,
+    /// The provider is asked again after this second.
+    pub(super) until: i64,
+    /// What it is asked with.
+    pub(super) refresh: Option<String>,
+}
+
+impl Session {
+    /// One that begins.
+    pub(super) fn begin(id: String, identity: Identity, now: i64, ask_again: Duration) -> Self {
+        let Identity { sub, subject, until, refresh } = identity;
+        let until = due(until, refresh.is_some(), now, ask_again);
+        Self { id, began: now, turn: 0, sub, user: subject.user, groups: subject.groups, until, refresh }
+    }
+
+    /// The same, after the provider was asked again; `None` where it speaks of somebody else.
+    pub(super) fn renewed(&self, identity: Identity, now: i64, ask_again: Duration) -> Option<Self> {
+        if identity.sub != self.sub {
+            return None;
+        }
+        let next = Self::begin(self.id.clone(), identity, now, ask_again);
+        Some(Self { began: self.began, turn: self.turn.saturating_add(1), ..next })
+    }
+
+    /// As text, for the cookie.
+    pub(super) fn to_text(&self) -> Option<String> {
+        Some(format!("{MARK}{}", serde_json::to_string(self).ok()?))
+    }
+
+    /// What a cookie holds; `None` where that is no session, or one with a name that nobody gets here: whoever has the key may have
+    /// sealed it, and is not to become the cluster's administrator by that.
+    pub(super) fn from_text(text: &str) -> Option<Self> {
+        let session: Self = serde_json::from_str(text.strip_prefix(MARK)?).ok()?;
+        // The prefixes stand before the names already.
+        let subject = Prefixes::default().subject(&session.user, session.groups.iter().map(String::as_str))?;
+        session.groups.iter().all(|group| subject.groups.contains(group)).then_some(session)
+    }
+
+    /// Whose it is.
+    pub(super) fn viewer(self) -> Viewer {
+        Viewer::from(Subject { user: self.user, groups: self.groups, ..Subject::default() })
+    }
+
+    /// Whether it counts while the provider does not answer.
+    pub(super) const fn counts(&self, now: i64, without_answer: Duration) -> bool {
+        now < self.until.saturating_add(without_answer.as_secs() as i64)
+    }
+}
+
+/// When the provider is asked again: when it said that its word ends, or sooner where it can be asked.
+fn due(until: i64, can_ask: bool, now: i64, ask_again: Duration) -> i64 {
+    let soon = now.saturating_add(i64::try_from(ask_again.as_secs()).unwrap_or(i64::MAX));
+    if can_ask { until.min(soon) } else { until }
+}
+
+/// A session that went on.
+pub(super) struct Held {
+    newest: Mutex<(Session, Instant)>,
+    /// Who renews it, and when the provider did not answer last.
+    pub(super) turn: tokio::sync::Mutex<Option<Instant>>,
+}
+
+impl Held {
+    /// As it is now.
+    pub(super) fn newest(&self) -> Session {
+        let mut newest = self.newest.lock().unwrap_or_else(PoisonError::into_inner);
+        newest.1 = Instant::now();
+        newest.0.clone()
+    }
+
+    /// What became of it.
+    pub(super) fn set(&self, session: Session) {
+        *self.newest.lock().unwrap_or_else(PoisonError::into_inner) = (session, Instant::now());
+    }
+
+    fn used(&self) -> Instant {
+        self.newest.lock().unwrap_or_else(PoisonError::into_inner).1
+    }
+}
+
+/// What became of sessions.
+#[derive(Default)]
+pub(super) struct Sessions {
+    held: Mutex<HashMap<String, Arc<Held>>>,
+    /// By what the provider calls their owners.
+    ended: Ended<String>,
+}
+
+impl Sessions {
+    /// The newest of a session that a cookie holds; `None` when it is over.
+    pub(super) fn newest(&self, session: Session) -> Option<Session> {
+        if self.is_ended(&session) {
+            return None;
+        }
+        let held = self.held.lock().unwrap_or_else(PoisonError::into_inner).get(&session.id).cloned();
+        Some(held.map(|held| held.newest()).filter(|newest| newest.turn > session.turn).unwrap_or(session))
+    }
+
+    /// Holds a session that goes on.
+    pub(super) fn hold(&self, session: &Session) -> Arc<Held> {
+        let mut all = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(held) = all.get(&session.id) {
+            // Another Rollcast may have renewed it.
+            if held.newest().turn < session.turn {
+                held.set(session.clone());
+            }
+            return held.clone();
+        }
+        if all.len() >= MOST_HELD
+            && let Some(oldest) = all.iter().min_by_key(|(_, held)| held.used()).map(|(id, _)| id.clone())
+        {
+            all.remove(&oldest);
+        }
+        let newest = Mutex::new((session.clone(), Instant::now()));
+        let held = Arc::new(Held { newest, turn: tokio::sync::Mutex::default() });
+        all.insert(session.id.clone(), held.clone());
+        held
+    }
+
+    /// It is over.
+    pub(super) fn end(&self, session: &Session) {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner).remove(&session.id);
+        self.ended.insert(&session.sub, session.began, &session.id);
+    }
+
+    /// Whether it is over.
+    pub(super) fn is_ended(&self, session: &Session) -> bool {
+        self.ended.has(&session.sub, session.began, &session.id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const QUARTER: Duration = Duration::from_secs(900);
+
+    fn identity(until: i64, refresh: Option<&str>) -> Identity {
+        let subject = Subject { user: "ann".to_owned(), groups: vec!["dev".to_owned()], ..Subject::default() };
+        Identity { sub: "1".to_owned(), subject, until, refresh: refresh.map(str::to_owned) }
+    }
+
+    fn session(id: &str, began: i64) -> Session {
+        Session::begin(id.to_owned(), identity(began + 60, Some("first")), began, QUARTER)
+    }
+
+    #[test]
+    fn the_provider_is_asked_again_when_its_word_ends_and_in_a_quarter_of_an_hour_at_most() {
+        let until = |until, refresh| Session::begin("a".to_owned(), identity(until, refresh), 1_000, QUARTER).until;
+        assert_eq!(until(1_060, Some("again")), 1_060);
+        assert_eq!(until(90_000, Some("again")), 1_900);
+        assert_eq!(until(90_000, None), 90_000, "it cannot be asked");
+    }
+
+    #[test]
+    fn who_is_known_stays_known_for_a_minute_without_an_answer() {
+        let minute = Duration::from_secs(60);
+        let session = session("a", 1_000);
+        assert!(session.counts(1_119, minute));
+        assert!(!session.counts(1_120, minute));
+    }
+
+    #[test]
+    fn a_session_goes_on_as_the_same_person_only() {
+        let first = session("a", 1_000);
+        let next = first.renewed(identity(2_000, Some("second")), 1_500, QUARTER).unwrap();
+        assert_eq!((next.id.as_str(), next.began, next.turn, next.until), ("a", 1_000, 1, 2_000));
+        assert_eq!(next.refresh.as_deref(), Some("second"));
+        let other = Identity { sub: "2".to_owned(), ..identity(2_000, None) };
+        assert_eq!(first.renewed(other, 1_500, QUARTER), None);
+    }
+
+    #[test]
+    fn a_session_is_text_that_is_no_token() {
+        let session = session("a", 1_000);
+        let text = session.to_text().unwrap();
+        assert!(text.contains(' '), "a token has none");
+        assert_eq!(Session::from_text(&text), Some(session));
+        for wrong in ["", "session ", "session {}", "{}", &text.replace("session ", "")] {
+            assert_eq!(Session::from_text(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_session_with_a_name_that_nobody_gets_is_none_whoever_sealed_it() {
+        let of = |user: &str, groups: &[&str]| {
+            let groups = groups.iter().map(|group| (*group).to_owned()).collect();
+            let session = Session { user: user.to_owned(), groups, ..session("a", 1_000) };
+            Session::from_text(&session.to_text().unwrap()).is_some()
+        };
+        assert!(of("oidc:ann", &["dev", "system:authenticated"]));
+        for (user, groups) in [
+            ("system:admin", &["system:authenticated"][..]),
+            ("oidc:ann", &["dev", "system:masters"]),
+            ("oidc:ann", &["system:nodes"]),
+            ("", &["dev"]),
+        ] {
+            assert!(!of(user, groups), "{user} {groups:?}");
+        }
+    }
+
+    #[test]
+    fn an_old_cookie_leads_to_the_newest_of_its_session() {
+        let (sessions, first) = (Sessions::default(), session("a", 1_000));
+        assert_eq!(sessions.newest(first.clone()), Some(first.clone()), "nothing became of it");
+        let held = sessions.hold(&first);
+        let second = first.renewed(identity(2_000, Some("second")), 1_500, QUARTER).unwrap();
+        held.set(second.clone());
+        assert_eq!(sessions.newest(first.clone()), Some(second.clone()));
+        assert_eq!(sessions.hold(&first).newest(), second);
+        let third = second.renewed(identity(3_000, Some("third")), 2_500, QUARTER).unwrap();
+        assert_eq!(sessions.newest(third.clone()), Some(third.clone()), "another one renewed it");
+        assert_eq!(sessions.hold(&third).newest(), third);
+        sessions.end(&first);
+        for old in [first, second, third] {
+            assert_eq!(sessions.newest(old), None, "each of its cookies");
+        }
+        assert!(sessions.newest(session("b", 1_000)).is_some());
+    }
+
+    #[test]
+    fn what_is_held_is_bounded() {
+        let sessions = Sessions::default();
+        for number in 0..MOST_HELD + 100 {
+            sessions.hold(&session(&number.to_string(), 1_000));
+        }
+        assert_eq!(sessions.held.lock().unwrap().len(), MOST_HELD);
+    }
+}

@@ -1,0 +1,117 @@
+//! A proxy in front signs people in, and says in headers who they are.
+
+use std::net::IpAddr;
+
+use axum::http::{HeaderMap, HeaderName};
+use ipnet::IpNet;
+
+use super::Viewer;
+use super::subject::Prefixes;
+use crate::access::forwarded::is_among;
+
+/// Which proxy is trusted, and how it says who it is.
+#[derive(Debug, Clone)]
+pub struct Proxy {
+    /// Its addresses.
+    pub from: Vec<IpNet>,
+    /// The header with the user.
+    pub user_header: HeaderName,
+    /// The header with the groups, with commas between them.
+    pub groups_header: HeaderName,
+    /// What the clusters' API servers put before users and groups of that issuer.
+    pub prefixes: Prefixes,
+}
+
+impl Proxy {
+    /// It is at that address.
+    #[must_use]
+    pub fn is_from(&self, address: IpAddr) -> bool {
+        is_among(&self.from, address)
+    }
+
+    /// Who sends a request, as the proxy says; `None` where it is not from the proxy, or that says nothing that makes sense.
+    #[must_use]
+    pub fn viewer(&self, headers: &HeaderMap, peer: Option<IpAddr>) -> Option<Viewer> {
+        if !self.is_from(peer?) {
+            return None;
+        }
+        // Twice the same header is how somebody smuggles a name past a proxy that adds its own.
+        let mut users = headers.get_all(&self.user_header).iter();
+        let user = users.next().filter(|_| users.next().is_none())?.to_str().ok()?;
+        let mut said = headers.get_all(&self.groups_header).iter();
+        let groups = match (said.next(), said.next()) {
+            (None, _) => "",
+            (Some(groups), None) => groups.to_str().ok()?,
+            _ => return None,
+        };
+        self.prefixes.subject(user, groups.split(',')).map(Viewer::from)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::HeaderValue;
+
+    use super::*;
+    use crate::access::Subjects;
+
+    fn proxy(prefix: &str) -> Proxy {
+        Proxy {
+            from: vec!["10.0.0.7/32".parse().unwrap(), "fd00::/64".parse().unwrap()],
+            user_header: HeaderName::from_static("x-forwarded-user"),
+            groups_header: HeaderName::from_static("x-forwarded-groups"),
+            prefixes: Prefixes { user: prefix.to_owned(), groups: prefix.to_owned() },
+        }
+    }
+
+    fn said(all: &[(&'static str, &'static str)]) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        for (name, value) in all {
+            headers.append(*name, HeaderValue::from_static(value));
+        }
+        headers
+    }
+
+    fn subject(viewer: Option<Viewer>) -> Option<(String, Vec<String>)> {
+        let Subjects::Same(subject) = viewer?.subjects?.as_ref().clone() else { return None };
+        Some((subject.user, subject.groups))
+    }
+
+    #[test]
+    fn only_the_proxy_is_believed() {
+        let headers = said(&[("x-forwarded-user", "ann"), ("x-forwarded-groups", "dev, ops,dev")]);
+        let believed = |peer: &str| subject(proxy("").viewer(&headers, Some(peer.parse().unwrap())));
+        let ann = ("ann".to_owned(), ["dev", "ops", "system:authenticated"].map(str::to_owned).to_vec());
+        for peer in ["10.0.0.7", "::ffff:10.0.0.7", "fd00::1"] {
+            assert_eq!(believed(peer), Some(ann.clone()), "{peer}");
+        }
+        for peer in ["10.0.0.8", "127.0.0.1", "::1", "fd00:0:0:1::1"] {
+            assert_eq!(believed(peer), None, "{peer}");
+        }
+        assert_eq!(subject(proxy("").viewer(&headers, None)), None, "nobody knows where it is from");
+    }
+
+    #[test]
+    fn what_a_proxy_passes_on_by_mistake_makes_nobody_an_administrator() {
+        let peer = Some("10.0.0.7".parse().unwrap());
+        for headers in [
+            said(&[]),
+            said(&[("x-forwarded-user", "")]),
+            said(&[("x-forwarded-user", "system:admin")]),
+            said(&[("x-forwarded-user", "ann"), ("x-forwarded-user", "root")]),
+            said(&[("x-forwarded-user", "ann"), ("x-forwarded-groups", "dev"), ("x-forwarded-groups", "admins")]),
+            said(&[("x_forwarded_user", "ann")]),
+            said(&[("x-forwarded-groups", "dev")]),
+        ] {
+            assert_eq!(subject(proxy("").viewer(&headers, peer)), None, "{headers:?}");
+        }
+        let headers = said(&[("x-forwarded-user", "ann"), ("x-forwarded-groups", "system:masters,,dev")]);
+        let (_, groups) = subject(proxy("").viewer(&headers, peer)).unwrap();
+        assert_eq!(groups, ["dev", "system:authenticated"]);
+        let (user, groups) = subject(proxy("oidc:").viewer(&headers, peer)).unwrap();
+        assert_eq!(
+            (user.as_str(), groups),
+            ("oidc:ann", ["oidc:dev", "oidc:system:masters", "system:authenticated"].map(str::to_owned).to_vec())
+        );
+    }
+}

@@ -1,0 +1,330 @@
+//! What a link opens, and which address leads there. Pure.
+
+use percent_encoding::percent_decode_str;
+use serde::{Deserialize, Serialize};
+use timeline::words::{clock, safe};
+use timeline::{Millis, Uid, Workload, WorkloadKind};
+
+/// What a link opens, whoever has it: no more of what its maker may see.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "camelCase")]
+pub enum Scope {
+    /// The workload of that name.
+    Workload(Named),
+    /// One of its rollouts, for as long as its revision is the current one and as it was at its end, and nothing else.
+    Rollout {
+        /// The workload.
+        #[serde(flatten)]
+        of: Named,
+        /// Which one of that name.
+        uid: Uid,
+        /// The revision that it rolls out, by which the history knows it too.
+        revision: u64,
+    },
+    /// One of its moments, and nothing else.
+    #[serde(rename_all = "camelCase")]
+    Moment {
+        /// The workload.
+        #[serde(flatten)]
+        of: Named,
+        /// Which one of that name.
+        uid: Uid,
+        /// The moment.
+        at_millis: Millis,
+    },
+    /// A wall, with everything that it leads to.
+    Wall {
+        /// Of one cluster; of all where none is named.
+        cluster: Option<String>,
+        /// Of one namespace; of all where none is named.
+        namespace: Option<String>,
+    },
+}
+
+/// A workload by its name.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Named {
+    /// Its cluster.
+    pub cluster: String,
+    /// Its kind; links that were made before there were several are of Deployments.
+    #[serde(default, rename = "workload")]
+    pub kind: WorkloadKind,
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+}
+
+impl Named {
+    /// The name of a workload.
+    #[must_use]
+    pub fn of(workload: &Workload) -> Self {
+        let Workload { cluster, kind, namespace, name, uid: _, rollout: _ } = workload.clone();
+        Self { cluster, kind, namespace, name }
+    }
+
+    /// The workload of that name, or the one of them that is meant.
+    #[must_use]
+    pub fn workload(&self, uid: Option<Uid>) -> Workload {
+        let Self { cluster, kind, namespace, name } = self.clone();
+        Workload { cluster, kind, namespace, name, uid, rollout: None }
+    }
+
+    fn words(&self) -> String {
+        format!("{} {} / {} in {}", self.kind.name(), safe(&self.namespace), safe(&self.name), safe(&self.cluster))
+    }
+}
+
+/// What an address of this server names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Addressed {
+    /// A workload, which of its pages, and what else is named as it is written: parameters and their values.
+    Workload(Named, Below, Vec<(String, String)>),
+    /// A wall that is not searched.
+    Wall(Scope),
+}
+
+/// What stands below the page of a workload in an address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Below {
+    /// Nothing, or another page of the same: a pod's, the one with all rollouts, a comparison.
+    Page,
+    /// What is no page to lead to, as a file or a picture: links lead to the workload's own page.
+    Form,
+    /// The page of a revision, which names it as the parameter does.
+    Revision(u64),
+}
+
+impl Below {
+    /// What the rest of a path names; `None` where nothing is there.
+    fn read(rest: &[&str]) -> Option<Self> {
+        match rest {
+            [] | ["rollouts" | "compare"] | ["pods", _] => Some(Self::Page),
+            ["share" | "export" | "badge.svg" | "preview.svg" | "preview.png"] => Some(Self::Form),
+            ["revisions", revision] => revision.parse().ok().map(Self::Revision),
+            _ => None,
+        }
+    }
+}
+
+impl Addressed {
+    /// What an address names; `None` where there are no links to that.
+    #[must_use]
+    pub fn read(to: &str) -> Option<Self> {
+        let (path, query) = to.split_once('?').unwrap_or((to, ""));
+        let decoded = |part: &str| percent_decode_str(part).decode_utf8().ok().map(|text| text.into_owned());
+        let parts: Vec<String> = path.trim_start_matches('/').split('/').map(decoded).collect::<Option<_>>()?;
+        let asked: Vec<(String, String)> = form_urlencoded::parse(query.as_bytes()).into_owned().collect();
+        match parts.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+            ["wall"] => {
+                let named = |name: &str| {
+                    let mut all = asked.iter().filter(|(known, _)| known == name);
+                    all.next_back().map(|(_, value)| value.clone()).filter(|value| !value.is_empty())
+                };
+                // What is searched for is no limit: a link to it would open more than it seems to.
+                let is_searched = ["q", "labels", "show"].iter().any(|name| named(name).is_some());
+                let wall = || Scope::Wall { cluster: named("cluster"), namespace: named("namespace") };
+                (!is_searched).then(|| Self::Wall(wall()))
+            }
+            ["clusters", cluster, "namespaces", namespace, resource, name, below @ ..] => {
+                let (kind, below) = (WorkloadKind::of_resource(resource)?, Below::read(below)?);
+                let (cluster, namespace, name) = ((*cluster).to_owned(), (*namespace).to_owned(), (*name).to_owned());
+                Some(Self::Workload(Named { cluster, kind, namespace, name }, below, asked))
+            }
+            _ => None,
+        }
+    }
+}
+
+impl Scope {
+    /// What sort of thing it opens, in a word for programs.
+    #[must_use]
+    pub const fn sort(&self) -> &'static str {
+        match self {
+            Self::Workload(_) => "workload",
+            Self::Rollout { .. } => "rollout",
+            Self::Moment { .. } => "moment",
+            Self::Wall { .. } => "wall",
+        }
+    }
+
+    /// The workload that it opens, or of which it opens a part.
+    #[must_use]
+    pub fn workload(&self) -> Option<Workload> {
+        match self {
+            Self::Workload(of) => Some(of.workload(None)),
+            Self::Rollout { of, uid, .. } | Self::Moment { of, uid, .. } => Some(of.workload(Some(*uid))),
+            Self::Wall { .. } => None,
+        }
+    }
+
+    /// The cluster that it is of; `None` where it is of all.
+    #[must_use]
+    pub fn cluster(&self) -> Option<&String> {
+        match self {
+            Self::Workload(of) | Self::Rollout { of, .. } | Self::Moment { of, .. } => Some(&of.cluster),
+            Self::Wall { cluster, .. } => cluster.as_ref(),
+        }
+    }
+
+    /// The workload, and which one of that name, where it opens one of its rollouts or moments alone.
+    #[must_use]
+    pub const fn part(&self) -> Option<(&Named, Uid)> {
+        match self {
+            Self::Rollout { of, uid, .. } | Self::Moment { of, uid, .. } => Some((of, *uid)),
+            Self::Workload(_) | Self::Wall { .. } => None,
+        }
+    }
+
+    /// A workload is the one of which it opens a part. Another rollout of it is not named.
+    #[must_use]
+    pub fn is_part_of(&self, workload: &Workload) -> bool {
+        self.part().is_some_and(|(of, uid)| {
+            *of == Named::of(workload) && workload.uid.is_none_or(|named| named == uid) && workload.rollout.is_none()
+        })
+    }
+
+    /// Something of a namespace may be within it.
+    #[must_use]
+    pub fn has_some_of(&self, of: &str, namespace: &str) -> bool {
+        match self {
+            Self::Workload(own) | Self::Rollout { of: own, .. } | Self::Moment { of: own, .. } => {
+                own.cluster == of && own.namespace == namespace
+            }
+            Self::Wall { cluster, namespace: own } => {
+                cluster.as_ref().is_none_or(|cluster| cluster == of) && own.as_ref().is_none_or(|own| own == namespace)
+            }
+        }
+    }
+
+    /// The address that shows a rollout or a moment; `None` where it opens more, and any address within it is good.
+    #[must_use]
+    pub fn address(&self) -> Option<String> {
+        match self {
+            Self::Rollout { of, uid, revision } => {
+                Some(app::address::permanent(&of.workload(None), *uid, Some(*revision)))
+            }
+            Self::Moment { of, uid, at_millis } => Some(app::address::moment(&of.workload(None), *uid, *at_millis)),
+            Self::Workload(_) | Self::Wall { .. } => None,
+        }
+    }
+
+    /// What a link opens that leads to an address within it.
+    #[must_use]
+    pub fn words(&self, to: &str) -> String {
+        match self {
+            Self::Workload(of) => {
+                let query = to.split_once('?').map_or("", |(_, query)| query);
+                let has = |name| form_urlencoded::parse(query.as_bytes()).any(|(known, _)| known == name);
+                match () {
+                    () if has("at") => format!("{}, at one of its moments", of.words()),
+                    () if has("rollout") || has("revision") => format!("{}, at one of its rollouts", of.words()),
+                    () => of.words(),
+                }
+            }
+            Self::Rollout { of, revision, .. } => format!("The rollout of revision {revision} of {}", of.words()),
+            Self::Moment { of, at_millis, .. } => {
+                let day = crate::telemetry::clock::day(*at_millis);
+                format!("{} as it was on {day} at {} UTC", of.words(), clock(*at_millis))
+            }
+            Self::Wall { cluster, namespace } => match (cluster, namespace) {
+                (None, None) => "The wall".to_owned(),
+                (Some(cluster), None) => format!("The wall of {}", safe(cluster)),
+                (None, Some(namespace)) => format!("The wall of namespace {}", safe(namespace)),
+                (Some(cluster), Some(namespace)) => {
+                    format!("The wall of namespace {} in {}", safe(namespace), safe(cluster))
+                }
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn web() -> Named {
+        Named::of(&Workload::deployment("prod/eu", "shop", "web"))
+    }
+
+    #[test]
+    fn links_lead_to_workloads_and_walls_only() {
+        let at = || vec![("at".to_owned(), "5".to_owned())];
+        for (more, below, asked) in [
+            ("", Below::Page, vec![]),
+            ("?at=5", Below::Page, at()),
+            ("/pods/x", Below::Page, vec![]),
+            ("/rollouts", Below::Page, vec![]),
+            ("/compare", Below::Page, vec![]),
+            ("/revisions/3?at=5", Below::Revision(3), at()),
+            ("/share?at=5", Below::Form, at()),
+            ("/export", Below::Form, vec![]),
+            ("/badge.svg", Below::Form, vec![]),
+            ("/preview.png", Below::Form, vec![]),
+        ] {
+            let to = format!("/clusters/prod%2Feu/namespaces/shop/deployments/web{more}");
+            assert_eq!(Addressed::read(&to), Some(Addressed::Workload(web(), below, asked)), "{to}");
+        }
+        let wall = Scope::Wall { cluster: Some("b".into()), namespace: None };
+        assert_eq!(Addressed::read("/wall?cluster=a&cluster=b&namespace="), Some(Addressed::Wall(wall)));
+        for to in [
+            "/",
+            "",
+            "/history",
+            "/clusters/prod",
+            "/clusters/prod/namespaces/shop",
+            "/clusters/prod/namespaces/shop/secrets/web",
+            "/clusters/prod/namespaces/shop/deployments/web/nothing",
+            "/clusters/prod/namespaces/shop/deployments/web/pods",
+            "/clusters/prod/namespaces/shop/deployments/web/pods/x/y",
+            "/clusters/prod/namespaces/shop/deployments/web/revisions/x",
+            "/api/v1/clusters/prod/namespaces/shop/deployments/web/timeline",
+            "/metrics",
+            "/wall/x",
+            "/%ff",
+            "/wall?q=web",
+            "/wall?labels=a%3Db",
+        ] {
+            assert_eq!(Addressed::read(to), None, "{to}");
+        }
+    }
+
+    #[test]
+    fn a_rollout_and_a_moment_lead_to_addresses_of_their_own() {
+        let uid = Uid::from_bits(7);
+        let rollout = Scope::Rollout { of: web(), uid, revision: 3 };
+        let moment = Scope::Moment { of: web(), uid, at_millis: 86_399_000 };
+        let page = "/clusters/prod%2Feu/namespaces/shop/deployments/web";
+        assert_eq!(rollout.address(), Some(format!("{page}?uid={uid}&revision=3")));
+        assert_eq!(moment.address(), Some(format!("{page}?uid={uid}&at=86399000")));
+        assert_eq!(rollout.words(""), "The rollout of revision 3 of Deployment shop / web in prod/eu");
+        assert_eq!(moment.words(""), "Deployment shop / web in prod/eu as it was on 1 Jan 1970 at 23:59:59 UTC");
+        let meant = |uid| web().workload(uid);
+        assert!(rollout.is_part_of(&meant(None)) && rollout.is_part_of(&meant(Some(uid))));
+        let others = [
+            meant(Some(Uid::from_bits(8))),
+            Workload { rollout: Some(0), ..meant(Some(uid)) },
+            Workload { name: "other".into(), ..meant(None) },
+        ];
+        for other in others {
+            assert!(!rollout.is_part_of(&other) && !moment.is_part_of(&other), "{other:?}");
+        }
+        assert!(!Scope::Workload(web()).is_part_of(&meant(None)), "it opens all of it");
+    }
+
+    #[test]
+    fn what_was_written_down_is_read_again_also_by_links_from_before_there_were_kinds() {
+        let uid = Uid::from_bits(7);
+        for scope in [
+            Scope::Workload(web()),
+            Scope::Rollout { of: web(), uid, revision: 3 },
+            Scope::Moment { of: web(), uid, at_millis: 5 },
+            Scope::Wall { cluster: None, namespace: Some("shop".into()) },
+        ] {
+            let text = serde_json::to_string(&scope).unwrap();
+            assert_eq!(serde_json::from_str::<Scope>(&text).unwrap(), scope, "{text}");
+        }
+        let old = r#"{"kind":"workload","cluster":"prod/eu","namespace":"shop","name":"web"}"#;
+        assert_eq!(serde_json::from_str::<Scope>(old).unwrap(), Scope::Workload(web()));
+    }
+}

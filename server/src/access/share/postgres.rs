@@ -1,0 +1,201 @@
+//! Links in a PostgreSQL database, for several Rollcasts that share them.
+//!
+//! Whoever changes something takes the next number of `links_edition`, for which all of them wait in turn; the others read what has a
+//! later number than what they know. What stands in a row is sealed with the keys of sessions: who reads the table learns nothing of links,
+//! and who writes into it makes none.
+
+use std::time::{Duration, Instant};
+
+use super::link::Share;
+use super::place::{Changes, Place, PlaceError};
+use crate::access::cookie::{Keys, Name};
+use crate::history::database::{Database, together};
+use crate::history::postgres::{Connection, Server};
+use crate::history::store::StoreError;
+
+/// Rows that there may be: links, and what is left of those that were taken away or ended lately.
+const MOST_ROWS: i64 = 20_000;
+/// Rows that are read at a time.
+const AT_A_TIME: i64 = 500;
+/// Rows that are sealed anew at a time.
+const SEALED_AT_A_TIME: usize = 100;
+/// Who has not looked for this long reads everything: what was taken away may not be told any more.
+const ALL_AFTER: Duration = Duration::from_secs(60);
+/// Rows that no key opens are looked at again after this long: a key may be known here later than to who sealed them.
+const SEALED_AFTER: Duration = Duration::from_secs(10);
+/// What was taken away or has ended is told for so long, in milliseconds.
+const TOLD: i64 = 5 * 60_000;
+/// The time of the server.
+const NOW: &str = "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)";
+
+/// Links in a database.
+pub(super) struct Postgres {
+    server: Server,
+    keys: Keys,
+    connection: Option<Connection>,
+    /// The number of the last change that is known, and when it was looked for; `None` when everything is to be read.
+    known: Option<(i64, Instant)>,
+    /// When everything was read while some of it could not be opened.
+    unopened: Option<Instant>,
+}
+
+/// What was read.
+struct Read {
+    changes: Changes,
+    /// The number of the last change among it.
+    last: i64,
+    /// Rows that an older key sealed: their names, what they hold, and what they are to hold.
+    outdated: Vec<(String, String, String)>,
+    has_unopened: bool,
+}
+
+impl Postgres {
+    /// Those of a database; nothing is connected yet.
+    pub(super) const fn new(server: Server, keys: Keys) -> Self {
+        Self { server, keys, connection: None, known: None, unopened: None }
+    }
+
+    /// Does something with the connection.
+    fn with<T>(
+        &mut self,
+        act: impl FnOnce(&mut Connection, &mut Known<'_>) -> Result<T, StoreError>,
+    ) -> Result<T, PlaceError> {
+        let connection = match &mut self.connection {
+            Some(connection) => connection,
+            None => {
+                self.known = None; // whatever happened meanwhile
+                self.connection.insert(Connection::to_write(&self.server)?)
+            }
+        };
+        let mut known = Known { keys: &self.keys, known: &mut self.known, unopened: &mut self.unopened };
+        let done = act(connection, &mut known);
+        if done.is_err() {
+            self.known = None;
+            self.connection = self.connection.take().filter(|connection| !connection.is_lost());
+        }
+        Ok(done?)
+    }
+}
+
+/// What is known of the table.
+struct Known<'p> {
+    keys: &'p Keys,
+    known: &'p mut Option<(i64, Instant)>,
+    unopened: &'p mut Option<Instant>,
+}
+
+impl Known<'_> {
+    /// What happened since it was looked at last.
+    fn changes(&mut self, database: &mut dyn Database) -> Result<Changes, StoreError> {
+        let now = Instant::now();
+        let is_sealed = self.unopened.is_some_and(|at| at.elapsed() >= SEALED_AFTER);
+        let after = self.known.filter(|(_, at)| at.elapsed() < ALL_AFTER && !is_sealed).map(|(last, _)| last);
+        let read = read(database, self.keys, after)?;
+        *self.known = Some((read.last, now));
+        if read.has_unopened {
+            *self.unopened = Some(now);
+        } else if after.is_none() {
+            *self.unopened = None;
+        }
+        for (id, held, anew) in read.outdated.iter().take(SEALED_AT_A_TIME) {
+            let row = "UPDATE links SET link = $3 WHERE id = $1 AND link = $2";
+            database.run(row, &[id.as_str().into(), held.as_str().into(), anew.as_str().into()])?;
+        }
+        Ok(read.changes)
+    }
+
+    fn sealed(&self, link: &Share) -> Result<String, StoreError> {
+        let text = serde_json::to_string(link).ok();
+        let sealed = text.and_then(|text| self.keys.seal_value(Name::Kept, &text));
+        sealed.ok_or_else(|| StoreError::Failed("cannot encrypt a link".to_owned()))
+    }
+}
+
+/// What has a later number than that; everything, where none is named.
+fn read(database: &mut dyn Database, keys: &Keys, after: Option<i64>) -> Result<Read, StoreError> {
+    let changes = Changes { are_all: after.is_none(), ..Changes::default() };
+    let mut read = Read { changes, last: after.unwrap_or_default(), outdated: Vec::new(), has_unopened: false };
+    loop {
+        let rows = "SELECT id, edition, is_revoked, link FROM links WHERE edition > $1 ORDER BY edition LIMIT $2";
+        let rows = database.rows(rows, &[read.last.into(), AT_A_TIME.into()])?;
+        let is_end = (rows.len() as i64) < AT_A_TIME;
+        for mut row in rows {
+            let (id, is_revoked, held) = (row.text(0)?, row.is(2)?, row.text(3)?);
+            read.last = row.number(1)?;
+            if is_revoked {
+                read.changes.gone.push(id);
+                continue;
+            }
+            let opened = keys.open_value(Name::Kept, &held).and_then(|text| serde_json::from_str::<Share>(&text).ok());
+            // One that stands in the place of another one is none.
+            match opened.filter(|link| link.id == id) {
+                Some(link) => read.changes.made.push(link),
+                None => read.has_unopened = true,
+            }
+            if let Some(anew) = keys.resealed_value(Name::Kept, &held) {
+                read.outdated.push((id, held, anew));
+            }
+        }
+        if is_end || read.changes.made.len() + read.changes.gone.len() > MOST_ROWS as usize {
+            return Ok(read);
+        }
+    }
+}
+
+/// The number of a change that is about to be made. Others who change something wait until this one is made or given up.
+fn edition(database: &mut dyn Database) -> Result<i64, StoreError> {
+    let next = database.number("UPDATE links_edition SET edition = edition + 1 RETURNING edition", &[])?;
+    next.ok_or_else(|| StoreError::Failed("the table links_edition is empty".to_owned()))
+}
+
+impl Place for Postgres {
+    fn changes(&mut self) -> Result<Changes, PlaceError> {
+        self.with(|connection, known| known.changes(connection))
+    }
+
+    fn add(&mut self, link: &Share, has_room: &mut dyn FnMut(Changes) -> bool) -> Result<bool, PlaceError> {
+        self.with(|connection, known| {
+            let sealed = known.sealed(link)?;
+            together(connection, |database| {
+                let edition = edition(database)?;
+                let old = format!("DELETE FROM links WHERE until_millis < {NOW} - $1");
+                database.run(&old, &[TOLD.into()])?;
+                let rows = database.number("SELECT count(*) FROM links", &[])?.unwrap_or_default();
+                if !has_room(known.changes(database)?) || rows >= MOST_ROWS {
+                    return Ok(false);
+                }
+                let row = "INSERT INTO links (id, edition, until_millis, is_revoked, link) VALUES ($1, $2, $3, 0, $4)";
+                let values =
+                    [link.id.as_str().into(), edition.into(), link.until_millis.into(), sealed.as_str().into()];
+                database.run(row, &values).map(|_| true)
+            })
+        })
+    }
+
+    fn prolong(&mut self, link: &Share) -> Result<(), PlaceError> {
+        self.with(|connection, known| {
+            let sealed = known.sealed(link)?;
+            together(connection, |database| {
+                let edition = edition(database)?;
+                let row = "UPDATE links SET edition = $2, until_millis = $3, link = $4
+                     WHERE id = $1 AND is_revoked = 0 AND until_millis < $3";
+                let values =
+                    [link.id.as_str().into(), edition.into(), link.until_millis.into(), sealed.as_str().into()];
+                database.run(row, &values).map(|_| ())
+            })
+        })
+    }
+
+    fn remove(&mut self, id: &str) -> Result<(), PlaceError> {
+        self.with(|connection, _| {
+            together(connection, |database| {
+                let edition = edition(database)?;
+                // The row stays for a while, to tell the others.
+                let row = format!(
+                    "UPDATE links SET edition = $2, until_millis = {NOW}, is_revoked = 1, link = '' WHERE id = $1 AND is_revoked = 0"
+                );
+                database.run(&row, &[id.into(), edition.into()]).map(|_| ())
+            })
+        })
+    }
+}

@@ -1,0 +1,251 @@
+//! What somebody may see: which clusters, and which of their namespaces. Pure.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use timeline::WorkloadKind;
+use timeline::view::Summary;
+use timeline::wire::{Connection, ConnectionState};
+
+use crate::access::scope::{Named, Scope};
+
+/// Why a cluster is not heard of, and why history is not written, as those are told who do not see all of the cluster.
+const NO_WORD: &str = "the cluster does not respond";
+pub(crate) const UNWRITTEN: &str = "it cannot be written right now";
+
+/// What a viewer may see.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Sight {
+    /// Everything.
+    All,
+    /// These clusters, as far as said; the others are not there.
+    Part {
+        /// By name.
+        clusters: BTreeMap<String, Seen>,
+        /// A cluster does not say what may be seen of it.
+        is_silent: bool,
+    },
+}
+
+/// What may be seen of a cluster.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Seen {
+    /// All of it.
+    All,
+    /// All of its workloads, by a link: neither figures of all of it nor texts that are written for operators.
+    AllByLink,
+    /// These namespaces.
+    Namespaces(BTreeSet<String>),
+    /// One workload.
+    Workload {
+        /// Its kind.
+        kind: WorkloadKind,
+        /// Its namespace.
+        namespace: String,
+        /// Its name.
+        name: String,
+    },
+}
+
+impl Seen {
+    /// A workload of that name is among it, if there is one.
+    #[must_use]
+    pub fn has(&self, kind: WorkloadKind, namespace: &str, name: &str) -> bool {
+        match self {
+            Self::All | Self::AllByLink => true,
+            Self::Namespaces(all) => all.contains(namespace),
+            Self::Workload { kind: only_kind, namespace: of, name: only } => {
+                *only_kind == kind && of == namespace && only == name
+            }
+        }
+    }
+
+    /// A Deployment of a list is among it.
+    #[must_use]
+    pub fn has_listed(&self, summary: &Summary) -> bool {
+        self.has(WorkloadKind::Deployment, &summary.namespace, &summary.name)
+    }
+
+    /// All of a namespace is among it.
+    #[must_use]
+    pub fn has_all_of(&self, namespace: &str) -> bool {
+        match self {
+            Self::All | Self::AllByLink => true,
+            Self::Namespaces(all) => all.contains(namespace),
+            Self::Workload { .. } => false,
+        }
+    }
+
+    /// Something of a namespace is among it.
+    #[must_use]
+    pub fn has_some_of(&self, namespace: &str) -> bool {
+        match self {
+            Self::All | Self::AllByLink => true,
+            Self::Namespaces(all) => all.contains(namespace),
+            Self::Workload { namespace: of, .. } => of == namespace,
+        }
+    }
+
+    /// How the server gets on with the cluster, without what tells of other namespaces. Why something is wrong is told to those who see
+    /// all of it: errors name databases, folders, kubeconfigs, and what certificates hold.
+    #[must_use]
+    pub fn of_connection(&self, mut connection: Connection) -> Connection {
+        connection
+            .forbidden
+            .retain(|forbidden| forbidden.namespace.as_ref().is_none_or(|namespace| self.has_some_of(namespace)));
+        if *self != Self::All {
+            connection.listing = None; // it counts what is in all namespaces
+            if let ConnectionState::Stale { why, .. } = &mut connection.state {
+                NO_WORD.clone_into(why);
+            }
+            if let Some(unwritten) = &mut connection.unwritten {
+                UNWRITTEN.clone_into(&mut unwritten.why);
+            }
+        }
+        connection
+    }
+
+    fn by_link(self) -> Self {
+        if self == Self::All { Self::AllByLink } else { self }
+    }
+}
+
+impl Sight {
+    /// Nothing at all.
+    #[must_use]
+    pub const fn nothing() -> Self {
+        Self::Part { clusters: BTreeMap::new(), is_silent: false }
+    }
+
+    /// What may be seen of a cluster; `None` where that is nothing.
+    #[must_use]
+    pub fn of(&self, cluster: &str) -> Option<&Seen> {
+        match self {
+            Self::All => Some(&Seen::All),
+            Self::Part { clusters, .. } => clusters.get(cluster),
+        }
+    }
+
+    /// A workload of that name may be seen, if there is one.
+    #[must_use]
+    pub fn has(&self, cluster: &str, kind: WorkloadKind, namespace: &str, name: &str) -> bool {
+        self.of(cluster).is_some_and(|seen| seen.has(kind, namespace, name))
+    }
+
+    /// What is left of it for whoever has a link to something.
+    #[must_use]
+    pub fn within(&self, scope: &Scope) -> Self {
+        let is_silent = self.is_silent();
+        let of = |clusters: BTreeMap<String, Seen>| Self::Part { clusters, is_silent };
+        match scope {
+            Scope::Workload(of) | Scope::Rollout { of, .. } | Scope::Moment { of, .. } => {
+                let Named { cluster, kind, namespace, name } = of;
+                let only = Seen::Workload { kind: *kind, namespace: namespace.clone(), name: name.clone() };
+                let is_there = self.has(cluster, *kind, namespace, name);
+                let clusters = is_there.then(|| (cluster.clone(), only)).into_iter().collect();
+                // Other clusters are no business of who has this link.
+                Self::Part { clusters, is_silent: is_silent && !is_there }
+            }
+            Scope::Wall { cluster, namespace } => {
+                let Self::Part { clusters, .. } = self else { return of(BTreeMap::new()) }; // where nobody signs in there are no links
+                let named = clusters.iter().filter(|(name, _)| cluster.as_ref().is_none_or(|only| only == *name));
+                let narrow = |(name, seen): (&String, &Seen)| {
+                    let seen = match namespace {
+                        None => seen.clone().by_link(),
+                        Some(only) if seen.has_some_of(only) => Seen::Namespaces(BTreeSet::from([only.clone()])),
+                        Some(_) => return None,
+                    };
+                    Some((name.clone(), seen))
+                };
+                of(named.filter_map(narrow).collect())
+            }
+        }
+    }
+
+    /// The same, and that namespace.
+    #[must_use]
+    pub fn and(&self, cluster: &str, namespace: &str) -> Self {
+        let mut more = self.clone();
+        if let Self::Part { clusters, .. } = &mut more {
+            let seen = clusters.entry(cluster.to_owned()).or_insert_with(|| Seen::Namespaces(BTreeSet::new()));
+            if let Seen::Namespaces(all) = seen {
+                all.insert(namespace.to_owned());
+            }
+        }
+        more
+    }
+
+    /// A cluster does not say what may be seen of it. Which one is not told: that it is there may be all that is hidden.
+    #[must_use]
+    pub const fn is_silent(&self) -> bool {
+        matches!(self, Self::Part { is_silent: true, .. })
+    }
+
+    /// A sentence about a cluster that does not say what may be seen; empty when all do.
+    #[must_use]
+    pub const fn trouble(&self) -> &'static str {
+        if self.is_silent() {
+            "Cannot check your permissions on a cluster right now. Its workloads are hidden."
+        } else {
+            ""
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use timeline::Workload;
+    use timeline::wire::Unwritten;
+
+    use super::*;
+
+    fn workload(cluster: &str, namespace: &str, name: &str) -> Scope {
+        Scope::Workload(Named::of(&Workload::deployment(cluster, namespace, name)))
+    }
+
+    fn names(all: &[&str]) -> Seen {
+        Seen::Namespaces(all.iter().map(|name| (*name).to_owned()).collect())
+    }
+
+    fn part(clusters: &[(&str, Seen)]) -> Sight {
+        let clusters = clusters.iter().map(|(name, seen)| ((*name).to_owned(), seen.clone())).collect();
+        Sight::Part { clusters, is_silent: false }
+    }
+
+    #[test]
+    fn a_link_opens_no_more_than_its_maker_sees() {
+        let maker = part(&[("prod", names(&["shop", "pay"])), ("dev", Seen::All)]);
+        let web = maker.within(&workload("prod", "shop", "web"));
+        let has = |cluster, namespace, name| web.has(cluster, WorkloadKind::Deployment, namespace, name);
+        assert!(has("prod", "shop", "web"));
+        for (cluster, namespace, name) in
+            [("prod", "shop", "other"), ("prod", "pay", "web"), ("dev", "shop", "web"), ("prod", "shop", "")]
+        {
+            assert!(!has(cluster, namespace, name), "{cluster} {namespace} {name}");
+        }
+        assert_eq!(maker.within(&workload("prod", "secret", "web")), part(&[]));
+        assert_eq!(maker.within(&workload("gone", "shop", "web")), part(&[]));
+        let wall = |cluster: Option<&str>, namespace: Option<&str>| {
+            maker.within(&Scope::Wall { cluster: cluster.map(str::to_owned), namespace: namespace.map(str::to_owned) })
+        };
+        assert_eq!(wall(None, None), part(&[("prod", names(&["shop", "pay"])), ("dev", Seen::AllByLink)]));
+        assert_eq!(wall(Some("prod"), None), part(&[("prod", names(&["shop", "pay"]))]));
+        assert_eq!(wall(None, Some("pay")), part(&[("dev", names(&["pay"])), ("prod", names(&["pay"]))]));
+        assert_eq!(wall(Some("prod"), Some("secret")), part(&[]));
+        assert_eq!(wall(Some("gone"), None), part(&[]));
+    }
+
+    #[test]
+    fn why_something_is_wrong_is_told_to_those_who_see_all_of_a_cluster() {
+        let why = "cannot read /etc/operators/kubeconfig".to_owned();
+        let state = ConnectionState::Stale { since_millis: 1, retry_at_millis: Some(2), why: why.clone() };
+        let unwritten = Some(Unwritten { since_millis: 3, why });
+        let whole = Connection { state, unwritten, ..Connection::default() };
+        assert_eq!(Seen::All.of_connection(whole.clone()), whole);
+        for seen in [Seen::AllByLink, names(&["shop"])] {
+            let told = seen.of_connection(whole.clone());
+            let state = ConnectionState::Stale { since_millis: 1, retry_at_millis: Some(2), why: NO_WORD.to_owned() };
+            let unwritten = Some(Unwritten { since_millis: 3, why: UNWRITTEN.to_owned() });
+            assert_eq!(told, Connection { state, unwritten, ..Connection::default() }, "{seen:?}");
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! As whom clusters know somebody whom another program signed in: a proxy, or a provider.
+
+use super::{Subjects, Viewer};
+use crate::kube::review::Subject;
+
+/// Names that clusters keep for themselves: nobody gets one from outside.
+const RESERVED: &str = "system:";
+/// The group that clusters count everybody to who signed in.
+const SIGNED_IN: &str = "system:authenticated";
+/// Longest name of a user or a group, in bytes, and most groups.
+const LONGEST: usize = 256;
+const MOST_GROUPS: usize = 200;
+
+/// What the clusters' API servers put before the names of that issuer.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Prefixes {
+    /// Before users.
+    pub user: String,
+    /// Before groups.
+    pub groups: String,
+}
+
+impl Prefixes {
+    /// Somebody of that name in those groups; `None` where nobody may have that name. Groups that nobody may be in are left out.
+    pub fn subject<'a>(&self, user: &str, groups: impl IntoIterator<Item = &'a str>) -> Option<Subject> {
+        let is_name =
+            |name: &str| name.len() <= LONGEST && !name.starts_with(RESERVED) && !name.contains(char::is_control);
+        let name = format!("{}{user}", self.user);
+        if user.is_empty() || !is_name(&name) {
+            return None;
+        }
+        let groups = groups.into_iter().map(str::trim).filter(|group| !group.is_empty());
+        let groups = groups.map(|group| format!("{}{group}", self.groups)).filter(|group| is_name(group));
+        let mut groups: Vec<String> = groups.take(MOST_GROUPS).collect();
+        groups.push(SIGNED_IN.to_owned());
+        groups.sort();
+        groups.dedup();
+        Some(Subject { user: name, groups, ..Subject::default() })
+    }
+}
+
+impl From<Subject> for Viewer {
+    fn from(subject: Subject) -> Self {
+        Self::known(subject.user.as_str().into(), Subjects::Same(subject))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(prefix: &str, user: &str, groups: &[&str]) -> Option<(String, Vec<String>)> {
+        let prefixes = Prefixes { user: prefix.to_owned(), groups: prefix.to_owned() };
+        let subject = prefixes.subject(user, groups.iter().copied())?;
+        Some((subject.user, subject.groups))
+    }
+
+    #[test]
+    fn nobody_gets_a_name_that_clusters_keep_for_themselves() {
+        let all = |groups: &[&str]| groups.iter().map(|group| (*group).to_owned()).collect::<Vec<_>>();
+        let groups = ["system:masters", "", " dev ", "dev", "a\nb"];
+        assert_eq!(named("", "ann", &groups), Some(("ann".to_owned(), all(&["dev", "system:authenticated"]))));
+        assert_eq!(
+            named("oidc:", "system:admin", &["system:masters"]),
+            Some(("oidc:system:admin".to_owned(), all(&["oidc:system:masters", "system:authenticated"])))
+        );
+        assert_eq!(named("", "system:admin", &[]), None);
+        assert_eq!(named("system:", "admin", &[]), None, "not by a prefix either");
+        assert_eq!(named("oidc:", "", &[]), None);
+        assert_eq!(named("", "a\u{0}b", &[]), None);
+        assert_eq!(named("", &"x".repeat(257), &[]), None);
+        let many: Vec<String> = (0..300).map(|number| format!("g{number}")).collect();
+        let many: Vec<&str> = many.iter().map(String::as_str).collect();
+        assert_eq!(named("", "ann", &many).map(|(_, groups)| groups.len()), Some(201));
+    }
+}

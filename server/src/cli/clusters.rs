@@ -1,0 +1,161 @@
+//! Which clusters are watched, and bringing each up on its own: one that hangs, is forbidden or cannot be reached never keeps the
+//! others waiting.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use timeline::fact::Kind;
+use timeline::{Millis, Retention};
+use tokio::sync::{mpsc, watch as signal};
+
+use crate::cli::Clusters;
+use crate::cli::config::{self, Config};
+use crate::history::Archive;
+use crate::hub::{Handle, Kept};
+use crate::kube::credentials::Credentials;
+use crate::kube::kubeconfig::{Contexts, Target, TargetError};
+use crate::kube::review::{Reviewer, Way};
+use crate::kube::{self, Counters, Pace, SourceEvent, Texts};
+use crate::telemetry::viewers::Viewers;
+
+/// A cluster to watch.
+#[derive(Debug, Clone)]
+pub struct ClusterConfig {
+    /// Its name in pages and addresses, and where its credentials come from.
+    pub credentials: Credentials,
+    /// Its accent.
+    pub accent: u8,
+    /// Namespaces to watch; empty for all.
+    pub namespaces: Vec<String>,
+    /// Whether texts are taken from it.
+    pub texts: Texts,
+    /// How it is watched.
+    pub pace: Arc<Pace>,
+}
+
+/// The clusters that command line and file ask for, together.
+///
+/// # Errors
+/// When a kubeconfig cannot be read or lacks a context. Whether the clusters answer is not asked here.
+pub fn configured(asked: &Clusters, namespaces: &[String], file: &Config) -> Result<Vec<ClusterConfig>, TargetError> {
+    let usual = asked.kubeconfig.clone().or_else(|| file.kubeconfig.clone());
+    let read = |path: Option<&PathBuf>| Contexts::read(path.or(usual.as_ref()).map(PathBuf::as_path));
+    let is_all = asked.all_contexts || (file.all_contexts && asked.context.is_empty());
+    let named: Vec<config::Cluster> = if is_all || !asked.context.is_empty() {
+        let contexts = if is_all { read(None)?.names() } else { asked.context.clone() };
+        let known = |context: String| {
+            let in_file = file.clusters.iter().find(|cluster| cluster.context.as_ref() == Some(&context)).cloned();
+            in_file.unwrap_or(config::Cluster { context: Some(context), ..config::Cluster::default() })
+        };
+        contexts.into_iter().map(known).collect()
+    } else if file.clusters.is_empty() {
+        vec![config::Cluster::default()]
+    } else {
+        file.clusters.clone()
+    };
+    let texts = if asked.hide_messages || file.hide_messages { Texts::LeftOut } else { Texts::Taken };
+    let mut all: Vec<ClusterConfig> = Vec::new();
+    for cluster in named {
+        let contexts = read(cluster.kubeconfig.as_ref())?;
+        let context = contexts.choose(cluster.context.as_deref())?;
+        let name = cluster.name.or_else(|| context.clone()).unwrap_or_else(|| "in-cluster".to_owned());
+        let credentials = Credentials::new(contexts, context, name);
+        if let Some(known) = all.iter().find(|known| known.credentials.name() == credentials.name()) {
+            if known.credentials.is_same_place(&credentials) {
+                continue; // the same context named twice
+            }
+            return Err(TargetError::Twice { name: credentials.name().to_owned() });
+        }
+        let namespaces =
+            [namespaces, &cluster.namespaces, &file.namespaces].into_iter().find(|these| !these.is_empty());
+        all.push(ClusterConfig {
+            credentials,
+            accent: cluster.colour as u8,
+            namespaces: namespaces.map(<[String]>::to_vec).unwrap_or_default(),
+            texts,
+            pace: Arc::default(),
+        });
+    }
+    Ok(all)
+}
+
+impl ClusterConfig {
+    /// The same, but no command of its kubeconfig is run.
+    #[must_use]
+    pub fn without_commands(self) -> Self {
+        Self { credentials: self.credentials.without_commands(), ..self }
+    }
+
+    /// The way to it. Commands that fetch credentials may run, with a limit.
+    ///
+    /// # Errors
+    /// When its credentials cannot be had or used.
+    pub async fn target(&self) -> Result<Target, TargetError> {
+        self.credentials.target(&self.pace).await
+    }
+
+    /// Starts its hub at once, from what is kept of it where there is an archive, and its sources as soon as it has credentials. Returns
+    /// the queue of the hub as well.
+    #[must_use]
+    pub fn watch(
+        mut self,
+        kinds: &'static [Kind],
+        retention: Retention,
+        viewers: Viewers,
+        archive: Option<&Archive>,
+    ) -> (Handle, mpsc::Sender<SourceEvent>) {
+        let counters = Arc::new(Counters::default());
+        let kept = archive.map(|archive| Kept { archive: archive.clone(), namespaces: self.namespaces.clone() });
+        let (hub, events) = Handle::start_kept(self.credentials.name(), counters.clone(), retention, kept);
+        let (way, way_out) = signal::channel(None);
+        let hub = hub.with_accent(self.accent).with_namespaces(&self.namespaces).with_reviewer(Reviewer::new(way_out));
+        let (clock, anew, queue) = (hub.clock(), hub.anew(), events.clone());
+        tokio::spawn(async move {
+            let Some(target) = self.patiently(&events).await else { return };
+            let scope = if self.namespaces.is_empty() { "all namespaces".into() } else { self.namespaces.join(", ") };
+            tracing::info!("watching {} at {} ({scope})", target.name, target.address);
+            target.warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
+            let (name, access, pace, texts) = (target.name.into(), target.access, self.pace, self.texts);
+            let _ = way.send(Some(Way { access: access.clone(), pace: pace.clone() })); // the hub may have ended
+            let cluster = kube::Cluster { name, access, events, viewers, counters, pace, texts, clock, anew };
+            kube::start(&cluster, kinds, &self.namespaces);
+        });
+        (hub, queue)
+    }
+
+    /// Tries until there are credentials, and says meanwhile what is wrong. `None` when the hub is gone.
+    async fn patiently(&mut self, events: &mpsc::Sender<SourceEvent>) -> Option<Target> {
+        let since_millis: Millis = crate::telemetry::clock::now_millis();
+        let tell = async |silent: Option<String>| {
+            events.send(SourceEvent::Answers { silent: silent.map(|why| (since_millis, why)) }).await.ok()
+        };
+        loop {
+            let found = {
+                let mut target = Box::pin(self.target());
+                match tokio::time::timeout(self.pace.patience, &mut target).await {
+                    Ok(found) => found,
+                    Err(_) => {
+                        tell(Some("fetching its credentials takes too long".to_owned())).await?;
+                        target.await
+                    }
+                }
+            };
+            match found {
+                Ok(target) => {
+                    tell(None).await?;
+                    return Some(target);
+                }
+                Err(why) => {
+                    tracing::warn!("{why}");
+                    tell(Some(why.to_string())).await?;
+                    tokio::time::sleep(self.pace.again).await;
+                }
+            }
+            // What was wrong may have been mended in the file; if that is worse, the next attempt says what was wrong before.
+            match self.credentials.again(&self.pace).await {
+                Ok(again) => self.credentials = again,
+                Err(why) => tracing::warn!("{why}"),
+            }
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! `rollcast history`: what operators do with what is kept.
+
+use std::io::Write;
+
+use app::history::{PastRollout, Search};
+use timeline::words::count;
+
+use crate::access::sight::Sight;
+use crate::export::redact::Names;
+use crate::history::options::Options;
+use crate::history::sql::Reader;
+use crate::history::store::StoreError;
+use crate::telemetry::clock;
+
+/// Rollouts that are looked through for the one that is meant.
+const MOST: u32 = 10_000;
+
+/// What cannot be done.
+#[derive(Debug, thiserror::Error)]
+pub enum HistoryError {
+    /// There is nothing.
+    #[error("no history in {0}")]
+    None(String),
+    /// Something is damaged.
+    #[error("{0}")]
+    Damaged(String),
+    /// It cannot be read or written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// There is no such rollout.
+    #[error("no single rollout matches; choose one with --namespace, --cluster or --revision. The history has: {0}")]
+    Unknown(String),
+    /// It cannot be printed.
+    #[error(transparent)]
+    Print(#[from] std::io::Error),
+}
+
+fn reader(options: &Options) -> Result<Reader, HistoryError> {
+    match options.location.is_begun()? {
+        true => Ok(Reader::new(&options.location)),
+        false => Err(HistoryError::None(options.location.to_string())),
+    }
+}
+
+/// Reads everything that is kept, and says what there is; also while a Rollcast writes it.
+///
+/// # Errors
+/// When something is damaged or cannot be read.
+pub fn check(options: &Options) -> Result<String, HistoryError> {
+    let found = reader(options)?.examine()?;
+    if !found.damaged.is_empty() {
+        return Err(HistoryError::Damaged(found.damaged.join("\nrollcast: ")));
+    }
+    let (clusters, rollouts) = (count(found.clusters, "cluster"), count(found.rollouts, "rollout"));
+    Ok(format!("{clusters}, {rollouts}, {}: no damage found", count(found.lines, "observation")))
+}
+
+/// Joins, folds and lets go of what it would in time, all at once.
+///
+/// # Errors
+/// When a Rollcast writes it, or something cannot be read or written.
+pub fn compact(options: &Options) -> Result<String, HistoryError> {
+    reader(options)?;
+    let mut store = options.location.open_alone(options.limits)?;
+    let before = store.bytes()?;
+    while store.tidy(clock::now_millis())? {}
+    let size = |bytes: u64| bytesize::ByteSize(bytes).display().si().to_string();
+    Ok(format!("compacted from {} to {}", size(before), size(store.bytes()?)))
+}
+
+/// Which rollout is to be exported.
+#[derive(Debug)]
+pub struct RolloutSelector {
+    /// Of this Deployment.
+    pub name: String,
+    /// In this namespace, where several have one of that name.
+    pub namespace: Option<String>,
+    /// In this cluster, where several have one.
+    pub cluster: Option<String>,
+    /// Its revision; the last rollout without it.
+    pub revision: Option<u64>,
+    /// Without the names of namespaces, nodes and images.
+    pub is_redacted: bool,
+}
+
+/// Writes a rollout as a recording.
+///
+/// # Errors
+/// When it is not kept, or cannot be read or written.
+pub fn export(options: &Options, selector: &RolloutSelector, out: &mut impl Write) -> Result<(), HistoryError> {
+    let reader = reader(options)?;
+    let search = Search {
+        name: selector.name.clone(),
+        cluster: selector.cluster.clone().unwrap_or_default(),
+        namespace: selector.namespace.clone().unwrap_or_default(),
+        ..Search::default()
+    };
+    let of_name = reader.rollouts(&search, &Sight::All, None, MOST)?.rollouts;
+    let is_meant = |rollout: &&PastRollout| selector.revision.is_none_or(|revision| rollout.revision == revision);
+    let unknown = || {
+        let known = of_name.iter().filter(|rollout| rollout.is_kept).take(10).map(|rollout| {
+            format!("{}/{} revision {} in {}", rollout.namespace, rollout.name, rollout.revision, rollout.cluster)
+        });
+        let known: Vec<String> = known.collect();
+        HistoryError::Unknown(match known.as_slice() {
+            [] if of_name.is_empty() => "none of that name".to_owned(),
+            [] => "none of that name with pods".to_owned(),
+            known => known.join(", "),
+        })
+    };
+    let meant = of_name.iter().find(is_meant).ok_or_else(unknown)?;
+    let is_another = |other: &PastRollout| other.uid != meant.uid && is_meant(&other) && other.place() != meant.place();
+    if of_name.iter().any(is_another) {
+        return Err(unknown());
+    }
+    let cut = reader.cut(&meant.cluster, meant.uid, meant.number, None)?.ok_or_else(unknown)?;
+    let text = if selector.is_redacted { Names::of_lines(&cut.text).redact_lines(&cut.text) } else { cut.text };
+    out.write_all(text.as_bytes())?;
+    Ok(())
+}

@@ -1,0 +1,53 @@
+//! `rollcast` alone: what it finds to watch, and the commands that fit.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use crate::kube::kubeconfig::Contexts;
+use crate::telemetry::print;
+
+/// Prints three lines.
+///
+/// # Errors
+/// When they cannot be printed.
+pub fn start() -> io::Result<()> {
+    let named = std::env::var_os("ROLLCAST_KUBECONFIG").map(PathBuf::from);
+    let contexts = Contexts::read(named.as_deref());
+    let found = contexts.as_ref().map_err(ToString::to_string).and_then(|contexts| {
+        let chosen = contexts.choose(None).map_err(|why| why.to_string())?;
+        Ok(chosen.map_or_else(
+            || "the cluster of this pod".to_owned(),
+            |context| format!("context {context} of {}", contexts.path()),
+        ))
+    });
+    print::out().write_all(lines(found).as_bytes())
+}
+
+fn lines(found: Result<String, String>) -> String {
+    let (first, second) = match found {
+        Ok(found) => (
+            format!("Found {found}. Rollcast only reads."),
+            "Run `rollcast serve` to watch it in a browser, or `rollcast trace deployment/NAME` to watch one rollout here.",
+        ),
+        Err(why) => (
+            format!("Found no cluster to watch: {}.", why.trim_end_matches('.')),
+            "Run `rollcast demo` to try a simulated cluster, or `rollcast serve --kubeconfig FILE` to watch your own.",
+        ),
+    };
+    let third = "Run `rollcast --help` for all commands, `rollcast COMMAND --help` for the options of one command.";
+    format!("{first}\n{second}\n{third}\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn three_lines_say_what_was_found_and_what_fits() {
+        let found = lines(Ok("context prod of ~/.kube/config".to_owned()));
+        assert!(found.starts_with("Found context prod of ~/.kube/config. ") && found.contains("`rollcast serve`"));
+        let none = lines(Err("no kubeconfig.".to_owned()));
+        assert!(none.starts_with("Found no cluster to watch: no kubeconfig.\nRun `rollcast demo` "), "{none}");
+        assert_eq!((found.lines().count(), none.lines().count()), (3, 3));
+    }
+}

@@ -1,0 +1,330 @@
+//! `rollcast.toml`: what to watch and where to serve, for those who do not want to say it every time. The command line and the
+//! environment win over the file. Every key is optional, none is ignored: a key that is not known is an error.
+//!
+//! ```toml
+//! listen = "127.0.0.1:7440"
+//! allow_host = ["rollouts.example.com"]
+//! namespaces = ["shop", "payments"]       # of every cluster that names none itself; without it, all of them
+//! history_age = "24h"                     # what pages hold in memory
+//! data_dir = "/var/lib/rollcast"          # what lasts; keep_for = "30d", keep_bytes = "2GB", or no_history = true
+//! # history = "postgres://rollcast@db.example.com/rollcast"  # instead of data_dir, for several Rollcasts
+//! # history_password_file = "/etc/rollcast/history-password"
+//!
+//! public_url = "https://rollouts.example.com"  # what links begin with
+//! # trust_proxy = ["10.0.0.0/24"]         # proxies in front, whose X-Forwarded-For and X-Forwarded-Proto are believed
+//! # public_pictures = true                # badges and previews for everybody, and for the pages of other sites
+//! # tls_cert = "/etc/rollcast/tls.crt"    # with tls_key: speak TLS; without them, a proxy in front may
+//! # allow_exec_plugins = true             # run what kubeconfigs name to fetch credentials, although others reach this server
+//! # insecure_no_auth = true              # serve to other machines although nobody has to sign in
+//!
+//! [auth]                                  # who is let in; without it, whoever reaches the address
+//! mode = "proxy"                          # or "token": with session_keys = "/etc/rollcast/keys"; or "oidc", see below
+//! proxy_from = ["10.0.0.7/32"]            # whose headers are believed: user_header, groups_header, user_prefix, groups_prefix
+//! # insecure_proxy_from_anywhere = true   # take 0.0.0.0/0 or ::/0 for proxy_from
+//! # oidc_issuer = "https://id.example.com"  # and oidc_client_id, oidc_client_secret_file, oidc_scopes, oidc_user_claim, oidc_groups_claim
+//!
+//! [[cluster]]
+//! context = "arn:aws:eks:eu-1:12345:cluster/prod"
+//! name = "prod-eu"                        # in pages and addresses; without it, the context's name
+//! colour = "blue"                         # an accent: blue, amber, pink, green, violet, red, teal or grey
+//!
+//! [[cluster]]
+//! context = "staging"
+//! kubeconfig = "/etc/rollcast/staging"    # without it, the usual one
+//! namespaces = ["shop"]
+//! ```
+
+use std::collections::BTreeSet;
+use std::fmt::Display;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::time::Duration;
+
+use bytesize::ByteSize;
+use ipnet::IpNet;
+use serde::{Deserialize, Deserializer};
+
+use crate::access::AuthMode;
+use crate::history::postgres::DatabaseUrl;
+use crate::telemetry::clock::parse_duration;
+use crate::web::addressed::PublicUrl;
+
+/// Looked for where no file is named.
+const NAME: &str = "rollcast.toml";
+
+/// `rollcast.toml`, read.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Address and port to serve on.
+    pub listen: Option<SocketAddr>,
+    /// Host names under which browsers may reach this server.
+    #[serde(default)]
+    pub allow_host: Vec<String>,
+    /// Where people reach this server.
+    #[serde(default, deserialize_with = "read_parsed")]
+    pub public_url: Option<PublicUrl>,
+    /// Proxies in front that are believed when they say from whom a request is.
+    #[serde(default)]
+    pub trust_proxy: Vec<IpNet>,
+    /// Badges and previews are for everybody, and for the pages of other sites.
+    #[serde(default)]
+    pub public_pictures: bool,
+    /// Certificate with which TLS is spoken.
+    pub tls_cert: Option<PathBuf>,
+    /// Private key of that certificate.
+    pub tls_key: Option<PathBuf>,
+    /// Kubeconfig file of every cluster that names none itself.
+    pub kubeconfig: Option<PathBuf>,
+    /// Namespaces of every cluster that names none itself.
+    #[serde(default)]
+    pub namespaces: Vec<String>,
+    /// Watch every context of the kubeconfig.
+    #[serde(default)]
+    pub all_contexts: bool,
+    /// Leave out the texts that people and programs of the clusters write.
+    #[serde(default)]
+    pub hide_messages: bool,
+    /// Folder for the history that lasts.
+    pub data_dir: Option<PathBuf>,
+    /// PostgreSQL database for the history that lasts.
+    pub history: Option<DatabaseUrl>,
+    /// File with the password of that database.
+    pub history_password_file: Option<PathBuf>,
+    /// Keep no history beyond the life of the program.
+    #[serde(default)]
+    pub no_history: bool,
+    /// Keep what was observed this long.
+    #[serde(default, deserialize_with = "read_duration")]
+    pub keep_for: Option<Duration>,
+    /// Keep at most this much.
+    pub keep_bytes: Option<ByteSize>,
+    /// Pages hold what ended at most this long ago.
+    #[serde(default, deserialize_with = "read_duration")]
+    pub history_age: Option<Duration>,
+    /// Pods that are gone to remember per Deployment.
+    pub history_pods: Option<usize>,
+    /// Rollouts to remember per Deployment.
+    pub history_rollouts: Option<usize>,
+    /// Serve to other machines although nobody has to sign in.
+    #[serde(default)]
+    pub insecure_no_auth: bool,
+    /// Run commands that fetch credentials although others reach this server.
+    #[serde(default)]
+    pub allow_exec_plugins: bool,
+    /// Who may sign in, and how; nobody has to where it is absent.
+    pub auth: Option<Auth>,
+    /// The clusters to watch; the current context where none is named.
+    #[serde(default, rename = "cluster")]
+    pub clusters: Vec<Cluster>,
+}
+
+/// Who is let in, as the file says it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Auth {
+    /// How people sign in: "none", "proxy", "token" or "oidc".
+    pub mode: Option<AuthMode>,
+    /// Addresses and networks of the proxy that signs them in.
+    #[serde(default)]
+    pub proxy_from: Vec<IpNet>,
+    /// A network of all addresses is taken for that of the proxy.
+    #[serde(default)]
+    pub insecure_proxy_from_anywhere: bool,
+    /// Header of the proxy that holds the user.
+    pub user_header: Option<String>,
+    /// Header of the proxy that holds the groups.
+    pub groups_header: Option<String>,
+    /// Prefix that the API servers put before users.
+    pub user_prefix: Option<String>,
+    /// Prefix that the API servers put before groups.
+    pub groups_prefix: Option<String>,
+    /// File with the keys of sessions.
+    pub session_keys: Option<PathBuf>,
+    /// File with the links that people made.
+    pub shares: Option<PathBuf>,
+    /// File into which is written who looks at what.
+    pub audit_log: Option<PathBuf>,
+    /// Address of the provider at which people sign in.
+    pub oidc_issuer: Option<String>,
+    /// Client ID that the provider gave this Rollcast.
+    pub oidc_client_id: Option<String>,
+    /// File with the client secret that the provider gave.
+    pub oidc_client_secret_file: Option<PathBuf>,
+    /// Scopes that are requested at the provider.
+    pub oidc_scopes: Option<Vec<String>>,
+    /// Claim of the ID token that holds the user.
+    pub oidc_user_claim: Option<String>,
+    /// Claim of the ID token that holds the groups.
+    pub oidc_groups_claim: Option<String>,
+}
+
+/// A cluster in the file.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cluster {
+    /// Context of the kubeconfig; without it, the current one.
+    pub context: Option<String>,
+    /// Name in pages and addresses.
+    pub name: Option<String>,
+    /// Accent of its name on pages.
+    #[serde(default)]
+    pub colour: Colour,
+    /// Kubeconfig file of this cluster.
+    pub kubeconfig: Option<PathBuf>,
+    /// Namespaces to watch.
+    #[serde(default)]
+    pub namespaces: Vec<String>,
+}
+
+/// An accent; style sheets know it by its number.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Colour {
+    /// No accent.
+    #[default]
+    None,
+    /// Accent 1 of the style sheet.
+    Blue,
+    /// Accent 2 of the style sheet.
+    Amber,
+    /// Accent 3 of the style sheet.
+    Pink,
+    /// Accent 4 of the style sheet.
+    Green,
+    /// Accent 5 of the style sheet.
+    Violet,
+    /// Accent 6 of the style sheet.
+    Red,
+    /// Accent 7 of the style sheet.
+    Teal,
+    /// Accent 8 of the style sheet.
+    Grey,
+}
+
+/// A file that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// The file cannot be read.
+    #[error("cannot read {}: {why}", path.display())]
+    File {
+        /// Path of the file.
+        path: PathBuf,
+        /// What the operating system says.
+        why: std::io::Error,
+    },
+    /// The file is no TOML, or has keys or values that are not known.
+    #[error("{} is invalid: {why}", path.display())]
+    Wrong {
+        /// Path of the file.
+        path: PathBuf,
+        /// Line, key and what is wrong there.
+        why: String,
+    },
+}
+
+impl Config {
+    /// Reads the named file, or the user's own where that is there. One that merely lies in the current folder is not read: a folder
+    /// may come from anybody, and the file names kubeconfigs, which name commands.
+    ///
+    /// # Errors
+    /// When the named file is not there, or a file cannot be used.
+    pub fn read(named: Option<&Path>) -> Result<Self, ConfigError> {
+        if named.is_none() && Path::new(NAME).exists() {
+            tracing::warn!("the {NAME} in the current folder is ignored; use --config {NAME} to read it");
+        }
+        let own = dirs::config_dir().map(|folder| folder.join("rollcast").join(NAME));
+        let Some(path) = named.map(Path::to_owned).or(own) else { return Ok(Self::default()) };
+        let text = match std::fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(why) if named.is_none() && why.kind() == std::io::ErrorKind::NotFound => return Ok(Self::default()),
+            Err(why) => return Err(ConfigError::File { path, why }),
+        };
+        text.parse().map_err(|why| ConfigError::Wrong { path, why })
+    }
+}
+
+impl std::str::FromStr for Config {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let config: Self = toml::from_str(text).map_err(|error| said(text, &error))?;
+        let mut names = BTreeSet::new();
+        for name in config.clusters.iter().filter_map(|cluster| cluster.name.as_ref().or(cluster.context.as_ref())) {
+            if name.is_empty() {
+                return Err("the name of a cluster is empty".to_owned());
+            }
+            if !names.insert(name) {
+                return Err(format!("two clusters are named {name:?}; give one of them another name"));
+            }
+        }
+        Ok(config)
+    }
+}
+
+/// What is wrong, and in which line. Neither the line nor a value is repeated: it may hold a password.
+fn said(text: &str, error: &toml::de::Error) -> String {
+    let line = error.span().and_then(|span| text.get(..span.start)).map(|before| before.matches('\n').count() + 1);
+    let place = line.map(|line| format!("line {line}: ")).unwrap_or_default();
+    let why = match error.message().split_once("string \"") {
+        Some((before, quoted)) => {
+            let after = quoted.rsplit_once('"').map_or("", |(_, after)| after);
+            format!("{before}string{after}")
+        }
+        None => error.message().to_owned(),
+    };
+    format!("{place}{}", why.trim_end())
+}
+
+fn read_duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    parse_duration(&text).map(Some).map_err(serde::de::Error::custom)
+}
+
+/// What has one way to be written.
+fn read_parsed<'de, T: FromStr<Err: Display>, D: Deserializer<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
+    String::deserialize(deserializer)?.parse().map(Some).map_err(serde::de::Error::custom)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test ends where its assumptions do")]
+
+    use super::*;
+
+    #[test]
+    fn the_example_of_this_file_is_read() {
+        let example: String = include_str!("config.rs")
+            .lines()
+            .skip_while(|line| !line.contains("```toml"))
+            .skip(1)
+            .take_while(|line| !line.contains("```"))
+            .map(|line| line.trim_start_matches("//!").to_owned() + "\n")
+            .collect();
+        let config: Config = example.parse().unwrap();
+        assert_eq!(config.clusters.len(), 2);
+        assert_eq!(config.clusters[0].colour, Colour::Blue);
+        assert_eq!(config.clusters[1].namespaces, ["shop"]);
+        assert_eq!(config.history_age, Some(Duration::from_secs(86_400)));
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_its_line() {
+        for (text, says) in [
+            ("listne = 1", "unknown field `listne`"),
+            ("listen = \"here\"", "line 1"),
+            ("history_age = \"10\"", "whole number with a unit"),
+            ("[[cluster]]\ncolour = \"mauve\"", "unknown variant `mauve`"),
+            ("[[cluster]]\nname = \"a\"\n[[cluster]]\ncontext = \"a\"", "two clusters are named \"a\""),
+            ("[[cluster]]\nname = \"\"", "is empty"),
+            // Lines and values are not repeated: they may hold a password.
+            ("no_history = true\nhistory = \"postgres://me:SECRET\\z@db/x\"", "line 2: "),
+            ("history = postgres://me:SECRET@db/x", "line 1: "),
+            ("no_history = \"postgres://me:SECRET@db/x\"", "line 1: invalid type: string, expected a boolean"),
+        ] {
+            let error = text.parse::<Config>().unwrap_err();
+            assert!(error.contains(says) && !error.contains("SECRET"), "{text}: {error}");
+        }
+    }
+}

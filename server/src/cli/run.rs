@@ -1,0 +1,387 @@
+//! The wiring: from the command line to running tasks. Errors here end the program with exit code 2 and one sentence.
+
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::sync::Arc;
+
+use anyhow::Context;
+use timeline::fact::Kind;
+use timeline::{Retention, document};
+use tokio::net::TcpListener;
+use tokio::sync::{mpsc, watch};
+
+use crate::access::{Auth, AuthMode};
+use crate::cli::config::Config;
+use crate::cli::{
+    Check, Cli, Clusters, Command, Demo, HistoryCommand, HistoryOf, Record, Replay, Report, Serve, Served,
+};
+use crate::cli::{clusters, commands};
+use crate::export::assets;
+use crate::feed::playground::Playground;
+use crate::feed::replay;
+use crate::history::options::{Limits, Location, Options};
+use crate::history::private;
+use crate::history::{Archive, Keeping};
+use crate::hub::{Handle, Kept};
+use crate::kube::kubeconfig::Target;
+use crate::kube::{self, Counters, Health, Pace, SourceEvent, Texts};
+use crate::telemetry::audit::Audit;
+use crate::telemetry::clock::Clock;
+use crate::telemetry::viewers::Viewers;
+use crate::telemetry::{print, signals};
+use crate::terminal;
+use crate::web::addressed::Addressed;
+use crate::web::connections::serve as accept;
+use crate::web::state::{Rollcast, Site};
+use crate::web::tls::Files;
+use crate::web::{connections, http};
+
+/// Kinds that are watched for the pages.
+const WATCHED: [Kind; 4] = Kind::ALL;
+
+/// Runs a command to its end and returns the exit code.
+///
+/// # Errors
+/// When it cannot start; the error's text is the sentence for people.
+pub async fn run(cli: Cli) -> anyhow::Result<u8> {
+    let Some(command) = cli.command else {
+        commands::start::start()?;
+        return Ok(0);
+    };
+    match command {
+        Command::Wait(arguments) => return Ok(terminal::wait(arguments).await? as u8),
+        Command::Trace(arguments) => terminal::trace(arguments).await,
+        Command::Serve(arguments) => serve(*arguments).await,
+        Command::Replay(arguments) => self::replay(arguments).await,
+        Command::Demo(arguments) => demo(arguments).await,
+        Command::Record(arguments) => record(arguments).await,
+        Command::Report(arguments) => report(&arguments),
+        Command::Share(arguments) => terminal::share(arguments).await,
+        Command::Export(arguments) => commands::export::export(arguments).await,
+        Command::Check(arguments) => check(arguments).await,
+        Command::History(arguments) => tokio::task::spawn_blocking(|| history_of(arguments)).await?,
+    }?;
+    Ok(0)
+}
+
+async fn serve(arguments: Serve) -> anyhow::Result<()> {
+    let file = Config::read(arguments.config.as_deref())?;
+    let mut wanted = clusters::configured(&arguments.clusters, &arguments.namespace, &file)?;
+    anyhow::ensure!(!wanted.is_empty(), "the kubeconfig has no context");
+    let sign_in = arguments.sign_in;
+    let served = arguments.listen.with(&file)?;
+    let do_people_sign_in = sign_in.mode(&file) != AuthMode::None;
+    if (do_people_sign_in || served.is_for_others()) && !arguments.allow_exec_plugins && !file.allow_exec_plugins {
+        wanted = wanted.into_iter().map(clusters::ClusterConfig::without_commands).collect();
+    }
+    for secret in sign_in.secrets(&file) {
+        private::check(&secret, served.is_for_others())?;
+    }
+    let listener = listen(&served, do_people_sign_in).await?;
+    if let [only] = wanted.as_slice() {
+        only.target().await?; // with one cluster, what is wrong is said at once
+    }
+    let retention = arguments.history.retention(&file);
+    let kept = arguments.history.kept(&file)?;
+    let viewers = Viewers::default();
+    let place = kept.as_ref().map(|kept| kept.location.clone());
+    let archive = kept.map(Archive::start);
+    if let Some(archive) = &archive {
+        tracing::info!("history is stored {}", archive.said());
+    }
+    let watch =
+        |cluster: clusters::ClusterConfig| cluster.watch(&WATCHED, retention, viewers.clone(), archive.as_ref()).0;
+    let hubs: Vec<Handle> = wanted.into_iter().map(watch).collect();
+    let named = sign_in.audit_log.clone().or_else(|| file.auth.as_ref()?.audit_log.clone());
+    let audit = match named {
+        Some(path) => {
+            Some(Audit::open(&path).with_context(|| format!("cannot write the audit log {}", path.display()))?)
+        }
+        None => None,
+    };
+    let (auth, shares) = sign_in.auth(&file, &hubs, served.addressed.public.as_ref(), place.as_ref())?;
+    let is_public = !served.listen.ip().is_loopback() && !served.addressed.is_secure();
+    if is_public && matches!(auth, Auth::Token(_) | Auth::Oidc(_)) {
+        tracing::warn!(
+            "sign-in at {} works without TLS: others on the network can read the tokens, and browsers do not keep the session. Set --tls-cert and --tls-key, or --public-url with https behind a TLS proxy",
+            served.listen
+        );
+    }
+    let tls = served.tls.clone();
+    let site = Site::from(served);
+    let auth = if matches!(auth, Auth::None) { site.auth } else { auth };
+    let site = Site { auth, shares, audit, archive: archive.clone(), ..site };
+    let ended = publish(hubs.clone(), viewers, listener, tls, site).await;
+    put_away(&hubs, archive).await;
+    ended
+}
+
+/// Writes down what is known, where that is wanted: the program ends.
+async fn put_away(hubs: &[Handle], archive: Option<Archive>) {
+    let Some(archive) = archive else { return };
+    for hub in hubs {
+        let _ = hub.checkpoint().await; // a hub that has ended has nothing to put away
+    }
+    archive.close().await;
+}
+
+/// The playground: a cluster of our own, watched like any other.
+async fn demo(arguments: Demo) -> anyhow::Result<()> {
+    if let Some(address) = arguments.listen.listen.filter(|address| !address.ip().is_loopback()) {
+        anyhow::bail!(
+            "the playground listens on loopback only, because everyone who can connect may change it: {address} is not a loopback address"
+        );
+    }
+    let served = arguments.listen.clone().with(&Config::default())?;
+    let listener = listen(&served, false).await?;
+    let viewers = Viewers::default();
+    let playground = Playground::start(&arguments.playground(), viewers.clone()).await?;
+    let kubeconfig = playground.kubeconfig().to_path_buf();
+    let clusters = Clusters {
+        kubeconfig: Some(kubeconfig.clone()),
+        context: Vec::new(),
+        all_contexts: false,
+        hide_messages: false,
+    };
+    let wanted = clusters::configured(&clusters, &[], &Config::default())?;
+    let location = arguments.data_dir.map(Location::Folder);
+    let archive = location.map(|location| Archive::start(Options { location, limits: Limits::default() }));
+    let watch = |cluster: clusters::ClusterConfig| {
+        let (hub, events) = cluster.watch(&WATCHED, Retention::default(), viewers.clone(), archive.as_ref());
+        tokio::spawn(playground.clone().keep_time(events));
+        hub
+    };
+    let hubs: Vec<Handle> = wanted.into_iter().map(watch).collect();
+    let tls = served.tls.clone();
+    let site = Site { playground: Some(playground), archive: archive.clone(), ..Site::from(served) };
+    let ended = publish(hubs.clone(), viewers, listener, tls, site).await;
+    put_away(&hubs, archive).await;
+    let _ = std::fs::remove_file(kubeconfig); // the cluster is gone as well
+    ended
+}
+
+async fn replay(arguments: Replay) -> anyhow::Result<()> {
+    let read = if arguments.data_dir.is_some() { replay::read_to_keep } else { replay::read };
+    let mut recordings = Vec::new();
+    for file in &arguments.files {
+        let name = file.file_stem().map_or_else(|| "recording".to_owned(), |stem| stem.to_string_lossy().into_owned());
+        recordings.push((name, read(file)?));
+    }
+    let served = arguments.listen.with(&Config::default())?;
+    let listener = listen(&served, false).await?;
+    let style = replay::Style {
+        speed: arguments.speed,
+        repeat: arguments.r#loop,
+        hold_at_millis: arguments.hold_at.map(|seconds| (seconds * 1000.0) as i64),
+    };
+    let location = arguments.data_dir.map(Location::Folder);
+    let archive = location.map(|location| Archive::start(Options { location, limits: Limits::of_recordings() }));
+    let mut taken = match &archive {
+        Some(archive) => kept_clusters(archive).await?,
+        None => BTreeSet::new(),
+    };
+    let viewers = Viewers::default();
+    let mut hubs = Vec::new();
+    for (name, recording) in recordings {
+        let name = replay::another(&name, &taken);
+        taken.insert(name.clone());
+        let kept = archive.clone().map(|archive| Kept { archive, namespaces: Vec::new() });
+        let (hub, events) = Handle::start_kept(&name, Arc::default(), Retention::default(), kept);
+        let first = arguments.when_watched.then(|| viewers.clone());
+        let played = tokio::spawn(replay::play(events, name, recording, style, first));
+        if arguments.hold_at.is_some() {
+            // The first viewer sees the moment, not what came before.
+            played.await?;
+        }
+        hubs.push(hub);
+    }
+    let tls = served.tls.clone();
+    let site = Site { archive: archive.clone(), ..Site::from(served) };
+    let ended = publish(hubs.clone(), viewers, listener, tls, site).await;
+    put_away(&hubs, archive).await;
+    ended
+}
+
+/// Names of clusters that are kept. Who plays a recording to keep it can do so later as well: what is wrong is said at once.
+async fn kept_clusters(archive: &Archive) -> anyhow::Result<BTreeSet<String>> {
+    let clusters = archive.read(|reader| reader.clusters()).await;
+    if let Keeping::Failing { why, .. } = &*archive.keeping().borrow() {
+        anyhow::bail!("cannot store the history of the replay: {why}");
+    }
+    clusters.context("cannot store the history of the replay")
+}
+
+async fn record(arguments: Record) -> anyhow::Result<()> {
+    let mut wanted = clusters::configured(&arguments.clusters, &[], &Config::default())?;
+    anyhow::ensure!(wanted.len() == 1, "a recording contains one cluster: choose one with --context");
+    let Some(wanted) = wanted.pop() else { return Ok(()) };
+    let target = wanted.target().await?;
+    target.warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
+    let (events, mut inbox) = mpsc::channel(kube::QUEUE);
+    let name = target.name.clone();
+    let cluster = cluster(target, events, Viewers::one(), Arc::default(), wanted.texts);
+    kube::start(&cluster, &Kind::ALL, &arguments.namespace.into_iter().collect::<Vec<_>>());
+    let mut out = print::json();
+    let mut is_begun = false;
+    while let Some(event) = inbox.recv().await {
+        match event {
+            // A cluster that cannot be watched at all is told at once. Later the watches try again, and a list after an outage carries a gap.
+            SourceEvent::Health { kind, health: Health::Stale { why, .. }, .. } if !is_begun => {
+                anyhow::bail!("cannot watch {} in {name}: {why}", kind.resource());
+            }
+            SourceEvent::Answers { silent: Some((_, why)) } if !is_begun => {
+                anyhow::bail!("cluster {name} does not respond: {why}")
+            }
+            SourceEvent::Answers { silent: Some((_, why)) } => {
+                tracing::warn!(
+                    "cluster {name} does not respond: {why}; the recording continues when it responds again"
+                );
+            }
+            SourceEvent::Health { kind, health: Health::Forbidden { verb }, .. } => {
+                tracing::warn!("no permission to {verb} {}; the recording does not contain them", kind.resource());
+            }
+            other => {
+                is_begun |= matches!(other, SourceEvent::Reset { .. });
+                for line in crate::feed::recording::lines(&other) {
+                    writeln!(out, "{line}")?;
+                }
+                out.flush()?;
+            }
+        }
+    }
+    Ok(())
+}
+
+async fn check(arguments: Check) -> anyhow::Result<()> {
+    let file = Config::read(arguments.config.as_deref())?;
+    let wanted = clusters::configured(&arguments.clusters, &arguments.namespace, &file)?;
+    let mut bad = Vec::new();
+    let kept = arguments.history.kept(&file)?;
+    let history = tokio::task::spawn_blocking(move || kept.map(|options| crate::history::check(&options))).await?;
+    match history {
+        None => writeln!(print::out(), "history: not stored")?,
+        Some(Ok(line)) => writeln!(print::out(), "history: {line}")?,
+        Some(Err(why)) => bad.push(format!("history: {why}")),
+    }
+    for cluster in &wanted {
+        let found = match cluster.target().await {
+            Ok(target) => {
+                target.warnings.iter().for_each(|warning| print::error(warning));
+                kube::check::check(&target, &WATCHED, &cluster.namespaces, &cluster.pace).await
+            }
+            Err(why) => kube::check::Found { good: Vec::new(), bad: vec![why.to_string()] },
+        };
+        found.good.iter().try_for_each(|line| writeln!(print::out(), "{line}"))?;
+        bad.extend(found.bad);
+    }
+    anyhow::ensure!(bad.is_empty(), "{}", bad.join("\nrollcast: "));
+    Ok(())
+}
+
+fn history_of(arguments: HistoryOf) -> anyhow::Result<()> {
+    let options = arguments.options()?;
+    match arguments.what {
+        HistoryCommand::Check => writeln!(print::out(), "{}", commands::history::check(&options)?)?,
+        HistoryCommand::Compact { .. } => writeln!(print::out(), "{}", commands::history::compact(&options)?)?,
+        HistoryCommand::Export { deployment, revision, namespace, cluster, redact } => {
+            let (name, is_redacted) = (deployment.0, redact);
+            let selector = commands::history::RolloutSelector { name, namespace, cluster, revision, is_redacted };
+            commands::history::export(&options, &selector, &mut print::json())?;
+        }
+    }
+    Ok(())
+}
+
+fn report(arguments: &Report) -> anyhow::Result<()> {
+    let recording = replay::read(&arguments.file)?;
+    let (from, to) = recording.span().unzip();
+    let timeline = recording.play();
+    let document = serde_json::to_string_pretty(&document::document(timeline.model(), from, to))?;
+    Ok(writeln!(print::json(), "{document}")?)
+}
+
+fn cluster(
+    target: Target,
+    events: mpsc::Sender<SourceEvent>,
+    viewers: Viewers,
+    counters: Arc<Counters>,
+    texts: Texts,
+) -> kube::Cluster {
+    kube::Cluster {
+        name: target.name.into(),
+        access: target.access,
+        events,
+        viewers,
+        counters,
+        pace: Arc::new(Pace::default()),
+        texts,
+        clock: watch::channel(Clock::Real).1,
+        anew: watch::channel(0).1,
+    }
+}
+
+impl From<Served> for Site {
+    fn from(served: Served) -> Self {
+        let auth = if served.is_for_others() { Auth::Open } else { Auth::None };
+        let Served { addressed, proxies, has_public_pictures, .. } = served;
+        Self { auth, addressed, proxies, has_public_pictures, ..Self::default() }
+    }
+}
+
+/// Listens. Others reach an address only where people sign in, or somebody says that they need not.
+async fn listen(served: &Served, do_people_sign_in: bool) -> anyhow::Result<TcpListener> {
+    let address = served.listen;
+    let is_reached = if address.ip().is_loopback() {
+        "can be reached by others (--public-url, --trust-proxy, --allow-host)"
+    } else {
+        "can be reached from other machines"
+    };
+    anyhow::ensure!(
+        do_people_sign_in || served.is_insecure || !served.is_for_others(),
+        "{address} {is_reached}, but sign-in is off: turn it on with --auth, or confirm with --insecure-no-auth that everyone who can connect may see everything"
+    );
+    if let Some(tls) = &served.tls {
+        private::check(&tls.key, served.is_for_others())?;
+    }
+    TcpListener::bind(address).await.map_err(|error| match error.kind() {
+        std::io::ErrorKind::AddrInUse => anyhow::anyhow!(
+            "{address} is already in use: choose another port with --listen, for example --listen 127.0.0.1:0"
+        ),
+        _ => anyhow::anyhow!("cannot listen on {address}: {error}"),
+    })
+}
+
+async fn publish(
+    hubs: Vec<Handle>,
+    viewers: Viewers,
+    listener: TcpListener,
+    tls: Option<Files>,
+    site: Site,
+) -> anyhow::Result<()> {
+    connections::allow_many();
+    let address = listener.local_addr()?;
+    let tls = tls.map(Files::open).transpose()?;
+    let rollcast = Rollcast::with(hubs, assets::build(), viewers, site);
+    // Whoever reads the line below may end the program at once.
+    let interrupted = signals::interrupted();
+    // The one line for people and scripts alike; logs go to standard error.
+    let here = Addressed { public: None, ..rollcast.addressed.clone() }.origin(&address.to_string(), false);
+    writeln!(print::out(), "Rollcast is at {here}/")?;
+    if let Some(playground) = &rollcast.playground {
+        // A script that reads the line above may have closed the pipe since.
+        let _ = write!(print::out(), "{}", playground.welcome(&here));
+    }
+    if matches!(rollcast.auth, Auth::Open) {
+        tracing::warn!(
+            "no sign-in: everyone who can connect to {address}, or to a proxy in front of it, sees all rollouts"
+        );
+    }
+    let (connections, trusted) = (rollcast.connections.clone(), rollcast.clone());
+    let is_trusted = move |address| trusted.is_proxy(address);
+    let server = accept(listener, http::router(rollcast), connections, is_trusted, tls);
+    // Not a graceful shutdown: open websockets would keep it waiting for ever, and pages reconnect by themselves.
+    tokio::select! {
+        ended = server => Ok(ended?),
+        () = interrupted => Ok(()),
+    }
+}

@@ -1,0 +1,336 @@
+//! The playground: a simulated cluster on loopback, watched like any other, and what its page's strip shows and does.
+//!
+//! Owns the cluster and the autopilot. What the pages show of the cluster comes through the watch loop alone; this module only
+//! acts on it, as kubectl would.
+
+pub mod controls;
+mod requests;
+
+use std::io::Write;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use anyhow::Context;
+use app::playground::Playground as Strip;
+use kube::config::Kubeconfig;
+use serde_json::json;
+use simcluster::action::{self, Choice, PLENTY};
+use simcluster::api::{self, Cluster};
+use simcluster::story::{self, Player, STORIES};
+use simcluster::world::Pool;
+use simcluster::{Key, Object, Resource, Settings, World};
+use timeline::{Uid, Workload};
+use tokio::sync::{mpsc, watch};
+use tokio::time::Instant;
+
+pub use self::requests::RESET;
+use crate::kube::SourceEvent;
+use crate::telemetry::clock::OwnClock;
+use crate::telemetry::viewers::Viewers;
+
+/// Name of the cluster in pages and addresses.
+pub const NAME: &str = "playground";
+/// How often the autopilot looks.
+const LOOK: Duration = Duration::from_millis(200);
+/// Deployments besides the one that stories are about, so that lists and walls have something to show.
+const NEIGHBOURS: [(&str, &str, i32); 4] =
+    [("shop", "cart", 3), ("shop", "checkout", 5), ("shop", "catalogue", 4), ("search", "api", 6)];
+/// One of them gets a new version about this often.
+const NEIGHBOUR_MILLIS: i64 = 45_000;
+
+struct State {
+    player: Player,
+    seed: u64,
+    /// Nobody has looked yet, and the first story waits for its first viewer.
+    is_waiting: bool,
+    refused: String,
+    /// When the next neighbour gets a new version, and which.
+    neighbour: (i64, usize),
+}
+
+/// How a playground begins.
+#[derive(Debug)]
+pub struct Options {
+    /// Seed of the random numbers.
+    pub seed: u64,
+    /// Speed of the simulated time, as a factor.
+    pub speed: f64,
+    /// Port of the simulated API; 0 picks a free one.
+    pub api_port: u16,
+    /// File to write the kubeconfig to; a new temporary one where none is named.
+    pub write_kubeconfig: Option<PathBuf>,
+    /// Stories are played; without them only the viewers change the cluster.
+    pub has_stories: bool,
+    /// Its history is stored, so each start needs UIDs and versions of its own.
+    pub is_stored: bool,
+}
+
+/// A running playground.
+pub struct Playground {
+    cluster: Cluster,
+    of: Key,
+    kubeconfig: PathBuf,
+    has_stories: bool,
+    state: Mutex<State>,
+    /// What the strip tells, as the text of an event; only made while somebody listens.
+    told: watch::Sender<Arc<str>>,
+    clock: watch::Sender<OwnClock>,
+    viewers: Viewers,
+}
+
+impl Playground {
+    /// Starts the cluster, its API and the autopilot, and writes the kubeconfig.
+    ///
+    /// # Errors
+    /// When the port is taken or the kubeconfig cannot be written.
+    pub async fn start(options: &Options, viewers: Viewers) -> anyhow::Result<Arc<Self>> {
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_millis());
+        let now_millis = i64::try_from(now).unwrap_or_default();
+        // Where history is kept, the cluster of before is known: this is another one, whose UIDs and versions are its own.
+        let first_revision = if options.is_stored { now_millis.unsigned_abs() } else { 0 };
+        let world = world(options.seed, now_millis, first_revision, options.has_stories)?;
+        let cluster = Cluster::new(world);
+        let clock = watch::Sender::new(paced(&cluster, options.speed));
+        let listener = api::listen(options.api_port)
+            .await
+            .with_context(|| format!("cannot serve the API of the playground on port {}", options.api_port))?;
+        let address = listener.local_addr()?;
+        let kubeconfig = write_kubeconfig(options.write_kubeconfig.as_deref(), address)?;
+        let of = Key::new("default", "web");
+        let mut player = Player::new(of.clone());
+        player.set_playing(false);
+        let is_waiting = options.has_stories;
+        let state = State { player, seed: options.seed, is_waiting, refused: String::new(), neighbour: (0, 0) };
+        let playground = Arc::new(Self {
+            cluster: cluster.clone(),
+            of,
+            kubeconfig,
+            has_stories: options.has_stories,
+            state: Mutex::new(state),
+            told: watch::Sender::new("".into()),
+            clock,
+            viewers,
+        });
+        tokio::spawn(cluster.clone().run());
+        tokio::spawn(cluster.serve(listener));
+        tokio::spawn(playground.clone().play());
+        Ok(playground)
+    }
+
+    /// Where the kubeconfig is.
+    #[must_use]
+    pub fn kubeconfig(&self) -> &Path {
+        &self.kubeconfig
+    }
+
+    /// What whoever started it wants to know.
+    #[must_use]
+    pub fn welcome(&self, origin: &str) -> String {
+        let (kubeconfig, page) = (self.kubeconfig.display(), self.page());
+        format!(
+            "Guided story:      {origin}{page}\n\
+             Wall:              {origin}/wall\n\
+             Change something:  kubectl --kubeconfig {kubeconfig} delete pod -l app=web\n\
+             Stop:              Ctrl-C; this also deletes the simulated cluster\n"
+        )
+    }
+
+    /// Address of the page of the Deployment that stories are about.
+    #[must_use]
+    pub fn page(&self) -> String {
+        app::address::whatever_bears_the_name(&Workload::deployment(NAME, &*self.of.namespace, &*self.of.name))
+    }
+
+    /// UID of the Deployment that stories are about; `None` while there is none.
+    #[must_use]
+    pub fn uid(&self) -> Option<Uid> {
+        self.cluster.with(|world| world.store().get(Resource::Deployment, &self.of)?.object.uid().parse().ok())
+    }
+
+    /// What is told from now on.
+    #[must_use]
+    pub fn subscribe(&self) -> watch::Receiver<Arc<str>> {
+        self.told.subscribe()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn play(self: Arc<Self>) {
+        let mut tick = tokio::time::interval(LOOK);
+        loop {
+            tick.tick().await;
+            self.look();
+            if self.told.receiver_count() > 0 {
+                self.tell();
+            }
+        }
+    }
+
+    fn look(&self) {
+        let mut state = self.lock();
+        if state.is_waiting && self.viewers.count() > 0 {
+            state.is_waiting = false;
+            state.player.set_playing(true);
+        }
+        self.cluster.with(|world| {
+            state.player.look(world);
+            if self.has_stories {
+                visit(world, &mut state.neighbour);
+            }
+        });
+    }
+
+    /// Tells those who listen, if anything is another.
+    pub fn tell(&self) {
+        let told: Arc<str> = self.strip().to_text().into();
+        self.told.send_if_modified(|known| {
+            let is_news = *known != told;
+            *known = told;
+            is_news
+        });
+    }
+
+    /// What the strip shows now.
+    #[must_use]
+    pub fn strip(&self) -> Strip {
+        let state = self.lock();
+        let told = state.player.told();
+        let buttons = self.cluster.with(|world| {
+            let choice = Choice::of(world, &self.of).unwrap_or_default();
+            (controls::buttons(world, &self.of, &choice), [choice.pods, choice.out_of_rotation].concat())
+        });
+        let nothing = Strip {
+            title: "No story is playing".to_owned(),
+            sentence: "Choose a story, or use the buttons.".to_owned(),
+            ..Strip::default()
+        };
+        let story = || Strip {
+            title: told.title.to_owned(),
+            step: format!("Step {} of {}", told.step, told.steps),
+            sentence: told.sentence.to_owned(),
+            command: told.command,
+            ..Strip::default()
+        };
+        Strip {
+            is_playing: told.is_playing,
+            stories: STORIES.iter().map(|story| (story.name.to_owned(), story.title.to_owned())).collect(),
+            buttons: buttons.0,
+            pods: buttons.1,
+            kubeconfig: self.kubeconfig.display().to_string(),
+            speed: self.cluster.speed().to_string(),
+            seed: state.seed,
+            refused: state.refused.clone(),
+            page: self.page(),
+            ..if self.has_stories || told.is_playing { story() } else { nothing }
+        }
+    }
+
+    /// From now on the cluster's time passes this many times as fast as ours.
+    fn set_speed(&self, speed: f64) {
+        self.clock.send_replace(paced(&self.cluster, speed));
+    }
+
+    /// Tells a hub the cluster's time, so that ages and deadlines on its pages are true at every speed.
+    pub async fn keep_time(self: Arc<Self>, events: mpsc::Sender<SourceEvent>) {
+        let mut clock = self.clock.subscribe();
+        loop {
+            let now = *clock.borrow_and_update();
+            if events.send(SourceEvent::Paced(now)).await.is_err() || clock.changed().await.is_err() {
+                return;
+            }
+        }
+    }
+
+    /// Begins again, with another seed if that is wanted.
+    fn reset(&self, state: &mut State, seed: u64) {
+        state.seed = seed;
+        state.player = Player::new(self.of.clone());
+        state.player.set_playing(self.has_stories);
+        let has_stories = self.has_stories;
+        self.cluster.replace(|now, revision| {
+            // Its manifests are ours; a world that cannot be filled is an empty one.
+            world(seed, now, revision, has_stories).unwrap_or_else(|_| World::new(seed, now, Settings::default()))
+        });
+    }
+}
+
+/// Lets a cluster's time pass at a speed; returns its clock.
+fn paced(cluster: &Cluster, speed: f64) -> OwnClock {
+    cluster.set_speed(speed);
+    // In this order a pause in between puts the clock ahead: late is usual, seen before it was made is not.
+    let started = Instant::now();
+    OwnClock { start_millis: cluster.with(|world| world.now_millis()), started, speed: cluster.speed() }
+}
+
+/// A cluster as the playground begins.
+fn world(seed: u64, now_millis: i64, first_revision: u64, has_neighbours: bool) -> anyhow::Result<World> {
+    let settings = Settings { first_revision, pool: Some(Pool::default()), ..Settings::default() };
+    let mut world = World::new(seed, now_millis, settings);
+    let quota = Object::read(Resource::ResourceQuota, action::quota("default", PLENTY))?;
+    world.create(quota, false)?;
+    let neighbours = NEIGHBOURS.iter().filter(|_| has_neighbours);
+    let all = [("default", "web", 4)];
+    for (namespace, name, replicas) in all.iter().chain(neighbours) {
+        if world.store().get(Resource::Namespace, &Key::new("", namespace)).is_none() {
+            world.create(Object::read(Resource::Namespace, json!({ "metadata": { "name": namespace } }))?, false)?;
+        }
+        world.create(Object::read(Resource::Deployment, story::manifest(namespace, name, *replicas))?, false)?;
+    }
+    Ok(world)
+}
+
+/// From time to time a neighbour gets a new version.
+fn visit(world: &mut World, (next_millis, index): &mut (i64, usize)) {
+    if *next_millis == 0 {
+        *next_millis = world.now_millis() + NEIGHBOUR_MILLIS / 3;
+    }
+    if world.now_millis() < *next_millis {
+        return;
+    }
+    if let Some((namespace, name, _)) = NEIGHBOURS.get(*index) {
+        let of = Key::new(namespace, name);
+        let fate = if *index == 1 { "slow" } else { "" };
+        if let Some(choice) = Choice::of(world, &of) {
+            // Somebody may have deleted it.
+            let _ = action::Action::Image(choice.next_image(fate)).perform(world, &of);
+        }
+    }
+    *index = (*index + 1) % NEIGHBOURS.len();
+    *next_millis = world.now_millis() + NEIGHBOUR_MILLIS;
+}
+
+/// A file that a playground wrote, or an empty one: nobody misses it.
+fn is_of_playground(text: &str) -> bool {
+    let config = Kubeconfig::from_yaml(text).unwrap_or_default();
+    text.trim().is_empty()
+        || (!config.clusters.is_empty() && config.clusters.iter().all(|cluster| cluster.name == NAME))
+}
+
+/// Writes the kubeconfig for whoever wants to use kubectl.
+fn write_kubeconfig(wanted: Option<&Path>, address: SocketAddr) -> anyhow::Result<PathBuf> {
+    let usual = || std::env::temp_dir().join(format!("rollcast-playground-{}.kubeconfig", address.port()));
+    let path = wanted.map_or_else(usual, Path::to_path_buf);
+    let path = std::path::absolute(&path)?;
+    if wanted.is_some() && std::fs::read_to_string(&path).is_ok_and(|text| !is_of_playground(&text)) {
+        anyhow::bail!(
+            "{} already exists and is not the kubeconfig of a playground: choose another file",
+            path.display()
+        );
+    }
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true);
+    if wanted.is_some() {
+        options.create(true).truncate(true);
+    } else {
+        // In a folder that others can write to, nothing that is there already is written through.
+        let _ = std::fs::remove_file(&path);
+        options.create_new(true);
+    }
+    let written = options.open(&path).and_then(|mut file| file.write_all(api::kubeconfig(NAME, address).as_bytes()));
+    written.with_context(|| format!("cannot write {}", path.display()))?;
+    Ok(path)
+}

@@ -1,0 +1,169 @@
+//! Plays a recording into a hub, as fast as it happened or faster, once or in a loop.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use timeline::Millis;
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+
+use crate::feed::recording::Recording;
+use crate::kube::SourceEvent;
+use crate::telemetry::clock::OwnClock;
+use crate::telemetry::viewers::Viewers;
+
+/// Pause between the end of a recording and its next round.
+const REST: Duration = Duration::from_secs(4);
+/// Longest wait for a line: a stamp may be absurd, and clocks cannot count for ever.
+const LONGEST: Duration = Duration::from_hours(365 * 24);
+
+/// How to play.
+#[derive(Debug, Clone, Copy)]
+pub struct Style {
+    /// Times as fast as it happened.
+    pub speed: f64,
+    /// Begin again at the end.
+    pub repeat: bool,
+    /// Play this much at once, in recorded milliseconds, and stop there.
+    pub hold_at_millis: Option<i64>,
+}
+
+/// A recording that cannot be played.
+#[derive(Debug, thiserror::Error)]
+pub enum ReplayError {
+    /// It cannot be read.
+    #[error("cannot read the recording {}: {error}", path.display())]
+    File {
+        /// Path of the recording.
+        path: PathBuf,
+        /// What the operating system says.
+        error: std::io::Error,
+    },
+    /// No line of it can be used.
+    #[error("{} contains no valid line{first}", path.display())]
+    Empty {
+        /// Path of the recording.
+        path: PathBuf,
+        /// The first thing wrong with it.
+        first: String,
+    },
+}
+
+/// Reads a recording and says which lines are of no use.
+///
+/// # Errors
+/// When the file cannot be read or no line of it can be used.
+pub fn read(path: &Path) -> Result<Recording, ReplayError> {
+    read_as(path, Recording::read)
+}
+
+/// The same of one that is to be kept as well.
+///
+/// # Errors
+/// When the file cannot be read or no line of it can be used.
+pub fn read_to_keep(path: &Path) -> Result<Recording, ReplayError> {
+    read_as(path, Recording::read_to_keep)
+}
+
+fn read_as(path: &Path, read: impl FnOnce(&str) -> Recording) -> Result<Recording, ReplayError> {
+    let text = std::fs::read(path).map_err(|error| ReplayError::File { path: path.into(), error })?;
+    let recording = read(&String::from_utf8_lossy(&text));
+    for bad in &recording.bad_lines {
+        tracing::warn!(error = %bad, recording = %path.display(), "skipped a line of the recording");
+    }
+    if recording.observed.is_empty() {
+        let first = recording.bad_lines.first().map_or_else(String::new, |bad| format!(" ({bad})"));
+        return Err(ReplayError::Empty { path: path.into(), first });
+    }
+    Ok(recording)
+}
+
+/// A name that is not taken: the name itself, or with the first number for which that is so. What is kept under a name stays what it was.
+#[must_use]
+pub fn another(name: &str, taken: &BTreeSet<String>) -> String {
+    let numbered = (2_u64..).map(|number| format!("{name}-{number}"));
+    std::iter::once(name.to_owned()).chain(numbered).find(|name| !taken.contains(name)).unwrap_or_default()
+}
+
+/// Plays a recording into the queue of a hub. Where viewers are given it stands at its first instant until there is one. Returns when it
+/// is over, or never if it repeats.
+pub async fn play(
+    events: mpsc::Sender<SourceEvent>,
+    name: String,
+    recording: Recording,
+    style: Style,
+    mut viewers: Option<Viewers>,
+) {
+    let Some((from, to)) = recording.span() else { return };
+    loop {
+        let held = style.hold_at_millis.map(|after_millis| from.saturating_add(after_millis));
+        let mut clock = OwnClock {
+            start_millis: held.unwrap_or(from),
+            started: Instant::now(),
+            speed: if held.is_some() || viewers.is_some() { 0.0 } else { style.speed },
+        };
+        if events.send(SourceEvent::Begins { name: name.clone(), clock }).await.is_err() {
+            return;
+        }
+        for (index, observed) in recording.observed.iter().enumerate() {
+            if let Some(until) = held {
+                if observed.at_millis > until {
+                    break;
+                }
+            } else {
+                if observed.at_millis > from
+                    && let Some(viewers) = viewers.take()
+                {
+                    viewers.wait().await;
+                    clock = OwnClock { started: Instant::now(), speed: style.speed, ..clock };
+                    if events.send(SourceEvent::Paced(clock)).await.is_err() {
+                        return;
+                    }
+                }
+                tokio::time::sleep_until(clock.started + offset(from, observed.at_millis, style.speed)).await;
+            }
+            let line = recording.lines.get(index).cloned();
+            if events.send(SourceEvent::Recorded { observed: Box::new(observed.clone()), line }).await.is_err() {
+                return;
+            }
+        }
+        if held.is_some() {
+            return;
+        }
+        tokio::time::sleep(REST).await;
+        if !style.repeat {
+            let end = OwnClock { start_millis: to + REST.as_millis() as i64, started: Instant::now(), speed: 0.0 };
+            let _ = events.send(SourceEvent::Paced(end)).await; // the hub may have ended
+            return;
+        }
+    }
+}
+
+/// Time from the begin of a recording until a line of it is played. Tasks stamp the lines of different kinds, so a line may be stamped
+/// a little before the first one: it is played at once.
+fn offset(from_millis: Millis, at_millis: Millis, speed: f64) -> Duration {
+    let seconds = at_millis.saturating_sub(from_millis).max(0) as f64 / 1000.0 / speed;
+    Duration::try_from_secs_f64(seconds).unwrap_or(LONGEST).min(LONGEST)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_that_is_stamped_before_the_first_one_is_played_at_once() {
+        assert_eq!(offset(1_000, 999, 1.0), Duration::ZERO);
+        assert_eq!(offset(1_000, 3_000, 4.0), Duration::from_millis(500));
+        assert_eq!(
+            [offset(Millis::MAX, Millis::MIN, 1.0), offset(Millis::MIN, Millis::MAX, 0.001)],
+            [Duration::ZERO, LONGEST]
+        );
+    }
+
+    #[test]
+    fn a_name_that_is_taken_gets_the_first_number_that_is_free() {
+        let taken: BTreeSet<String> = ["web", "web-2", "shop-2"].map(String::from).into();
+        assert_eq!(["web", "shop", "web-2"].map(|name| another(name, &taken)), ["web-3", "shop", "web-2-2"]);
+    }
+}

@@ -1,0 +1,261 @@
+//! The way to a cluster's API: one client for all its watches, and its renewal when credentials are refused, end soon or the
+//! kubeconfig says something else by now.
+//!
+//! ```text
+//!   a request fails, or credentials end soon
+//!        │ at most one renewal at a time, and after each a wait that doubles
+//!        ▼
+//!   kubeconfig again ─► command again ─► anything new? ─► the client of the next generation, for everybody at once
+//!        └── no, or it fails: the client stays, and what is wrong is said beside what the request met
+//! ```
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use timeline::Millis;
+use tokio::sync::watch as signal;
+use tokio::time::Instant;
+
+use super::Pace;
+use super::backoff::Backoff;
+use super::credentials::{Credentials, Fetched, Made, Want};
+use super::kubeconfig::TargetError;
+use super::request::RequestError;
+use crate::telemetry::clock;
+
+/// Credentials that end this soon are renewed now.
+const SOON_MILLIS: Millis = 60_000;
+
+/// The way to a cluster's API.
+#[derive(Clone)]
+pub struct Access(Arc<Shared>);
+
+struct Shared {
+    /// `None` where the client is all there is.
+    credentials: Option<Credentials>,
+    current: signal::Sender<Current>,
+    renewals: Mutex<Renewals>,
+}
+
+struct Current {
+    generation: u64,
+    client: kube::Client,
+    is_confidential: bool,
+    made: Made,
+    expires_at_millis: Option<Millis>,
+    /// Why there is nothing newer.
+    problem: Option<String>,
+}
+
+#[derive(Default)]
+struct Renewals {
+    is_under_way: bool,
+    backoff: Backoff,
+    /// When the last one ended.
+    ended: Option<Instant>,
+    /// Not before then.
+    next: Option<Instant>,
+}
+
+/// A client, and which one it is.
+pub(super) struct Given {
+    pub generation: u64,
+    pub client: kube::Client,
+    /// What it sends can be read by that cluster alone.
+    pub is_confidential: bool,
+}
+
+impl Access {
+    /// One client for ever.
+    #[must_use]
+    pub fn fixed(client: kube::Client) -> Self {
+        let made = Made::default();
+        let current =
+            Current { generation: 0, client, is_confidential: true, made, expires_at_millis: None, problem: None };
+        Self::share(None, current)
+    }
+
+    /// A client that can be made anew.
+    pub(super) fn new(credentials: Credentials, first: Fetched) -> Self {
+        let Fetched { client, is_confidential, made, expires_at_millis, .. } = first;
+        let current = Current { generation: 0, client, is_confidential, made, expires_at_millis, problem: None };
+        Self::share(Some(credentials), current)
+    }
+
+    fn share(credentials: Option<Credentials>, current: Current) -> Self {
+        Self(Arc::new(Shared { credentials, current: signal::Sender::new(current), renewals: Mutex::default() }))
+    }
+
+    /// The client as it is now. Looks ahead: credentials that end soon are renewed while they are still good.
+    pub(super) fn client(&self, pace: &Pace) -> Given {
+        let (given, ends) = {
+            let current = self.0.current.borrow();
+            let Current { generation, is_confidential, .. } = *current;
+            let given = Given { generation, client: current.client.clone(), is_confidential };
+            (given, current.expires_at_millis)
+        };
+        if ends.is_some_and(|ends| ends - SOON_MILLIS <= clock::now_millis()) {
+            self.renew(given.generation, Cause::Credentials, pace);
+        }
+        given
+    }
+
+    /// Takes note of how a request with the client of that generation failed.
+    pub(super) fn failed(&self, generation: u64, error: &RequestError, pace: &Pace) {
+        match error {
+            RequestError::Unauthorized(_) | RequestError::Credentials(_) => {
+                self.renew(generation, Cause::Credentials, pace);
+            }
+            // A certificate that one side does not take. Which side's file is old cannot be told.
+            RequestError::Unreachable(why) if why.contains("certificate") || why.contains("fatal alert") => {
+                self.renew(generation, Cause::Credentials, pace);
+            }
+            RequestError::Unreachable(_) => self.renew(generation, Cause::Settings, pace),
+            _ => {}
+        }
+    }
+
+    /// What a request met, and what is wrong with the credentials besides.
+    pub(super) fn sentence(&self, error: &RequestError) -> String {
+        let is_ours = matches!(
+            error,
+            RequestError::Unauthorized(_) | RequestError::Credentials(_) | RequestError::Unreachable(_)
+        );
+        match self.0.current.borrow().problem.as_deref().filter(|_| is_ours) {
+            Some(problem) => format!("{} {problem}", timeline::words::sentence_end(&error.to_string())),
+            None => error.to_string(),
+        }
+    }
+
+    /// Returns when there is a client of a later generation.
+    pub(super) async fn renewed(&self, generation: u64) {
+        let mut current = self.0.current.subscribe();
+        if current.wait_for(|current| current.generation > generation).await.is_err() {
+            std::future::pending::<()>().await; // cannot be: we hold the sender
+        }
+    }
+
+    /// The client's number.
+    pub(super) fn generation(&self) -> u64 {
+        self.0.current.borrow().generation
+    }
+
+    /// Where the cluster is. Positions mean nothing at another place.
+    pub(super) fn place(&self) -> u64 {
+        self.0.current.borrow().made.place
+    }
+
+    fn renew(&self, generation: u64, cause: Cause, pace: &Pace) {
+        let Some(credentials) = self.0.credentials.clone() else { return };
+        let made = {
+            let current = self.0.current.borrow();
+            if current.generation != generation {
+                return; // somebody else met it before, and it is renewed already
+            }
+            current.made
+        };
+        if !self.renewals().begin(Instant::now(), pace) {
+            return;
+        }
+        let want = match cause {
+            Cause::Credentials => Want::Credentials(made),
+            Cause::Settings => Want::Settings(made),
+        };
+        let (access, pace) = (self.clone(), pace.clone());
+        tokio::spawn(async move {
+            let fetched = credentials.fetch(want, &pace).await;
+            // First the end: whoever the new client wakes may meet the next refusal at once.
+            access.renewals().end(Instant::now(), &pace);
+            access.take(credentials.name(), fetched);
+        });
+    }
+
+    fn take(&self, name: &str, fetched: Result<Option<Fetched>, TargetError>) {
+        self.0.current.send_if_modified(|current| match fetched {
+            Ok(Some(fetched)) => {
+                tracing::info!(cluster.name = name, "credentials or address changed; created a new client");
+                // The kubeconfig may say by now what it did not say at the start.
+                fetched.warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
+                *current = Current {
+                    generation: current.generation + 1,
+                    client: fetched.client,
+                    is_confidential: fetched.is_confidential,
+                    made: fetched.made,
+                    expires_at_millis: fetched.expires_at_millis,
+                    problem: None,
+                };
+                true
+            }
+            Ok(None) => {
+                current.problem = None;
+                false
+            }
+            Err(why) => {
+                tracing::warn!(cluster.name = name, "{why}");
+                current.problem = Some(why.to_string());
+                false
+            }
+        });
+    }
+
+    fn renewals(&self) -> std::sync::MutexGuard<'_, Renewals> {
+        self.0.renewals.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Cause {
+    Credentials,
+    Settings,
+}
+
+impl Renewals {
+    /// Whether one may begin now; then it is under way.
+    fn begin(&mut self, now: Instant, pace: &Pace) -> bool {
+        if self.is_under_way || self.next.is_some_and(|next| now < next) {
+            return false;
+        }
+        let [_, longest] = pace.renewal;
+        // What lasted for long was good: the next refusal is another story.
+        if self.ended.is_some_and(|ended| now.duration_since(ended) > longest * 2) {
+            self.backoff.reset();
+        }
+        self.is_under_way = true;
+        true
+    }
+
+    fn end(&mut self, now: Instant, pace: &Pace) {
+        let [first, longest] = pace.renewal;
+        self.is_under_way = false;
+        self.ended = Some(now);
+        self.next = Some(now + self.backoff.fail(first, longest, 1.0));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn renewals_are_one_at_a_time_and_further_and_further_apart() {
+        let pace = Pace { renewal: [Duration::from_secs(2), Duration::from_secs(60)], ..Pace::default() };
+        let mut renewals = Renewals::default();
+        let begun = Instant::now();
+        let mut at = Vec::new();
+        while begun.elapsed() < Duration::from_secs(300) {
+            if renewals.begin(Instant::now(), &pace) {
+                assert!(!renewals.begin(Instant::now(), &pace), "two at a time");
+                renewals.end(Instant::now(), &pace);
+                at.push(begun.elapsed().as_secs());
+            }
+            tokio::time::advance(Duration::from_secs(1)).await;
+        }
+        assert_eq!(at, [0, 2, 6, 14, 30, 62, 122, 182, 242]);
+        tokio::time::advance(Duration::from_secs(130)).await;
+        assert!(renewals.begin(Instant::now(), &pace), "after a long good time");
+        renewals.end(Instant::now(), &pace);
+        tokio::time::advance(Duration::from_secs(2)).await;
+        assert!(renewals.begin(Instant::now(), &pace), "the waits start over");
+    }
+}

@@ -1,0 +1,345 @@
+//! Where the client of a cluster comes from, so that it can be made again: a context of a kubeconfig, or the cluster that this
+//! runs in. Owns nothing but that and makes sure that no more than one attempt hangs.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+use std::time::Duration;
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use kube::config::{AuthInfo, KubeConfigOptions};
+use timeline::Millis;
+use tokio::sync::Semaphore;
+
+use super::access::Access;
+use super::kubeconfig::{Contexts, Target, TargetError, client_for};
+use super::plugin::{self, PluginError};
+use super::{Pace, reason};
+use crate::kube::loopback::is_this_machine;
+
+/// Where a cluster's client comes from.
+#[derive(Debug, Clone)]
+pub struct Credentials {
+    contexts: Contexts,
+    /// `None` for the cluster that this runs in.
+    context: Option<String>,
+    name: String,
+    /// A kubeconfig may have a command run that fetches credentials.
+    may_run_commands: bool,
+    /// Held by the attempt that is under way, also by one that was given up and hangs in the system.
+    busy: Arc<Semaphore>,
+}
+
+/// What a client was made of, to tell whether another one would be any different.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Made {
+    /// Where the cluster is and how it proves that it is the one.
+    pub place: u64,
+    /// What the kubeconfig says.
+    settings: u64,
+    /// The same with what files and commands answered.
+    credentials: u64,
+}
+
+/// A client that was made.
+pub(super) struct Fetched {
+    pub client: kube::Client,
+    pub address: String,
+    pub namespace: String,
+    pub warnings: Vec<String>,
+    /// What is sent can be read by that cluster alone.
+    pub is_confidential: bool,
+    pub made: Made,
+    /// When its credentials end, where that is known.
+    pub expires_at_millis: Option<Millis>,
+}
+
+/// What is asked of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Want {
+    /// A client; people may be asked for a password.
+    First,
+    /// Other credentials: these were refused or end soon.
+    Credentials(Made),
+    /// What the kubeconfig says now, if that differs.
+    Settings(Made),
+}
+
+impl Credentials {
+    /// A context of a kubeconfig, or the cluster that this runs in, under that name.
+    #[must_use]
+    pub fn new(contexts: Contexts, context: Option<String>, name: String) -> Self {
+        Self { contexts, context, name, may_run_commands: true, busy: Arc::new(Semaphore::new(1)) }
+    }
+
+    /// The same, but whatever the kubeconfig says, no command is run: where others reach this program, credentials are no longer
+    /// those of the person at the keyboard, and a kubeconfig that somebody else can write would run what they like.
+    #[must_use]
+    pub fn without_commands(self) -> Self {
+        Self { may_run_commands: false, ..self }
+    }
+
+    /// The cluster's name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// They are of the same context of the same file.
+    #[must_use]
+    pub fn is_same_place(&self, other: &Self) -> bool {
+        self.contexts.path() == other.contexts.path() && self.context == other.context
+    }
+
+    /// The way to its cluster. Commands that fetch credentials run, with a limit.
+    ///
+    /// # Errors
+    /// When its credentials cannot be had or used. Whether the server answers is not asked here.
+    pub async fn target(&self, pace: &Pace) -> Result<Target, TargetError> {
+        let nothing = || self.unusable("it has no usable settings");
+        let fetched = self.fetch(Want::First, pace).await?.ok_or_else(nothing)?;
+        let (address, namespace, warnings) =
+            (fetched.address.clone(), fetched.namespace.clone(), fetched.warnings.clone());
+        let (name, access) = (self.name.clone(), Access::new(self.clone(), fetched));
+        Ok(Target { name, address, access, namespace, warnings })
+    }
+
+    /// The same, with the kubeconfig read again.
+    ///
+    /// # Errors
+    /// When it cannot be read any more.
+    pub async fn again(&self, pace: &Pace) -> Result<Self, TargetError> {
+        let contexts = self.contexts.clone();
+        Ok(match self.context {
+            Some(_) => {
+                let contexts = self.aside(pace.credentials, move || contexts.again()).await??;
+                Self { contexts, ..self.clone() }
+            }
+            None => self.clone(),
+        })
+    }
+
+    /// Makes a client; commands are asked. All but the first is of the kubeconfig as it is now, and `None` when it would be the
+    /// same as before.
+    pub(super) async fn fetch(&self, want: Want, pace: &Pace) -> Result<Option<Fetched>, TargetError> {
+        let now = if want == Want::First { self.clone() } else { self.again(pace).await? };
+        let mut config = now.config().await?;
+        config.cluster_url = reason::without_user(config.cluster_url);
+        let mut made = Made { place: place(&config), settings: hash(&(place(&config), auth(&config))), credentials: 0 };
+        if matches!(want, Want::Settings(before) if before.settings == made.settings) {
+            return Ok(None);
+        }
+        let expires_at_millis = self.ask_command(&mut config, want == Want::First, pace).await?;
+        let (address, namespace) = (config.cluster_url.to_string(), config.default_namespace.clone());
+        let (warnings, is_confidential) = (self.warnings(&config), is_confidential(&config));
+        let limit = pace.credentials;
+        let known = match want {
+            Want::Credentials(before) => Some(before.credentials),
+            _ => None,
+        };
+        let build = move || {
+            made.credentials = hash(&(made.settings, auth(&config), files(&config)));
+            let is_same = known == Some(made.credentials);
+            Ok((made, if is_same { None } else { Some(client_for(config)?) }))
+        };
+        let built: kube::Result<_> = self.aside(limit, build).await?;
+        let (made, client) = built.map_err(|why| self.unusable(&reason::of(&why)))?;
+        let fetched =
+            |client| Fetched { client, address, namespace, warnings, is_confidential, made, expires_at_millis };
+        Ok(client.map(fetched))
+    }
+
+    async fn config(&self) -> Result<kube::Config, TargetError> {
+        let Some(context) = self.context.clone() else {
+            return kube::Config::incluster().map_err(|why| TargetError::InCluster(reason::of(&why)));
+        };
+        self.contexts.choose(Some(&context))?;
+        let Some(config) = self.contexts.config.clone() else { return Err(TargetError::None) };
+        let options = KubeConfigOptions { context: Some(context), ..Default::default() };
+        let made = kube::Config::from_custom_kubeconfig(config, &options).await;
+        made.map_err(|why| self.unusable(&reason::of(&why)))
+    }
+
+    /// Puts what the command of the kubeconfig answers in its place, where nothing goes before it.
+    async fn ask_command(
+        &self,
+        config: &mut kube::Config,
+        may_ask: bool,
+        pace: &Pace,
+    ) -> Result<Option<Millis>, TargetError> {
+        let auth = &mut config.auth_info;
+        if !self.may_run_commands && runs_command(auth) {
+            return Err(self.unusable(&PluginError::Refused.to_string()));
+        }
+        let is_given = goes_before_command(auth);
+        let Some(command) = auth.exec.take().filter(|_| !is_given) else { return Ok(None) };
+        let answered = plugin::run(&command, may_ask, pace).await.map_err(|why| self.unusable(&why.to_string()))?;
+        auth.token = answered.token.map(Into::into);
+        if let Some((certificate, key)) = answered.certificate {
+            auth.client_certificate_data = Some(BASE64_STANDARD.encode(certificate));
+            auth.client_key_data = Some(BASE64_STANDARD.encode(key).into());
+        }
+        Ok(answered.expires_at_millis)
+    }
+
+    /// Does what may hang in the system (files on a network, old kinds of commands that kube runs) in a thread of its own, and
+    /// gives it up after a while. While one hangs, no other is begun.
+    async fn aside<T: Send + 'static>(
+        &self,
+        limit: Duration,
+        job: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, TargetError> {
+        let hangs = || self.unusable("reading its files or fetching its credentials takes too long");
+        let permit = self.busy.clone().try_acquire_owned().map_err(|_| hangs())?;
+        let job = tokio::task::spawn_blocking(move || {
+            let _permit = permit;
+            job()
+        });
+        let done = tokio::time::timeout(limit, job).await.map_err(|_| hangs())?;
+        done.map_err(|why| self.unusable(&why.to_string()))
+    }
+
+    /// What makes the way to the cluster less safe than it should be.
+    fn warnings(&self, config: &kube::Config) -> Vec<String> {
+        let (name, address) = (&self.name, &config.cluster_url);
+        let mut all = Vec::new();
+        if config.accept_invalid_certs {
+            all.push(format!("{name}: the certificate of {address} is not verified (insecure-skip-tls-verify): an attacker on the network can read the credentials and fake the data"));
+        }
+        if is_read_on_the_way(config) && has_secret(&config.auth_info) {
+            all.push(format!(
+                "{name}: the credentials are sent to {address} without TLS, and others on the network can read them"
+            ));
+        }
+        if !is_confidential(config) {
+            all.push(format!("{name}: tokens of viewers (--auth token) are not sent to this cluster, because the connection is not secure; nobody can sign in to it with a token"));
+        }
+        all
+    }
+
+    fn unusable(&self, why: &str) -> TargetError {
+        TargetError::Unusable { name: self.name.clone(), why: timeline::words::safe(why) }
+    }
+}
+
+/// What is sent goes without TLS, and not to this machine.
+fn is_read_on_the_way(config: &kube::Config) -> bool {
+    let address = &config.cluster_url;
+    let is_here = is_this_machine(address.host().unwrap_or_default()) && config.proxy_url.is_none();
+    address.scheme_str() != Some("https") && !is_here
+}
+
+/// What is sent can be read by that cluster alone: it shows who it is, by TLS, or is on this machine.
+fn is_confidential(config: &kube::Config) -> bool {
+    !config.accept_invalid_certs && !is_read_on_the_way(config)
+}
+
+/// Something is shown with each request that lets whoever reads it ask as well.
+fn has_secret(auth: &AuthInfo) -> bool {
+    auth.token.is_some() || auth.token_file.is_some() || auth.password.is_some() || auth.auth_provider.is_some()
+}
+
+/// There is something because of which a command is not asked.
+fn goes_before_command(auth: &AuthInfo) -> bool {
+    let has_password = auth.username.is_some() && auth.password.is_some();
+    auth.auth_provider.is_some() || auth.token.is_some() || auth.token_file.is_some() || has_password
+}
+
+/// A command would fetch credentials: client-go's "exec plugin", or that of an old auth provider, which kube runs.
+fn runs_command(auth: &AuthInfo) -> bool {
+    let of_provider = auth.auth_provider.as_ref().is_some_and(|provider| provider.config.contains_key("cmd-path"));
+    of_provider || (auth.exec.is_some() && !goes_before_command(auth))
+}
+
+fn place(config: &kube::Config) -> u64 {
+    let proxy = config.proxy_url.as_ref().map(ToString::to_string);
+    hash(&(config.cluster_url.to_string(), &config.root_cert, &config.tls_server_name, proxy))
+}
+
+/// What the kubeconfig says of the user, in an order of its own: some of it comes in hash maps.
+fn auth(config: &kube::Config) -> Option<String> {
+    serde_json::to_value(&config.auth_info).ok().map(|auth| auth.to_string())
+}
+
+/// What the files hold that the kubeconfig only names.
+fn files(config: &kube::Config) -> Vec<Option<Vec<u8>>> {
+    let auth = &config.auth_info;
+    let named = [&auth.token_file, &auth.client_certificate, &auth.client_key];
+    named.into_iter().map(|path| std::fs::read(path.as_ref()?).ok()).collect()
+}
+
+fn hash(what: &impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    what.hash(&mut hasher);
+    hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_kubeconfig_read_again_is_the_same() {
+        let env: Vec<_> =
+            (0..20).map(|n| serde_json::json!({ "name": format!("N{n}"), "value": "v", "x": "y" })).collect();
+        let user = serde_json::json!({ "exec": { "command": "fetch", "env": env } });
+        let read = || {
+            let mut config = kube::Config::new("http://localhost".parse().unwrap_or_default());
+            config.auth_info = serde_json::from_value(user.clone()).unwrap_or_default();
+            (config.auth_info.exec.is_some(), place(&config), auth(&config))
+        };
+        assert!(read().0);
+        assert_eq!(read(), read());
+    }
+
+    #[test]
+    fn every_kind_of_command_that_would_run_is_known() {
+        for (user, is_command) in [
+            (serde_json::json!({ "exec": { "command": "fetch" } }), true),
+            (serde_json::json!({ "token": "a", "exec": { "command": "fetch" } }), false),
+            (serde_json::json!({ "username": "a", "exec": { "command": "fetch" } }), true),
+            (
+                serde_json::json!({ "token": "a", "auth-provider": { "name": "gcp", "config": { "cmd-path": "f" } } }),
+                true,
+            ),
+            (serde_json::json!({ "auth-provider": { "name": "gcp", "config": { "cmd-path": "fetch" } } }), true),
+            (serde_json::json!({ "auth-provider": { "name": "oidc", "config": { "id-token": "a" } } }), false),
+            (serde_json::json!({ "token": "a" }), false),
+        ] {
+            assert_eq!(runs_command(&serde_json::from_value(user.clone()).unwrap()), is_command, "{user}");
+        }
+    }
+
+    #[test]
+    fn what_is_sent_to_a_cluster_is_its_own_only_where_it_shows_who_it_is() {
+        for (address, is_unchecked, proxy, is_its_own) in [
+            ("https://prod.example.com:6443", false, None, true),
+            ("https://prod.example.com:6443", false, Some("http://proxy:3128"), true),
+            ("https://prod.example.com:6443", true, None, false),
+            ("https://127.0.0.1:6443", true, None, false), // it may be the end of a tunnel
+            ("http://prod.example.com", false, None, false),
+            ("http://127.0.0.1:8001", false, None, true),
+            ("http://127.0.0.1:8001", false, Some("http://proxy:3128"), false),
+        ] {
+            let mut config = kube::Config::new(address.parse().unwrap());
+            config.accept_invalid_certs = is_unchecked;
+            config.proxy_url = proxy.map(|proxy| proxy.parse().unwrap());
+            assert_eq!(is_confidential(&config), is_its_own, "{address} {is_unchecked} {proxy:?}");
+        }
+    }
+
+    #[test]
+    fn whatever_is_shown_with_requests_can_be_read_on_the_way() {
+        for (user, is_secret) in [
+            (serde_json::json!({ "token": "a" }), true),
+            (serde_json::json!({ "tokenFile": "a" }), true),
+            (serde_json::json!({ "username": "a", "password": "b" }), true),
+            (serde_json::json!({ "auth-provider": { "name": "a", "config": {} } }), true),
+            (serde_json::json!({ "username": "a" }), false),
+            (serde_json::json!({ "client-certificate": "a", "client-key": "b" }), false),
+        ] {
+            let auth = serde_json::from_value(user.clone()).unwrap();
+            assert_eq!(has_secret(&auth), is_secret, "{user}");
+        }
+    }
+}

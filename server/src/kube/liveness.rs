@@ -1,0 +1,162 @@
+//! Does the cluster answer at all? A cheap request every few seconds, because a watch on a quiet cluster says nothing for
+//! a minute and a half-open connection says nothing for ever.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use timeline::Millis;
+use tokio::sync::watch as signal;
+use tokio::time::Instant;
+
+use super::request::{self, RequestError};
+use super::{Cluster, SourceEvent};
+use crate::telemetry::clock::{self, Clock};
+
+/// Any answer proves life, also a refusal.
+const PATH: &str = "/version";
+/// A clock that is further from where it would be was set; less than this may be a busy machine.
+const STEP_MILLIS: Millis = 2_000;
+
+/// What watches know of the cluster's life.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Life {
+    /// It does not answer now.
+    pub is_silent: bool,
+    /// How often all connections were lost. One that was there when this changed is of no more use.
+    pub losses: u64,
+}
+
+/// Probes until the hub is gone. The cluster is silent when there was no answer for the pace's silence.
+pub(super) async fn run(cluster: Cluster, life: signal::Sender<Life>) {
+    let mut last_answer = (Instant::now(), cluster.now_millis());
+    let mut looked = (Instant::now(), clock::now_millis(), uptime());
+    let mut pieces = 0;
+    loop {
+        let asked = Instant::now();
+        // What comes of a list is a sign of life as well: a server that is busy with a long list may be late with everything else.
+        let why = probe(&cluster).await;
+        let before = std::mem::replace(&mut pieces, cluster.counters.pieces.load(Ordering::Relaxed));
+        let why = why.filter(|_| pieces == before);
+        let is_silent = last_answer.0.elapsed() >= cluster.pace.silence;
+        let event = match why {
+            Some(why) if is_silent => {
+                life.send_if_modified(Life::fall_silent);
+                Some(SourceEvent::Answers { silent: Some((last_answer.1, cluster.access.sentence(&why))) })
+            }
+            Some(_) => None,
+            None => {
+                last_answer = (Instant::now(), cluster.now_millis());
+                life.send_if_modified(Life::speak).then_some(SourceEvent::Answers { silent: None })
+            }
+        };
+        let gone = match event {
+            Some(event) => cluster.events.send(event).await.is_err(),
+            None => cluster.events.is_closed(),
+        };
+        if gone {
+            return;
+        }
+        tokio::time::sleep(cluster.pace.probe.saturating_sub(asked.elapsed())).await;
+        let before = std::mem::replace(&mut looked, (Instant::now(), clock::now_millis(), uptime()));
+        let passed_millis = looked.1 - before.1;
+        if has_slept(before.0.elapsed(), passed_millis, cluster.pace.silence) {
+            tracing::info!("this machine was suspended; reconnecting");
+            life.send_modify(|life| life.losses += 1);
+        }
+        let is_ours = matches!(*cluster.clock.borrow(), Clock::Real);
+        if let Some(by_millis) = step(before.2, looked.2, passed_millis).filter(|_| is_ours) {
+            tracing::info!(by_millis, "the clock of this machine was changed");
+            if cluster.events.send(SourceEvent::ClockSet { by_millis }).await.is_err() {
+                return;
+            }
+        }
+    }
+}
+
+/// Asks once; tells why there was no answer.
+async fn probe(cluster: &Cluster) -> Option<RequestError> {
+    let asked = async {
+        let body = request::get(&cluster.access, &cluster.pace, PATH).await?;
+        request::read(body, &cluster.pace).await
+    };
+    match tokio::time::timeout(cluster.pace.probe, asked).await {
+        Ok(Err(why @ (RequestError::Unreachable(_) | RequestError::Credentials(_)))) => Some(why),
+        Ok(_) => None,
+        Err(_) => {
+            let why = RequestError::Unreachable("the API server does not respond".to_owned());
+            cluster.access.failed(cluster.access.generation(), &why, &cluster.pace);
+            Some(why)
+        }
+    }
+}
+
+impl Life {
+    const fn fall_silent(&mut self) -> bool {
+        let is_new = !self.is_silent;
+        if is_new {
+            *self = Self { is_silent: true, losses: self.losses + 1 };
+        }
+        is_new
+    }
+
+    const fn speak(&mut self) -> bool {
+        std::mem::replace(&mut self.is_silent, false)
+    }
+}
+
+/// Whether this machine slept: our clock passed more time than we were awake. Connections may have died meanwhile, and no
+/// limit of ours noticed, because those count the time awake. A clock that was set looks the same and costs new connections.
+fn has_slept(awake: Duration, passed_millis: Millis, limit: Duration) -> bool {
+    let awake = Millis::try_from(awake.as_millis()).unwrap_or(Millis::MAX);
+    let limit = Millis::try_from(limit.as_millis()).unwrap_or(Millis::MAX);
+    passed_millis.saturating_sub(awake) >= limit
+}
+
+/// How long this machine has run, the time asleep included; `None` where that cannot be told.
+fn uptime() -> Option<Duration> {
+    let said = std::fs::read_to_string("/proc/uptime").ok()?;
+    Duration::try_from_secs_f64(said.split_whitespace().next()?.parse().ok()?).ok()
+}
+
+/// By how much our clock was set while this machine ran that much longer; `None` while it was not.
+fn step(before: Option<Duration>, after: Option<Duration>, passed_millis: Millis) -> Option<Millis> {
+    let ran = Millis::try_from(after?.saturating_sub(before?).as_millis()).ok()?;
+    Some(passed_millis.saturating_sub(ran)).filter(|by| by.saturating_abs() >= STEP_MILLIS)
+}
+
+/// Returns when connections were lost since `losses` of them.
+pub(super) async fn lost(life: &mut signal::Receiver<Life>, losses: u64) {
+    if life.wait_for(|life| life.losses != losses).await.is_err() {
+        std::future::pending::<()>().await; // the probe has ended, and so will we
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_machine_slept_when_its_clock_passed_more_time_than_it_was_awake() {
+        let (awake, limit) = (Duration::from_secs(3), Duration::from_secs(8));
+        assert!(!has_slept(awake, 3_010, limit) && !has_slept(awake, 10_000, limit), "busy");
+        assert!(has_slept(awake, 3_600_000, limit), "slept");
+        assert!(!has_slept(awake, -3_600_000, limit), "set back");
+    }
+
+    #[test]
+    fn a_clock_that_was_set_is_told_from_sleep() {
+        let ran = |seconds| Some(Duration::from_secs(seconds));
+        assert_eq!(step(ran(100), ran(103), 3_010), None);
+        assert_eq!(step(ran(100), ran(3_703), 3_603_010), None, "asleep for an hour");
+        assert_eq!(step(ran(100), ran(103), 3_603_000), Some(3_600_000), "set forward");
+        assert_eq!(step(ran(100), ran(103), -3_597_000), Some(-3_600_000), "set back");
+        assert_eq!(step(None, None, 3_600_000), None, "not known");
+    }
+
+    #[test]
+    fn connections_are_lost_once_with_each_silence() {
+        let mut life = Life::default();
+        assert!(life.fall_silent() && !life.fall_silent() && life.losses == 1);
+        assert!(life.speak() && !life.speak() && life.losses == 1);
+    }
+}

@@ -1,0 +1,104 @@
+//! Odd objects: what no API server should send. They are used as far as they go, and counted.
+
+use timeline::Millis;
+
+use crate::kube::decode::{Condition, Meta};
+use crate::kube::translate::Object;
+
+/// Clocks may differ by this much before a timestamp counts as being in the future.
+const AHEAD_MILLIS: Millis = 3_600_000;
+const REVISION: &str = "deployment.kubernetes.io/revision";
+
+/// Whether an object misses what every object has, contradicts itself, or says a word that is not known.
+#[must_use]
+pub fn is_odd(object: &Object, arrived_millis: Millis) -> bool {
+    match object {
+        Object::Deployment(o) => {
+            is_odd_meta(&o.metadata, arrived_millis)
+                || is_no_number(&o.metadata)
+                || !matches!(o.spec.strategy.r#type.as_str(), "" | "RollingUpdate" | "Recreate")
+                || has_odd_condition(&o.status.conditions)
+                || [o.spec.replicas, o.status.replicas, o.status.available_replicas, o.status.updated_replicas]
+                    .into_iter()
+                    .flatten()
+                    .any(|number| number < 0)
+                || o.status.observed_generation > o.metadata.generation
+        }
+        Object::ReplicaSet(o) => {
+            is_odd_meta(&o.metadata, arrived_millis)
+                || is_no_number(&o.metadata)
+                || o.spec.replicas.is_some_and(|number| number < 0)
+        }
+        Object::Pod(o) => {
+            is_odd_meta(&o.metadata, arrived_millis)
+                || !matches!(o.status.phase.as_str(), "Pending" | "Running" | "Succeeded" | "Failed" | "Unknown")
+                || has_odd_condition(&o.status.conditions)
+        }
+        Object::Event(o) => is_odd_meta(&o.metadata, arrived_millis) || o.involved_object.kind.is_empty(),
+    }
+}
+
+fn is_odd_meta<L>(meta: &Meta<L>, arrived_millis: Millis) -> bool {
+    let time = |text: &Option<String>| text.as_deref().map(|text| text.parse::<jiff::Timestamp>().ok());
+    let created = time(&meta.creation_timestamp).flatten();
+    let deleted = time(&meta.deletion_timestamp);
+    meta.name.is_empty()
+        || created.is_none_or(|created| created.as_millisecond() > arrived_millis.saturating_add(AHEAD_MILLIS))
+        || deleted.is_some_and(|deleted| deleted.is_none() || deleted < created)
+        || meta.owner_references.iter().filter(|owner| owner.controller == Some(true)).count() > 1
+}
+
+/// A revision that is there and no number.
+fn is_no_number<L>(meta: &Meta<L>) -> bool {
+    meta.annotations.get(REVISION).is_some_and(|text| text.parse::<u64>().is_err())
+}
+
+fn has_odd_condition(conditions: &[Condition]) -> bool {
+    conditions.iter().any(|condition| !matches!(condition.status.as_str(), "True" | "False" | "Unknown"))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test ends where its assumptions do")]
+
+    use super::*;
+    use timeline::fact::Kind;
+
+    const NOW: Millis = 1_795_260_000_000;
+
+    fn odd(kind: Kind, json: &str) -> bool {
+        is_odd(&Object::decode(kind, json).unwrap(), NOW)
+    }
+
+    #[test]
+    fn what_every_api_server_sends_is_not_odd() {
+        let text =
+            std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/traces/node-lost.jsonl")).unwrap();
+        for line in text.lines() {
+            let line: crate::feed::recording::RecordedLine<'_, &serde_json::value::RawValue> =
+                serde_json::from_str(line).unwrap();
+            let kind = Kind::ALL.into_iter().find(|kind| kind.name() == line.kind);
+            let is_object = !line.object.get().starts_with("{}") && line.object.get().contains("uid");
+            if let Some(kind) = kind.filter(|_| is_object) {
+                assert!(!is_odd(&Object::decode(kind, line.object.get()).unwrap(), NOW), "{}", line.object);
+            }
+        }
+    }
+
+    #[test]
+    fn what_no_api_server_should_send_is_odd() {
+        let meta = r#""name": "web", "creationTimestamp": "2026-11-21T10:00:00Z""#;
+        for (kind, json) in [
+            (Kind::Pod, r#"{"metadata": {"name": "web"}, "status": {"phase": "Running"}}"#.to_owned()),
+            (Kind::Pod, format!(r#"{{"metadata": {{{meta}}}, "status": {{"phase": "Confused"}}}}"#)),
+            (Kind::Pod, r#"{"metadata": {"name": "web", "creationTimestamp": "2126-11-21T10:00:00Z"}, "status": {"phase": "Running"}}"#.to_owned()),
+            (Kind::Pod, format!(r#"{{"metadata": {{{meta}, "deletionTimestamp": "2026-11-21T09:00:00Z"}}, "status": {{"phase": "Running"}}}}"#)),
+            (Kind::Pod, format!(r#"{{"metadata": {{{meta}, "ownerReferences": [{{"controller": true}}, {{"controller": true}}]}}, "status": {{"phase": "Running"}}}}"#)),
+            (Kind::ReplicaSet, format!(r#"{{"metadata": {{{meta}, "annotations": {{"deployment.kubernetes.io/revision": "two"}}}}}}"#)),
+            (Kind::Deployment, format!(r#"{{"metadata": {{{meta}, "generation": 1}}, "status": {{"observedGeneration": 9}}}}"#)),
+            (Kind::Deployment, format!(r#"{{"metadata": {{{meta}}}, "spec": {{"strategy": {{"type": "Hope"}}}}}}"#)),
+        ] {
+            assert!(odd(kind, &json), "{json}");
+        }
+    }
+}

@@ -1,0 +1,502 @@
+//! From a decoded Kubernetes object to a fact. The only place that says what an absent or odd Kubernetes field means.
+
+use serde::{Serialize, Serializer};
+use timeline::fact::{
+    Condition, ConditionStatus, Container, ContainerState, DeploymentFact, DeploymentSpec, DeploymentStatus, EventFact,
+    Exit, Image, IntOrPercent, Kind, Meta, Phase, PodCondition, PodFact, ReplicaSetCounts, ReplicaSetFact, Role, Seen,
+    Strategy,
+};
+use timeline::model::Event;
+use timeline::rules::messages;
+use timeline::{Fact, Millis, Uid};
+
+use crate::kube::decode::{self, Annotations, Kept, RESTARTED_AT};
+
+const REVISION: &str = "deployment.kubernetes.io/revision";
+const DESIRED_REPLICAS: &str = "deployment.kubernetes.io/desired-replicas";
+const MAX_REPLICAS: &str = "deployment.kubernetes.io/max-replicas";
+const CHANGE_CAUSE: &str = "kubernetes.io/change-cause";
+/// Reasons of Events that repeat what a program of the cluster answered, behind a colon.
+const REPEATING: [&str; 4] = ["Unhealthy", "ProbeWarning", "FailedPostStartHook", "FailedPreStopHook"];
+/// The API server's default for both limits of a rolling update.
+const DEFAULT_SHARE: IntOrPercent = IntOrPercent::Percent(25);
+/// Conditions that every pod has, and that are true when all is well.
+const OWN_CONDITIONS: [&str; 5] =
+    ["PodScheduled", "PodReadyToStartContainers", "Initialized", "ContainersReady", "Ready"];
+/// Most conditions of a pod that are kept.
+const MOST_CONDITIONS: usize = 16;
+const DEFAULT_HISTORY_LIMIT: u32 = 10;
+
+/// A decoded object of one of the kinds that are watched.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Object {
+    /// A Deployment.
+    Deployment(Box<decode::Deployment>),
+    /// A ReplicaSet.
+    ReplicaSet(Box<decode::ReplicaSet>),
+    /// A Pod.
+    Pod(Box<decode::Pod>),
+    /// An Event.
+    Event(Box<decode::Event>),
+}
+
+/// An object that cannot be used, and why.
+#[derive(Debug, thiserror::Error)]
+pub enum Unusable {
+    /// It is not JSON of the expected shape.
+    #[error("cannot be decoded: {0}")]
+    Json(#[from] serde_json::Error),
+    /// It has no UID, or one that is not a UUID.
+    #[error("has no usable metadata.uid")]
+    Uid,
+}
+
+/// Written out again: the decoded fields and no others.
+impl Serialize for Object {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Deployment(o) => o.serialize(serializer),
+            Self::ReplicaSet(o) => o.serialize(serializer),
+            Self::Pod(o) => o.serialize(serializer),
+            Self::Event(o) => o.serialize(serializer),
+        }
+    }
+}
+
+impl Object {
+    /// Decodes one object of a known kind.
+    ///
+    /// # Errors
+    /// When the JSON does not have the shape of that kind.
+    pub fn decode(kind: Kind, json: &str) -> Result<Self, Unusable> {
+        Ok(match kind {
+            Kind::Deployment => Self::Deployment(serde_json::from_str(json)?),
+            Kind::ReplicaSet => Self::ReplicaSet(serde_json::from_str(json)?),
+            Kind::Pod => Self::Pod(serde_json::from_str(json)?),
+            Kind::Event => Self::Event(serde_json::from_str(json)?),
+        })
+    }
+
+    /// Its kind.
+    #[must_use]
+    pub const fn kind(&self) -> Kind {
+        match self {
+            Self::Deployment(_) => Kind::Deployment,
+            Self::ReplicaSet(_) => Kind::ReplicaSet,
+            Self::Pod(_) => Kind::Pod,
+            Self::Event(_) => Kind::Event,
+        }
+    }
+
+    /// Where it stands in its resource's history.
+    #[must_use]
+    pub fn resource_version(&self) -> Option<&String> {
+        match self {
+            Self::Deployment(o) => &o.metadata.resource_version,
+            Self::ReplicaSet(o) => &o.metadata.resource_version,
+            Self::Pod(o) => &o.metadata.resource_version,
+            Self::Event(o) => &o.metadata.resource_version,
+        }
+        .as_ref()
+    }
+
+    /// Its UID.
+    ///
+    /// # Errors
+    /// When there is none, or not in canonical form.
+    pub fn uid(&self) -> Result<Uid, Unusable> {
+        let uid = match self {
+            Self::Deployment(o) => &o.metadata.uid,
+            Self::ReplicaSet(o) => &o.metadata.uid,
+            Self::Pod(o) => &o.metadata.uid,
+            Self::Event(o) => &o.metadata.uid,
+        };
+        uid.as_deref().and_then(|uid| uid.parse().ok()).ok_or(Unusable::Uid)
+    }
+
+    /// The same without the texts that people and programs of the cluster write: why somebody changed something, what a program said
+    /// when it ended, what it answered to a probe or a hook.
+    #[must_use]
+    pub fn without_texts(mut self) -> Self {
+        match &mut self {
+            Self::Deployment(o) => o.metadata.annotations.remove(CHANGE_CAUSE),
+            Self::ReplicaSet(o) => o.metadata.annotations.remove(CHANGE_CAUSE),
+            Self::Pod(o) => {
+                let status = &mut o.status;
+                let containers = status.container_statuses.iter_mut().chain(&mut status.init_container_statuses);
+                let states = containers.flat_map(|container| [&mut container.state, &mut container.last_state]);
+                states.filter_map(|state| state.terminated.as_mut()).for_each(|ended| ended.message.clear());
+            }
+            Self::Event(o) => {
+                if let Some(end) = o.message.find(':').filter(|_| REPEATING.contains(&o.reason.as_str())) {
+                    o.message.truncate(end);
+                }
+            }
+        }
+        self
+    }
+
+    /// The fact that it states. An Event that is about nothing with a UID states none.
+    ///
+    /// # Errors
+    /// When the object has no identity.
+    pub fn fact(self, seen: Seen) -> Result<Option<Fact>, Unusable> {
+        Ok(match self {
+            Self::Deployment(o) => Some(Fact::Deployment(Box::new(deployment(*o)?), seen)),
+            Self::ReplicaSet(o) => Some(Fact::ReplicaSet(Box::new(replica_set(*o)?), seen)),
+            Self::Pod(o) => Some(Fact::Pod(Box::new(pod(*o)?), seen)),
+            Self::Event(o) => event(*o)?.map(|fact| Fact::Event(Box::new(fact))),
+        })
+    }
+}
+
+fn meta<L>(meta: decode::Meta<L>, controller_kind: &str) -> Result<Meta, Unusable> {
+    let controller = meta.owner_references.iter().find(|o| o.controller == Some(true) && o.kind == controller_kind);
+    Ok(Meta {
+        uid: meta.uid.as_deref().and_then(|uid| uid.parse().ok()).ok_or(Unusable::Uid)?,
+        controller: controller.and_then(|owner| owner.uid.as_deref()?.parse().ok()),
+        namespace: meta.namespace,
+        name: meta.name,
+        created_at_millis: meta.creation_timestamp.as_deref().and_then(millis).unwrap_or(0),
+        deletion_at_millis: meta.deletion_timestamp.as_deref().and_then(millis),
+        generation: meta.generation.and_then(|n| u64::try_from(n).ok()).unwrap_or(0),
+        version: meta.resource_version.as_deref().and_then(|version| version.parse().ok()),
+    })
+}
+
+fn deployment(object: decode::Deployment) -> Result<DeploymentFact, Unusable> {
+    let (spec, status) = (object.spec, object.status);
+    let annotation = |key| object.metadata.annotations.get(key);
+    let restarted_at = spec.template.metadata.annotations.get(RESTARTED_AT).map(str::to_owned);
+    Ok(DeploymentFact {
+        labels: object.metadata.labels.clone(),
+        revision: annotation(REVISION).and_then(|text| text.parse().ok()),
+        template: spec.template.hash,
+        template_apart: restarted_at.as_ref().map_or(spec.template.hash, |_| spec.template.hash_apart),
+        restarted_at,
+        spec: DeploymentSpec {
+            replicas: spec.replicas.map_or(1, number),
+            strategy: strategy(&spec.strategy),
+            min_ready_seconds: spec.min_ready_seconds.map_or(0, number),
+            paused: spec.paused.unwrap_or(false),
+            // The API server writes i32::MAX for "no deadline" in old API versions.
+            progress_deadline_seconds: spec.progress_deadline_seconds.map(number).filter(|s| *s < i32::MAX as u32),
+            revision_history_limit: spec.revision_history_limit.map_or(DEFAULT_HISTORY_LIMIT, number),
+            images: images(spec.template.spec.containers),
+        },
+        status: DeploymentStatus {
+            observed_generation: status.observed_generation.and_then(|n| u64::try_from(n).ok()).unwrap_or(0),
+            replicas: status.replicas.map_or(0, number),
+            updated: status.updated_replicas.map_or(0, number),
+            available: status.available_replicas.map_or(0, number),
+            progressing: condition(&status.conditions, "Progressing"),
+            replica_failure: condition(&status.conditions, "ReplicaFailure"),
+        },
+        meta: meta(object.metadata, "")?,
+    })
+}
+
+fn replica_set(object: decode::ReplicaSet) -> Result<ReplicaSetFact, Unusable> {
+    let annotation = |key| object.metadata.annotations.get(key);
+    Ok(ReplicaSetFact {
+        revision: annotation(REVISION).and_then(|text| text.parse().ok()),
+        desired_replicas: annotation(DESIRED_REPLICAS).and_then(|text| text.parse().ok()),
+        max_replicas: annotation(MAX_REPLICAS).and_then(|text| text.parse().ok()),
+        change_cause: annotation(CHANGE_CAUSE).map(cut),
+        managed_by: managed_by(&object.metadata.annotations),
+        min_ready_seconds: object.spec.min_ready_seconds.map_or(0, number),
+        version: object.metadata.labels.get("app.kubernetes.io/version").unwrap_or_default().to_owned(),
+        restarted_at: object.spec.template.metadata.annotations.get(RESTARTED_AT).map(str::to_owned),
+        template: object.spec.template.hash,
+        probe_millis: probe_millis(&object.spec.template.spec),
+        images: images(object.spec.template.spec.containers),
+        failure: condition(&object.status.conditions, "ReplicaFailure"),
+        template_hash: object.metadata.labels.get("pod-template-hash").unwrap_or_default().to_owned(),
+        counts: ReplicaSetCounts {
+            desired: object.spec.replicas.map_or(1, number),
+            replicas: object.status.replicas.map_or(0, number),
+            available: object.status.available_replicas.map_or(0, number),
+        },
+        meta: meta(object.metadata, "Deployment")?,
+    })
+}
+
+/// The tool that deploys it, as its annotations tell; they came with those of the Deployment. Empty where none does.
+fn managed_by(annotations: &Kept<Annotations>) -> String {
+    let helm = annotations.get("meta.helm.sh/release-name").map(|release| ("Helm release", release));
+    // "application:group/Kind:namespace/name"
+    let argo = annotations.get("argocd.argoproj.io/tracking-id").and_then(|id| id.split(':').next());
+    let known = helm.or(argo.map(|application| ("Argo CD application", application)));
+    known.filter(|(_, name)| !name.is_empty()).map(|(tool, name)| format!("{tool} {}", cut(name))).unwrap_or_default()
+}
+
+fn pod(object: decode::Pod) -> Result<PodFact, Unusable> {
+    let (spec, status) = (object.spec, object.status);
+    let mut containers = Vec::with_capacity(spec.init_containers.len() + spec.containers.len());
+    for container in spec.init_containers {
+        let role = if container.restart_policy == "Always" { Role::Sidecar } else { Role::Init };
+        containers.push(self::container(container, role, &status.init_container_statuses));
+    }
+    for container in spec.containers {
+        containers.push(self::container(container, Role::App, &status.container_statuses));
+    }
+    let disruption = condition(&status.conditions, "DisruptionTarget").filter(|c| c.status == ConditionStatus::True);
+    let cost = object.metadata.annotations.get("controller.kubernetes.io/pod-deletion-cost");
+    Ok(PodFact {
+        node: Some(spec.node_name).filter(|node| !node.is_empty()),
+        phase: match status.phase.as_str() {
+            "Pending" => Phase::Pending,
+            "Running" => Phase::Running,
+            "Succeeded" => Phase::Succeeded,
+            "Failed" => Phase::Failed,
+            _ => Phase::Unknown,
+        },
+        reason: status.reason,
+        message: status.message,
+        ready: condition(&status.conditions, "Ready"),
+        scheduled: condition(&status.conditions, "PodScheduled").map(|told| with_gates(told, &spec.scheduling_gates)),
+        disruption: disruption.map(|c| c.reason),
+        is_graceless: spec.termination_grace_period_seconds == Some(0),
+        deletion_cost: cost.and_then(|text| text.parse().ok()).unwrap_or_default(),
+        containers,
+        conditions: conditions(status.conditions),
+        meta: meta(object.metadata, "ReplicaSet")?,
+    })
+}
+
+fn container(spec: decode::ContainerSpec, role: Role, statuses: &[decode::ContainerStatus]) -> Container {
+    let status = statuses.iter().find(|status| status.name == spec.name);
+    let state = status.map(|status| &status.state).and_then(|state| match state {
+        decode::ContainerState { waiting: Some(waiting), .. } => {
+            Some(ContainerState::Waiting { reason: waiting.reason.clone(), message: cut(&waiting.message) })
+        }
+        decode::ContainerState { terminated: Some(ended), .. } => Some(ContainerState::Terminated {
+            exit_code: exit_code(ended),
+            reason: ended.reason.clone(),
+            message: cut(&ended.message),
+        }),
+        decode::ContainerState { running: Some(_), .. } => Some(ContainerState::Running),
+        _ => None,
+    });
+    let ended = status.and_then(|s| s.state.terminated.as_ref().or(s.last_state.terminated.as_ref()));
+    let running = status.and_then(|status| status.state.running.as_ref());
+    let waits_for = |status: &decode::ContainerStatus| {
+        let waiting = status.state.waiting.as_ref()?;
+        messages::is_image_reason(&waiting.reason).then(|| status.image.clone())
+    };
+    Container {
+        name: spec.name,
+        role,
+        state,
+        restarts: status.and_then(|s| s.restart_count).map_or(0, number),
+        last_exit: ended.map(exit),
+        started_millis: running.and_then(|running| running.started_at.as_deref().and_then(millis)),
+        is_in_startup: running.is_some() && status.is_some_and(|status| status.started == Some(false)),
+        exits_before: 0,
+        // Before the kubelet resolved it, the status may lack it.
+        waits_for_image: status
+            .and_then(waits_for)
+            .map_or_else(String::new, |image| if image.is_empty() { spec.image } else { image }),
+    }
+}
+
+fn exit(ended: &decode::Terminated) -> Exit {
+    let at = |time: &Option<String>| time.as_deref().and_then(millis);
+    let finished_millis = at(&ended.finished_at);
+    Exit {
+        code: exit_code(ended),
+        reason: ended.reason.clone(),
+        message: if Exit::is_start_error(&ended.reason) { cut(&ended.message) } else { String::new() },
+        finished_millis,
+        // Of one that could not be started, the kubelet writes the epoch.
+        ran_millis: finished_millis
+            .zip(at(&ended.started_at).filter(|start| *start > 0))
+            .map(|(end, start)| end.saturating_sub(start).max(0)),
+    }
+}
+
+/// How long the probes of a pod may take until it is ready: of the container that takes longest.
+fn probe_millis(template: &decode::TemplateSpec) -> Millis {
+    let seconds = |probe: &Option<decode::Probe>| {
+        probe.as_ref().map_or(0, |probe| {
+            let (period, failures) = (probe.period_seconds.unwrap_or(10), probe.failure_threshold.unwrap_or(3));
+            probe
+                .initial_delay_seconds
+                .unwrap_or(0)
+                .max(0)
+                .saturating_add(period.max(0).saturating_mul(failures.max(0)))
+        })
+    };
+    let is_waited_for = |container: &&decode::TemplateContainer| container.restart_policy == "Always";
+    let containers = template.containers.iter().chain(template.init_containers.iter().filter(is_waited_for));
+    let longest = containers
+        .map(|container| seconds(&container.startup_probe).saturating_add(seconds(&container.readiness_probe)))
+        .max();
+    longest.unwrap_or(0).min(i64::from(u32::MAX)) * 1000
+}
+
+fn exit_code(ended: &decode::Terminated) -> i32 {
+    ended.exit_code.and_then(|code| i32::try_from(code).ok()).unwrap_or(0)
+}
+
+fn event(object: decode::Event) -> Result<Option<EventFact>, Unusable> {
+    let uid = object.metadata.uid.as_deref().and_then(|uid| uid.parse().ok()).ok_or(Unusable::Uid)?;
+    let Some(about) = object.involved_object.uid.as_deref().and_then(|uid| uid.parse().ok()) else {
+        return Ok(None); // about a Node, which is named by its name, or about nothing
+    };
+    let series = object.series.unwrap_or_default();
+    let last = series.last_observed_time.or(object.last_timestamp).or(object.event_time);
+    Ok(Some(EventFact {
+        uid,
+        namespace: object.metadata.namespace,
+        about,
+        about_kind: object.involved_object.kind,
+        about_name: object.involved_object.name,
+        reason: object.reason,
+        message: object.message,
+        is_warning: object.r#type == "Warning",
+        count: series.count.or(object.count).map_or(1, number),
+        last_millis: last.as_deref().and_then(millis),
+    }))
+}
+
+/// What Kubernetes says of scheduling gates, with their names, which it leaves out.
+fn with_gates(mut told: Condition, gates: &[decode::SchedulingGate]) -> Condition {
+    if told.reason == "SchedulingGated" && !gates.is_empty() {
+        let names = gates.iter().map(|gate| gate.name.as_str()).collect::<Vec<_>>().join(", ");
+        told.message = format!("{}: {names}", cut(&told.message));
+    }
+    told
+}
+
+fn strategy(strategy: &decode::Strategy) -> Strategy {
+    if strategy.r#type == "Recreate" {
+        return Strategy::Recreate;
+    }
+    let rolling = strategy.rolling_update.as_ref();
+    let share = |value: Option<&decode::IntOrString>| value.map_or(DEFAULT_SHARE, int_or_percent);
+    Strategy::RollingUpdate {
+        max_surge: share(rolling.and_then(|r| r.max_surge.as_ref())),
+        max_unavailable: share(rolling.and_then(|r| r.max_unavailable.as_ref())),
+    }
+}
+
+fn int_or_percent(value: &decode::IntOrString) -> IntOrPercent {
+    match value {
+        decode::IntOrString::Int(value) => IntOrPercent::Int(number(*value)),
+        decode::IntOrString::Text(text) => match text.strip_suffix('%') {
+            Some(percent) => percent.parse().map_or(DEFAULT_SHARE, IntOrPercent::Percent),
+            None => text.parse().map_or(DEFAULT_SHARE, IntOrPercent::Int),
+        },
+    }
+}
+
+fn condition(conditions: &[decode::Condition], wanted: &str) -> Option<Condition> {
+    conditions.iter().find(|condition| condition.r#type == wanted).map(|condition| Condition {
+        status: condition_status(&condition.status),
+        reason: condition.reason.clone(),
+        message: condition.message.clone(),
+        last_transition_millis: condition.last_transition_time.as_deref().and_then(millis),
+        last_update_millis: condition.last_update_time.as_deref().and_then(millis),
+    })
+}
+
+/// The beginning of a message: nobody reads more of it here.
+fn cut(text: &str) -> String {
+    text.chars().take(Event::LONGEST).collect()
+}
+
+/// Conditions that are worth a look: those of readiness gates, and Kubernetes' own ones that are not true.
+fn conditions(conditions: Vec<decode::Condition>) -> Vec<PodCondition> {
+    let worth = |condition: &decode::Condition| {
+        condition.status != "True" || !OWN_CONDITIONS.contains(&condition.r#type.as_str())
+    };
+    let convert = |condition: decode::Condition| PodCondition {
+        status: condition_status(&condition.status),
+        kind: condition.r#type,
+        reason: condition.reason,
+        message: cut(&condition.message),
+    };
+    conditions.into_iter().filter(worth).take(MOST_CONDITIONS).map(convert).collect()
+}
+
+fn condition_status(status: &str) -> ConditionStatus {
+    match status {
+        "True" => ConditionStatus::True,
+        "False" => ConditionStatus::False,
+        _ => ConditionStatus::Unknown,
+    }
+}
+
+fn images(containers: Vec<decode::TemplateContainer>) -> Vec<Image> {
+    containers.into_iter().map(|c| Image { container: c.name, image: c.image }).collect()
+}
+
+/// Negative counts do not exist; what claims to be one is 0.
+fn number(value: i64) -> u32 {
+    u32::try_from(value.max(0)).unwrap_or(u32::MAX)
+}
+
+fn millis(rfc3339: &str) -> Option<Millis> {
+    rfc3339.parse::<jiff::Timestamp>().ok().map(|time| time.as_millisecond())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn object(kind: Kind, of: Value) -> Object {
+        let mut object = json!({ "metadata": { "uid": "00000000-0000-4000-8000-000000000001", "name": "web" } });
+        object.as_object_mut().unwrap().extend(of.as_object().unwrap().clone());
+        Object::decode(kind, &object.to_string()).unwrap()
+    }
+
+    fn replica_set(annotations: Value) -> Object {
+        let metadata = json!({ "uid": "00000000-0000-4000-8000-000000000001", "annotations": annotations });
+        object(Kind::ReplicaSet, json!({ "metadata": metadata }))
+    }
+
+    #[test]
+    fn the_tool_that_deployed_it_is_told_by_its_annotations() {
+        for (annotations, told) in [
+            (json!({}), ""),
+            (json!({ "meta.helm.sh/release-name": "web" }), "Helm release web"),
+            (json!({ "argocd.argoproj.io/tracking-id": "shop:apps/Deployment:shop/web" }), "Argo CD application shop"),
+            (json!({ "argocd.argoproj.io/tracking-id": "" }), ""),
+        ] {
+            let fact = replica_set(annotations.clone()).fact(Seen::Added);
+            assert!(matches!(fact, Ok(Some(Fact::ReplicaSet(fact, _))) if fact.managed_by == told), "{annotations}");
+        }
+    }
+
+    #[test]
+    fn texts_are_left_out_and_nothing_else_is() {
+        let ended = |message: &str| json!({ "terminated": { "exitCode": 1, "reason": "Error", "message": message } });
+        let pod = |message: &str| {
+            let container = json!({ "name": "web", "state": ended(message), "lastState": ended(message) });
+            object(
+                Kind::Pod,
+                json!({ "status": { "message": "kept", "containerStatuses": [container], "initContainerStatuses": [container] } }),
+            )
+        };
+        assert_eq!(pod("said").without_texts(), pod(""));
+        let cause = |more: Value| {
+            let mut all = json!({ "deployment.kubernetes.io/revision": "3" });
+            all.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            replica_set(all)
+        };
+        assert_eq!(cause(json!({ "kubernetes.io/change-cause": "said" })).without_texts(), cause(json!({})));
+        let event = |reason: &str, message: &str| object(Kind::Event, json!({ "reason": reason, "message": message }));
+        assert_eq!(
+            event("Unhealthy", "Readiness probe failed: said").without_texts(),
+            event("Unhealthy", "Readiness probe failed")
+        );
+        for (reason, message) in
+            [("Unhealthy", "no colon"), ("FailedScheduling", "0/3 nodes are available: 3 Insufficient cpu.")]
+        {
+            assert_eq!(event(reason, message).without_texts(), event(reason, message));
+        }
+    }
+}

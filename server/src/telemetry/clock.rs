@@ -1,0 +1,141 @@
+//! What time it is for a cluster: ours, or one of its own that passes faster, slower or not at all (recordings, the playground).
+
+use std::time::Duration;
+
+use timeline::Millis;
+use tokio::time::Instant;
+
+/// The time of one cluster.
+#[derive(Debug, Clone, Copy)]
+pub enum Clock {
+    /// The time of this machine.
+    Real,
+    /// The time of a recording or of a simulated cluster.
+    Own(OwnClock),
+}
+
+/// A clock that runs at some speed.
+#[derive(Debug, Clone, Copy)]
+pub struct OwnClock {
+    /// Its time at `started`.
+    pub start_millis: Millis,
+    /// When it began to run.
+    pub started: Instant,
+    /// Its seconds per second; 0 when it stands still.
+    pub speed: f64,
+}
+
+impl Clock {
+    /// Its time.
+    #[must_use]
+    pub fn now_millis(self) -> Millis {
+        match self {
+            Self::Real => now_millis(),
+            Self::Own(clock) => {
+                clock.start_millis + (clock.started.elapsed().as_secs_f64() * clock.speed * 1000.0) as Millis
+            }
+        }
+    }
+
+    /// Its time after `wait`.
+    #[must_use]
+    pub fn after(self, wait: Duration) -> Millis {
+        self.now_millis() + (wait.as_secs_f64() * self.speed() * 1000.0) as Millis
+    }
+
+    /// Real time until it shows `at_millis`; `None` if it stands still.
+    #[must_use]
+    pub fn until(self, at_millis: Millis) -> Option<Duration> {
+        let left = (at_millis - self.now_millis()).max(0) as f64 / 1000.0;
+        (self.speed() > 0.0).then(|| Duration::from_secs_f64(left / self.speed()))
+    }
+
+    /// Its time against ours, in percent.
+    #[must_use]
+    pub fn percent(self) -> u32 {
+        (self.speed() * 100.0).round() as u32
+    }
+
+    /// Its time passes, however slowly.
+    #[must_use]
+    pub const fn is_going(self) -> bool {
+        self.speed() > 0.0
+    }
+
+    const fn speed(self) -> f64 {
+        match self {
+            Self::Real => 1.0,
+            Self::Own(clock) => clock.speed,
+        }
+    }
+}
+
+/// Our own time.
+#[must_use]
+pub fn now_millis() -> Millis {
+    jiff::Timestamp::now().as_millisecond()
+}
+
+/// A time in words, to the minute, in UTC.
+#[must_use]
+pub fn stamp(millis: Millis) -> String {
+    let at = jiff::Timestamp::from_millisecond(millis).map(|at| at.to_zoned(jiff::tz::TimeZone::UTC));
+    at.map(|at| at.strftime("%-d %b %Y %H:%M UTC").to_string()).unwrap_or_default()
+}
+
+/// A day in words, in UTC.
+#[must_use]
+pub fn day(millis: Millis) -> String {
+    let at = jiff::Timestamp::from_millisecond(millis).map(|at| at.to_zoned(jiff::tz::TimeZone::UTC));
+    at.map(|at| at.strftime("%-d %b %Y").to_string()).unwrap_or_default()
+}
+
+/// Reads a duration: a whole number with the unit s, m, h or d.
+///
+/// # Errors
+/// When it is something else; the sentence says what it must be.
+pub fn parse_duration(text: &str) -> Result<Duration, String> {
+    let wrong = || "must be a whole number with a unit: 30s, 10m, 24h or 7d".to_owned();
+    let split = text.char_indices().next_back().map_or(0, |(index, _)| index);
+    let (number, unit) = text.split_at(split);
+    let seconds = match unit {
+        "s" => 1,
+        "m" => 60,
+        "h" => 3_600,
+        "d" => 86_400,
+        _ => return Err(wrong()),
+    };
+    let number: u64 = number.parse().map_err(|_| wrong())?;
+    number.checked_mul(seconds).map(Duration::from_secs).ok_or_else(wrong)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn time_passes_at_its_speed() {
+        let clock = Clock::Own(OwnClock { start_millis: 1_000, started: Instant::now(), speed: 4.0 });
+        tokio::time::advance(Duration::from_millis(500)).await;
+        assert_eq!(clock.now_millis(), 3_000);
+        assert_eq!(clock.after(Duration::from_millis(250)), 4_000);
+        assert_eq!(clock.until(5_000), Some(Duration::from_millis(500)));
+        assert_eq!(clock.until(2_000), Some(Duration::ZERO));
+        assert_eq!(clock.percent(), 400);
+    }
+
+    #[tokio::test]
+    async fn a_clock_that_stands_still_never_gets_there() {
+        let clock = Clock::Own(OwnClock { start_millis: 1_000, started: Instant::now(), speed: 0.0 });
+        assert_eq!((clock.now_millis(), clock.until(2_000), clock.percent()), (1_000, None, 0));
+    }
+
+    #[test]
+    fn durations_have_a_unit() {
+        assert_eq!(parse_duration("90m"), Ok(Duration::from_secs(5_400)));
+        assert_eq!(parse_duration("7d"), Ok(Duration::from_secs(604_800)));
+        for wrong in ["", "10", "m", "1.5h", "-3s", "10 m", "3µ", "99999999999999999999s", "18446744073709551615d"] {
+            assert!(parse_duration(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! Logs go to standard error, an event a line: what comes from clusters, recordings and viewers can neither begin a line of its own nor
+//! command a terminal.
+
+use std::borrow::Cow;
+use std::io::{self, IsTerminal, Stderr, Write};
+
+use tracing_subscriber::EnvFilter;
+use tracing_subscriber::fmt::MakeWriter;
+
+/// Begins to log. `ROLLCAST_LOG` chooses the events; without it, `usual` does.
+pub fn begin(usual: &str) {
+    let is_coloured = io::stderr().is_terminal();
+    tracing_subscriber::fmt()
+        .with_env_filter(EnvFilter::try_from_env("ROLLCAST_LOG").unwrap_or_else(|_| usual.into()))
+        .with_writer(Lines { is_coloured })
+        .with_ansi(is_coloured)
+        .init();
+}
+
+/// Makes each event a line.
+struct Lines {
+    is_coloured: bool,
+}
+
+/// One entry of the log: one line of stderr.
+struct Entry {
+    out: Stderr,
+    is_coloured: bool,
+}
+
+impl<'w> MakeWriter<'w> for Lines {
+    type Writer = Entry;
+
+    fn make_writer(&'w self) -> Entry {
+        Entry { out: io::stderr(), is_coloured: self.is_coloured }
+    }
+}
+
+impl Write for Entry {
+    /// An event comes whole, with the end of its line.
+    fn write(&mut self, event: &[u8]) -> io::Result<usize> {
+        self.out.write_all(one_line(&String::from_utf8_lossy(event), self.is_coloured).as_bytes())?;
+        Ok(event.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+/// An event without control characters but the end of its line; colours begin with one, and whoever sets them escapes those of others.
+fn one_line(event: &str, is_coloured: bool) -> Cow<'_, str> {
+    let (text, end) = event.strip_suffix('\n').map_or((event, ""), |text| (text, "\n"));
+    let is_strange = |c: char| c.is_control() && !(is_coloured && c == '\u{1b}');
+    if !text.contains(is_strange) {
+        return event.into();
+    }
+    let escaped = |c: char| if is_strange(c) { c.escape_default().to_string() } else { c.to_string() };
+    (text.chars().map(escaped).collect::<String>() + end).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_is_a_line_whatever_is_in_it() {
+        assert_eq!(one_line("all is well\n", false), "all is well\n");
+        assert_eq!(
+            one_line("a name\n2026-11-24T00:00:00Z ERROR forged\r\u{1b}[2J\u{7}\n", false),
+            "a name\\n2026-11-24T00:00:00Z ERROR forged\\r\\u{1b}[2J\\u{7}\n"
+        );
+        assert_eq!(one_line("\u{1b}[32mINFO\u{1b}[0m a\nb\n", true), "\u{1b}[32mINFO\u{1b}[0m a\\nb\n");
+        assert_eq!(one_line("ä\u{85}ö", false), "ä\\u{85}ö");
+    }
+}

@@ -1,0 +1,281 @@
+//! How this server is addressed: the hosts that it answers to, the pages that are its own, and what its links begin with. Pure.
+
+use std::net::IpAddr;
+use std::str::FromStr;
+
+use axum::http::Uri;
+
+/// How this server is addressed.
+#[derive(Debug, Clone, Default)]
+pub struct Addressed {
+    /// Where people reach it, if that is said.
+    pub public: Option<PublicUrl>,
+    /// Names under which it may be addressed besides.
+    pub hosts: Vec<String>,
+    /// It speaks TLS itself.
+    pub has_tls: bool,
+}
+
+/// Where people reach this server: a scheme, a host, and a port where that is not the usual one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PublicUrl {
+    is_secure: bool,
+    /// In lower case.
+    authority: String,
+}
+
+/// What is no such address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("must consist of a scheme and a host only, such as https://rollouts.example.com")]
+pub struct NoPublicUrl;
+
+impl FromStr for PublicUrl {
+    type Err = NoPublicUrl;
+
+    fn from_str(text: &str) -> Result<Self, NoPublicUrl> {
+        let uri: Uri = text.parse().map_err(|_| NoPublicUrl)?;
+        let is_secure = match uri.scheme_str() {
+            Some("https") => true,
+            Some("http") => false,
+            _ => return Err(NoPublicUrl),
+        };
+        let authority = uri.authority().map(|authority| authority.as_str().to_ascii_lowercase()).unwrap_or_default();
+        let authority = without_usual_port(&authority, is_secure).to_owned();
+        let is_bare = uri.path_and_query().is_none_or(|rest| rest.as_str() == "/");
+        match (Host::of(&authority), is_bare) {
+            (Some(_), true) => Ok(Self { is_secure, authority }),
+            _ => Err(NoPublicUrl),
+        }
+    }
+}
+
+impl std::fmt::Display for PublicUrl {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}://{}", scheme(self.is_secure), self.authority)
+    }
+}
+
+const fn scheme(is_secure: bool) -> &'static str {
+    if is_secure { "https" } else { "http" }
+}
+
+fn without_usual_port(authority: &str, is_secure: bool) -> &str {
+    authority.strip_suffix(if is_secure { ":443" } else { ":80" }).unwrap_or(authority)
+}
+
+/// A Host header, taken apart.
+#[derive(Debug, Clone, Copy)]
+struct Host<'t> {
+    name: &'t str,
+    is_address: bool,
+}
+
+impl<'t> Host<'t> {
+    /// `None` where it is neither a name nor an address, or its port is none.
+    fn of(text: &'t str) -> Option<Self> {
+        let (name, rest, is_v6) = match text.strip_prefix('[') {
+            Some(inside) => inside.split_once(']').map(|(name, rest)| (name, rest, true))?,
+            None => {
+                text.split_at_checked(text.find(':').unwrap_or(text.len())).map(|(name, rest)| (name, rest, false))?
+            }
+        };
+        let is_port = rest.is_empty()
+            || rest
+                .strip_prefix(':')
+                .is_some_and(|port| port.bytes().all(|byte| byte.is_ascii_digit()) && port.parse::<u16>().is_ok());
+        let address = name.parse::<IpAddr>().ok();
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_');
+        let is_name = !name.is_empty() && name.bytes().all(is_plain);
+        let is_host = address.map_or(is_name && !is_v6, |address| address.is_ipv6() == is_v6);
+        (is_port && is_host).then_some(Self { name, is_address: address.is_some() })
+    }
+
+    /// It means this machine.
+    fn is_loopback(self) -> bool {
+        self.name.eq_ignore_ascii_case("localhost") || self.name.parse::<IpAddr>().is_ok_and(|it| it.is_loopback())
+    }
+}
+
+impl Addressed {
+    /// Under these names, besides addresses and `localhost`.
+    #[must_use]
+    pub fn by(hosts: Vec<String>) -> Self {
+        Self { hosts, ..Self::default() }
+    }
+
+    /// Others reach it by what it is called: not every name of it means this machine.
+    #[must_use]
+    pub fn is_known_elsewhere(&self) -> bool {
+        let is_other = |name: &str| !Host::of(name).is_some_and(Host::is_loopback);
+        self.public.as_ref().is_some_and(|public| is_other(&public.authority))
+            || self.hosts.iter().any(|name| is_other(name))
+    }
+
+    /// It answers to that Host header. Where the public address is said, other machines' addresses are known for `is_health` only:
+    /// those who ask after this server's health may not know its name.
+    #[must_use]
+    pub fn answers_to(&self, host: &str, is_health: bool) -> bool {
+        let Some(parsed) = Host::of(host) else { return false };
+        self.is_public(host)
+            || parsed.is_loopback()
+            || (parsed.is_address && (self.public.is_none() || is_health))
+            || self.hosts.iter().any(|known| known.eq_ignore_ascii_case(parsed.name))
+    }
+
+    /// The page of that Origin is one of the server that was asked under that Host.
+    #[must_use]
+    pub fn is_own(&self, origin: &str, host: &str) -> bool {
+        let Some((scheme, authority)) = origin.split_once("://") else { return false };
+        let is_secure = match scheme {
+            "https" => true,
+            "http" => false,
+            _ => return false,
+        };
+        let is_scheme = match &self.public {
+            Some(public) if self.is_public(host) => is_secure == public.is_secure,
+            // A proxy may speak TLS for a server that does not: only who speaks it knows what the scheme is.
+            _ => is_secure || !self.has_tls,
+        };
+        is_scheme && authority.eq_ignore_ascii_case(host)
+    }
+
+    /// What links to this server begin with, for somebody who asked under that Host; `is_secure` is what a proxy that is believed said of it.
+    #[must_use]
+    pub fn origin(&self, host: &str, is_secure: bool) -> String {
+        match &self.public {
+            Some(public) => public.to_string(),
+            None => format!("{}://{host}", scheme(is_secure || self.has_tls)),
+        }
+    }
+
+    /// Browsers may be told to ask that host by TLS only: a name of this server's own, not one that means every program of a machine.
+    #[must_use]
+    pub fn is_secure_at(&self, host: &str) -> bool {
+        let is_own = Host::of(host).is_some_and(|host| !host.is_address && !host.is_loopback());
+        let is_secure = match &self.public {
+            Some(public) if self.is_public(host) => public.is_secure,
+            _ => self.has_tls,
+        };
+        is_own && is_secure
+    }
+
+    /// People reach it by TLS.
+    #[must_use]
+    pub fn is_secure(&self) -> bool {
+        self.has_tls || self.public.as_ref().is_some_and(|public| public.is_secure)
+    }
+
+    fn is_public(&self, host: &str) -> bool {
+        let Some(public) = &self.public else { return false };
+        without_usual_port(host, public.is_secure).eq_ignore_ascii_case(&public.authority)
+    }
+}
+
+#[cfg(test)]
+#[path = "../../tests/all/common/strangers.rs"]
+mod strangers;
+
+#[cfg(test)]
+mod tests {
+    use super::strangers::{STRANGE_HOSTS, STRANGE_ORIGINS};
+    use super::*;
+
+    fn public(url: &str) -> Addressed {
+        Addressed { public: Some(url.parse().unwrap()), ..Addressed::default() }
+    }
+
+    #[test]
+    fn addresses_localhost_and_allowed_names_are_answered_to() {
+        let addressed = Addressed::by(vec!["rollcast.example.com".to_owned()]);
+        for host in [
+            "127.0.0.1:7440",
+            "localhost",
+            "LOCALHOST:1",
+            "[::1]:7440",
+            "192.168.1.4:80",
+            "Rollcast.Example.com",
+            "rollcast.example.com:65535",
+        ] {
+            assert!(addressed.answers_to(host, false), "{host}");
+        }
+        for host in STRANGE_HOSTS {
+            assert!(!addressed.answers_to(host, false), "{host}");
+        }
+    }
+
+    #[test]
+    fn who_has_a_public_address_answers_to_it_and_to_this_machine() {
+        let addressed = public("https://Rollouts.example.com/");
+        for host in ["rollouts.example.com", "ROLLOUTS.example.com:443", "localhost:7440", "127.0.0.1:7440", "[::1]"] {
+            assert!(addressed.answers_to(host, false), "{host}");
+        }
+        for host in ["rollouts.example.com:7440", "rollouts.example.com:80", "10.0.0.7:7440", "other.example.com"] {
+            assert!(!addressed.answers_to(host, false), "{host}");
+        }
+        assert!(addressed.answers_to("10.0.0.7:7440", true), "whoever asks after its health knows no name");
+        assert!(!addressed.answers_to("other.example.com", true));
+    }
+
+    #[test]
+    fn pages_of_other_origins_are_not_its_own() {
+        let plain = Addressed::default();
+        assert!(plain.is_own("http://127.0.0.1:7440", "127.0.0.1:7440"));
+        assert!(plain.is_own("https://localhost", "localhost"), "a proxy speaks TLS");
+        let tls = Addressed { has_tls: true, ..Addressed::default() };
+        assert!(tls.is_own("https://localhost:7440", "localhost:7440"));
+        assert!(!tls.is_own("http://localhost:7440", "localhost:7440"));
+        let secure = public("https://rollouts.example.com");
+        assert!(secure.is_own("https://rollouts.example.com", "rollouts.example.com"));
+        assert!(secure.is_own("http://localhost:7440", "localhost:7440"), "through a tunnel");
+        for (origin, host) in STRANGE_ORIGINS {
+            assert!(!secure.is_own(origin, host), "{origin} {host}");
+        }
+    }
+
+    #[test]
+    fn public_addresses_are_a_scheme_and_a_host() {
+        for (text, read) in [
+            ("https://rollouts.example.com", "https://rollouts.example.com"),
+            ("https://rollouts.example.com:443/", "https://rollouts.example.com"),
+            ("http://Localhost:7440", "http://localhost:7440"),
+            ("https://[fd00::1]:8443", "https://[fd00::1]:8443"),
+        ] {
+            assert_eq!(text.parse::<PublicUrl>().unwrap().to_string(), read);
+        }
+        for text in [
+            "",
+            "rollouts.example.com",
+            "ftp://rollouts.example.com",
+            "https://",
+            "https://rollouts.example.com/rollcast",
+            "https://rollouts.example.com?x",
+            "https://user@rollouts.example.com",
+            "https://rollouts.example.com:x",
+            "https://rollouts .example.com",
+        ] {
+            assert_eq!(text.parse::<PublicUrl>(), Err(NoPublicUrl), "{text}");
+        }
+    }
+
+    #[test]
+    fn only_names_of_its_own_are_bound_to_tls() {
+        let tls = Addressed { has_tls: true, ..Addressed::by(vec!["rollouts.example.com".to_owned()]) };
+        assert!(tls.is_secure_at("rollouts.example.com:7440"));
+        assert!(public("https://rollouts.example.com").is_secure_at("rollouts.example.com"));
+        for host in ["localhost:7440", "127.0.0.1", "[::1]:1", "10.0.0.7"] {
+            assert!(!tls.is_secure_at(host) && !public("https://rollouts.example.com").is_secure_at(host), "{host}");
+        }
+        assert!(!public("http://rollouts.example.com").is_secure_at("rollouts.example.com"));
+        assert!(!Addressed::default().is_secure_at("rollouts.example.com"));
+    }
+
+    #[test]
+    fn links_begin_with_the_public_address_or_with_how_it_was_asked() {
+        assert_eq!(
+            public("https://rollouts.example.com").origin("localhost:7440", false),
+            "https://rollouts.example.com"
+        );
+        assert_eq!(Addressed::default().origin("localhost:7440", false), "http://localhost:7440");
+        assert_eq!(Addressed::default().origin("rollouts.example.com", true), "https://rollouts.example.com");
+    }
+}

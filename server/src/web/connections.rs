@@ -1,0 +1,353 @@
+//! Connections: how many there may be, and how long one may take to say what it wants.
+//!
+//! ```text
+//!   accept ──► (TLS) ──► head of the first request, little is held ──► hyper: answers it, and those that follow
+//!     └──────────── within 10 s and 16 KB ─────────────┘                  (their heads: the same, by hyper)
+//! ```
+
+mod counted;
+mod head;
+
+use std::collections::HashMap;
+use std::convert::Infallible;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::Request;
+use bytes::Bytes;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto;
+use hyper_util::service::TowerToHyperService;
+use rustix::net::sockopt::set_socket_send_buffer_size;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
+use tokio::net::TcpListener;
+use tokio::time::{Instant, timeout, timeout_at};
+use tower::{ServiceExt, service_fn};
+
+use self::counted::Counted;
+use self::head::Head;
+use crate::access::followers::client_key;
+use crate::web::limits::{Limit, Limits};
+use crate::web::tls::Acceptor;
+
+/// Headers that take longer than this are not waited for.
+const HEADERS: Duration = Duration::from_secs(10);
+/// Most bytes of headers.
+const MOST_HEADERS: usize = 16 << 10;
+/// Connections at once.
+const MOST: usize = 10_000;
+/// Descriptors that are kept for other things than viewers' connections: files, databases, API servers (four watches for each cluster, or
+/// for each namespace that is named), and telling those who are one too many.
+const OTHERS: usize = 200;
+/// Connections of one address at once; proxies and this machine may have more.
+const MOST_OF_ONE: usize = 256;
+/// What those hear who are one too many.
+const FULL: &[u8] =
+    b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+/// What those hear who send what is no head of a request, or none that ends.
+const STRANGE: &[u8] = b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+const LONG: &[u8] = b"HTTP/1.1 431 Request Header Fields Too Large\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+/// Bytes of answers that the system holds of one connection. It would hold megabytes of each else, and take so many of them at once that
+/// who reads slowly looks like who reads nothing.
+const SENT_AHEAD: usize = 256 << 10;
+/// How long telling them so may take, and how long nothing is accepted after accepting failed.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// Where a request came from.
+#[derive(Debug, Clone, Copy)]
+pub struct Peer(pub SocketAddr);
+
+/// How many there are of each address, or network of IPv6 addresses that are one's.
+#[derive(Debug, Default)]
+struct Tally(Mutex<HashMap<IpAddr, usize>>);
+
+/// Connections that there are.
+#[derive(Debug)]
+pub struct Connections {
+    /// So many there may be.
+    most: usize,
+    open: Arc<Tally>,
+    /// Requests and streams that came through proxies, by whom they are from.
+    clients: Arc<Tally>,
+    /// How often a limit was met, also of what is no connection.
+    pub limits: Arc<Limits>,
+}
+
+impl Default for Connections {
+    fn default() -> Self {
+        Self::at_most(most())
+    }
+}
+
+/// Connections at once for which there are descriptors.
+fn most() -> usize {
+    MOST.min(descriptors().saturating_sub(OTHERS)).max(1)
+}
+
+/// How many files and connections the program may have open.
+fn descriptors() -> usize {
+    getrlimit(Resource::Nofile).current.map_or(usize::MAX, |limit| limit.try_into().unwrap_or(usize::MAX))
+}
+
+/// Lets the program have as many descriptors as the system lets it have: what programs have at first is made for those with few files.
+/// Says so where that is less than all connections need.
+pub fn allow_many() {
+    let limit = getrlimit(Resource::Nofile);
+    let needed = (MOST + OTHERS) as u64;
+    // Some systems say that there is no limit and take no number above theirs.
+    let allowed = limit.maximum.unwrap_or(needed);
+    if limit.current.is_some_and(|current| current < allowed) {
+        let limit = Rlimit { current: Some(allowed), ..limit };
+        let _ = setrlimit(Resource::Nofile, limit); // what there are then is said
+    }
+    let most = most();
+    if most < MOST {
+        tracing::warn!(
+            "at most {most} connections at once: the system allows this process {} file descriptors (ulimit -n)",
+            descriptors()
+        );
+    }
+}
+
+impl Connections {
+    /// None yet, and never more than that.
+    #[must_use]
+    pub fn at_most(most: usize) -> Self {
+        let (open, clients) = (Arc::default(), Arc::default());
+        Self { most, open, clients, limits: Arc::default() }
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.open.all().values().sum()
+    }
+
+    /// One more request of somebody who comes through a proxy, with whom others share its connections; `None` where that is one too many.
+    #[must_use]
+    pub fn serve_client(&self, client: IpAddr) -> Option<Open> {
+        let client = client_key(client);
+        let mut all = self.clients.all();
+        let own = all.get(&client).copied().unwrap_or_default();
+        if own >= MOST_OF_ONE {
+            self.limits.met(Limit::Clients);
+            return None;
+        }
+        all.insert(client, own + 1);
+        Some(Open { tally: self.clients.clone(), address: client })
+    }
+
+    /// One more from an address; `None` where that is one too many.
+    fn enter(&self, address: IpAddr, is_trusted: bool) -> Option<Open> {
+        let address = client_key(address);
+        let mut open = self.open.all();
+        let all: usize = open.values().sum();
+        let own = open.get(&address).copied().unwrap_or_default();
+        if all >= self.most || (own >= MOST_OF_ONE && !is_trusted) {
+            self.limits.met(Limit::Connections);
+            return None;
+        }
+        open.insert(address, own + 1);
+        Some(Open { tally: self.open.clone(), address })
+    }
+}
+
+impl Tally {
+    fn all(&self) -> MutexGuard<'_, HashMap<IpAddr, usize>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What is counted for as long as this lives.
+#[derive(Debug)]
+pub struct Open {
+    tally: Arc<Tally>,
+    address: IpAddr,
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        let mut open = self.tally.all();
+        if let Some(own) = open.get_mut(&self.address) {
+            *own -= 1;
+            if *own == 0 {
+                open.remove(&self.address);
+            }
+        }
+    }
+}
+
+/// Serves for ever. `is_trusted` says of which addresses many viewers come; `tls` is spoken where it is given.
+pub async fn serve(
+    listener: TcpListener,
+    router: Router,
+    connections: Arc<Connections>,
+    is_trusted: impl Fn(IpAddr) -> bool,
+    tls: Option<Acceptor>,
+) -> io::Result<()> {
+    loop {
+        let (stream, peer) = match listener.accept().await {
+            Ok(accepted) => accepted,
+            // Descriptors ran out, or a caller left again: those that are open go on, and more may come later.
+            Err(why) => {
+                tracing::warn!("cannot accept a connection: {why}");
+                tokio::time::sleep(PATIENCE).await;
+                continue;
+            }
+        };
+        let address = peer.ip().to_canonical();
+        let Some(open) = connections.enter(address, address.is_loopback() || is_trusted(address)) else {
+            if tls.is_none() {
+                tokio::spawn(timeout(PATIENCE, refuse(stream, FULL)));
+            }
+            continue;
+        };
+        let _ = stream.set_nodelay(true); // only makes it faster
+        let _ = set_socket_send_buffer_size(&stream, SENT_AHEAD); // the system may allow less
+        let caller = Caller { peer, router: router.clone(), open, limits: connections.limits.clone() };
+        let until = Instant::now() + HEADERS;
+        match tls.as_ref().map(|tls| tls.borrow().clone()) {
+            None => drop(tokio::spawn(wait(stream, caller, until))),
+            Some(tls) => drop(tokio::spawn(async move {
+                // Who does not come that far in time is not heard; who says nothing at all needs no session.
+                let session = async {
+                    stream.readable().await?;
+                    tls.accept(stream).await
+                };
+                match timeout_at(until, session).await {
+                    Ok(Ok(stream)) => wait(Box::new(stream), caller, until).await,
+                    Ok(Err(why)) => tracing::debug!("the TLS handshake with {address} failed: {why}"),
+                    Err(_) => {
+                        caller.limits.met(Limit::Headers);
+                        tracing::debug!("the TLS handshake with {address} timed out");
+                    }
+                }
+            })),
+        }
+    }
+}
+
+async fn refuse(mut stream: impl AsyncWrite + Unpin, answer: &[u8]) {
+    let _ = stream.write_all(answer).await; // who does not listen needs no answer
+    let _ = stream.shutdown().await;
+}
+
+/// Whom a connection is from, and what answers it.
+struct Caller {
+    peer: SocketAddr,
+    router: Router,
+    open: Open,
+    limits: Arc<Limits>,
+}
+
+/// Waits for what is asked first, until then. There may be thousands who wait here: talking is a task of its own, so that they hold
+/// nothing of what it needs.
+async fn wait(mut stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static, caller: Caller, until: Instant) {
+    match timeout_at(until, head::read(&mut stream, MOST_HEADERS)).await {
+        Ok(Ok(Head::Come(head))) => drop(tokio::spawn(talk(stream, head.into(), caller))),
+        Ok(Ok(Head::Strange)) => drop(timeout(PATIENCE, refuse(stream, STRANGE)).await),
+        Ok(Ok(Head::TooLong)) => {
+            caller.limits.met(Limit::Headers);
+            drop(timeout(PATIENCE, refuse(stream, LONG)).await);
+        }
+        Ok(Ok(Head::None)) => {}
+        Ok(Err(why)) => tracing::debug!("a connection failed: {why}"),
+        Err(_) => caller.limits.met(Limit::Headers),
+    }
+}
+
+/// Answers what is asked, of which the head has come.
+async fn talk(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static, head: Bytes, caller: Caller) {
+    let Caller { peer, router, open, limits } = caller;
+    let answer = service_fn(move |mut request: Request<hyper::body::Incoming>| {
+        request.extensions_mut().insert(Peer(peer));
+        let router = router.clone();
+        async move {
+            Ok::<_, Infallible>(
+                router.oneshot(request.map(axum::body::Body::new)).await.unwrap_or_else(|never| match never {}),
+            )
+        }
+    });
+    let mut http = auto::Builder::new(TokioExecutor::new());
+    http.http1().timer(TokioTimer::new()).header_read_timeout(HEADERS).max_buf_size(MOST_HEADERS);
+    let is_awaited = Arc::new(AtomicBool::new(true));
+    let io = TokioIo::new(Counted::new(head, stream, open, is_awaited.clone()));
+    if let Err(why) = http.http1_only().serve_connection_with_upgrades(io, TowerToHyperService::new(answer)).await {
+        // Connections that nobody uses any more end in the same way.
+        let is_awaited = is_awaited.load(Ordering::Relaxed);
+        if is_awaited && why.downcast_ref::<hyper::Error>().is_some_and(hyper::Error::is_timeout) {
+            limits.met(Limit::Headers);
+        }
+        tracing::debug!("a connection failed: {why}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::net::TcpStream;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn who_has_not_asked_yet_holds_little() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let stream = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        let (connections, peer) = (Connections::default(), stream.peer_addr().unwrap());
+        let open = connections.enter(peer.ip(), false).unwrap();
+        let caller = Caller { peer, router: Router::new(), open, limits: Arc::default() };
+        let held = size_of_val(&wait(stream, caller, Instant::now()));
+        assert!(held < 1 << 10, "{held} bytes for each of them");
+    }
+
+    #[test]
+    fn one_address_does_not_take_all_connections() {
+        let connections = Arc::new(Connections::at_most(MOST));
+        let (greedy, other) = ("10.0.0.1".parse().unwrap(), "10.0.0.2".parse().unwrap());
+        let mut open: Vec<Open> = (0..MOST_OF_ONE).map(|_| connections.enter(greedy, false).unwrap()).collect();
+        assert!(connections.enter(greedy, false).is_none());
+        assert!(connections.enter(greedy, true).is_some(), "a proxy");
+        assert!(connections.enter(other, false).is_some());
+        assert_eq!((connections.count(), connections.limits.count(Limit::Connections)), (MOST_OF_ONE, 1));
+        open.pop();
+        assert!(connections.enter(greedy, false).is_some());
+        drop(open);
+        assert_eq!(connections.count(), 0);
+        assert_eq!(connections.limits.count(Limit::Connections), 1);
+        let _all: Vec<Open> = (0..MOST).map(|_| connections.enter(greedy, true).unwrap()).collect();
+        assert!(connections.enter(other, true).is_none());
+    }
+
+    #[test]
+    fn one_client_of_a_proxy_does_not_take_the_turns_of_the_others() {
+        let connections = Connections::default();
+        let (greedy, other) = ("203.0.113.9".parse().unwrap(), "203.0.113.10".parse().unwrap());
+        let all: Vec<Open> = (0..MOST_OF_ONE).map(|_| connections.serve_client(greedy).unwrap()).collect();
+        assert!(connections.serve_client(greedy).is_none() && connections.serve_client(other).is_some());
+        assert_eq!((connections.limits.count(Limit::Clients), connections.count()), (1, 0));
+        drop(all);
+        assert!(connections.serve_client(greedy).is_some());
+    }
+
+    #[test]
+    fn whoever_has_an_ipv6_network_is_one_and_not_as_many_as_its_addresses() {
+        let connections = Connections::default();
+        let of = |network: &str, n: usize| format!("2001:db8:0:{network}::{n:x}").parse::<IpAddr>().unwrap();
+        let mut all: Vec<Open> = (1..=MOST_OF_ONE).map(|n| connections.serve_client(of("a", n)).unwrap()).collect();
+        assert!(connections.serve_client(of("a", 0xffff)).is_none() && connections.serve_client(of("b", 1)).is_some());
+        all.extend((1..=MOST_OF_ONE).map(|n| connections.enter(of("a", n), false).unwrap()));
+        assert!(connections.enter(of("a", 0xffff), false).is_none() && connections.enter(of("b", 1), false).is_some());
+        drop(all);
+        assert!(connections.serve_client(of("a", 1)).is_some() && connections.enter(of("a", 1), false).is_some());
+        // An IPv4 address that is written as one of IPv6 is itself.
+        let mapped: Vec<Open> =
+            (0..MOST_OF_ONE).filter_map(|_| connections.serve_client("::ffff:203.0.113.9".parse().unwrap())).collect();
+        assert_eq!(mapped.len(), MOST_OF_ONE);
+        assert!(connections.serve_client("203.0.113.9".parse().unwrap()).is_none());
+        assert!(connections.serve_client("203.0.113.10".parse().unwrap()).is_some());
+    }
+}

@@ -1,0 +1,189 @@
+//! A connection that counts for as long as it is open, and ends when the other end takes too little of what waits to be sent.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::{Instant, Sleep, sleep_until};
+
+use super::Open;
+
+/// A reader may be behind for this long.
+const MOST_BEHIND: Duration = Duration::from_secs(60);
+/// Bytes per second that a reader takes at least while something waits for it: what is held for one that takes less is held for hours.
+const LEAST_PER_SECOND: f64 = 1024.0;
+
+/// A connection, whatever is spoken on it: websockets outlive the requests that they began as.
+pub(super) struct Counted<S> {
+    /// What was read of it before, and is read again first.
+    head: Bytes,
+    stream: S,
+    pace: Pace,
+    _open: Open,
+    /// Something is awaited of the other end, and not merely whether it asks once more: nothing was answered yet, or a request was begun
+    /// since.
+    is_awaited: Arc<AtomicBool>,
+}
+
+impl<S> Counted<S> {
+    pub(super) fn new(head: Bytes, stream: S, open: Open, is_awaited: Arc<AtomicBool>) -> Self {
+        Self { head, stream, pace: Pace::default(), _open: open, is_awaited }
+    }
+
+    /// Notes how much the other end took; an error where it is too far behind.
+    fn written(&mut self, cx: &mut Context<'_>, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+        match written {
+            Poll::Ready(Ok(bytes)) => {
+                self.pace.took(bytes);
+                if bytes > 0 {
+                    self.is_awaited.store(false, Ordering::Relaxed);
+                }
+            }
+            Poll::Ready(Err(_)) => {}
+            Poll::Pending => return self.pace.poll_wait(cx).map(Err),
+        }
+        written
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Counted<S> {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        if !self.head.is_empty() {
+            let some = self.head.len().min(buf.remaining());
+            buf.put_slice(&self.head.split_to(some));
+            return Poll::Ready(Ok(()));
+        }
+        let before = buf.filled().len();
+        let read = Pin::new(&mut self.stream).poll_read(cx, buf);
+        if buf.filled().len() > before {
+            self.is_awaited.store(true, Ordering::Relaxed);
+        }
+        read
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Counted<S> {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.stream).poll_write(cx, bytes);
+        self.written(cx, written)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        all: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.stream).poll_write_vectored(cx, all);
+        self.written(cx, written)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let flushed = Pin::new(&mut self.stream).poll_flush(cx);
+        // A session of TLS holds some of what was written.
+        let flushed = self.written(cx, flushed.map_ok(|()| 0));
+        flushed.map_ok(|_| ())
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let closed = Pin::new(&mut self.stream).poll_shutdown(cx);
+        let closed = self.written(cx, closed.map_ok(|()| 0));
+        closed.map_ok(|_| ())
+    }
+}
+
+/// How far a reader is behind the least pace: each second that something waits adds one, each byte that is taken makes up for some of it.
+#[derive(Default)]
+struct Pace {
+    behind: Duration,
+    /// Something waits since then.
+    waits_since: Option<Instant>,
+    timer: Option<Pin<Box<Sleep>>>,
+}
+
+impl Pace {
+    fn took(&mut self, bytes: usize) {
+        if let Some(since) = self.waits_since.take() {
+            self.behind += since.elapsed();
+        }
+        self.behind = self.behind.saturating_sub(Duration::from_secs_f64(bytes as f64 / LEAST_PER_SECOND));
+    }
+
+    /// Something waits; ready as soon as the reader is too far behind.
+    fn poll_wait(&mut self, cx: &mut Context<'_>) -> Poll<io::Error> {
+        let since = *self.waits_since.get_or_insert_with(Instant::now);
+        let until = since + MOST_BEHIND.saturating_sub(self.behind);
+        let timer = self.timer.get_or_insert_with(|| Box::pin(sleep_until(until)));
+        if timer.deadline() != until {
+            timer.as_mut().reset(until);
+        }
+        timer.as_mut().poll(cx).map(|()| io::Error::new(io::ErrorKind::TimedOut, "the client reads too slowly"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
+
+    use super::*;
+    use crate::web::connections::Connections;
+
+    /// A connection of which the other end holds one KB.
+    fn connection() -> (Counted<DuplexStream>, DuplexStream) {
+        let (own, other) = duplex(1 << 10);
+        let open = Connections::default().enter([10, 0, 0, 1].into(), false).unwrap();
+        (Counted::new(Bytes::new(), own, open, Arc::default()), other)
+    }
+
+    /// After how long writing so much ends, and how, while the other end reads so many bytes every so many seconds.
+    async fn write(much: usize, bytes: usize, every: u64) -> (Duration, io::Result<()>) {
+        let ((mut own, mut other), began) = (connection(), Instant::now());
+        let reading = tokio::spawn(async move {
+            let mut taken = vec![0; bytes];
+            loop {
+                tokio::time::sleep(Duration::from_secs(every)).await;
+                if other.read_exact(&mut taken).await.is_err() {
+                    return;
+                }
+            }
+        });
+        let written = own.write_all(&vec![0; much]).await;
+        reading.abort();
+        (began.elapsed(), written)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_takes_a_byte_now_and_then_is_hung_up_on_after_a_minute() {
+        for (bytes, every) in [(1, 50), (1, 1), (500, 10), (0, 3_600)] {
+            let (took, written) = write(1 << 20, bytes, every).await;
+            assert_eq!(written.unwrap_err().kind(), io::ErrorKind::TimedOut, "{bytes} bytes every {every} s");
+            assert!((60..=70).contains(&took.as_secs()), "{bytes} bytes every {every} s: {took:?}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_reads_slowly_but_steadily_has_all_of_it_and_so_has_who_stops_for_less_than_a_minute() {
+        for (bytes, every) in [(2 << 10, 1), (100 << 10, 55)] {
+            let (took, written) = write(1 << 20, bytes, every).await;
+            assert!(written.is_ok() && took.as_secs() > 300, "{bytes} bytes every {every} s: {took:?}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn while_nothing_waits_nobody_is_behind() {
+        let (mut own, mut other) = connection();
+        for _ in 0..10 {
+            own.write_all(&[0; 1 << 10]).await.unwrap();
+            tokio::time::sleep(Duration::from_secs(3_600)).await;
+            other.read_exact(&mut [0; 1 << 10]).await.unwrap();
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! A rollout beside those before it: from what is kept, or from what the cluster's hub holds where nothing is.
+
+use app::compare::Course;
+use app::compare::measure::{Measure, Standing};
+use app::compare::place::{Before, This, comparable, said};
+use app::history::PastRollout;
+use timeline::view::{self, Now, Tone};
+use timeline::{Uid, Workload};
+
+use crate::history::index;
+use crate::hub::Reader;
+use crate::web::view::View;
+
+/// Rollouts that one is compared with.
+const MOST: u32 = 100;
+
+fn now(reader: &Reader<'_>) -> Now {
+    Now { millis: reader.now_millis, skew_millis: reader.timeline.skew_millis() }
+}
+
+/// The Deployment that is meant: the one with the UID that is named, or the one that bears the name.
+pub(crate) async fn deployment(view: &View, workload: &Workload) -> Option<Uid> {
+    if let Some(hub) = view.hub(workload).await {
+        let named = workload.clone();
+        let there = hub.read(move |reader| named.find(reader.timeline.model()).map(|known| known.uid)).await.ok()?;
+        if there.is_some() {
+            return there;
+        }
+    }
+    // A UID leads to what is kept of it, under the name that it had.
+    let uid = workload.uid?;
+    view.kept(workload, uid, |_| Ok(())).await.ok()?.map(|()| uid)
+}
+
+/// The rollouts of a Deployment, the last one first. `None` when what is kept cannot be read.
+pub(crate) async fn rollouts(view: &View, workload: &Workload, uid: Uid) -> Option<Vec<PastRollout>> {
+    let cluster = workload.cluster.clone();
+    if view.keeps() {
+        let kept = view.kept(workload, uid, move |reader| reader.of_workload(&cluster, uid, MOST)).await;
+        return kept.ok().map(Option::unwrap_or_default);
+    }
+    let Some(hub) = view.live(workload).await else { return Some(Vec::new()) };
+    let named = Workload { uid: Some(uid), ..workload.clone() };
+    let all = hub.read(move |reader| {
+        if named.find(reader.timeline.model()).is_none() {
+            return Vec::new();
+        }
+        let rollouts = index::rollouts(&cluster, reader.timeline.model(), uid, now(reader), MOST as usize);
+        rollouts.into_iter().rev().collect()
+    });
+    all.await.ok()
+}
+
+/// The course of a rollout: from the cluster's hub while it goes on or where nothing is kept, else from what is kept of it.
+pub(crate) async fn course(view: &View, workload: &Workload, of: &PastRollout) -> Option<Course> {
+    let revision = of.revision;
+    let at = if of.is_going_on() || !view.keeps() {
+        Workload { uid: Some(of.uid), rollout: None, ..workload.clone() }
+    } else {
+        of.by_itself()
+    };
+    let hub = view.hub(&at).await?;
+    let course = hub.read(move |reader| {
+        let model = reader.timeline.model();
+        Course::of(model, at.find(model)?.uid, revision, now(reader))
+    });
+    course.await.ok()?
+}
+
+/// Where a rollout stands among those before it: a sentence each, and for figures.
+pub(crate) async fn standing(
+    view: &View,
+    workload: &Workload,
+    of: &PastRollout,
+    before: &[PastRollout],
+) -> (Vec<String>, Measure) {
+    let (uid, revision) = (of.uid, of.revision);
+    let is_moving = async {
+        let hub = view.live(workload).await?;
+        let named = Workload { uid: Some(uid), ..workload.clone() };
+        let moving = hub.read(move |reader| {
+            named.find(reader.timeline.model())?;
+            let verdict = view::view(reader.timeline.model(), uid, now(reader))?.verdict;
+            let last = reader.timeline.model().deployments.get(&uid)?.rollouts.last()?;
+            // What is kept may not know of the last one yet.
+            let is_last = last.is_open() && last.revision == revision;
+            Some((verdict.tone == Tone::Busy && is_last, reader.now_millis))
+        });
+        moving.await.ok()?
+    };
+    let own = Before::of(of);
+    let standing = match own.took_millis {
+        Some(took) => Standing::Complete(took),
+        None if of.is_going_on() && of.trigger != timeline::rollout::Trigger::Unknown => match is_moving.await {
+            Some((true, now_millis)) => Standing::GoingOn(now_millis - of.started_millis),
+            _ => Standing::Otherwise,
+        },
+        None => Standing::Otherwise,
+    };
+    let this = This {
+        standing,
+        first_available_millis: own.first_available_millis,
+        restarts: own.restarts.unwrap_or_default(),
+        replicas: own.replicas,
+    };
+    let before: Vec<Before> = before.iter().map(Before::of).collect();
+    let measure = Measure {
+        revision: of.revision,
+        started_millis: of.started_millis,
+        standing,
+        took_millis: comparable(&this, &before),
+    };
+    (said(this, &before), measure)
+}

@@ -1,0 +1,102 @@
+//! `/clusters/…/deployments/{name}/badge.svg`: the verdict in two words, for READMEs and chats. Colours of its own, because a badge
+//! stands on other people's pages.
+
+use app::preview::escaped;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use timeline::Workload;
+use timeline::view::{Tone, Verdict};
+use timeline::wire::ConnectionState;
+use timeline::words::safe;
+
+use super::extract::NamedWorkload;
+use crate::hub::Handle;
+use crate::web::view::View;
+
+/// Caches may keep a badge for this long, in seconds.
+const FRESH: &str = "public, max-age=10";
+/// Room for one letter and beside a text, in pixels: badges are drawn without measuring fonts.
+const LETTER: usize = 7;
+const ROOM: usize = 12;
+/// Longest text in a badge, in characters.
+const LONGEST: usize = 40;
+
+/// What the list of a cluster says of a workload.
+fn listed(hub: &Handle, workload: &Workload) -> Option<Verdict> {
+    let list = hub.list().borrow().clone();
+    let meant = list.iter().map(|listed| &listed.summary).find(|summary| {
+        let is_named = *summary.namespace == *workload.namespace && *summary.name == *workload.name;
+        is_named && workload.uid.is_none_or(|uid| uid == summary.uid)
+    });
+    meant.map(|summary| summary.verdict.clone())
+}
+
+pub(super) async fn badge(view: View, NamedWorkload(workload): NamedWorkload) -> Response {
+    let label = workload.name.clone();
+    let hub = view.hub(&workload).await;
+    // What was said last is not how it is while nobody hears of the cluster.
+    let state = hub.as_ref().map(|hub| hub.connection().borrow().state.clone());
+    let said = match (hub, state) {
+        // Why is for operators: badges may be for everybody.
+        (_, Some(ConnectionState::Stale { .. })) => {
+            Some(("No data".to_owned(), Tone::Quiet, "The cluster does not respond.".to_owned()))
+        }
+        (_, Some(ConnectionState::Connecting)) => {
+            Some(("Connecting".to_owned(), Tone::Quiet, "Rollcast is loading the cluster.".to_owned()))
+        }
+        (None, _) => None,
+        (Some(hub), _) => {
+            // The list has it already, but for what is over or was deleted.
+            let listed = listed(&hub, &workload);
+            let verdict = match listed {
+                Some(verdict) => Some(verdict),
+                None => hub.page(&workload).await.ok().and_then(|page| Some(page.said.view?.verdict)),
+            };
+            verdict.map(|verdict| (verdict.badge, verdict.tone, verdict.sentence))
+        }
+    };
+    let is_known = said.is_some();
+    let (badge, tone, sentence) =
+        said.unwrap_or_else(|| ("Not found".to_owned(), Tone::Quiet, "There is no such Deployment.".to_owned()));
+    let headers = [(header::CONTENT_TYPE, "image/svg+xml"), (header::CACHE_CONTROL, FRESH)];
+    let status = if is_known { StatusCode::OK } else { StatusCode::NOT_FOUND };
+    (status, headers, draw(&label, &badge, tone, &sentence)).into_response()
+}
+
+fn draw(label: &str, badge: &str, tone: Tone, sentence: &str) -> String {
+    let cut = |text: &str| safe(text).chars().take(LONGEST).collect::<String>();
+    let (label, badge) = (cut(label), cut(badge));
+    let width = |text: &str| text.chars().count() * LETTER + ROOM;
+    let (left, right) = (width(&label), width(&badge));
+    let colour = match tone {
+        Tone::Ok => "#0d6457",
+        Tone::Busy => "#7d4f00",
+        Tone::Bad => "#a32d17",
+        Tone::Quiet => "#585d63",
+    };
+    let (whole, label_at, badge_at) = (left + right, left / 2, left + right / 2);
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{whole}\" height=\"20\" role=\"img\"><title>{}</title>\
+         <rect width=\"{whole}\" height=\"20\" rx=\"3\" fill=\"#2b2f33\"/>\
+         <path d=\"M{left} 0h{}a3 3 0 0 1 3 3v14a3 3 0 0 1-3 3h-{}z\" fill=\"{colour}\"/>\
+         <g fill=\"#fff\" text-anchor=\"middle\" font-family=\"Verdana,DejaVu Sans,sans-serif\" font-size=\"11\">\
+         <text x=\"{label_at}\" y=\"14\">{}</text><text x=\"{badge_at}\" y=\"14\">{}</text></g></svg>",
+        escaped(&safe(sentence)),
+        right - 3,
+        right - 3,
+        escaped(&label),
+        escaped(&badge),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hostile_names_stay_text_and_short() {
+        let drawn = draw(&"</text><script>".repeat(50), "Complete", Tone::Ok, "\u{202e}<b>");
+        assert!(!drawn.contains("<script>") && !drawn.contains("<b>") && !drawn.contains('\u{202e}'));
+        assert!(drawn.len() < 1_500, "{}", drawn.len());
+    }
+}

@@ -1,0 +1,89 @@
+//! `/clusters/…/deployments/{name}/compare`: a rollout beside those before it, and laid over one of them.
+
+use app::address;
+use app::compare::{Before, ComparePayload};
+use app::history::PastRollout;
+use axum::extract::Request;
+use axum::http::StatusCode;
+use axum::response::Response;
+use timeline::words::safe;
+
+use super::asked::{Zone, zone};
+use super::extract::{Malformed, NamedWorkload, Parameters};
+use super::pages;
+use crate::web::earlier;
+use crate::web::view::View;
+
+/// Which rollouts are asked for: the last one, where none is named.
+struct Asked {
+    revision: Option<u64>,
+    with: Option<u64>,
+    zone: Zone,
+}
+
+fn asked(parameters: &Parameters) -> Result<Asked, Malformed> {
+    let number = |text: &str| text.parse().ok();
+    let (revision, with) = (parameters.read("revision", number)?, parameters.read("with", number)?);
+    Ok(Asked { revision, with, zone: zone(parameters)? })
+}
+
+/// The page.
+pub(super) async fn page(
+    view: View,
+    NamedWorkload(workload): NamedWorkload,
+    parameters: Parameters,
+    request: Request,
+) -> Response {
+    let view = &view;
+    let name = safe(&workload.name);
+    let instead = |workload| vec![(address::workload(workload), format!("The page of {name}"))];
+    let Asked { revision, with, zone } = match asked(&parameters) {
+        Ok(asked) => asked,
+        Err(wrong) => {
+            return pages::refuse(view, StatusCode::BAD_REQUEST, wrong.why(), instead(&workload), request).await;
+        }
+    };
+    let Some(uid) = earlier::deployment(view, &workload).await else {
+        let why = format!("Rollcast has not seen a Deployment {name} there.");
+        return pages::missing(view, why, request).await;
+    };
+    let Some(all) = earlier::rollouts(view, &workload, uid).await else {
+        let why = "Cannot read the history right now.".to_owned();
+        return pages::refuse(view, StatusCode::SERVICE_UNAVAILABLE, why, instead(&workload), request).await;
+    };
+    let place = |revision: u64| all.iter().position(|rollout| rollout.revision == revision);
+    let this = revision.map_or_else(|| (!all.is_empty()).then_some(0), place);
+    let found = this.and_then(|this| Some((all.get(this)?, all.get(this + 1..)?)));
+    let Some((this, before)) = found else {
+        let why =
+            format!("The history has no rollout of {name} with this revision, or Rollcast did not see its start.");
+        return pages::refuse(view, StatusCode::NOT_FOUND, why, instead(&workload), request).await;
+    };
+    let whole = |rollout: &&PastRollout| Before::of(rollout).took_millis.is_some();
+    let other = match with {
+        Some(revision) => all.iter().find(|rollout| rollout.revision == revision),
+        None => before.iter().find(whole).or_else(|| before.first()),
+    };
+    let Some(course) = earlier::course(view, &workload, this).await else {
+        let why = format!(
+            "The pods of revision {} of {name} are no longer in the history, or the cluster changed too much to load them.",
+            this.revision
+        );
+        return pages::refuse(view, StatusCode::NOT_FOUND, why, instead(&workload), request).await;
+    };
+    let other = match other {
+        Some(other) => earlier::course(view, &workload, other).await,
+        None => None,
+    };
+    let payload = ComparePayload {
+        said: earlier::standing(view, &workload, this, before).await.0,
+        before: before.iter().map(|rollout| (zone.stamp(rollout.started_millis), Before::of(rollout))).collect(),
+        began: zone.stamp(course.started_millis),
+        zone: zone.said(),
+        workload,
+        uid,
+        course,
+        other,
+    };
+    pages::still(view, StatusCode::OK, request, move |build| app::shell::compare(payload.clone(), build)).await
+}

@@ -1,0 +1,166 @@
+//! Details of one pod or revision, all rollouts, links to share: a page of its own, or with `?part` only the bytes of what stands
+//! beside the picture.
+
+use app::address;
+use app::compare::measure::Measure;
+use app::detail::history::PodPast;
+use app::detail::{Detail, PodDetail, RevisionDetail, RolloutsDetail, ShareDetail};
+use app::payload::{DetailPayload, Payload};
+use axum::extract::Request;
+use axum::http::StatusCode;
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use axum::response::{IntoResponse, Response};
+use timeline::change::Subject;
+use timeline::removal_order::Choices;
+use timeline::words::safe;
+use timeline::{Change, Uid, Workload, wire};
+
+use super::extract::{Parameters, origin};
+use super::pages;
+use crate::hub::Then;
+use crate::web::earlier;
+use crate::web::view::View;
+
+pub(super) async fn pod(
+    view: &View,
+    workload: Workload,
+    uid: String,
+    parameters: &Parameters,
+    request: Request,
+) -> Response {
+    let why = format!("{} has no pod with the UID {:?}, or its history has expired.", safe(&workload.name), safe(&uid));
+    let look = move |workload: &Workload, then: &Then<'_>| {
+        let uid: Uid = uid.parse().ok()?;
+        let pod = then.model.pods_of_deployment(then.deployment).into_iter().find(|pod| pod.uid == uid)?;
+        let past = then.history.of(Subject::Pod(uid)).take_while(|(at, _)| *at <= then.now.millis);
+        let changes: Vec<(i64, Change)> = past.map(|(at, change)| (at, change.clone())).collect();
+        let past = PodPast { before: then.history.pod_before(uid), changes: &changes };
+        let choices = &mut Choices::new(then.model, then.now.skew_millis);
+        let detail = PodDetail::of((workload, then.deployment), then.model, pod, past, then.now, choices);
+        Some(Detail::Pod(Box::new(detail)))
+    };
+    answer(view, workload, parameters, When::Asked, look, why, request).await
+}
+
+pub(super) async fn revision(
+    view: &View,
+    workload: Workload,
+    revision: String,
+    parameters: &Parameters,
+    request: Request,
+) -> Response {
+    let why = format!("{} has no revision {:?}, or its history has expired.", safe(&workload.name), safe(&revision));
+    let look = move |workload: &Workload, then: &Then<'_>| {
+        let deployment = then.model.deployments.get(&then.deployment)?;
+        let detail = RevisionDetail::of(workload, then.model, deployment, revision.parse().ok()?, then.now.millis)?;
+        Some(Detail::Revision(Box::new(detail)))
+    };
+    answer(view, workload, parameters, When::Asked, look, why, request).await
+}
+
+pub(super) async fn rollouts(view: &View, workload: Workload, parameters: &Parameters, request: Request) -> Response {
+    let why = format!("Rollcast has not seen a Deployment {} there.", safe(&workload.name));
+    let (standing, measure) = standing(view, &workload, parameters).await.unzip();
+    let look = move |_: &Workload, then: &Then<'_>| {
+        let deployment = then.model.deployments.get(&then.deployment)?;
+        Some(Detail::Rollouts(RolloutsDetail::of(
+            then.model,
+            deployment,
+            standing.clone().unwrap_or_default(),
+            measure.clone(),
+            then.now.millis,
+        )))
+    };
+    // All of them, whichever moment is shown.
+    answer(view, workload, parameters, When::Now, look, why, request).await
+}
+
+/// Where the last rollout of a Deployment stands among those before it, or the one that the address names: in words, and for figures.
+async fn standing(view: &View, workload: &Workload, parameters: &Parameters) -> Option<(String, Measure)> {
+    let workload = parameters.of(workload.clone()).ok()?;
+    let uid = earlier::deployment(view, &workload).await?;
+    let all = earlier::rollouts(view, &workload, uid).await?;
+    let (last, before) = match workload.rollout {
+        Some(number) => all.get(all.iter().position(|rollout| rollout.number == number)?..)?.split_first()?,
+        None => all.split_first()?,
+    };
+    let (said, measure) = earlier::standing(view, &workload, last, before).await;
+    let said = if said.is_empty() {
+        String::new()
+    } else {
+        format!("Revision {}, the last one: {}", last.revision, said.join(" "))
+    };
+    Some((said, measure))
+}
+
+pub(super) async fn share(view: &View, workload: Workload, parameters: &Parameters, request: Request) -> Response {
+    let why = format!("Rollcast has not seen a Deployment {} there.", safe(&workload.name));
+    let origin = origin(&request).to_string();
+    let look = move |_: &Workload, then: &Then<'_>| {
+        let uid = then.deployment;
+        let revision = timeline::rollout::current_revision(then.model, then.model.deployments.get(&uid)?);
+        let past = then.is_past.then_some(then.now.millis);
+        Some(Detail::Share(ShareDetail::of(origin.clone(), uid, revision, past, then.now.millis)))
+    };
+    answer(view, workload, parameters, When::Asked, look, why, request).await
+}
+
+/// Which time a detail is of.
+enum When {
+    /// The one that is asked for.
+    Asked,
+    /// The present, whatever is asked for.
+    Now,
+}
+
+async fn answer(
+    view: &View,
+    workload: Workload,
+    parameters: &Parameters,
+    when: When,
+    look: impl Fn(&Workload, &Then<'_>) -> Option<Detail> + Send + Sync + 'static,
+    why: String,
+    request: Request,
+) -> Response {
+    let is_part = parameters.has("part");
+    let asked = parameters.of(workload).and_then(|workload| Ok((workload, parameters.moment()?)));
+    let (workload, at_millis) = match asked {
+        Ok((workload, at_millis)) => (workload, at_millis.filter(|_| matches!(when, When::Asked))),
+        Err(wrong) if is_part => return plain(StatusCode::BAD_REQUEST, &wrong.why()),
+        Err(wrong) => {
+            let instead = vec![("/".to_owned(), "All Deployments".to_owned())];
+            return pages::refuse(view, StatusCode::BAD_REQUEST, wrong.why(), instead, request).await;
+        }
+    };
+    let of = workload.clone();
+    let look = move |then: &Then<'_>| look(&of, then);
+    let found = match view.hub(&workload).await {
+        Some(hub) => hub.look(&workload, at_millis, look).await.ok().flatten().flatten(),
+        None => None,
+    };
+    match found {
+        None if is_part => plain(StatusCode::NOT_FOUND, &why),
+        None => {
+            let instead = vec![(address::workload(&workload), format!("The page of {}", safe(&workload.name)))];
+            pages::refuse(view, StatusCode::NOT_FOUND, why, instead, request).await
+        }
+        Some(detail) if is_part => part(&detail),
+        Some(detail) => {
+            let payload = Payload::Detail(Box::new(DetailPayload { workload, detail }));
+            pages::render(view, payload, StatusCode::OK, request).await
+        }
+    }
+}
+
+/// Why there is nothing, for a page that says it beside its picture.
+fn plain(status: StatusCode, why: &str) -> Response {
+    (status, [(CACHE_CONTROL, "no-store")], format!("{why}\n")).into_response()
+}
+
+/// A detail, for a page that shows it beside its picture.
+fn part(detail: &Detail) -> Response {
+    match wire::encode(detail) {
+        Ok(bytes) => ([(CONTENT_TYPE, "application/octet-stream"), (CACHE_CONTROL, "no-store")], bytes).into_response(),
+        Err(error) => plain(StatusCode::INTERNAL_SERVER_ERROR, &error.to_string()),
+    }
+}

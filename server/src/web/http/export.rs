@@ -1,0 +1,158 @@
+//! `/clusters/…/deployments/{name}/export`: one rollout as a file, as a page (`format=html`) or as a recording (`format=jsonl`).
+
+use app::address;
+use axum::extract::Request;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use timeline::Workload;
+use timeline::words::safe;
+
+use super::extract::{Malformed, NamedWorkload, Parameters, file_name};
+use super::history;
+use super::pages;
+use crate::export::exports::Turn;
+use crate::export::redact::Names;
+use crate::export::{self, ExportError, ExportRequest};
+use crate::history::store::{Cut, Sought};
+use crate::web::earlier;
+use crate::web::limits::Limit;
+use crate::web::unsent::keeping;
+use crate::web::view::View;
+
+/// What those are told who name what is not there.
+const UNKNOWN: &str = "No such rollout. Its history may have expired.";
+
+/// What kind of file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Format {
+    Html,
+    Lines,
+}
+
+struct Asked {
+    format: Format,
+    revision: Option<u64>,
+    is_redacted: bool,
+}
+
+fn asked(parameters: &Parameters) -> Result<Asked, Malformed> {
+    let format = |text: &str| match text {
+        "html" => Some(Format::Html),
+        "jsonl" => Some(Format::Lines),
+        _ => None,
+    };
+    Ok(Asked {
+        format: parameters.read("format", format)?.unwrap_or(Format::Html),
+        revision: parameters.read("revision", |text| text.parse().ok())?,
+        is_redacted: parameters.read("redact", |text| (text == "yes").then_some(()))?.is_some(),
+    })
+}
+
+/// The file.
+pub(super) async fn file(
+    view: View,
+    NamedWorkload(workload): NamedWorkload,
+    parameters: Parameters,
+    request: Request,
+) -> Response {
+    let name = safe(&workload.name);
+    let instead = vec![(address::whatever_bears_the_name(&workload), format!("The page of {name}"))];
+    let Asked { format, revision, is_redacted } = match asked(&parameters) {
+        Ok(asked) => asked,
+        Err(wrong) => return pages::refuse(&view, StatusCode::BAD_REQUEST, wrong.why(), instead, request).await,
+    };
+    let Some(making) = view.rollcast().exports.begin(view.follower()) else {
+        view.rollcast().limits.met(Limit::Exports);
+        let why = "The server is creating other files, or still sending one to you. Try again in a moment.".to_owned();
+        return pages::refuse(&view, StatusCode::SERVICE_UNAVAILABLE, why, instead, request).await;
+    };
+    let seen = view.clone();
+    // Made to its end though whoever asked leaves: most of the work cannot be called off, and it is counted for as long as it lasts.
+    let made = tokio::spawn(async move {
+        let file = match format {
+            Format::Html => html(&seen, ExportRequest { workload, revision, is_redacted }).await,
+            Format::Lines => lines(&seen, workload, revision, is_redacted).await,
+        };
+        file.map(|file| file.attached(making.made()))
+    });
+    let ended = |_| Err((StatusCode::INTERNAL_SERVER_ERROR, "The file could not be created.".to_owned()));
+    match made.await.unwrap_or_else(ended) {
+        Ok(response) => response,
+        Err((status, why)) => pages::refuse(&view, status, why, instead, request).await,
+    }
+}
+
+type Refused = (StatusCode, String);
+
+async fn html(view: &View, request: ExportRequest) -> Result<File, Refused> {
+    let unknown = || (StatusCode::NOT_FOUND, UNKNOWN.to_owned());
+    let known = match view.hub(&request.workload).await {
+        Some(hub) => export::html(&hub, request.clone()).await,
+        None => Err(ExportError::Unknown),
+    };
+    let made = match known {
+        // What no hub holds any more may be kept.
+        Err(ExportError::Unknown) => {
+            let kept = kept(view, &request.workload, request.revision).await.ok_or_else(unknown)?;
+            let hub = view.hub_at(&kept, None).await.map_err(|why| history::lost(view, &why, UNKNOWN))?;
+            export::html(&hub, ExportRequest { workload: kept, ..request }).await
+        }
+        made => made,
+    };
+    let made = made.map_err(|error| match error {
+        ExportError::Unknown => unknown(),
+        other => (StatusCode::SERVICE_UNAVAILABLE, format!("The file cannot be created: {other}.")),
+    })?;
+    // It is handed on, not opened here: it has a content security policy of its own.
+    Ok(File { kind: "text/html; charset=utf-8", name: made.name, text: made.html })
+}
+
+/// The rollout of a workload that is kept, by its number.
+async fn kept(view: &View, workload: &Workload, revision: Option<u64>) -> Option<Workload> {
+    if workload.rollout.is_some() {
+        return Some(workload.clone());
+    }
+    let uid = earlier::deployment(view, workload).await?;
+    let sought = revision.map_or(Sought::At(i64::MAX), Sought::Revision);
+    let cluster = workload.cluster.clone();
+    let rollout = view.kept(workload, uid, move |reader| reader.find(&cluster, uid, sought)).await.ok()???;
+    Some(Workload { uid: Some(uid), rollout: Some(rollout), ..workload.clone() })
+}
+
+async fn lines(view: &View, workload: Workload, revision: Option<u64>, is_redacted: bool) -> Result<File, Refused> {
+    if !view.keeps() {
+        let why = "This server stores no history, so it has no recording. Create one with `rollcast record`.";
+        return Err((StatusCode::NOT_FOUND, why.to_owned()));
+    }
+    let unknown = || (StatusCode::NOT_FOUND, "No such rollout. Its history may have expired.".to_owned());
+    let kept = kept(view, &workload, revision).await.ok_or_else(unknown)?;
+    let (Some(uid), Some(number)) = (kept.uid, kept.rollout) else { return Err(unknown()) };
+    let cluster = kept.cluster.clone();
+    let cut = view.kept(&kept, uid, move |reader| reader.cut(&cluster, uid, number, None)).await.map(Option::flatten);
+    let cut = cut.map_err(|why| history::unreadable(view, &why))?;
+    let Cut { revision, text, .. } = cut.ok_or_else(unknown)?;
+    let (place, text) = match is_redacted {
+        true => ("rollout".to_owned(), Names::of_lines(&text).redact_lines(&text)),
+        false => (format!("{}-{}", kept.namespace, kept.name), text),
+    };
+    Ok(File { kind: "application/jsonl", name: format!("{place}-revision-{revision}.jsonl"), text })
+}
+
+/// What is handed on.
+struct File {
+    kind: &'static str,
+    name: String,
+    text: String,
+}
+
+impl File {
+    /// An answer that keeps its client's turn until it was sent.
+    fn attached(self, turn: Turn) -> Response {
+        let headers = [
+            (header::CONTENT_TYPE, self.kind.to_owned()),
+            (header::CONTENT_DISPOSITION, format!("attachment; filename=\"{}\"", file_name(&self.name))),
+            (header::CACHE_CONTROL, "no-store".to_owned()),
+        ];
+        (headers, keeping(self.text, turn)).into_response()
+    }
+}

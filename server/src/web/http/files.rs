@@ -1,0 +1,58 @@
+//! The page's files, and the page for every address that does not exist. tower-http reads what a client takes and already has.
+
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
+use axum::response::{IntoResponse, Response};
+use tower_http::services::ServeDir;
+
+use super::pages;
+use crate::export::assets::{self, Folder};
+use crate::web::state::Rollcast;
+use crate::web::view::View;
+
+pub(super) async fn file_or_not_found(State(rollcast): State<Arc<Rollcast>>, request: Request) -> Response {
+    let mut files = ServeDir::with_backend("", Folder).append_index_html_on_directories(false).precompressed_br();
+    let mut asked = Request::new(());
+    *asked.uri_mut() = request.uri().clone();
+    *asked.method_mut() = request.method().clone();
+    *asked.headers_mut() = request.headers().clone();
+    let Some(mut file) = files.try_call(asked).await.ok().filter(|answer| answer.status() != StatusCode::NOT_FOUND)
+    else {
+        return match request.extensions().get::<View>().cloned() {
+            Some(view) => pages::not_found(&view, request).await,
+            None => StatusCode::NOT_FOUND.into_response(),
+        };
+    };
+    let cache =
+        if never_changes(request.uri(), &rollcast) { "public, max-age=31536000, immutable" } else { "no-cache" };
+    file.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static(cache));
+    file.headers_mut().insert(header::VARY, HeaderValue::from_static("accept-encoding"));
+    as_utf8(file.headers_mut());
+    weaken(file.headers_mut());
+    file.into_response()
+}
+
+/// The address names the build, or the content.
+fn never_changes(address: &Uri, rollcast: &Rollcast) -> bool {
+    address.query() == Some(&format!("v={}", rollcast.build)) || assets::names_content(address.path())
+}
+
+/// All texts of the site are.
+fn as_utf8(headers: &mut HeaderMap) {
+    let media_type = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    if let Some(text) = media_type.filter(|media_type| media_type.starts_with("text/"))
+        && let Ok(text) = HeaderValue::try_from(format!("{text}; charset=utf-8"))
+    {
+        headers.insert(header::CONTENT_TYPE, text);
+    }
+}
+
+/// What is not compressed yet may still be on its way out, and then is the same in other bytes.
+fn weaken(headers: &mut HeaderMap) {
+    let tag = headers.get(header::ETAG).and_then(|value| value.to_str().ok());
+    if let Some(weak) = tag.and_then(|tag| HeaderValue::try_from(format!("W/{tag}")).ok()) {
+        headers.insert(header::ETAG, weak);
+    }
+}

@@ -1,0 +1,289 @@
+//! The guard: which addresses this server answers to, which pages may ask it, and whom it answers.
+//!
+//! Against DNS rebinding the Host must be one that this server is known by ([`Addressed`]); against requests of other sites the
+//! Origin, when there is one, must be that of its own pages, and what browsers say of where a request comes from must not be another
+//! site. Whoever asks for more than the program itself has to be somebody who is known.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use axum::RequestExt;
+use axum::extract::{MatchedPath, RawPathParams, Request, State};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+
+use super::extract::OwnOrigin;
+use super::health;
+use super::provider;
+use super::shared;
+use super::sign_in::{self, Done};
+use super::stream;
+use super::{BADGE, OF_WORKLOADS, PREVIEW_PNG, PREVIEW_SVG};
+use crate::access::forwarded;
+use crate::access::rights::TooMany;
+use crate::access::{Stranger, Viewer};
+use crate::export::assets;
+use crate::web::addressed::Addressed;
+use crate::web::connections::{Open, Peer};
+use crate::web::limits::Limit;
+use crate::web::state::Rollcast;
+use crate::web::view::View;
+
+/// Refuses strange hosts and adds the headers that every answer carries.
+pub(super) async fn guard(State(rollcast): State<Arc<Rollcast>>, mut request: Request, next: Next) -> Response {
+    let host = request.headers().get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
+    let addressed = &rollcast.addressed;
+    let is_meant = addressed.answers_to(host, health::is_asked(request.uri().path()));
+    let peer = request.extensions().get::<Peer>().map(|peer| peer.0.ip());
+    let is_proxy = |address| rollcast.is_proxy(address);
+    let from = peer.map(|peer| forwarded::client(peer, request.headers(), is_proxy));
+    let is_secure = peer.is_some_and(|peer| forwarded::is_secure(peer, request.headers(), is_proxy));
+    let origin = OwnOrigin(addressed.origin(host, is_secure).into());
+    let is_secure_only = addressed.is_secure_at(host);
+    let path = request.uri().path();
+    let (is_for_others, is_program) = (is_public_picture(&rollcast, &request), is_of_program(path));
+    // Who comes through a proxy shares its connections with others: it is they who are counted, for as long as they are answered.
+    let counted = from.filter(|from| is_meant && peer.is_some_and(|peer| peer.to_canonical() != *from));
+    let turn = counted.map(|from| rollcast.connections.serve_client(from).map(Arc::new));
+    let mut response = if !is_meant {
+        let host = timeline::words::safe(host);
+        let text = format!(
+            "Rollcast does not serve the host {host:?}. Start it with --allow-host and this name to allow it.\n"
+        );
+        (StatusCode::MISDIRECTED_REQUEST, text).into_response()
+    } else if !is_for_others && is_from_elsewhere(addressed, request.method(), request.headers()) {
+        (StatusCode::FORBIDDEN, "Only pages of this server may send this request.\n").into_response()
+    } else if matches!(turn, Some(None)) {
+        (StatusCode::TOO_MANY_REQUESTS, "Too many requests from your address at once. Try again in a moment.\n")
+            .into_response()
+    } else {
+        // A request, and what it carries, goes before most of those who answer it begin: it is held here until they have answered.
+        let turn = turn.flatten();
+        request.extensions_mut().insert(origin);
+        request.extensions_mut().insert(Client { address: from, _turn: turn.clone() });
+        admit(&rollcast, Came { peer, from }, request, next).await
+    };
+    if matches!(response.status(), StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE) {
+        response.headers_mut().entry(header::RETRY_AFTER).or_insert(AGAIN);
+    }
+    let headers = response.headers_mut();
+    if is_secure_only {
+        headers.insert(header::STRICT_TRANSPORT_SECURITY, HeaderValue::from_static("max-age=31536000"));
+    }
+    for (name, value) in [
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::X_FRAME_OPTIONS, "SAMEORIGIN"),
+        (header::REFERRER_POLICY, "same-origin"),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    headers.insert("cross-origin-opener-policy", HeaderValue::from_static("same-origin"));
+    if !is_for_others {
+        headers.insert("cross-origin-resource-policy", HeaderValue::from_static("same-origin"));
+    }
+    // What says nothing of it is of a cluster, and of this moment.
+    let nowhere = HeaderValue::from_static("private, no-store");
+    if rollcast.auth.asks() && !is_program && !is_for_others {
+        headers.insert(header::CACHE_CONTROL, nowhere);
+    } else {
+        headers.entry(header::CACHE_CONTROL).or_insert(nowhere);
+    }
+    if !headers.contains_key(header::CONTENT_SECURITY_POLICY)
+        && let Ok(value) = HeaderValue::from_str(&policy(""))
+    {
+        headers.insert(header::CONTENT_SECURITY_POLICY, value);
+    }
+    response
+}
+
+/// From whom a request is, for those who count and write that down.
+#[derive(Debug, Clone)]
+pub(super) struct Client {
+    /// Their address, as a proxy says it that is believed.
+    pub(super) address: Option<IpAddr>,
+    /// They are counted for as long as somebody has this.
+    _turn: Option<Arc<Open>>,
+}
+
+/// Where a request came from: the other end of its connection, and whom a proxy there had it from.
+#[derive(Debug, Clone, Copy)]
+struct Came {
+    peer: Option<IpAddr>,
+    from: Option<IpAddr>,
+}
+
+/// Who is told to come again may do so after this many seconds.
+const AGAIN: HeaderValue = HeaderValue::from_static("5");
+
+/// A badge or a preview, where these are for everybody. What matters is who answers and not how the address ends: clusters, namespaces
+/// and workloads may be called like a picture.
+fn is_public_picture(rollcast: &Rollcast, request: &Request) -> bool {
+    let part = request.extensions().get::<MatchedPath>().and_then(|path| path.as_str().strip_prefix(OF_WORKLOADS));
+    let is_picture = part.is_some_and(|part| [BADGE, PREVIEW_SVG, PREVIEW_PNG].contains(&part));
+    let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
+    rollcast.has_public_pictures && is_read && is_picture
+}
+
+/// Answers those who are known, each as far as they may see; and everybody who asks for the program itself, or to sign in.
+async fn admit(rollcast: &Arc<Rollcast>, came: Came, request: Request, next: Next) -> Response {
+    let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+    let (who, response) = answer(rollcast, came, request, next).await;
+    if let Some(audit) = rollcast.audit.as_ref().filter(|_| !is_of_program(&path)) {
+        let status = response.status().as_u16();
+        match response.extensions().get::<Done>() {
+            Some(Done { who, did, at }) => audit.note(who, came.from, did, at, status),
+            // What stands behind it shows something of a link to whoever has it.
+            None if path.starts_with(shared::OPEN) => {
+                audit.note(&who, came.from, method.as_str(), shared::OPEN, status)
+            }
+            None => audit.note(&who, came.from, method.as_str(), &path, status),
+        }
+    }
+    response
+}
+
+/// Who asked, and the answer.
+async fn answer(rollcast: &Arc<Rollcast>, came: Came, mut request: Request, next: Next) -> (Arc<str>, Response) {
+    if is_open(&request) {
+        return (Arc::default(), next.run(request).await);
+    }
+    let is_public = is_public_picture(rollcast, &request);
+    let viewer = match is_public {
+        true => Ok(Viewer::anybody()), // whoever asks, with a session or without one, gets the same
+        false => rollcast.viewer(request.headers(), came.peer, came.from).await,
+    };
+    match viewer {
+        Ok(viewer) => {
+            let name = viewer.who();
+            let renewed = match (&viewer.link, &rollcast.shares) {
+                _ if is_public => None, // others may be handed the same answer by a cache
+                (Some(_), Some(shares)) => shares.resealed(request.headers()),
+                _ => rollcast.auth.renewed(request.headers()),
+            };
+            let view = match view(rollcast, viewer, &mut request).await {
+                Ok(view) => view,
+                Err(why) => {
+                    rollcast.limits.met(Limit::Viewers);
+                    return (name, sign_in::turn_away(&format!("Try again in a moment: {why}.\n")));
+                }
+            };
+            let mut response = match shared::elsewhere(&view, &mut request).await {
+                Some(refused) => refused,
+                None => {
+                    request.extensions_mut().insert(view);
+                    next.run(request).await
+                }
+            };
+            if let Some(cookie) = renewed.filter(|_| !response.headers().contains_key(header::SET_COOKIE)) {
+                response.headers_mut().insert(header::SET_COOKIE, cookie);
+            }
+            (name, response)
+        }
+        Err(Stranger::SignIn) if is_of_page(&request) => (Arc::default(), next.run(request).await),
+        Err(stranger) => {
+            if stranger == Stranger::TooMany {
+                rollcast.limits.met(Limit::SignIns);
+            }
+            (Arc::default(), sign_in::refuse(&rollcast.auth, stranger, &request))
+        }
+    }
+}
+
+/// What somebody may see, who names a namespace in an address.
+async fn view(rollcast: &Arc<Rollcast>, viewer: Viewer, request: &mut Request) -> Result<View, TooMany> {
+    let from = request.extensions().get::<Client>().and_then(|client| client.address);
+    let view = View::of(rollcast, viewer).await?.coming_from(from);
+    let named = request.extract_parts::<RawPathParams>().await.ok();
+    let part = |name| named.as_ref()?.iter().find(|(known, _)| *known == name).map(|(_, value)| value.to_owned());
+    Ok(match (part("cluster"), part("namespace")) {
+        (Some(cluster), Some(namespace)) => view.naming(&cluster, &namespace).await,
+        _ => view,
+    })
+}
+
+/// What shows nothing of any cluster, and nothing of who looks.
+fn is_of_program(path: &str) -> bool {
+    health::is_asked(path) || assets::has(path)
+}
+
+/// What shows nothing of any cluster, or what the maker of a link allowed everybody to see.
+fn is_open(request: &Request) -> bool {
+    let path = request.uri().path();
+    let is_previewed = [shared::PREVIEWED, shared::PICTURE];
+    is_of_program(path)
+        || [sign_in::ADDRESS, sign_in::END, provider::START, provider::BACK, shared::OPEN].contains(&path)
+        || request.extensions().get::<MatchedPath>().is_some_and(|path| is_previewed.contains(&path.as_str()))
+}
+
+/// A page opens its stream, to be told that its viewer has to sign in.
+fn is_of_page(request: &Request) -> bool {
+    request.uri().path() == stream::ADDRESS && request.headers().contains_key(header::ORIGIN)
+}
+
+/// A page of another site makes the browser ask this, and not by a link that a viewer follows. What changes something has to say that it
+/// comes from a page of this server.
+fn is_from_elsewhere(addressed: &Addressed, method: &Method, headers: &HeaderMap) -> bool {
+    let said = |name: &str| headers.get(name).map(|value| value.as_bytes());
+    let is_reading = matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS);
+    let is_link = said("sec-fetch-mode") == Some(b"navigate") && is_reading;
+    let is_other_site = matches!(said("sec-fetch-site"), Some(b"cross-site" | b"same-site")) && !is_link;
+    is_other_site || !is_own(addressed, headers) || (!is_reading && !headers.contains_key(header::ORIGIN))
+}
+
+/// The content security policy: nothing but this server's own files, and in a page what carries its nonce. Markup goes through the policy
+/// of `theme.js` (Trusted Types, where browsers have them): none of it may run anything.
+pub(super) fn policy(nonce: &str) -> String {
+    format!(
+        "default-src 'none'; script-src 'self' 'wasm-unsafe-eval' {nonce}; style-src 'self' {nonce}; connect-src 'self'; \
+         img-src 'self'; font-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'self'; \
+         require-trusted-types-for 'script'; trusted-types default"
+    )
+}
+
+/// What a browser's page asks is asked by one of this server's; programs say nothing of a page.
+fn is_own(addressed: &Addressed, headers: &HeaderMap) -> bool {
+    let mut origins = headers.get_all(header::ORIGIN).iter();
+    let Some(origin) = origins.next() else { return true };
+    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
+    match (origin.to_str(), host, origins.next()) {
+        (Ok(origin), Some(host), None) => addressed.is_own(origin, host),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_another_sites_page_makes_a_browser_ask_is_not_answered() {
+        let asked = |method: Method, all: &[(&'static str, &'static str)]| {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::HOST, HeaderValue::from_static("127.0.0.1:7440"));
+            for (name, value) in all {
+                headers.append(*name, HeaderValue::from_static(value));
+            }
+            !is_from_elsewhere(&Addressed::default(), &method, &headers)
+        };
+        let own = ("origin", "http://127.0.0.1:7440");
+        assert!(asked(Method::GET, &[]), "a program");
+        assert!(asked(Method::GET, &[("sec-fetch-site", "same-origin"), own]));
+        assert!(asked(Method::GET, &[("sec-fetch-site", "none"), ("sec-fetch-mode", "navigate")]));
+        assert!(asked(Method::GET, &[("sec-fetch-site", "cross-site"), ("sec-fetch-mode", "navigate")]), "a link");
+        assert!(asked(Method::POST, &[own]));
+        for (method, headers) in [
+            (Method::GET, &[("sec-fetch-site", "cross-site"), ("sec-fetch-mode", "no-cors")][..]),
+            (Method::GET, &[("sec-fetch-site", "same-site"), ("sec-fetch-mode", "cors")]),
+            (Method::GET, &[("origin", "http://127.0.0.1:7441")]),
+            (Method::GET, &[("origin", "null")]),
+            (Method::GET, &[own, ("origin", "http://evil.example")]),
+            (Method::POST, &[]),
+            (Method::POST, &[("sec-fetch-site", "cross-site"), ("sec-fetch-mode", "navigate"), own]),
+            (Method::POST, &[("origin", "null")]),
+            (Method::POST, &[("origin", "http://evil.example")]),
+        ] {
+            assert!(!asked(method.clone(), headers), "{method} {headers:?}");
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! Holds answers until they were sent, so many bytes of one client and in all, and hands them to connections piece by piece.
+
+use axum::body::{Body, to_bytes};
+use axum::extract::Request;
+use axum::http::{StatusCode, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use hyper::body::Body as _;
+
+use super::api;
+use super::guard::Client;
+use crate::web::unsent::{Pieces, keeping};
+use crate::web::view::View;
+
+/// Counts an answer of somebody who is known until it was sent; what shows nothing of any cluster is small.
+pub(super) async fn hold(request: Request, next: Next) -> Response {
+    let view = request.extensions().get::<View>().cloned();
+    let client = request.extensions().get::<Client>().cloned();
+    let is_api = request.uri().path().starts_with("/api/");
+    let response = next.run(request).await;
+    let Some(view) = view.filter(|_| !is_endless(&response)) else { return response };
+    let (head, body) = response.into_parts();
+    // Pages do not say how long they are: what is in them may be of this moment.
+    let is_sized = body.size_hint().exact().is_some();
+    let Ok(bytes) = to_bytes(body, usize::MAX).await else {
+        return (StatusCode::INTERNAL_SERVER_ERROR, "The response could not be created.\n").into_response();
+    };
+    match view.wait_to_send(bytes.len()) {
+        // Its request counts as long: it is answered when all of it was sent.
+        Some(place) => {
+            let left = keeping(bytes, (place, client));
+            Response::from_parts(head, Body::new(Pieces { left, is_sized }))
+        }
+        None => {
+            let (status, why) =
+                (StatusCode::SERVICE_UNAVAILABLE, "Too many responses are still being sent. Try again in a moment.");
+            if is_api { api::error(status, why.to_owned()) } else { (status, format!("{why}\n")).into_response() }
+        }
+    }
+}
+
+/// Events are sent as they come, for as long as somebody listens.
+fn is_endless(response: &Response) -> bool {
+    let kind = response.headers().get(header::CONTENT_TYPE);
+    kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"))
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn an_answer_that_is_made_in_one_piece_is_not_copied() {
+        let made = Bytes::from(vec![b'x'; 1_000]);
+        let gathered = to_bytes(Body::from(made.clone()), usize::MAX).await.unwrap();
+        let mut held = Pieces { left: keeping(gathered, ()), is_sized: true };
+        let piece = http_body_util::BodyExt::frame(&mut held).await.unwrap().unwrap().into_data().unwrap();
+        assert_eq!((piece.as_ptr(), piece.len()), (made.as_ptr(), made.len()));
+    }
+}

@@ -1,0 +1,325 @@
+//! What a link to a Deployment means: which one of that name, which revision, which moment.
+//!
+//! | link | meaning |
+//! |---|---|
+//! | `…/deployments/web` | the Deployment that has the name now, live |
+//! | `…?uid=U` | this one, whatever has the name later; frozen once it is deleted |
+//! | `…?revision=7` | while 7 is the current revision: live; later: its last moment |
+//! | `…?at=T` | as it was then |
+//! | `…?uid=U&rollout=N` | one of its rollouts by itself, from what is kept |
+//! | `/deployments/U` | leads to `…?uid=U`, wherever that is |
+//!
+//! What the hub does not hold any more leads to what is kept of it, and so does a cluster that is not watched any more. Whatever cannot be shown is answered with a page that says why and has the nearest link that can.
+
+use app::address;
+use app::payload::{DeploymentPayload, Payload};
+use axum::extract::{Path, Request};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Redirect, Response};
+use timeline::model::ReplicaSet;
+use timeline::words::{clock, moment, safe};
+use timeline::{Millis, Model, Uid, Workload, rollout};
+
+use super::extract::{Malformed, Parameters};
+use super::history;
+use super::pages;
+use crate::history::store::Sought;
+use crate::hub::Handle;
+use crate::web::view::View;
+
+/// Clocks differ: a moment that is this little ahead is the present.
+const AHEAD_MILLIS: Millis = 5_000;
+
+/// What a link names besides cluster, namespace and name.
+#[derive(Debug, Clone, Copy)]
+struct LinkParameters {
+    uid: Option<Uid>,
+    revision: Option<u64>,
+    at_millis: Option<Millis>,
+}
+
+impl LinkParameters {
+    fn read(parameters: &Parameters) -> Result<Self, Malformed> {
+        Ok(Self {
+            uid: parameters.parse("uid")?,
+            revision: parameters.read("revision", |text| text.parse().ok().filter(|revision| *revision > 0))?,
+            at_millis: parameters.moment()?,
+        })
+    }
+
+    /// Neither a revision nor a moment is named.
+    const fn is_present(self) -> bool {
+        self.revision.is_none() && self.at_millis.is_none()
+    }
+}
+
+/// What a link means now.
+enum Meaning {
+    /// The present.
+    Live,
+    /// A moment.
+    Then(Millis),
+    /// Another link.
+    Elsewhere(String),
+    /// Nothing that can be shown: why, and (address, words) of what can.
+    Nothing(String, Vec<(String, String)>),
+}
+
+/// The page of a workload, or of a moment of it.
+pub(super) async fn workload(view: &View, workload: Workload, parameters: &Parameters, request: Request) -> Response {
+    if !parameters.has("rollout") && !view.has_cluster(&workload.cluster) {
+        // What was watched once may be kept.
+        if let (Ok(named), Ok(workload)) = (LinkParameters::read(parameters), parameters.of(workload.clone()))
+            && let Some(link) = kept(view, &workload, named, None, crate::telemetry::clock::now_millis()).await
+        {
+            return redirect(&link, parameters);
+        }
+        let (why, instead) = (pages::no_cluster(view, &workload.cluster), elsewhere(view, &workload));
+        return pages::refuse(view, StatusCode::NOT_FOUND, why, instead, request).await;
+    };
+    let page = address::whatever_bears_the_name(&workload);
+    let name = safe(&workload.name);
+    let now = |page: &str| vec![(page.to_owned(), format!("{name} as it is now"))];
+    let read = LinkParameters::read(parameters).and_then(|named| Ok((named, parameters.of(workload.clone())?)));
+    let (named, workload) = match read {
+        Ok(read) => read,
+        Err(wrong) => {
+            return pages::refuse(view, StatusCode::BAD_REQUEST, wrong.why(), now(&page), request).await;
+        }
+    };
+    let hub = match view.hub_at(&workload, named.at_millis).await {
+        Ok(hub) => hub,
+        Err(lost) => {
+            let unknown = format!("No such rollout of {name}. Its history may have expired.");
+            let (status, why) = history::lost(view, &lost, unknown);
+            return pages::refuse(view, status, why, now(&page), request).await;
+        }
+    };
+    let connection = view.connection(&hub);
+    let Ok(snapshot) = hub.page(&workload).await else {
+        return (StatusCode::SERVICE_UNAVAILABLE, "Rollcast is shutting down.\n").into_response();
+    };
+    let meaning = match snapshot.deployment {
+        Some(_) if named.is_present() => Meaning::Live,
+        Some(uid) => {
+            let model = Model::from(snapshot.objects.clone());
+            // What pages are told does not say it: it is asked of the hub.
+            let last = match named.revision {
+                Some(revision) => {
+                    hub.read(move |reader| last_moment(reader.timeline.model(), uid, revision)).await.ok()
+                }
+                None => None,
+            };
+            let stands = Stands { now_millis: snapshot.now_millis, is_over: hub.is_over(), last: last.flatten() };
+            meaning(&model, uid, named, &workload, stands)
+        }
+        None if named.uid.is_none() => Meaning::Live, // the page waits for it
+        None => {
+            let why = format!(
+                "Rollcast knows no Deployment {name} in {} with this UID: its history has expired, or it never existed.",
+                safe(&workload.namespace)
+            );
+            Meaning::Nothing(why, now(&page))
+        }
+    };
+    let moment = match meaning {
+        Meaning::Live => None,
+        Meaning::Then(at_millis) => hub.moment(&workload, at_millis).await.ok(),
+        Meaning::Elsewhere(link) => return redirect(&link, parameters),
+        Meaning::Nothing(why, instead) => {
+            if let Some(link) = kept(view, &workload, named, snapshot.deployment, snapshot.now_millis).await {
+                return redirect(&link, parameters);
+            }
+            return pages::refuse(view, StatusCode::NOT_FOUND, why, instead, request).await;
+        }
+    };
+    let status = if snapshot.deployment.is_some() { StatusCode::OK } else { StatusCode::NOT_FOUND };
+    let page = DeploymentPayload {
+        revision: named.revision.filter(|_| snapshot.deployment.is_some()),
+        workload,
+        connection,
+        snapshot,
+        moment,
+    };
+    pages::render(view, Payload::Deployment(Box::new(page)), status, request).await
+}
+
+/// Leads elsewhere; what is to be played is played there.
+fn redirect(link: &str, parameters: &Parameters) -> Response {
+    let play = if parameters.text("play") == "yes" { "&play=yes" } else { "" };
+    Redirect::temporary(&format!("{link}{play}")).into_response()
+}
+
+/// The link to what is kept of a rollout that the hub does not hold any more. `known` is the Deployment that it holds.
+async fn kept(
+    view: &View,
+    workload: &Workload,
+    named: LinkParameters,
+    known: Option<Uid>,
+    now_millis: Millis,
+) -> Option<String> {
+    if workload.rollout.is_some() {
+        return None;
+    }
+    let uid = named.uid.or(known)?;
+    if named.at_millis.is_some_and(|at| at > now_millis) {
+        return None; // nobody has seen that yet
+    }
+    let sought = match (named.at_millis, named.revision) {
+        (Some(at_millis), _) => Sought::At(at_millis),
+        (None, Some(revision)) => Sought::Revision(revision),
+        (None, None) => Sought::At(Millis::MAX),
+    };
+    let cluster = workload.cluster.clone();
+    let rollout = view.kept(workload, uid, move |reader| reader.find(&cluster, uid, sought)).await.ok()???;
+    let link = address::workload(&Workload { uid: Some(uid), rollout: Some(rollout), ..workload.clone() });
+    Some(named.at_millis.map_or_else(|| link.clone(), |at_millis| format!("{link}&at={at_millis}")))
+}
+
+/// How the hub stands that a link leads to.
+struct Stands {
+    /// The time that it stands at.
+    now_millis: Millis,
+    /// That is so for good.
+    is_over: bool,
+    /// The last moment of the revision that is named, as [`last_moment`] tells it.
+    last: Option<Option<Millis>>,
+}
+
+/// What a link to a Deployment means.
+fn meaning(
+    model: &Model,
+    uid: Uid,
+    named: LinkParameters,
+    workload: &Workload,
+    Stands { now_millis, is_over, last }: Stands,
+) -> Meaning {
+    let page = &address::whatever_bears_the_name(workload);
+    let is_by_itself = workload.rollout.is_some();
+    let Some(deployment) = model.deployments.get(&uid) else { return Meaning::Live };
+    let then = |at_millis: Millis| match named.uid {
+        _ if is_by_itself => format!("{}&at={at_millis}", address::workload(workload)),
+        Some(uid) => format!("{page}?uid={uid}&at={at_millis}"),
+        None => format!("{page}?at={at_millis}"),
+    };
+    let live = || match named.uid {
+        Some(uid) => format!("{page}?uid={uid}"),
+        None => page.clone(),
+    };
+    let name = safe(&deployment.name);
+    if let Some(at_millis) = named.at_millis {
+        let since = deployment.known_since_millis();
+        let is_still = is_by_itself || is_over;
+        let time_of_day = crate::telemetry::clock::now_millis();
+        return if is_still && at_millis > now_millis {
+            // What is over stands still at its end; the time of day goes on.
+            let why = if at_millis > time_of_day + AHEAD_MILLIS {
+                format!("That moment is in the future: it is {} UTC now.", clock(time_of_day))
+            } else if is_by_itself {
+                format!("The history of this rollout of {name} ends at {} UTC.", clock(now_millis))
+            } else {
+                format!("This link shows {name} until {} UTC only.", clock(now_millis))
+            };
+            let last = (then(now_millis), "The last moment shown".to_owned());
+            let now = Some((live(), format!("{name} as it is now"))).filter(|_| is_by_itself);
+            Meaning::Nothing(why, [last].into_iter().chain(now).collect())
+        } else if at_millis > now_millis + AHEAD_MILLIS {
+            let why = format!("That moment is in the future: it is {} UTC now.", clock(now_millis));
+            Meaning::Nothing(why, vec![(live(), format!("{name} as it is now"))])
+        } else if at_millis >= now_millis {
+            Meaning::Live
+        } else if at_millis < since {
+            let why = format!("The history of {name} begins at {} UTC.", moment(since, now_millis));
+            let first = (then(since), "The first moment of its history".to_owned());
+            Meaning::Nothing(why, vec![first, (live(), format!("{name} as it is now"))])
+        } else {
+            Meaning::Then(at_millis)
+        };
+    }
+    let Some(revision) = named.revision else { return Meaning::Live };
+    match last {
+        Some(None) => Meaning::Live,
+        Some(Some(at_millis)) => {
+            let uid = named.uid.unwrap_or(deployment.uid);
+            Meaning::Elsewhere(format!("{page}?uid={uid}&revision={revision}&at={at_millis}"))
+        }
+        None => {
+            let why = format!("Rollcast saw no rollout of revision {revision} of {name}, or its history has expired.");
+            let nearest = deployment.rollouts.iter().min_by_key(|rollout| rollout.revision.abs_diff(revision));
+            let nearest = nearest.map(|rollout| {
+                let link = address_of(page, deployment.uid, rollout.revision);
+                (link, format!("Revision {}", rollout.revision))
+            });
+            // What came before watching began has no moments, but its ReplicaSet may be there.
+            let is_known = |set: &&ReplicaSet| set.revisions.iter().any(|(known, _)| *known == revision);
+            let known = model.sets_of(deployment.uid).find(is_known);
+            let known = known.map(|_| {
+                let link = format!("{page}/{}?uid={}", address::revision(revision), deployment.uid);
+                (link, format!("Details of revision {revision}"))
+            });
+            let instead = known.into_iter().chain(nearest).chain([(live(), format!("{name} as it is now"))]);
+            Meaning::Nothing(why, instead.collect())
+        }
+    }
+}
+
+fn address_of(page: &str, uid: Uid, revision: u64) -> String {
+    format!("{page}?uid={uid}&revision={revision}")
+}
+
+/// The last moment of a revision; `Some(None)` while it is the current one, `None` when it was never seen.
+fn last_moment(model: &Model, uid: Uid, revision: u64) -> Option<Option<Millis>> {
+    let deployment = model.deployments.get(&uid)?;
+    let at = deployment.rollouts.iter().rposition(|rollout| rollout.revision == revision)?;
+    let last = rollout::last_moment_millis(model, deployment, at);
+    Some(last.map(|last| last.max(deployment.known_since_millis())))
+}
+
+/// Where a Deployment of that name is, in the clusters that are watched.
+fn elsewhere(view: &View, workload: &Workload) -> Vec<(String, String)> {
+    let Workload { namespace, name, .. } = workload;
+    let has_it = |hub: &&Handle| {
+        view.list(hub).iter().any(|known| known.summary.namespace == *namespace && known.summary.name == *name)
+    };
+    let link = |hub: &Handle| {
+        let words = format!("{} / {} in cluster {}", safe(namespace), safe(name), safe(hub.name()));
+        let there = Workload { cluster: hub.name().to_owned(), uid: None, ..workload.clone() };
+        (address::whatever_bears_the_name(&there), words)
+    };
+    let found = view.hubs().filter(has_it).map(link);
+    found.chain([("/".to_owned(), "All Deployments".to_owned())]).collect()
+}
+
+/// The whole link, with what else the short one names.
+fn leading(workload: &Workload, uid: Uid, request: &Request) -> Response {
+    let rest = request.uri().query().map(|query| format!("&{query}")).unwrap_or_default();
+    Redirect::temporary(&format!("{}{rest}", address::permanent(workload, uid, None))).into_response()
+}
+
+/// The short link by UID alone: leads to the whole one, and keeps what else it names.
+pub(super) async fn by_uid(view: View, Path(uid): Path<String>, request: Request) -> Response {
+    let Ok(wanted) = uid.parse::<Uid>() else {
+        let why = format!("{} is not a valid UID.", safe(&uid));
+        let instead = vec![("/".to_owned(), "All Deployments".to_owned())];
+        return pages::refuse(&view, StatusCode::BAD_REQUEST, why, instead, request).await;
+    };
+    for hub in view.hubs() {
+        let place = hub.read(move |reader| {
+            let found = reader.timeline.model().deployments.get(&wanted)?;
+            Some((found.namespace.clone(), found.name.clone()))
+        });
+        if let Ok(Some((namespace, name))) = place.await
+            && let workload = Workload::deployment(hub.name(), namespace, name)
+            && view.shows(&workload)
+        {
+            return leading(&workload, wanted, &request);
+        }
+    }
+    if let Some(archive) = view.archive() {
+        let places = archive.read(move |reader| reader.places(wanted)).await.unwrap_or_default();
+        if let Some(workload) = places.iter().find(|workload| view.shows(workload)) {
+            return leading(workload, wanted, &request);
+        }
+    }
+    pages::missing(&view, "Rollcast has not seen a Deployment with that UID.".to_owned(), request).await
+}

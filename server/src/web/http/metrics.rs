@@ -1,0 +1,197 @@
+//! `/metrics` in the text format of OpenMetrics. Counters end in `_total`, which the format adds to their names.
+
+use std::fmt::{self, Debug, Formatter};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, text};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::metrics::counter::ConstCounter;
+use prometheus_client::metrics::gauge::ConstGauge;
+use prometheus_client::registry::{Registry, Unit};
+use timeline::list::Group;
+use timeline::wire::ConnectionState;
+use timeline::{Millis, Workload};
+
+use crate::history::{Archive, Keeping};
+use crate::hub::{Handle, ListedDeployment, Series};
+use crate::web::limits::Limit;
+use crate::web::view::View;
+
+const MEDIA_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+type PerCluster = (&'static str, &'static str, fn(&Handle) -> &AtomicU64);
+
+const PER_CLUSTER: [PerCluster; 9] = [
+    ("rollcast_list_requests", "Lists started at the API server.", |hub| &hub.sources().lists),
+    ("rollcast_watch_requests", "Watches started at the API server.", |hub| &hub.sources().watches),
+    ("rollcast_request_failures", "Lists and watches that failed.", |hub| &hub.sources().failures),
+    ("rollcast_watch_events", "Watch events received.", |hub| &hub.sources().events),
+    ("rollcast_malformed_objects", "Objects skipped because they could not be decoded.", |hub| {
+        &hub.sources().malformed
+    }),
+    ("rollcast_odd_objects", "Objects with missing or contradictory fields that were used in part.", |hub| {
+        &hub.counters().odd
+    }),
+    ("rollcast_facts", "Facts applied to the timeline.", |hub| &hub.counters().facts),
+    ("rollcast_changes", "Changes of the timeline that facts caused.", |hub| &hub.counters().changes),
+    ("rollcast_frames_encoded", "Frames encoded for viewers, once for all viewers of a frame.", |hub| {
+        &hub.counters().frames
+    }),
+];
+
+pub(super) async fn metrics(view: View) -> Response {
+    let mut registry = Registry::default();
+    registry.register_collector(Box::new(Figures(view)));
+    let mut told = String::new();
+    match text::encode(&mut told, &registry) {
+        Ok(()) => ([(header::CONTENT_TYPE, MEDIA_TYPE)], told).into_response(),
+        Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(), // a string takes whatever is written to it
+    }
+}
+
+/// What a server counts, read when it is asked for.
+struct Figures(View);
+
+impl Debug for Figures {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str("Figures")
+    }
+}
+
+impl Collector for Figures {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
+        let Self(view) = self;
+        let rollcast = view.rollcast();
+        for (name, help, read) in PER_CLUSTER {
+            let count = |hub: &Handle| ConstCounter::new(read(hub).load(Ordering::Relaxed));
+            // They count what is in all namespaces.
+            per_cluster(view, &mut encoder, name, help, |hub| view.sees_all_of(hub.name()).then(|| count(hub)))?;
+        }
+        let is_stale = |hub: &Handle| matches!(hub.connection().borrow().state, ConnectionState::Stale { .. });
+        let stale = |hub: &Handle| ConstGauge::new(i64::from(is_stale(hub)));
+        let help = "Whether the cluster does not respond.";
+        per_cluster(view, &mut encoder, "rollcast_cluster_stale", help, |hub| Some(stale(hub)))?;
+        deployments(view, &mut encoder)?;
+        rollouts(view, &mut encoder)?;
+        if !view.sees_all() {
+            return Ok(());
+        }
+        let viewers = ConstGauge::new(i64::try_from(rollcast.viewers.count()).unwrap_or(i64::MAX));
+        alone(&mut encoder, "rollcast_viewers", "Viewers connected.", &viewers)?;
+        if let Some(audit) = &rollcast.audit {
+            let lost = ConstCounter::new(audit.lost.load(Ordering::Relaxed));
+            let help = "Lines of the audit log that could not be written in time.";
+            alone(&mut encoder, "rollcast_audit_lost", help, &lost)?;
+        }
+        let connections = ConstGauge::new(i64::try_from(rollcast.connections.count()).unwrap_or(i64::MAX));
+        alone(&mut encoder, "rollcast_connections", "Open connections.", &connections)?;
+        if let Some(shares) = &rollcast.shares {
+            let unchecked = ConstGauge::new(i64::from(shares.checked().is_err()));
+            let help = "Whether no share link works because the link database does not respond.";
+            alone(&mut encoder, "rollcast_links_unchecked", help, &unchecked)?;
+        }
+        limited(view, &mut encoder)?;
+        let lists = ConstGauge::new(i64::try_from(rollcast.listings().count()).unwrap_or(i64::MAX));
+        alone(&mut encoder, "rollcast_lists", "Different lists that viewers follow.", &lists)?;
+        let resyncs = ConstCounter::new(rollcast.resyncs.load(Ordering::Relaxed));
+        let help = "Viewers that fell behind and received a new snapshot.";
+        alone(&mut encoder, "rollcast_viewer_resyncs", help, &resyncs)?;
+        view.archive().map_or(Ok(()), |archive| history(&mut encoder, archive))
+    }
+}
+
+/// Deployments by what they are up to.
+fn deployments(view: &View, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+    let help = "Deployments by state: trouble, moving or stable.";
+    let mut family = encoder.encode_descriptor("rollcast_deployments", help, None, MetricType::Gauge)?;
+    for hub in view.hubs() {
+        let list = view.list(hub);
+        for group in [Group::InTrouble, Group::InProgress, Group::Stable] {
+            let is_of = |listed: &ListedDeployment| Group::of(&listed.summary, Millis::MAX) == group;
+            let count = list.iter().filter(|listed| is_of(listed)).count();
+            let labels = [("cluster", hub.name()), ("state", group.name())];
+            ConstGauge::new(i64::try_from(count).unwrap_or(i64::MAX)).encode(family.encode_family(&labels)?)?;
+        }
+    }
+    Ok(())
+}
+
+/// How often each limit was met.
+fn limited(view: &View, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+    let help = "Times that a limit was reached and something was rejected, delayed or left out.";
+    let mut family = encoder.encode_descriptor("rollcast_limited", help, None, MetricType::Counter)?;
+    for limit in Limit::ALL {
+        let count = ConstCounter::new(view.rollcast().limits.count(limit));
+        count.encode(family.encode_family(&[("limit", limit.name())])?)?;
+    }
+    Ok(())
+}
+
+/// How long rollouts took and how they ended.
+fn rollouts(view: &View, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+    let help = "Seconds from the start of a rollout to its end or progress deadline; only rollouts whose start and end were observed.";
+    let (name, unit) = ("rollcast_rollout_duration", Unit::Seconds);
+    let mut family = encoder.encode_descriptor(name, help, Some(&unit), MetricType::Histogram)?;
+    for hub in view.hubs() {
+        let all = hub.counters().rollouts.series();
+        let is_seen = |(series, _): &(Series, _)| {
+            view.shows(&Workload::deployment(hub.name(), series.namespace.as_str(), series.deployment.as_str()))
+        };
+        for (series, histogram) in all.into_iter().filter(is_seen) {
+            let Series { namespace, deployment, outcome } = &series;
+            let labels =
+                [("cluster", hub.name()), ("namespace", namespace), ("deployment", deployment), ("outcome", outcome)];
+            histogram.encode(family.encode_family(&labels)?)?;
+        }
+    }
+    Ok(())
+}
+
+/// How history is written.
+fn history(encoder: &mut DescriptorEncoder<'_>, archive: &Archive) -> fmt::Result {
+    let counters = archive.counters();
+    for (name, help, count) in [
+        ("rollcast_history_commits", "Commits to the history database.", &counters.commits),
+        (
+            "rollcast_history_failures",
+            "Failed commits to the history database, and failed attempts to open it.",
+            &counters.failures,
+        ),
+        (
+            "rollcast_history_written_bytes",
+            "Compressed bytes of observations written to the history database.",
+            &counters.bytes,
+        ),
+        ("rollcast_history_missed", "Times that observations were left out of the history.", &counters.missed),
+    ] {
+        alone(encoder, name, help, &ConstCounter::new(count.load(Ordering::Relaxed)))?;
+    }
+    let is_failing = *archive.keeping().borrow() != Keeping::Written;
+    let help = "Whether history cannot be written right now.";
+    alone(encoder, "rollcast_history_failing", help, &ConstGauge::new(i64::from(is_failing)))
+}
+
+/// A figure of each cluster that has one for this viewer.
+fn per_cluster<M: EncodeMetric>(
+    view: &View,
+    encoder: &mut DescriptorEncoder<'_>,
+    name: &str,
+    help: &str,
+    read: impl Fn(&Handle) -> Option<M>,
+) -> fmt::Result {
+    let figures: Vec<(&str, M)> = view.hubs().filter_map(|hub| Some((hub.name(), read(hub)?))).collect();
+    let Some((_, first)) = figures.first() else { return Ok(()) };
+    let mut family = encoder.encode_descriptor(name, help, None, first.metric_type())?;
+    for (cluster, figure) in &figures {
+        figure.encode(family.encode_family(&[("cluster", *cluster)])?)?;
+    }
+    Ok(())
+}
+
+/// A figure of the server.
+fn alone(encoder: &mut DescriptorEncoder<'_>, name: &str, help: &str, figure: &impl EncodeMetric) -> fmt::Result {
+    figure.encode(encoder.encode_descriptor(name, help, None, figure.metric_type())?)
+}

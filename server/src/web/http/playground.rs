@@ -1,0 +1,88 @@
+//! The strip over HTTP: what it tells, and what its buttons ask for. Pages of other sites may not ask for anything.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use app::playground::Answer;
+use axum::extract::{Form, RawQuery, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::{IntoResponse, Redirect, Response};
+use axum::routing::{MethodRouter, get};
+use futures::stream::Stream;
+use timeline::wire;
+
+use crate::feed::playground::{self, Playground, controls};
+use crate::web::state::Rollcast;
+
+/// How long a new cluster may take to be seen.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// How the page's program takes answers; without it a form leads to the page again.
+const BYTES: &str = "application/octet-stream";
+
+/// The routes of the playground; without one they are not found.
+pub fn routes() -> [(String, MethodRouter<Arc<Rollcast>>); 2] {
+    [("/playground".to_owned(), get(enter).post(act)), ("/playground/events".to_owned(), get(events))]
+}
+
+/// Its page, with what was asked of pages (a theme).
+async fn enter(State(rollcast): State<Arc<Rollcast>>, RawQuery(query): RawQuery) -> Response {
+    match &rollcast.playground {
+        Some(playground) => {
+            let query = query.map(|query| format!("?{query}")).unwrap_or_default();
+            Redirect::to(&format!("{}{query}", playground.page())).into_response()
+        }
+        None => nothing(),
+    }
+}
+
+fn nothing() -> Response {
+    (StatusCode::NOT_FOUND, "This server has no playground, and nothing can be changed.\n").into_response()
+}
+
+async fn events(State(rollcast): State<Arc<Rollcast>>) -> Response {
+    let Some(playground) = rollcast.playground.clone() else { return nothing() };
+    Sse::new(stream(&playground)).keep_alive(KeepAlive::default()).into_response()
+}
+
+/// What the strip tells, from now on.
+fn stream(playground: &Arc<Playground>) -> impl Stream<Item = Result<Event, std::convert::Infallible>> + use<> {
+    let mut told = playground.subscribe();
+    told.mark_changed();
+    let playground = playground.clone();
+    futures::stream::unfold((told, playground), |(mut told, playground)| async move {
+        told.changed().await.ok()?;
+        let text = told.borrow_and_update().clone();
+        let text = if text.is_empty() { playground.strip().to_text() } else { text.to_string() };
+        Some((Ok(Event::default().data(text)), (told, playground)))
+    })
+}
+
+async fn act(State(rollcast): State<Arc<Rollcast>>, headers: HeaderMap, Form(form): Form<controls::Form>) -> Response {
+    let Some(playground) = rollcast.playground.clone() else { return nothing() };
+    playground.ask(&form);
+    playground.tell();
+    let is_new = form.get("action").is_some_and(|action| action == playground::RESET);
+    if is_new {
+        follow(&rollcast, &playground).await;
+    }
+    let takes_bytes = headers.get(header::ACCEPT).is_some_and(|accept| accept.as_bytes() == BYTES.as_bytes());
+    if !takes_bytes {
+        return Redirect::to(&playground.page()).into_response();
+    }
+    match wire::encode(&Answer { playground: playground.strip(), is_new }) {
+        Ok(bytes) => ([(header::CONTENT_TYPE, BYTES), (header::CACHE_CONTROL, "no-store")], bytes).into_response(),
+        Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, format!("{error}\n")).into_response(),
+    }
+}
+
+/// Waits until the new Deployment was seen as every other one is: then its page can be shown.
+async fn follow(rollcast: &Rollcast, playground: &Playground) {
+    let uid = playground.uid();
+    let hub = rollcast.all_hubs().find(|hub| hub.name() == playground::NAME);
+    let (Some(hub), Some(uid)) = (hub, uid) else { return };
+    let mut list = hub.list();
+    let is_there = list.wait_for(|list| list.iter().any(|listed| listed.summary.uid == uid));
+    // A page that comes too early says that the old one is gone.
+    let _ = tokio::time::timeout(PATIENCE, is_there).await;
+}

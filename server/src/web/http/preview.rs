@@ -1,0 +1,134 @@
+//! `…/preview.svg` and `…/preview.png`: the score as one picture. Drawn at most once in a while per Deployment, whoever asks.
+
+use std::sync::{Arc, LazyLock};
+
+use app::preview;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use resvg::{tiny_skia, usvg};
+use timeline::Workload;
+use timeline::viewer::DeploymentCopy;
+
+use super::extract::NamedWorkload;
+use crate::export::assets;
+use crate::web::limits::Limit;
+use crate::web::previews::{Form, Pictured};
+use crate::web::view::View;
+
+pub(super) async fn svg(view: View, NamedWorkload(workload): NamedWorkload) -> Response {
+    picture(&view, &workload, Form::Svg).await
+}
+
+pub(super) async fn png(view: View, NamedWorkload(workload): NamedWorkload) -> Response {
+    picture(&view, &workload, Form::Png).await
+}
+
+/// The picture of a workload as far as somebody may see it: who came by a link to a rollout or a moment, that one.
+pub(super) async fn picture(view: &View, workload: &Workload, form: Form) -> Response {
+    if !view.shows(workload) {
+        return nothing();
+    }
+    let pictured = match view.part() {
+        Some(scope) if scope.is_part_of(workload) => Pictured::Part(scope.clone()),
+        Some(_) => return nothing(),
+        None => Pictured::Workload(workload.clone()),
+    };
+    let of = (pictured, form);
+    let previews = &view.rollcast().previews;
+    if let Some(drawn) = previews.get(&of) {
+        return image(form, drawn);
+    }
+    let Some(turn) = previews.turn().await else {
+        view.rollcast().limits.met(Limit::Previews);
+        let why = "The server is busy drawing previews. Try again in a moment.\n";
+        return (StatusCode::SERVICE_UNAVAILABLE, why).into_response();
+    };
+    if let Some(drawn) = previews.get(&of) {
+        return image(form, drawn); // somebody who waited before had it drawn
+    }
+    let Some(svg) = drawing(view, workload).await else {
+        return nothing();
+    };
+    // Whoever asked may leave meanwhile: drawing is not called off, and it stays its turn until it has ended.
+    let (drawn, _turn) = match form {
+        Form::Svg => (Some(svg.into_bytes()), Some(turn)),
+        Form::Png => {
+            let drawing = tokio::task::spawn_blocking(move || (pixels(&svg), Some(turn)));
+            drawing.await.unwrap_or_default()
+        }
+    };
+    match drawn.map(Bytes::from) {
+        Some(drawn) => {
+            previews.keep(of, drawn.clone());
+            image(form, drawn)
+        }
+        None => (StatusCode::INTERNAL_SERVER_ERROR, "The preview could not be drawn.\n").into_response(),
+    }
+}
+
+async fn drawing(view: &View, workload: &Workload) -> Option<String> {
+    let snapshot = view.hub(workload).await?.page(workload).await.ok()?;
+    let now_millis = snapshot.now_millis;
+    preview::svg(&DeploymentCopy::from(snapshot), now_millis, workload)
+}
+
+fn image(form: Form, bytes: Bytes) -> Response {
+    let media_type = match form {
+        Form::Svg => "image/svg+xml",
+        Form::Png => "image/png",
+    };
+    ([(header::CONTENT_TYPE, media_type), (header::CACHE_CONTROL, "public, max-age=10")], bytes).into_response()
+}
+
+pub(super) fn nothing() -> Response {
+    (StatusCode::NOT_FOUND, "There is no such Deployment.\n").into_response()
+}
+
+/// The fonts of pages, whatever this machine has. Where the page was not built, a preview has no words; its title has them.
+static FONTS: LazyLock<Arc<usvg::fontdb::Database>> = LazyLock::new(|| {
+    let mut fonts = usvg::fontdb::Database::new();
+    assets::fonts_of_previews().for_each(|font| fonts.load_font_data(font));
+    Arc::new(fonts)
+});
+
+fn pixels(svg: &str) -> Option<Vec<u8>> {
+    let options = usvg::Options { fontdb: FONTS.clone(), ..usvg::Options::default() };
+    let tree = usvg::Tree::from_str(svg, &options).ok()?;
+    let mut pixels = tiny_skia::Pixmap::new(preview::WIDTH, preview::HEIGHT)?;
+    resvg::render(&tree, tiny_skia::Transform::identity(), &mut pixels.as_mut());
+    pixels.encode_png().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The pixels of a text that are not empty, or nothing where the page was not built.
+    fn ink(text: &str, weight: &str) -> Option<usize> {
+        FONTS.faces().next()?;
+        let svg = format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{}\" height=\"{}\"><text x=\"20\" y=\"200\" font-size=\"90\" \
+             font-family=\"{}\" font-weight=\"{weight}\">{text}</text></svg>",
+            preview::WIDTH,
+            preview::HEIGHT,
+            preview::FONTS
+        );
+        let drawn = tiny_skia::Pixmap::decode_png(&pixels(&svg)?).ok()?;
+        Some(drawn.pixels().iter().filter(|pixel| pixel.alpha() > 128).count())
+    }
+
+    #[test]
+    fn previews_are_drawn_in_two_weights_with_every_sign_that_is_said() {
+        let (Some(regular), Some(bold)) = (ink("Revision 3", "normal"), ink("Revision 3", "bold")) else {
+            return; // the page was not built: there are no fonts
+        };
+        assert!(bold > regular * 11 / 10, "{regular} {bold}");
+        // A sign that is not there is drawn as the same box as every other one.
+        let missing = ink("公", "normal");
+        for sign in ["→", "−", "…", "·", "×", "—", "“", "≥", "é", "ł"] {
+            assert_ne!(ink(sign, "normal"), missing, "{sign}");
+            assert_ne!(ink(sign, "normal"), Some(0), "{sign}");
+        }
+    }
+}

@@ -1,0 +1,367 @@
+//! Links for people without an account: made, listed and taken away by who signed in.
+
+use std::sync::Arc;
+
+use app::address;
+use app::pages::shares::{SharedLine, SharesPayload};
+use axum::extract::{Form, Request, State};
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Redirect, Response};
+use axum::{Extension, Json};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use serde::Deserialize;
+use serde_json::json;
+use timeline::words::safe;
+use timeline::{Millis, Uid, Workload};
+
+use super::extract::{OwnOrigin, Parameters};
+use super::shared::OPEN;
+use super::sign_in::{Done, local};
+use super::{api, pages};
+use crate::access::scope::{Addressed, Below, Named, Scope};
+use crate::access::share::{Share, ShareError, Shares, Unchecked, Wanted};
+use crate::telemetry::clock;
+use crate::telemetry::clock::parse_duration;
+use crate::web::earlier;
+use crate::web::state::Rollcast;
+use crate::web::view::View;
+
+/// The page with links; a form that is sent there makes one.
+pub(super) const LIST: &str = "/shares";
+/// Where one is taken away.
+pub(super) const REVOKE: &str = "/shares/revoke";
+
+/// What is to be shared, and for how long.
+#[derive(Deserialize)]
+pub(super) struct ShareForm {
+    to: String,
+    #[serde(default)]
+    lasts: String,
+    #[serde(default)]
+    preview: String,
+}
+
+/// Which one is to be taken away.
+#[derive(Deserialize)]
+pub(super) struct ById {
+    id: String,
+}
+
+/// A link that is not made, or not shown.
+struct Refused(StatusCode, String);
+
+impl From<ShareError> for Refused {
+    fn from(why: ShareError) -> Self {
+        let status = match why {
+            ShareError::Time => StatusCode::BAD_REQUEST,
+            ShareError::TooMany => StatusCode::TOO_MANY_REQUESTS,
+            ShareError::Stranger => StatusCode::FORBIDDEN,
+            ShareError::Place(_) | ShareError::Unwritten(_) | ShareError::Unreadable(..) => {
+                StatusCode::SERVICE_UNAVAILABLE
+            }
+        };
+        Self(status, sentence(&why.to_string()))
+    }
+}
+
+impl From<Unchecked> for Refused {
+    fn from(why: Unchecked) -> Self {
+        Self(StatusCode::SERVICE_UNAVAILABLE, sentence(&why.to_string()))
+    }
+}
+
+/// With a capital letter and a full stop.
+fn sentence(words: &str) -> String {
+    let mut letters = words.chars();
+    let mut sentence: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
+    sentence.push_str(letters.as_str());
+    sentence.push('.');
+    sentence
+}
+
+/// The links of this Rollcast, for who signed in and did not come by one.
+fn shares<'r>(rollcast: &'r Rollcast, view: &View) -> Result<&'r Arc<Shares>, Refused> {
+    let nothing =
+        || Refused(StatusCode::NOT_FOUND, "Share links are not available: this server has no sign-in.".to_owned());
+    let shares = rollcast.shares.as_ref().ok_or_else(nothing)?;
+    match view.viewer().link {
+        Some(_) => Err(ShareError::Stranger.into()),
+        None => Ok(shares),
+    }
+}
+
+/// The links that somebody may revoke: their own, or everybody's where they see everything. Where the last word on them is not to be
+/// had, those that are known, and that.
+async fn listed(rollcast: &Rollcast, view: &View) -> Result<(Vec<Share>, Result<(), Unchecked>), Refused> {
+    let shares = shares(rollcast, view)?;
+    let checked = shares.refresh().await;
+    Ok((shares.made_by(view.viewer(), view.sees_all(), clock::now_millis()), checked))
+}
+
+/// What an address would open, for who may see that, and where a link to it leads. What it names is what is opened: a workload, one of
+/// its rollouts, or one of its moments.
+async fn opened(view: &View, to: &str) -> Option<(Scope, String)> {
+    let (of, below, asked) = match Addressed::read(to)? {
+        Addressed::Workload(of, below, asked) => (of, below, Parameters::of_pairs(asked)),
+        Addressed::Wall(scope) => {
+            let is_seen = scope.cluster().is_none_or(|cluster| view.has_cluster(cluster));
+            return is_seen.then(|| (scope, to.to_owned()));
+        }
+    };
+    let view = view.clone().naming(&of.cluster, &of.namespace).await;
+    let workload = asked.of(of.workload(None)).ok().filter(|workload| view.shows(workload))?;
+    let named: Option<u64> = asked.read("revision", |text| text.parse().ok()).ok()?;
+    // The page of a revision names it, and is none of another one.
+    let revision = match (named, below) {
+        (Some(named), Below::Revision(revision)) if named != revision => return None,
+        (None, Below::Revision(revision)) => Some(revision),
+        (named, _) => named,
+    };
+    // Nothing is kept here: which rollout that is cannot be told.
+    if workload.rollout.is_some() && !view.keeps() {
+        return None;
+    }
+    let number = workload.rollout;
+    let scope = match (asked.moment().ok()?, revision, number) {
+        (None, None, None) => {
+            let page = || address::workload(&workload);
+            return Some((Scope::Workload(of), if below == Below::Form { page() } else { to.to_owned() }));
+        }
+        (Some(at_millis), ..) => Scope::Moment { uid: earlier::deployment(&view, &workload).await?, of, at_millis },
+        (None, Some(revision), _) => Scope::Rollout { uid: earlier::deployment(&view, &workload).await?, of, revision },
+        (None, None, Some(number)) => {
+            let uid = earlier::deployment(&view, &workload).await?;
+            let all = earlier::rollouts(&view, &workload, uid).await?;
+            let revision = all.iter().find(|rollout| rollout.number == number)?.revision;
+            Scope::Rollout { of, uid, revision }
+        }
+    };
+    // It is looked for and not cut out: whoever may make links may ask for as many as they want.
+    if !view.rollcast().has_excerpt(&scope).await {
+        return None;
+    }
+    let to = scope.address()?;
+    Some((scope, to))
+}
+
+/// What may be shared of what somebody looks at, each with its address: what the address names, and then what is wider or narrower.
+async fn offers(view: &View, to: &str) -> Vec<(String, String)> {
+    let named = match (opened(view, to).await, Addressed::read(to)) {
+        (Some(named), _) => Some(named),
+        // The page of a revision whose rollout is not known is one of its Deployment.
+        (None, Some(Addressed::Workload(of, Below::Revision(_), _))) => {
+            opened(view, &address::whatever_bears_the_name(&of.workload(None))).await
+        }
+        _ => None,
+    };
+    let Some(named) = named else { return Vec::new() };
+    let mut all = vec![named];
+    if let Some(workload) = all.first().and_then(|(scope, _)| scope.workload()) {
+        let is_workload = matches!(all.first(), Some((Scope::Workload(_), _)));
+        let of = Named::of(&workload);
+        all.extend([(Scope::Workload(of.clone()), address::whatever_bears_the_name(&workload))]);
+        // What is narrower than the present of a Deployment: its present rollout, and this moment.
+        if is_workload && let Some((uid, revision, at_millis)) = present(view, workload).await {
+            let rollout = revision.map(|revision| Scope::Rollout { of: of.clone(), uid, revision });
+            let narrower = rollout.into_iter().chain([Scope::Moment { of, uid, at_millis }]);
+            all.extend(narrower.filter_map(|scope| Some((scope.clone(), scope.address()?))));
+        }
+    }
+    let mut offers: Vec<(String, String)> = Vec::new();
+    for (scope, to) in all {
+        let words = scope.words(&to);
+        if !offers.iter().any(|(known, _)| *known == words) {
+            offers.push((words, to));
+        }
+    }
+    offers
+}
+
+/// Which one bears the name now, its present revision, and what time it is there.
+async fn present(view: &View, workload: Workload) -> Option<(Uid, Option<u64>, Millis)> {
+    let hub = view.hub(&workload).await?;
+    let present = hub.read(move |reader| {
+        let model = reader.timeline.model();
+        let known = workload.find(model)?;
+        let last = known.rollouts.last().map(|rollout| rollout.revision);
+        Some((known.uid, last, reader.now_millis))
+    });
+    present.await.ok().flatten()
+}
+
+async fn made(rollcast: &Rollcast, view: &View, form: &ShareForm, origin: &str) -> Result<(Share, String), Refused> {
+    let shares = shares(rollcast, view)?;
+    let to = local(&form.to);
+    let why = "A link can open a Deployment, one of its rollouts or moments, or a wall without a search, if you may see it yourself.";
+    let (scope, to) = opened(view, &to).await.ok_or_else(|| Refused(StatusCode::BAD_REQUEST, why.to_owned()))?;
+    let lasts = if form.lasts.is_empty() { "1d" } else { &form.lasts };
+    let lasts = parse_duration(lasts).map_err(|why| Refused(StatusCode::BAD_REQUEST, format!("{why}.")))?;
+    let lasts = Millis::try_from(lasts.as_millis()).unwrap_or(Millis::MAX);
+    let allows_preview = match form.preview.as_str() {
+        "" | "no" => false,
+        "yes" => true,
+        _ => {
+            return Err(Refused(StatusCode::BAD_REQUEST, "preview must be yes or no.".to_owned()));
+        }
+    };
+    let wanted = Wanted { scope, to, lasts_millis: lasts, allows_preview };
+    let (share, secret) = shares.make(view.viewer(), wanted, clock::now_millis()).await?;
+    let preview = shares.preview_of(&share).map(|preview| format!("/{preview}")).unwrap_or_default();
+    let link = format!("{origin}{OPEN}{preview}#{}", utf8_percent_encode(&secret, NON_ALPHANUMERIC));
+    Ok((share, link))
+}
+
+/// The page with the links that somebody may revoke. What they would share is the page that they come from, which their browser tells.
+pub(super) async fn page(
+    State(rollcast): State<Arc<Rollcast>>,
+    view: View,
+    Extension(OwnOrigin(origin)): Extension<OwnOrigin>,
+    parameters: Parameters,
+    request: Request,
+) -> Response {
+    let referer = request.headers().get(header::REFERER).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let from = referer.strip_prefix(&*origin).unwrap_or_default().to_owned();
+    let to = Some(parameters.text("to")).filter(|to| !to.is_empty()).unwrap_or(from);
+    // What a link would open is looked for by those who may make one.
+    let offers = if shares(&rollcast, &view).is_ok() { offers(&view, &local(&to)).await } else { Vec::new() };
+    show(&rollcast, &view, SharesPayload { offers, ..SharesPayload::default() }, StatusCode::OK, request).await
+}
+
+/// Makes a link and shows it.
+pub(super) async fn make(
+    State(rollcast): State<Arc<Rollcast>>,
+    view: View,
+    Extension(OwnOrigin(origin)): Extension<OwnOrigin>,
+    Form(form): Form<ShareForm>,
+) -> Response {
+    let (payload, status) = match made(&rollcast, &view, &form, &origin).await {
+        Ok((share, link)) => {
+            let lasts = if matches!(share.scope, Scope::Wall { .. }) {
+                ", with all pages that it links to. Each use extends its lifetime, up to 90 days in total"
+            } else {
+                ""
+            };
+            let said = format!("It opens {} until {}{lasts}, unless you revoke it.", share.opens(), until(&share));
+            let payload = SharesPayload { made: Some((link, said)), ..SharesPayload::default() };
+            let shown = show(&rollcast, &view, payload, StatusCode::OK, Request::default()).await;
+            return (done(&share, view.viewer().who(), "made a link"), shown).into_response();
+        }
+        Err(Refused(status, trouble)) => (SharesPayload { trouble, ..SharesPayload::default() }, status),
+    };
+    show(&rollcast, &view, payload, status, Request::default()).await
+}
+
+/// Takes a link away.
+pub(super) async fn revoke(
+    State(rollcast): State<Arc<Rollcast>>,
+    view: View,
+    Form(ById { id }): Form<ById>,
+) -> Response {
+    match revoked(&rollcast, &view, &id).await {
+        Ok(()) => (revoking(&view, &id), Redirect::to(LIST)).into_response(),
+        Err(Refused(status, trouble)) => {
+            let payload = SharesPayload { trouble, ..SharesPayload::default() };
+            show(&rollcast, &view, payload, status, Request::default()).await
+        }
+    }
+}
+
+async fn revoked(rollcast: &Rollcast, view: &View, id: &str) -> Result<(), Refused> {
+    match shares(rollcast, view)?.revoke(view.viewer(), view.sees_all(), id).await? {
+        true => Ok(()),
+        false => Err(Refused(StatusCode::NOT_FOUND, "You have no such link.".to_owned())),
+    }
+}
+
+async fn show(
+    rollcast: &Rollcast,
+    view: &View,
+    mut payload: SharesPayload,
+    status: StatusCode,
+    request: Request,
+) -> Response {
+    let (listed, checked) = match listed(rollcast, view).await {
+        Ok(listed) => listed,
+        Err(Refused(status, why)) => return pages::refuse(view, status, why, Vec::new(), request).await,
+    };
+    let mut status = status;
+    if let (Err(why), true) = (checked, payload.trouble.is_empty()) {
+        Refused(status, payload.trouble) = why.into();
+    }
+    let line = |share: Share| SharedLine {
+        opens: share.opens(),
+        until: until(&share),
+        id: share.id,
+        to: share.to,
+        maker: safe(&share.maker),
+    };
+    payload.lines = listed.into_iter().map(line).collect();
+    payload.is_everybodys = view.sees_all();
+    pages::still(view, status, request, move |build| app::shell::shares(payload.clone(), build)).await
+}
+
+/// What is written down of a link: which one, and what it opens.
+pub(super) fn done(share: &Share, who: Arc<str>, did: &'static str) -> Extension<Done> {
+    let path = share.to.split('?').next().unwrap_or_default();
+    Extension(Done { who, did, at: format!("{path}#{}", share.id) })
+}
+
+/// What is written down of one that was taken away.
+fn revoking(view: &View, id: &str) -> Extension<Done> {
+    Extension(Done { who: view.viewer().who(), did: "revoked a link", at: format!("{LIST}#{id}") })
+}
+
+fn until(share: &Share) -> String {
+    clock::stamp(share.until_millis)
+}
+
+fn as_json(share: &Share) -> serde_json::Value {
+    json!({
+        "id": share.id, "scope": share.scope.sort(), "opens": share.opens(), "to": share.to, "maker": share.maker,
+        "madeMillis": share.made_millis, "untilMillis": share.until_millis, "allowsPreview": share.allows_preview,
+    })
+}
+
+/// The links that somebody may revoke, for programs.
+pub(super) async fn list(State(rollcast): State<Arc<Rollcast>>, view: View) -> Response {
+    let listed = match listed(&rollcast, &view).await {
+        Ok((listed, Ok(()))) => Ok(listed),
+        Ok((_, Err(why))) => Err(why.into()),
+        Err(why) => Err(why),
+    };
+    match listed {
+        Ok(listed) => Json(json!({ "shares": listed.iter().map(as_json).collect::<Vec<_>>() })).into_response(),
+        Err(Refused(status, why)) => api::error(status, why),
+    }
+}
+
+/// Makes one, for programs.
+pub(super) async fn api_make(
+    State(rollcast): State<Arc<Rollcast>>,
+    view: View,
+    Extension(OwnOrigin(origin)): Extension<OwnOrigin>,
+    Form(form): Form<ShareForm>,
+) -> Response {
+    match made(&rollcast, &view, &form, &origin).await {
+        Ok((share, link)) => {
+            let mut told = as_json(&share);
+            if let Some(told) = told.as_object_mut() {
+                told.insert("link".to_owned(), link.into());
+            }
+            (done(&share, view.viewer().who(), "made a link"), Json(told)).into_response()
+        }
+        Err(Refused(status, why)) => api::error(status, why),
+    }
+}
+
+/// Takes one away, for programs.
+pub(super) async fn api_revoke(
+    State(rollcast): State<Arc<Rollcast>>,
+    view: View,
+    Form(ById { id }): Form<ById>,
+) -> Response {
+    match revoked(&rollcast, &view, &id).await {
+        Ok(()) => (revoking(&view, &id), StatusCode::NO_CONTENT).into_response(),
+        Err(Refused(status, why)) => api::error(status, why),
+    }
+}

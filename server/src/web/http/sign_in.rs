@@ -1,0 +1,201 @@
+//! Signing in and out, and what those get who are not known.
+
+use std::sync::Arc;
+
+use app::pages::sign_in::SignInPayload;
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use axum::response::{AppendHeaders, IntoResponse, Redirect, Response};
+use axum::{Extension, Form};
+use serde::Deserialize;
+
+use super::extract::Parameters;
+use super::guard::Client;
+use super::{pages, provider, shared};
+use crate::access::cookie::{Keys, Name};
+use crate::access::{Auth, Stranger, Viewer};
+use crate::web::limits::Limit;
+use crate::web::state::Rollcast;
+
+/// The page on which viewers sign in.
+pub(super) const ADDRESS: &str = "/sign-in";
+/// Where they sign out.
+pub(super) const END: &str = "/sign-out";
+/// What those are told of whom too many tokens were refused.
+const TOO_MANY: &str = "Too many invalid tokens from your address. Try again in a moment.";
+/// Longest address that a viewer is led back to, in bytes.
+const LONGEST: usize = 2_000;
+
+/// Somebody signed in, or did something with links: an answer carries it to those who write down who does what.
+#[derive(Clone)]
+pub(super) struct Done {
+    pub(super) who: Arc<str>,
+    pub(super) did: &'static str,
+    /// Where they did it, or what it is about.
+    pub(super) at: String,
+}
+
+/// What the form sends.
+#[derive(Deserialize)]
+pub(super) struct Shown {
+    token: String,
+    #[serde(default)]
+    to: String,
+}
+
+/// The page.
+pub(super) async fn page(State(rollcast): State<Arc<Rollcast>>, parameters: Parameters, request: Request) -> Response {
+    let to = local(&parameters.text("to"));
+    // Who is known at the provider already may see what they wanted to.
+    if let Auth::Oidc(oidc) = &rollcast.auth
+        && oidc.viewer(request.headers()).await.is_ok()
+    {
+        return Redirect::to(&to).into_response();
+    }
+    let payload = match &rollcast.auth {
+        Auth::Oidc(oidc) => {
+            let end = if parameters.has("left") { oidc.provider_end().await } else { None };
+            provider::payload(to, "", end.unwrap_or_default())
+        }
+        _ => SignInPayload { to, ..SignInPayload::default() },
+    };
+    answer(&rollcast, StatusCode::OK, payload, request).await
+}
+
+/// Takes a token, and leads to where its owner wanted to go.
+pub(super) async fn sign_in(
+    State(rollcast): State<Arc<Rollcast>>,
+    Extension(client): Extension<Client>,
+    Form(shown): Form<Shown>,
+) -> Response {
+    let Auth::Token(tokens) = &rollcast.auth else { return StatusCode::NOT_FOUND.into_response() };
+    let token = shown.token.trim();
+    let to = local(&shown.to);
+    let (status, trouble) = match tokens.whose(token, rollcast.client(client.address)).await {
+        Ok(viewer) => match tokens.begin(token) {
+            Some(cookie) => return signed_in(viewer, cookie, &to),
+            None => (StatusCode::BAD_REQUEST, "This token is too long for a browser cookie."),
+        },
+        Err(Stranger::Unknown) => {
+            (StatusCode::SERVICE_UNAVAILABLE, "Cannot check this token right now. Try again in a moment.")
+        }
+        Err(Stranger::TooMany) => {
+            rollcast.limits.met(Limit::SignIns);
+            (StatusCode::TOO_MANY_REQUESTS, TOO_MANY)
+        }
+        Err(_) => {
+            (StatusCode::FORBIDDEN, "No cluster accepts this token: it has expired, or belongs to another cluster.")
+        }
+    };
+    let payload = SignInPayload { to, trouble: trouble.to_owned(), ..SignInPayload::default() };
+    answer(&rollcast, status, payload, Request::default()).await
+}
+
+/// Lets somebody in whose session that cookie holds: whoever signs in is who they are, whichever link they came by before.
+pub(super) fn signed_in(viewer: Viewer, cookie: HeaderValue, to: &str) -> Response {
+    let who = Extension(Done { who: viewer.name, did: "signed in", at: ADDRESS.to_owned() });
+    let cookies = [(header::SET_COOKIE, cookie), (header::SET_COOKIE, Keys::nothing_as(Name::Link))];
+    (who, AppendHeaders(cookies), Redirect::to(to)).into_response()
+}
+
+/// Takes the session away.
+pub(super) async fn sign_out(State(rollcast): State<Arc<Rollcast>>, headers: HeaderMap) -> Response {
+    if shared::is_by_link(&rollcast, &headers).await {
+        // They leave what the link opened, and are who they were before.
+        return ([(header::SET_COOKIE, Keys::nothing_as(Name::Link))], Redirect::to("/")).into_response();
+    }
+    let mut to = ADDRESS.to_owned();
+    match &rollcast.auth {
+        Auth::Oidc(oidc) => {
+            oidc.end(&headers);
+            to.push_str("?left");
+        }
+        Auth::Token(tokens) => tokens.end(&headers),
+        Auth::None | Auth::Open | Auth::Proxy(_) => {}
+    }
+    ([(header::SET_COOKIE, Keys::nothing())], Redirect::to(&to)).into_response()
+}
+
+pub(super) async fn answer(
+    rollcast: &Rollcast,
+    status: StatusCode,
+    payload: SignInPayload,
+    request: Request,
+) -> Response {
+    if !matches!(rollcast.auth, Auth::Token(_) | Auth::Oidc(_)) {
+        return Redirect::to(&payload.to).into_response();
+    }
+    pages::plain(rollcast, status, request, move |build| app::shell::sign_in(payload.clone(), build)).await
+}
+
+/// What those get who are not known: a way to sign in, where a person looks at a page.
+pub(super) fn refuse(auth: &Auth, stranger: Stranger, request: &Request) -> Response {
+    let accepts = request.headers().get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let is_page = request.method() == Method::GET && accepts.contains("text/html");
+    match stranger {
+        Stranger::SignIn if is_page => {
+            let to = request.uri().path_and_query().map(|path| path.as_str()).unwrap_or("/");
+            let query = form_urlencoded::Serializer::new(String::new()).append_pair("to", &local(to)).finish();
+            Redirect::to(&format!("{ADDRESS}?{query}")).into_response()
+        }
+        Stranger::SignIn => {
+            let how = [(header::WWW_AUTHENTICATE, "Bearer")];
+            let why = match auth {
+                Auth::Oidc(_) => {
+                    "Sign in, or send an ID token that the provider issued for this server as a bearer token.\n"
+                }
+                _ => "Sign in, or send a Kubernetes token as a bearer token.\n",
+            };
+            (StatusCode::UNAUTHORIZED, how, why).into_response()
+        }
+        Stranger::NoProxy => {
+            let why = "This request did not come through the proxy that signs people in.\n";
+            (StatusCode::UNAUTHORIZED, why).into_response()
+        }
+        Stranger::TooMany => (StatusCode::TOO_MANY_REQUESTS, format!("{TOO_MANY}\n")).into_response(),
+        Stranger::Unchecked => turn_away(&format!("{}\n", shared::UNCHECKED)),
+        Stranger::Unknown => turn_away(match auth {
+            Auth::Oidc(_) => "Cannot check your sign-in right now: the provider does not respond. Trying again.\n",
+            _ => "Cannot check your sign-in right now: no cluster responds. Trying again.\n",
+        }),
+    }
+}
+
+/// What those get who may come again in a moment; browsers do by themselves, so that a wall needs nobody.
+pub(super) fn turn_away(why: &str) -> Response {
+    (StatusCode::SERVICE_UNAVAILABLE, [(header::REFRESH, "5")], why.to_owned()).into_response()
+}
+
+/// An address of this server; another one leads to the list.
+pub(super) fn local(to: &str) -> String {
+    let is_path = to.starts_with('/') && !to[1..].starts_with(['/', '\\']) && to.len() <= LONGEST;
+    let is_plain = to.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\');
+    let is_ours = is_path && is_plain && !to.starts_with(ADDRESS) && !to.starts_with(END);
+    if is_ours { to.to_owned() } else { "/".to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn viewers_are_led_back_to_addresses_of_this_server_only() {
+        for to in ["/", "/wall?rotate=5", "/clusters/a/namespaces/b/deployments/c?at=5#x"] {
+            assert_eq!(local(to), to);
+        }
+        for to in [
+            "",
+            "//evil.example",
+            "/\\evil.example",
+            "https://evil.example",
+            "javascript:alert(1)",
+            "/a\r\nb",
+            "/ä",
+            "/sign-in?to=/",
+            "/sign-out",
+        ] {
+            assert_eq!(local(to), "/", "{to}");
+        }
+        assert_eq!(local(&format!("/{}", "x".repeat(3_000))), "/");
+    }
+}

@@ -1,0 +1,57 @@
+//! The websocket `/api/v1/stream`: postcard frames as `timeline::wire` defines them.
+
+use axum::Extension;
+use axum::extract::ws::WebSocketUpgrade;
+use axum::http::{HeaderMap, HeaderValue};
+use axum::response::Response;
+use timeline::wire::MAX_VIEWER_FRAME;
+
+use super::guard::Client;
+use crate::web::connections::Peer;
+use crate::web::session::{self, Shown};
+use crate::web::view::View;
+
+/// Where it is.
+pub(super) const ADDRESS: &str = "/api/v1/stream";
+/// Bytes that may wait for a slow viewer before its connection is given up.
+const MAX_WRITE_BUFFER: usize = 64 << 20;
+
+/// Bytes that are read from a viewer at once: what they send is small, and there are many of them.
+const READ_BUFFER: usize = 1 << 10;
+
+/// The same by themselves. Those of a request are parts of what was read of its connection, all of which would be held with them for as
+/// long as a stream is open.
+fn by_themselves(headers: &HeaderMap) -> HeaderMap {
+    let mut own = HeaderMap::with_capacity(headers.keys_len());
+    for (name, value) in headers {
+        if let Ok(mut alone) = HeaderValue::from_bytes(value.as_bytes()) {
+            alone.set_sensitive(value.is_sensitive());
+            own.append(name, alone);
+        }
+    }
+    own
+}
+
+pub(super) async fn upgrade(
+    view: Option<Extension<View>>,
+    headers: HeaderMap,
+    peer: Option<Extension<Peer>>,
+    Extension(client): Extension<Client>,
+    upgrade: WebSocketUpgrade,
+) -> Response {
+    let headers = by_themselves(&headers);
+    let shown = Shown { headers, peer: peer.map(|Extension(Peer(address))| address.ip()), from: client.address };
+    let upgrade = upgrade
+        .max_message_size(MAX_VIEWER_FRAME)
+        .max_frame_size(MAX_VIEWER_FRAME)
+        .read_buffer_size(READ_BUFFER)
+        .max_write_buffer_size(MAX_WRITE_BUFFER);
+    match view {
+        Some(Extension(view)) => upgrade.on_upgrade(move |socket| async move {
+            session::serve(socket, view, shown).await;
+            drop(client); // counted until now
+        }),
+        // A page is not told why it may not open a stream, but why one that it opened ended.
+        None => upgrade.on_upgrade(session::turn_away),
+    }
+}

@@ -1,0 +1,381 @@
+//! Lists: for every question that viewers ask, ONE task chooses and sorts whenever a hub's list changes; each viewer then
+//! hears only what changed in the lines it has in view.
+//!
+//! ```text
+//!   hubs ──watch "list", "connection"──► task per question ──watch "chosen"──► sessions ──► ListDelta of the lines in view
+//! ```
+
+mod choice;
+mod choose;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use futures::future::select_all;
+use timeline::list::{ClusterState, Overall, Query};
+use timeline::wire::Connection;
+use tokio::sync::watch as signal;
+
+pub use choice::Choice;
+use choice::Place;
+use choose::bounded;
+pub use choose::{Chosen, Source, choose};
+
+use crate::access::followers::{Follower, Followers};
+use crate::access::sight::{Seen, Sight};
+use crate::hub::{Handle, List, ListedDeployment};
+use crate::web::limits::{Limit, Limits};
+
+/// Different lists of one client at once.
+const MOST_OF_ONE: usize = 64;
+/// The same of all links of one maker together.
+const MOST_OF_LINKS: usize = 4 * MOST_OF_ONE;
+/// A list is chosen anew at most this often while things change, and at least this often: groups change by time alone.
+const CHOOSE_EVERY: Duration = Duration::from_millis(250);
+const CHOOSE_AGAIN: Duration = Duration::from_secs(15);
+
+/// The clusters in the order of the command line.
+#[derive(Clone)]
+pub struct Clusters(Arc<[Handle]>);
+
+impl Clusters {
+    /// The clusters of these hubs, in this order.
+    #[must_use]
+    pub fn new(hubs: Vec<Handle>) -> Self {
+        Self(hubs.into())
+    }
+
+    /// What can be listed now, for those who may see that.
+    #[must_use]
+    pub fn sources(&self, sight: &Sight) -> Vec<Source> {
+        let source = |hub: &Handle| {
+            let seen = sight.of(hub.name())?;
+            let list = hub.list().borrow().clone();
+            let is_seen = |listed: &&Arc<ListedDeployment>| seen.has_listed(&listed.summary);
+            Some(Source {
+                state: ClusterState {
+                    name: hub.name().to_owned(),
+                    accent: hub.accent(),
+                    connection: seen.of_connection(hub.connection().borrow().clone()),
+                    now_millis: hub.now_millis(),
+                },
+                list: if matches!(seen, Seen::All | Seen::AllByLink) {
+                    list
+                } else {
+                    Arc::new(list.iter().filter(is_seen).cloned().collect())
+                },
+            })
+        };
+        self.0.iter().filter_map(source).collect()
+    }
+
+    fn changes(&self) -> Changes {
+        Changes {
+            lists: self.0.iter().map(Handle::list).collect(),
+            connections: self.0.iter().map(Handle::connection).collect(),
+        }
+    }
+}
+
+/// What lists are chosen anew for.
+struct Changes {
+    lists: Vec<signal::Receiver<List>>,
+    connections: Vec<signal::Receiver<Connection>>,
+}
+
+impl Changes {
+    /// Waits until one of the watched values changes.
+    async fn next(&mut self) {
+        async fn any<T>(of: &mut [signal::Receiver<T>]) {
+            if of.is_empty() {
+                return std::future::pending().await;
+            }
+            // Hubs end only when the program does.
+            let _ = select_all(of.iter_mut().map(|one| Box::pin(one.changed()))).await;
+        }
+        tokio::select! {
+            () = any(&mut self.lists) => {}
+            () = any(&mut self.connections) => {}
+        }
+    }
+
+    fn all_seen(&mut self) {
+        self.lists.iter_mut().for_each(signal::Receiver::mark_unchanged);
+        self.connections.iter_mut().for_each(signal::Receiver::mark_unchanged);
+    }
+}
+
+/// Different lists that are followed at once, and what those are told who would follow one more.
+const MOST: usize = 1_000;
+const FULL: &str = "The server is busy. This list loads as soon as it can.";
+/// What those are told who follow as many as one may.
+const FULL_OF_ONE: &str = "You have too many different lists open. This one loads when you close another one.";
+
+/// What is asked, and what those who ask may see.
+type Question = (Query, Arc<Sight>);
+
+/// The lists that somebody follows.
+pub struct Listings {
+    clusters: Clusters,
+    limits: Arc<Limits>,
+    followed: Mutex<Followed>,
+}
+
+/// What is followed, and by whom.
+struct Followed {
+    lists: HashMap<Question, signal::Sender<Arc<Chosen>>>,
+    by: Followers<Question>,
+}
+
+impl Listings {
+    /// Lists of these clusters, which nobody follows yet.
+    #[must_use]
+    pub fn new(clusters: Clusters, limits: Arc<Limits>) -> Arc<Self> {
+        let by = Followers::at_most(MOST_OF_ONE, MOST_OF_LINKS);
+        Arc::new(Self { clusters, limits, followed: Mutex::new(Followed { lists: HashMap::new(), by }) })
+    }
+
+    /// How many different ones are followed.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.followed().lists.len()
+    }
+
+    fn followed(&self) -> MutexGuard<'_, Followed> {
+        self.followed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Somebody follows that list: there is nothing to choose for another one.
+    #[must_use]
+    pub fn is_followed(&self, query: &Query, sight: &Arc<Sight>) -> bool {
+        self.followed().lists.contains_key(&(same(query), sight.clone()))
+    }
+
+    /// A list as it is now.
+    #[must_use]
+    pub fn now(&self, query: &Query, sight: &Sight) -> Chosen {
+        self.first(&same(query), sight)
+    }
+
+    /// The same, of a query as everybody would ask it; one that asks too much is counted once, however long it is followed.
+    fn first(&self, query: &Query, sight: &Sight) -> Chosen {
+        if bounded(query).is_err() {
+            self.limits.met(Limit::Search);
+        }
+        self.choose(query, sight)
+    }
+
+    fn choose(&self, query: &Query, sight: &Sight) -> Chosen {
+        let mut chosen = choose(&self.clusters.sources(sight), query);
+        let trouble = sight.trouble();
+        if !trouble.is_empty() {
+            chosen.overall.trouble = format!("{trouble} {}", chosen.overall.trouble).trim_end().to_owned();
+        }
+        chosen
+    }
+
+    /// Follows a list; whoever asks the same question and may see the same shares the work. Where too many are followed, by all or by
+    /// this one, it is an empty one that says so and ends at once.
+    #[must_use]
+    pub fn follow(self: &Arc<Self>, query: &Query, sight: &Arc<Sight>, follower: &Follower) -> Choice {
+        let question = (same(query), sight.clone());
+        // Lists are chosen outside of the lock, which everybody wants.
+        let entered = {
+            let mut followed = self.followed();
+            let known = followed.lists.get(&question).map(signal::Sender::subscribe);
+            if known.is_none() && followed.lists.len() >= MOST {
+                Err((Limit::Lists, FULL))
+            } else if !followed.by.enter(follower, &question) {
+                Err((Limit::ClientLists, FULL_OF_ONE))
+            } else {
+                Ok(known)
+            }
+        };
+        match entered {
+            Ok(known) => {
+                let place = Place { listings: self.clone(), follower: follower.clone(), question: question.clone() };
+                Choice { chosen: known.unwrap_or_else(|| self.begin(question)), place: Some(place) }
+            }
+            Err((limit, why)) => {
+                self.limits.met(limit);
+                Choice { chosen: signal::channel(Arc::new(self.full(sight, why))).1, place: None }
+            }
+        }
+    }
+
+    /// Chooses a list for the first time, and from then on; somebody else may have done so meanwhile.
+    fn begin(self: &Arc<Self>, question: Question) -> signal::Receiver<Arc<Chosen>> {
+        // Before the first choice, so that nothing in between is missed.
+        let changes = self.clusters.changes();
+        let first = Arc::new(self.first(&question.0, &question.1));
+        let mut followed = self.followed();
+        if let Some(known) = followed.lists.get(&question) {
+            return known.subscribe();
+        }
+        let (chosen, chosen_out) = signal::channel(first);
+        followed.lists.insert(question.clone(), chosen.clone());
+        tokio::spawn(self.clone().run(question, chosen, changes));
+        chosen_out
+    }
+
+    /// What somebody sees for whom there is no room.
+    fn full(&self, sight: &Sight, why: &str) -> Chosen {
+        let clusters = self.clusters.sources(sight).into_iter().map(|source| source.state).collect();
+        let overall = Overall { clusters, trouble: why.to_owned(), ..Overall::default() };
+        Chosen { overall, lines: Vec::new() }
+    }
+
+    /// Chooses for as long as somebody follows.
+    async fn run(self: Arc<Self>, question: Question, chosen: signal::Sender<Arc<Chosen>>, mut changes: Changes) {
+        loop {
+            let is_time = async {
+                tokio::time::sleep(CHOOSE_EVERY).await;
+                let _ = tokio::time::timeout(CHOOSE_AGAIN, changes.next()).await; // either way it is time
+            };
+            tokio::select! {
+                () = chosen.closed() => {
+                    let mut followed = self.followed();
+                    // Somebody may have come since.
+                    if chosen.is_closed() {
+                        followed.lists.remove(&question);
+                        return;
+                    }
+                }
+                () = is_time => {
+                    changes.all_seen();
+                    chosen.send_replace(Arc::new(self.choose(&question.0, &question.1)));
+                }
+            }
+        }
+    }
+}
+
+/// The same question, as everybody would ask it: case and how much room is between words make no difference.
+fn same(query: &Query) -> Query {
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    Query { text: words(&query.text).to_lowercase(), labels: words(&query.labels), ..query.clone() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::access::Subjects;
+    use crate::kube::review::Subject;
+
+    const MANY: Follower = Follower::Many;
+
+    fn of(text: &str) -> Query {
+        Query { text: text.to_owned(), ..Query::default() }
+    }
+
+    #[tokio::test]
+    async fn a_list_that_nobody_follows_any_more_is_let_go_of_at_once() {
+        let listings = Listings::new(Clusters::new(Vec::new()), Arc::default());
+        let sight = Arc::new(Sight::All);
+        let (first, second) =
+            (listings.follow(&of("web"), &sight, &MANY), listings.follow(&of("  WEB "), &sight, &MANY));
+        assert_eq!(listings.count(), 1, "the same question");
+        drop(first);
+        let other = listings.follow(&of("api"), &sight, &MANY);
+        assert_eq!(listings.count(), 2);
+        drop((second, other));
+        let began = tokio::time::Instant::now();
+        while listings.count() > 0 {
+            tokio::task::yield_now().await;
+            assert!(began.elapsed() < CHOOSE_EVERY, "it waits for nothing else");
+        }
+    }
+
+    #[tokio::test]
+    async fn how_much_room_is_between_words_makes_no_difference_to_whether_a_search_is_too_long() {
+        let limits = Arc::<Limits>::default();
+        let listings = Listings::new(Clusters::new(Vec::new()), limits.clone());
+        let (roomy, sight) = (of(&format!("web{}api", " ".repeat(500))), Arc::new(Sight::All));
+        assert_eq!(listings.now(&roomy, &sight).overall.trouble, "");
+        assert_eq!(listings.follow(&roomy, &sight, &MANY).chosen.borrow().overall.trouble, "");
+        assert_eq!(limits.count(Limit::Search), 0);
+    }
+
+    #[tokio::test]
+    async fn who_would_follow_one_list_too_many_is_told_so_and_may_come_again() {
+        let limits = Arc::<Limits>::default();
+        let listings = Listings::new(Clusters::new(Vec::new()), limits.clone());
+        let sight = Arc::new(Sight::All);
+        let mut all: Vec<_> = (0..MOST).map(|n| listings.follow(&of(&n.to_string()), &sight, &MANY)).collect();
+        let full = listings.follow(&of("more"), &sight, &MANY);
+        assert_eq!(full.chosen.borrow().overall.trouble, FULL);
+        assert!(full.chosen.has_changed().is_err(), "nobody chooses it");
+        assert!(
+            listings.follow(&of("7"), &sight, &MANY).chosen.has_changed().is_ok(),
+            "what is followed already may be followed"
+        );
+        assert_eq!((limits.count(Limit::Lists), listings.count()), (1, MOST));
+        all.pop();
+        while listings.count() == MOST {
+            tokio::task::yield_now().await;
+        }
+        assert!(listings.follow(&of("more"), &sight, &MANY).chosen.has_changed().is_ok());
+        assert!(listings.now(&of(&"x ".repeat(500)), &sight).lines.is_empty());
+        assert_eq!(limits.count(Limit::Search), 1);
+    }
+
+    #[tokio::test]
+    async fn one_client_does_not_take_the_lists_of_the_others() {
+        let limits = Arc::<Limits>::default();
+        let listings = Listings::new(Clusters::new(Vec::new()), limits.clone());
+        let (sight, at) = (Arc::new(Sight::All), |address: &str| Follower::at(address.parse().unwrap()));
+        let (greedy, other) = (at("2001:db8::1"), at("2001:db8:0:1::1"));
+        let is_followed = |choice: &Choice| choice.chosen.has_changed().is_ok();
+        let mut all: Vec<_> = (0..MOST_OF_ONE).map(|n| listings.follow(&of(&n.to_string()), &sight, &greedy)).collect();
+        assert!(all.iter().all(is_followed));
+        let more = listings.follow(&of("more"), &sight, &at("2001:db8::2"));
+        assert!(!is_followed(&more), "an address of the same network");
+        assert_eq!(more.chosen.borrow().overall.trouble, FULL_OF_ONE);
+        assert_eq!((limits.count(Limit::ClientLists), limits.count(Limit::Lists)), (1, 0));
+        let shared = listings.follow(&of("more"), &sight, &other);
+        assert!(is_followed(&shared), "somebody else");
+        assert!(!is_followed(&listings.follow(&of("more"), &sight, &greedy)), "also where another one follows it");
+        // The same once more is no other list; as long as one of the two is looked at, it counts.
+        all.push(listings.follow(&of("7"), &sight, &greedy));
+        assert!(all.last().is_some_and(is_followed));
+        all.remove(7);
+        assert!(!is_followed(&listings.follow(&of("more"), &sight, &greedy)));
+        all.pop();
+        all.push(listings.follow(&of("more"), &sight, &greedy));
+        assert!(all.last().is_some_and(is_followed), "there is room");
+        // What is chosen anew needs no second place.
+        if let Some(last) = all.last_mut() {
+            last.leave();
+            *last = listings.follow(&of("other"), &sight, &greedy);
+            assert!(is_followed(last));
+        }
+        let local: Vec<_> = (0..=MOST_OF_ONE).map(|n| listings.follow(&of(&n.to_string()), &sight, &MANY)).collect();
+        assert!(local.iter().all(is_followed), "many may be behind them");
+        drop((all, more, shared, local));
+        assert_eq!(listings.followed().by.count(), 0, "nobody is remembered");
+    }
+
+    #[tokio::test]
+    async fn the_links_of_one_maker_together_do_not_take_the_lists_of_the_others() {
+        let listings = Listings::new(Clusters::new(Vec::new()), Arc::default());
+        let sight = Arc::new(Sight::All);
+        let by = |maker: &str, link: Option<usize>| {
+            let subject = Subject { user: maker.to_owned(), ..Subject::default() };
+            Follower::Known(Arc::new(Subjects::Same(subject)), link.map(|link| link.to_string()))
+        };
+        let is_followed = |choice: &Choice| choice.chosen.has_changed().is_ok();
+        let many = |follower: &Follower, link: usize| -> Vec<Choice> {
+            (0..MOST_OF_ONE).map(|n| listings.follow(&of(&format!("{link}.{n}")), &sight, follower)).collect()
+        };
+        let of_links: Vec<Vec<Choice>> = (0..4).map(|link| many(&by("ann", Some(link)), link)).collect();
+        assert!(of_links.iter().flatten().all(is_followed));
+        assert!(!is_followed(&listings.follow(&of("more"), &sight, &by("ann", Some(4)))), "another link");
+        assert!(is_followed(&listings.follow(&of("0.0"), &sight, &by("ann", Some(0)))), "which is followed already");
+        assert!(is_followed(&listings.follow(&of("more"), &sight, &by("bob", Some(0)))), "somebody else's");
+        assert!(many(&by("ann", None), 9).iter().all(is_followed), "the maker's own");
+        drop(of_links);
+        assert!(is_followed(&listings.follow(&of("more"), &sight, &by("ann", Some(4)))), "there is room");
+        assert_eq!(listings.followed().by.count(), 0, "nobody is remembered");
+    }
+}

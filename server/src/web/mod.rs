@@ -1,0 +1,17 @@
+//! Serves pages, the API, streams, previews and files over HTTP.
+//! Owns routes, connections, TLS, the limits on clients, and the lists that viewers follow.
+//! Must not know types of Kubernetes or SQL.
+
+pub mod addressed;
+pub mod budget;
+pub mod connections;
+mod earlier;
+pub mod http;
+pub mod limits;
+pub mod listing;
+pub mod previews;
+pub mod session;
+pub mod state;
+pub mod tls;
+pub mod unsent;
+pub mod view;

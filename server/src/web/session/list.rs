@@ -1,0 +1,59 @@
+//! A list that a viewer follows: what they were told of it, and what they must hear next.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use timeline::list::{Query, SentRows, Window};
+use timeline::wire::{self, ServerFrame};
+use tokio::time::Instant;
+
+use crate::web::listing::{Choice, Chosen};
+use crate::web::view::View;
+
+/// Bytes per second that the changes of a list may come to: what would be more is put together and sent later.
+const LIST_BYTES_PER_SECOND: f64 = 8_000.0;
+
+/// A list that is followed.
+pub(super) struct FollowedList {
+    pub(super) query: Query,
+    pub(super) window: Window,
+    choice: Choice,
+    sent: SentRows,
+    /// Nothing goes out before.
+    pub(super) not_before: Instant,
+}
+
+impl FollowedList {
+    /// A list of which nothing was sent yet.
+    pub(super) fn new(query: Query, window: Window, choice: Choice) -> Self {
+        Self { query, window, choice, sent: SentRows::default(), not_before: Instant::now() }
+    }
+
+    /// It is followed anew: something else may be seen, or there may be room now.
+    pub(super) async fn follow_anew(&mut self, view: &View) {
+        self.choice.leave();
+        self.choice = view.follow(&self.query).await;
+        self.choice.chosen.mark_changed();
+    }
+
+    /// Waits until it is another one; for ever once nobody chooses it any more.
+    pub(super) async fn changed(&mut self) {
+        if self.choice.chosen.changed().await.is_err() {
+            std::future::pending().await
+        }
+    }
+
+    /// Too many lists were followed: nobody chooses this one.
+    pub(super) fn is_turned_away(&self) -> bool {
+        self.choice.chosen.has_changed().is_err()
+    }
+
+    /// What the viewer must hear now, encoded.
+    pub(super) fn delta(&mut self) -> Option<Bytes> {
+        let chosen = self.choice.chosen.borrow_and_update().clone();
+        let delta = self.sent.delta(&chosen.overall, &chosen.lines, self.window, Chosen::line)?;
+        let bytes = Bytes::from(wire::encode(&ServerFrame::List(Box::new(delta))).ok()?);
+        self.not_before = Instant::now() + Duration::from_secs_f64(bytes.len() as f64 / LIST_BYTES_PER_SECOND);
+        Some(bytes)
+    }
+}
