@@ -61,9 +61,9 @@ impl Fold {
         self.listed.extend(kinds.map(|kind| (kind, Some(namespace.to_owned()))));
     }
 
-    /// The last line of everything that exists.
-    pub(super) fn lines(&self) -> String {
-        let mut known: Vec<(&(Kind, Uid), &Known)> = self.known.iter().collect();
+    /// The last line of everything that exists and is wanted.
+    pub(super) fn lines(&self, is_wanted: impl Fn(&Uid) -> bool) -> String {
+        let mut known: Vec<(&(Kind, Uid), &Known)> = self.known.iter().filter(|((_, uid), _)| is_wanted(uid)).collect();
         known.sort_by_key(|((kind, _), known)| (*kind, known.at_millis));
         known.iter().map(|(_, known)| format!("{}\n", known.line)).collect()
     }

@@ -20,7 +20,7 @@ pub mod options;
 pub mod past;
 pub mod postgres;
 mod pulse;
-mod recorder;
+pub mod recorder;
 pub mod resume;
 pub mod sql;
 pub mod sqlite;

@@ -27,16 +27,12 @@ const QUIET: Duration = Duration::from_secs(90);
 /// An episode that goes on is written this often at most, and at least: the longer it takes, the less often.
 const WRITE_EVERY: (Millis, Millis) = (10_000, 300_000);
 
-/// The workloads of one cluster.
+/// The workloads of one cluster: its Deployments, and ReplicaSets as long as no Deployment is known to own them.
 #[derive(Default)]
-pub(super) struct Recorder {
+pub struct Recorder {
     tracks: BTreeMap<Uid, Track>,
     /// Which object owns another one, or did last: Deployments own ReplicaSets, and those own pods.
     owners: BTreeMap<Uid, Uid>,
-    /// ReplicaSets that no Deployment owns.
-    bare: BTreeSet<Uid>,
-    /// Lines of pods whose ReplicaSet was not seen yet, by its UID.
-    early: BTreeMap<Uid, Vec<(Millis, String)>>,
 }
 
 /// One workload.
@@ -97,7 +93,7 @@ struct Reference {
 
 impl Recorder {
     /// Takes lines. Those that cannot be read are passed over.
-    pub(super) fn take(&mut self, text: &str) {
+    pub fn take(&mut self, text: &str) {
         for line in text.lines() {
             let Ok(read) = serde_json::from_str::<RecordedLine<'_, &RawValue>>(line) else { continue };
             let Some(kind) = Kind::ALL.into_iter().find(|kind| kind.name() == read.kind) else { continue };
@@ -117,34 +113,35 @@ impl Recorder {
         let Related { metadata: Relation { uid, namespace, owner_references }, involved_object } = object;
         let at_millis = read.observed_at_millis;
         let owner = |kind: &str| owner_references.iter().find(|owner| owner.kind == kind).and_then(|owner| owner.uid);
+        let previous = self.owners.get(&uid).copied().filter(|_| kind == Kind::ReplicaSet);
         let workload = match kind {
-            Kind::Deployment => Some(uid),
+            Kind::Deployment => uid,
             Kind::ReplicaSet => {
-                let owner = owner("Deployment");
-                self.owners.extend(owner.map(|owner| (uid, owner)));
-                self.owners.get(&uid).copied()
+                self.owners.extend(owner("Deployment").map(|owner| (uid, owner)));
+                self.owners.get(&uid).copied().unwrap_or(uid)
             }
             Kind::Pod => {
-                let owner = owner("ReplicaSet");
-                self.owners.extend(owner.map(|owner| (uid, owner)));
-                self.owners.get(&uid).and_then(|set| self.owners.get(set)).copied()
+                self.owners.extend(owner("ReplicaSet").map(|owner| (uid, owner)));
+                let Some(set) = self.owners.get(&uid) else { return };
+                self.owners.get(set).copied().unwrap_or(*set)
             }
-            Kind::Event => involved_object.and_then(|about| self.workload_of(about.uid?)),
-        };
-        let Some(workload) = workload else {
-            match (kind, self.owners.get(&uid)) {
-                (Kind::ReplicaSet, _) => {
-                    self.bare.insert(uid);
-                    self.early.remove(&uid);
-                }
-                (Kind::Pod, Some(set)) if !self.bare.contains(set) => {
-                    self.early.entry(*set).or_default().push((at_millis, line.to_owned()));
-                }
-                _ => {}
+            Kind::Event => {
+                let about = involved_object.and_then(|about| about.uid);
+                let Some(workload) = about.and_then(|about| self.workload_of(about)) else { return };
+                workload
             }
-            return;
         };
-        let early = if kind == Kind::ReplicaSet { self.early.remove(&uid) } else { None };
+        let adopted = match previous {
+            _ if kind != Kind::ReplicaSet || workload == uid => None,
+            None => self.tracks.get_mut(&uid).map(Track::leave),
+            Some(previous) if previous == workload => None,
+            Some(previous) => self.tracks.get(&previous).map(|track| {
+                let fold = track.fold();
+                let members = fold.uids().into_iter().filter(|pod| self.owners.get(pod) == Some(&uid)).collect();
+                let lines = fold.lines(|pod| self.owners.get(pod) == Some(&uid));
+                (members, lines)
+            }),
+        };
         let track = self.tracks.entry(workload).or_insert_with(|| Track {
             is_first_list: read.r#type == LineType::Listed,
             is_new: read.r#type != LineType::Listed,
@@ -156,10 +153,9 @@ impl Recorder {
             track.is_first_list &= read.r#type == LineType::Listed;
         }
         track.append(at_millis, line);
-        for (at_millis, line) in early.into_iter().flatten() {
-            track.append(at_millis, &line);
-            let pod = serde_json::from_str::<RecordedLine<'_, Related>>(&line);
-            track.members.extend(pod.map(|pod| pod.object.metadata.uid));
+        if let Some((members, lines)) = adopted {
+            track.members.extend(members);
+            lines.lines().for_each(|line| track.append(at_millis, line));
         }
     }
 
@@ -194,21 +190,21 @@ impl Recorder {
     }
 
     /// A workload is not at rest.
-    pub(super) fn begin(&mut self, workload: Uid) {
+    pub fn begin(&mut self, workload: Uid) {
         if let Some(track) = self.tracks.get_mut(&workload) {
             track.is_active = true;
         }
     }
 
     /// A rollout of a workload began then: it is an episode also where it was over before anybody looked.
-    pub(super) fn began(&mut self, workload: Uid, started_millis: Millis) {
+    pub fn began(&mut self, workload: Uid, started_millis: Millis) {
         if let Some(track) = self.tracks.get_mut(&workload) {
             track.is_active |= track.span.is_some_and(|(from, _)| started_millis >= from - LEAD_MILLIS);
         }
     }
 
     /// A workload is at rest again: the episode, if it was one.
-    pub(super) fn settle(&mut self, workload: Uid) -> Option<Episode> {
+    pub fn settle(&mut self, workload: Uid) -> Option<Episode> {
         let track = self.tracks.get_mut(&workload)?;
         let episode = if track.is_active { track.episode(workload, false) } else { None };
         track.rest(&mut self.owners);
@@ -216,7 +212,7 @@ impl Recorder {
     }
 
     /// What is to be written now of episodes that go on, and of workloads that are at rest.
-    pub(super) fn due(&mut self) -> (Vec<Episode>, Vec<Snapshot>) {
+    pub fn due(&mut self) -> (Vec<Episode>, Vec<Snapshot>) {
         let (mut episodes, mut snapshots) = (Vec::new(), Vec::new());
         for (uid, track) in &mut self.tracks {
             if track.is_active && track.is_due() {
@@ -235,20 +231,20 @@ impl Recorder {
     }
 
     /// The program ends: every episode that goes on is to be written.
-    pub(super) fn open_episodes(&self) -> Vec<Episode> {
+    pub fn open_episodes(&self) -> Vec<Episode> {
         let open = self.tracks.iter().filter(|(_, track)| track.is_active);
         open.filter_map(|(uid, track)| track.episode(*uid, true)).collect()
     }
 
     /// What was written before may be lost.
-    pub(super) fn write_anew(&mut self) {
+    pub fn write_anew(&mut self) {
         for track in self.tracks.values_mut() {
             (track.is_base_written, track.written_millis) = (false, None);
         }
     }
 
     /// Goes on from what was written. Of the lines of the log some are in snapshots and episodes already.
-    pub(super) fn from_stored(recorded: &Recorded) -> Self {
+    pub fn from_stored(recorded: &Recorded) -> Self {
         let Recorded { snapshots, open, batches } = recorded;
         let (mut recorder, mut known) = (Self::default(), BTreeMap::new());
         for Snapshot { uid, body } in snapshots {
@@ -354,6 +350,12 @@ impl Track {
         Some(Episode { uid, from_millis, to_millis, is_open, body })
     }
 
+    /// Another workload has its objects from now on: they, and their lines.
+    fn leave(&mut self) -> (BTreeSet<Uid>, String) {
+        let lines = batch::unpack(&self.base).unwrap_or_default() + &self.lines();
+        (std::mem::take(self).members, lines)
+    }
+
     /// What exists now is what existed when it was last at rest.
     fn rest(&mut self, owners: &mut BTreeMap<Uid, Uid>) {
         if self.span.is_none() {
@@ -364,7 +366,7 @@ impl Track {
         for gone in self.members.difference(&there) {
             owners.remove(gone);
         }
-        let base = batch::pack(&fold.lines()).unwrap_or_default();
+        let base = if there.is_empty() { Vec::new() } else { batch::pack(&fold.lines(|_| true)).unwrap_or_default() };
         let is_base_written = self.is_base_written && base == self.base;
         let namespace = std::mem::take(&mut self.namespace);
         *self = Self { namespace, base, members: there, is_base_written, ..Self::default() };

@@ -9,7 +9,7 @@ use timeline::{Millis, Uid};
 use super::batch::{self, Batch, BatchError};
 
 /// What is to be written of one cluster, all or nothing.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Commit {
     /// Its number among those of this program; one that is tried again keeps it.
     pub number: u64,
@@ -51,7 +51,7 @@ pub struct Episode {
 pub struct Snapshot {
     /// UID of the workload.
     pub uid: Uid,
-    /// The last line of each object, compressed with zstd.
+    /// The last line of each object, compressed with zstd; empty where nothing is left of it.
     pub body: Vec<u8>,
 }
 

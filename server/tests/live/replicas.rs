@@ -36,8 +36,9 @@ mod in_postgres {
         let location = Location::Postgres(shared().address(&database, "postgres").parse().unwrap());
         let archive = || Archive::start(Options { location: location.clone(), limits: Limits::default() });
         let format = || shared().sql(&database, "SELECT format FROM rollcast.format");
-        let set =
-            |format: &str| drop(shared().sql(&database, &format!("UPDATE rollcast.format SET format = {format}")));
+        let set = |format: &str| {
+            drop(shared().sql(&database, &format!("UPDATE rollcast.schema_format SET format = {format}")))
+        };
         let known = std::cell::OnceCell::new();
         let newer = || {
             known.set(format()).unwrap();

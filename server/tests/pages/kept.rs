@@ -8,6 +8,7 @@ use axum::http::StatusCode;
 use serde_json::Value;
 use server::history::batch::pack;
 use server::history::options::{Limits, Location, Options};
+use server::history::recorder::Recorder;
 use server::history::sql::Reader;
 use server::history::sqlite::Sqlite;
 use server::history::store::{Commit, Lines, Store};
@@ -33,11 +34,6 @@ pub struct Kept {
 
 /// Every recording in a store, and no cluster that is watched.
 pub fn kept() -> Kept {
-    kept_and_shown(Limits::default().shown_bytes)
-}
-
-/// The same, of which a rollout is shown when it is cut out of no more bytes than that.
-pub fn kept_and_shown(shown_bytes: u64) -> Kept {
     let folder = tempfile::tempdir().unwrap();
     let mut store = Sqlite::open(folder.path(), Limits::default()).unwrap();
     let (mut whole, mut count) = (Vec::new(), 0);
@@ -46,15 +42,18 @@ pub fn kept_and_shown(shown_bytes: u64) -> Kept {
         let (from_millis, to_millis) = recording.span().unwrap();
         let (timeline, of) = play(&name, recording);
         let lines = Some(Lines { from_millis, to_millis, body: pack(&text).unwrap() });
+        let mut recorder = Recorder::default();
+        recorder.take(&text);
+        timeline.model().deployments.keys().for_each(|uid| recorder.begin(*uid));
+        let episodes = timeline.model().deployments.keys().filter_map(|uid| recorder.settle(*uid)).collect();
         let (cluster, heard_millis) = (name.as_str().into(), to_millis);
-        let commit =
-            Commit { number: 0, cluster, scope: "".into(), lines, heard_millis, checkpoint: None, rollouts: of };
+        let commit = Commit { cluster, lines, heard_millis, rollouts: of, episodes, ..Commit::default() };
         count += commit.rollouts.len();
         store.commit(&[commit]).unwrap();
         whole.push((name, timeline));
     }
     drop(store);
-    let limits = Limits { age_millis: i64::MAX / 4, shown_bytes, ..Limits::default() };
+    let limits = Limits { age_millis: i64::MAX / 4, ..Limits::default() };
     let archive = Archive::start(Options { location: Location::Folder(folder.path().to_owned()), limits });
     let rollcast =
         Rollcast::with(Vec::new(), "build", Viewers::default(), Site { archive: Some(archive), ..Site::default() });

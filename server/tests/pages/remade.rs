@@ -20,7 +20,7 @@ use timeline::{Millis, Workload};
 use crate::api::assert_described_as;
 use crate::common;
 use crate::fed::feed;
-use crate::kept::{json, kept, kept_and_shown};
+use crate::kept::{json, kept};
 use crate::site::{everything, fetch};
 
 #[tokio::test]
@@ -62,35 +62,6 @@ async fn every_rollout_is_made_again_as_it_was() {
         assert!(page.text.contains("Recording of a finished rollout"));
     }
     assert!(pods > 300, "{pods}");
-}
-
-#[tokio::test]
-async fn what_would_be_cut_out_of_too_much_is_said_and_not_read() {
-    let kept = kept_and_shown(1_000);
-    let rollout = kept.rollouts.iter().find(|rollout| rollout.is_kept).unwrap();
-    let says = "The cluster changed too much during this rollout to show it here";
-    let (workload, page) = (rollout.by_itself(), app::address::workload(&rollout.by_itself()));
-    let (path, query) = page.split_once('?').unwrap();
-    for page in [
-        page.clone(),
-        format!("{page}&at={}", rollout.started_millis + 1_000),
-        format!("{path}/export?{query}"),
-        format!("{path}/export?format=jsonl&{query}"),
-    ] {
-        let answer = fetch(&kept.rollcast, &page).await;
-        assert_eq!(answer.status, StatusCode::UNPROCESSABLE_ENTITY, "{page}: {}", answer.text);
-        assert!(answer.text.contains(says), "{page}: {}", answer.text);
-    }
-    let description = json(&kept.rollcast, server::http::api::DESCRIPTION).await.1;
-    for (address, route) in [
-        (app::address::recording(&workload), server::http::api::RECORDING),
-        (format!("{path}/timeline?{query}").replacen("/clusters", "/api/v1/clusters", 1), server::http::api::TIMELINE),
-    ] {
-        let (status, told) = json(&kept.rollcast, &address).await;
-        assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{address}: {told}");
-        assert!(told["error"].as_str().unwrap().starts_with(says), "{told}");
-        assert_described_as(&description, route, "get", status, &told);
-    }
 }
 
 /// What is said and drawn of a rollout beside others is the same from what is kept of it as from all that the cluster did.

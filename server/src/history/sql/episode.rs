@@ -33,6 +33,11 @@ pub fn write(
         database.run(row, &values)?;
     }
     for Snapshot { uid, body } in snapshots {
+        if body.is_empty() {
+            let row = "DELETE FROM snapshots WHERE cluster = $1 AND uid = $2";
+            database.run(row, &[cluster.into(), uid.to_string().into()])?;
+            continue;
+        }
         let row = "INSERT INTO snapshots (cluster, uid, body) VALUES ($1, $2, $3) ON CONFLICT (cluster, uid) DO UPDATE SET body = $3";
         database.run(row, &[cluster.into(), uid.to_string().into(), body.as_slice().into()])?;
     }
@@ -95,8 +100,8 @@ pub fn of_rollout(
     let (from_millis, asked_millis) = stretch::stretch(began_millis, rollout.ended_millis, last_millis);
     // Between two episodes nothing happened.
     let rest_millis = if is_open { episode_to_millis } else { next.map_or(heard_millis, |next| next - 1) };
-    let most_millis =
-        stretch::reach(began_millis, rollout.ended_millis, last_millis).min(rest_millis).max(asked_millis);
+    let until_next = next.map_or(Millis::MAX, |next| next - 1);
+    let most_millis = stretch::reach(began_millis, rollout.ended_millis, last_millis).min(until_next).max(asked_millis);
     let until_millis = until_millis.filter(|until| *until <= most_millis);
     let asked_millis = until_millis.map_or(asked_millis, |until| until.max(asked_millis));
     let to_millis = asked_millis.min(rest_millis.max(episode_to_millis).max(began_millis));
