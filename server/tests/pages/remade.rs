@@ -17,10 +17,9 @@ use timeline::view::Now;
 use timeline::wire::{self, ServerFrame};
 use timeline::{Millis, Workload};
 
-use crate::api::assert_described_as;
 use crate::common;
 use crate::fed::feed;
-use crate::kept::{json, kept};
+use crate::kept::kept;
 use crate::site::{everything, fetch};
 
 #[tokio::test]
