@@ -177,3 +177,27 @@ fn of_an_episode_that_goes_on_for_long_the_begin_is_whole_and_what_exists_at_the
     assert_eq!(made.model().pods.len(), 22);
     assert_eq!(recorder.settle(uid), None);
 }
+
+/// However much happens, a row that is read for a viewer stays small, and nothing that exists at its end is missing.
+#[test]
+fn an_episode_has_at_most_16_mb_of_lines_and_what_exists_at_its_end() {
+    let uid: Uid = "00000000-0000-4000-8000-000000000001".parse().unwrap();
+    let began = 1_000 * HOUR_MILLIS;
+    let mut recorder = Recorder::default();
+    recorder.take(&line(began, "Deployment", 1, "ADDED"));
+    recorder.take(&line(began, "ReplicaSet", 2, "ADDED"));
+    recorder.begin(uid);
+    let mut told = 0;
+    for number in 0..30_000 {
+        let line = line(began + number, "Pod", 10 + number.unsigned_abs() % 40, "MODIFIED");
+        told += line.len();
+        recorder.take(&line);
+    }
+    assert!(told > 17 << 20, "{told}");
+    let text = unpack(&recorder.settle(uid).unwrap().body).unwrap();
+    assert!((15 << 20..17 << 20).contains(&text.len()), "{}", text.len());
+    let made = Recording::read(&text).play();
+    assert_eq!(made.model().pods.len(), 40);
+    let [gap] = made.model().deployments.values().next().unwrap().gaps[..] else { panic!("one gap") };
+    assert_eq!(gap.to_millis, began + 29_999);
+}
