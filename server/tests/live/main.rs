@@ -13,6 +13,8 @@ mod addresses;
 mod behind;
 mod credentials;
 mod damaged;
+#[path = "../common/day.rs"]
+mod day;
 mod demo;
 mod deploy;
 #[cfg(target_os = "linux")]
@@ -20,6 +22,7 @@ mod egress;
 mod gaps;
 mod kept;
 mod left;
+mod opened;
 mod ordering;
 mod outages;
 mod planted;
