@@ -47,7 +47,9 @@ struct Track {
     chunks: Vec<Vec<u8>>,
     tail: String,
     bytes: usize,
-    /// Arrival of the first and the last of them.
+    /// Arrival of the last line of the base.
+    rest_millis: Option<Millis>,
+    /// Arrival of the first and the last line since then.
     span: Option<(Millis, Millis)>,
     /// What exists, once the lines are too many, or go on for too long; and since when they are left out.
     overflow: Option<(Millis, Box<Fold>)>,
@@ -172,8 +174,7 @@ impl Recorder {
             let done = ListDone { kind, namespace, at_millis, gap_since_millis, present };
             recording::list_done(done).iter().for_each(|line| track.append(at_millis, line));
             if track.is_first_list && gap_since_millis.is_none() {
-                track.rest(&mut self.owners);
-                track.is_first_list = true;
+                track.rest_as_listed(&mut self.owners);
             }
         }
     }
@@ -192,14 +193,17 @@ impl Recorder {
     /// A workload is not at rest.
     pub fn begin(&mut self, workload: Uid) {
         if let Some(track) = self.tracks.get_mut(&workload) {
-            track.is_active = true;
+            track.begin();
         }
     }
 
     /// A rollout of a workload began then: it is an episode also where it was over before anybody looked.
     pub fn began(&mut self, workload: Uid, started_millis: Millis) {
         if let Some(track) = self.tracks.get_mut(&workload) {
-            track.is_active |= track.span.is_some_and(|(from, _)| started_millis >= from - LEAD_MILLIS);
+            let from_millis = track.span.map(|(from, _)| from).or(track.rest_millis);
+            if from_millis.is_some_and(|from| started_millis >= from - LEAD_MILLIS) {
+                track.begin();
+            }
         }
     }
 
@@ -251,9 +255,17 @@ impl Recorder {
             let Ok(text) = batch::unpack(body) else { continue };
             recorder.take(&text);
             let Some(track) = recorder.tracks.get_mut(uid) else { continue };
-            known.extend(track.span.map(|(_, to)| (*uid, to)));
+            let rest_millis = track.span.map(|(_, to)| to);
+            known.extend(rest_millis.map(|rest| (*uid, rest)));
             let (namespace, members) = (std::mem::take(&mut track.namespace), std::mem::take(&mut track.members));
-            *track = Track { namespace, members, base: body.clone(), is_base_written: true, ..Track::default() };
+            *track = Track {
+                namespace,
+                members,
+                base: body.clone(),
+                rest_millis,
+                is_base_written: true,
+                ..Track::default()
+            };
         }
         for Episode { uid, from_millis, to_millis, body, .. } in open {
             let Ok(text) = batch::unpack(body) else { continue };
@@ -356,11 +368,29 @@ impl Track {
         (std::mem::take(self).members, lines)
     }
 
+    /// It is not at rest, which may be all that is known of it.
+    fn begin(&mut self) {
+        self.is_active = true;
+        self.span = self.span.or(self.rest_millis.map(|at| (at, at)));
+    }
+
+    /// What was listed at first is what existed when it was last at rest, as far as is known. Events say how it came to that.
+    fn rest_as_listed(&mut self, owners: &mut BTreeMap<Uid, Uid>) {
+        let is_event = |line: &&str| {
+            let read: Option<RecordedLine<'_, &RawValue>> = serde_json::from_str(line).ok();
+            read.is_some_and(|read| read.kind == Kind::Event.name())
+        };
+        let events = self.lines().lines().filter(is_event).map(|line| format!("{line}\n")).collect();
+        self.rest(owners);
+        (self.tail, self.is_first_list, self.last_line) = (events, true, Some(Instant::now()));
+    }
+
     /// What exists now is what existed when it was last at rest.
     fn rest(&mut self, owners: &mut BTreeMap<Uid, Uid>) {
-        if self.span.is_none() {
+        let Some((_, rest_millis)) = self.span else {
+            (self.tail, self.last_line, self.is_active) = (String::new(), None, false);
             return;
-        }
+        };
         let fold = self.overflow.take().map_or_else(|| self.fold(), |(_, fold)| *fold);
         let there = fold.uids();
         for gone in self.members.difference(&there) {
@@ -369,7 +399,8 @@ impl Track {
         let base = if there.is_empty() { Vec::new() } else { batch::pack(&fold.lines(|_| true)).unwrap_or_default() };
         let is_base_written = self.is_base_written && base == self.base;
         let namespace = std::mem::take(&mut self.namespace);
-        *self = Self { namespace, base, members: there, is_base_written, ..Self::default() };
+        let rest_millis = Some(rest_millis);
+        *self = Self { namespace, base, members: there, rest_millis, is_base_written, ..Self::default() };
     }
 
     fn is_due(&self) -> bool {

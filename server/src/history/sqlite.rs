@@ -33,6 +33,9 @@ const MIGRATIONS: [&str; 1] = [include_str!("sqlite/1.sql")];
 /// Another process reads only, so that waits are short.
 const BUSY: Duration = Duration::from_secs(2);
 
+/// Whoever reads opens the file for that alone: it caches so much of it (negative: in KiB).
+const READ_CACHE_KIB: i64 = -256;
+
 /// Pages that are given back at a time.
 const PAGES: u32 = 500;
 
@@ -52,6 +55,7 @@ impl File {
         let open = || {
             let connection = Connection::open_with_flags(&path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
             connection.busy_timeout(BUSY)?;
+            connection.pragma_update(None, "cache_size", READ_CACHE_KIB)?;
             Ok(connection)
         };
         let connection = open().map_err(|error| wrong(&path, &error))?;

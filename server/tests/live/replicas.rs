@@ -35,7 +35,7 @@ mod in_postgres {
         let database = shared().database();
         let location = Location::Postgres(shared().address(&database, "postgres").parse().unwrap());
         let archive = || Archive::start(Options { location: location.clone(), limits: Limits::default() });
-        let format = || shared().sql(&database, "SELECT format FROM rollcast.format");
+        let format = || shared().sql(&database, "SELECT format FROM rollcast.schema_format");
         let set = |format: &str| {
             drop(shared().sql(&database, &format!("UPDATE rollcast.schema_format SET format = {format}")))
         };
