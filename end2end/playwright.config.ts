@@ -1,5 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "@playwright/test";
+import { isWhole } from "./fixtures/environment.ts";
 
 /// Which fonts a browser draws with can be told on Linux alone: elsewhere pictures cannot be compared.
 const drawsAlike = process.platform === "linux";
@@ -18,6 +19,7 @@ export default defineConfig({
   expect: { timeout: 20_000, toHaveScreenshot: { maxDiffPixels: 400, animations: "disabled" } },
   snapshotPathTemplate: "{testDir}/{testFileDir}/looks/{arg}{ext}",
   fullyParallel: true,
+  grepInvert: isWhole ? undefined : /@nightly/,
   forbidOnly: !!process.env.CI,
   retries: 0, // a test that fails once has found something
   workers: Number(process.env.ROLLCAST_TEST_WORKERS ?? 3),

@@ -4,7 +4,7 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a tool of our own on data of its own")]
 
-#[path = "../tests/common/simulated.rs"]
+#[path = "../tests/all/common/simulated.rs"]
 mod simulated;
 
 use std::time::Instant;

@@ -8,7 +8,7 @@
 
 #![allow(clippy::indexing_slicing, reason = "a tool of our own on data of its own")]
 
-#[path = "../tests/common/damage.rs"]
+#[path = "../tests/all/common/damage.rs"]
 mod damage;
 
 use std::collections::BTreeSet;

@@ -10,7 +10,7 @@
     reason = "a tool of our own on data of its own"
 )]
 
-#[path = "../tests/common/day.rs"]
+#[path = "../tests/all/common/day.rs"]
 mod day;
 
 use std::time::Instant;

@@ -179,7 +179,7 @@ pub fn is_this_machine(host: &str) -> bool {
 }
 
 #[cfg(test)]
-#[path = "../tests/common/strangers.rs"]
+#[path = "../tests/all/common/strangers.rs"]
 mod strangers;
 
 #[cfg(test)]

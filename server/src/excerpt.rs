@@ -348,7 +348,7 @@ impl Copied {
         let (history, model) = past.excerpt(deployment, from_millis, to_millis);
         model.deployments.contains_key(&deployment).then(|| Standing {
             history: if is_moment { History::end(model.clone(), to_millis) } else { history },
-            timeline: Timeline::standing(model, skew_millis),
+            timeline: Timeline::from_model(model, skew_millis),
             from_millis,
             at_millis: to_millis,
             state: ConnectionState::Replay { name: title },

@@ -7,7 +7,8 @@ use timeline::fact::{
     Strategy,
 };
 use timeline::model::Event;
-use timeline::{Fact, Millis, Uid, stall};
+use timeline::rules::messages;
+use timeline::{Fact, Millis, Uid};
 
 use crate::decode::{self, Annotations, Kept, RESTARTED_AT};
 
@@ -281,7 +282,7 @@ fn container(spec: decode::ContainerSpec, role: Role, statuses: &[decode::Contai
     let running = status.and_then(|status| status.state.running.as_ref());
     let waits_for = |status: &decode::ContainerStatus| {
         let waiting = status.state.waiting.as_ref()?;
-        stall::is_image_reason(&waiting.reason).then(|| status.image.clone())
+        messages::is_image_reason(&waiting.reason).then(|| status.image.clone())
     };
     Container {
         name: spec.name,

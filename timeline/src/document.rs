@@ -4,11 +4,12 @@
 
 use serde::Serialize;
 
-use crate::fact::Image;
-use crate::model::{Deployment, EndReason, Event, MarkKind, Model, Pod, RemovedBecause, ReplicaSet, ScaleCause};
-use crate::phase::PodState;
-use crate::rollout::{self, Outcome, Trigger};
-use crate::verdict::KubectlVerdict;
+use crate::model::fact::Image;
+use crate::model::{
+    Deployment, EndReason, Event, KubectlVerdict, MarkKind, Model, Pod, PodState, RemovedBecause, ReplicaSet,
+    ScaleCause, Trigger,
+};
+use crate::rules::rollout::{self, Outcome};
 use crate::{Millis, Uid};
 
 /// Name and version of the format.

@@ -5,48 +5,64 @@
 //!                                                   │
 //!                                                   ├─► document   the `rollcast.timeline/1` document
 //!                                                   ├─► view       what a page shows of one Deployment
-//!                                                   ├─► story      what the controllers did, a sentence each
+//!                                                   ├─► say        the story: what the controllers did, a sentence each
 //!                                                   └─► history    the same at any moment that is kept
 //! ```
+//!
+//! The folders are listed in the order in which data flows. Each imports only from those above it, and no circle of more
+//! than two files exists; `server/tests/all/circles.rs` draws both from the imports.
+//!
+//! | folder | job |
+//! |---|---|
+//! | [`model`] | everything known, as data: facts, objects, entries of the story, changes |
+//! | [`words`] | values as text: durations, counts, images; text of a cluster made safe to show |
+//! | [`rules`] | what Kubernetes itself computes: pod phase, surge budget, removal order, kubectl's verdict |
+//! | [`apply`] | a fact into changes, with the entries of the story |
+//! | [`history`] | the model at a past moment |
+//! | [`assess`] | our verdict as data: counts, causes, severity, the way out |
+//! | [`say`] | every sentence |
+//! | [`view`] | what pages show: one Deployment, a list, a connection |
+//! | [`document`] | the `rollcast.timeline/1` document |
+//! | [`wire`] | what travels to viewers, and a viewer's copy |
+//!
+//! [`rules`] is apart from [`assess`] because both [`apply`] and [`assess`] need it: the model records the limits and the
+//! verdict of kubectl at the moment in which they change, as Kubernetes computed them. [`apply`] never needs our own
+//! verdict. [`words`] is near the bottom because an entry of the story keeps the images of its revision as text.
 //!
 //! Nothing here knows a clock, randomness, I/O or a Kubernetes type; the current time is an argument. All times are
 //! milliseconds since the epoch. Everything is keyed by UID and kept in ordered maps, so equal input gives equal bytes.
 
-pub mod apply;
-pub mod budget;
-pub mod change;
-pub mod chosen;
-pub mod clock;
-pub mod document;
-pub mod fact;
-pub mod history;
-pub mod id;
-pub mod list;
 pub mod model;
-pub mod order;
-pub mod past;
-pub mod phase;
-pub mod playback;
-pub mod rollout;
-pub mod say;
-pub mod stall;
-pub mod steps;
-pub mod story;
-pub mod table;
-pub mod verdict;
-pub mod view;
-pub mod viewer;
-pub mod wire;
+
 pub mod words;
-pub mod workload;
+
+pub mod rules;
+
+pub mod apply;
+
+pub mod history;
+
+pub mod assess;
+
+pub mod say;
+
+pub mod view;
+
+pub mod document;
+
+pub mod wire;
+
+// Modules that other crates name without their room.
+pub use history::playback;
+pub use model::{change, fact, order, workload};
+pub use rules::{budget, phase, removal_order, rollout, verdict};
+pub use say::story;
+pub use view::{list, steps};
+pub use wire::viewer;
 
 pub use apply::{Retention, Timeline};
-pub use change::Change;
-pub use fact::Fact;
 pub use history::History;
-pub use id::Uid;
-pub use model::Model;
-pub use workload::{Workload, WorkloadKind};
+pub use model::{Change, Fact, Model, Uid, Workload, WorkloadKind};
 
 /// Milliseconds since the epoch. Fields say whose clock it is: arrival here, or the object's own timestamp.
 pub type Millis = i64;

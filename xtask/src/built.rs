@@ -13,8 +13,8 @@ use crate::sh;
 /// Arguments of cargo that say which programs these are. Examples are none: clippy checks them, and whoever runs one builds it.
 pub const ALL: [&str; 3] = ["test", "--workspace", "--tests"];
 
-/// The test programs by the names of their files, each with the folder of its package, in which it runs.
-pub struct Tests(BTreeMap<String, (PathBuf, PathBuf)>);
+/// The test program of each package, by the folder of the package, in which it runs.
+pub struct Tests(BTreeMap<PathBuf, PathBuf>);
 
 impl Tests {
     /// Builds them, and the program with them.
@@ -25,12 +25,19 @@ impl Tests {
         Ok(Self(said.lines().filter_map(built).collect()))
     }
 
-    /// The tests of these programs that are left out unless asked for, with more arguments.
-    pub fn run_ignored(&self, tests: &[&str], arguments: &[&str], environment: &[(&str, OsString)]) -> Result<()> {
-        for test in tests {
-            let (program, folder) = self.0.get(*test).ok_or_else(|| anyhow!("there are no tests named {test}"))?;
+    /// Runs the ignored tests of modules of a package, one module after the other, with more arguments.
+    pub fn run_ignored(
+        &self,
+        package: &str,
+        modules: &[&str],
+        arguments: &[&str],
+        environment: &[(&str, OsString)],
+    ) -> Result<()> {
+        let folder = sh::at(package);
+        let program = self.0.get(&folder).ok_or_else(|| anyhow!("{package} has no test program"))?;
+        for module in modules {
             let mut command = Command::new(program);
-            command.arg("--ignored").args(arguments).current_dir(folder);
+            command.arg("--ignored").arg(module).args(arguments).current_dir(&folder);
             command.envs(environment.iter().cloned());
             sh::run(&mut command)?;
         }
@@ -38,12 +45,11 @@ impl Tests {
     }
 }
 
-/// The name, program and folder of a test program, if this line of cargo's is about one.
-fn built(line: &str) -> Option<(String, (PathBuf, PathBuf))> {
+/// The package's folder and the test program, if this line of cargo's is about one.
+fn built(line: &str) -> Option<(PathBuf, PathBuf)> {
     let message: serde_json::Value = serde_json::from_str(line).ok()?;
     let is_test = message.pointer("/target/kind/0")?.as_str()? == "test";
-    let name = message.pointer("/target/name")?.as_str()?;
     let program = message.get("executable")?.as_str()?;
     let folder = PathBuf::from(message.get("manifest_path")?.as_str()?).parent()?.to_path_buf();
-    is_test.then(|| (name.to_owned(), (program.into(), folder)))
+    is_test.then(|| (folder, program.into()))
 }

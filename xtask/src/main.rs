@@ -1,4 +1,4 @@
-//! The project's commands, in one place: `cargo xtask setup | run | demo | dev | load | test | nightly | invariants | cluster | lint | size | bench | mutants | shots`.
+//! The project's commands, in one place: `cargo xtask setup | run | demo | dev | load | check | test | nightly | invariants | cluster | lint | size | bench | mutants | shots`.
 //!
 //! README, CONTRIBUTING and `.ci/run` call these and nothing else. Each command first brings about what it needs, says
 //! what it installs, and skips what is already there.
@@ -19,6 +19,7 @@ mod shots;
 mod size;
 mod story;
 mod test;
+mod timings;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
@@ -70,18 +71,21 @@ enum Command {
         #[arg(long)]
         release: bool,
     },
-    /// Run every test: unit, property, fake API server, browser, real control plane
+    /// Run what every change should pass before it is sent (minutes): format, clippy, unit tests, documents, words, architecture
+    Check,
+    /// Run the tests of every change: lint, Rust, browsers, control plane; a sample of the long sets
     Test {
         /// Only these parts: lint, rust, page, cluster
         #[arg(long, value_delimiter = ',')]
         only: Vec<String>,
-        /// Long sets whole, which are sampled else: pictures at every number of pods in both themes, every story and 50 seeds beside the real
-        /// control plane
-        #[arg(long)]
-        whole: bool,
     },
-    /// Every test with nothing left out, 20 seeds of chaos, and 200 kills of a server that writes history (hours)
-    Nightly,
+    /// Run every test with nothing left out (hours): pictures at every number of pods, every story, chaos, 200 kills, and the thousand
+    /// clusters of `invariants`
+    Nightly {
+        /// Only these parts: lint, rust, page, cluster
+        #[arg(long, value_delimiter = ',')]
+        only: Vec<String>,
+    },
     /// Hold every sentence to the arithmetic at every instant of a thousand random clusters (minutes)
     Invariants,
     /// A real Kubernetes control plane on this machine
@@ -98,7 +102,7 @@ enum Command {
         /// The part to change: timeline, or server (its sources and its hub)
         #[arg(long, default_value = "timeline")]
         only: String,
-        /// More arguments for cargo-mutants, such as `--file timeline/src/budget.rs` or `--shard 1/8`
+        /// More arguments for cargo-mutants, such as `--file timeline/src/rules/budget.rs` or `--shard 1/8`
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
@@ -136,8 +140,9 @@ fn run(command: Command) -> Result<()> {
         Command::Load { pods, rate, seed } => build::load(pods, rate, seed),
         Command::Build { release: false } => build::build().map(drop),
         Command::Build { release: true } => build::release().map(|path| println!("{}", path.display())),
-        Command::Test { only, whole } => test::run(&only, whole),
-        Command::Nightly => test::nightly(),
+        Command::Check => test::check(),
+        Command::Test { only } => test::run(&only, false),
+        Command::Nightly { only } => test::run(&only, true),
         Command::Invariants => test::thousand_clusters(),
         Command::Cluster(command) => cluster::run(command),
         Command::Lint => check::lint(),

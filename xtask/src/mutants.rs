@@ -25,7 +25,8 @@ const TIMELINE: Part = Part {
 const SERVER: Part = Part {
     package: "server",
     files: &["server/src/source/**", "server/src/hub/**"],
-    tests: &["--lib", "--test=live"],
+    // Their own unit tests, and those against a fake API server.
+    tests: &["--lib", "--test=all", "--", "source::", "hub::", "live::"],
     timeout_seconds: "300",
 };
 

@@ -34,6 +34,13 @@ pub fn say(text: &str) {
 /// A command that starts in the workspace root.
 pub fn command(program: impl AsRef<std::ffi::OsStr>, arguments: &[&str]) -> Command {
     let mut command = Command::new(program);
+    // What `cargo run` says of xtask: ring's build script reads it, and would run again, with all that uses ring, whenever somebody calls
+    // cargo and xtask in turn.
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("CARGO_PKG_") || name.to_string_lossy().starts_with("CARGO_MANIFEST_") {
+            command.env_remove(name);
+        }
+    }
     command.args(arguments).current_dir(root());
     command
 }

@@ -1,17 +1,28 @@
-//! Every test: what rustfmt and clippy say, Rust, then the browsers on recordings and on the playground, then kubectl, then the real control plane:
-//! stories in the browser, and the simulated cluster beside it.
+//! The tests in three commands: `check` in minutes, `test` for every change, `nightly` with nothing left out.
+//!
+//! `test` and `nightly` run the same parts: lint, Rust, then kubectl and the real control plane, then the browsers on recordings, on the
+//! playground and on clusters. Long sets are sampled by `test`.
 
+use std::ffi::OsString;
 use std::process::Command;
 
 use anyhow::{Result, anyhow, bail, ensure};
 
 use crate::built::{self, Tests};
 use crate::cluster::{Cluster, Running};
+use crate::timings::Timings;
 use crate::{build, setup, sh};
 
 /// Where tests on clusters keep what happened in them.
 const RECORDED: &str = "target/recorded";
 const PARTS: [&str; 4] = ["lint", "rust", "page", "cluster"];
+
+/// Tests besides unit tests that take seconds: of the timeline, of the simulated cluster, and of the server's documents, words and rules.
+const QUICK: [&str; 8] =
+    ["properties::", "said::", "wire::", "world::", "architecture::", "cli::", "documents::", "words::"];
+
+/// Modules of the server's tests whose ignored tests need more than this machine, or a command of their own. Other ignored tests run by night.
+const NOT_BY_NIGHT: [&str; 5] = ["chaos::", "faithful::", "invariants::", "kubelet::", "signed::"];
 
 /// Rust tests that run at once on few processors: most of them wait, for a server or for a time that is to pass.
 const LEAST_THREADS: usize = 4;
@@ -19,147 +30,192 @@ const LEAST_THREADS: usize = 4;
 /// Tells the tests to leave nothing out of their long sets.
 const WHOLE: &str = "ROLLCAST_TEST_WHOLE";
 
-/// How much more is tried by night: seeds of chaos on the real control plane, and kills of a server that writes history.
-const NIGHTLY: [(&str, &str); 2] = [("ROLLCAST_TEST_CHAOS", "20"), ("ROLLCAST_TEST_KILLS", "200")];
+/// What every change should pass before it is sent: format, clippy, unit tests, documents, words and architecture. Minutes.
+pub fn check() -> Result<()> {
+    let mut timings = Timings::default();
+    timings.measure("lint", crate::check::lint)?;
+    if !sh::at(crate::page::SITE).exists() {
+        timings.measure("page", crate::page::build)?; // the server embeds the folder, whatever is in it
+    }
+    let cargo = |arguments: &[&str]| sh::run(sh::command("cargo", &["test", "--workspace"]).args(arguments));
+    timings.measure("unit tests", || cargo(&["--lib", "--bins"]))?;
+    timings.measure("documents, words, architecture", || {
+        let mut arguments = vec!["--test", "all", "--"];
+        arguments.extend(QUICK);
+        cargo(&arguments)
+    })
+}
 
-/// Runs the named parts, or all; long sets sampled or whole.
+/// Runs the named parts, or all; a sample of the long sets, or everything.
 pub fn run(only: &[String], is_whole: bool) -> Result<()> {
     for part in only {
         ensure!(PARTS.contains(&part.as_str()), "there is no part {part:?}; there are: {}", PARTS.join(", "));
     }
     let wants = |part: &str| only.is_empty() || only.iter().any(|wanted| wanted == part);
-    let is_ci = sh::is_ci();
+    let mut timings = Timings::default();
     // What is built with Go is built beside the rest, which leaves it room.
-    let build: fn() -> Result<()> = if wants("cluster") || wants("rust") { build_with_go } else { || Ok(()) };
-    let go = std::thread::spawn(build);
+    let needs_go = wants("cluster") || (wants("rust") && is_whole);
+    let go = std::thread::spawn(move || if needs_go { build_with_go(is_whole) } else { Ok(()) });
     // The page first: the server embeds it, and a page that does not build should be known at once.
-    crate::page::build()?;
+    timings.measure("page", crate::page::build)?;
     if wants("lint") {
-        crate::check::lint()?;
+        timings.measure("lint", crate::check::lint)?;
     }
-    let tests = Tests::build()?;
+    let tests = timings.measure("build of the tests", Tests::build)?;
     let rollcast = build::development();
-    crate::size::check(&rollcast)?;
-    go.join().map_err(|_| anyhow!("building with Go broke off"))??; // tests keep time, and have the machine to themselves
+    timings.measure("size", || crate::size::check(&rollcast))?;
+    // Tests keep time, and have the machine to themselves.
+    timings.measure("rest of the build with Go", || go.join().map_err(|_| anyhow!("building with Go broke off"))?)?;
     if wants("rust") {
-        let mut all = sh::command("cargo", &built::ALL);
-        if std::env::var_os("RUST_TEST_THREADS").is_none() {
-            let processors = std::thread::available_parallelism().map_or(1, usize::from);
-            all.env("RUST_TEST_THREADS", processors.max(LEAST_THREADS).to_string());
-        }
-        if is_whole {
-            all.env(WHOLE, "yes");
-        }
-        let mut left_out = Vec::new();
-        if setup::ensure_provider()?.is_none() {
-            ensure!(!is_ci, "the tests of signing in at a provider need Go; with CI=true they may not be left out");
-            sh::say("LEFT OUT: the tests of signing in at a real provider (no Go here)");
-            left_out.extend(["--skip", "at_dex"]);
-        }
-        if !setup::ensure_postgres() {
-            ensure!(
-                !is_ci,
-                "the tests of history in a database need PostgreSQL; with CI=true they may not be left out"
-            );
-            sh::say("LEFT OUT: the tests of history in a database (there is no PostgreSQL here, and none to install)");
-            all.env("ROLLCAST_TEST_NO_POSTGRES", "yes");
-            left_out.extend(["--skip", "in_postgres"]);
-        }
-        if !left_out.is_empty() {
-            all.arg("--").args(left_out);
-        }
-        sh::run(&mut all)?;
+        timings.measure("Rust tests", || rust(&tests, is_whole))?;
     }
     if !wants("page") && !wants("cluster") {
         return Ok(());
     }
+    let mut browsers = browsers(is_whole)?;
+    if wants("page") {
+        add_pages(&mut browsers)?;
+    }
+    let mut running = None;
+    let is_recorded = wants("cluster") && clusters(&tests, is_whole, &mut running, &mut browsers, &mut timings)?;
+    let passed = timings.measure("browsers", || sh::run(&mut browsers));
+    if is_recorded {
+        // What was recorded is looked at also when a browser test failed: it may say why.
+        timings.measure("invariants of recordings", || {
+            invariants(&tests, "invariants::of_what_was_recorded_on_clusters")
+        })?;
+    }
+    passed
+}
+
+/// The Rust tests, except those on clusters.
+fn rust(tests: &Tests, is_whole: bool) -> Result<()> {
+    let mut environment: Vec<(&str, OsString)> = Vec::new();
+    if std::env::var_os("RUST_TEST_THREADS").is_none() {
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        environment.push(("RUST_TEST_THREADS", processors.max(LEAST_THREADS).to_string().into()));
+    }
+    let mut left_out = Vec::new();
+    if !setup::ensure_postgres() {
+        ensure!(
+            !sh::is_ci(),
+            "the tests of history in a database need PostgreSQL; with CI=true they may not be left out"
+        );
+        sh::say("LEFT OUT: the tests of history in a database (there is no PostgreSQL here, and none to install)");
+        environment.push(("ROLLCAST_TEST_NO_POSTGRES", "yes".into()));
+        left_out.extend(["--skip", "in_postgres"]);
+    }
+    if is_whole {
+        environment.push((WHOLE, "yes".into()));
+    }
+    let mut all = sh::command("cargo", &built::ALL);
+    all.envs(environment.iter().cloned());
+    if !left_out.is_empty() {
+        all.arg("--").args(&left_out);
+    }
+    sh::run(&mut all)?;
+    if !is_whole {
+        return Ok(());
+    }
+    if setup::ensure_provider()?.is_none() {
+        ensure!(!sh::is_ci(), "the tests of signing in at a provider need Go; with CI=true they may not be left out");
+        sh::say("LEFT OUT: the tests of signing in at a real provider (no Go here)");
+        left_out.extend(["--skip", "at_dex"]);
+    }
+    left_out.extend(NOT_BY_NIGHT.iter().flat_map(|module| ["--skip", module]));
+    tests.run_ignored("server", &[""], &left_out, &environment)?;
+    invariants(tests, "invariants::of_a_thousand_simulated_clusters")
+}
+
+/// The command that runs tests in browsers, without the projects that it is to run.
+fn browsers(is_whole: bool) -> Result<Command> {
     let mut command = sh::command("npx", &["playwright", "test"]);
     command
         .current_dir(sh::at("end2end"))
-        .env("ROLLCAST_BIN", rollcast)
+        .env("ROLLCAST_BIN", build::development())
         .env("ROLLCAST_XTASK", std::env::current_exe()?);
     if is_whole {
         command.env(WHOLE, "yes");
     }
     setup::ensure_browser()?.configure(&mut command);
     sh::run(sh::command("npx", &["tsc", "--project", "."]).current_dir(sh::at("end2end")))?;
-    if wants("page") {
-        command.arg("--project=page");
-        match setup::ensure_firefox() {
-            Some(firefox) => drop(command.arg("--project=firefox").env("FIREFOX", firefox)),
-            None if is_ci => {
-                bail!("the tests in Firefox need one (FIREFOX names it); with CI=true they may not be left out")
-            }
-            None => sh::say("LEFT OUT: the tests in Firefox (there is none here, and none to install)"),
-        }
-    }
-    let (mut running, mut is_recorded) = (None, false);
-    if wants("cluster") {
-        let kubectl = kubectl(&tests, is_ci)?;
-        match kubeconfig(&mut running)? {
-            Some(kubeconfig) => {
-                let recorded = sh::at(RECORDED);
-                if recorded.exists() {
-                    std::fs::remove_dir_all(&recorded)?; // of an earlier run
-                }
-                let mut environment = vec![
-                    ("ROLLCAST_TEST_KUBECONFIG", kubeconfig.clone().into()),
-                    ("ROLLCAST_RECORDED", recorded.clone().into()),
-                ];
-                let mut left_out: &[&str] = &[];
-                match kubectl {
-                    Some(program) => environment.push(("ROLLCAST_KUBECTL", program.into())),
-                    None => left_out = &["--skip", "the_account_of_the_manifests_may_do"], // said above
-                }
-                if is_whole {
-                    environment.push((WHOLE, "yes".into()));
-                }
-                tests.run_ignored(&["faithful", "chaos", "signed"], left_out, &environment)?;
-                real_pods(&tests, is_whole, "")?;
-                command.env("ROLLCAST_RECORDED", recorded);
-                is_recorded = true;
-                command.args(["--project=cluster", "--project=faithful"]).env("ROLLCAST_TEST_KUBECONFIG", kubeconfig);
-                if let Some(provider) = setup::ensure_provider()? {
-                    command.env("ROLLCAST_PROVIDER", provider);
-                    command.env("ROLLCAST_ORACLE", setup::ensure_binaries()?.oracle);
-                } else {
-                    ensure!(
-                        !is_ci,
-                        "Kubernetes' own verdicts and the provider need Go; with CI=true they may not be left out"
-                    );
-                    sh::say(
-                        "LEFT OUT: the comparison with Kubernetes' own verdicts, and signing in at a provider (no Go here)",
-                    );
-                }
-            }
-            None if is_ci => bail!(
-                "the tests on a real control plane need Go or ROLLCAST_TEST_KUBECONFIG; with CI=true they may not be left out"
-            ),
-            None => sh::say(
-                "LEFT OUT: the tests on a real control plane (no Go here, and ROLLCAST_TEST_KUBECONFIG is not set)",
-            ),
-        }
-    }
-    let passed = sh::run(&mut command);
-    if is_recorded {
-        // What was recorded is looked at also when a browser test failed: it may say why.
-        invariants(&tests, "of_what_was_recorded_on_clusters")?;
-    }
-    passed
+    Ok(command)
 }
 
-/// What takes too long for every change: all sets whole, more chaos, more kills, and the thousand clusters.
-pub fn nightly() -> Result<()> {
-    let this = std::env::current_exe()?;
-    let mut tests = Command::new(this);
-    tests.args(["test", "--whole"]).envs(NIGHTLY);
-    sh::run(&mut tests)?;
-    thousand_clusters()
+/// Adds the pages in Chromium and Firefox.
+fn add_pages(command: &mut Command) -> Result<()> {
+    command.arg("--project=page");
+    match setup::ensure_firefox() {
+        Some(firefox) => drop(command.arg("--project=firefox").env("FIREFOX", firefox)),
+        None if sh::is_ci() => {
+            bail!("the tests in Firefox need one (FIREFOX names it); with CI=true they may not be left out")
+        }
+        None => sh::say("LEFT OUT: the tests in Firefox (there is none here, and none to install)"),
+    }
+    Ok(())
+}
+
+/// The tests on clusters that need no browser; adds those that do. Returns whether there is a cluster, and recordings with it.
+fn clusters(
+    tests: &Tests,
+    is_whole: bool,
+    running: &mut Option<Running>,
+    browsers: &mut Command,
+    timings: &mut Timings,
+) -> Result<bool> {
+    let is_ci = sh::is_ci();
+    let kubectl = timings.measure("kubectl", || kubectl(tests, is_ci))?;
+    let Some(kubeconfig) = timings.measure("start of the control plane", || kubeconfig(running))? else {
+        ensure!(
+            !is_ci,
+            "the tests on a real control plane need Go or ROLLCAST_TEST_KUBECONFIG; with CI=true they may not be left out"
+        );
+        sh::say("LEFT OUT: the tests on a real control plane (no Go here, and ROLLCAST_TEST_KUBECONFIG is not set)");
+        return Ok(false);
+    };
+    let recorded = sh::at(RECORDED);
+    if recorded.exists() {
+        std::fs::remove_dir_all(&recorded)?; // of an earlier run
+    }
+    let mut environment: Vec<(&str, OsString)> =
+        vec![("ROLLCAST_TEST_KUBECONFIG", kubeconfig.clone().into()), ("ROLLCAST_RECORDED", recorded.clone().into())];
+    let mut left_out: &[&str] = &[];
+    match kubectl {
+        Some(program) => environment.push(("ROLLCAST_KUBECTL", program.into())),
+        None => left_out = &["--skip", "the_account_of_the_manifests_may_do"], // said above
+    }
+    if is_whole {
+        environment.push((WHOLE, "yes".into()));
+    }
+    // Pods of a real node take their time, and so does a right until it is gone: both wait most of it.
+    timings.measure("comparison and permissions, beside a real node", || {
+        std::thread::scope(|scope| {
+            let node = scope.spawn(|| real_pods(tests, is_whole, ""));
+            let control_plane = tests.run_ignored("server", &["faithful::", "signed::"], left_out, &environment);
+            let node = node.join().map_err(|_| anyhow!("the tests on a real node broke off"))?;
+            control_plane.and(node)
+        })
+    })?;
+    if is_whole {
+        timings.measure("chaos", || tests.run_ignored("server", &["chaos::"], &[], &environment))?;
+    }
+    browsers.env("ROLLCAST_RECORDED", recorded).env("ROLLCAST_TEST_KUBECONFIG", kubeconfig);
+    browsers.args(["--project=cluster", "--project=faithful"]);
+    if sh::has("go") {
+        browsers.env("ROLLCAST_ORACLE", setup::ensure_binaries()?.oracle);
+        if is_whole && let Some(provider) = setup::ensure_provider()? {
+            browsers.env("ROLLCAST_PROVIDER", provider);
+        }
+    } else {
+        ensure!(!is_ci, "Kubernetes' own verdicts and the provider need Go; with CI=true they may not be left out");
+        sh::say("LEFT OUT: the comparison with Kubernetes' own verdicts, and signing in at a provider (no Go here)");
+    }
+    Ok(true)
 }
 
 /// What must hold of every sentence, of a thousand random clusters with their history cut again and again. Minutes.
 pub fn thousand_clusters() -> Result<()> {
-    invariants(&Tests::build()?, "of_a_thousand_simulated_clusters")
+    invariants(&Tests::build()?, "invariants::of_a_thousand_simulated_clusters")
 }
 
 /// What is said of pods on a real node: the named situations, else all or a sample, on a cluster of their own.
@@ -180,18 +236,20 @@ pub fn real_pods(tests: &Tests, is_whole: bool, situations: &str) -> Result<()> 
     if is_whole {
         environment.push((WHOLE, "yes".into()));
     }
-    tests.run_ignored(&["kubelet"], &["--nocapture"], &environment)
+    tests.run_ignored("server", &["kubelet::"], &["--nocapture"], &environment)
 }
 
 fn invariants(tests: &Tests, test: &str) -> Result<()> {
-    tests.run_ignored(&["invariants"], &["--nocapture", test], &[("ROLLCAST_RECORDED", sh::at(RECORDED).into())])
+    tests.run_ignored("server", &[test], &["--nocapture"], &[("ROLLCAST_RECORDED", sh::at(RECORDED).into())])
 }
 
-/// The control plane, the provider at which people sign in, and the real node.
-fn build_with_go() -> Result<()> {
+/// The control plane and the real node; by night also the provider at which people sign in.
+fn build_with_go(is_whole: bool) -> Result<()> {
     if sh::has("go") {
         setup::ensure_binaries()?;
-        setup::ensure_provider()?;
+        if is_whole {
+            setup::ensure_provider()?;
+        }
         setup::ensure_node()?;
     }
     Ok(())
@@ -211,7 +269,7 @@ fn kubectl(tests: &Tests, is_ci: bool) -> Result<Option<String>> {
         );
         return Ok(None);
     };
-    tests.run_ignored(&["kubectl"], &[], &[("ROLLCAST_KUBECTL", program.clone().into())])?;
+    tests.run_ignored("simcluster", &["kubectl::"], &[], &[("ROLLCAST_KUBECTL", program.clone().into())])?;
     Ok(Some(program))
 }
 

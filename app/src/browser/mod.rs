@@ -1,5 +1,5 @@
 //! What the browser offers, in one place: whatever asks it for something does so here, and nothing else of the application names its
-//! functions (`server/tests/architecture.rs` holds the sources to that; types of events and elements may stand anywhere, and the
+//! functions (`server/tests/all/architecture.rs` holds the sources to that; types of events and elements may stand anywhere, and the
 //! painter of the canvas is beside the other painters, in [`crate::score::paint`]).
 //!
 //! Everything here runs in browsers only, from effects and event handlers. What it asks for and does not get (forbidden storage, no

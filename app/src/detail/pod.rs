@@ -1,10 +1,10 @@
 //! What is told of one pod.
 
 use serde::{Deserialize, Serialize};
-use timeline::chosen::Choices;
 use timeline::fact::{self, ConditionStatus, ContainerState, Role};
 use timeline::model::{Pod, ReplicaSet};
 use timeline::phase::PodState;
+use timeline::removal_order::Choices;
 use timeline::say::choice;
 use timeline::view::{Command, Now};
 use timeline::words::{safe, shell_word as word};

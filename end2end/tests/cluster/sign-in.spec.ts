@@ -108,7 +108,7 @@ test("a link opens one Deployment for who has no account, until it is revoked", 
   await asked("DELETE", `/api/v1/namespaces/${other}`);
 });
 
-test("a viewer signs in at a provider on the way to a link, sees what the cluster lets them see, and signs out", async ({ serve, browser }) => {
+test("a viewer signs in at a provider on the way to a link, sees what the cluster lets them see, and signs out", { tag: "@nightly" }, async ({ serve, browser }) => {
   test.skip(providerBinary() === undefined, "there is no provider here");
   const [own, other] = [`own-${Date.now()}`, `other-${Date.now()}`];
   await Promise.all([place(own), place(other)]);

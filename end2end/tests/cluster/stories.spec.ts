@@ -1,4 +1,4 @@
-/// Every story, played to its end on the real control plane: the timeline document says what happened, and agrees with
+/// Stories, played to their ends on the real control plane: the timeline document says what happened, and agrees with
 /// what Kubernetes' own code says of the same objects.
 
 import { readdirSync } from "node:fs";
@@ -8,7 +8,7 @@ import type { Oracle } from "../../fixtures/oracle.ts";
 import { Server, type Document } from "../../fixtures/server.ts";
 import { kubeconfig } from "../../fixtures/environment.ts";
 import { essence } from "../../fixtures/essence.ts";
-import { deploymentOf, expectations, keep, type Expectation } from "../../fixtures/expectation.ts";
+import { deploymentOf, expectations, keep, tagOfStory, type Expectation } from "../../fixtures/expectation.ts";
 
 type Deployment = Document["deployments"][number];
 
@@ -109,7 +109,7 @@ const LASTING_MILLIS = 2_000;
 const folder = new URL("../../cluster/stories/", import.meta.url);
 for (const file of readdirSync(folder).sort()) {
   const name = file.replace(/\.toml$/, "");
-  test(`story ${name}`, async ({ page, serve, tell, record, consult }) => {
+  test(`story ${name}`, { tag: tagOfStory(name) }, async ({ page, serve, tell, record, consult }) => {
     test.setTimeout(300_000);
     const server = await serve(Server.watching);
     const story = tell(name);

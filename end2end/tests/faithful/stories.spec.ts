@@ -1,21 +1,18 @@
-/// Every story on the simulated cluster comes to what it came to on the real control plane: same revisions, steps, ends, verdicts, conditions.
+/// A story on the simulated cluster comes to what it came to on the real control plane: same revisions, steps, ends, verdicts, conditions.
 /// What is left out of the comparison, and why, is in docs/faithfulness.md.
 
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { isWhole } from "../../fixtures/environment.ts";
 import { essence } from "../../fixtures/essence.ts";
-import { cameTo, deploymentOf } from "../../fixtures/expectation.ts";
+import { cameTo, deploymentOf, tagOfComparison } from "../../fixtures/expectation.ts";
 import { Server } from "../../fixtures/server.ts";
 import { expect, test } from "../../fixtures/test.ts";
 
 const folder = new URL("../../cluster/stories/", import.meta.url);
-/// Every second one, unless all are asked for.
-const isMeant = (_: string, index: number) => isWhole || index % 2 === 0;
-for (const file of readdirSync(folder).sort().filter(isMeant)) {
+for (const file of readdirSync(folder).sort()) {
   const name = file.replace(/\.toml$/, "");
-  test(`story ${name}`, async ({ serve, tell, record }) => {
+  test(`story ${name}`, { tag: tagOfComparison(name) }, async ({ serve, tell, record }) => {
     test.setTimeout(300_000);
     const real = JSON.parse(readFileSync(cameTo(name), "utf8")) as unknown;
     const place = mkdtempSync(join(tmpdir(), "rollcast-"));

@@ -3,7 +3,7 @@
 import { exported } from "../../fixtures/export.ts";
 import { expect, isLive, says, test } from "../../fixtures/firefox.ts";
 
-test("a file comes alive and goes through time", async ({ tab }, info) => {
+test("a file comes alive and goes through time", { tag: "@nightly" }, async ({ tab }, info) => {
   await tab.goto(exported("rollover", info.outputPath("rollout.html")));
   await isLive(tab);
   await says(tab, "verdict", "Revision 3 was complete: 10 of 10 available.");

@@ -7,7 +7,7 @@ import { address, blocks, held, look, measureAll } from "../../fixtures/picture.
 const SIZES = [1, 40, 130, 300];
 
 for (const theme of ["light", "dark"] as const) {
-  test(`every state is seen, on the page and on the wall: ${theme}`, async ({ tab, serve }, info) => {
+  test(`every state is seen, on the page and on the wall: ${theme}`, { tag: "@nightly" }, async ({ tab, serve }, info) => {
     const server = await serve(() => held(info, Object.fromEntries(SIZES.map((pods) => [`n${pods}`, blocks(pods)]))));
     for (const pods of SIZES) {
       await tab.goto(address(server, `n${pods}`, theme));
@@ -24,7 +24,7 @@ for (const theme of ["light", "dark"] as const) {
   });
 }
 
-test("four tiles of the wall have their pictures", async ({ tab, serve }, info) => {
+test("four tiles of the wall have their pictures", { tag: "@nightly" }, async ({ tab, serve }, info) => {
   const names = ["n10", "n11", "n12", "n13"];
   const server = await serve(() => held(info, Object.fromEntries(names.map((name) => [name, blocks(Number(name.slice(1)))]))));
   await tab.goto(`${server.address}/wall?theme=dark`);

@@ -5,7 +5,7 @@ import { address, blocks, held, look, measureAll } from "../../fixtures/picture.
 
 test.use({ preferences: { "javascript.enabled": false } });
 
-test("without scripts words, picture, details and moments are there", async ({ tab, serve }, info) => {
+test("without scripts words, picture, details and moments are there", { tag: "@nightly" }, async ({ tab, serve }, info) => {
   const server = await serve(() => held(info, { n40: blocks(40), n130: blocks(130) }));
   for (const [pods, theme] of [[40, "dark"], [130, "light"]] as const) {
     await tab.goto(address(server, `n${pods}`, theme));

@@ -8,7 +8,7 @@ import { Server } from "../../fixtures/server.ts";
 
 const simulating = (speed: string) => () => Server.simulating(join(mkdtempSync(join(tmpdir(), "rollcast-")), "kubeconfig"), "--speed", speed);
 
-test("an end is told in advance once three rollouts say how long they take", async ({ page, serve }) => {
+test("an end is told in advance once three rollouts say how long they take", { tag: "@nightly" }, async ({ page, serve }) => {
   test.setTimeout(240_000);
   const server = await serve(simulating("0.5"));
   const rollout = new RolloutPage(page);
@@ -49,7 +49,7 @@ test("an end is told in advance once three rollouts say how long they take", asy
   await expect(measured).toHaveCount(0);
 });
 
-test("lines of the story appear once, however many come together", async ({ page, serve }) => {
+test("lines of the story appear once, however many come together", { tag: "@nightly" }, async ({ page, serve }) => {
   const server = await serve(simulating("2"));
   const rollout = new RolloutPage(page);
   await page.goto(server.page("playground", "default", "web"));

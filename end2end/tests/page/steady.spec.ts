@@ -136,7 +136,7 @@ test.describe("on a Deployment's page", () => {
     ["the points of the axis", (page: Page) => page.locator(".axis button.mark")],
     ["the revisions", (page: Page) => page.getByTestId("gutter").getByRole("link")],
   ] as const)
-    test(`going through time leaves the focus where it is: ${what}`, async ({ page, serve }) => {
+    test(`going through time leaves the focus where it is: ${what}`, { tag: what === "the pods of the picture" ? [] : "@nightly" }, async ({ page, serve }) => {
       const server = await serve(() => Server.replaying("rollover", "--hold-at", "6.8"));
       await opened(page, server);
       // The table takes the place of the story.

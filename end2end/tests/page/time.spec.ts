@@ -200,7 +200,7 @@ test("who asks for it is notified, and the icon tells how it stands", async ({ p
     }
     Object.assign(window, { Notification: Told, told });
   });
-  const server = await serve(() => Server.replaying("rollout", "--when-watched"));
+  const server = await serve(() => Server.replaying("rollout", "--when-watched", "--speed", "2"));
   await page.goto(server.page("rollout", "rollout", "nginx"));
   await page.getByRole("button", { name: "Notify me" }).click();
   await expect(page.getByRole("button", { name: "Notify me" })).toHaveAttribute("aria-pressed", "true");

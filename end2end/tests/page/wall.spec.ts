@@ -96,7 +96,7 @@ test("without scripts the wall is a list of what is in trouble or in progress", 
   await page.close();
 });
 
-test("after ten minutes everything moves a little, and comes back; after hours of sleep it is live again", async ({ page, serve, complaints }) => {
+test("after ten minutes everything moves a little, and comes back; after hours of sleep it is live again", { tag: "@nightly" }, async ({ page, serve, complaints }) => {
   test.setTimeout(300_000); // eleven hours of the page's timers
   await page.clock.install();
   const server = await serve(() => held("14", "quota"));
@@ -120,7 +120,7 @@ test("after ten minutes everything moves a little, and comes back; after hours o
   complaints.length = 0; // the browser notes each connection that was given up
 });
 
-test("what is over stays a while, then the wall says that nothing goes on", async ({ page, serve }) => {
+test("what is over stays a while, then the wall says that nothing goes on", { tag: "@nightly" }, async ({ page, serve }) => {
   const server = await serve(() => Server.start(["replay", recording("rollout"), "--when-watched", "--speed", "2"]));
   await page.goto(`${server.address}/wall`);
   await page.waitForSelector("html[data-live=true]");

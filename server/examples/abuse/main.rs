@@ -21,7 +21,7 @@
 )]
 
 mod attack;
-#[path = "../../tests/common/day.rs"]
+#[path = "../../tests/all/common/day.rs"]
 mod day;
 #[path = "../support/mod.rs"]
 mod support;

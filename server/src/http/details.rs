@@ -11,7 +11,7 @@ use axum::http::StatusCode;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 use timeline::change::Subject;
-use timeline::chosen::Choices;
+use timeline::removal_order::Choices;
 use timeline::words::safe;
 use timeline::{Change, Uid, Workload, wire};
 

@@ -11,7 +11,7 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::Response;
 use leptos::prelude::{IntoView, provide_context, use_context};
 use leptos_axum::ResponseOptions;
-use timeline::list::{self, By, Column, Group, Sent, Sort, Window};
+use timeline::list::{self, By, Column, Group, SentRows, Sort, Window};
 use timeline::words::safe;
 
 use super::extract::{Malformed, Parameters, Segments, origin};
@@ -115,7 +115,7 @@ async fn list(
 async fn lines(view: &View, query: list::Query, window: Window) -> (ListPayload, StatusCode) {
     view.pay().await;
     let chosen = view.listed(&query);
-    let delta = Sent::default().delta(&chosen.overall, &chosen.lines, window, Chosen::line).unwrap_or_default();
+    let delta = SentRows::default().delta(&chosen.overall, &chosen.lines, window, Chosen::line).unwrap_or_default();
     let status =
         if chosen.overall.trouble == view.sight().trouble() { StatusCode::OK } else { StatusCode::BAD_REQUEST };
     (ListPayload { query, window, delta }, status)

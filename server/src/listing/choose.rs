@@ -34,7 +34,7 @@ pub struct Chosen {
 }
 
 impl Chosen {
-    /// A line as [`timeline::list::Sent`] takes it.
+    /// A line as [`timeline::list::SentRows`] takes it.
     #[must_use]
     pub fn line((cluster, listed): &(u16, Arc<ListedDeployment>)) -> (u16, &Summary) {
         (*cluster, &listed.summary)

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use timeline::list::{Query, Sent, Window};
+use timeline::list::{Query, SentRows, Window};
 use timeline::wire::{self, ServerFrame};
 use tokio::time::Instant;
 
@@ -18,7 +18,7 @@ pub(super) struct FollowedList {
     pub(super) query: Query,
     pub(super) window: Window,
     choice: Choice,
-    sent: Sent,
+    sent: SentRows,
     /// Nothing goes out before.
     pub(super) not_before: Instant,
 }
@@ -26,7 +26,7 @@ pub(super) struct FollowedList {
 impl FollowedList {
     /// A list of which nothing was sent yet.
     pub(super) fn new(query: Query, window: Window, choice: Choice) -> Self {
-        Self { query, window, choice, sent: Sent::default(), not_before: Instant::now() }
+        Self { query, window, choice, sent: SentRows::default(), not_before: Instant::now() }
     }
 
     /// It is followed anew: something else may be seen, or there may be room now.

@@ -164,7 +164,7 @@ async fn answer(child: &mut Child) -> std::io::Result<(ExitStatus, Vec<u8>)> {
 }
 
 #[cfg(test)]
-#[path = "../../tests/common/damage.rs"]
+#[path = "../../tests/all/common/damage.rs"]
 mod damage;
 
 #[cfg(test)]

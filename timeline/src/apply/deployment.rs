@@ -1,13 +1,12 @@
-//! What a Deployment's facts change: verdict, limits, marks. Rollouts are in `rollout`.
+//! Derives changes from facts of a Deployment: verdict, limits, marks. Rollouts are in `rollout`.
 
 use super::Timeline;
 use super::rollout::has_passed;
-use crate::budget;
-use crate::fact::{DeploymentFact, Kind, Seen};
-use crate::model::{Deployment, DeploymentNow, Gap, Mark, MarkKind};
-use crate::story::Happening;
-use crate::verdict::{self, KubectlVerdict};
-use crate::{Change, Millis, Uid, order};
+use crate::model::fact::{DeploymentFact, Kind, Seen};
+use crate::model::story::Happening;
+use crate::model::{Deployment, DeploymentNow, Gap, KubectlVerdict, Mark, MarkKind, order};
+use crate::rules::{budget, verdict};
+use crate::{Change, Millis, Uid};
 
 impl Timeline {
     pub(super) fn deployment(&mut self, at: Millis, fact: DeploymentFact, seen: Seen) {

@@ -1,12 +1,11 @@
-//! What Events change: Events of the Deployment they belong to, nothing else.
+//! Derives changes from Events: Events of the Deployment that they belong to, nothing else.
 
-use std::collections::{BTreeMap, VecDeque};
-
-use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
 
 use super::Timeline;
-use crate::fact::EventFact;
+use super::pending::EarlyEvents;
 use crate::model::Event;
+use crate::model::fact::EventFact;
 use crate::{Change, Millis, Uid};
 
 /// A Normal Event that says what no object tells: a node that is added for a pod, or is not; an image that is pulled; a probe
@@ -19,49 +18,6 @@ fn explains(fact: &EventFact) -> bool {
     }
 }
 
-/// Events about objects that are not known yet, the oldest first. Streams of different kinds overtake each other.
-#[derive(Debug, Default, Serialize, Deserialize)]
-pub(super) struct Early(VecDeque<(Millis, EventFact)>);
-
-impl Early {
-    /// Most that wait; the oldest are dropped.
-    const MOST: usize = 256;
-}
-
-/// What was told of each Event: how often it happened, and in which words. Longer than the Events of a Deployment are kept,
-/// so that an Event that comes again does not count twice.
-#[derive(Debug, Default, Serialize, Deserialize)]
-pub(super) struct ToldEvents {
-    of: BTreeMap<Uid, (u32, String)>,
-    order: VecDeque<Uid>,
-}
-
-impl ToldEvents {
-    /// Most that are remembered; the oldest are forgotten.
-    const MOST: usize = 5_000;
-
-    /// Remembers an Event. How often it had happened when it was told last; `None` when it says nothing new.
-    fn insert(&mut self, uid: Uid, count: u32, message: &str) -> Option<u32> {
-        match self.of.get_mut(&uid) {
-            Some((known, words)) if *known == count && words == message => None,
-            Some((known, words)) => {
-                message.clone_into(words);
-                Some(std::mem::replace(known, count))
-            }
-            None => {
-                if self.order.len() == Self::MOST
-                    && let Some(oldest) = self.order.pop_front()
-                {
-                    self.of.remove(&oldest);
-                }
-                self.order.push_back(uid);
-                self.of.insert(uid, (count, message.to_owned()));
-                Some(0)
-            }
-        }
-    }
-}
-
 impl Timeline {
     pub(super) fn event(&mut self, at: Millis, fact: EventFact) {
         if !fact.is_warning && !explains(&fact) {
@@ -71,7 +27,7 @@ impl Timeline {
         if deployments.is_empty() {
             let waiting = &mut self.early_events.0;
             waiting.retain(|(_, other)| other.uid != fact.uid);
-            if waiting.len() == Early::MOST {
+            if waiting.len() == EarlyEvents::MOST {
                 waiting.pop_front();
             }
             waiting.push_back((at, fact));

@@ -1,9 +1,9 @@
 //! Why a pod has to leave its node, as it says itself: disrupted, evicted, preempted, or ended because the node shuts down.
 
 use super::Timeline;
-use crate::fact::PodFact;
 use crate::model::EndReason;
-use crate::story::Left;
+use crate::model::fact::PodFact;
+use crate::model::story::NodeDeparture;
 use crate::{Millis, Uid};
 
 /// A pod that is deleted this soon after it was disrupted is deleted because of that.
@@ -11,13 +11,13 @@ const DISRUPTED_MILLIS: Millis = 10_000;
 
 /// In which way a pod leaves its node, and what the node was low on.
 pub(super) struct Leaving {
-    pub(super) why: Left,
+    pub(super) why: NodeDeparture,
     pub(super) resource: String,
 }
 
 impl Timeline {
-    /// What disrupted a pod: it says so, or did until a moment ago. Who preempts marks a pod first and deletes it then, and its kubelet
-    /// may write its conditions anew in between.
+    /// Finds the disruption of a pod: it says so, or did until a moment ago. A scheduler that preempts marks a pod first and
+    /// deletes it then, and its kubelet may write its conditions anew in between.
     pub(super) fn disruption(&self, at: Millis, uid: Uid, fact: Option<&PodFact>) -> Option<String> {
         let known = || self.model.pods.get(&uid)?.now.disruption.clone();
         let is_recent = |since: Millis| at - since <= DISRUPTED_MILLIS;
@@ -26,7 +26,7 @@ impl Timeline {
     }
 }
 
-/// What the pod itself says of its end.
+/// Reads the end reason from the condition of the pod itself.
 pub(super) fn disrupted(disruption: Option<&str>) -> Option<EndReason> {
     match disruption? {
         "DeletionByPodGC" | "DeletionByTaintManager" => Some(EndReason::NodeLost),
@@ -45,14 +45,14 @@ pub(super) fn left_because(fact: &PodFact) -> Option<(EndReason, Leaving)> {
 }
 
 /// In which way it had to leave its node, if it had to.
-pub(super) fn left(disruption: Option<&str>, fact: Option<&PodFact>) -> Left {
+pub(super) fn left(disruption: Option<&str>, fact: Option<&PodFact>) -> NodeDeparture {
     match disruption {
-        Some("DeletionByPodGC") => Left::Lost,
-        Some("DeletionByTaintManager") => Left::Tainted,
-        Some("PreemptionByScheduler") => Left::Preempted,
-        _ if fact.is_some_and(is_shut_down) => Left::ShutDown,
-        _ if fact.is_some_and(|fact| fact.reason == "Preempting") => Left::Preempted,
-        _ => Left::Evicted,
+        Some("DeletionByPodGC") => NodeDeparture::Lost,
+        Some("DeletionByTaintManager") => NodeDeparture::Tainted,
+        Some("PreemptionByScheduler") => NodeDeparture::Preempted,
+        _ if fact.is_some_and(is_shut_down) => NodeDeparture::ShutDown,
+        _ if fact.is_some_and(|fact| fact.reason == "Preempting") => NodeDeparture::Preempted,
+        _ => NodeDeparture::Evicted,
     }
 }
 
@@ -61,7 +61,7 @@ fn is_shut_down(fact: &PodFact) -> bool {
     matches!(fact.reason.as_str(), "Terminated" | "Shutdown" | "NodeShutdown")
 }
 
-/// What the node was low on when it evicted a pod: "The node was low on resource: memory. Threshold quantity: …".
+/// Reads the resource of an eviction: "The node was low on resource: memory. Threshold quantity: …".
 pub(super) fn resource(fact: Option<&PodFact>) -> String {
     let message = fact.filter(|fact| fact.reason == "Evicted").map_or("", |fact| fact.message.as_str());
     let named = message.split_once("low on resource: ").map_or("", |(_, named)| named);

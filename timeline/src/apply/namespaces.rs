@@ -2,8 +2,8 @@
 //! Kubernetes ignores that and removes the object a moment later, and so it must not be seen there meanwhile.
 
 use super::Timeline;
-use crate::change::Pruned;
-use crate::fact::Meta;
+use crate::model::change::Pruned;
+use crate::model::fact::Meta;
 use crate::{Change, Uid};
 
 impl Timeline {

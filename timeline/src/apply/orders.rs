@@ -1,4 +1,4 @@
-//! What owners asked for when, in the order of the cluster's store.
+//! The replicas that owners asked for, in the order of the cluster's store.
 //!
 //! The streams of kinds overtake each other; versions of objects do not: of two changes in one cluster the one with the smaller
 //! `resourceVersion` came first. So a pod that was marked before its ReplicaSet asked for less was not scaled down by it.
@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, VecDeque};
 use serde::{Deserialize, Serialize};
 
 use crate::Uid;
-use crate::fact::Seen;
+use crate::model::fact::Seen;
 
 /// Steps kept per ReplicaSet. Ends are decided within seconds, so only the last few matter.
 const STEPS: usize = 16;
@@ -21,7 +21,7 @@ pub(super) fn is_later(version: Option<Version>, than: Option<Version>) -> bool 
     matches!((version, than), (Some(version), Some(than)) if version > than)
 }
 
-/// What is known of owners' versions.
+/// The versions of owners in which their replicas or their existence changed.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Orders {
     /// Per ReplicaSet: the versions in which `spec.replicas` became what it was.
@@ -49,7 +49,7 @@ impl Orders {
         }
     }
 
-    /// What a ReplicaSet asked for when something else got this version, where that is known.
+    /// Finds the replicas that a ReplicaSet asked for when something else got this version, where that is known.
     pub(super) fn desired_at(&self, set: Uid, version: Option<Version>) -> Option<u32> {
         let version = version?;
         let before = self.desired.get(&set)?.iter().rev().find(|(since, _)| *since < version);

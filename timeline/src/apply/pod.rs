@@ -1,28 +1,14 @@
-//! What a Pod's facts change: state, release and adoption, end.
-
-use serde::{Deserialize, Serialize};
+//! Derives changes from facts of a Pod: state, release and adoption, end.
 
 use super::Timeline;
 use super::leaving::{Leaving, disrupted, left, left_because, resource};
-use super::orders::{Version, is_later};
-use crate::fact::{Container, ContainerState, Phase, PodFact, Seen};
-use crate::model::{EndReason, Pod, PodNow};
-use crate::phase::{self, PodState, Reading};
-use crate::stall::is_image_reason;
+use super::orders::is_later;
+use super::pending::{EndMark, UnsettledEnd};
+use crate::model::fact::{Container, ContainerState, Phase, PodFact, Seen};
+use crate::model::{EndReason, Pod, PodNow, PodState};
+use crate::rules::messages::is_image_reason;
+use crate::rules::phase::{self, Reading};
 use crate::{Change, Millis, Uid};
-
-/// Pods of a ReplicaSet that exist and that it controls.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub(super) struct Counted {
-    /// Without deletion timestamp, whatever their phase.
-    pub(super) live: u32,
-    /// With deletion timestamp.
-    pub(super) going: u32,
-    /// Those that controllers count ([`Pod::is_active`]).
-    pub(super) active: u32,
-    /// Available ones.
-    pub(super) available: u32,
-}
 
 /// Containers with what was seen of them before and is not told any more: that they ended, how often, and how.
 fn remembering(containers: &[Container], known: &[Container]) -> Vec<Container> {
@@ -36,7 +22,7 @@ fn remembering(containers: &[Container], known: &[Container]) -> Vec<Container> 
     containers.iter().map(remember).collect()
 }
 
-/// What is said of an image that cannot be pulled, or was said last while the kubelet backs off.
+/// The message about an image that cannot be pulled, or the last one while the kubelet backs off.
 fn pull_error(containers: &[Container], known: &str) -> String {
     let mut failing = containers.iter().filter_map(|container| match &container.state {
         Some(ContainerState::Waiting { reason, message }) if is_image_reason(reason) => Some((reason, message)),
@@ -46,19 +32,6 @@ fn pull_error(containers: &[Container], known: &str) -> String {
     let is_error = |(reason, message): &(&String, &String)| *reason != "ImagePullBackOff" && !message.is_empty();
     let told = failing.find(is_error).map(|(_, message)| message.as_str());
     told.or(Some(known).filter(|known| !known.is_empty())).unwrap_or(first.1).to_owned()
-}
-
-impl std::ops::Add for Counted {
-    type Output = Self;
-
-    fn add(self, other: Self) -> Self {
-        Self {
-            live: self.live + other.live,
-            going: self.going + other.going,
-            active: self.active + other.active,
-            available: self.available + other.available,
-        }
-    }
 }
 
 /// When what a pod is in began, or begins.
@@ -73,26 +46,6 @@ struct Begun {
     listed_millis: Option<Millis>,
     /// It was disrupted, and when that arrived.
     disruption: Option<(String, Millis)>,
-}
-
-/// An end that another kind's stream may still explain better.
-#[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Settling {
-    pod: Uid,
-    set: Uid,
-    mark: Mark,
-    pub(super) until_millis: Millis,
-}
-
-/// How it was when a pod was asked to go.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-struct Mark {
-    /// Active pods of its ReplicaSet, this one included; 0 when it was none itself.
-    active: u32,
-    /// The version that says so.
-    version: Option<Version>,
-    /// It vanished without a grace period that it has: no controller deletes like that.
-    is_forced: bool,
 }
 
 impl Timeline {
@@ -302,7 +255,7 @@ impl Timeline {
         let active = if pod.is_active() { owner.map_or(0, |set| self.counted(set).active) } else { 0 };
         let version = fact.and_then(|fact| fact.meta.version);
         let is_forced = seen == Seen::Deleted && fact.is_some_and(|fact| is_forced(pod, fact));
-        let mark = Mark { active, version, is_forced };
+        let mark = EndMark { active, version, is_forced };
         let reason = disrupted(self.disruption(at, uid, fact).as_deref());
         let reason = reason.unwrap_or_else(|| self.end_by_owners(owner, mark));
         if seen == Seen::InList
@@ -312,7 +265,7 @@ impl Timeline {
         }
         if let Some(set) = owner.filter(|_| is_guess(reason)) {
             let until_millis = at + self.settling_millis();
-            self.settling.push(Settling { pod: uid, set, mark, until_millis });
+            self.settling.push(UnsettledEnd { pod: uid, set, mark, until_millis });
         }
         self.end(at, uid, reason, fact);
     }
@@ -342,7 +295,7 @@ impl Timeline {
     }
 
     /// Why a pod of `owner` goes, by what its owners asked for. What they did after it was marked is not why.
-    fn end_by_owners(&self, owner: Option<Uid>, mark: Mark) -> EndReason {
+    fn end_by_owners(&self, owner: Option<Uid>, mark: EndMark) -> EndReason {
         // Released before: no controller cares for it.
         let Some(owner) = owner.filter(|_| !mark.is_forced) else {
             return EndReason::DeletedManually;
@@ -400,8 +353,8 @@ fn is_forced(pod: &Pod, last: &PodFact) -> bool {
     !was_marked && has_grace
 }
 
-/// How a pod counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// The part of a pod in the counts of its ReplicaSet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Tally {
     owner: Option<Uid>,
     is_terminating: bool,
@@ -409,7 +362,7 @@ struct Tally {
     is_available: bool,
 }
 
-/// How a pod counts; `None` once it is gone.
+/// Counts a pod; `None` once it is gone.
 fn tally(pod: &Pod) -> Option<Tally> {
     (pod.state() != PodState::Gone).then(|| Tally {
         owner: pod.owner,

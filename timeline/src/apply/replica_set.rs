@@ -1,23 +1,13 @@
-//! What a ReplicaSet's facts change: owner, revision, scale steps, removal.
-
-use serde::{Deserialize, Serialize};
+//! Derives changes from facts of a ReplicaSet: owner, revision, scale steps, removal.
 
 use super::Timeline;
-use crate::fact::{Kind, ReplicaSetFact, Seen};
+use super::pending::UnsettledRemoval;
+use crate::model::fact::{Kind, ReplicaSetFact, Seen};
 use crate::model::{RemovedBecause, ReplicaSet, ReplicaSetNow, Scale, ScaleCause};
 use crate::{Change, Millis, Uid};
 
 /// After nobody looked, the kinds are listed again within this time.
 const RELISTING_MILLIS: Millis = 60_000;
-
-/// A ReplicaSet that just went, as that may be explained better.
-#[derive(Debug, Serialize, Deserialize)]
-pub(super) struct SettlingSet {
-    set: Uid,
-    /// Old ReplicaSets of its Deployment then, this one included; `None` where it was not old and empty itself.
-    old: Option<usize>,
-    pub(super) until_millis: Millis,
-}
 
 impl Timeline {
     pub(super) fn replica_set(&mut self, at: Millis, fact: ReplicaSetFact, seen: Seen) {
@@ -144,7 +134,7 @@ impl Timeline {
             if because == RemovedBecause::Deleted {
                 // Lists of other kinds may come much later than this one.
                 let until_millis = if was_seen { at + self.settling_millis() } else { at + RELISTING_MILLIS };
-                self.settling_sets.push(SettlingSet { set: uid, old, until_millis });
+                self.settling_sets.push(UnsettledRemoval { set: uid, old, until_millis });
             }
             self.emit(Change::ReplicaSetRemoved(uid, at, because));
             self.tell_removal(at, uid, because, was_seen);
@@ -153,7 +143,7 @@ impl Timeline {
 
     /// A Deployment changed: ReplicaSets that just went may have gone with it, or by a limit that was lowered.
     pub(super) fn settle_removals(&mut self) {
-        let better = |settling: &SettlingSet| {
+        let better = |settling: &UnsettledRemoval| {
             let set = self.model.replica_sets.get(&settling.set)?;
             let deployment = self.model.deployments.get(&set.owner?)?;
             let is_over_limit =
@@ -174,7 +164,7 @@ impl Timeline {
         }
     }
 
-    /// What the store of the cluster holds again after it was restored from a backup was not deleted.
+    /// Takes a removal back: the store of the cluster holds the ReplicaSet again after it was restored from a backup.
     fn take_back_set(&mut self, uid: Uid) {
         let Some(known) = self.model.replica_sets.get(&uid).filter(|set| set.removed_millis.is_some()) else { return };
         let mut again = known.clone();

@@ -6,14 +6,14 @@
 use std::collections::BTreeSet;
 
 use super::Timeline;
-use crate::change::{Pruned, prunable_releases, prunable_states};
-use crate::model::{Deployment, Pod, ReplicaSet};
-use crate::{Change, Millis, Model, Uid, order};
+use crate::model::change::{Pruned, prunable_releases, prunable_states};
+use crate::model::{Deployment, Pod, ReplicaSet, order};
+use crate::{Change, Millis, Model, Uid};
 
-/// How much history is kept. All counts are per Deployment.
+/// The limits of the history. All counts are per Deployment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Retention {
-    /// What ended longer ago is pruned.
+    /// History that ended longer ago is pruned.
     pub age_millis: Millis,
     /// Most pods that are gone.
     pub gone_pods: usize,
@@ -23,7 +23,7 @@ pub struct Retention {
     pub steps: usize,
     /// Most Deployments that are deleted, in all.
     pub deleted: usize,
-    /// What is younger is kept whatever the counts say: pages may show it.
+    /// History that is younger is kept whatever the counts say: pages may show it.
     pub screen_millis: Millis,
 }
 
@@ -170,7 +170,7 @@ impl Timeline {
 }
 
 impl Pruned {
-    /// What is let go of where the history of a Deployment is cut.
+    /// Collects the history before a cut of a Deployment.
     #[must_use]
     pub fn before(model: &Model, deployment: Uid, before: Millis) -> Self {
         let pods = model.pods_of_deployment(deployment);

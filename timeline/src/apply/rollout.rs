@@ -3,30 +3,16 @@
 //! A rollout begins with the Deployment that first names its revision, once a ReplicaSet of it is seen to carry that revision: an
 //! annotation alone may come from a manifest. Until then it is a draft, which the streams of both kinds complete.
 
-use serde::{Deserialize, Serialize};
-
 use super::Timeline;
-use super::pod::Counted;
-use crate::budget;
-use crate::fact::Kind;
-use crate::model::{Deployment, DeploymentNow, ReplicaSet, Rollout};
-use crate::story::{Entry, Happening};
-use crate::verdict::{self, KubectlVerdict};
-use crate::{Change, Millis, Uid, rollout};
+use super::pending::{DraftRollout, PodCounts};
+use crate::model::fact::Kind;
+use crate::model::story::{Entry, Happening};
+use crate::model::{Deployment, DeploymentNow, KubectlVerdict, ReplicaSet, Rollout};
+use crate::rules::{budget, rollout, verdict};
+use crate::{Change, Millis, Uid};
 
 /// Kubernetes acted on an edit this long ago, and no ReplicaSet is seen to carry its revision: they are not seen any more.
 const UNSEEN_MILLIS: Millis = 60_000;
-
-/// A revision that a Deployment names and that no ReplicaSet is seen to carry yet.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct Draft {
-    /// The rollout, should it begin.
-    rollout: Rollout,
-    /// The one before, as it was then.
-    last: Option<Rollout>,
-    since_millis: Millis,
-    was_seen: bool,
-}
 
 impl Timeline {
     /// Notes the revision that a Deployment names now.
@@ -44,7 +30,7 @@ impl Timeline {
         self.begin_rollout(at, uid);
     }
 
-    fn draft(&self, at: Millis, deployment: &Deployment, revision: u64, was_seen: bool) -> Draft {
+    fn draft(&self, at: Millis, deployment: &Deployment, revision: u64, was_seen: bool) -> DraftRollout {
         let (now, last) = (&deployment.now, deployment.rollouts.last());
         let index = deployment.rollouts_seen();
         let from_first_list = deployment.from_first_list && index == 0 && at == deployment.first_seen_millis;
@@ -80,7 +66,7 @@ impl Timeline {
             peak_active: owned.active,
             peak_terminating: owned.going,
         };
-        Draft { rollout, last: last.cloned(), since_millis: at, was_seen }
+        DraftRollout { rollout, last: last.cloned(), since_millis: at, was_seen }
     }
 
     /// Begins the rollout that is drafted, if a ReplicaSet carries its revision.
@@ -91,7 +77,7 @@ impl Timeline {
         };
         let is_correction = self.is_correction(deployment);
         let (seen, last_now) = (deployment.rollouts_seen(), deployment.rollouts.last().cloned());
-        let Draft { mut rollout, last, since_millis, was_seen } = draft.clone();
+        let DraftRollout { mut rollout, last, since_millis, was_seen } = draft.clone();
         self.drafts.remove(&uid);
         let revision = rollout.revision;
         let mut overtaken = None;
@@ -129,7 +115,7 @@ impl Timeline {
     }
 
     /// The revision that a Deployment names is that of a rollout. Where ReplicaSets are not seen, its spec changed since the last one.
-    fn is_rolled_out(&self, at: Millis, deployment: &Deployment, draft: &Draft) -> bool {
+    fn is_rolled_out(&self, at: Millis, deployment: &Deployment, draft: &DraftRollout) -> bool {
         let last = deployment.rollouts.last();
         let is_edited = last.is_none_or(|last| deployment.now.generation > last.generation);
         let mut sets = self.model.owned_sets(deployment.uid).peekable();
@@ -276,8 +262,8 @@ impl Timeline {
     }
 
     /// Pods whose ReplicaSet the Deployment controls and that is not gone.
-    fn owned_pods(&self, deployment: Uid) -> Counted {
-        self.model.owned_sets(deployment).fold(Counted::default(), |sum, set| sum + self.counted(set.uid))
+    fn owned_pods(&self, deployment: Uid) -> PodCounts {
+        self.model.owned_sets(deployment).fold(PodCounts::default(), |sum, set| sum + self.counted(set.uid))
     }
 }
 

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::fact::{Container, PodCondition};
-use crate::phase::PodState;
+use crate::model::PodState;
+use crate::model::fact::{Container, PodCondition};
 use crate::{Millis, Uid};
 
 /// A pod that arrives this long after its creation was there before somebody looked. Creation times are whole seconds.
@@ -155,7 +155,7 @@ pub struct PodNow {
     pub most_restarts: u32,
     /// Restarts when it was first seen.
     pub first_restarts: u32,
-    /// What was said last of an image that cannot be pulled; empty while none fails. Some kubelets say why at the first failure, and
+    /// The last message about an image that cannot be pulled; empty while none fails. Some kubelets say why at the first failure, and
     /// then only that they back off.
     pub pull_error: String,
     /// A ready pod starts to count at this time, by our clock.
@@ -170,7 +170,7 @@ pub struct PodNow {
     pub ready_since_millis: Option<Millis>,
     /// Condition `DisruptionTarget`, when it was true last: its reason, and when that arrived.
     pub disruption: Option<(String, Millis)>,
-    /// How dear it is to lose, compared with its siblings.
+    /// Its pod deletion cost.
     pub deletion_cost: i32,
     /// Containers in the order of the spec: init containers first.
     pub containers: Vec<Container>,

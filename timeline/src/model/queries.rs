@@ -1,8 +1,9 @@
-//! What belongs to what: the questions that a model answers, and the links that answer them.
+//! Queries of a model: ownership, and what is seen.
 
 use super::{Deployment, Model, Pod, ReplicaSet};
-use crate::fact::Kind;
-use crate::{Change, Millis, Uid, order};
+use crate::model::fact::Kind;
+use crate::model::order;
+use crate::{Change, Millis, Uid};
 
 impl Model {
     /// ReplicaSets that `deployment` controls or ever controlled, by arrival.
@@ -112,10 +113,10 @@ impl Model {
     pub fn deployments_of(&self, change: &Change) -> Vec<Uid> {
         let owners = |set: &Uid| self.replica_sets.get(set).map(|set| set.owners.clone()).unwrap_or_default();
         match change.subject() {
-            crate::change::Subject::Nothing => Vec::new(),
-            crate::change::Subject::Deployment(uid) => vec![uid],
-            crate::change::Subject::ReplicaSet(uid) => owners(&uid),
-            crate::change::Subject::Pod(uid) => {
+            crate::model::change::Subject::Nothing => Vec::new(),
+            crate::model::change::Subject::Deployment(uid) => vec![uid],
+            crate::model::change::Subject::ReplicaSet(uid) => owners(&uid),
+            crate::model::change::Subject::Pod(uid) => {
                 let Some(pod) = self.pods.get(&uid) else {
                     return Vec::new();
                 };

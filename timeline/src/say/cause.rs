@@ -1,9 +1,8 @@
 //! A cause in words, with what decides out of messages that say it at length.
 
-use crate::fact::Role;
-use crate::stall::told::{NewNode, failures, pull_failure};
-use crate::stall::{Cause, CauseKind, CrashCause, Refused, Severity, StartHold, StartTime};
-use crate::view::Assessment;
+use crate::assess::{Assessment, Cause, CauseKind, CrashCause, Refused, Severity, StartHold, StartTime};
+use crate::model::fact::Role;
+use crate::rules::messages::{NewNode, failures, pull_failure};
 use crate::words::{capitalized, count, duration, images, is_are, safe, sentence_end, short};
 
 /// Restarts within less time than this say nothing of how often they come.
@@ -11,31 +10,31 @@ const LONG_MILLIS: crate::Millis = 10_000;
 
 /// A cause in one sentence.
 #[must_use]
-pub fn cause(cause: &Cause, looked: &Assessment<'_>) -> String {
+pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
     let (pods, evidence) = (cause.pods, &cause.evidence);
     let name = short(evidence.object.rsplit(' ').next().unwrap_or_default()).to_owned();
     let name = safe(&name);
     let least = if evidence.is_least { "at least " } else { "" };
-    let since = evidence.since_millis.map(|since| format!("{least}{}", duration(looked.now_millis - since)));
+    let since = evidence.since_millis.map(|since| format!("{least}{}", duration(assessment.now_millis - since)));
     let for_long = since.as_deref().map(|long| format!(" in {long}")).unwrap_or_default();
     let one_is = if pods > 1 { format!("{pods} pods, one is {name}") } else { format!("pod {name}") };
-    let spec = &looked.deployment.now.spec;
+    let spec = &assessment.deployment.now.spec;
     // Once everything was available, pods are no news of the rollout any more.
-    let is_new = looked.is_rolling_out();
+    let is_new = assessment.is_rolling_out();
     let pod_of = |pods: u32| count(pods, if is_new { "new pod" } else { "pod" });
     match &cause.kind {
         CauseKind::ControllerSilent => {
             // Whole seconds: a sentence that changes more often cannot be read.
-            let since = evidence.since_millis.map(|since| (looked.now_millis - since).div_euclid(1_000) * 1_000);
+            let since = evidence.since_millis.map(|since| (assessment.now_millis - since).div_euclid(1_000) * 1_000);
             format!("The Deployment controller has not reacted for {least}{}.", since.map(duration).unwrap_or_default())
         }
-        CauseKind::Paused { is_edited: true } if looked.current.is_some_and(|set| set.images == spec.images) => {
+        CauseKind::Paused { is_edited: true } if assessment.current.is_some_and(|set| set.images == spec.images) => {
             "A change of the template is waiting; its images are the same.".to_owned()
         }
         CauseKind::Paused { is_edited: true } => {
             format!("A change of the template is waiting: image {}.", images(&spec.images))
         }
-        CauseKind::Paused { is_edited: false } if looked.replaces_nothing() => {
+        CauseKind::Paused { is_edited: false } if assessment.replaces_nothing() => {
             "No change of the template is waiting.".to_owned()
         }
         CauseKind::Paused { is_edited: false } => "The rollout is paused before it is complete.".to_owned(),
@@ -50,7 +49,7 @@ pub fn cause(cause: &Cause, looked: &Assessment<'_>) -> String {
         CauseKind::Image { image } => {
             let image =
                 image.as_deref().map_or_else(|| "An image".to_owned(), |image| format!("Image {}", safe(image)));
-            let because = pull_words(cause, looked).unwrap_or_else(|| {
+            let because = pull_words(cause, assessment).unwrap_or_else(|| {
                 let reason = safe(&evidence.reason);
                 if reason == "InvalidImageName" || reason == "ErrImageNeverPull" {
                     reason
@@ -75,7 +74,7 @@ pub fn cause(cause: &Cause, looked: &Assessment<'_>) -> String {
             format!("{container} does not start ({}, {one_is}){}", safe(&evidence.reason), tail(&evidence.message))
         }
         CauseKind::Crash(crash) => {
-            let is_long = evidence.since_millis.is_some_and(|since| looked.now_millis - since >= LONG_MILLIS);
+            let is_long = evidence.since_millis.is_some_and(|since| assessment.now_millis - since >= LONG_MILLIS);
             let times = match (crash.restarts, crash.is_since && !evidence.is_least) {
                 (0, _) => String::new(),
                 (restarts, true) if is_long => format!(": {}{for_long}", count(restarts, "restart")),
@@ -195,7 +194,7 @@ pub fn cause(cause: &Cause, looked: &Assessment<'_>) -> String {
             let wall = if *is_refused { "refused" } else { "no node fits" };
             format!(
                 "Can't remove an old pod (maxUnavailable {}) or add a new one ({wall}): the rollout is blocked.",
-                looked.limits.max_unavailable
+                assessment.limits.max_unavailable
             )
         }
         CauseKind::OldNotGoing => {
@@ -232,7 +231,7 @@ pub fn cause(cause: &Cause, looked: &Assessment<'_>) -> String {
     }
 }
 
-/// What a container does that ended: "container web crashes with exit code 1", "container web is killed because its liveness probe
+/// The end of a container: "container web crashes with exit code 1", "container web is killed because its liveness probe
 /// fails", "container web ends with exit code 0 (Completed) and is started again".
 pub(super) fn crashes(crash: &CrashCause) -> String {
     let who = match crash.role {
@@ -257,7 +256,7 @@ pub(super) fn crashes(crash: &CrashCause) -> String {
     }
 }
 
-/// What the container runtime could not do, without the steps that failed because of it: `exec: "/app": stat /app: no such file or
+/// The step in which the container runtime failed, without those that failed because of it: `exec: "/app": stat /app: no such file or
 /// directory` of `failed to create containerd task: … unable to start container process: exec: "/app": …`.
 fn start_error(message: &str) -> &str {
     message.rsplit_once("unable to start container process: ").map_or(message, |(_, cause)| cause).trim()
@@ -276,11 +275,11 @@ fn exit_words(code: i32) -> String {
 }
 
 /// Why an image cannot be pulled, where that is known.
-pub(super) fn pull_words(cause: &Cause, looked: &Assessment<'_>) -> Option<String> {
+pub(super) fn pull_words(cause: &Cause, assessment: &Assessment<'_>) -> Option<String> {
     let CauseKind::Image { image } = &cause.kind else { return None };
     let (reason, message) = (&cause.evidence.reason, &cause.evidence.message);
     let pod = cause.evidence.object.rsplit(' ').next().unwrap_or_default();
-    let events = failures(looked.deployment, pod);
+    let events = failures(assessment.deployment, pod);
     pull_failure(reason, image.as_deref(), message, events).words().map(str::to_owned)
 }
 
@@ -295,7 +294,7 @@ pub(super) fn start_words(reason: &str, message: &str) -> String {
     safe(decisive)
 }
 
-/// What follows the sandbox's ID of 64 digits, as containerd and CRI-O write it: `failed to setup network for sandbox "d2…": plugin
+/// The text after the sandbox's ID of 64 digits, as containerd and CRI-O write it: `failed to setup network for sandbox "d2…": plugin
 /// type="bridge" failed (add)`, `unable to get OCI runtime for sandbox "d2…": no runtime for "kata" is configured`.
 fn sandbox_cause(message: &str) -> &str {
     let message = message.rsplit_once(" desc = ").map_or(message, |(_, cause)| cause);
@@ -303,7 +302,7 @@ fn sandbox_cause(message: &str) -> &str {
     after.map_or(message, |(_, cause)| cause)
 }
 
-/// That a start takes longer than it may, or how long earlier pods took.
+/// The limit that a start exceeds, or the time that earlier pods took.
 fn over(time: &StartTime) -> String {
     match time.earlier {
         Some((least, most)) if duration(least) == duration(most) => format!(" Earlier pods took {}.", duration(most)),
@@ -319,7 +318,7 @@ fn failing(pods: u32) -> String {
     format!("{} {} failing", count(pods, "pod"), is_are(pods))
 }
 
-/// What goes on after a sentence: its message, or nothing.
+/// The end of a sentence: its message, or nothing.
 fn tail(message: &str) -> String {
     if message.is_empty() { ".".to_owned() } else { format!(": {}", sentence_end(message)) }
 }
@@ -343,7 +342,7 @@ fn refused(what: Refused, message: &str) -> String {
 pub(super) struct Quota {
     /// Its name.
     pub(super) name: String,
-    /// How much of it is used: "3 of 3 pods".
+    /// The used part of it: "3 of 3 pods".
     used: Option<String>,
 }
 

@@ -1,8 +1,8 @@
 //! Why a pod went and not another one, in words.
 
-use crate::chosen::Criterion;
+use crate::rules::removal_order::Criterion;
 
-/// What told a pod that went from those that stayed, as [`crate::chosen::criteria`] finds it.
+/// Says why a pod was removed and not another one, from [`crate::rules::removal_order::criteria`].
 #[must_use]
 pub fn choice(criteria: &[Criterion]) -> String {
     if criteria == [Criterion::Chance] {

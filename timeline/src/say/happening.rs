@@ -1,8 +1,7 @@
 //! A moment of the story in words.
 
-use crate::model::EndReason;
-use crate::rollout::Trigger;
-use crate::story::{Happening, Left, Part};
+use crate::model::story::{Happening, NodeDeparture, Part};
+use crate::model::{EndReason, Trigger};
 use crate::words::{capitalized, count, duration, list, safe, sentence_end, short};
 
 /// A ReplicaSet that is made again this soon is made again at once.
@@ -242,21 +241,21 @@ fn stays(revision: Option<u64>) -> String {
     revision.map_or_else(|| "the revision stays".to_owned(), |revision| format!("the revision stays {revision}"))
 }
 
-fn left(pod: &str, pods: u32, node: &str, why: Left, resource: &str) -> String {
+fn left(pod: &str, pods: u32, node: &str, why: NodeDeparture, resource: &str) -> String {
     let node = safe(node);
     let who = if pods == 1 { format!("Pod {}", name(pod)) } else { count(pods, "pod") };
     match why {
-        Left::Evicted if !resource.is_empty() => {
+        NodeDeparture::Evicted if !resource.is_empty() => {
             format!("{who} evicted from node {node}, which was low on {}; the revision stays.", safe(resource))
         }
-        Left::Evicted => format!("{who} evicted from node {node}; the revision stays."),
-        Left::ShutDown => format!("{who} ended because node {node} shuts down; the revision stays."),
-        Left::Preempted => {
+        NodeDeparture::Evicted => format!("{who} evicted from node {node}; the revision stays."),
+        NodeDeparture::ShutDown => format!("{who} ended because node {node} shuts down; the revision stays."),
+        NodeDeparture::Preempted => {
             let verb = if pods == 1 { "was" } else { "were" };
             format!("{who} {verb} preempted by a pod of higher priority on node {node}; the revision stays.")
         }
-        Left::Tainted => format!("{who} had to leave node {node} because of a taint; the revision stays."),
-        Left::Lost => format!("{who} lost: node {node} is gone."),
+        NodeDeparture::Tainted => format!("{who} had to leave node {node} because of a taint; the revision stays."),
+        NodeDeparture::Lost => format!("{who} lost: node {node} is gone."),
     }
 }
 

@@ -1,20 +1,19 @@
 //! The cause that decides, in the few words of a headline; [`super::cause`] has its figures.
 
 use super::cause::{crashes, pull_words, quota, start_words};
-use crate::stall::{Cause, CauseKind, Refused, StartHold};
-use crate::view::Assessment;
+use crate::assess::{Assessment, Cause, CauseKind, Refused, StartHold};
 use crate::words::{safe, short};
 
 /// Longest message that is a headline, in words.
 const LONGEST_MESSAGE: usize = 8;
 
-/// What is the matter: "image web:missing is not found", "container web crashes with exit code 1".
-pub(super) fn matter(cause: &Cause, looked: &Assessment<'_>) -> String {
+/// The fault in a few words: "image web:missing is not found", "container web crashes with exit code 1".
+pub(super) fn matter(cause: &Cause, assessment: &Assessment<'_>) -> String {
     let evidence = &cause.evidence;
     match &cause.kind {
         CauseKind::Image { image } => {
             let image = image.as_ref().map_or_else(|| "an image".to_owned(), |image| format!("image {}", safe(image)));
-            match pull_words(cause, looked).as_deref() {
+            match pull_words(cause, assessment).as_deref() {
                 Some("not found") => format!("{image} is not found"),
                 Some("access denied") => format!("access to {image} is denied"),
                 Some(words) => format!("{image} cannot be pulled ({words})"),

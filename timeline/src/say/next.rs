@@ -1,14 +1,13 @@
-//! What comes next, in words: what the controllers do or wait for, and what the progress deadline will do.
+//! The next step in words: what the controllers do or wait for, and what the progress deadline will do.
 
-use crate::budget::Next;
-use crate::stall::{CauseKind, Refused};
-use crate::view::{Assessment, Standing, Tone};
+use crate::assess::{Assessment, CauseKind, Refused, Standing, Tone};
+use crate::rules::budget::Next;
 use crate::words::{capitalized, count, is_are, moment};
 
-/// What comes next, in whole sentences; never empty.
+/// Says what comes next, in whole sentences; never empty.
 #[must_use]
-pub fn next(standing: Standing, looked: &Assessment<'_>) -> String {
-    let left = looked.counts.available + looked.counts.not_yet + looked.counts.terminating;
+pub fn next(standing: Standing, assessment: &Assessment<'_>) -> String {
+    let left = assessment.counts.available + assessment.counts.not_yet + assessment.counts.terminating;
     let first = match standing {
         Standing::Deleted if left > 0 => {
             "Kubernetes deletes its ReplicaSets and pods, unless it was deleted with --cascade=orphan.".to_owned()
@@ -16,49 +15,51 @@ pub fn next(standing: Standing, looked: &Assessment<'_>) -> String {
         Standing::Deleted => "A new Deployment of this name starts a history of its own.".to_owned(),
         Standing::Deleting => "Kubernetes removes it when its finalizers are done.".to_owned(),
         Standing::NotObserved { .. } => "The change takes effect when the controller reacts.".to_owned(),
-        Standing::Paused => paused(looked),
-        Standing::ScaledToZero => format!("{} Pods are created when it is scaled up.", moving(looked)),
-        Standing::Complete => moving(looked),
+        Standing::Paused => paused(assessment),
+        Standing::ScaledToZero => format!("{} Pods are created when it is scaled up.", moving(assessment)),
+        Standing::Complete => moving(assessment),
         Standing::Crashing => "The kubelet starts the containers again, later each time (up to 5 min).".to_owned(),
         Standing::Finishing => "Waiting for the Deployment controller to report this in its status.".to_owned(),
         Standing::TakingDown => {
             format!("Recreate: the next revision starts when {} {} gone.", count(left, "pod"), is_are(left))
         }
-        Standing::Degraded { is_stuck: true } if looked.counts.available >= looked.deployment.now.spec.replicas => {
+        Standing::Degraded { is_stuck: true }
+            if assessment.counts.available >= assessment.deployment.now.spec.replicas =>
+        {
             "It counts as degraded until no pod has failed for a minute.".to_owned()
         }
-        _ => controllers(looked),
+        _ => controllers(assessment),
     };
-    let deadline = standing.has_deadline().then(|| deadline(standing, looked)).flatten();
+    let deadline = standing.has_deadline().then(|| deadline(standing, assessment)).flatten();
     [Some(first), deadline].into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
-fn moving(looked: &Assessment<'_>) -> String {
-    let rest = if looked.counts.terminating > 0 { "Nothing else is left to do." } else { "Nothing is left to do." };
-    owed(looked).map_or_else(|| rest.to_owned(), sentence)
+fn moving(assessment: &Assessment<'_>) -> String {
+    let rest = if assessment.counts.terminating > 0 { "Nothing else is left to do." } else { "Nothing is left to do." };
+    owed(assessment).map_or_else(|| rest.to_owned(), sentence)
 }
 
-/// What resuming will do, and what happens although it is paused: replicas are scaled all the same.
-fn paused(looked: &Assessment<'_>) -> String {
-    let is_edited = looked.causes.iter().any(|cause| cause.kind == CauseKind::Paused { is_edited: true });
-    let resuming = match looked.kubectl {
+/// Says what resuming will do, and what happens although it is paused: replicas are scaled all the same.
+fn paused(assessment: &Assessment<'_>) -> String {
+    let is_edited = assessment.causes.iter().any(|cause| cause.kind == CauseKind::Paused { is_edited: true });
+    let resuming = match assessment.kubectl {
         _ if is_edited => {
             "The change is rolled out when somebody resumes the rollout; no progress deadline runs until then."
         }
-        _ if looked.replaces_nothing() => "Changes of the template wait until somebody resumes the rollout.",
+        _ if assessment.replaces_nothing() => "Changes of the template wait until somebody resumes the rollout.",
         _ => "The rollout continues when somebody resumes it; no progress deadline runs until then.",
     };
-    let meanwhile = steps(looked).map(|steps| format!("{steps} "));
+    let meanwhile = steps(assessment).map(|steps| format!("{steps} "));
     format!("{}{resuming}", meanwhile.unwrap_or_default())
 }
 
-fn controllers(looked: &Assessment<'_>) -> String {
-    steps(looked).unwrap_or_else(|| "Waiting for the controllers to react.".to_owned())
+fn controllers(assessment: &Assessment<'_>) -> String {
+    steps(assessment).unwrap_or_else(|| "Waiting for the controllers to react.".to_owned())
 }
 
-/// What the controllers do or wait for; `None` when that is nothing.
-fn steps(looked: &Assessment<'_>) -> Option<String> {
-    let steps = owed(looked).into_iter().chain(step_of_rollout(looked)).collect::<Vec<_>>();
+/// Says what the controllers do or wait for; `None` when that is nothing.
+fn steps(assessment: &Assessment<'_>) -> Option<String> {
+    let steps = owed(assessment).into_iter().chain(step_of_rollout(assessment)).collect::<Vec<_>>();
     (!steps.is_empty()).then(|| sentence(steps.join("; ")))
 }
 
@@ -67,9 +68,9 @@ fn sentence(said: String) -> String {
 }
 
 /// The pods that the ReplicaSet controller creates and removes; `None` when there are as many as the ReplicaSets desire.
-fn owed(looked: &Assessment<'_>) -> Option<String> {
-    let (make, remove) = looked.owed;
-    let is_refused = looked.causes.iter().any(|cause| cause.kind.is_refusal(Refused::Pods));
+fn owed(assessment: &Assessment<'_>) -> Option<String> {
+    let (make, remove) = assessment.owed;
+    let is_refused = assessment.causes.iter().any(|cause| cause.kind.is_refusal(Refused::Pods));
     let creates = if is_refused { "keeps trying to create" } else { "creates" };
     let said = match (make, remove) {
         (0, 0) => return None,
@@ -80,12 +81,12 @@ fn owed(looked: &Assessment<'_>) -> Option<String> {
     Some(format!("the ReplicaSet controller {said}"))
 }
 
-/// What the Deployment controller does or waits for.
-fn step_of_rollout(looked: &Assessment<'_>) -> Option<String> {
-    let floor = looked.limits.floor;
-    let missing = looked.deployment.now.spec.replicas.saturating_sub(looked.counts.new_available);
-    let said = match looked.next {
-        Next::Nothing if looked.counts.not_yet > 0 && missing > 0 => {
+/// Says what the Deployment controller does or waits for.
+fn step_of_rollout(assessment: &Assessment<'_>) -> Option<String> {
+    let floor = assessment.limits.floor;
+    let missing = assessment.deployment.now.spec.replicas.saturating_sub(assessment.counts.new_available);
+    let said = match assessment.next {
+        Next::Nothing if assessment.counts.not_yet > 0 && missing > 0 => {
             format!("{} still to become available", count(missing, "pod"))
         }
         Next::Nothing | Next::Paused => return None,
@@ -114,29 +115,29 @@ fn step_of_rollout(looked: &Assessment<'_>) -> Option<String> {
     Some(said)
 }
 
-/// What the progress deadline will do, or did; `None` where nothing is to be said of it.
-fn deadline(standing: Standing, looked: &Assessment<'_>) -> Option<String> {
-    let now = &looked.deployment.now;
+/// Says what the progress deadline will do, or did; `None` where it does not matter.
+fn deadline(standing: Standing, assessment: &Assessment<'_>) -> Option<String> {
+    let now = &assessment.deployment.now;
     let told = now.status.progressing.as_ref().map_or("", |told| told.reason.as_str());
     let is_bad = standing.tone() == Tone::Bad;
-    match looked.deadline_millis {
+    match assessment.deadline_millis {
         Some(at) if standing == Standing::DeadlineExceeded => Some(format!(
             "Kubernetes reported at {} UTC that the progress deadline passed; it keeps trying and does not roll back by itself.",
-            moment(at, looked.now_millis)
+            moment(at, assessment.now_millis)
         )),
         _ if standing == Standing::DeadlineExceeded => {
             Some("Kubernetes keeps trying; it does not roll back by itself.".to_owned())
         }
         Some(_) if told == "ProgressDeadlineExceeded" => None, // that of the rollout before
-        Some(at) if at <= looked.now_millis => Some(format!(
+        Some(at) if at <= assessment.now_millis => Some(format!(
             "The progress deadline passed at {} UTC; Kubernetes has not reported it yet.",
-            moment(at, looked.now_millis)
+            moment(at, assessment.now_millis)
         )),
         Some(at) if is_bad => Some(format!(
             "Without progress by {} UTC, Kubernetes reports that the deadline is exceeded; it keeps trying and does not roll back by itself.",
-            moment(at, looked.now_millis)
+            moment(at, assessment.now_millis)
         )),
-        Some(at) => Some(format!("Progress deadline: {} UTC.", moment(at, looked.now_millis))),
+        Some(at) => Some(format!("Progress deadline: {} UTC.", moment(at, assessment.now_millis))),
         None if is_bad && now.spec.progress_deadline_seconds.is_none() => {
             Some("No progress deadline is set; Kubernetes keeps trying and does not roll back by itself.".to_owned())
         }

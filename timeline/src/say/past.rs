@@ -26,7 +26,7 @@ const VERBS: [(&str, &str); 22] = [
     ("exist", "existed"),
 ];
 
-/// What follows these is a name, whatever word it is.
+/// The word after one of these is a name, whatever it is.
 const NAMED: [&str; 6] = ["container", "sidecar", "image", "gate", "quota", "pod"];
 
 /// A sentence of [`super::verdict`] as it is said later: "Revision 3 was complete: 8 of 8 available."

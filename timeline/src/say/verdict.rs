@@ -1,16 +1,32 @@
 //! The verdict in words: badge, sentence, why, budget.
 
+use serde::{Deserialize, Serialize};
+
 use super::headline::matter;
-use crate::budget::{Limits, Next};
-use crate::fact::{DeploymentSpec, IntOrPercent, Kind, Strategy};
-use crate::model::Deployment;
+use crate::assess::{Assessment, Cause, CauseKind, Now, Refused, Standing, Tone, situation};
+use crate::model::fact::{DeploymentSpec, IntOrPercent, Kind, Strategy};
+use crate::model::{Deployment, KubectlVerdict, Limits};
+use crate::rules::budget::Next;
 use crate::say::cause;
 use crate::say::cause::crashes;
-use crate::stall::{self, Cause, CauseKind, Refused};
-use crate::view::{Assessment, Now, Standing};
 use crate::words::{count, duration, is_are, list, moment, safe};
 
-/// That the name belonged to another Deployment before.
+/// The verdict, in words.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Verdict {
+    /// One or two words: "Complete", "Rolling out".
+    pub badge: String,
+    /// Its colour.
+    pub tone: Tone,
+    /// One sentence of at most twelve words.
+    pub sentence: String,
+    /// Why, with figures and what the limits allow; may be empty. What comes next is [`crate::view::View::next`].
+    pub why: String,
+    /// The verdict of `kubectl rollout status` on the same object.
+    pub kubectl: KubectlVerdict,
+}
+
+/// The notice that the name belonged to another Deployment before.
 pub fn recreated(before: &Deployment, now: &Deployment, clock: Now) -> String {
     let said = |at| moment(at, clock.millis);
     let deleted = before.deleted_millis.map_or_else(String::new, |at| format!(", deleted at {} UTC", said(at)));
@@ -21,7 +37,7 @@ pub fn recreated(before: &Deployment, now: &Deployment, clock: Now) -> String {
     )
 }
 
-/// That the name belongs to another Deployment now.
+/// The notice that the name belongs to another Deployment now.
 pub fn succeeded(after: &Deployment, then: &Deployment, clock: Now) -> String {
     let said = |at| moment(at, clock.millis);
     let deleted = then.deleted_millis.map_or_else(String::new, |at| format!(" It was deleted at {} UTC.", said(at)));
@@ -33,7 +49,7 @@ pub fn succeeded(after: &Deployment, then: &Deployment, clock: Now) -> String {
 
 /// The badge: one or two words.
 #[must_use]
-pub fn badge(standing: Standing, looked: &Assessment<'_>) -> String {
+pub fn badge(standing: Standing, assessment: &Assessment<'_>) -> String {
     match standing {
         Standing::Deleted => "Ended",
         Standing::Deleting => "Being deleted",
@@ -43,25 +59,25 @@ pub fn badge(standing: Standing, looked: &Assessment<'_>) -> String {
         Standing::DeadlineExceeded => "Deadline exceeded",
         Standing::Failing => "Failing",
         Standing::Crashing => {
-            let desired = looked.deployment.now.spec.replicas;
-            let is_all = looked.decisive().is_some_and(|cause| cause.pods >= desired);
+            let desired = assessment.deployment.now.spec.replicas;
+            let is_all = assessment.decisive().is_some_and(|cause| cause.pods >= desired);
             if is_all { "Failing" } else { "Degraded" }
         }
         Standing::Blocked => "Blocked",
         Standing::TakingDown => "Taking down",
         Standing::Waiting => "Waiting",
         Standing::Slow => "Slow",
-        Standing::Progressing if is_first(looked) => "Starting",
+        Standing::Progressing if is_first(assessment) => "Starting",
         Standing::Progressing => "Rolling out",
         Standing::Finishing => "Finishing",
         Standing::ScalingUp { is_stuck: false } => "Scaling up",
         Standing::CatchingUp { is_stuck: false } => "Catching up",
         // The same for who saw it complete and who did not.
         Standing::ScalingUp { .. } | Standing::CatchingUp { .. } | Standing::Degraded { is_stuck: true } => {
-            let is_failure = looked.decisive().is_some_and(|cause| cause.kind.is_failure());
+            let is_failure = assessment.decisive().is_some_and(|cause| cause.kind.is_failure());
             let is_growing = matches!(standing, Standing::ScalingUp { .. });
             match (is_failure, is_growing) {
-                (true, _) if is_growing || looked.counts.available == 0 => "Failing",
+                (true, _) if is_growing || assessment.counts.available == 0 => "Failing",
                 (false, true) => "Blocked",
                 _ => "Degraded",
             }
@@ -74,67 +90,69 @@ pub fn badge(standing: Standing, looked: &Assessment<'_>) -> String {
 
 /// The verdict: one sentence of at most twelve words.
 #[must_use]
-pub fn verdict(standing: Standing, looked: &Assessment<'_>) -> String {
-    let desired = looked.deployment.now.spec.replicas;
-    let (available, new_available) = (looked.counts.available, looked.counts.new_available);
+pub fn verdict(standing: Standing, assessment: &Assessment<'_>) -> String {
+    let desired = assessment.deployment.now.spec.replicas;
+    let (available, new_available) = (assessment.counts.available, assessment.counts.new_available);
     // The pods of the current revision are no new ones any more once its template was edited.
     match standing {
         Standing::Deleted => {
-            let ago = looked.deployment.deleted_millis.map_or(0, |at| looked.now_millis - at);
-            let least = if looked.went_unseen() { "at least " } else { "" };
+            let ago = assessment.deployment.deleted_millis.map_or(0, |at| assessment.now_millis - at);
+            let least = if assessment.went_unseen() { "at least " } else { "" };
             format!("This Deployment was deleted {least}{} ago.", duration(ago))
         }
         Standing::Deleting => "This Deployment is being deleted.".to_owned(),
-        Standing::Paused => match looked.revision() {
+        Standing::Paused => match assessment.revision() {
             Some(revision) => format!("Paused: {new_available} of {desired} pods of revision {revision} available."),
             None => format!("Paused: {new_available} of {desired} pods available."),
         },
         Standing::NotObserved { .. } => {
-            format!("The Deployment controller has not reacted for {}.", duration(silence(looked)))
+            format!("The Deployment controller has not reacted for {}.", duration(silence(assessment)))
         }
-        Standing::ScaledToZero => format!("{} is scaled to zero.", subject(looked)),
+        Standing::ScaledToZero => format!("{} is scaled to zero.", subject(assessment)),
         // More are there for a moment where a ReplicaSet is taken up again or a scale down just began.
         Standing::Complete => {
-            format!("{} is complete: {} of {desired} available.", subject(looked), available.min(desired))
+            format!("{} is complete: {} of {desired} available.", subject(assessment), available.min(desired))
         }
-        Standing::Crashing => crashing(looked),
-        Standing::DeadlineExceeded | Standing::Failing | Standing::Blocked if let Some(cause) = looked.decisive() => {
-            failing(cause, looked)
+        Standing::Crashing => crashing(assessment),
+        Standing::DeadlineExceeded | Standing::Failing | Standing::Blocked
+            if let Some(cause) = assessment.decisive() =>
+        {
+            failing(cause, assessment)
         }
         Standing::DeadlineExceeded | Standing::Failing | Standing::Blocked => {
-            format!("{} makes no progress: {new_available} of {desired} new pods available.", rolled_out(looked))
+            format!("{} makes no progress: {new_available} of {desired} new pods available.", rolled_out(assessment))
         }
         Standing::TakingDown => {
-            let old: Vec<String> = looked.replaced().filter_map(|set| Some(set.revision()?.to_string())).collect();
+            let old: Vec<String> = assessment.replaced().filter_map(|set| Some(set.revision()?.to_string())).collect();
             let verb = if old.len() == 1 { "is" } else { "are" };
             let noun = if old.len() == 1 { "Revision" } else { "Revisions" };
-            let next = match looked.current.and_then(|set| set.revision()) {
-                Some(next) if !looked.awaits_revision() => format!("revision {next}"),
+            let next = match assessment.current.and_then(|set| set.revision()) {
+                Some(next) if !assessment.awaits_revision() => format!("revision {next}"),
                 _ => "the next one".to_owned(),
             };
             format!("{noun} {} {verb} being taken down before {next} starts.", list(&old))
         }
         Standing::ScalingUp { .. } | Standing::CatchingUp { .. } | Standing::Degraded { .. }
-            if let Some(cause) = looked.decisive() =>
+            if let Some(cause) = assessment.decisive() =>
         {
-            format!("{} has {available} of {desired} available: {}.", subject(looked), matter(cause, looked))
+            format!("{} has {available} of {desired} available: {}.", subject(assessment), matter(cause, assessment))
         }
         Standing::ScalingUp { .. } => {
-            format!("{} is scaling up: {available} of {desired} available.", subject(looked))
+            format!("{} is scaling up: {available} of {desired} available.", subject(assessment))
         }
         // Pods of the revisions before may still be there, and are not its own.
-        Standing::Finishing => format!("{}: {new_available} of {desired} available.", subject(looked)),
+        Standing::Finishing => format!("{}: {new_available} of {desired} available.", subject(assessment)),
         Standing::CatchingUp { .. } | Standing::Degraded { .. } => {
-            format!("{}: {available} of {desired} available.", subject(looked))
+            format!("{}: {available} of {desired} available.", subject(assessment))
         }
-        Standing::Waiting | Standing::Slow | Standing::Progressing if looked.awaits_revision() => {
+        Standing::Waiting | Standing::Slow | Standing::Progressing if assessment.awaits_revision() => {
             format!("The template changed: {available} of {desired} pods available.")
         }
-        Standing::Waiting | Standing::Slow | Standing::Progressing => match replaced(looked).as_slice() {
-            [] => format!("{}: {new_available} of {desired} available.", subject(looked)),
+        Standing::Waiting | Standing::Slow | Standing::Progressing => match replaced(assessment).as_slice() {
+            [] => format!("{}: {new_available} of {desired} available.", subject(assessment)),
             old => format!(
                 "{} is replacing {} {}: {new_available} of {desired} new pods available.",
-                subject(looked),
+                subject(assessment),
                 if old.len() == 1 { "revision" } else { "revisions" },
                 list(old)
             ),
@@ -143,49 +161,49 @@ pub fn verdict(standing: Standing, looked: &Assessment<'_>) -> String {
 }
 
 /// A revision that fails: which one, and why.
-fn failing(cause: &Cause, looked: &Assessment<'_>) -> String {
+fn failing(cause: &Cause, assessment: &Assessment<'_>) -> String {
     let is_refused = cause.kind.is_refusal(Refused::ReplicaSet);
-    let who = if is_refused { "The next revision".to_owned() } else { rolled_out(looked) };
+    let who = if is_refused { "The next revision".to_owned() } else { rolled_out(assessment) };
     let verb = match cause.kind {
         CauseKind::Refused { what: Refused::ReplicaSet, .. } => "cannot start",
         CauseKind::Refused { .. } => "cannot create pods",
         _ if !cause.kind.is_failure() => "is blocked",
         // Containers of a crash loop run for moments.
         CauseKind::Crash(_) => "is failing",
-        _ if looked.counts.new_available == 0 => "cannot start",
+        _ if assessment.counts.new_available == 0 => "cannot start",
         _ => "is failing",
     };
-    format!("{who} {verb}: {}.", matter(cause, looked))
+    format!("{who} {verb}: {}.", matter(cause, assessment))
 }
 
 /// It was rolled out, and its containers crash: which, how, how often. The same whether they run at the moment or not.
-fn crashing(looked: &Assessment<'_>) -> String {
-    let crash = looked.causes.iter().find_map(|cause| match &cause.kind {
+fn crashing(assessment: &Assessment<'_>) -> String {
+    let crash = assessment.causes.iter().find_map(|cause| match &cause.kind {
         CauseKind::Crash(crash) => Some(crash),
         _ => None,
     });
     let what =
         crash.map(|crash| format!("{}, {}", crashes(crash), count(crash.restarts, "restart"))).unwrap_or_default();
-    format!("{} was rolled out, but {what}.", subject(looked))
+    format!("{} was rolled out, but {what}.", subject(assessment))
 }
 
 /// Why it stands so: causes, what the budget forbids, what is left over; may be empty.
 #[must_use]
-pub fn why(standing: Standing, looked: &Assessment<'_>) -> String {
+pub fn why(standing: Standing, assessment: &Assessment<'_>) -> String {
     // The one that the headline names comes first, with its figures.
-    let decisive = looked.decisive();
-    let others = looked.causes.iter().filter(|one| decisive.is_none_or(|decisive| *one != decisive));
-    let named: Vec<String> = decisive.into_iter().chain(others).take(2).map(|one| cause(one, looked)).collect();
+    let decisive = assessment.decisive();
+    let others = assessment.causes.iter().filter(|one| decisive.is_none_or(|decisive| *one != decisive));
+    let named: Vec<String> = decisive.into_iter().chain(others).take(2).map(|one| cause(one, assessment)).collect();
     let unseen = "The ReplicaSets are not seen: the figures are those of the Deployment's status.".to_owned();
     // Where they may not be read, that is said with its time.
-    let is_forbidden = looked.model.unseen_since(Kind::ReplicaSet, &looked.deployment.namespace).is_some();
-    let unseen = Some(unseen).filter(|_| !looked.sees_sets && !is_forbidden);
+    let is_forbidden = assessment.model.unseen_since(Kind::ReplicaSet, &assessment.deployment.namespace).is_some();
+    let unseen = Some(unseen).filter(|_| !assessment.sees_sets && !is_forbidden);
     let with = |otherwise: Option<String>| {
         let otherwise = otherwise.filter(|_| named.is_empty());
         named
             .iter()
             .cloned()
-            .chain(neither(looked))
+            .chain(neither(assessment))
             .chain(unseen.clone())
             .chain(otherwise)
             .collect::<Vec<_>>()
@@ -193,9 +211,9 @@ pub fn why(standing: Standing, looked: &Assessment<'_>) -> String {
     };
     match standing {
         Standing::Deleted => {
-            let left = looked.counts.available + looked.counts.not_yet + looked.counts.terminating;
+            let left = assessment.counts.available + assessment.counts.not_yet + assessment.counts.terminating;
             let verb = if left == 1 { "exists" } else { "exist" };
-            let let_go = looked.model.let_go_pods(looked.deployment.uid).count() as u32;
+            let let_go = assessment.model.let_go_pods(assessment.deployment.uid).count() as u32;
             let run = if let_go == 1 { "runs" } else { "run" };
             match (left, let_go) {
                 (0, 0) => String::new(),
@@ -207,13 +225,13 @@ pub fn why(standing: Standing, looked: &Assessment<'_>) -> String {
         Standing::Paused | Standing::TakingDown => named.join(" "),
         Standing::ScaledToZero | Standing::Complete | Standing::Finishing => unseen
             .into_iter()
-            .chain(Some(leftovers(looked)).filter(|left| !left.is_empty()))
+            .chain(Some(leftovers(assessment)).filter(|left| !left.is_empty()))
             .collect::<Vec<_>>()
             .join(" "),
-        Standing::CatchingUp { .. } | Standing::Degraded { .. } => with(Some(missing(looked))),
+        Standing::CatchingUp { .. } | Standing::Degraded { .. } => with(Some(missing(assessment))),
         Standing::Blocked => with(Some("Nothing has moved for a while, and nothing says why.".to_owned())),
         Standing::Crashing => {
-            let (available, desired) = (looked.counts.available, looked.deployment.now.spec.replicas);
+            let (available, desired) = (assessment.counts.available, assessment.deployment.now.spec.replicas);
             with(None) + &format!(" {available} of {desired} available at the moment.")
         }
         Standing::DeadlineExceeded
@@ -225,25 +243,28 @@ pub fn why(standing: Standing, looked: &Assessment<'_>) -> String {
     }
 }
 
-/// What is missing of a rollout that had everything before.
-fn missing(looked: &Assessment<'_>) -> String {
-    let desired = looked.deployment.now.spec.replicas;
-    let missing = desired.saturating_sub(looked.counts.available);
+/// Names the pods that are missing of a rollout that had everything before.
+fn missing(assessment: &Assessment<'_>) -> String {
+    let desired = assessment.deployment.now.spec.replicas;
+    let missing = desired.saturating_sub(assessment.counts.available);
     let pods = if desired == 1 { "pod" } else { "pods" };
     format!("{missing} of {desired} {pods} {} not available; the revision does not change.", is_are(missing))
 }
 
 /// Both limits are reached: no pod can be added or removed until a new pod is available.
-fn neither(looked: &Assessment<'_>) -> Option<String> {
-    let (limits, counts) = (looked.limits, looked.counts);
-    let is_said = looked.causes.iter().any(|cause| matches!(cause.kind, CauseKind::Deadlock { .. }));
-    let beginning =
-        if looked.has_fault() { "Can't add or remove pods" } else { "The Deployment controller waits for new pods" };
-    let waits = matches!(looked.next, Next::WaitForNew { .. });
-    (looked.sums.old_desired() > 0 && looked.at_limits() && waits && !is_said).then(|| {
+fn neither(assessment: &Assessment<'_>) -> Option<String> {
+    let (limits, counts) = (assessment.limits, assessment.counts);
+    let is_said = assessment.causes.iter().any(|cause| matches!(cause.kind, CauseKind::Deadlock { .. }));
+    let beginning = if assessment.has_fault() {
+        "Can't add or remove pods"
+    } else {
+        "The Deployment controller waits for new pods"
+    };
+    let waits = matches!(assessment.next, Next::WaitForNew { .. });
+    (assessment.sums.old_desired() > 0 && assessment.at_limits() && waits && !is_said).then(|| {
         format!(
             "{beginning}: {}, {} of at least {} {} available.",
-            desired(looked),
+            desired(assessment),
             counts.available,
             limits.floor,
             is_are(limits.floor)
@@ -253,30 +274,30 @@ fn neither(looked: &Assessment<'_>) -> Option<String> {
 
 /// The pods that the ReplicaSets desire against the ceiling. They exceed it only until the controller follows limits that fell,
 /// until a change that raised them is seen, or where somebody else scaled a ReplicaSet.
-fn desired(looked: &Assessment<'_>) -> String {
-    let (desired, ceiling) = (looked.counts.desired, looked.limits.ceiling);
+fn desired(assessment: &Assessment<'_>) -> String {
+    let (desired, ceiling) = (assessment.counts.desired, assessment.limits.ceiling);
     if desired <= ceiling {
         format!("{desired} of at most {} desired", count(ceiling, "pod"))
-    } else if looked.is_lowered() {
+    } else if assessment.is_lowered() {
         format!("{} desired, above the ceiling of {ceiling} since it was lowered", count(desired, "pod"))
-    } else if looked.is_ahead() {
+    } else if assessment.is_ahead() {
         format!("{} desired", count(desired, "pod"))
     } else {
         format!("{} desired, above the ceiling of {ceiling}", count(desired, "pod"))
     }
 }
 
-/// What is there beside the pods that count.
-fn leftovers(looked: &Assessment<'_>) -> String {
-    let counts = looked.counts;
-    let pods = looked.model.counted_pods(looked.deployment.uid);
-    let overdue: Vec<crate::Millis> = pods.iter().filter_map(|pod| stall::overdue(pod, looked.now)).collect();
+/// Names the pods beside those that count.
+fn leftovers(assessment: &Assessment<'_>) -> String {
+    let counts = assessment.counts;
+    let pods = assessment.model.counted_pods(assessment.deployment.uid);
+    let overdue: Vec<crate::Millis> = pods.iter().filter_map(|pod| situation::overdue(pod, assessment.now)).collect();
     let late = overdue.len() as u32;
     let since = overdue.into_iter().min().map(|since| {
         format!(
             "{} should have been gone since {} UTC: the node does not answer, or a finalizer holds {}.",
             count(late, "pod"),
-            moment(since, looked.now_millis),
+            moment(since, assessment.now_millis),
             if late == 1 { "it" } else { "them" }
         )
     });
@@ -302,41 +323,41 @@ fn leftovers(looked: &Assessment<'_>) -> String {
 }
 
 /// The revision that is rolled out: the next one, while its ReplicaSet is awaited.
-fn rolled_out(looked: &Assessment<'_>) -> String {
-    if looked.awaits_revision() { "The next revision".to_owned() } else { subject(looked) }
+fn rolled_out(assessment: &Assessment<'_>) -> String {
+    if assessment.awaits_revision() { "The next revision".to_owned() } else { subject(assessment) }
 }
 
 /// The revision as the subject of a sentence.
-fn subject(looked: &Assessment<'_>) -> String {
-    looked.revision().map_or_else(|| "This Deployment".to_owned(), |revision| format!("Revision {revision}"))
+fn subject(assessment: &Assessment<'_>) -> String {
+    assessment.revision().map_or_else(|| "This Deployment".to_owned(), |revision| format!("Revision {revision}"))
 }
 
 /// Nothing is replaced: the Deployment is new.
-fn is_first(looked: &Assessment<'_>) -> bool {
-    !looked.awaits_revision()
-        && replaced(looked).is_empty()
-        && looked.deployment.rollouts.last().is_none_or(|rollout| rollout.is_first)
-        && looked.revision().is_none_or(|revision| revision == 1)
+fn is_first(assessment: &Assessment<'_>) -> bool {
+    !assessment.awaits_revision()
+        && replaced(assessment).is_empty()
+        && assessment.deployment.rollouts.last().is_none_or(|rollout| rollout.is_first)
+        && assessment.revision().is_none_or(|revision| revision == 1)
 }
 
 /// Older revisions whose ReplicaSets still desire pods.
-fn replaced(looked: &Assessment<'_>) -> Vec<String> {
-    let sets = looked.model.owned_sets(looked.deployment.uid);
-    sets.filter(|set| looked.current.is_none_or(|current| current.uid != set.uid) && set.now.counts.desired > 0)
+fn replaced(assessment: &Assessment<'_>) -> Vec<String> {
+    let sets = assessment.model.owned_sets(assessment.deployment.uid);
+    sets.filter(|set| assessment.current.is_none_or(|current| current.uid != set.uid) && set.now.counts.desired > 0)
         .filter_map(|set| Some(set.revision()?.to_string()))
         .collect()
 }
 
-fn silence(looked: &Assessment<'_>) -> crate::Millis {
-    let silent = looked.causes.iter().find(|cause| cause.kind == CauseKind::ControllerSilent);
-    let silence = silent.and_then(|cause| cause.evidence.since_millis).map_or(0, |since| looked.now_millis - since);
+fn silence(assessment: &Assessment<'_>) -> crate::Millis {
+    let silent = assessment.causes.iter().find(|cause| cause.kind == CauseKind::ControllerSilent);
+    let silence = silent.and_then(|cause| cause.evidence.since_millis).map_or(0, |since| assessment.now_millis - since);
     silence.div_euclid(1_000) * 1_000 // whole seconds: a sentence that changes more often cannot be read
 }
 
 /// The budget against what is there, with where the limits come from.
 #[must_use]
-pub fn budget(looked: &Assessment<'_>) -> String {
-    let (spec, counts, limits) = (&looked.deployment.now.spec, looked.counts, looked.limits);
+pub fn budget(assessment: &Assessment<'_>) -> String {
+    let (spec, counts, limits) = (&assessment.deployment.now.spec, assessment.counts, assessment.limits);
     let Some((ceiling, floor)) = derived(spec, limits) else {
         let (desired, available) = (counts.desired, counts.available);
         return format!(
@@ -346,7 +367,7 @@ pub fn budget(looked: &Assessment<'_>) -> String {
     };
     format!(
         "{} (ceiling {} = {ceiling}), {} of at least {} available (floor {} = {floor}).",
-        desired(looked),
+        desired(assessment),
         limits.ceiling,
         counts.available,
         limits.floor,

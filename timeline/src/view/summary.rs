@@ -1,15 +1,15 @@
-//! What the list knows of a Deployment.
+//! The summary of a Deployment for lists.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Now, Tone, Verdict, view};
-use crate::model::{Deployment, Pod};
-use crate::phase::PodState;
-use crate::view::counts::failing;
+use crate::assess::counts::count_failing;
+use crate::model::{Deployment, Pod, PodState};
+use crate::rules::rollout;
 use crate::words::images;
-use crate::{Millis, Model, Uid, Workload, rollout, steps};
+use crate::{Millis, Model, Uid, Workload, steps};
 
-/// What the list knows of a Deployment: a row of it.
+/// The summary of a Deployment: a row of a list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Summary {
     /// `metadata.uid`.
@@ -26,13 +26,13 @@ pub struct Summary {
     pub images: String,
     /// The verdict.
     pub verdict: Verdict,
-    /// What comes next: [`super::View::next`].
+    /// The next step: [`super::View::next`].
     pub next: String,
     /// Pods: available of the current revision, available of others, not available yet, failing, terminating.
     pub pods: [u32; LAYERS],
     /// `spec.replicas`.
     pub desired: u32,
-    /// How `pods` was over the last minute; empty while nothing changed.
+    /// `pods` over the last minute; empty while nothing changed.
     pub lately: Lately,
     /// Since when the kubectl verdict is what it is; of a complete rollout: when it was completed, as far as that is known.
     pub since_millis: Millis,
@@ -92,7 +92,7 @@ impl Lately {
 }
 
 impl Summary {
-    /// How many pods of the current revision are available: what pages and walls call "new available".
+    /// Available pods of the current revision: "new available" on pages and walls.
     #[must_use]
     pub fn new_available(&self) -> u32 {
         self.pods.first().copied().unwrap_or_default()
@@ -135,7 +135,7 @@ pub fn summary(model: &Model, uid: Uid, now: Now) -> Option<Summary> {
         next: view.next,
         pods: {
             let counts = view.counts;
-            let failing = failing(model, deployment).min(counts.not_yet);
+            let failing = count_failing(model, deployment).min(counts.not_yet);
             [
                 counts.new_available,
                 counts.available.saturating_sub(counts.new_available),

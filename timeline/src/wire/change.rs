@@ -3,10 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Deployment, DeploymentNow, Pod, PodNow, ReplicaSet, ReplicaSetNow, Rollout};
-use crate::budget::Limits;
-use crate::change::{self, Pruned};
-use crate::model::{EndReason, Gap, RemovedBecause, Scale};
-use crate::phase::PodState;
+use crate::model::change::{self, Pruned};
+use crate::model::{EndReason, Gap, Limits, PodState, RemovedBecause, Scale};
 use crate::{Millis, Uid};
 
 /// A [`crate::Change`] that alters what viewers hold.
@@ -20,7 +18,7 @@ pub enum Change {
     Rollout(Uid, u32, Box<Rollout>),
     /// Nobody looked for a while.
     Gap(Uid, Gap),
-    /// What its strategy allows is something else from now on.
+    /// The limits of its strategy changed.
     Limits(Uid, Millis, Limits),
     /// It was deleted.
     DeploymentDeleted(Uid, Millis),
@@ -53,7 +51,7 @@ pub enum Change {
 }
 
 impl Change {
-    /// What of a change travels; `None` when it alters only what sentences are made of.
+    /// The part of a change that travels; `None` when it alters only the data of sentences.
     #[must_use]
     pub fn of(change: &change::Change) -> Option<Self> {
         use change::Change as Made;

@@ -2,8 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Change, Connection, Moment, Objects, Said, SaidDelta};
-use crate::list::{self, Query, Window};
+use super::{Change, Moment, Objects, Said, SaidDelta};
+use crate::view::connection::Connection;
+use crate::view::list::{self, Query, Window};
 use crate::{Millis, Uid, Workload};
 
 /// From the viewer.
@@ -16,21 +17,21 @@ pub enum ViewerFrame {
         /// Build of its page.
         build: String,
     },
-    /// What to follow; replaces an earlier subscription.
+    /// The scope to follow; replaces an earlier subscription.
     Subscribe {
         /// The list or workload to follow.
         scope: Scope,
         /// Where the viewer's copy stands, if it has one.
         since: Option<Position>,
     },
-    /// What was said at another time of the Deployment that is followed.
+    /// The sentences of the followed Deployment at another time.
     Moment {
         /// The time, in milliseconds of the cluster's time.
         at_millis: Millis,
     },
 }
 
-/// What a viewer follows.
+/// The scope that a viewer follows.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Scope {
     /// Follows nothing for now.
@@ -67,11 +68,11 @@ pub enum ServerFrame {
     },
     /// Everything the viewer follows, anew.
     Snapshot(Box<Snapshot>),
-    /// What happened since.
+    /// The changes since then.
     Delta(Delta),
-    /// What changed in the lines that the viewer follows.
+    /// The difference of the rows that the viewer follows.
     List(Box<list::ListDelta>),
-    /// How the server gets on with a cluster.
+    /// State of the server's connection to a cluster.
     Connection {
         /// Name of the cluster.
         cluster: String,
@@ -102,7 +103,7 @@ pub struct Snapshot {
     pub looking_since_millis: Millis,
     /// The Deployment, its ReplicaSets and their Pods.
     pub objects: Objects,
-    /// What is said of it.
+    /// The sentences about it.
     pub said: Said,
 }
 
@@ -117,6 +118,6 @@ pub struct Delta {
     pub now_millis: Millis,
     /// The changes between the two, in order.
     pub changes: Vec<Change>,
-    /// What changed in what is said; `None` when nothing did.
+    /// The difference of the sentences; `None` when there is none.
     pub said: Option<SaidDelta>,
 }

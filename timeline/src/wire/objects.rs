@@ -4,10 +4,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::budget::Limits;
-use crate::fact::{Image, ReplicaSetCounts};
-use crate::model::{self, EndReason, Gap, Model, Release, RemovedBecause, Scale};
-use crate::phase::PodState;
+use crate::model::fact::{Image, ReplicaSetCounts};
+use crate::model::{self, EndReason, Gap, Limits, Model, PodState, Release, RemovedBecause, Scale};
 use crate::{Millis, Uid};
 
 /// Declares what of an object of the model travels, in the order in which it does, and what stays at home: the type that travels,
@@ -59,7 +57,7 @@ pub struct Objects {
 }
 
 impl Objects {
-    /// What a viewer of `deployment` needs.
+    /// Collects the objects that a viewer of `deployment` needs.
     #[must_use]
     pub fn of(model: &Model, deployment: Uid) -> Self {
         Self {

@@ -1,12 +1,12 @@
-//! What the server says of a Deployment, now and at another time, and how viewers hear what is new of it.
+//! The sentences of a Deployment, now and at another time, and the difference that viewers receive.
 
 use serde::{Deserialize, Serialize};
 
 use crate::Millis;
-use crate::story::Line;
+use crate::say::story::Line;
 use crate::view::View;
 
-/// What the server says of a Deployment: said where the cluster's time is known, once for all viewers.
+/// The sentences of a Deployment, made where the cluster's time is known, once for all viewers.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Said {
     /// The verdict and the figures; `None` when there is no such Deployment.
@@ -27,7 +27,7 @@ impl Said {
         }
     }
 
-    /// What a viewer who knows `before` must hear; `None` when it is the same.
+    /// Computes the difference to `before`; `None` when there is none.
     #[must_use]
     pub fn delta_since(&self, before: &Self) -> Option<SaidDelta> {
         let kept = self.story.iter().zip(&before.story).take_while(|(new, old)| new == old).count();
@@ -40,12 +40,12 @@ impl Said {
     }
 }
 
-/// What changed in [`Said`] since a viewer heard of it.
+/// The difference of two versions of [`Said`].
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct SaidDelta {
     /// The verdict and the figures, when they changed.
     pub view: Option<Box<View>>,
-    /// How many lines of the story stay, and the ones that follow them.
+    /// Number of lines of the story that stay, and the lines that follow them.
     pub story: Option<(u32, Vec<Line>)>,
 }
 
@@ -54,6 +54,6 @@ pub struct SaidDelta {
 pub struct Moment {
     /// The time that was asked about, in milliseconds.
     pub at_millis: Millis,
-    /// What was said; `None` when it is not kept any more.
+    /// The sentences of then; `None` when they are not kept any more.
     pub said: Option<Said>,
 }

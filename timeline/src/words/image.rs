@@ -3,9 +3,9 @@
 use std::fmt;
 
 use super::{LONGEST_MESSAGE, safe, visible};
-use crate::fact::Image;
+use crate::model::fact::Image;
 
-/// How much of a digest tells it from others, in characters.
+/// Characters of a digest that tell it from others.
 const SHORT_DIGEST: usize = 7;
 
 /// An image without its registry and path, and with the first characters of its digest.

@@ -1,0 +1,213 @@
+//! Who may depend on whom: any other arrow between the crates is a mistake, and so is a circle of modules that are named here.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::path::Path;
+use std::process::Command;
+
+#[test]
+fn crates_depend_in_one_direction() {
+    let output = Command::new(env!("CARGO")).args(["metadata", "--format-version=1", "--no-deps"]).output().unwrap();
+    let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let packages = metadata["packages"].as_array().unwrap();
+    let dependencies: BTreeMap<&str, Vec<&str>> = packages
+        .iter()
+        .map(|package| {
+            let names = package["dependencies"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .filter(|d| d["kind"].is_null())
+                .map(|d| d["name"].as_str().unwrap());
+            (package["name"].as_str().unwrap(), names.collect())
+        })
+        .collect();
+    let ours = |of: &str| -> Vec<&str> {
+        dependencies[of].iter().copied().filter(|name| dependencies.contains_key(name)).collect()
+    };
+    assert_eq!(ours("timeline"), Vec::<&str>::new());
+    assert_eq!(ours("app"), ["timeline"]);
+    assert_eq!(ours("server"), ["app", "simcluster", "timeline"]);
+    assert_eq!(ours("simcluster"), Vec::<&str>::new());
+    assert_eq!(ours("xtask"), Vec::<&str>::new());
+    for (of, forbidden) in [
+        ("timeline", &["tokio", "kube", "k8s-openapi", "leptos", "axum"][..]),
+        ("app", &["tokio", "kube", "k8s-openapi", "axum"]),
+    ] {
+        for name in forbidden {
+            assert!(!dependencies[of].contains(name), "{of} must not know {name}");
+        }
+    }
+}
+
+#[test]
+fn what_is_printed_passes_one_module() {
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut printing = BTreeSet::new();
+    for (file, code) in code(&sources) {
+        let ways = ["println!", "eprintln!", "print!(", "eprint!(", "io::stdout()", "io::stderr()", "dbg!("];
+        let code = code.replace("io::stdout().is_terminal()", "");
+        if ways.iter().any(|way| code.contains(way)) {
+            printing.insert(file);
+        }
+    }
+    // Logs are made lines of by themselves.
+    assert_eq!(printing.into_iter().collect::<Vec<_>>(), ["log.rs", "print.rs"]);
+}
+
+/// The code of each file below a folder, by its path there: without tests and comments, as one line.
+fn code(sources: &Path) -> Vec<(String, String)> {
+    let (mut files, mut folders) = (Vec::new(), vec![sources.to_owned()]);
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                let code = std::fs::read_to_string(&path).unwrap();
+                let code = code.split("#[cfg(test)]").next().unwrap().lines();
+                let code: Vec<&str> = code.filter(|line| !line.trim_start().starts_with("//")).collect();
+                files.push((path.strip_prefix(sources).unwrap().to_str().unwrap().to_owned(), code.join(" ")));
+            }
+        }
+    }
+    files
+}
+
+/// What code names below a path such as `crate::`: the first part of each, `{a, b}` being two.
+fn named<'c>(code: &'c str, below: &str) -> Vec<&'c str> {
+    let of = |named: &'c str| {
+        let group = named.strip_prefix('{').and_then(|rest| rest.split('}').next());
+        let names = group.unwrap_or(named).split(',').take(if group.is_some() { usize::MAX } else { 1 });
+        names.filter_map(|name| name.trim_start().split(|c: char| !c.is_ascii_alphanumeric() && c != '_').next())
+    };
+    code.split(below).skip(1).flat_map(of).filter(|name| !name.is_empty()).collect()
+}
+
+/// By module of a crate: those that its code names.
+fn arrows(sources: &Path) -> BTreeMap<String, BTreeSet<String>> {
+    let mut arrows: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for (path, code) in code(sources) {
+        let module = path.split('/').next().unwrap().trim_end_matches(".rs");
+        let is_module = |name: &&str| name.chars().all(|c| c.is_ascii_lowercase() || c == '_');
+        let names = named(&code, "crate::").into_iter().filter(is_module).map(str::to_owned);
+        arrows.entry(module.to_owned()).or_default().extend(names);
+    }
+    arrows
+}
+
+/// The way along arrows from one module to another, if there is one.
+fn way(arrows: &BTreeMap<String, BTreeSet<String>>, from: &str, to: &str) -> Option<Vec<String>> {
+    assert!(arrows.contains_key(from) && arrows.contains_key(to), "{from} and {to} are modules");
+    let (mut known, mut ways) = (BTreeSet::new(), VecDeque::from([vec![from.to_owned()]]));
+    while let Some(way) = ways.pop_front() {
+        for next in arrows.get(way.last().unwrap()).into_iter().flatten() {
+            let further: Vec<String> = way.iter().chain([next]).cloned().collect();
+            if next == to {
+                return Some(further);
+            }
+            if known.insert(next.clone()) {
+                ways.push_back(further);
+            }
+        }
+    }
+    None
+}
+
+#[test]
+fn modules_that_must_not_know_each_other_are_in_no_circle() {
+    let sources = |of: &str| Path::new(env!("CARGO_MANIFEST_DIR")).join(of);
+    let (server, app) = (arrows(&sources("src")), arrows(&sources("../app/src")));
+    // The other direction is there, so each of these would be a circle.
+    for (arrows, from, to) in [
+        (&server, "state", "http"),
+        (&server, "session", "http"),
+        (&server, "state", "session"),
+        (&server, "config", "cli"),
+        (&server, "auth", "config"),
+        (&server, "history", "cli"),
+        (&server, "export", "cli"),
+        (&server, "history", "export"),
+        (&server, "terminal", "run"),
+        (&server, "hub", "view"),
+        (&app, "live", "pages"),
+    ] {
+        assert_eq!(way(arrows, from, to), None, "{from} must not know {to}");
+    }
+    // That a way would be found.
+    assert_eq!(way(&server, "http", "session").map(|way| way.len()), Some(2));
+    assert!(way(&app, "pages", "exported").is_some());
+}
+
+/// What of code asks the browser for something: types of events and elements do not, nor do names that only end alike.
+fn asks_the_browser(code: &str) -> Vec<String> {
+    let is_asking = |name: &&str| !name.ends_with("Event") && !name.ends_with("Element");
+    let mut found: Vec<String> = named(code, "web_sys::").into_iter().filter(is_asking).map(str::to_owned).collect();
+    for word in [
+        "window()",
+        "document()",
+        "js_sys::",
+        "wasm_bindgen_futures::",
+        "request_animation_frame(",
+        "set_timeout(",
+        "set_interval",
+        "window_event_listener",
+    ] {
+        let is_whole = |(at, _): &(usize, &str)| {
+            !code.get(..*at).unwrap().ends_with(|c: char| c.is_ascii_alphanumeric() || c == '_')
+        };
+        found.extend(code.match_indices(word).filter(is_whole).map(|(_, word)| word.to_owned()));
+    }
+    found
+}
+
+#[test]
+fn the_browser_is_asked_in_one_place() {
+    // The painter of the canvas, and what is said when the program has stopped, which leans on nothing else.
+    const ELSEWHERE: [&str; 2] = ["score/paint/canvas.rs", "app.rs"];
+    let sources = code(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../app/src"));
+    let is_free = |path: &str| path.starts_with("browser/") || ELSEWHERE.contains(&path);
+    for (path, code) in sources.iter().filter(|(path, _)| !is_free(path)) {
+        assert_eq!(
+            asks_the_browser(code),
+            Vec::<String>::new(),
+            "{path}: whatever asks the browser is in app/src/browser"
+        );
+    }
+    // That it would be found.
+    assert_eq!(
+        asks_the_browser("use web_sys::{Element, Storage}; fn a(of: web_sys::MouseEvent) { of_document() }"),
+        ["Storage"]
+    );
+    assert_eq!(asks_the_browser("web_sys::window()"), ["window", "window()"]);
+    assert!(sources.iter().any(|(path, code)| path.starts_with("browser/") && !asks_the_browser(code).is_empty()));
+}
+
+/// What docs/history.md promises is held by tests that are there.
+#[test]
+fn tests_that_are_named_beside_a_promise_exist() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let document = std::fs::read_to_string(root.join("../docs/history.md")).unwrap();
+    let (_, promises) = document.split_once("## What may happen to it").unwrap();
+    let rows = promises.lines().filter(|line| line.starts_with("| ")).skip(1);
+    let (mut sources, mut folders) = (String::new(), vec![root.join("tests")]);
+    while let Some(folder) = folders.pop() {
+        for path in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                sources.push_str(&std::fs::read_to_string(path).unwrap());
+            }
+        }
+    }
+    let mut named = 0;
+    for row in rows {
+        let tests = row.trim_end_matches('|').rsplit('|').next().unwrap();
+        let tests: Vec<&str> = tests.split('`').skip(1).step_by(2).filter(|name| name.contains('_')).collect();
+        assert!(!tests.is_empty(), "no test holds this: {row}");
+        for test in tests {
+            assert!(sources.contains(&format!("fn {test}(")), "{test} is named in docs/history.md and is not there");
+            named += 1;
+        }
+    }
+    assert!(named > 20, "{named}");
+}

@@ -1,0 +1,277 @@
+//! Which file imports which, in each crate: no circle of more than two files, and no arrow against the order of folders.
+//!
+//! `cargo test -p server --test all circles:: -- --nocapture` prints the figures of every crate and its circles.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::LazyLock;
+
+use crate::imports::{Arrows, Crate, circles};
+
+const CRATES: [&str; 5] = ["timeline", "simcluster", "app", "server", "xtask"];
+
+/// Folders of a crate, and the files beside them, in an order in which each imports only from those before it.
+const ORDERS: [(&str, &[&str]); 1] =
+    [("timeline", &["model", "words", "rules", "apply", "history", "assess", "say", "view", "document", "wire"])];
+
+/// Circles of more than two files that are there until somebody takes them apart. The list only gets shorter: a file that is
+/// in no circle any more has to go, and `timeline` has no place in it.
+const KNOWN: &[(&str, &[&str])] = &[
+    (
+        "app",
+        &[
+            "app.rs",
+            "components/rollout/panel.rs",
+            "pages/deployments.rs",
+            "pages/detail.rs",
+            "pages/exported.rs",
+            "pages/rollout.rs",
+            "pages/wall.rs",
+            "parts.rs",
+        ],
+    ),
+    ("app", &["score/bars.rs", "score/lanes.rs", "score/paint.rs", "score/places.rs"]),
+    (
+        "server",
+        &[
+            "auth/mod.rs",
+            "auth/oidc/discovery.rs",
+            "auth/oidc/identity.rs",
+            "auth/oidc/mod.rs",
+            "auth/oidc/options.rs",
+            "auth/oidc/provider.rs",
+            "auth/oidc/session.rs",
+            "auth/proxy.rs",
+            "auth/subject.rs",
+            "auth/token.rs",
+        ],
+    ),
+    ("server", &["export/document.rs", "export/mod.rs", "export/redact.rs"]),
+    (
+        "server",
+        &[
+            "history/mod.rs",
+            "history/options.rs",
+            "history/postgres/connection.rs",
+            "history/postgres/mod.rs",
+            "history/pulse.rs",
+            "history/sql/read.rs",
+            "history/sql/tidy.rs",
+            "history/sqlite.rs",
+            "history/writer.rs",
+        ],
+    ),
+    (
+        "server",
+        &[
+            "http/api.rs",
+            "http/compare.rs",
+            "http/details.rs",
+            "http/export.rs",
+            "http/files.rs",
+            "http/guard.rs",
+            "http/history.rs",
+            "http/hold.rs",
+            "http/links.rs",
+            "http/mod.rs",
+            "http/pages.rs",
+            "http/provider.rs",
+            "http/shared.rs",
+            "http/shares.rs",
+            "http/sign_in.rs",
+            "http/stream.rs",
+        ],
+    ),
+    ("server", &["hub/keep.rs", "hub/mod.rs", "hub/moments.rs", "hub/task.rs", "hub/task/publish.rs"]),
+    (
+        "server",
+        &[
+            "recording.rs",
+            "source/access.rs",
+            "source/credentials.rs",
+            "source/kubeconfig.rs",
+            "source/list.rs",
+            "source/liveness.rs",
+            "source/mod.rs",
+            "source/plugin.rs",
+            "source/request.rs",
+            "source/stream.rs",
+            "source/watch.rs",
+        ],
+    ),
+    ("server", &["terminal/feed.rs", "terminal/mod.rs", "terminal/server.rs"]),
+    (
+        "simcluster",
+        &["api/mod.rs", "api/read.rs", "api/route.rs", "api/scale.rs", "api/table.rs", "api/watch.rs", "api/write.rs"],
+    ),
+    (
+        "simcluster",
+        &[
+            "controller/autoscaler.rs",
+            "controller/deployment/mod.rs",
+            "controller/gc.rs",
+            "controller/namespace.rs",
+            "controller/node.rs",
+            "controller/quota.rs",
+            "controller/replicaset.rs",
+            "kubelet.rs",
+            "kubelet/back_off.rs",
+            "kubelet/events.rs",
+            "kubelet/life.rs",
+            "kubelet/life/told.rs",
+            "kubelet/program.rs",
+            "kubelet/status.rs",
+            "scheduler.rs",
+            "world.rs",
+            "world/admit.rs",
+            "world/delete.rs",
+        ],
+    ),
+    (
+        "xtask",
+        &["setup.rs", "setup/browser.rs", "setup/firefox.rs", "setup/node.rs", "setup/postgres.rs", "setup/wasm.rs"],
+    ),
+];
+
+#[test]
+fn no_circle_has_more_than_two_files() {
+    let mut all_faults = Vec::new();
+    for name in CRATES {
+        let mut faults = Vec::new();
+        let found = large_circles(&ARROWS[name]);
+        let known = || KNOWN.iter().filter(|(of, _)| *of == name).map(|(_, files)| *files);
+        for circle in &found {
+            let is_known = |files: &[&str]| circle.iter().all(|file| files.contains(&file.as_str()));
+            if !known().any(is_known) {
+                faults.push(format!("{name}: a new circle, or one that grew: {circle:?}"));
+            }
+        }
+        let in_circles: BTreeSet<&str> = found.iter().flatten().map(String::as_str).collect();
+        for file in known().flatten().filter(|file| !in_circles.contains(**file)) {
+            faults.push(format!("{name}: {file} is in no circle any more: take it out of KNOWN"));
+        }
+        if !faults.is_empty() {
+            all_faults.append(&mut faults);
+            all_faults.push("All of them now, in the form of KNOWN:".to_owned());
+            all_faults.extend(
+                found.iter().map(|circle| format!("    (\"{name}\", &{:?}),", circle.iter().collect::<Vec<_>>())),
+            );
+        }
+    }
+    assert!(all_faults.is_empty(), "{}", all_faults.join("\n"));
+    assert!(KNOWN.iter().all(|(name, _)| *name != "timeline"));
+}
+
+#[test]
+fn folders_import_only_from_those_before_them() {
+    for (name, order) in ORDERS {
+        let arrows = &ARROWS[name];
+        let unnamed: BTreeSet<&str> = arrows.keys().map(|file| folder(file)).filter(|of| !order.contains(of)).collect();
+        let roots = BTreeSet::from(["lib", "main"]);
+        assert!(unnamed.is_subset(&roots), "{name}: {unnamed:?} have no place in the order");
+        assert_eq!(against(arrows, order), Vec::<String>::new(), "{name}: these are against the order");
+    }
+}
+
+#[test]
+fn figures_of_every_crate() {
+    for name in CRATES {
+        let arrows = &ARROWS[name];
+        let (files, all) = (arrows.len(), arrows.values().map(BTreeSet::len).sum::<usize>());
+        let folders = between_folders(arrows);
+        let in_circle: BTreeSet<String> = circles(&folders).into_iter().flatten().collect();
+        let large = large_circles(arrows);
+        let order = ORDERS.iter().find(|(of, _)| *of == name);
+        let back = order.map_or_else(|| "no order".to_owned(), |(_, order)| against(arrows, order).len().to_string());
+        println!(
+            "{name}: {files} files, {all} arrows, {} circles of more than two files ({} of two); {} folders, {} of them in circles, \
+             arrows back: {back}",
+            large.len(),
+            circles(arrows).len() - large.len(),
+            folders.len(),
+            in_circle.len(),
+        );
+        large.iter().for_each(|circle| println!("    {} files: {circle:?}", circle.len()));
+        assert!(all > files, "{name}: its imports are not read");
+    }
+}
+
+/// The arrows of each crate, read once for all tests.
+static ARROWS: LazyLock<BTreeMap<&str, Arrows>> = LazyLock::new(|| {
+    let sources = |name: &str| Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(name).join("src");
+    CRATES.into_iter().map(|name| (name, Crate::read(&sources(name)).arrows())).collect()
+});
+
+fn large_circles(arrows: &Arrows) -> Vec<BTreeSet<String>> {
+    circles(arrows).into_iter().filter(|circle| circle.len() > 2).collect()
+}
+
+/// The folder at the top in which a file is, or the file itself without its ending.
+fn folder(file: &str) -> &str {
+    file.split('/').next().unwrap().trim_end_matches(".rs")
+}
+
+fn between_folders(arrows: &Arrows) -> Arrows {
+    let mut folders = Arrows::new();
+    for (from, to) in arrows {
+        let others = to.iter().map(|to| folder(to).to_owned()).filter(|to| to != folder(from));
+        folders.entry(folder(from).to_owned()).or_default().extend(others);
+    }
+    folders
+}
+
+/// Arrows from a folder to one after it.
+fn against(arrows: &Arrows, order: &[&str]) -> Vec<String> {
+    let place = |file: &str| order.iter().position(|known| *known == folder(file));
+    let all = arrows.iter().flat_map(|(from, to)| to.iter().map(move |to| (from, to)));
+    all.filter(|(from, to)| matches!((place(from), place(to)), (Some(from), Some(to)) if from < to))
+        .map(|(from, to)| format!("{from} imports from {to}"))
+        .collect()
+}
+
+/// The arrows of a crate whose files have these texts.
+fn drawn(files: &[(&str, &str)]) -> Vec<String> {
+    let files = files.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect();
+    let arrows = Crate::parse(&files).arrows();
+    arrows.iter().flat_map(|(from, to)| to.iter().map(move |to| format!("{from} > {to}"))).collect()
+}
+
+#[test]
+fn imports_are_followed_to_the_file_that_defines_a_name() {
+    let files = [
+        ("lib.rs", "pub mod a; pub mod b; mod c; pub use a::One;"),
+        ("a/mod.rs", "mod one; pub mod two; pub use one::One;"),
+        ("a/one.rs", "use super::two::{self, Two as Other}; pub struct One; fn f() { two::f() }"),
+        ("a/two.rs", "pub struct Two; pub fn f() {} #[cfg(test)] mod tests { use crate::b::B; }"),
+        ("b.rs", "use crate::One; pub struct B; // crate::c::C\nconst TEXT: &str = \"crate::c::C\";"),
+        ("c.rs", "use crate::a; type C = a::two::Two; fn f<'a>(b: &'a crate::b::B) -> char { '\"' }"),
+    ];
+    let expected = ["a/one.rs > a/two.rs", "b.rs > a/one.rs", "c.rs > a/two.rs", "c.rs > b.rs"];
+    assert_eq!(drawn(&files), expected);
+}
+
+#[test]
+fn a_re_export_is_an_arrow_where_its_file_uses_the_name() {
+    let leaf = ("a/leaf.rs", "use super::Base; pub struct Leaf(Base);");
+    let hands_on = [("lib.rs", "mod a;"), ("a/mod.rs", "mod leaf; pub use leaf::Leaf; pub struct Base;"), leaf];
+    assert_eq!(drawn(&hands_on), ["a/leaf.rs > a/mod.rs"]);
+    let uses = [
+        ("lib.rs", "mod a;"),
+        ("a/mod.rs", "mod leaf; pub(crate) use leaf::Leaf; pub struct Base { pub leaf: Option<Box<Leaf>> }"),
+        leaf,
+    ];
+    assert_eq!(drawn(&uses), ["a/leaf.rs > a/mod.rs", "a/mod.rs > a/leaf.rs"]);
+}
+
+#[test]
+fn circles_and_arrows_back_are_found() {
+    let arrow = |(from, to): (&str, &str)| (from.to_owned(), BTreeSet::from([to.to_owned()]));
+    let arrows: Arrows = [("a/x.rs", "b.rs"), ("b.rs", "c.rs"), ("c.rs", "a/x.rs"), ("d.rs", "e.rs"), ("e.rs", "d.rs")]
+        .map(arrow)
+        .into();
+    let found: Vec<Vec<String>> = circles(&arrows).into_iter().map(|circle| circle.into_iter().collect()).collect();
+    assert_eq!(found, [vec!["a/x.rs", "b.rs", "c.rs"], vec!["d.rs", "e.rs"]]);
+    assert_eq!(large_circles(&arrows).len(), 1);
+    assert_eq!(against(&arrows, &["c", "b", "a"]), ["c.rs imports from a/x.rs"]);
+    assert_eq!(between_folders(&BTreeMap::from([arrow(("a/x.rs", "a/y.rs"))]))["a"], BTreeSet::new());
+}

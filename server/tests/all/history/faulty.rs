@@ -1,0 +1,162 @@
+//! Stores that fail, or do not answer.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use server::history::batch::{Batch, FORMAT};
+use server::history::sqlite::{FILE, Sqlite};
+use server::history::store::{Commit, Store, StoreError, Stored, Written};
+use server::history::{Archive, Before, Keeping};
+use server::source::SourceEvent;
+use server::translate::Object;
+use timeline::fact::{Kind, Seen};
+use timeline::{Millis, Model};
+
+use crate::common::until;
+use crate::history::{SMALL, in_folder};
+/// A store that fails, or does not answer, while it is told to.
+struct Faulty {
+    store: Sqlite,
+    fault: Arc<AtomicU8>,
+}
+
+const FAILS: u8 = 1;
+const HANGS: u8 = 2;
+const HUNG: u8 = 3;
+
+impl Store for Faulty {
+    fn commit(&mut self, commits: &[Commit]) -> Result<Written, StoreError> {
+        let _ = self.fault.compare_exchange(HANGS, HUNG, Ordering::Relaxed, Ordering::Relaxed);
+        while self.fault.load(Ordering::Relaxed) == HUNG {
+            std::thread::sleep(std::time::Duration::from_millis(5)); // a disk that takes its time
+        }
+        if self.fault.load(Ordering::Relaxed) == FAILS {
+            return Err(StoreError::Failed("there is no room left".into()));
+        }
+        self.store.commit(commits)
+    }
+
+    fn resume(&mut self, cluster: &str, by: Option<&str>) -> Result<Option<Stored>, StoreError> {
+        self.store.resume(cluster, by)
+    }
+
+    fn tidy(&mut self, _: Millis) -> Result<bool, StoreError> {
+        Ok(false)
+    }
+
+    fn bytes(&mut self) -> Result<u64, StoreError> {
+        self.store.bytes()
+    }
+}
+
+fn faulty(folder: &Path, fault: u8) -> (Archive, Arc<AtomicU8>) {
+    let fault = Arc::new(AtomicU8::new(fault));
+    let (place, of_store) = (folder.to_owned(), fault.clone());
+    let options = in_folder(&place);
+    let open = move || {
+        let store: Box<dyn Store> = Box::new(Faulty { store: Sqlite::open(&place, SMALL)?, fault: of_store.clone() });
+        Ok(store)
+    };
+    (Archive::with(options, open), fault)
+}
+
+fn set(number: usize, at_millis: Millis) -> SourceEvent {
+    let json = format!(
+        r#"{{"metadata":{{"uid":"00000000-0000-4000-8000-{number:012}","name":"s{number}","namespace":"n"}}}}"#
+    );
+    SourceEvent::Object { object: Object::decode(Kind::ReplicaSet, &json).unwrap(), seen: Seen::Added, at_millis }
+}
+
+/// All lines that are kept.
+fn kept(folder: &Path) -> String {
+    let connection =
+        rusqlite::Connection::open_with_flags(folder.join(FILE), rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY);
+    let connection = connection.unwrap();
+    let mut rows = connection.prepare("SELECT body FROM batches ORDER BY seq").unwrap();
+    let bodies = rows.query_map([], |row| row.get::<_, Vec<u8>>(0)).unwrap();
+    let text = |body: Vec<u8>| Batch { seq: 0, from_millis: 0, to_millis: 0, format: FORMAT, body }.text();
+    bodies.map(|body| text(body.unwrap()).unwrap()).collect()
+}
+
+fn sets(text: &str) -> usize {
+    let names = text.lines().filter_map(|line| line.split("\"name\":\"s").nth(1)?.split('"').next());
+    names.collect::<std::collections::BTreeSet<_>>().len()
+}
+
+#[tokio::test]
+async fn while_nothing_can_be_written_that_is_said_and_afterwards_everything_is_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let (archive, fault) = faulty(folder.path(), FAILS);
+    let (mut journal, model) = (archive.journal("c", &[]), Model::default());
+    (0..100).for_each(|number| journal.note(&set(number, 1_000 + number as Millis), &model));
+    let mut keeping = archive.keeping();
+    let said = keeping.wait_for(|keeping| *keeping != Keeping::Written).await.unwrap().clone();
+    assert_eq!(said, Keeping::Failing { since_millis: 1_000, why: "there is no room left".into() });
+    (100..200).for_each(|number| journal.note(&set(number, 1_000 + number as Millis), &model));
+    fault.store(0, Ordering::Relaxed);
+    keeping.wait_for(|keeping| *keeping == Keeping::Written).await.unwrap();
+    until::until("all of them", async || sets(&kept(folder.path())) == 200).await;
+    assert!(!kept(folder.path()).contains("LIST_DONE"), "no step is missing");
+}
+
+#[tokio::test]
+async fn a_store_that_does_not_answer_holds_nobody_up_and_what_was_missed_is_a_gap() {
+    let folder = tempfile::tempdir().unwrap();
+    let (archive, fault) = faulty(folder.path(), HANGS);
+    let (mut journal, model) = (archive.journal("c", &[]), Model::default());
+    let many = server::history::QUEUE + 1_000;
+    journal.note(&set(0, 1_000), &model);
+    until::until("its first commit", async || fault.load(Ordering::Relaxed) == HUNG).await;
+    // Now the queue fills, and the last of each object is held.
+    (0..many).for_each(|number| journal.note(&set(number, 2_000), &model));
+    fault.store(0, Ordering::Relaxed);
+    let mut at_millis = 3_000;
+    until::until("all of them", async || {
+        at_millis += 1;
+        journal.heard(at_millis, &model);
+        sets(&kept(folder.path())) == many
+    })
+    .await;
+    let text = kept(folder.path());
+    assert_eq!(text.matches("\"blindSinceMillis\":2000").count(), 3, "of each kind");
+}
+
+#[tokio::test]
+async fn a_store_that_does_not_answer_is_told_of_while_it_is_waited_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let (archive, fault) = faulty(folder.path(), HANGS);
+    let (mut journal, model) = (archive.journal("c", &[]), Model::default());
+    journal.note(&set(1, 1_000), &model);
+    let mut keeping = archive.keeping();
+    let said = keeping.wait_for(|keeping| *keeping != Keeping::Written).await.unwrap().clone();
+    let why = "the history database does not respond".to_owned();
+    assert_eq!(said, Keeping::Failing { since_millis: 1_000, why });
+    fault.store(0, Ordering::Relaxed);
+    keeping.wait_for(|keeping| *keeping == Keeping::Written).await.unwrap();
+    until::until("it", async || sets(&kept(folder.path())) == 1).await;
+    assert_eq!(*archive.anew().borrow(), 0, "a store that was slow lacks nothing, and is not told everything anew");
+}
+
+#[tokio::test]
+async fn what_is_read_late_is_taken_up_whichever_namespaces_were_watched() {
+    for namespaces in [vec![], vec!["n".to_owned()]] {
+        let folder = tempfile::tempdir().unwrap();
+        let first = Archive::start(in_folder(folder.path()));
+        first.journal("c", &[]).note(&set(0, 1_000), &Model::default());
+        first.close().await;
+        let (place, mut times) = (folder.path().to_owned(), 0);
+        let second = Archive::with(in_folder(folder.path()), move || {
+            times += 1;
+            if times == 1 {
+                return Err(StoreError::Failed("not now".into()));
+            }
+            Ok(Box::new(Sqlite::open(&place, SMALL)?) as Box<dyn Store>)
+        });
+        assert!(matches!(second.before("c").await, Before::Unread));
+        second.journal("c", &namespaces).note(&set(1, 9_000), &Model::default());
+        until::until("a commit", async || second.counters().commits.load(Ordering::Relaxed) > 0).await;
+        let Before::Known(resumed) = second.late("c", true).unwrap().await.unwrap() else { panic!() };
+        assert_eq!(resumed.timeline.model().replica_sets.values().count(), 2, "{namespaces:?}");
+    }
+}

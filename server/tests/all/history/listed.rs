@@ -1,0 +1,141 @@
+//! The index of rollouts.
+
+use app::history::{PastRollout, Search, UNKNOWN_CAUSE};
+use server::history::index;
+use server::history::options::Limits;
+use server::history::sql::Reader;
+use server::history::store::{Commit, Store};
+use server::scope::{Named, Scope};
+use server::sight::Sight;
+use timeline::view::Now;
+use timeline::{Millis, Uid, Workload};
+
+use crate::history::{Indexed, SMALL, commit, indexed, places, recorded};
+
+#[test]
+fn a_link_to_a_workload_leads_to_its_rollouts_alone() {
+    for place in places() {
+        let mut store = place.open(SMALL);
+        let own = indexed().rollouts;
+        let named = |name: &str, namespace: &str, uid: u128| {
+            let of = |rollout: &PastRollout| PastRollout {
+                uid: Uid::from_bits(uid),
+                name: name.into(),
+                namespace: namespace.into(),
+                change_cause: Some("\"name\":\"web\" nul \0".into()),
+                ..rollout.clone()
+            };
+            own.iter().map(of).collect::<Vec<_>>()
+        };
+        let place_of = own[0].namespace.clone();
+        let rollouts = [own.clone(), named("other", &place_of, 7), named(&own[0].name, "elsewhere", 8)].concat();
+        store.commit(&[Commit { rollouts, ..commit(None, None) }]).unwrap();
+        let only = |name: &str| {
+            let scope = Scope::Workload(Named::of(&Workload::deployment("c", place_of.as_str(), name)));
+            let sight = Sight::All.within(&scope);
+            let reader = Reader::new(&place.location);
+            let found = reader.rollouts(&Search::default(), &sight, None, 50).unwrap().rollouts;
+            found.into_iter().map(|rollout| (rollout.namespace, rollout.name)).collect::<Vec<_>>()
+        };
+        for name in [own[0].name.as_str(), "other"] {
+            assert_eq!(only(name), vec![(place_of.clone(), name.to_owned()); own.len()]);
+        }
+        assert_eq!(only("never"), []);
+    }
+}
+
+#[test]
+fn the_last_rollout_of_what_exists_stays_in_the_index_whatever_its_age() {
+    for place in places() {
+        let mut store = place.open(Limits { age_millis: 1_000, ..SMALL });
+        let Indexed { now, rollouts, .. } = indexed();
+        let revisions = |store: &mut dyn Store, rollouts: Vec<PastRollout>| -> Vec<u64> {
+            store.commit(&[Commit { rollouts, ..commit(None, None) }]).unwrap();
+            while store.tidy(now.millis + 60_000).unwrap() {}
+            let found =
+                Reader::new(&place.location).rollouts(&Search::default(), &Sight::All, None, 50).unwrap().rollouts;
+            found.iter().map(|rollout| rollout.revision).collect()
+        };
+        assert_eq!(revisions(&mut *store, rollouts.clone()), [3]);
+        let deleted = rollouts.into_iter().map(|rollout| PastRollout { is_deleted: true, ..rollout });
+        assert_eq!(revisions(&mut *store, deleted.collect()), [0; 0]);
+    }
+}
+
+/// A rollout that went on when watching began is told as it ended, too.
+#[test]
+fn what_went_on_when_watching_began_is_told_once_it_is_over() {
+    let Indexed { timeline, uid, .. } = indexed();
+    let model = timeline.model();
+    let told = |completed: Millis| {
+        let mut model = model.clone();
+        let deployment = model.deployments.get_mut(&uid).unwrap();
+        let first = &mut deployment.rollouts[0];
+        (first.started_millis, first.superseded_millis) = (None, None);
+        first.completed_millis = Some(deployment.first_seen_millis + completed);
+        let now = Now { millis: deployment.first_seen_millis + 3_600_000, skew_millis: 0 };
+        let told = index::rollouts("c", &model, uid, now, 99);
+        let revision = model.deployments.get(&uid).unwrap().rollouts[0].revision;
+        told.first().filter(|told| told.revision == revision).cloned()
+    };
+    let over = told(5_000).unwrap();
+    assert_eq!((over.took_millis(), over.outcome), (Some(5_000), timeline::rollout::Outcome::Complete));
+    assert!(told(0).is_none(), "what was complete when watching began was not seen");
+}
+
+/// The cause that is found is the last one that is known, however the rollout ended.
+#[test]
+fn the_last_known_cause_stays_and_words_find_it() {
+    let one = PastRollout { cause: String::new(), ..indexed().rollouts.last().unwrap().clone() };
+    for place in places() {
+        let mut store = place.open(SMALL);
+        let reader = Reader::new(&place.location);
+        let found = |words: &str| {
+            let search = Search { text: words.to_owned(), ..Search::default() };
+            let found = reader.rollouts(&search, &Sight::All, None, 9).unwrap().rollouts;
+            found.into_iter().map(|rollout| rollout.cause).collect::<Vec<_>>()
+        };
+        let mut kept = |cause: &str, deadline_millis| {
+            let told = PastRollout { cause: cause.to_owned(), deadline_millis, ..one.clone() };
+            store.commit(&[Commit { rollouts: vec![told], ..commit(None, None) }]).unwrap();
+            found("").pop().unwrap()
+        };
+        assert_eq!(kept(UNKNOWN_CAUSE, None), UNKNOWN_CAUSE);
+        assert_eq!(kept("Image missing.", None), "Image missing.");
+        assert_eq!(kept(UNKNOWN_CAUSE, None), "Image missing.", "that nothing is known any more is no news");
+        assert_eq!(kept("Containers crash.", None), "Containers crash.", "the last one says most");
+        assert_eq!(kept("", Some(1)), "Containers crash.", "it is over");
+        assert_eq!((found("crash"), found("missing")), (vec!["Containers crash.".to_owned()], Vec::new()));
+        assert_eq!(found("deadline").len(), 1);
+    }
+}
+
+#[test]
+fn what_has_not_come_yet_is_not_told() {
+    let Indexed { batches, uid, now, rollouts, .. } = indexed();
+    let heard_millis = now.millis;
+    let last = rollouts.len() - 1;
+    for place in places() {
+        let mut store = place.open(SMALL);
+        for (from, to, text) in &batches {
+            store.commit(&[commit(Some((*from, *to, text)), None)]).unwrap();
+        }
+        store.commit(&[Commit { rollouts: rollouts.clone(), heard_millis, ..recorded(&batches, uid) }]).unwrap();
+        let reader = Reader::new(&place.location);
+        let cut = |until_millis| reader.cut("c", uid, last as u32, until_millis).unwrap().unwrap();
+        let ahead = cut(Some(heard_millis + 3_600_000));
+        assert_eq!((ahead.to_millis, ahead.is_settled), (heard_millis, false), "nobody has seen it");
+        // An hour passes in which nothing happens.
+        let heard_millis = heard_millis + 3_600_000;
+        store.commit(&[Commit { heard_millis, ..commit(None, None) }]).unwrap();
+        let then = cut(Some(heard_millis));
+        assert_eq!((then.to_millis, then.is_settled), (heard_millis, true));
+        let usual = cut(None);
+        assert!(usual.is_settled);
+        // Whatever is asked for after its last moment, no more is read than without it.
+        let last_moment = usual.most_millis;
+        store.commit(&[Commit { heard_millis: last_moment + 3_600_000, ..commit(None, None) }]).unwrap();
+        assert_eq!(cut(Some(last_moment)).to_millis, last_moment);
+        assert_eq!((cut(Some(last_moment + 1)).to_millis, usual.to_millis < last_moment), (usual.to_millis, true));
+    }
+}

@@ -1,0 +1,118 @@
+//! The manifests for a cluster: they are what Kubernetes takes, and allow just what is asked.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use serde_json::Value;
+use server::source::access::Access;
+use server::source::review::{Asker, Reviewer, Subject, Way};
+use timeline::fact::Kind;
+use tokio::sync::watch;
+
+use crate::common::until::until;
+use crate::live::support::{FakeApi, Verb, Watched, quick, shop};
+
+/// Group, resource, verb.
+type Allowed = BTreeSet<(String, String, String)>;
+
+fn manifests() -> Vec<Value> {
+    let text = include_str!("../../../../deploy/kubernetes.yaml");
+    serde_saphyr::from_multiple::<Value>(text).unwrap()
+}
+
+fn texts(of: &Value) -> Vec<String> {
+    of.as_array().unwrap().iter().map(|text| text.as_str().unwrap().to_owned()).collect()
+}
+
+/// What a role allows.
+fn role(manifests: &[Value], name: &str) -> Allowed {
+    let role = manifests.iter().find(|it| it["kind"] == "ClusterRole" && it["metadata"]["name"] == name).unwrap();
+    let mut allowed = Allowed::new();
+    for rule in role["rules"].as_array().unwrap() {
+        assert_eq!(rule.as_object().unwrap().len(), 3, "{rule}");
+        for group in texts(&rule["apiGroups"]) {
+            for resource in texts(&rule["resources"]) {
+                let one = |verb: String| (group.clone(), resource.clone(), verb);
+                allowed.extend(texts(&rule["verbs"]).into_iter().map(one));
+            }
+        }
+    }
+    allowed
+}
+
+/// What a request needs, by its path.
+fn needed(path: &str, verb: &str) -> (String, String, String) {
+    let parts: Vec<&str> = path.split('/').collect();
+    let group = if parts[0] == "api" { "" } else { parts[1] };
+    (group.to_owned(), (*parts.last().unwrap()).to_owned(), verb.to_owned())
+}
+
+#[test]
+fn the_program_runs_as_nobody_and_everybody_cannot_read_its_keys() {
+    let manifests = manifests();
+    let pod = manifests.iter().find(|it| it["kind"] == "Deployment").unwrap();
+    let pod = &pod["spec"]["template"]["spec"];
+    let context = &pod["securityContext"];
+    for name in ["runAsUser", "runAsGroup", "fsGroup"] {
+        assert_eq!(context[name], 65_532, "{name}");
+    }
+    assert_eq!(context["runAsNonRoot"], true);
+    let mode = &pod["volumes"][0]["secret"]["defaultMode"];
+    let mode = mode.as_f64().unwrap();
+    assert!(mode == 288.0 || mode == 440.0, "0440, as Kubernetes reads it or as YAML 1.2 does: {mode}");
+}
+
+#[tokio::test]
+async fn the_roles_of_the_manifests_allow_what_is_asked_and_nothing_else() {
+    let manifests = manifests();
+    let api = shop().await;
+    let _watched = Watched::with(Access::fixed(api.client()), &[], quick());
+    for kind in Kind::ALL {
+        let resource = kind.resource().split('.').next().unwrap();
+        until("it is watched", async || api.requests(Verb::Watch, resource) > 0).await;
+    }
+    let asked = api.paths().into_iter().filter_map(|(verb, path)| match verb {
+        Verb::List | Verb::Next => Some(needed(&path, "list")),
+        Verb::Watch => Some(needed(&path, "watch")),
+        Verb::Version => None, // everybody may ask that
+    });
+    assert_eq!(role(&manifests, "rollcast"), asked.collect());
+
+    let api = FakeApi::start().await;
+    let way = Way { access: Access::fixed(api.client()), pace: Arc::new(quick()) };
+    let reviewer = Reviewer::new(watch::channel(Some(way)).1);
+    // That server has no answer to them; what is asked is what counts.
+    assert!(reviewer.may_list_pods(&Subject::default(), None).await.is_err());
+    let _ = reviewer.whose("a token", Asker::Stranger).await;
+    let asked = api.paths().into_iter().map(|(_, path)| needed(&path, "create"));
+    assert_eq!(role(&manifests, "rollcast-sign-in"), asked.collect());
+}
+
+#[test]
+fn the_manifests_belong_together() {
+    let manifests = manifests();
+    let of = |kind: &str| manifests.iter().filter(|it| it["kind"] == kind).collect::<Vec<_>>();
+    assert_eq!(of("ClusterRole").len(), of("ClusterRoleBinding").len());
+    for binding in of("ClusterRoleBinding") {
+        assert_eq!(binding["roleRef"]["name"], binding["metadata"]["name"]);
+        assert_eq!(binding["subjects"][0]["name"], of("ServiceAccount")[0]["metadata"]["name"]);
+    }
+    let [deployment] = of("Deployment")[..] else { panic!("one Deployment") };
+    let [service] = of("Service")[..] else { panic!("one Service") };
+    let pod = &deployment["spec"]["template"];
+    assert_eq!(pod["spec"]["serviceAccountName"], "rollcast");
+    assert_eq!(pod["metadata"]["labels"], deployment["spec"]["selector"]["matchLabels"]);
+    assert_eq!(pod["metadata"]["labels"], service["spec"]["selector"]);
+    let container = &pod["spec"]["containers"][0];
+    // What is set there is what the program reads.
+    let help = std::process::Command::new(env!("CARGO_BIN_EXE_rollcast")).args(["serve", "--help"]).output().unwrap();
+    let help = String::from_utf8(help.stdout).unwrap();
+    for variable in container["env"].as_array().unwrap() {
+        let name = variable["name"].as_str().unwrap();
+        assert!(help.contains(&format!("[env: {name}=")), "{name}");
+    }
+    for probe in ["livenessProbe", "readinessProbe"] {
+        let path = container[probe]["httpGet"]["path"].as_str().unwrap();
+        assert!(server::http::addresses().contains(&path.to_owned()), "{path}");
+    }
+}

@@ -1,0 +1,34 @@
+//! The server against a fake API server on loopback: sources, hub, sessions and HTTP together.
+
+mod behind;
+mod credentials;
+mod damaged;
+mod demo;
+mod deploy;
+#[cfg(target_os = "linux")]
+mod egress;
+mod gaps;
+mod kept;
+mod left;
+mod opened;
+mod ordering;
+mod outages;
+mod planted;
+mod program;
+mod recorded;
+mod refused;
+mod replicas;
+mod requests;
+mod reviews;
+mod secrets;
+mod silence;
+mod skew;
+mod slow;
+mod support;
+mod texts;
+mod tls;
+mod unwatched;
+mod versions;
+mod viewers;
+mod wait;
+mod watch;

@@ -1,0 +1,125 @@
+//! What a cluster is asked about people, and what is made of its answers.
+
+use std::sync::{Arc, Mutex};
+
+use http::{Request, Response};
+use http_body_util::BodyExt;
+use kube::client::Body;
+use serde_json::{Value, json};
+use server::hub::Handle;
+use server::source::access::Access;
+use server::source::credentials::Credentials;
+use server::source::kubeconfig::Contexts;
+use server::source::request::RequestError;
+use server::source::review::{Asker, Reviewer, Subject, Way};
+use timeline::Retention;
+use tokio::sync::watch;
+
+use crate::live::secrets::careless;
+use crate::live::support::{quick, shop};
+
+/// A cluster that answers that, and what it was asked.
+fn reviewer(status: u16, answer: &Value) -> (Reviewer, Arc<Mutex<Vec<Value>>>) {
+    let (answer, asked) = (answer.to_string(), Arc::<Mutex<Vec<Value>>>::default());
+    let all = asked.clone();
+    let server = tower::service_fn(move |request: Request<Body>| {
+        let (answer, all) = (answer.clone(), all.clone());
+        async move {
+            let question = request.into_body().collect().await.unwrap().to_bytes();
+            all.lock().unwrap().push(serde_json::from_slice(&question).unwrap());
+            let answer = Response::builder().status(status).body(Body::from(answer.into_bytes())).unwrap();
+            Ok::<_, std::convert::Infallible>(answer)
+        }
+    });
+    let way = Way { access: Access::fixed(kube::Client::new(server, "default")), pace: Arc::new(quick()) };
+    (Reviewer::new(watch::channel(Some(way)).1), asked)
+}
+
+fn ann() -> Subject {
+    Subject {
+        user: "ann".to_owned(),
+        groups: vec!["dev".to_owned()],
+        uid: Some("u-1".to_owned()),
+        extra: [("scopes".to_owned(), vec!["read".to_owned()])].into(),
+    }
+}
+
+fn allowed() -> Value {
+    json!({ "metadata": {}, "spec": {}, "status": { "allowed": true } })
+}
+
+#[tokio::test]
+async fn all_that_is_known_of_who_asks_is_told_to_the_cluster() {
+    let (reviewer, asked) = reviewer(201, &allowed());
+    assert!(reviewer.may_list_pods(&ann(), Some("shop")).await.unwrap());
+    assert!(reviewer.may_list_pods(&Subject { user: "bob".to_owned(), ..Subject::default() }, None).await.unwrap());
+    let asked: Vec<Value> = asked.lock().unwrap().iter().map(|question| question["spec"].clone()).collect();
+    assert_eq!(
+        asked,
+        [
+            json!({ "user": "ann", "groups": ["dev"], "uid": "u-1", "extra": { "scopes": ["read"] },
+                "resourceAttributes": { "verb": "list", "resource": "pods", "namespace": "shop" } }),
+            json!({ "user": "bob", "groups": [], "resourceAttributes": { "verb": "list", "resource": "pods" } }),
+        ]
+    );
+}
+
+#[tokio::test]
+async fn what_a_cluster_answers_to_a_question_that_it_does_not_take_is_told_by_its_kind() {
+    let path = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
+    for code in [403, 401, 500] {
+        let status = json!({ "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
+            "message": "secret", "reason": "Why", "code": code });
+        let (reviewer, _) = reviewer(code, &status);
+        let error = reviewer.may_list_pods(&ann(), Some("shop")).await.unwrap_err();
+        let told = match &error {
+            RequestError::Forbidden(what) => (403, what.clone()),
+            RequestError::Unauthorized(what) => (401, what.clone()),
+            RequestError::Unreachable(why) => (500, why.clone()),
+            other => panic!("{other}"),
+        };
+        let words = if code == 500 { "the API server responded 500".to_owned() } else { format!("POST {path}") };
+        assert_eq!(told, (code, words));
+    }
+}
+
+#[tokio::test]
+async fn who_may_see_nothing_is_answered_by_the_same_cluster() {
+    let (reviewer, asked) = reviewer(201, &allowed());
+    let (hub, _) = Handle::start("prod", Arc::default(), Retention::default());
+    let empty = hub.with_accent(3).with_reviewer(reviewer).empty();
+    assert!(empty.reviewer().may_list_pods(&ann(), None).await.unwrap());
+    assert_eq!((asked.lock().unwrap().len(), empty.name(), empty.accent()), (1, "prod", 3));
+}
+
+#[tokio::test]
+async fn a_token_is_not_sent_where_others_could_read_it() {
+    let api = shop().await;
+    api.take_only("good");
+    for (is_careless, is_asked) in [(false, true), (true, false)] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("kubeconfig");
+        std::fs::write(&path, careless(&api, "good", is_careless)).unwrap();
+        let contexts = Contexts::read(Some(&path)).unwrap();
+        let credentials = Credentials::new(contexts, Some("shop".to_owned()), "shop".to_owned());
+        let target = credentials.target(&quick()).await.unwrap();
+        let says = "shop: tokens of viewers (--auth token) are not sent to this cluster";
+        assert_eq!(
+            target.warnings.iter().any(|warning| warning.starts_with(says)),
+            is_careless,
+            "{:?}",
+            target.warnings
+        );
+        let way = Way { access: target.access, pace: Arc::new(quick()) };
+        let reviewer = Reviewer::new(watch::channel(Some(way)).1);
+        let before = api.all_requests();
+        for asker in [Asker::Stranger, Asker::Known] {
+            let whose = reviewer.whose("somebody's", asker).await;
+            assert!(is_asked || matches!(whose, Ok(None)), "{whose:?}");
+        }
+        assert_eq!(api.all_requests() - before, if is_asked { 2 } else { 0 });
+        // What holds no secret is asked all the same.
+        let _ = reviewer.may_list_pods(&ann(), None).await;
+        assert_eq!(api.all_requests() - before, if is_asked { 3 } else { 1 });
+    }
+}

@@ -1,0 +1,502 @@
+//! A fake API server: real HTTP on loopback, faults by script.
+//!
+//! It holds objects per kind and answers list and watch requests from them. A test changes objects with `put` and `delete`
+//! and lays out faults with `fault`: the next matching request gets that fault instead of a good answer.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use futures::StreamExt;
+use serde_json::{Value, json};
+use server::history::Archive;
+use server::hub::{Handle, Kept};
+use server::source::access::Access;
+use server::source::{self, Counters, Pace, Texts};
+use server::viewers::Viewers;
+use timeline::fact::Kind;
+use timeline::wire::{Connection, ConnectionState};
+use tokio::sync::broadcast;
+
+use crate::common::until::until;
+
+/// What to do to a request instead of answering it well.
+#[derive(Debug, Clone)]
+pub enum Fault {
+    /// Answer this status.
+    Status(u16),
+    /// Answer 429 and ask to be left alone for so many seconds.
+    Busy(u16),
+    /// Answer 200 and end at once.
+    EndAtOnce,
+    /// Watch: send this text, then end.
+    Say(String),
+    /// Never answer.
+    Hang,
+    /// Answer 200, say this text, then nothing more on a connection that stays open.
+    Stall(String),
+    /// Answer 200 and a space every now and then, for ever.
+    Trickle,
+}
+
+/// Which request a fault is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Verb {
+    List,
+    /// A page of a list after its first. It is counted as `List`.
+    Next,
+    Watch,
+    /// The liveness probe.
+    Version,
+}
+
+struct World {
+    version: u64,
+    /// Most objects of a page, and how long the server takes for one.
+    page: (usize, Duration),
+    objects: BTreeMap<(String, String), Value>,
+    faults: BTreeMap<(u8, String), VecDeque<Fault>>,
+    /// Faults that hit every request until they are lifted.
+    standing: BTreeMap<(u8, String), Fault>,
+    requests: Vec<(Instant, Verb, String)>,
+    /// The only token that is taken; everything else is answered 401.
+    token: Option<String>,
+    refusals: usize,
+    /// Watch lines with their version, so that a watch goes on where its list ended.
+    history: Vec<(u64, String, String)>,
+}
+
+impl Default for World {
+    fn default() -> Self {
+        Self {
+            version: 0,
+            page: (2, Duration::ZERO), // so that every longer list is paged
+            objects: BTreeMap::new(),
+            faults: BTreeMap::new(),
+            standing: BTreeMap::new(),
+            requests: Vec::new(),
+            token: None,
+            refusals: 0,
+            history: Vec::new(),
+        }
+    }
+}
+
+/// The fake API server.
+#[derive(Clone)]
+pub struct FakeApi {
+    world: Arc<Mutex<World>>,
+    events: broadcast::Sender<(String, String)>,
+    hang_up: broadcast::Sender<()>,
+    pub address: std::net::SocketAddr,
+}
+
+impl FakeApi {
+    pub async fn start() -> Self {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let api = Self {
+            world: Arc::default(),
+            events: broadcast::channel(1024).0,
+            hang_up: broadcast::channel(8).0,
+            address: listener.local_addr().unwrap(),
+        };
+        let router = Router::new().fallback(answer).with_state(api.clone());
+        tokio::spawn(async move { axum::serve(listener, router).await });
+        api
+    }
+
+    /// A client for it.
+    pub fn client(&self) -> kube::Client {
+        source::kubeconfig::client_for(kube::Config::new(format!("http://{}", self.address).parse().unwrap())).unwrap()
+    }
+
+    /// Creates or changes an object and tells the watches.
+    pub fn put(&self, object: Value) {
+        let (kind, uid) = key(&object);
+        let mut world = self.world.lock().unwrap();
+        let event = if world.objects.contains_key(&(kind.clone(), uid.clone())) { "MODIFIED" } else { "ADDED" };
+        let object = world.stamp(object);
+        world.objects.insert((kind.clone(), uid), object.clone());
+        self.tell(&mut world, kind, json!({ "type": event, "object": object }).to_string());
+    }
+
+    /// Deletes an object and tells the watches.
+    pub fn delete(&self, object: &Value) {
+        let (kind, uid) = key(object);
+        let mut world = self.world.lock().unwrap();
+        let last = world.objects.remove(&(kind.clone(), uid)).expect("deletes what exists");
+        let last = world.stamp(last);
+        self.tell(&mut world, kind, json!({ "type": "DELETED", "object": last }).to_string());
+    }
+
+    fn tell(&self, world: &mut World, kind: String, line: String) {
+        world.history.push((world.version, kind.clone(), line.clone()));
+        let _ = self.events.send((kind, line));
+    }
+
+    /// Removes an object without a word, as if the watch had missed it.
+    pub fn lose(&self, object: &Value) {
+        self.world.lock().unwrap().objects.remove(&key(object));
+    }
+
+    /// Sends a line to the watches of a kind as it is.
+    pub fn say(&self, kind: &str, line: &str) {
+        let _ = self.events.send((kind.to_owned(), line.to_owned()));
+    }
+
+    /// The next request of that verb for that resource gets this.
+    pub fn fault(&self, verb: Verb, resource: &str, fault: Fault) {
+        self.world.lock().unwrap().faults.entry((verb as u8, resource.to_owned())).or_default().push_back(fault);
+    }
+
+    /// Every request of that verb for that resource gets this, until it is lifted.
+    pub fn stand(&self, verb: Verb, resource: &str, fault: Option<Fault>) {
+        let mut world = self.world.lock().unwrap();
+        match fault {
+            Some(fault) => world.standing.insert((verb as u8, resource.to_owned()), fault),
+            None => world.standing.remove(&(verb as u8, resource.to_owned())),
+        };
+    }
+
+    /// From now on pages hold so many objects at most, and take that long.
+    pub fn pages(&self, most: usize, take: Duration) {
+        self.world.lock().unwrap().page = (most, take);
+    }
+
+    /// From now on only this token is taken.
+    pub fn take_only(&self, token: &str) {
+        self.world.lock().unwrap().token = Some(token.to_owned());
+    }
+
+    /// Requests with another token so far.
+    pub fn refusals(&self) -> usize {
+        self.world.lock().unwrap().refusals
+    }
+
+    /// When requests of a verb for a resource came.
+    pub fn times(&self, verb: Verb, resource: &str) -> Vec<Instant> {
+        let world = self.world.lock().unwrap();
+        world.requests.iter().filter(|(_, v, r)| *v == verb && r.ends_with(resource)).map(|(at, ..)| *at).collect()
+    }
+
+    /// Ends every watch.
+    pub fn hang_up(&self) {
+        let _ = self.hang_up.send(());
+    }
+
+    /// Requests so far of a verb for a resource.
+    pub fn requests(&self, verb: Verb, resource: &str) -> usize {
+        self.times(verb, resource).len()
+    }
+
+    /// What was asked so far: each verb and path once.
+    pub fn paths(&self) -> BTreeSet<(Verb, String)> {
+        self.world.lock().unwrap().requests.iter().map(|(_, verb, path)| (*verb, path.clone())).collect()
+    }
+
+    /// All list and watch requests so far.
+    pub fn all_requests(&self) -> usize {
+        self.world.lock().unwrap().requests.iter().filter(|(_, verb, _)| *verb != Verb::Version).count()
+    }
+}
+
+impl World {
+    fn stamp(&mut self, mut object: Value) -> Value {
+        self.version += 1;
+        object["metadata"]["resourceVersion"] = json!(self.version.to_string());
+        object
+    }
+
+    fn take_fault(&mut self, verb: Verb, resource: &str) -> Option<Fault> {
+        let key = (verb as u8, resource.to_owned());
+        self.faults.get_mut(&key).and_then(VecDeque::pop_front).or_else(|| self.standing.get(&key).cloned())
+    }
+}
+
+fn key(object: &Value) -> (String, String) {
+    let resource = format!("{}s", object["kind"].as_str().unwrap().to_lowercase());
+    (resource, object["metadata"]["uid"].as_str().unwrap().to_owned())
+}
+
+async fn answer(State(api): State<FakeApi>, request: Request) -> Response {
+    let path = request.uri().path().trim_matches('/').to_owned();
+    let query = request.uri().query().unwrap_or_default().to_owned();
+    let resource = path.rsplit('/').next().unwrap_or_default().to_owned();
+    let verb = if path == "version" {
+        Verb::Version
+    } else if query.contains("watch=1") {
+        Verb::Watch
+    } else {
+        Verb::List
+    };
+    let asked =
+        |name: &str| query.split('&').find_map(|part| part.strip_prefix(&format!("{name}="))).map(str::to_owned);
+    let shown = request.headers().get("authorization").and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let (fault, items, version, past, events, (most, takes)) = {
+        let mut world = api.world.lock().unwrap();
+        world.requests.push((Instant::now(), verb, path.clone()));
+        if world.token.as_ref().is_some_and(|token| shown != format!("Bearer {token}")) {
+            world.refusals += 1;
+            return (StatusCode::UNAUTHORIZED, r#"{"kind":"Status","message":"Unauthorized","code":401}"#)
+                .into_response();
+        }
+        let namespace = path.split("namespaces/").nth(1).and_then(|rest| rest.split('/').next());
+        let in_scope = |object: &&Value| namespace.is_none_or(|ns| object["metadata"]["namespace"] == ns);
+        let mine = world.objects.iter().filter(|((kind, _), _)| *kind == resource).map(|(_, object)| object);
+        let items: Vec<Value> = mine.filter(in_scope).cloned().collect();
+        let since: u64 = asked("resourceVersion").and_then(|text| text.parse().ok()).unwrap_or(0);
+        let past: Vec<String> = world
+            .history
+            .iter()
+            .filter(|(at, kind, _)| *at > since && *kind == resource)
+            .map(|(.., line)| line.clone())
+            .collect();
+        let is_next = verb == Verb::List && asked("continue").is_some();
+        let next = is_next.then(|| world.take_fault(Verb::Next, &resource)).flatten();
+        let fault = next.or_else(|| world.take_fault(verb, &resource));
+        (fault, items, world.version, past, api.events.subscribe(), world.page)
+    };
+    match fault {
+        Some(Fault::Status(code)) => {
+            let body = json!({ "kind": "Status", "message": format!("fault {code}"), "code": code }).to_string();
+            return (StatusCode::from_u16(code).unwrap(), body).into_response();
+        }
+        Some(Fault::Busy(seconds)) => {
+            return (StatusCode::TOO_MANY_REQUESTS, [("Retry-After", seconds.to_string())], "{}").into_response();
+        }
+        Some(Fault::EndAtOnce) => return StatusCode::OK.into_response(),
+        Some(Fault::Say(text)) => return text.into_response(),
+        Some(Fault::Hang) => std::future::pending().await,
+        Some(Fault::Trickle) => {
+            let spaces = futures::stream::unfold((), |()| async {
+                tokio::time::sleep(Duration::from_millis(50)).await; // so slow is this server
+                Some((Ok::<_, std::convert::Infallible>(Bytes::from_static(b" ")), ()))
+            });
+            return Body::from_stream(spaces).into_response();
+        }
+        Some(Fault::Stall(text)) => {
+            let said = futures::stream::iter([Ok::<_, std::convert::Infallible>(Bytes::from(text))]);
+            return Body::from_stream(said.chain(futures::stream::pending())).into_response();
+        }
+        None => {}
+    }
+    match verb {
+        Verb::Version => "{}".into_response(),
+        Verb::List | Verb::Next => {
+            let limit = asked("limit").and_then(|text| text.parse().ok()).unwrap_or(usize::MAX);
+            let text = page(&items, version, asked("continue"), most.min(limit)).to_string();
+            if takes.is_zero() { text.into_response() } else { slowly(text, takes) }
+        }
+        Verb::Watch => {
+            let seconds = asked("timeoutSeconds").and_then(|text| text.parse().ok()).unwrap_or(3_600);
+            watch(resource, past, events, api.hang_up.subscribe(), Duration::from_secs(seconds))
+        }
+    }
+}
+
+fn page(items: &[Value], version: u64, after: Option<String>, most: usize) -> Value {
+    let from: usize = after.and_then(|token| token.parse().ok()).unwrap_or(0);
+    let to = from.saturating_add(most);
+    let next = if to < items.len() { to.to_string() } else { String::new() };
+    let items: Vec<&Value> = items.iter().skip(from).take(most).collect();
+    json!({ "metadata": { "resourceVersion": version.to_string(), "continue": next }, "items": items })
+}
+
+/// An answer that comes in six pieces in that time.
+fn slowly(text: String, takes: Duration) -> Response {
+    let text = Bytes::from(text);
+    let step = text.len().div_ceil(6);
+    let pieces = futures::stream::unfold(text, move |mut rest| async move {
+        tokio::time::sleep(takes / 6).await; // so slow is this server
+        let piece = rest.split_to(step.min(rest.len()));
+        (!piece.is_empty()).then_some((Ok::<_, std::convert::Infallible>(piece), rest))
+    });
+    Body::from_stream(pieces).into_response()
+}
+
+fn watch(
+    resource: String,
+    past: Vec<String>,
+    events: broadcast::Receiver<(String, String)>,
+    hang_up: broadcast::Receiver<()>,
+    lasts: Duration,
+) -> Response {
+    let past = futures::stream::iter(past);
+    let live = futures::stream::unfold((resource, events, hang_up), |(resource, mut events, mut hang_up)| async move {
+        loop {
+            tokio::select! {
+                event = events.recv() => match event {
+                    Ok((kind, line)) if kind == resource => return Some((line, (resource, events, hang_up))),
+                    Ok(_) => {}
+                    Err(_) => return None,
+                },
+                _ = hang_up.recv() => return None,
+            }
+        }
+    });
+    let over = tokio::time::sleep(lasts); // a watch ends when it was asked to
+    let lines =
+        past.chain(live).take_until(over).map(|line| Ok::<_, std::convert::Infallible>(Bytes::from(line + "\n")));
+    Body::from_stream(lines).into_response()
+}
+
+/// Times short enough for tests; how much each watch earns in time is as in the product.
+pub fn quick() -> Pace {
+    Pace {
+        page_size: 2,
+        min_watch_lifetime: Duration::from_millis(50),
+        max_backoff: [Duration::from_millis(100); 2],
+        first_backoff: Duration::from_millis(10),
+        burst: 100,
+        renewal: [Duration::from_millis(100), Duration::from_millis(400)],
+        most_watch_seconds: 0,
+        ..Pace::default()
+    }
+}
+
+/// A hub that watches the fake API server.
+pub struct Watched {
+    pub hub: Handle,
+    pub counters: Arc<Counters>,
+    pub viewers: Viewers,
+}
+
+impl Watched {
+    /// Starts with times short enough for tests, unless `pace` says otherwise.
+    pub fn start(api: &FakeApi, namespaces: &[&str], pace: impl FnOnce(&mut Pace)) -> Self {
+        let mut settings = quick();
+        pace(&mut settings);
+        Self::with(Access::fixed(api.client()), namespaces, settings)
+    }
+
+    /// The same, with other credentials.
+    pub fn with(access: Access, namespaces: &[&str], settings: Pace) -> Self {
+        Self::begin(access, namespaces, settings, None)
+    }
+
+    /// The same, and what is observed is kept.
+    pub fn kept(api: &FakeApi, archive: &Archive) -> Self {
+        Self::kept_of(api, archive, &[])
+    }
+
+    /// The same of these namespaces.
+    pub fn kept_of(api: &FakeApi, archive: &Archive, namespaces: &[&str]) -> Self {
+        let watched = namespaces.iter().map(|name| (*name).to_owned()).collect();
+        let kept = Kept { archive: archive.clone(), namespaces: watched };
+        Self::begin(Access::fixed(api.client()), namespaces, quick(), Some(kept))
+    }
+
+    fn begin(access: Access, namespaces: &[&str], settings: Pace, kept: Option<Kept>) -> Self {
+        let counters = Arc::new(Counters::default());
+        let viewers = Viewers::default();
+        let (hub, events) = Handle::start_kept("fake", counters.clone(), timeline::Retention::default(), kept);
+        let cluster = source::Cluster {
+            name: "fake".into(),
+            access,
+            events,
+            viewers: viewers.clone(),
+            counters: counters.clone(),
+            pace: Arc::new(settings),
+            texts: Texts::Taken,
+            clock: hub.clock(),
+            anew: hub.anew(),
+        };
+        let namespaces: Vec<String> = namespaces.iter().map(|name| (*name).to_owned()).collect();
+        source::start(&cluster, &Kind::ALL, &namespaces);
+        Self { hub, counters, viewers }
+    }
+
+    /// Names and states of all pods that exist, in order.
+    pub async fn pods(&self) -> Vec<(String, &'static str)> {
+        let pods = self.hub.read(|reader| {
+            let exist = reader.timeline.model().pods.values().filter(|pod| pod.gone_millis().is_none());
+            exist.map(|pod| (pod.name.clone(), pod.state().name())).collect::<Vec<_>>()
+        });
+        let mut pods = pods.await.unwrap();
+        pods.sort();
+        pods
+    }
+
+    /// Waits until the pods that exist are these.
+    pub async fn until_pods(&self, names: &[&str]) {
+        until(&format!("pods {names:?}"), async || {
+            self.pods().await.iter().map(|(name, _)| name.as_str()).eq(names.iter().copied())
+        })
+        .await;
+    }
+}
+
+/// Waits until a hub's connection is so, and returns it; fails after a deadline that only a defect reaches.
+pub async fn until_connection(hub: &Handle, what: &str, is: impl FnMut(&Connection) -> bool) -> Connection {
+    let mut connection = hub.connection();
+    let reached = tokio::time::timeout(Duration::from_secs(20), connection.wait_for(is)).await;
+    let reached = reached.map(|reached| reached.unwrap().clone());
+    reached.unwrap_or_else(|_| panic!("never came: {what}; it is {:?}", hub.connection().borrow()))
+}
+
+/// Whether it is stale, for a reason with these words.
+pub fn is_stale(connection: &Connection, words: &str) -> bool {
+    matches!(&connection.state, ConnectionState::Stale { why, .. } if why.contains(words))
+}
+
+/// An API server with a Deployment of two pods.
+pub async fn shop() -> FakeApi {
+    let api = FakeApi::start().await;
+    api.put(deployment(1, 2));
+    api.put(replica_set(2, 1, 2));
+    api.put(pod(10, 2, "web-a"));
+    api.put(pod(11, 2, "web-b"));
+    api
+}
+
+fn uid(number: u64) -> String {
+    format!("00000000-0000-4000-8000-{number:012x}")
+}
+
+/// A Deployment `web` in namespace `shop`.
+pub fn deployment(number: u64, replicas: u32) -> Value {
+    json!({
+        "kind": "Deployment",
+        "metadata": { "name": "web", "namespace": "shop", "uid": uid(number), "generation": 1, "creationTimestamp": "2026-01-01T10:00:00Z",
+            "annotations": { "deployment.kubernetes.io/revision": "1" } },
+        "spec": { "replicas": replicas, "template": { "spec": { "containers": [{ "name": "web", "image": "web:v1" }] } } },
+        "status": { "observedGeneration": 1, "replicas": replicas, "updatedReplicas": replicas, "availableReplicas": replicas },
+    })
+}
+
+/// Its ReplicaSet.
+pub fn replica_set(number: u64, owner: u64, replicas: u32) -> Value {
+    json!({
+        "kind": "ReplicaSet",
+        "metadata": { "name": "web-1", "namespace": "shop", "uid": uid(number), "creationTimestamp": "2026-01-01T10:00:00Z",
+            "annotations": { "deployment.kubernetes.io/revision": "1" }, "labels": { "pod-template-hash": "1" },
+            "ownerReferences": [{ "kind": "Deployment", "name": "web", "uid": uid(owner), "controller": true }] },
+        "spec": { "replicas": replicas, "template": { "spec": { "containers": [{ "name": "web", "image": "web:v1" }] } } },
+        "status": { "replicas": replicas },
+    })
+}
+
+/// A ready pod of a ReplicaSet.
+pub fn pod(number: u64, owner: u64, name: &str) -> Value {
+    json!({
+        "kind": "Pod",
+        "metadata": { "name": name, "namespace": "shop", "uid": uid(number), "creationTimestamp": "2026-01-01T10:00:00Z",
+            "ownerReferences": [{ "kind": "ReplicaSet", "name": "web-1", "uid": uid(owner), "controller": true }] },
+        "spec": { "nodeName": "node-1", "containers": [{ "name": "web", "image": "web:v1" }] },
+        "status": { "phase": "Running", "conditions": [{ "type": "Ready", "status": "True", "lastTransitionTime": "2026-01-01T10:00:01Z" }],
+            "containerStatuses": [{ "name": "web", "restartCount": 0, "state": { "running": {} } }] },
+    })
+}
+
+/// What of a file can be read as it stands: without what is packed, in which any letters may come side by side.
+pub fn readable(html: &str) -> String {
+    let mut parts = html.split("type=\"application/octet-stream\">");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |read, part| read + part.split_once("</script>").map_or("", |(_, rest)| rest))
+}

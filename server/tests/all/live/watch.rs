@@ -1,0 +1,376 @@
+//! The watch loop against a fake API server with faults: whatever the server does, the picture becomes right again, and the
+//! server is never hammered.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use serde_json::json;
+use server::clock::Clock;
+use server::source::access::Access;
+use server::source::{self, Health, SourceEvent};
+use timeline::fact::Kind;
+use timeline::wire::ConnectionState;
+use tokio::sync::{mpsc, watch};
+use tokio::time::Instant;
+
+use crate::common::until::until;
+use crate::live::support::{Fault, Verb, Watched, is_stale, pod, shop, until_connection};
+
+fn quick(_: &mut server::source::Pace) {}
+
+#[tokio::test]
+async fn a_paged_list_and_its_watch_show_every_pod() {
+    let api = shop().await;
+    api.put(pod(12, 2, "web-c"));
+    let watched = Watched::start(&api, &[], quick);
+    watched.until_pods(&["web-a", "web-b", "web-c"]).await;
+    assert!(api.requests(Verb::List, "pods") >= 2, "three pods are two pages");
+    api.put(pod(13, 2, "web-d"));
+    watched.until_pods(&["web-a", "web-b", "web-c", "web-d"]).await;
+    api.delete(&pod(10, 2, "web-a"));
+    watched.until_pods(&["web-b", "web-c", "web-d"]).await;
+}
+
+#[tokio::test]
+async fn an_expired_position_told_as_an_event_lists_again() {
+    let api = shop().await;
+    let watched = Watched::start(&api, &[], quick);
+    watched.until_pods(&["web-a", "web-b"]).await;
+    api.lose(&pod(10, 2, "web-a"));
+    until("watch", async || api.requests(Verb::Watch, "pods") == 1).await;
+    api.say(
+        "pods",
+        &json!({ "type": "ERROR", "object": { "kind": "Status", "code": 410, "reason": "Expired" } }).to_string(),
+    );
+    watched.until_pods(&["web-b"]).await;
+    // Nobody saw it go: the timeline has a gap there, and does not guess why.
+    let (gaps, ends) = watched
+        .hub
+        .read(|reader| {
+            let model = reader.timeline.model();
+            let gaps: Vec<_> = model.deployments.values().flat_map(|d| d.gaps.clone()).collect();
+            (gaps, model.pods.values().filter_map(|pod| pod.end_reason).collect::<Vec<_>>())
+        })
+        .await
+        .unwrap();
+    assert_eq!(ends, [timeline::model::EndReason::Unknown]);
+    assert!(gaps.len() == 1 && gaps[0].from_millis < gaps[0].to_millis, "{gaps:?}");
+}
+
+#[tokio::test]
+async fn an_expired_position_told_as_a_status_lists_again() {
+    for code in [410, 400] {
+        let api = shop().await;
+        let watched = Watched::start(&api, &[], quick);
+        watched.until_pods(&["web-a", "web-b"]).await;
+        api.fault(Verb::Watch, "pods", Fault::Status(code));
+        api.lose(&pod(10, 2, "web-a"));
+        api.hang_up();
+        watched.until_pods(&["web-b"]).await;
+    }
+}
+
+#[tokio::test]
+async fn watches_that_end_at_once_do_not_make_us_hammer_the_server() {
+    let api = shop().await;
+    api.stand(Verb::Watch, "pods", Some(Fault::EndAtOnce));
+    let watched = Watched::start(&api, &[], |pace| {
+        pace.burst = 8;
+        pace.earn = Duration::from_millis(1200);
+    });
+    watched.until_pods(&["web-a", "web-b"]).await;
+    let times = || {
+        let mut times = [api.times(Verb::Watch, "pods"), api.times(Verb::List, "pods")].concat();
+        times.sort();
+        times
+    };
+    until("requests that had to be earned", async || times().len() >= 8 + 3).await;
+    let times = times();
+    for (earlier, at) in times.iter().enumerate() {
+        for (later, other) in times.iter().enumerate().skip(earlier) {
+            let (count, passed) = (later - earlier + 1, other.duration_since(*at));
+            // One more: both ends are counted.
+            let earned = passed.as_millis() / 1200 + 1;
+            assert!(count as u128 <= 8 + earned, "{count} requests within {passed:?}");
+        }
+    }
+    api.stand(Verb::Watch, "pods", None);
+    api.put(pod(12, 2, "web-c"));
+    watched.until_pods(&["web-a", "web-b", "web-c"]).await;
+}
+
+#[tokio::test]
+async fn a_truncated_line_loses_nothing() {
+    let api = shop().await;
+    api.fault(Verb::Watch, "pods", Fault::Say(r#"{"type":"MODIFIED","object":{"metadata":{"na"#.into()));
+    let watched = Watched::start(&api, &[], quick);
+    api.put(pod(12, 2, "web-c"));
+    watched.until_pods(&["web-a", "web-b", "web-c"]).await;
+    until("counted", async || watched.counters.failures.load(Ordering::Relaxed) >= 1).await;
+}
+
+#[tokio::test]
+async fn server_errors_are_waited_out() {
+    let api = shop().await;
+    for _ in 0..3 {
+        api.fault(Verb::List, "pods", Fault::Status(500));
+        api.fault(Verb::Watch, "pods", Fault::Status(503));
+    }
+    let watched = Watched::start(&api, &[], quick);
+    watched.until_pods(&["web-a", "web-b"]).await;
+    api.put(pod(12, 2, "web-c"));
+    watched.until_pods(&["web-a", "web-b", "web-c"]).await;
+    assert!(api.requests(Verb::List, "pods") >= 5, "repeated failures of the watch list again");
+}
+
+#[tokio::test]
+async fn a_forbidden_kind_is_named_while_the_others_go_on_and_recovers_when_granted() {
+    let api = shop().await;
+    api.stand(Verb::List, "replicasets", Some(Fault::Status(403)));
+    let watched = Watched::start(&api, &["shop"], quick);
+    watched.until_pods(&["web-a", "web-b"]).await;
+    let connection = || watched.hub.connection().borrow().clone();
+    until("forbidden", async || !connection().forbidden.is_empty()).await;
+    let missing = &connection().forbidden[0];
+    assert_eq!(
+        (missing.verb.as_str(), missing.resource.as_str(), missing.namespace.as_deref()),
+        ("list", "replicasets.apps", Some("shop"))
+    );
+    assert_eq!(connection().state, ConnectionState::Live);
+    api.stand(Verb::List, "replicasets", None);
+    until("granted", async || connection().forbidden.is_empty()).await;
+}
+
+#[tokio::test]
+async fn a_watch_that_is_forbidden_stays_named_while_lists_are_allowed() {
+    let api = shop().await;
+    api.stand(Verb::Watch, "pods", Some(Fault::Status(403)));
+    let watched = Watched::start(&api, &[], quick);
+    watched.until_pods(&["web-a", "web-b"]).await;
+    until_connection(&watched.hub, "forbidden", |connection| !connection.forbidden.is_empty()).await;
+    let lists = api.requests(Verb::List, "pods");
+    until("more lists", async || {
+        assert_eq!(watched.hub.connection().borrow().forbidden[0].verb, "watch");
+        api.requests(Verb::List, "pods") > lists + 2
+    })
+    .await;
+    api.stand(Verb::Watch, "pods", None);
+    until_connection(&watched.hub, "granted", |connection| connection.forbidden.is_empty()).await;
+}
+
+#[tokio::test]
+async fn refused_credentials_are_said_in_a_sentence() {
+    let api = shop().await;
+    api.stand(Verb::List, "pods", Some(Fault::Status(401)));
+    let watched = Watched::start(&api, &[], quick);
+    let words = "the credentials were refused; they may have expired";
+    until_connection(&watched.hub, "refused", |connection| is_stale(connection, words)).await;
+    api.stand(Verb::List, "pods", None);
+    watched.until_pods(&["web-a", "web-b"]).await;
+}
+
+#[tokio::test]
+async fn a_namespace_is_all_that_is_asked_for_when_it_is_all_that_is_named() {
+    let api = shop().await;
+    let mut other = pod(30, 2, "other");
+    other["metadata"]["namespace"] = json!("elsewhere");
+    api.put(other);
+    let watched = Watched::start(&api, &["shop"], quick);
+    watched.until_pods(&["web-a", "web-b"]).await;
+    assert_eq!(api.requests(Verb::List, "v1/pods"), 0, "no request for all namespaces");
+    assert!(api.requests(Verb::List, "namespaces/shop/pods") >= 1);
+}
+
+#[tokio::test]
+async fn what_a_relist_lacks_is_gone_and_a_name_with_a_new_uid_is_another_pod() {
+    let api = shop().await;
+    let watched = Watched::start(&api, &[], quick);
+    watched.until_pods(&["web-a", "web-b"]).await;
+    api.lose(&pod(10, 2, "web-a"));
+    api.lose(&pod(11, 2, "web-b"));
+    api.fault(Verb::Watch, "pods", Fault::Status(410));
+    api.hang_up();
+    watched.until_pods(&[]).await;
+    api.put(pod(20, 2, "web-a"));
+    watched.until_pods(&["web-a"]).await;
+    let lanes = watched
+        .hub
+        .read(|reader| reader.timeline.model().pods.values().filter(|pod| pod.name == "web-a").count())
+        .await
+        .unwrap();
+    assert_eq!(lanes, 2, "same name, two lives");
+}
+
+#[tokio::test]
+async fn one_malformed_object_costs_only_itself() {
+    let api = shop().await;
+    let mut odd = pod(12, 2, "web-odd");
+    odd["spec"]["containers"] = json!("not a list");
+    api.put(odd.clone());
+    let watched = Watched::start(&api, &[], quick);
+    watched.until_pods(&["web-a", "web-b"]).await;
+    let malformed = || watched.counters.malformed.load(Ordering::Relaxed);
+    until("counted in the list", async || malformed() >= 1).await;
+    let before = malformed();
+    api.put(odd);
+    api.put(pod(13, 2, "web-d"));
+    watched.until_pods(&["web-a", "web-b", "web-d"]).await;
+    assert!(malformed() > before, "counted in the watch");
+}
+
+#[tokio::test]
+async fn a_server_that_falls_silent_is_stale_and_then_live_again() {
+    let api = shop().await;
+    let watched = Watched::start(&api, &[], |pace| {
+        pace.probe = Duration::from_millis(50);
+        pace.silence = Duration::from_millis(200);
+    });
+    watched.until_pods(&["web-a", "web-b"]).await;
+    let state = || watched.hub.connection().borrow().state.clone();
+    api.stand(Verb::Version, "version", Some(Fault::Hang));
+    until("stale", async || matches!(state(), ConnectionState::Stale { .. })).await;
+    assert_eq!(watched.pods().await.len(), 2, "the last good picture stays");
+    api.stand(Verb::Version, "version", None);
+    until("live", async || state() == ConnectionState::Live).await;
+    api.put(pod(12, 2, "web-c"));
+    watched.until_pods(&["web-a", "web-b", "web-c"]).await;
+}
+
+/// What is told of a cluster that is asked for nothing but whether it answers.
+fn probed(client: kube::Client) -> mpsc::Receiver<SourceEvent> {
+    told(client, &[], &[])
+}
+
+/// What is told of a cluster at the pace of the product.
+fn told(client: kube::Client, kinds: &[Kind], namespaces: &[String]) -> mpsc::Receiver<SourceEvent> {
+    let (events, told) = mpsc::channel(source::QUEUE);
+    let cluster = source::Cluster {
+        name: "fake".into(),
+        access: Access::fixed(client),
+        events,
+        viewers: server::viewers::Viewers::default(),
+        counters: Arc::default(),
+        pace: Arc::default(),
+        texts: source::Texts::Taken,
+        clock: watch::channel(Clock::Real).1,
+        anew: watch::channel(0).1,
+    };
+    source::start(&cluster, kinds, namespaces);
+    told
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn all_that_is_watched_is_said_before_any_of_it_is_live() {
+    let server = tower::service_fn(|_| async {
+        let list = r#"{"metadata":{"resourceVersion":"1"},"items":[]}"#;
+        Ok::<_, std::convert::Infallible>(http::Response::new(kube::client::Body::from(list.as_bytes().to_vec())))
+    });
+    let namespaces: Vec<String> = (0..300).map(|number| format!("shop-{number}")).collect();
+    let mut told = told(kube::Client::new(server, "default"), &Kind::ALL, &namespaces);
+    for number in 0..Kind::ALL.len() * namespaces.len() {
+        let event = tokio::time::timeout(Duration::from_secs(20), told.recv()).await.expect("a watch").unwrap();
+        assert!(matches!(event, SourceEvent::Health { health: Health::Connecting { .. }, .. }), "{number}: {event:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_probe_that_is_not_answered_is_no_silence_while_the_next_one_is() {
+    let asked = Arc::<AtomicUsize>::default();
+    let server = tower::service_fn({
+        let asked = asked.clone();
+        move |_| {
+            let number = asked.fetch_add(1, Ordering::Relaxed);
+            async move {
+                if number == 3 {
+                    std::future::pending::<()>().await;
+                }
+                Ok::<_, std::convert::Infallible>(http::Response::new(kube::client::Body::empty()))
+            }
+        }
+    });
+    let mut told = probed(kube::Client::new(server, "default"));
+    let event = tokio::time::timeout(Duration::from_secs(60), told.recv()).await;
+    assert!(event.is_err(), "{event:?}");
+    assert_eq!(asked.load(Ordering::Relaxed), 20, "every three seconds");
+}
+
+/// However long its last answers took, and whenever it falls silent between two probes.
+#[tokio::test(start_paused = true)]
+async fn silence_is_told_within_ten_seconds_as_shipped() {
+    for slowness in [0, 1, 900, 1_100, 1_900, 2_100, 2_999].map(Duration::from_millis) {
+        let answered: Arc<Mutex<Vec<Instant>>> = Arc::default();
+        let server = tower::service_fn({
+            let answered = answered.clone();
+            move |_| {
+                let answered = answered.clone();
+                async move {
+                    if answered.lock().unwrap().len() == 5 {
+                        std::future::pending::<()>().await;
+                    }
+                    tokio::time::sleep(slowness).await; // in the test's own time, which passes at once
+                    answered.lock().unwrap().push(Instant::now());
+                    Ok::<_, std::convert::Infallible>(http::Response::new(kube::client::Body::empty()))
+                }
+            }
+        });
+        let mut told = probed(kube::Client::new(server, "default"));
+        loop {
+            let event = tokio::time::timeout(Duration::from_secs(60), told.recv()).await.expect("silence is told");
+            if matches!(event, Some(SourceEvent::Answers { silent: Some(_) })) {
+                break;
+            }
+        }
+        let last = *answered.lock().unwrap().last().unwrap();
+        let took = last.elapsed();
+        assert!(took <= Duration::from_secs(10), "{took:?} after an answer that took {slowness:?}");
+    }
+}
+
+/// Requests for Deployments are answered, and what is asked of watches is noted; their connections are dead.
+fn dead_watches(asked: Arc<Mutex<Vec<String>>>) -> kube::Client {
+    let server = tower::service_fn(move |request: http::Request<kube::client::Body>| {
+        let query = request.uri().query().unwrap_or_default().to_owned();
+        let asked = asked.clone();
+        async move {
+            let list = r#"{"metadata":{"resourceVersion":"1"},"items":[]}"#;
+            let body = if query.contains("watch=1") {
+                asked.lock().unwrap().push(query);
+                let nothing = futures::stream::pending::<Result<bytes::Bytes, std::convert::Infallible>>();
+                axum::body::Body::from_stream(nothing)
+            } else {
+                axum::body::Body::from(list)
+            };
+            Ok::<_, std::convert::Infallible>(http::Response::new(body))
+        }
+    });
+    kube::Client::new(server, "default")
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_that_died_while_probes_are_answered_is_told_within_25_seconds_as_shipped() {
+    let mut told = told(dead_watches(Arc::default()), &Kind::ALL, &[]);
+    let began = Instant::now();
+    loop {
+        let event = tokio::time::timeout(Duration::from_secs(120), told.recv()).await.expect("it is told").unwrap();
+        if let SourceEvent::Health { health: Health::Stale { why, .. }, .. } = event {
+            assert!(why.contains("its connection is dead"), "{why}");
+            break;
+        }
+    }
+    assert!(began.elapsed() <= Duration::from_secs(26), "{:?}", began.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_watches_of_a_cluster_begin_at_most_one_a_second() {
+    for (namespaces, seconds) in [(0, 20), (4, 20), (12, 48), (300, 110)] {
+        let asked: Arc<Mutex<Vec<String>>> = Arc::default();
+        let namespaces: Vec<String> = (0..namespaces).map(|number| format!("shop-{number}")).collect();
+        let mut told = told(dead_watches(asked.clone()), &Kind::ALL, &namespaces);
+        while asked.lock().unwrap().is_empty() {
+            told.recv().await.unwrap();
+        }
+        let asked = asked.lock().unwrap();
+        assert!(asked[0].contains(&format!("timeoutSeconds={seconds}")), "{asked:?}");
+    }
+}

@@ -1,0 +1,306 @@
+//! What is not as it should be lets nobody in, and shows nobody what the provider says.
+
+use std::time::{Duration, Instant};
+
+use axum::http::StatusCode;
+use serde_json::{Value, json};
+use server::auth::oidc::options::Times;
+
+use super::browser::{Browser, SESSION, START, parameter};
+use super::own::{Answers, Own, key, now};
+use super::site::{options, site};
+use crate::common::addresses::named;
+
+const STRANGE: &str = "This sign-in started in another window, or too long ago.";
+const REFUSED: &str = "The provider did not sign you in.";
+const SILENT: &str = "The sign-in provider does not respond right now.";
+
+/// Damages a token: its header and its claims.
+type Damage = fn(&mut Value, &mut Value);
+
+#[tokio::test]
+async fn a_token_that_is_not_all_right_signs_nobody_in() {
+    let own = Own::start().await;
+    let rollcast = site(options(&own.issuer)).await;
+    let cases: [(&str, Damage); 19] = [
+        ("another issuer", |_, claims| claims["iss"] = json!("http://127.0.0.1:1")),
+        ("no issuer", |_, claims| claims["iss"] = Value::Null),
+        ("another audience", |_, claims| claims["aud"] = json!("grafana")),
+        ("others besides", |_, claims| claims["aud"] = json!(["rollcast", "grafana"])),
+        ("no audience", |_, claims| drop(claims.as_object_mut().unwrap().remove("aud"))),
+        ("another nonce", |_, claims| claims["nonce"] = json!("another")),
+        ("no nonce", |_, claims| drop(claims.as_object_mut().unwrap().remove("nonce"))),
+        ("expired", |_, claims| claims["exp"] = json!(now() - 1)),
+        ("no end", |_, claims| drop(claims.as_object_mut().unwrap().remove("exp"))),
+        ("issued tomorrow", |_, claims| claims["iat"] = json!(now() + 86_400)),
+        ("good from tomorrow on", |_, claims| claims["nbf"] = json!(now() + 86_400)),
+        ("of nobody", |_, claims| drop(claims.as_object_mut().unwrap().remove("sub"))),
+        ("of another access token", |_, claims| claims["at_hash"] = json!("AAAAAAAAAAAAAAAAAAAAAA")),
+        ("not signed", |header, _| header["alg"] = json!("none")),
+        ("signed with what is no secret", |header, _| header["alg"] = json!("HS256")),
+        ("signed in another way", |header, _| header["alg"] = json!("RS256")),
+        ("signed with a key of that name that is not there", |header, _| header["kid"] = json!("two")),
+        ("for something else", |header, _| header["typ"] = json!("secevent+jwt")),
+        ("with what has to be understood", |header, _| header["crit"] = json!(["exp"])),
+    ];
+    for (name, change) in cases {
+        own.with(|doings| doings.change = Box::new(change));
+        let mut browser = Browser::new(&rollcast);
+        let back = own.back(&mut browser, "/").await;
+        let answer = browser.get(&back).await;
+        let sentence = format!("{name}: {}", answer.text);
+        assert!(
+            answer.status == StatusCode::FORBIDDEN || answer.status == StatusCode::SERVICE_UNAVAILABLE,
+            "{sentence}"
+        );
+        assert!(answer.text.contains(REFUSED) || answer.text.contains(SILENT), "{sentence}");
+        assert!(browser.cookies.is_empty(), "{name}: {:?}", browser.cookies);
+    }
+    own.with(|doings| doings.signs = Some(key(9, "one")));
+    own.with(|doings| doings.change = Box::new(|_, _| ()));
+    let mut browser = Browser::new(&rollcast);
+    let back = own.back(&mut browser, "/").await;
+    browser.get(&back).await.says(StatusCode::FORBIDDEN, REFUSED);
+    // And what is all right does, also where a clock is a little wrong.
+    own.with(|doings| doings.signs = None);
+    own.with(|doings| doings.change = Box::new(|_, claims| claims["iat"] = json!(now() + 30)));
+    own.sign_in(&mut browser).await;
+    assert_eq!(browser.list().await.0, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn who_comes_back_was_sent_by_this_browser() {
+    let own = Own::start().await;
+    let rollcast = site(options(&own.issuer)).await;
+    let mut browser = Browser::new(&rollcast);
+    let back = own.back(&mut browser, "/wall").await;
+    let state = parameter(&back, "state");
+    let other = own.back(&mut Browser::new(&rollcast), "/").await;
+    for path in [
+        format!("/sign-in/callback?code=good&state={}", parameter(&other, "state")),
+        format!("/sign-in/callback?code=good&state={state}x"),
+        format!("/sign-in/callback?code=good&state={}", &state[1..]),
+        "/sign-in/callback?code=good&state=".to_owned(),
+        "/sign-in/callback?code=good".to_owned(),
+        "/sign-in/callback".to_owned(),
+    ] {
+        browser.clone().get(&path).await.says(StatusCode::BAD_REQUEST, STRANGE);
+    }
+    for path in [
+        format!("/sign-in/callback?state={state}"),
+        format!("/sign-in/callback?state={state}&error=access_denied&error_description=%3Cb%3Eown+words"),
+        format!("{back}&iss=http%3A%2F%2F127.0.0.1%3A1"),
+    ] {
+        let answer = browser.clone().get(&path).await;
+        answer.says(StatusCode::FORBIDDEN, REFUSED);
+        assert!(!answer.text.contains("own words") && !answer.text.contains("access_denied"));
+    }
+    let sealed = browser.cookies[START].clone();
+    for wrong in [String::new(), sealed.replace(&sealed[4..6], "__"), sealed[1..].to_owned(), state] {
+        let mut browser = browser.clone();
+        browser.cookies.insert(START.to_owned(), wrong);
+        browser.get(&back).await.says(StatusCode::BAD_REQUEST, STRANGE);
+    }
+    // What is on its way is no session, and a session is nothing on its way.
+    let mut renamed = browser.clone();
+    renamed.cookies = [(SESSION.to_owned(), sealed)].into();
+    assert_eq!(renamed.list().await.0, StatusCode::UNAUTHORIZED);
+    own.with(|doings| assert!(doings.asked.is_empty(), "the provider was not asked: {:?}", doings.asked));
+    let again = own.back(&mut browser, "/wall").await;
+    assert_eq!(browser.get(&again).await.location(), "/wall");
+    own.with(|doings| assert_eq!(doings.asked["redirect_uri"], "http://127.0.0.1:7440/sign-in/callback"));
+}
+
+#[tokio::test]
+async fn a_session_that_was_changed_is_none() {
+    let own = Own::start().await;
+    let rollcast = site(options(&own.issuer)).await;
+    let mut browser = Browser::new(&rollcast);
+    own.sign_in(&mut browser).await;
+    let sealed = browser.cookies[SESSION].clone();
+    for at in (0..sealed.len()).step_by(7) {
+        let mut changed = sealed.clone().into_bytes();
+        changed[at] = if changed[at] == b'A' { b'B' } else { b'A' };
+        browser.cookies.insert(SESSION.to_owned(), String::from_utf8(changed).unwrap());
+        assert_eq!(browser.list().await.0, StatusCode::UNAUTHORIZED, "{at}");
+    }
+    browser.cookies.insert(SESSION.to_owned(), sealed);
+    assert_eq!(browser.list().await.0, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn a_provider_that_answers_badly_is_said_in_our_words() {
+    for answers in [Answers::Page, Answers::Broken, Answers::Huge, Answers::Elsewhere, Answers::Never] {
+        let own = Own::start().await;
+        let mut options = options(&own.issuer);
+        options.times = Times { answer: Duration::from_millis(500), ..options.times };
+        let rollcast = site(options).await;
+        own.with(|doings| doings.answers = answers);
+        let began = Instant::now();
+        let mut browser = Browser::new(&rollcast);
+        let answer = browser.get("/sign-in/start?to=/").await;
+        answer.says(StatusCode::SERVICE_UNAVAILABLE, SILENT);
+        assert!(!answer.text.contains("own words") && browser.cookies.is_empty(), "{answers:?}");
+        assert!(began.elapsed() < Duration::from_secs(10), "{answers:?}");
+        // It is asked again, and not at once.
+        browser.get("/sign-in/start?to=/").await.says(StatusCode::SERVICE_UNAVAILABLE, SILENT);
+        own.with(|doings| assert_eq!(doings.discovered, 1, "{answers:?}"));
+        own.with(|doings| doings.answers = Answers::Well);
+        super::site::until("it answers again", async || {
+            browser.get("/sign-in/start?to=/").await.status == StatusCode::SEE_OTHER
+        })
+        .await;
+        // The same at the second question.
+        let back = own.back(&mut browser, "/").await;
+        own.with(|doings| doings.answers = answers);
+        let answer = browser.get(&back).await;
+        answer.says(StatusCode::SERVICE_UNAVAILABLE, SILENT);
+        assert!(!answer.text.contains("own words"), "{answers:?}");
+        own.with(|doings| doings.answers = Answers::Refuses);
+        let back = own.back(&mut browser, "/").await;
+        let answer = browser.get(&back).await;
+        answer.says(StatusCode::FORBIDDEN, REFUSED);
+        assert!(!answer.text.contains("own words") && !answer.text.contains("invalid_grant"));
+        own.with(|doings| assert_eq!(doings.strayed, 0, "{answers:?}: nobody is led elsewhere"));
+    }
+}
+
+#[tokio::test]
+async fn who_could_not_be_known_to_a_cluster_is_not_signed_in() {
+    let own = Own::start().await;
+    let nameless = "The provider sent no user name that the clusters accept.";
+    let mut other = options(&own.issuer);
+    other.prefixes.user = String::new();
+    let rollcast = site(other).await;
+    for (name, value) in [
+        ("email", json!("system:admin")),
+        ("email", json!("")),
+        ("email", json!("ann\u{0}")),
+        ("email_verified", json!(false)),
+    ] {
+        own.with(|doings| doings.more = [(name.to_owned(), value)].into());
+        let mut browser = Browser::new(&rollcast);
+        let back = own.back(&mut browser, "/").await;
+        browser.get(&back).await.says(StatusCode::FORBIDDEN, nameless);
+        assert!(browser.cookies.is_empty());
+    }
+    own.with(|doings| doings.more.clear());
+    let many: Vec<String> = (0..190).map(|number| format!("a-group-with-a-long-name-{number}")).collect();
+    own.with(|doings| doings.groups = json!(many));
+    let mut browser = Browser::new(&rollcast);
+    let back = own.back(&mut browser, "/").await;
+    let answer = browser.get(&back).await;
+    answer.says(StatusCode::BAD_REQUEST, "The provider sent more data about you than a browser cookie can hold.");
+    assert!(browser.cookies.is_empty());
+}
+
+#[tokio::test]
+async fn programs_show_a_token_of_the_provider() {
+    let own = Own::start().await;
+    let rollcast = site(options(&own.issuer)).await;
+    let mut program = Browser::new(&rollcast);
+    let mut ask = async |token: &str| {
+        let bearer = format!("Bearer {token}");
+        let answer = program.ask("GET", "/api/v1/deployments", &[("authorization", &bearer)]).await;
+        (answer.status, answer.text)
+    };
+    let good = own.token();
+    let (status, list) = ask(&good).await;
+    assert!(status == StatusCode::OK && list.contains("rollover"), "{list}");
+    own.with(|doings| doings.change = Box::new(|_, claims| claims["aud"] = json!("grafana")));
+    assert_eq!(ask(&own.token()).await.0, StatusCode::UNAUTHORIZED);
+    own.with(|doings| doings.change = Box::new(|_, claims| claims["exp"] = json!(now() - 1)));
+    assert_eq!(ask(&own.token()).await.0, StatusCode::UNAUTHORIZED);
+    for wrong in ["", "a", "a.b.c", &good[..good.len() - 4]] {
+        assert_eq!(ask(wrong).await.0, StatusCode::UNAUTHORIZED, "{wrong}");
+    }
+    assert_eq!(ask(&good).await.0, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn nobody_sees_anything_without_a_session() {
+    let own = Own::start().await;
+    let rollcast = site(options(&own.issuer)).await;
+    let mut seen = 0;
+    for pattern in server::http::addresses() {
+        let path = named(&pattern, "prod", "rollover");
+        for accepts in ["text/html", "application/json"] {
+            let answer = Browser::new(&rollcast).ask("GET", &path, &[("accept", accepts)]).await;
+            assert!(!answer.text.contains("rollover") && !answer.text.contains("prod"), "{path}: {}", answer.text);
+            if answer.status == StatusCode::UNAUTHORIZED {
+                assert!(
+                    answer.text.starts_with("Sign in, or send an ID token that the provider issued"),
+                    "{}",
+                    answer.text
+                );
+                seen += 1;
+            } else if !["/sign-", "/shared", "/healthz", "/readyz"].iter().any(|open| path.starts_with(open))
+                || path.starts_with("/shares")
+            {
+                assert!(answer.location().starts_with("/sign-in?to="), "{path} {}", answer.status);
+                seen += 1;
+            }
+        }
+    }
+    assert!(seen > 40, "{seen}");
+}
+
+#[tokio::test]
+async fn no_cookie_but_ones_own_shows_anything_at_any_address() {
+    let (own, elsewhere) = (Own::start().await, Own::start().await);
+    let (rollcast, other) = (site(options(&own.issuer)).await, site(options(&elsewhere.issuer)).await);
+    let session = |browser: &Browser| browser.cookies[SESSION].clone();
+    let mut good = Browser::new(&rollcast);
+    own.sign_in(&mut good).await;
+    // Of another Rollcast, whose keys are its own.
+    let mut anothers = Browser::new(&other);
+    elsewhere.sign_in(&mut anothers).await;
+    // Of somebody who signed out, and kept it.
+    let mut left = Browser::new(&rollcast);
+    own.sign_in(&mut left).await;
+    let replayed = session(&left);
+    left.sign_out().await;
+    // Of somebody whose time is up, without a way to go on.
+    own.with(|doings| (doings.valid_for, doings.can_refresh) = (4, false));
+    let mut late = Browser::new(&rollcast);
+    own.sign_in(&mut late).await;
+    let expired = session(&late);
+    super::site::until("it has expired", async || late.clone().list().await.0 == StatusCode::UNAUTHORIZED).await;
+    let tampered = {
+        let mut bytes = session(&good).into_bytes();
+        let at = bytes.len() / 2;
+        bytes[at] = if bytes[at] == b'A' { b'B' } else { b'A' };
+        String::from_utf8(bytes).unwrap()
+    };
+    let cookies = [
+        ("nobody's", "bm9ib2R5".to_owned()),
+        ("another Rollcast's", session(&anothers)),
+        ("expired", expired),
+        ("tampered", tampered),
+        ("replayed", replayed),
+    ];
+    let mut asked = 0;
+    for pattern in server::http::addresses() {
+        let path = named(&pattern, "prod", "rollover");
+        for (method, accepts) in [("GET", "text/html"), ("GET", "application/json"), ("POST", "application/json")] {
+            let origin = ("origin", "http://127.0.0.1:7440");
+            let headers = [("accept", accepts), origin];
+            let headers = if method == "POST" { &headers[..] } else { &headers[..1] };
+            let nobody = Browser::new(&rollcast).ask(method, &path, headers).await;
+            for (whose, cookie) in &cookies {
+                let mut browser = Browser::new(&rollcast);
+                browser.cookies.insert(SESSION.to_owned(), cookie.clone());
+                let answer = browser.ask(method, &path, headers).await;
+                assert!(
+                    !answer.text.contains("rollover") && !answer.text.contains("prod"),
+                    "{whose} {method} {path}: {}",
+                    answer.text
+                );
+                assert_eq!(answer.status, nobody.status, "{whose} {method} {path}: as without any");
+                asked += 1;
+            }
+        }
+    }
+    assert!(asked > 500, "{asked}");
+    assert!(good.list().await.1.contains("rollover"), "their own shows what they may see");
+}

@@ -1,0 +1,86 @@
+//! A Rollcast whose people sign in at a provider, and whose cluster lets the group "team" see a namespace.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::http::{Request, Response};
+use http_body_util::BodyExt;
+use openidconnect::{ClientId, ClientSecret};
+use serde_json::{Value, json};
+use server::auth::Auth;
+use server::auth::cookie::Keys;
+use server::auth::oidc::Oidc;
+use server::auth::oidc::options::{Options, Times};
+use server::auth::subject::Prefixes;
+use server::hub::Handle;
+use server::source::Pace;
+use server::source::access::Access;
+use server::source::review::{Reviewer, Way};
+use server::state::{Rollcast, Site};
+use server::viewers::Viewers;
+use timeline::Retention;
+use tokio::sync::watch;
+use tower::service_fn;
+
+use crate::common;
+use crate::common::fed::feed;
+
+/// The client's secret, at both providers.
+pub const SECRET: &str = "a secret of this client";
+
+/// What is asked of a provider at that address.
+pub fn options(issuer: &str) -> Options {
+    Options {
+        issuer: issuer.parse().unwrap(),
+        client: ClientId::new("rollcast".to_owned()),
+        secret: Some(ClientSecret::new(SECRET.to_owned())),
+        scopes: Options::SCOPES.map(str::to_owned).to_vec(),
+        user_claim: "email".to_owned(),
+        groups_claim: "groups".to_owned(),
+        prefixes: Prefixes { user: "oidc:".to_owned(), groups: String::new() },
+        public: None,
+        times: Times { ask_the_silent: Duration::from_millis(100), ..Times::default() },
+    }
+}
+
+/// A Rollcast whose people sign in as these options say.
+pub async fn site(options: Options) -> Arc<Rollcast> {
+    with_keys(options, Keys::own()).await
+}
+
+/// The same, with keys that others have as well.
+pub async fn with_keys(options: Options, keys: Keys) -> Arc<Rollcast> {
+    let auth = Auth::Oidc(Oidc::new(options, keys).unwrap());
+    let (_, text) = common::recordings().into_iter().find(|(name, _)| name == "rollover").unwrap();
+    let retention = Retention { age_millis: i64::MAX / 2, ..Retention::default() };
+    let (hub, events) = Handle::start("prod", Arc::default(), retention);
+    feed(&events, server::recording::Recording::read(&text).observed).await;
+    hub.list().wait_for(|list| !list.is_empty()).await.unwrap();
+    let hubs = vec![hub.with_reviewer(reviewer())];
+    Rollcast::with(hubs, "build", Viewers::default(), Site { auth, ..Site::default() })
+}
+
+/// Lets the group "team" list pods, and nobody else. Nobody may be an administrator.
+fn reviewer() -> Reviewer {
+    let answer = service_fn(|request: Request<kube::client::Body>| async {
+        let asked: Value = serde_json::from_slice(&request.into_body().collect().await.unwrap().to_bytes()).unwrap();
+        let groups = asked["spec"]["groups"].as_array().unwrap();
+        assert!(!groups.contains(&json!("system:masters")), "{asked}");
+        assert!(groups.contains(&json!("system:authenticated")), "{asked}");
+        assert!(asked["spec"]["user"].as_str().unwrap().starts_with("oidc:"), "{asked}");
+        let told =
+            json!({ "metadata": {}, "spec": asked["spec"], "status": { "allowed": groups.contains(&json!("team")) } });
+        Ok::<_, std::convert::Infallible>(Response::new(kube::client::Body::from(told.to_string().into_bytes())))
+    });
+    let way = Way { access: Access::fixed(kube::Client::new(answer, "default")), pace: Arc::new(Pace::default()) };
+    Reviewer::new(watch::channel(Some(way)).1)
+}
+
+/// Waits until something is so; not for long.
+pub async fn until(what: &str, mut condition: impl AsyncFnMut() -> bool) {
+    let began = std::time::Instant::now();
+    while !condition().await {
+        assert!(began.elapsed() < Duration::from_secs(20), "not in time: {what}");
+        tokio::time::sleep(Duration::from_millis(20)).await; // polling with a deadline
+    }
+}

@@ -1,0 +1,92 @@
+//! The read API answers as `/api/v1/openapi.json` says, for every recording.
+
+use std::sync::Arc;
+
+use axum::http::StatusCode;
+use serde_json::{Value, json};
+use server::http::api;
+use server::state::Rollcast;
+use timeline::Workload;
+use timeline::phase::PodState;
+
+use crate::pages::site::{everything, fetch, site};
+
+async fn get(rollcast: &Arc<Rollcast>, path: &str) -> (StatusCode, Value) {
+    let answer = fetch(rollcast, path).await;
+    (answer.status, serde_json::from_str(&answer.text).unwrap_or(Value::Null))
+}
+
+/// Checks an answer against what the description says of this path and status.
+pub fn assert_described(description: &Value, path: &str, status: StatusCode, answer: &Value) {
+    assert_described_as(description, path, "get", status, answer);
+}
+
+/// The same of another method.
+pub fn assert_described_as(description: &Value, path: &str, method: &str, status: StatusCode, answer: &Value) {
+    let responses = &description["paths"][path][method]["responses"];
+    let content = &responses[status.as_str()]["content"]["application/json"]["schema"];
+    assert!(content.is_object(), "{path} {status} is not described");
+    let schema = json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "allOf": [content],
+        "components": description["components"],
+    });
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    let wrong: Vec<String> =
+        validator.iter_errors(answer).map(|error| format!("{}: {error}", error.instance_path())).take(5).collect();
+    assert!(wrong.is_empty(), "{path}: {}", wrong.join("\n"));
+}
+
+#[tokio::test]
+async fn every_answer_is_as_described() {
+    let (rollcast, clusters) = site().await;
+    assert_eq!(clusters.len(), 23);
+    let (_, description) = get(&rollcast, api::DESCRIPTION).await;
+    assert_eq!(description["openapi"], "3.1.0");
+    let described: Vec<&String> = description["paths"].as_object().unwrap().keys().collect();
+    let mut served = vec![api::DEPLOYMENTS, api::ROLLOUTS, api::RECORDING, api::TIMELINE, api::DESCRIPTION];
+    served.extend([api::SHARES, api::REVOKE]);
+    served.sort_unstable();
+    assert_eq!(described, served);
+
+    let (status, lists) = get(&rollcast, api::DEPLOYMENTS).await;
+    assert_described(&description, api::DEPLOYMENTS, status, &lists);
+    let mut documents = 0;
+    for cluster in &clusters {
+        for deployment in deployments(&rollcast, cluster).await {
+            let (namespace, name) = deployment;
+            let path = app::address::timeline(&Workload::deployment(cluster.as_str(), namespace, name));
+            let (status, document) = get(&rollcast, &path).await;
+            assert_eq!(status, StatusCode::OK);
+            assert_described(&description, api::TIMELINE, status, &document);
+            documents += 1;
+        }
+    }
+    assert!(documents >= 23);
+    for cluster in ["nowhere", "rollout"] {
+        let (status, answer) =
+            get(&rollcast, &app::address::timeline(&Workload::deployment(cluster, "shop", "web"))).await;
+        assert_eq!(status, StatusCode::NOT_FOUND);
+        assert_described(&description, api::TIMELINE, status, &answer);
+    }
+}
+
+/// Namespaces and names of a cluster's Deployments.
+async fn deployments(rollcast: &Arc<Rollcast>, cluster: &str) -> Vec<(String, String)> {
+    let all = everything(rollcast).await;
+    let hub = all.hubs().find(|hub| hub.name() == cluster).unwrap();
+    hub.read(|reader| {
+        reader.timeline.model().deployments.values().map(|d| (d.namespace.clone(), d.name.clone())).collect()
+    })
+    .await
+    .unwrap()
+}
+
+#[tokio::test]
+async fn every_pod_state_is_described() {
+    let (rollcast, _) = site().await;
+    let (_, description) = get(&rollcast, api::DESCRIPTION).await;
+    let described =
+        &description["components"]["schemas"]["Pod"]["properties"]["states"]["items"]["prefixItems"][0]["enum"];
+    assert_eq!(*described, json!(PodState::ALL.map(PodState::name)));
+}

@@ -1,0 +1,242 @@
+//! Behind a proxy: from whom a request is, as the proxy says it that is trusted, and nobody else.
+
+use std::net::{IpAddr, SocketAddr};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::ws::Message;
+use axum::http::{HeaderMap, HeaderName, Request, StatusCode, header};
+use futures::StreamExt;
+use futures::channel::mpsc;
+use futures::future::join_all;
+use http_body_util::BodyExt;
+use serde_json::Value;
+use server::audit::Audit;
+use server::auth::Auth;
+use server::auth::cookie::Keys;
+use server::auth::share::Shares;
+use server::auth::token::Tokens;
+use server::connections::Peer;
+use server::http::{api, router};
+use server::limits::Limit;
+use server::state::{Rollcast, Site};
+use server::viewers::Viewers;
+use timeline::list::{Query, Window};
+use timeline::wire::{self, Scope, ServerFrame, ViewerFrame};
+use tokio::time::Instant;
+use tower::ServiceExt;
+
+use crate::common::until::until;
+use crate::pages::people::{PROD, cluster, proxy, rules, snapshot, stream};
+
+const PAGE: &str = "/clusters/prod/namespaces/rollover/deployments/web";
+
+async fn behind(auth: Auth, audit: Option<&Path>) -> Arc<Rollcast> {
+    let proxies = vec!["10.0.0.0/24".parse().unwrap()];
+    let audit = audit.map(|path| Audit::open(path).unwrap());
+    let hubs = vec![cluster("prod", &rules(&PROD)).await];
+    Rollcast::with(hubs, "build", Viewers::default(), Site { auth, proxies, audit, ..Site::default() })
+}
+
+async fn ask(rollcast: &Arc<Rollcast>, peer: &str, headers: &[(&str, &str)]) -> (StatusCode, HeaderMap, String) {
+    ask_at(rollcast, PAGE, peer, headers).await
+}
+
+async fn ask_at(
+    rollcast: &Arc<Rollcast>,
+    path: &str,
+    peer: &str,
+    headers: &[(&str, &str)],
+) -> (StatusCode, HeaderMap, String) {
+    let mut request = Request::get(path).header(header::HOST, "localhost:7440").body(Body::empty()).unwrap();
+    for (name, value) in headers {
+        request.headers_mut().append(HeaderName::from_bytes(name.as_bytes()).unwrap(), value.parse().unwrap());
+    }
+    request.extensions_mut().insert(Peer(SocketAddr::new(peer.parse().unwrap(), 4_000)));
+    let (head, body) = router(rollcast.clone()).oneshot(request).await.unwrap().into_parts();
+    (head.status, head.headers, String::from_utf8_lossy(&body.collect().await.unwrap().to_bytes()).into_owned())
+}
+
+#[tokio::test]
+async fn who_looked_is_written_down_as_a_trusted_proxy_says_it_however_people_sign_in() {
+    let modes: [fn() -> Auth; 3] = [|| Auth::None, proxy, || Auth::Token(Tokens::new(Keys::own(), Vec::new()))];
+    for auth in modes {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("audit");
+        let rollcast = behind(auth(), Some(&file)).await;
+        let cases = [
+            ("10.0.0.9", "203.0.113.9", "203.0.113.9"),
+            ("10.0.0.9", "1.1.1.1, 203.0.113.10", "203.0.113.10"),
+            ("10.0.0.9", "203.0.113.11, 10.0.0.8", "203.0.113.11"),
+            ("::ffff:10.0.0.9", "2001:db8::1", "2001:db8::1"),
+            // Made up by who is no proxy.
+            ("198.51.100.1", "203.0.113.9", "198.51.100.1"),
+            ("127.0.0.1", "203.0.113.9", "127.0.0.1"),
+        ];
+        for (peer, said, _) in cases {
+            ask(&rollcast, peer, &[("x-forwarded-for", said)]).await;
+        }
+        let lines = || std::fs::read_to_string(&file).unwrap_or_default();
+        until("all is written down", async || lines().lines().count() == cases.len()).await;
+        let from: Vec<String> = lines()
+            .lines()
+            .map(|line| serde_json::from_str::<Value>(line).unwrap()["from"].as_str().unwrap().to_owned())
+            .collect();
+        assert_eq!(from, cases.map(|(.., is)| is), "{:?}", rollcast.auth);
+    }
+}
+
+#[tokio::test]
+async fn moments_and_links_that_are_taken_away_are_written_down() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("audit");
+    let hubs = vec![cluster("prod", &rules(&PROD)).await];
+    let (shares, audit) = (Shares::open(Keys::own(), None).ok(), Audit::open(&file).ok());
+    let site = Site { auth: proxy(), shares, audit, ..Site::default() };
+    let rollcast = Rollcast::with(hubs, "build", Viewers::default(), site);
+    let (said, mut heard) = stream(&rollcast, "partly", "rollover").await;
+    snapshot(&mut heard).await;
+    let moment = wire::encode(&ViewerFrame::Moment { at_millis: 1_000 }).unwrap();
+    said.unbounded_send(Ok(Message::Binary(moment.into()))).unwrap();
+    let post = async |path: &str, body: String| {
+        let request = Request::post(path)
+            .header(header::HOST, "localhost:7440")
+            .header(header::ORIGIN, "http://localhost:7440")
+            .header(header::CONTENT_TYPE, "application/x-www-form-urlencoded")
+            .header("x-forwarded-user", "partly");
+        let mut request = request.body(Body::from(body)).unwrap();
+        request.extensions_mut().insert(Peer(SocketAddr::from(([10, 0, 0, 7], 4_000))));
+        let answer = router(rollcast.clone()).oneshot(request).await.unwrap();
+        assert!(answer.status().is_success() || answer.status().is_redirection(), "{path}: {}", answer.status());
+        String::from_utf8_lossy(&answer.into_body().collect().await.unwrap().to_bytes()).into_owned()
+    };
+    let mut ids = Vec::new();
+    for revoke in ["/api/v1/shares/revoke", "/shares/revoke"] {
+        let made = post("/api/v1/shares", format!("to={PAGE}")).await;
+        let id = serde_json::from_str::<Value>(&made).unwrap()["id"].as_str().unwrap().to_owned();
+        post(revoke, format!("id={id}")).await;
+        ids.push(id);
+    }
+    let lines = || -> Vec<(String, String)> {
+        let text = std::fs::read_to_string(&file).unwrap_or_default();
+        let read = |line: &str| serde_json::from_str::<Value>(line).unwrap();
+        let told = |line: Value| {
+            assert_eq!(line["who"], "partly");
+            (line["did"].as_str().unwrap().to_owned(), line["at"].as_str().unwrap().to_owned())
+        };
+        text.lines().map(read).map(told).collect()
+    };
+    until("all is written down", async || lines().len() == 6).await;
+    let did = |what: &str| lines().into_iter().filter(|(did, _)| did == what).map(|(_, at)| at).collect::<Vec<_>>();
+    assert_eq!((did("followed"), did("looked at a moment")), (vec![PAGE.to_owned()], vec![PAGE.to_owned()]));
+    assert_eq!(did("revoked a link"), [format!("/shares#{}", ids[0]), format!("/shares#{}", ids[1])]);
+    assert_eq!(did("made a link").len(), 2);
+}
+
+#[tokio::test]
+async fn one_client_of_a_proxy_is_limited_by_itself() {
+    let rollcast = behind(Auth::None, None).await;
+    let greedy: IpAddr = "203.0.113.9".parse().unwrap();
+    let held: Vec<_> = std::iter::from_fn(|| rollcast.connections.serve_client(greedy)).collect();
+    assert_eq!(held.len(), 256);
+    let of = async |peer, said| ask(&rollcast, peer, &[("x-forwarded-for", said)]).await;
+    let (status, headers, text) = of("10.0.0.9", "203.0.113.9").await;
+    assert_eq!(status, StatusCode::TOO_MANY_REQUESTS, "{text}");
+    assert_eq!(headers[header::RETRY_AFTER], "5");
+    assert_eq!(of("10.0.0.9", "203.0.113.10").await.0, StatusCode::OK, "another client");
+    assert_eq!(of("10.0.0.9", "203.0.113.9, 203.0.113.10").await.0, StatusCode::OK, "who names somebody else");
+    assert_eq!(of("198.51.100.1", "203.0.113.9").await.0, StatusCode::OK, "who is no proxy");
+    drop(held);
+    assert_eq!(of("10.0.0.9", "203.0.113.9").await.0, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn a_client_of_a_proxy_is_counted_until_it_is_answered() {
+    let rollcast = behind(Auth::None, None).await;
+    let own: IpAddr = "203.0.113.9".parse().unwrap();
+    let mut held: Vec<_> = std::iter::from_fn(|| rollcast.connections.serve_client(own)).collect();
+    held.pop();
+    let said = [("x-forwarded-for", "203.0.113.9")];
+    // Its picture is not drawn before another one is.
+    let drawing = rollcast.previews.turn().await.unwrap();
+    let path = format!("{PAGE}/preview.svg");
+    let mut waiting = Box::pin(ask_at(&rollcast, &path, "10.0.0.9", &said));
+    assert!(tokio::time::timeout(std::time::Duration::from_millis(300), &mut waiting).await.is_err());
+    assert_eq!(ask(&rollcast, "10.0.0.9", &said).await.0, StatusCode::TOO_MANY_REQUESTS, "while the other one waits");
+    drop(drawing);
+    assert_eq!(waiting.await.0, StatusCode::OK);
+    assert_eq!(ask(&rollcast, "10.0.0.9", &said).await.0, StatusCode::OK, "it was answered");
+}
+
+#[tokio::test]
+async fn links_begin_with_the_scheme_that_a_trusted_proxy_says() {
+    let rollcast = behind(Auth::None, None).await;
+    for (peer, said, scheme) in [
+        ("10.0.0.9", &["https"][..], "https"),
+        ("10.0.0.9", &["http"], "http"),
+        ("10.0.0.9", &["https", "https"], "http"),
+        ("198.51.100.1", &["https"], "http"),
+    ] {
+        let headers: Vec<(&str, &str)> = said.iter().map(|value| ("x-forwarded-proto", *value)).collect();
+        let (status, _, text) = ask(&rollcast, peer, &headers).await;
+        assert_eq!(status, StatusCode::OK);
+        let is_secure = text.contains(&format!("\"https://localhost:7440{PAGE}"));
+        let is_plain = text.contains(&format!("\"http://localhost:7440{PAGE}"));
+        assert_eq!((is_secure, is_plain), (scheme == "https", scheme == "http"), "{peer} {said:?}");
+    }
+}
+
+/// What the next list that is told says of itself.
+async fn trouble(heard: &mut mpsc::UnboundedReceiver<Message>) -> String {
+    loop {
+        if let Message::Binary(bytes) = heard.next().await.expect("the stream goes on")
+            && let ServerFrame::List(delta) = wire::decode(&bytes).unwrap()
+            && let Some(overall) = delta.overall
+        {
+            return overall.trouble;
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_follows_too_many_lists_is_told_so_and_shown_the_next_one_when_there_is_room() {
+    let rollcast = behind(proxy(), None).await;
+    let follow = async |user, n: usize| {
+        let (said, mut heard) = stream(&rollcast, user, "rollover").await;
+        let query = Query { text: format!("word-{n}"), ..Query::default() };
+        let scope = Scope::List { query, window: Window { from: 0, to: 10 } };
+        let frame = wire::encode(&ViewerFrame::Subscribe { scope, since: None }).unwrap();
+        said.unbounded_send(Ok(Message::Binary(frame.into()))).unwrap();
+        let trouble = trouble(&mut heard).await;
+        (said, heard, trouble)
+    };
+    let mut all = Vec::new();
+    for n in 0..64 {
+        all.push(follow("fully", n).await);
+        assert_eq!(all[n].2, "", "list {n}");
+    }
+    let (_said, mut heard, told) = follow("fully", 64).await;
+    assert!(told.contains("too many different lists"), "{told}");
+    assert_eq!(rollcast.limits.count(Limit::ClientLists), 1);
+    assert_eq!(follow("partly", 64).await.2, "", "somebody else from the same proxy");
+    all.pop();
+    let told = tokio::time::timeout(Duration::from_secs(30), trouble(&mut heard)).await;
+    assert_eq!(told.unwrap(), "", "there is room");
+}
+
+#[tokio::test(start_paused = true)]
+async fn requests_of_one_client_have_ten_lists_a_second_chosen_and_hold_up_no_other() {
+    let rollcast = behind(Auth::None, None).await;
+    let ask = async |peer, number: usize| {
+        let path = ["/", "/wall", api::DEPLOYMENTS][number % 3];
+        ask_at(&rollcast, &format!("{path}?q=word{number}"), peer, &[]).await.0
+    };
+    let began = Instant::now();
+    let asked = join_all((0..60).map(|number| ask("198.51.100.1", number))).await;
+    assert!(asked.iter().all(StatusCode::is_success), "{asked:?}");
+    assert_eq!(began.elapsed().as_secs(), 4, "20 at once, then ten a second");
+    let now = Instant::now();
+    assert!(ask("198.51.100.2", 0).await.is_success() && now.elapsed() < Duration::from_millis(10));
+}

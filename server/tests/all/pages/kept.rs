@@ -1,0 +1,110 @@
+//! What every recording comes to, kept in a store: for tests that look at it.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use app::history::{PastRollout, Search, UNKNOWN_CAUSE};
+use axum::http::StatusCode;
+use serde_json::Value;
+use server::history::batch::pack;
+use server::history::options::{Limits, Location, Options};
+use server::history::recorder::Recorder;
+use server::history::sql::Reader;
+use server::history::sqlite::Sqlite;
+use server::history::store::{Commit, Lines, Store};
+use server::history::{Archive, index};
+use server::http::api;
+use server::recording::Recording;
+use server::sight::Sight;
+use server::state::{Rollcast, Site};
+use server::viewers::Viewers;
+use timeline::Timeline;
+use timeline::view::Now;
+
+use crate::common;
+use crate::pages::site::fetch;
+
+/// What every recording comes to, and its rollouts.
+pub struct Kept {
+    pub rollcast: Arc<Rollcast>,
+    pub whole: Vec<(String, Timeline)>,
+    pub rollouts: Vec<PastRollout>,
+    _folder: tempfile::TempDir,
+}
+
+/// Every recording in a store, and no cluster that is watched.
+pub fn kept() -> Kept {
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = Sqlite::open(folder.path(), Limits::default()).unwrap();
+    let (mut whole, mut count) = (Vec::new(), 0);
+    for (name, text) in common::recordings() {
+        let (commit, timeline) = commit(&name, &text);
+        count += commit.rollouts.len();
+        store.commit(&[commit]).unwrap();
+        whole.push((name, timeline));
+    }
+    drop(store);
+    let limits = Limits { age_millis: i64::MAX / 4, ..Limits::default() };
+    let archive = Archive::start(Options { location: Location::Folder(folder.path().to_owned()), limits });
+    let rollcast =
+        Rollcast::with(Vec::new(), "build", Viewers::default(), Site { archive: Some(archive), ..Site::default() });
+    let rollouts =
+        Reader::of_folder(folder.path()).rollouts(&Search::default(), &Sight::All, None, 10_000).unwrap().rollouts;
+    assert_eq!(rollouts.len(), count, "each once");
+    Kept { rollcast, whole, rollouts, _folder: folder }
+}
+
+/// A recording as a cluster of that name, at its end.
+fn commit(name: &str, text: &str) -> (Commit, Timeline) {
+    let recording = Recording::read(text);
+    let (from_millis, heard_millis) = recording.span().unwrap();
+    let (timeline, rollouts) = play(name, recording);
+    let lines = Some(Lines { from_millis, to_millis: heard_millis, body: pack(text).unwrap() });
+    let mut recorder = Recorder::default();
+    recorder.take(text);
+    timeline.model().deployments.keys().for_each(|uid| recorder.begin(*uid));
+    let episodes = timeline.model().deployments.keys().filter_map(|uid| recorder.settle(*uid)).collect();
+    (Commit { cluster: name.into(), lines, heard_millis, rollouts, episodes, ..Commit::default() }, timeline)
+}
+
+/// Keeps three rollouts of one Deployment in a folder, as of cluster "c".
+pub fn keep_rollouts(folder: &Path) {
+    let (_, text) = common::recordings().into_iter().find(|(name, _)| name == "rollout").unwrap();
+    Sqlite::open(folder, Limits::default()).unwrap().commit(&[commit("c", &text).0]).unwrap();
+}
+
+/// Plays a recording, and takes down its rollouts once a second as a hub does.
+fn play(name: &str, recording: Recording) -> (Timeline, Vec<PastRollout>) {
+    let (mut timeline, mut rollouts, mut next) = (Timeline::new(), BTreeMap::new(), 0);
+    let last = recording.observed.len() - 1;
+    for (number, observed) in recording.observed.into_iter().enumerate() {
+        let at_millis = observed.at_millis;
+        observed.apply(&mut timeline);
+        if at_millis < next && number < last {
+            continue;
+        }
+        next = at_millis + 1_000;
+        let (model, now) = (timeline.model(), Now { millis: at_millis, skew_millis: timeline.skew_millis() });
+        for rollout in model.deployments.keys().flat_map(|uid| index::rollouts(name, model, *uid, now, index::LAST)) {
+            let known: Option<PastRollout> = rollouts.remove(&(rollout.uid, rollout.revision, rollout.started_millis));
+            // As the store does it: the last known cause stays.
+            let is_news = !rollout.cause.is_empty() && rollout.cause != UNKNOWN_CAUSE;
+            let cause = known.map(|known| known.cause).filter(|known| !is_news && !known.is_empty());
+            let cause = cause.unwrap_or_else(|| rollout.cause.clone());
+            rollouts.insert((rollout.uid, rollout.revision, rollout.started_millis), PastRollout { cause, ..rollout });
+        }
+    }
+    (timeline, rollouts.into_values().collect())
+}
+
+pub async fn json(rollcast: &Arc<Rollcast>, path: &str) -> (StatusCode, Value) {
+    let answer = fetch(rollcast, path).await;
+    (answer.status, serde_json::from_str(&answer.text).unwrap_or(Value::Null))
+}
+
+pub async fn found(rollcast: &Arc<Rollcast>, query: &str) -> Vec<PastRollout> {
+    let (status, answer) = json(rollcast, &format!("{}?limit=500&{query}", api::ROLLOUTS)).await;
+    assert_eq!(status, StatusCode::OK, "{query}: {answer}");
+    serde_json::from_value(answer["rollouts"].clone()).unwrap()
+}

@@ -1,0 +1,82 @@
+//! Keys that change: browsers are given their cookies anew, so that the old keys can be taken out.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::http::{HeaderMap, HeaderValue, Request, StatusCode, header};
+use server::auth::Auth;
+use server::auth::cookie::{Keys, Name};
+use server::auth::share::{Shares, Wanted};
+use server::auth::token::Tokens;
+use server::auth::{Subjects, Viewer};
+use server::connections::Peer;
+use server::http::router;
+use server::scope::{Named, Scope};
+use server::source::review::Subject;
+use server::state::{Rollcast, Site};
+use server::viewers::Viewers;
+use timeline::Workload;
+use tower::ServiceExt;
+
+use crate::pages::damaged::reviewer;
+use crate::pages::people::{PROD, cluster, proxy, rules};
+
+const OLD: &str = "0123456789abcdef0123456789abcdef";
+const NEW: &str = "fedcba9876543210fedcba9876543210";
+const PAGE: &str = "/clusters/prod/namespaces/rollover/deployments/web";
+
+fn keys(lines: &[&str]) -> Keys {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), lines.join("\n")).unwrap();
+    Keys::read(file.path()).unwrap()
+}
+
+fn cookie(of: &HeaderValue) -> HeaderValue {
+    HeaderValue::from_str(of.to_str().unwrap().split(';').next().unwrap()).unwrap()
+}
+
+/// Status and headers of an answer to who shows that cookie.
+async fn ask(rollcast: &Arc<Rollcast>, path: &str, cookie: &HeaderValue) -> (StatusCode, HeaderMap) {
+    let request = Request::get(path).header(header::HOST, "localhost:7440").header(header::COOKIE, cookie);
+    let mut request = request.body(Body::empty()).unwrap();
+    request.extensions_mut().insert(Peer(SocketAddr::from(([10, 0, 0, 9], 4_000))));
+    let answer = router(rollcast.clone()).oneshot(request).await.unwrap();
+    (answer.status(), answer.headers().clone())
+}
+
+/// The cookie is good, is given anew once, and then opens with the new key alone.
+async fn is_given_anew(rollcast: &Arc<Rollcast>, path: &str, name: Name, sealed: HeaderValue) {
+    let (status, headers) = ask(rollcast, path, &cookie(&sealed)).await;
+    assert_eq!(status, StatusCode::OK, "{name:?}");
+    let anew = cookie(&headers[header::SET_COOKIE]);
+    let shown = HeaderMap::from_iter([(header::COOKIE, anew.clone())]);
+    assert!(keys(&[NEW]).open_as(name, &shown).is_some(), "{name:?}: the old key is not needed");
+    let (status, headers) = ask(rollcast, path, &anew).await;
+    assert_eq!((status, headers.get(header::SET_COOKIE)), (StatusCode::OK, None), "{name:?}: once is enough");
+}
+
+#[tokio::test]
+async fn tokens_and_links_that_an_older_key_sealed_are_given_anew() {
+    let (old, both) = (keys(&[OLD]), keys(&[NEW, OLD]));
+    let answer = br#"{"metadata":{},"spec":{},"status":{"authenticated":true,"user":{"username":"ann"}}}"#;
+    let auth = Auth::Token(Tokens::new(both.clone(), vec![("prod".to_owned(), reviewer(answer.to_vec()))]));
+    let hubs = async || vec![cluster("prod", &rules(&PROD)).await];
+    let site = Site { auth, has_public_pictures: true, ..Site::default() };
+    let rollcast = Rollcast::with(hubs().await, "build", Viewers::default(), site);
+    let session = Tokens::new(old.clone(), Vec::new()).begin("a.good.token").unwrap();
+    is_given_anew(&rollcast, "/api/v1/deployments", Name::Session, session.clone()).await;
+    // What caches may hand to others has nobody's cookie.
+    let (status, headers) = ask(&rollcast, &format!("{PAGE}/badge.svg"), &cookie(&session)).await;
+    assert_eq!((status, headers.get(header::SET_COOKIE)), (StatusCode::OK, None));
+
+    let shares = Shares::open(both, None).unwrap();
+    let subject = Subject { user: "partly".to_owned(), ..Subject::default() };
+    let maker = Viewer::known("partly".into(), Subjects::Same(subject));
+    let scope = Scope::Workload(Named::of(&Workload::deployment("prod", "rollover", "web")));
+    let wanted = Wanted { scope, to: PAGE.to_owned(), lasts_millis: 86_400_000, allows_preview: false };
+    let (share, _) = shares.make(&maker, wanted, server::clock::now_millis()).await.unwrap();
+    let site = Site { auth: proxy(), shares: Some(shares), ..Site::default() };
+    let rollcast = Rollcast::with(hubs().await, "build", Viewers::default(), site);
+    is_given_anew(&rollcast, PAGE, Name::Link, old.seal_as(Name::Link, &share.id).unwrap()).await;
+}

@@ -1,0 +1,198 @@
+//! Rights that come and go, and clusters that do not say: how long what may be seen counts, and what asking for it costs.
+
+use std::time::Duration;
+
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use server::state::{Rollcast, Site};
+use server::view::View;
+use server::viewers::Viewers;
+use timeline::Workload;
+use timeline::list::Query;
+
+use crate::pages::people::{PROD, ask, cluster, namespaces, only, proxy, rules, site, snapshot, stream, viewer};
+
+#[tokio::test(start_paused = true)]
+async fn a_right_that_is_taken_away_ends_within_a_minute() {
+    let rules = rules(&PROD);
+    let rollcast = site(&rules).await;
+    let view = View::of(&rollcast, viewer("partly")).await.unwrap();
+    let mut sight = view.changes().await.unwrap();
+    assert_eq!(namespaces(&sight.borrow_and_update(), "prod"), only("rollover"));
+    assert_eq!(view.listed(&Query::default()).lines.len(), 1);
+    let began = tokio::time::Instant::now();
+    rules.lock().unwrap().allowed.remove(&("partly".to_owned(), "rollover".to_owned()));
+    sight.changed().await.unwrap();
+    assert!(began.elapsed() <= Duration::from_secs(60), "{:?}", began.elapsed());
+    assert_eq!(namespaces(&sight.borrow_and_update(), "prod"), None);
+    let view = view.with(sight.borrow().clone());
+    assert_eq!(view.listed(&Query::default()).lines.len(), 0);
+    assert!(view.hub(&Workload::deployment("prod", "rollover", "web")).await.is_none(), "the cluster is gone with it");
+    // And one that is given is there within a minute.
+    rules.lock().unwrap().allowed.insert(("partly".to_owned(), "*".to_owned()));
+    sight.changed().await.unwrap();
+    assert!(began.elapsed() <= Duration::from_secs(120), "{:?}", began.elapsed());
+    assert_eq!(namespaces(&sight.borrow_and_update(), "prod"), only("*"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cluster_that_does_not_answer_shows_what_it_said_for_a_minute_and_then_nothing() {
+    let rules = rules(&PROD);
+    let rollcast = site(&rules).await;
+    let mut sight = View::of(&rollcast, viewer("partly")).await.unwrap().changes().await.unwrap();
+    let began = tokio::time::Instant::now();
+    rules.lock().unwrap().is_broken = true;
+    sight.mark_unchanged();
+    sight.changed().await.unwrap();
+    let after = began.elapsed();
+    assert!(after > Duration::from_secs(40) && after <= Duration::from_secs(60), "{after:?}");
+    assert_eq!(namespaces(&sight.borrow_and_update(), "prod"), None);
+    assert_eq!(
+        sight.borrow().trouble(),
+        "Cannot check your permissions on a cluster right now. Its workloads are hidden."
+    );
+    let stranger = View::of(&rollcast, viewer("fully")).await.unwrap();
+    assert_eq!(stranger.listed(&Query::default()).lines.len(), 2, "the other one answers");
+    assert!(stranger.listed(&Query::default()).overall.trouble.starts_with("Cannot check your permissions"));
+    rules.lock().unwrap().is_broken = false;
+    sight.changed().await.unwrap();
+    assert_eq!(namespaces(&sight.borrow(), "prod"), only("rollover"));
+    assert_eq!(sight.borrow().trouble(), "");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cluster_that_never_answers_prolongs_no_right_neither_its_own_nor_anothers() {
+    let (rules, other) = (rules(&PROD), crate::pages::people::rules(&[("partly", "kill-pod")]));
+    let hubs = vec![cluster("prod", &rules).await, cluster("mute", &other).await];
+    let rollcast = Rollcast::with(hubs, "build", Viewers::default(), Site { auth: proxy(), ..Site::default() });
+    let view = View::of(&rollcast, viewer("partly")).await.unwrap();
+    let mut sight = view.changes().await.unwrap();
+    assert_eq!(namespaces(&sight.borrow_and_update(), "mute"), only("kill-pod"));
+    other.lock().unwrap().is_mute = true;
+    rules.lock().unwrap().allowed.remove(&("partly".to_owned(), "rollover".to_owned()));
+    let began = tokio::time::Instant::now();
+    for cluster in ["prod", "mute"] {
+        sight.wait_for(|sight| namespaces(sight, cluster).is_none()).await.unwrap();
+        assert!(began.elapsed() <= Duration::from_secs(60), "{cluster}: {:?}", began.elapsed());
+    }
+    // The one that answers goes on saying what may be seen, and nobody waits for the other one for ever.
+    rules.lock().unwrap().allowed.insert(("partly".to_owned(), "rollover".to_owned()));
+    sight.wait_for(|sight| namespaces(sight, "prod") == only("rollover")).await.unwrap();
+    assert!(began.elapsed() <= Duration::from_secs(120), "{:?}", began.elapsed());
+    sight.mark_unchanged();
+    let calm = tokio::time::timeout(Duration::from_secs(300), sight.changed()).await;
+    assert!(calm.is_err(), "{:?}", sight.borrow());
+    let began = tokio::time::Instant::now();
+    View::of(&rollcast, viewer("fully")).await.unwrap();
+    assert!(began.elapsed() <= Duration::from_secs(10), "{:?}", began.elapsed());
+    for path in ["/", "/wall", "/api/v1/deployments"] {
+        let (status, _, text) = ask(&rollcast, Some("partly"), path).await;
+        assert_eq!(status, StatusCode::OK, "{path}");
+        assert!(text.contains("Cannot check your permissions on a cluster right now"), "{path}");
+    }
+    let hidden = "/clusters/mute/namespaces/kill-pod/deployments/web";
+    let (status, headers, text) = ask(&rollcast, Some("partly"), hidden).await;
+    assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE);
+    assert!(headers.contains(&"refresh: 5".to_owned()), "{headers:?}");
+    assert!(text.contains("Cannot check your permissions on a cluster right now"), "{text}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_namespace_that_was_named_is_closed_within_a_minute_of_losing_the_right() {
+    // Where the right is gone before the next round asks for it, and where more were named than rounds ask for.
+    for before in [0, 64] {
+        let rules = rules(&PROD);
+        let names: Vec<String> = (0..=before).map(|n| format!("empty-{n}")).collect();
+        let rights = names.iter().map(|name| ("partly".to_owned(), name.clone()));
+        rules.lock().unwrap().allowed.extend(rights);
+        let rollcast = site(&rules).await;
+        let (last, others) = names.split_last().unwrap();
+        let (_said, mut heard) = stream(&rollcast, "partly", last).await;
+        snapshot(&mut heard).await;
+        let headers =
+            HeaderMap::from_iter([(HeaderName::from_static("x-forwarded-user"), HeaderValue::from_static("partly"))]);
+        let viewer = rollcast.viewer(&headers, Some("10.0.0.7".parse().unwrap()), None).await.unwrap();
+        if before > 0 {
+            // All places are taken before that one is named again.
+            let (_gone, mut first) = stream(&rollcast, "partly", &others[0]).await;
+            snapshot(&mut first).await;
+            let view = View::of(&rollcast, viewer).await.unwrap();
+            for name in others {
+                let named = Workload::deployment("prod", name.as_str(), "web");
+                assert!(view.clone().naming("prod", name).await.shows(&named), "{name}");
+            }
+            let calm = tokio::time::timeout(Duration::from_secs(50), snapshot(&mut heard)).await;
+            assert!(calm.is_err(), "while it may be seen it stays");
+        }
+        rules.lock().unwrap().allowed.remove(&("partly".to_owned(), last.clone()));
+        let began = tokio::time::Instant::now();
+        // What knows nothing takes the place of what was seen.
+        snapshot(&mut heard).await;
+        assert!(began.elapsed() <= Duration::from_secs(60), "{before}: {:?}", began.elapsed());
+        let calm = tokio::time::timeout(Duration::from_secs(120), snapshot(&mut heard)).await;
+        assert!(calm.is_err(), "{before}: and stays there");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cluster_that_did_not_say_did_not_say_no() {
+    let rules = rules(&PROD);
+    rules.lock().unwrap().allowed.insert(("partly".to_owned(), "empty".to_owned()));
+    let rollcast = site(&rules).await;
+    let partly = View::of(&rollcast, viewer("partly")).await.unwrap();
+    let foreign = View::of(&rollcast, viewer("stranger")).await.unwrap();
+    rules.lock().unwrap().is_broken = true;
+    assert_eq!(partly.says("prod", "empty").await, None);
+    assert_eq!(foreign.says("prod", "empty").await, None);
+    rules.lock().unwrap().is_broken = false;
+    assert_eq!(partly.says("prod", "empty").await, Some(true), "it says so now");
+    // A cluster that is hidden is not asked again at once: how long that takes would tell that it is there.
+    let before = rules.lock().unwrap().asked;
+    assert_eq!(foreign.says("prod", "empty").await, None);
+    assert_eq!(rules.lock().unwrap().asked, before);
+    tokio::time::sleep(Duration::from_secs(6)).await;
+    assert_eq!(foreign.says("prod", "empty").await, Some(false));
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_viewer_who_names_much_does_not_have_all_of_it_asked_about_at_once() {
+    let rules = rules(&PROD);
+    let rollcast = site(&rules).await;
+    let views =
+        [View::of(&rollcast, viewer("stranger")).await.unwrap(), View::of(&rollcast, viewer("other")).await.unwrap()];
+    rules.lock().unwrap().takes = Duration::from_secs(1);
+    let began = tokio::time::Instant::now();
+    let [names, others] = ["a", "b"].map(|of| (0..12).map(|n| format!("{of}-{n}")).collect::<Vec<_>>());
+    let ask = |view: &View, names: &[String]| {
+        let all = names.iter().map(|name| (view.clone(), name.clone()));
+        futures::future::join_all(all.map(async |(view, name)| view.says("prod", &name).await).collect::<Vec<_>>())
+    };
+    let said = futures::future::join(ask(&views[0], &names), ask(&views[1], &others)).await;
+    assert!(said.0.into_iter().chain(said.1).all(|said| said == Some(false)));
+    // Twelve, four at once; another viewer has turns of their own.
+    let took = began.elapsed();
+    assert!(took >= Duration::from_secs(3) && took < Duration::from_secs(4), "{took:?}");
+    // Who asks the same while another one asks hears what that one heard.
+    let before = rules.lock().unwrap().asked;
+    let same = vec!["c".to_owned(); 12];
+    ask(&views[0], &same).await;
+    let asked = rules.lock().unwrap().asked - before;
+    assert!(asked <= 4 + 2, "{asked}: and what rounds ask meanwhile");
+}
+
+#[tokio::test(start_paused = true)]
+async fn many_requests_of_one_viewer_ask_once() {
+    let rules = rules(&PROD);
+    let rollcast = site(&rules).await;
+    let at_once = (0..200).map(|_| View::of(&rollcast, viewer("partly")));
+    assert!(futures::future::join_all(at_once).await.iter().all(Result::is_ok));
+    for _ in 0..200 {
+        let _ = View::of(&rollcast, viewer("partly")).await;
+    }
+    assert_eq!(rules.lock().unwrap().asked, 3, "all namespaces, and each of two");
+    // Nobody looks any more: nothing is asked any more.
+    tokio::time::sleep(Duration::from_secs(200)).await;
+    let asked = rules.lock().unwrap().asked;
+    assert!(asked <= 9, "{asked}");
+    tokio::time::sleep(Duration::from_secs(600)).await;
+    assert_eq!(rules.lock().unwrap().asked, asked);
+}

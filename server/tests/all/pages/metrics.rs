@@ -1,0 +1,129 @@
+//! `/metrics`, read as a scraper reads it.
+
+use axum::body::Body;
+use axum::http::{Request, header};
+use server::http::router;
+use server::limits::Limit;
+use tower::ServiceExt;
+
+use crate::common;
+use crate::pages::site::held;
+
+/// Name of the family, its type, and its sample.
+const FAMILIES: [(&str, &str, &str); 14] = [
+    ("rollcast_list_requests", "counter", "rollcast_list_requests_total"),
+    ("rollcast_watch_requests", "counter", "rollcast_watch_requests_total"),
+    ("rollcast_request_failures", "counter", "rollcast_request_failures_total"),
+    ("rollcast_watch_events", "counter", "rollcast_watch_events_total"),
+    ("rollcast_malformed_objects", "counter", "rollcast_malformed_objects_total"),
+    ("rollcast_odd_objects", "counter", "rollcast_odd_objects_total"),
+    ("rollcast_facts", "counter", "rollcast_facts_total"),
+    ("rollcast_changes", "counter", "rollcast_changes_total"),
+    ("rollcast_frames_encoded", "counter", "rollcast_frames_encoded_total"),
+    ("rollcast_cluster_stale", "gauge", "rollcast_cluster_stale"),
+    ("rollcast_viewers", "gauge", "rollcast_viewers"),
+    ("rollcast_connections", "gauge", "rollcast_connections"),
+    ("rollcast_lists", "gauge", "rollcast_lists"),
+    ("rollcast_viewer_resyncs", "counter", "rollcast_viewer_resyncs_total"),
+];
+
+#[tokio::test]
+async fn every_figure_has_its_type_and_names_of_clusters_are_escaped() {
+    let (_, recording) = common::recordings().into_iter().next().unwrap();
+    let rollcast = held("a\"b\\c\nd", &recording).await;
+    let request = Request::get("/metrics").header("host", "localhost").body(Body::empty()).unwrap();
+    let response = router(rollcast.clone()).oneshot(request).await.unwrap();
+    let media_type = response.headers()[header::CONTENT_TYPE].to_str().unwrap().to_owned();
+    assert_eq!(media_type, "application/openmetrics-text; version=1.0.0; charset=utf-8");
+    let bytes = axum::body::to_bytes(response.into_body(), usize::MAX).await.unwrap();
+    let text = String::from_utf8(bytes.to_vec()).unwrap();
+    // Those with a name for each sample are looked at by themselves.
+    let apart = ["rollcast_deployments", "rollcast_rollout_", "rollcast_limited"];
+    let mut lines = text.lines().filter(|line| !apart.iter().any(|family| line.contains(family)));
+    for limit in Limit::ALL {
+        assert!(text.contains(&format!("rollcast_limited_total{{limit=\"{}\"}} 0\n", limit.name())), "{limit:?}");
+    }
+    for (family, kind, sample) in FAMILIES {
+        let help = lines.next().unwrap();
+        assert!(help.starts_with(&format!("# HELP {family} ")) && help.ends_with('.'), "{help}");
+        assert_eq!(lines.next(), Some(format!("# TYPE {family} {kind}").as_str()));
+        let (name, value) = lines.next().unwrap().rsplit_once(' ').unwrap();
+        let of_cluster = format!(r#"{sample}{{cluster="a\"b\\c\nd"}}"#);
+        let is_of_server =
+            ["rollcast_viewer", "rollcast_connections", "rollcast_lists"].iter().any(|of| family.starts_with(of));
+        assert_eq!(name, if is_of_server { sample } else { of_cluster.as_str() });
+        let value: u64 = value.parse().unwrap();
+        assert!(value > 0 || !matches!(family, "rollcast_facts" | "rollcast_changes"), "{family} is {value}");
+    }
+    assert_eq!((lines.next(), lines.next()), (Some("# EOF"), None));
+}
+
+async fn told(rollcast: &std::sync::Arc<server::state::Rollcast>) -> String {
+    let request = Request::get("/metrics").header("host", "localhost").body(Body::empty()).unwrap();
+    let response = router(rollcast.clone()).oneshot(request).await.unwrap();
+    let bytes = axum::body::to_bytes(response.into_body(), usize::MAX).await.unwrap();
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+/// Every rollout of every recording that ended is counted once, with the time that it took.
+#[tokio::test]
+async fn how_long_rollouts_took_and_how_they_ended_is_counted() {
+    let mut ended = 0;
+    for (name, recording) in common::recordings() {
+        let timeline = server::recording::Recording::read(&recording).play();
+        let text = told(&held(&name, &recording).await).await;
+        let (mut expected, mut seconds) = (std::collections::BTreeMap::<String, u64>::new(), 0.0);
+        for deployment in timeline.model().deployments.values() {
+            let mut count = |outcome: &str, started: Option<i64>, at: Option<i64>| {
+                let Some((started, at)) = started.zip(at) else { return };
+                let labels = format!(
+                    r#"cluster="{name}",namespace="{}",deployment="{}",outcome="{outcome}""#,
+                    deployment.namespace, deployment.name
+                );
+                *expected.entry(format!("rollcast_rollout_duration_seconds_count{{{labels}}}")).or_default() += 1;
+                seconds += (at - started) as f64 / 1_000.0;
+                ended += 1;
+            };
+            for rollout in &deployment.rollouts {
+                count("complete", rollout.started_millis, rollout.completed_millis);
+                count("superseded", rollout.started_millis, rollout.superseded_millis);
+                count("deadline-passed", rollout.started_millis, rollout.deadline_exceeded_millis);
+            }
+            let last = deployment.rollouts.last().filter(|rollout| rollout.is_open());
+            count("deleted", last.and_then(|rollout| rollout.started_millis), deployment.deleted_millis);
+        }
+        let of = |kind: &str| -> Vec<(String, String)> {
+            let name = format!("rollcast_rollout_duration_seconds_{kind}{{");
+            let lines = text.lines().filter(|line| line.starts_with(&name)).filter_map(|line| line.rsplit_once(' '));
+            lines.map(|(series, value)| (series.to_owned(), value.to_owned())).collect()
+        };
+        let counted = of("count").into_iter().map(|(series, count)| (series, count.parse().unwrap())).collect();
+        assert_eq!(expected, counted, "{name}");
+        let sum: f64 = of("sum").iter().map(|(_, sum)| sum.parse::<f64>().unwrap()).sum();
+        assert!((sum - seconds).abs() < 0.01, "{name}: {sum} {seconds}");
+    }
+    assert!(ended > 40, "{ended}");
+}
+
+/// What the dashboard asks for is there.
+#[tokio::test]
+async fn the_dashboard_asks_for_figures_that_exist() {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../deploy/grafana-dashboard.json");
+    let dashboard: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    let (_, recording) = common::recordings().into_iter().find(|(name, _)| name == "rollout").unwrap();
+    let text = told(&held("c", &recording).await).await;
+    let mut asked = 0;
+    for panel in dashboard["panels"].as_array().unwrap() {
+        for target in panel["targets"].as_array().into_iter().flatten() {
+            let expression = target["expr"].as_str().unwrap();
+            let names = expression.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+            for name in names.filter(|name| name.starts_with("rollcast_") && !name.starts_with("rollcast_history_")) {
+                let is_there =
+                    |line: &str| line.starts_with(&format!("{name}{{")) || line.starts_with(&format!("{name} "));
+                assert!(text.lines().any(is_there), "{}: {name}", panel["title"]);
+                asked += 1;
+            }
+        }
+    }
+    assert!(asked >= 6, "{asked}");
+}

@@ -1,0 +1,33 @@
+//! What a site answers to HTTP requests, on the recordings of a real control plane.
+
+mod api;
+mod below;
+mod clients;
+mod damaged;
+mod ended;
+mod export;
+mod files;
+mod frames;
+mod guarded;
+mod history;
+mod kept;
+mod keys;
+mod links;
+mod lists;
+mod losing;
+mod metrics;
+mod operators;
+mod parsers;
+mod parts;
+mod people;
+mod playground;
+mod remade;
+mod replay;
+mod rights;
+mod seats;
+mod shared;
+mod site;
+mod strange;
+mod tokens;
+mod unchecked;
+mod unsent;

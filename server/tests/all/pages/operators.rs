@@ -1,0 +1,61 @@
+//! What is wrong on the operator's side is told in words to those who see everything, and to nobody else: errors name folders, databases,
+//! kubeconfigs, and what certificates hold.
+
+use axum::http::StatusCode;
+use server::auth::cookie::Keys;
+use server::auth::share::Shares;
+use server::history::options::{Limits, Location, Options};
+use server::history::{Archive, Keeping};
+use server::source::SourceEvent;
+use server::state::{Rollcast, Site};
+use server::viewers::Viewers;
+use timeline::wire::ConnectionState;
+
+use crate::pages::people::{PROD, proxy, rules, watched_cluster};
+use crate::pages::shared::{WEB, by_link, signed_in};
+
+/// A place that is the operator's business.
+const WHY: &str = "cannot read /etc/operators/kubeconfig";
+
+#[tokio::test]
+async fn why_something_is_wrong_is_told_to_those_who_see_everything() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("operators-file");
+    std::fs::write(&file, "no folder").unwrap();
+    let place = Location::Folder(file.join("history"));
+    let archive = Archive::start(Options { location: place, limits: Limits::default() });
+    archive.keeping().wait_for(|keeping| matches!(keeping, Keeping::Failing { .. })).await.unwrap();
+    let rules = rules(&PROD);
+    let (hub, events) = watched_cluster("prod", &rules).await;
+    events.send(SourceEvent::Answers { silent: Some((1, WHY.to_owned())) }).await.unwrap();
+    let is_stale = |state: &ConnectionState| matches!(state, ConnectionState::Stale { why, .. } if why == WHY);
+    hub.connection().wait_for(|connection| is_stale(&connection.state)).await.unwrap();
+    let shares = Some(Shares::open(Keys::own(), None).unwrap());
+    let site = Site { auth: proxy(), shares, archive: Some(archive), has_public_pictures: true, ..Site::default() };
+    let rollcast = Rollcast::with(vec![hub], "build", Viewers::default(), site);
+    let fully = signed_in("fully");
+    let page = fully.get(&rollcast, WEB).await.text;
+    assert!(page.contains(WHY), "{page}");
+    let history = fully.get(&rollcast, "/history").await;
+    assert_eq!(history.status, StatusCode::SERVICE_UNAVAILABLE);
+    assert!(history.text.contains("Cannot read the history: ") && history.text.contains("operators-file"));
+    let mut others = vec![signed_in("partly"), Default::default()];
+    for to in [WEB, "/wall"] {
+        let (_, secret) = fully.make(&rollcast, to).await;
+        others.push(by_link(&rollcast, &secret).await.unwrap().0);
+    }
+    let mut told = String::new();
+    for somebody in &others {
+        for path in [WEB, "/", "/wall", "/history", "/api/v1/rollouts", "/api/v1/deployments", "/metrics", "/readyz"] {
+            told.push_str(&somebody.get(&rollcast, path).await.text);
+        }
+        for end in ["badge.svg", "preview.png", "timeline", "export", "export?format=jsonl", "compare"] {
+            told.push_str(&somebody.get(&rollcast, &format!("{WEB}/{end}")).await.text);
+        }
+    }
+    for said in ["the cluster does not respond", "The cluster does not respond.", "Cannot read the history right now."]
+    {
+        assert!(told.contains(said), "{said}");
+    }
+    assert_eq!((told.find("operators"), told.find("kubeconfig")), (None, None));
+}

@@ -1,0 +1,429 @@
+//! Links to one rollout and to one moment: who has one sees that, and nothing else at any address or in any frame.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::ws::Message;
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use futures::StreamExt;
+use futures::channel::mpsc;
+use serde_json::Value;
+use server::auth::cookie::Keys;
+use server::auth::share::Shares;
+use server::clock::OwnClock;
+use server::history::Archive;
+use server::history::options::{Limits, Location, Options};
+use server::http::{addresses, api};
+use server::hub::Handle;
+use server::recording::{Observed, Recording};
+use server::session::{Shown, serve_over};
+use server::source::SourceEvent;
+use server::state::{Rollcast, Site};
+use server::view::View;
+use server::viewers::Viewers;
+use timeline::list::{Query, Window};
+use timeline::wire::{self, PROTOCOL, Scope, ServerFrame, Snapshot, ViewerFrame};
+use timeline::{Retention, Uid, Workload};
+use tokio::time::Instant;
+
+use crate::common;
+use crate::common::addresses::named;
+use crate::common::fed::feed;
+use crate::pages::people::{PROD, proxy, reviewer, rules, site, watched_cluster};
+use crate::pages::shared::{Somebody, WEB, by_link, signed_in};
+
+const TIMELINE: &str = "/api/v1/clusters/prod/namespaces/rollover/deployments/web/timeline";
+
+/// What is known of the Deployment: its UID, and of each rollout the revision and when it began.
+async fn rollouts(rollcast: &Arc<Rollcast>) -> (Uid, Vec<(u64, i64)>) {
+    let document = signed_in("fully").get(rollcast, TIMELINE).await.text;
+    let document: Value = serde_json::from_str(&document).unwrap();
+    let deployment = &document["deployments"][0];
+    let rollouts = deployment["rollouts"].as_array().unwrap().iter();
+    let rollouts =
+        rollouts.map(|rollout| (rollout["revision"].as_u64().unwrap(), rollout["startedMillis"].as_i64().unwrap()));
+    (deployment["uid"].as_str().unwrap().parse().unwrap(), rollouts.collect())
+}
+
+/// Addresses that a link to a part of the Deployment opens, as patterns.
+const OPENED: [&str; 6] = [
+    "/clusters/{cluster}/namespaces/{namespace}/{resource}/{name}",
+    "/clusters/{cluster}/namespaces/{namespace}/{resource}/{name}/revisions/{revision}",
+    "/clusters/{cluster}/namespaces/{namespace}/{resource}/{name}/badge.svg",
+    "/clusters/{cluster}/namespaces/{namespace}/{resource}/{name}/preview.svg",
+    "/clusters/{cluster}/namespaces/{namespace}/{resource}/{name}/preview.png",
+    api::TIMELINE,
+];
+
+/// Every address but those that everybody may ask: nothing is there but what the link opens.
+async fn look_everywhere(rollcast: &Arc<Rollcast>, visitor: &Somebody, revision: u64, hidden: &[&str]) {
+    let everybodys = ["/healthz", "/readyz", "/sign-in", "/sign-in/start", "/sign-in/callback", "/sign-out", "/shared"];
+    let mut opened = 0;
+    for pattern in addresses() {
+        let at = pattern.replace("{revision}", &revision.to_string());
+        let path = named(&at, "prod", "rollover");
+        let answer = visitor.get(rollcast, &path).await;
+        for hidden in hidden {
+            assert!(!answer.text.contains(hidden), "{path}: {hidden}");
+        }
+        match pattern.as_str() {
+            known if everybodys.contains(&known) || known.starts_with("/shared/") => {}
+            known if OPENED.contains(&known) => {
+                assert_eq!(answer.status, StatusCode::OK, "{path}: {}", answer.text);
+                opened += 1;
+            }
+            // The file of a rollout is looked into elsewhere.
+            known if known.ends_with("/export") => assert!(answer.status != StatusCode::UNAUTHORIZED, "{path}"),
+            // No websocket is asked for here: what is followed over one is looked at below.
+            "/api/v1/stream" => assert_eq!(answer.status, StatusCode::BAD_REQUEST, "{path}"),
+            _ => assert!(
+                matches!(answer.status, StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED),
+                "{path}: {}",
+                answer.status
+            ),
+        }
+        let other = visitor.get(rollcast, &named(&at, "prod", "kill-pod")).await;
+        assert!(!other.text.contains("web:v"), "{path}");
+    }
+    assert_eq!(opened, OPENED.len());
+    for (method, path) in [(Method::POST, api::SHARES), (Method::POST, "/shares"), (Method::POST, "/shares/revoke")] {
+        let answer = visitor.send(rollcast, method, path, &[("to", WEB), ("id", "x")]).await;
+        assert_eq!(answer.status, StatusCode::NOT_FOUND, "{path}");
+    }
+}
+
+pub(crate) type Said = mpsc::UnboundedSender<Result<Message, axum::Error>>;
+
+/// A stream of who came by a link.
+pub(crate) async fn stream(rollcast: &Arc<Rollcast>, visitor: &Somebody) -> (Said, mpsc::UnboundedReceiver<Message>) {
+    let cookie = HeaderValue::from_str(visitor.cookie.as_ref().unwrap()).unwrap();
+    let headers = HeaderMap::from_iter([(header::COOKIE, cookie)]);
+    let viewer = rollcast.viewer(&headers, None, None).await.unwrap();
+    let view = View::of(rollcast, viewer).await.unwrap();
+    let ((said, inbox), (out, heard)) = (mpsc::unbounded(), mpsc::unbounded());
+    tokio::spawn(serve_over(out, inbox, view, Shown { headers, peer: None, from: None }));
+    say(&said, &ViewerFrame::Hello { protocol: PROTOCOL, build: String::new() });
+    (said, heard)
+}
+
+fn say(said: &Said, frame: &ViewerFrame) {
+    said.unbounded_send(Ok(Message::Binary(wire::encode(frame).unwrap().into()))).unwrap();
+}
+
+pub(crate) fn follow(said: &Said, workload: Workload) {
+    say(said, &ViewerFrame::Subscribe { scope: Scope::Workload(workload), since: None });
+}
+
+/// The next frame that is about something.
+pub(crate) async fn next(heard: &mut mpsc::UnboundedReceiver<Message>) -> ServerFrame {
+    loop {
+        if let Message::Binary(bytes) = heard.next().await.expect("the stream goes on") {
+            match wire::decode(&bytes).unwrap() {
+                ServerFrame::Hello { .. } | ServerFrame::Heartbeat { .. } | ServerFrame::Connection { .. } => {}
+                frame => return frame,
+            }
+        }
+    }
+}
+
+async fn snapshot(heard: &mut mpsc::UnboundedReceiver<Message>) -> Snapshot {
+    match next(heard).await {
+        ServerFrame::Snapshot(snapshot) => *snapshot,
+        frame => panic!("{frame:?}"),
+    }
+}
+
+fn web() -> Workload {
+    Workload::deployment("prod", "rollover", "web")
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_link_to_a_rollout_opens_it_and_nothing_else() {
+    let rollcast = site(&rules(&PROD)).await;
+    let (uid, known) = rollouts(&rollcast).await;
+    assert_eq!(known.iter().map(|(revision, _)| *revision).collect::<Vec<_>>(), [1, 2, 3]);
+    let images = ["web:v1", "web:slow-v2", "web:v3"];
+    let maker = signed_in("partly");
+    for (at, (revision, began)) in known.iter().enumerate() {
+        let to = format!("{WEB}?uid={uid}&revision={revision}");
+        // Which one bears the name is found out where the address does not say it.
+        let (_, secret) = maker.make(&rollcast, &format!("{WEB}?revision={revision}")).await;
+        let (visitor, led) = by_link(&rollcast, &secret).await.unwrap();
+        assert_eq!(led, to);
+        // What came later is nowhere; what was before is seen going.
+        let hidden: Vec<&str> = images[at + 1..].to_vec();
+        look_everywhere(&rollcast, &visitor, *revision, &hidden).await;
+        let page = visitor.get(&rollcast, &to).await;
+        assert_eq!(page.status, StatusCode::OK);
+        let document: Value = serde_json::from_str(&visitor.get(&rollcast, TIMELINE).await.text).unwrap();
+        let shown = document["deployments"][0]["rollouts"].as_array().unwrap();
+        assert_eq!(shown.last().unwrap()["revision"], *revision);
+        assert!(shown.len() <= 2, "it, and what it took the place of: {shown:?}");
+        for within in [format!("{WEB}?at={}", began + 100), format!("{to}&at={}", began + 100)] {
+            assert_eq!(visitor.get(&rollcast, &within).await.status, StatusCode::OK, "{within}");
+        }
+        // One that is over stands still at its end, which is not the time of day.
+        if let Some((_, next)) = known.get(at + 1) {
+            let to_come = server::clock::now_millis() + 3_600_000;
+            for (later, says) in
+                [(*next, "This link shows"), (next + 60_000, "This link shows"), (to_come, "in the future")]
+            {
+                let answer = visitor.get(&rollcast, &format!("{to}&at={later}")).await;
+                assert_eq!(answer.status, StatusCode::NOT_FOUND, "{later}");
+                assert!(answer.text.contains(says), "{later}: {}", answer.text);
+                assert!(!answer.text.contains("as it is now"), "{later}: {}", answer.text);
+            }
+        }
+        let others = known.iter().filter(|(other, _)| other != revision);
+        let others = others.map(|(other, _)| format!("{WEB}?revision={other}"));
+        let before = format!("{WEB}?at={}", began - 60_000);
+        for beyond in others.chain([
+            before,
+            format!("{WEB}?uid=00000000-0000-0000-0000-000000000001"),
+            format!("{WEB}?uid={uid}&rollout=0"),
+            format!("{WEB}/export?format=jsonl&uid={uid}&revision={revision}"),
+            format!("{WEB}/compare?uid={uid}"),
+            format!("/deployments/{uid}"),
+        ]) {
+            assert_eq!(visitor.get(&rollcast, &beyond).await.status, StatusCode::NOT_FOUND, "{beyond}");
+        }
+        let (said, mut heard) = stream(&rollcast, &visitor).await;
+        follow(&said, web());
+        let told = format!("{:?}", snapshot(&mut heard).await);
+        assert!(told.contains(images[at]), "{told}");
+        assert!(hidden.iter().all(|image| !told.contains(image)), "{told}");
+        for other in [
+            web().with_uid(Some(Uid::from_bits(1))),
+            Workload { rollout: Some(0), ..web().with_uid(Some(uid)) },
+            Workload::deployment("prod", "kill-pod", "web"),
+        ] {
+            follow(&said, other.clone());
+            let told = snapshot(&mut heard).await;
+            assert!(told.deployment.is_none() && told.said.view.is_none(), "{other:?}");
+        }
+        say(
+            &said,
+            &ViewerFrame::Subscribe {
+                scope: Scope::List { query: Query::default(), window: Window { from: 0, to: 50 } },
+                since: None,
+            },
+        );
+        let list = next(&mut heard).await;
+        assert!(matches!(list, ServerFrame::List(_)) && !format!("{list:?}").contains("web"), "{list:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_link_to_a_moment_opens_it_and_nothing_else() {
+    let rollcast = site(&rules(&PROD)).await;
+    let (uid, known) = rollouts(&rollcast).await;
+    let at = known[1].1 + 1_000; // of the second revision
+    let (_, secret) = signed_in("partly").make(&rollcast, &format!("{WEB}?at={at}")).await;
+    let (visitor, led) = by_link(&rollcast, &secret).await.unwrap();
+    assert_eq!(led, format!("{WEB}?uid={uid}&at={at}"));
+    look_everywhere(&rollcast, &visitor, 2, &["web:v3"]).await;
+    let page = visitor.get(&rollcast, &led).await;
+    assert_eq!(page.status, StatusCode::OK);
+    let document: Value = serde_json::from_str(&visitor.get(&rollcast, TIMELINE).await.text).unwrap();
+    assert_eq!(document["observedToMillis"], at);
+    for beyond in [
+        format!("{WEB}?at={}", at - 1),
+        format!("{WEB}?at={}", at + 1),
+        format!("{WEB}?revision=2"),
+        format!("{WEB}?revision=3"),
+        format!("{WEB}/revisions/3?uid={uid}"),
+        format!("{WEB}/export?uid={uid}&at={at}"),
+        "/".to_owned(),
+    ] {
+        assert_eq!(visitor.get(&rollcast, &beyond).await.status, StatusCode::NOT_FOUND, "{beyond}");
+    }
+    let (said, mut heard) = stream(&rollcast, &visitor).await;
+    follow(&said, web().with_uid(Some(uid)));
+    let told = snapshot(&mut heard).await;
+    assert_eq!(told.now_millis, at, "the stream stands there too");
+    assert!(!format!("{told:?}").contains("web:v3"));
+    for at_millis in [at - 1_000, at + 600_000] {
+        say(&said, &ViewerFrame::Moment { at_millis });
+        let ServerFrame::Moment(moment) = next(&mut heard).await else { panic!("a moment") };
+        assert!(moment.said.is_none() || moment.at_millis == at, "{moment:?}");
+    }
+    let calm = tokio::time::timeout(Duration::from_secs(60), next(&mut heard)).await;
+    assert!(calm.is_err(), "{calm:?}");
+    for never in [known[0].1 - 600_000, i64::MAX] {
+        let answer = signed_in("partly")
+            .send(&rollcast, Method::POST, api::SHARES, &[("to", &format!("{WEB}?at={never}"))])
+            .await;
+        assert_eq!(answer.status, StatusCode::BAD_REQUEST, "{never}: {}", answer.text);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_link_to_the_present_rollout_is_live_until_the_next_one_begins() {
+    let (_, text) = common::recordings().into_iter().find(|(name, _)| name == "rollover").unwrap();
+    let (_, known) = rollouts(&site(&rules(&PROD)).await).await;
+    let mut first = Recording::read(&text).observed;
+    let then = first.partition_point(|observed| observed.at_millis <= known[1].1 + 1_000);
+    let mut rest = first.split_off(then);
+    // The edit is seen before the rollout that comes of it begins.
+    let is_next = |observed: &Observed| format!("{:?}", observed.fact).contains("web:v3");
+    let edit = rest.iter().position(is_next).unwrap();
+    let edit_millis = rest[edit].at_millis;
+    assert!(edit_millis < known[2].1, "the recording has it so");
+    let mut later = rest.split_off(edit);
+    let begun = later.split_off(1);
+    let retention = Retention { age_millis: i64::MAX / 2, ..Retention::default() };
+    let (hub, events) = Handle::start("prod", Arc::default(), retention);
+    feed(&events, first).await;
+    let rules = rules(&PROD);
+    hub.list().wait_for(|list| !list.is_empty()).await.unwrap();
+    let shares = Some(Shares::open(Keys::own(), None).unwrap());
+    let hubs = vec![hub.clone().with_reviewer(reviewer(&rules))];
+    let rollcast = Rollcast::with(hubs, "build", Viewers::default(), Site { auth: proxy(), shares, ..Site::default() });
+    let (_, secret) = signed_in("partly").make(&rollcast, &format!("{WEB}?revision=2")).await;
+    let (visitor, _) = by_link(&rollcast, &secret).await.unwrap();
+    let (said, mut heard) = stream(&rollcast, &visitor).await;
+    follow(&said, web());
+    let states = |snapshot: &Snapshot| format!("{:?}", snapshot.objects.pods);
+    let before = snapshot(&mut heard).await;
+    feed(&events, rest).await;
+    let mut after = snapshot(&mut heard).await;
+    while states(&after) == states(&before) {
+        after = snapshot(&mut heard).await;
+    }
+    // It stands still just before the first sign of the next one, and nothing of that one is ever told.
+    let is_of_it = |told: &Snapshot| assert!(!format!("{told:?}").contains("web:v3"), "{told:?}");
+    feed(&events, later).await;
+    while after.now_millis != edit_millis - 1 {
+        after = snapshot(&mut heard).await;
+        is_of_it(&after);
+    }
+    feed(&events, begun).await;
+    let end = loop {
+        match tokio::time::timeout(Duration::from_secs(30), next(&mut heard)).await {
+            Ok(ServerFrame::Snapshot(told)) => {
+                is_of_it(&told);
+                after = *told;
+            }
+            Ok(frame) => panic!("{frame:?}"),
+            Err(_) => break after,
+        }
+    };
+    assert_eq!(end.now_millis, edit_millis - 1);
+    assert!(visitor.get(&rollcast, WEB).await.text.contains("slow-v2"));
+}
+
+#[tokio::test]
+async fn a_link_to_what_is_only_kept_opens_that_and_nothing_else_of_what_is_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    crate::pages::kept::keep_rollouts(folder.path());
+    let limits = Limits::of(Some(Duration::from_secs(3_650 * 86_400)), None);
+    let archive = Archive::start(Options { location: Location::Folder(folder.path().into()), limits });
+    let (hub, _) = Handle::start("c", Arc::default(), Retention::default());
+    let hubs = vec![hub.with_reviewer(reviewer(&rules(&[("fully", "*")])))];
+    let shares = Some(Shares::open(Keys::own(), None).unwrap());
+    let site = Site { auth: proxy(), shares, archive: Some(archive.clone()), ..Site::default() };
+    let rollcast = Rollcast::with(hubs, "build", Viewers::default(), site);
+    let maker = signed_in("fully");
+    let all: Value = serde_json::from_str(&maker.get(&rollcast, api::ROLLOUTS).await.text).unwrap();
+    let known = all["rollouts"].as_array().unwrap();
+    let [last, before, ..] = &known[..] else { panic!("some rollouts: {all}") };
+    let text = |field: &str| before[field].as_str().unwrap();
+    let (uid, number, revision) = (text("uid"), &before["number"], &before["revision"]);
+    let page = format!("/clusters/c/namespaces/{}/deployments/{}", text("namespace"), text("name"));
+    let (_, secret) = maker.make(&rollcast, &format!("{page}?uid={uid}&rollout={number}")).await;
+    let (visitor, led) = by_link(&rollcast, &secret).await.unwrap();
+    assert_eq!(led, format!("{page}?uid={uid}&revision={revision}"));
+    assert_eq!(visitor.get(&rollcast, &led).await.status, StatusCode::OK);
+    let document: Value =
+        serde_json::from_str(&visitor.get(&rollcast, &format!("/api/v1{page}/timeline")).await.text).unwrap();
+    assert_eq!(document["deployments"][0]["rollouts"].as_array().unwrap().last().unwrap()["revision"], *revision);
+    for beyond in [
+        format!("{page}?uid={uid}&rollout={number}"),
+        format!("{page}?uid={uid}&revision={}", last["revision"]),
+        format!("{page}?uid={uid}&at={}", last["startedMillis"].as_i64().unwrap() + 60_000),
+        format!("{page}/export?format=jsonl&uid={uid}&rollout={number}"),
+        format!("{page}/compare?uid={uid}"),
+        format!("/api/v1{page}/recording?uid={uid}&rollout={number}"),
+        "/history".to_owned(),
+        api::ROLLOUTS.to_owned(),
+    ] {
+        assert_eq!(visitor.get(&rollcast, &beyond).await.status, StatusCode::NOT_FOUND, "{beyond}");
+    }
+    archive.close().await;
+}
+
+#[tokio::test]
+async fn previews_of_links_are_shown_where_their_maker_allowed_it() {
+    let rollcast = site(&rules(&PROD)).await;
+    let maker = signed_in("fully");
+    let nobody = Somebody::default();
+    let plain = nobody.get(&rollcast, "/shared").await.text;
+    let make = async |to: &str, preview: &str| {
+        let answer = maker.send(&rollcast, Method::POST, api::SHARES, &[("to", to), ("preview", preview)]).await;
+        assert_eq!(answer.status, StatusCode::OK, "{}", answer.text);
+        let told: Value = serde_json::from_str(&answer.text).unwrap();
+        assert_eq!(told["allowsPreview"], preview == "yes");
+        let link = told["link"].as_str().unwrap().strip_prefix("http://localhost:7440").unwrap().to_owned();
+        (told["id"].as_str().unwrap().to_owned(), link.split_once('#').unwrap().0.to_owned())
+    };
+    assert_eq!(make(WEB, "no").await.1, "/shared", "it says nothing");
+    let wrong = maker.send(&rollcast, Method::POST, api::SHARES, &[("to", WEB), ("preview", "maybe")]).await;
+    assert_eq!(wrong.status, StatusCode::BAD_REQUEST);
+    let mut pictures = Vec::new();
+    for (to, says) in [
+        (WEB.to_owned(), "Deployment rollover / web in prod"),
+        (format!("{WEB}?revision=2"), "The rollout of revision 2 of Deployment rollover / web in prod"),
+    ] {
+        let (id, address) = make(&to, "yes").await;
+        let page = nobody.get(&rollcast, &address).await;
+        assert_eq!(page.status, StatusCode::OK);
+        assert!(page.text.contains("noindex") && page.text.contains(says), "{}", page.text);
+        let picture = format!("{address}/preview.png");
+        assert!(page.text.contains(&format!("http://localhost:7440{picture}")), "{}", page.text);
+        let drawn = nobody.get(&rollcast, &picture).await;
+        assert_eq!(drawn.status, StatusCode::OK, "{}", drawn.text);
+        pictures.push(drawn.text);
+        // It opens nothing: neither the page, nor another link's preview.
+        assert_eq!(nobody.get(&rollcast, &to).await.status, StatusCode::UNAUTHORIZED);
+        let revoked = maker.send(&rollcast, Method::POST, api::REVOKE, &[("id", &id)]).await;
+        assert_eq!(revoked.status, StatusCode::NO_CONTENT);
+        assert_eq!(nobody.get(&rollcast, &picture).await.status, StatusCode::NOT_FOUND);
+        assert!(!nobody.get(&rollcast, &address).await.text.contains("og:"), "it stopped responding");
+    }
+    assert_ne!(pictures[0], pictures[1]);
+    let (_, wall) = make("/wall?cluster=prod", "yes").await;
+    let page = nobody.get(&rollcast, &wall).await.text;
+    assert!(page.contains("The wall of prod") && !page.contains("og:image"), "{page}");
+    assert!(!plain.contains("og:"), "{plain}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_link_opens_no_more_is_asked_for_once_for_all_tabs_and_no_other_link_waits_for_it() {
+    let rules = rules(&PROD);
+    let (hub, events) = watched_cluster("prod", &rules).await;
+    let site = Site { auth: proxy(), shares: Some(Shares::open(Keys::own(), None).unwrap()), ..Site::default() };
+    let rollcast = Rollcast::with(vec![hub.clone()], "build", Viewers::default(), site);
+    let mut visitors = Vec::new();
+    for revision in [1, 2] {
+        let (_, secret) = signed_in("partly").make(&rollcast, &format!("{WEB}?revision={revision}")).await;
+        visitors.push(by_link(&rollcast, &secret).await.unwrap().0);
+    }
+    let clock = OwnClock { start_millis: hub.now_millis(), started: Instant::now(), speed: 1.0 };
+    events.send(SourceEvent::Begins { name: "another".to_owned(), clock }).await.unwrap();
+    let open = async |visitor| {
+        let (said, mut heard) = stream(&rollcast, visitor).await;
+        follow(&said, web());
+        assert!(snapshot(&mut heard).await.deployment.is_none(), "it is not there any more");
+        (said, heard)
+    };
+    let mut tabs = Vec::new();
+    for _ in 0..100 {
+        tabs.push(open(&visitors[0]).await);
+    }
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    for visitor in &visitors {
+        let now = Instant::now();
+        tabs.push(open(visitor).await);
+        assert!(now.elapsed() < Duration::from_secs(1), "{:?}", now.elapsed());
+    }
+}

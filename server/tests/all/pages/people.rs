@@ -1,0 +1,227 @@
+//! A cluster that says who may see what, and what somebody is answered: for tests of what people see.
+
+use std::collections::BTreeSet;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::ws::Message;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode, header};
+use futures::StreamExt;
+use futures::channel::mpsc;
+use http_body_util::BodyExt;
+use serde_json::{Value, json};
+use server::auth::cookie::Keys;
+use server::auth::proxy::Proxy;
+use server::auth::share::Shares;
+use server::auth::subject::Prefixes;
+use server::auth::{Auth, Subjects, Viewer};
+use server::connections::Peer;
+use server::http::router;
+use server::hub::Handle;
+use server::session::{Shown, serve_over};
+use server::sight::{Seen, Sight};
+use server::source::access::Access;
+use server::source::review::{Reviewer, Subject, Way};
+use server::source::{Pace, SourceEvent};
+use server::state::{Rollcast, Site};
+use server::view::View;
+use server::viewers::Viewers;
+use timeline::wire::{self, PROTOCOL, Scope, ServerFrame, ViewerFrame};
+use timeline::{Retention, Workload};
+use tokio::sync::watch;
+use tower::{ServiceExt, service_fn};
+
+use crate::common;
+use crate::common::fed::feed;
+
+/// What a cluster says of people: who may see which namespace.
+#[derive(Default)]
+pub(crate) struct Rules {
+    /// User and namespace; "*" for all of them.
+    pub(crate) allowed: BTreeSet<(String, String)>,
+    pub(crate) is_broken: bool,
+    /// Questions stay without an answer.
+    pub(crate) is_mute: bool,
+    /// An answer takes this long.
+    pub(crate) takes: Duration,
+    pub(crate) asked: usize,
+}
+
+pub(crate) type Shared = Arc<Mutex<Rules>>;
+
+pub(crate) fn rules(allowed: &[(&str, &str)]) -> Shared {
+    let allowed = allowed.iter().map(|(user, namespace)| ((*user).to_owned(), (*namespace).to_owned())).collect();
+    Arc::new(Mutex::new(Rules { allowed, ..Rules::default() }))
+}
+
+pub(crate) fn reviewer(rules: &Shared) -> Reviewer {
+    let rules = rules.clone();
+    let answer = service_fn(move |request: Request<kube::client::Body>| {
+        let rules = rules.clone();
+        async move {
+            assert_eq!(request.uri().path(), "/apis/authorization.k8s.io/v1/subjectaccessreviews");
+            let asked: Value =
+                serde_json::from_slice(&request.into_body().collect().await.unwrap().to_bytes()).unwrap();
+            let attributes = &asked["spec"]["resourceAttributes"];
+            assert_eq!((attributes["verb"].as_str(), attributes["resource"].as_str()), (Some("list"), Some("pods")));
+            let namespace = attributes["namespace"].as_str().unwrap_or("*").to_owned();
+            let user = asked["spec"]["user"].as_str().unwrap().to_owned();
+            if rules.lock().unwrap().is_mute {
+                std::future::pending::<()>().await;
+            }
+            let takes = rules.lock().unwrap().takes;
+            tokio::time::sleep(takes).await; // how slow the cluster is
+            let mut rules = rules.lock().unwrap();
+            rules.asked += 1;
+            if rules.is_broken {
+                return Ok::<_, std::convert::Infallible>(
+                    Response::builder().status(500).body(kube::client::Body::empty()).unwrap(),
+                );
+            }
+            let is_allowed =
+                rules.allowed.contains(&(user.clone(), namespace)) || rules.allowed.contains(&(user, "*".to_owned()));
+            let told = json!({ "metadata": {}, "spec": asked["spec"], "status": { "allowed": is_allowed } });
+            Ok(Response::new(kube::client::Body::from(told.to_string().into_bytes())))
+        }
+    });
+    let way = Way { access: Access::fixed(kube::Client::new(answer, "default")), pace: Arc::new(Pace::default()) };
+    Reviewer::new(watch::channel(Some(way)).1)
+}
+
+/// A cluster with two namespaces, "rollover" and "kill-pod": what was recorded of two, put together.
+pub(crate) async fn cluster(name: &str, rules: &Shared) -> Handle {
+    watched_cluster(name, rules).await.0
+}
+
+/// The same, and the way by which its sources tell how they get on.
+pub(crate) async fn watched_cluster(name: &str, rules: &Shared) -> (Handle, tokio::sync::mpsc::Sender<SourceEvent>) {
+    let all = common::recordings().into_iter().filter(|(name, _)| ["rollover", "kill-pod"].contains(&name.as_str()));
+    let mut lines: Vec<(i64, String)> = all
+        .flat_map(|(_, text)| text.lines().map(str::to_owned).collect::<Vec<_>>())
+        .filter(|line| !line.contains("\"LIST_DONE\""))
+        .map(|line| (serde_json::from_str::<Value>(&line).unwrap()["observedAtMillis"].as_i64().unwrap(), line))
+        .collect();
+    lines.sort();
+    let text = lines.into_iter().map(|(_, line)| line).collect::<Vec<_>>().join("\n");
+    let retention = Retention { age_millis: i64::MAX / 2, ..Retention::default() };
+    let (hub, events) = Handle::start(name, Arc::default(), retention);
+    feed(&events, server::recording::Recording::read(&text).observed).await;
+    let mut list = hub.list();
+    list.wait_for(|list| list.len() == 2).await.unwrap();
+    (hub.with_reviewer(reviewer(rules)), events)
+}
+
+pub(crate) fn proxy() -> Auth {
+    Auth::Proxy(Proxy {
+        from: vec!["10.0.0.7/32".parse().unwrap()],
+        user_header: HeaderName::from_static("x-forwarded-user"),
+        groups_header: HeaderName::from_static("x-forwarded-groups"),
+        prefixes: Prefixes::default(),
+    })
+}
+
+pub(crate) async fn site(rules: &Shared) -> Arc<Rollcast> {
+    let hubs = vec![cluster("prod", rules).await, cluster("secret-eu", &self::rules(&[("fully", "*")])).await];
+    let shares = Some(Shares::open(Keys::own(), None).unwrap());
+    Rollcast::with(hubs, "build", Viewers::default(), Site { auth: proxy(), shares, ..Site::default() })
+}
+
+pub(crate) const PROD: [(&str, &str); 3] = [("partly", "rollover"), ("foreign", "elsewhere"), ("fully", "*")];
+
+/// What an address answers to somebody: status, headers, text.
+pub(crate) async fn ask(rollcast: &Arc<Rollcast>, user: Option<&str>, path: &str) -> (StatusCode, Vec<String>, String) {
+    let mut request = Request::get(path).header(header::HOST, "localhost:7440").header(header::ACCEPT, "text/html");
+    if let Some(user) = user {
+        request = request.header("x-forwarded-user", user);
+    }
+    let mut request = request.body(Body::empty()).unwrap();
+    request.extensions_mut().insert(Peer("10.0.0.7:4000".parse::<SocketAddr>().unwrap()));
+    let response = router(rollcast.clone()).oneshot(request).await.unwrap();
+    let status = response.status();
+    let mut headers: Vec<String> =
+        response.headers().iter().map(|(name, value)| format!("{name}: {}", plain(value.to_str().unwrap()))).collect();
+    headers.sort();
+    let bytes = response.into_body().collect().await.unwrap().to_bytes();
+    (status, headers, plain(&String::from_utf8_lossy(&bytes)))
+}
+
+/// Without what differs each time: nonces, times, and the content that the page's program takes, which holds the time.
+fn plain(text: &str) -> String {
+    let mut plain = text.to_owned();
+    for (begin, end) in [
+        ("<script id=\"payload\"", "</script>"),
+        ("<style id=\"placed\"", "</style>"),
+        ("<div id=\"ticks\"", "<div id=\"marks\""),
+        ("nonce=\"", "\""),
+        ("nonce-", "'"),
+    ] {
+        let mut parts = plain.split(begin);
+        let first = parts.next().unwrap_or_default().to_owned();
+        plain = parts.fold(first, |text, part| text + part.split_once(end).map_or("", |(_, after)| after));
+    }
+    plain
+}
+
+/// With every digit as the same sign: times pass.
+pub(crate) fn timeless(text: &str) -> String {
+    text.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect()
+}
+
+/// Where two texts begin to differ, with a little around it.
+pub(crate) fn difference(a: &str, b: &str) -> Option<(String, String)> {
+    let at =
+        a.chars().zip(b.chars()).position(|(a, b)| a != b).or((a.len() != b.len()).then_some(a.len().min(b.len())))?;
+    let around = |text: &str| text.chars().skip(at.saturating_sub(80)).take(200).collect();
+    Some((around(a), around(b)))
+}
+
+pub(crate) fn viewer(user: &str) -> Viewer {
+    let subject = Subject { user: user.to_owned(), ..Subject::default() };
+    Viewer::known(user.into(), Subjects::Same(subject))
+}
+
+pub(crate) fn namespaces(sight: &Sight, cluster: &str) -> Option<BTreeSet<String>> {
+    match sight.of(cluster)? {
+        Seen::Namespaces(all) => Some(all.clone()),
+        Seen::All | Seen::AllByLink => Some(BTreeSet::from(["*".to_owned()])),
+        Seen::Workload { .. } => None,
+    }
+}
+
+pub(crate) fn only(namespace: &str) -> Option<BTreeSet<String>> {
+    Some(BTreeSet::from([namespace.to_owned()]))
+}
+
+/// A stream of somebody who follows `web` in a namespace of `prod`: what they say, and what they hear.
+pub(crate) async fn stream(
+    rollcast: &Arc<Rollcast>,
+    user: &'static str,
+    namespace: &str,
+) -> (mpsc::UnboundedSender<Result<Message, axum::Error>>, mpsc::UnboundedReceiver<Message>) {
+    let headers = HeaderMap::from_iter([(HeaderName::from_static("x-forwarded-user"), HeaderValue::from_static(user))]);
+    let peer = Some("10.0.0.7".parse().unwrap());
+    let viewer = rollcast.viewer(&headers, peer, peer).await.unwrap();
+    let view = View::of(rollcast, viewer).await.unwrap();
+    let ((said, inbox), (out, heard)) = (mpsc::unbounded(), mpsc::unbounded());
+    tokio::spawn(serve_over(out, inbox, view, Shown { headers, peer, from: peer }));
+    for frame in [
+        ViewerFrame::Hello { protocol: PROTOCOL, build: String::new() },
+        ViewerFrame::Subscribe { scope: Scope::Workload(Workload::deployment("prod", namespace, "web")), since: None },
+    ] {
+        said.unbounded_send(Ok(Message::Binary(wire::encode(&frame).unwrap().into()))).unwrap();
+    }
+    (said, heard)
+}
+
+/// Waits for a snapshot.
+pub(crate) async fn snapshot(heard: &mut mpsc::UnboundedReceiver<Message>) {
+    loop {
+        if let Message::Binary(bytes) = heard.next().await.expect("the stream goes on")
+            && let ServerFrame::Snapshot(_) = wire::decode(&bytes).unwrap()
+        {
+            return;
+        }
+    }
+}

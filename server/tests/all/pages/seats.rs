@@ -1,0 +1,135 @@
+//! Rollouts that are over and were made again: what somebody has is not made a second time, and there are only so many.
+
+use std::collections::BTreeSet;
+
+use app::address;
+use axum::extract::ws::Message;
+use axum::http::{HeaderMap, StatusCode};
+use futures::StreamExt;
+use futures::channel::mpsc;
+use server::history::past::MOST_OF_ONE;
+use server::hub::Handle;
+use server::limits::Limit;
+use server::session::{Shown, serve_over};
+use timeline::Workload;
+use timeline::wire::{self, Scope, ServerFrame, ViewerFrame};
+
+use crate::pages::kept::kept;
+use crate::pages::site::{everything, fetch};
+
+#[tokio::test]
+async fn a_rollout_that_somebody_has_is_not_made_again_whatever_is_looked_at_meanwhile_and_though_it_goes_on() {
+    let kept = kept();
+    let view = everything(&kept.rollcast).await;
+    let open = async |workload: &Workload| view.hub(workload).await.unwrap();
+    let all: Vec<Workload> = kept.rollouts.iter().map(|rollout| rollout.by_itself()).collect();
+    let (mut first, mut unlike) = (Vec::new(), BTreeSet::new());
+    for workload in all.iter().take(4) {
+        first.push(open(workload).await);
+    }
+    for workload in &all {
+        let (one, two) = (open(workload).await, open(workload).await);
+        assert!(one.is_same(&two), "{workload:?} is made once for both");
+        unlike.insert(one.now_millis());
+    }
+    assert!(unlike.len() > 20, "more than are held: {}", unlike.len());
+    for (workload, known) in all.iter().zip(&first) {
+        assert!(open(workload).await.is_same(known), "{workload:?}");
+    }
+}
+
+#[tokio::test]
+async fn so_many_are_there_at_once_and_who_would_have_one_more_is_told_to_come_again() {
+    let kept = kept();
+    let view = everything(&kept.rollcast).await;
+    let mut had: Vec<Handle> = Vec::new();
+    let mut full = None;
+    for rollout in &kept.rollouts {
+        match view.hub(&rollout.by_itself()).await {
+            Some(hub) => had.push(hub),
+            None => full = full.or(Some(rollout)),
+        }
+    }
+    assert_eq!(had.len(), 48);
+    let path = address::workload(&full.unwrap().by_itself());
+    let refused = fetch(&kept.rollcast, &path).await;
+    assert_eq!(refused.status, StatusCode::SERVICE_UNAVAILABLE, "{}", refused.text);
+    assert!(refused.text.contains("Too many past rollouts and moments are open"), "{}", refused.text);
+    had.pop();
+    assert_eq!(fetch(&kept.rollcast, &path).await.status, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn one_client_follows_so_many_and_leaves_room_for_the_others() {
+    let kept = kept();
+    let view = everything(&kept.rollcast).await;
+    let at = |last: u8| view.clone().coming_from(Some([10, 0, 0, last].into()));
+    let (greedy, other) = (at(1), at(2));
+    let mut hubs = Vec::new();
+    for rollout in kept.rollouts.iter().take(MOST_OF_ONE + 1) {
+        hubs.push(view.hub(&rollout.by_itself()).await.unwrap());
+    }
+    let mut seats: Vec<Handle> = hubs.iter().take(MOST_OF_ONE).map(|hub| greedy.seat(hub.clone()).unwrap()).collect();
+    let more = &hubs[MOST_OF_ONE];
+    assert!(greedy.seat(more.clone()).is_none(), "one too many");
+    assert!(greedy.seat(hubs[0].clone()).is_some_and(|hub| hub.is_same(&hubs[0])), "which it follows already");
+    assert!(other.seat(more.clone()).is_some() && view.seat(more.clone()).is_some(), "somebody else");
+    seats.pop();
+    assert!(greedy.seat(more.clone()).is_some(), "there is room");
+}
+
+#[tokio::test]
+async fn a_stream_for_which_there_is_no_seat_ends_and_the_others_go_on() {
+    let kept = kept();
+    let view = everything(&kept.rollcast).await.coming_from(Some([10, 0, 0, 1].into()));
+    let (mut streams, mut begun) = (Vec::new(), Vec::new());
+    for rollout in kept.rollouts.iter().take(MOST_OF_ONE + 1) {
+        let ((said, inbox), (out, mut heard)) = (mpsc::unbounded(), mpsc::unbounded());
+        let shown = Shown { headers: HeaderMap::new(), peer: None, from: None };
+        tokio::spawn(serve_over(out, inbox, view.clone(), shown));
+        let follow = ViewerFrame::Subscribe { scope: Scope::Workload(rollout.by_itself()), since: None };
+        said.unbounded_send(Ok(Message::Binary(wire::encode(&follow).unwrap().into()))).unwrap();
+        let mut has_begun = false;
+        while let Some(message) = heard.next().await {
+            let Message::Binary(bytes) = message else { continue };
+            has_begun = matches!(wire::decode(&bytes), Ok(ServerFrame::Snapshot(_)));
+            if has_begun {
+                break;
+            }
+        }
+        streams.push((said, heard));
+        begun.push(has_begun);
+    }
+    assert_eq!(begun, [vec![true; MOST_OF_ONE], vec![false]].concat());
+    assert_eq!(kept.rollcast.limits.count(Limit::Rollouts), 1);
+    assert!(streams.iter().take(MOST_OF_ONE).all(|(said, _)| !said.is_closed()), "the others go on");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_streams_of_one_client_begin_ten_times_a_second_together_and_hold_up_no_other() {
+    let (rollcast, clusters) = crate::pages::site::site().await;
+    let view = everything(&rollcast).await;
+    let begin = async |last: u8, many: usize| {
+        let mut streams = Vec::new();
+        for number in 0..many {
+            let view = view.clone().coming_from(Some([10, 0, 0, last].into()));
+            let ((said, inbox), (out, heard)) = (mpsc::unbounded(), mpsc::unbounded());
+            tokio::spawn(serve_over(out, inbox, view, Shown { headers: HeaderMap::new(), peer: None, from: None }));
+            let workload = Workload::deployment(&clusters[number % clusters.len()], "shop", format!("app-{number}"));
+            let follow = ViewerFrame::Subscribe { scope: Scope::Workload(workload), since: None };
+            said.unbounded_send(Ok(Message::Binary(wire::encode(&follow).unwrap().into()))).unwrap();
+            streams.push((said, heard));
+        }
+        let began = tokio::time::Instant::now();
+        for (_, heard) in &mut streams {
+            let is_begun = |message: &Message| match message {
+                Message::Binary(bytes) => matches!(wire::decode(bytes), Ok(ServerFrame::Snapshot(_))),
+                _ => false,
+            };
+            while !is_begun(&heard.next().await.expect("the stream goes on")) {}
+        }
+        began.elapsed()
+    };
+    assert_eq!(begin(1, 60).await.as_secs(), 4, "20 at once, then ten a second");
+    assert_eq!(begin(2, 20).await.as_secs(), 0, "somebody else");
+}

@@ -1,0 +1,87 @@
+//! A site that holds every recording, asked without a network.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::{Request, StatusCode, header};
+use server::auth::Viewer;
+use server::http::router;
+use server::hub::{Handle, ListedDeployment};
+use server::recording::Recording;
+use server::state::Rollcast;
+use server::view::View;
+use server::viewers::Viewers;
+use timeline::view::{self, Now};
+use timeline::{Retention, Uid};
+use tower::ServiceExt;
+
+use crate::common;
+use crate::common::fed::feed;
+
+/// Every recording, played to its end, as a cluster of its own.
+pub async fn site() -> (Arc<Rollcast>, Vec<String>) {
+    let mut hubs = Vec::new();
+    for (name, text) in common::recordings() {
+        hubs.push(played(&name, &text).await);
+    }
+    let names = hubs.iter().map(|hub| hub.name().to_owned()).collect();
+    (Rollcast::new(hubs, "build", Viewers::default(), Vec::new(), None), names)
+}
+
+/// One recording, played to its end.
+pub async fn held(name: &str, text: &str) -> Arc<Rollcast> {
+    Rollcast::new(vec![played(name, text).await], "build", Viewers::default(), Vec::new(), None)
+}
+
+/// What somebody sees who may see everything.
+pub async fn everything(rollcast: &Arc<Rollcast>) -> View {
+    View::of(rollcast, Viewer::anybody()).await.unwrap()
+}
+
+pub async fn played(name: &str, text: &str) -> Handle {
+    // The recordings are of a day that is long over, and the hub's clock is ours: nothing is let go of for its age.
+    let retention = Retention { age_millis: i64::MAX / 2, ..Retention::default() };
+    let (hub, events) = Handle::start(name, Arc::default(), retention);
+    feed(&events, Recording::read(text).observed).await;
+    listed(&hub).await;
+    hub
+}
+
+/// Waits until the hub's list tells what its model holds.
+async fn listed(hub: &Handle) {
+    let there = hub.read(|reader| {
+        let model = reader.timeline.model();
+        let now = Now { millis: reader.now_millis, skew_millis: 0 };
+        let summary = |uid: &Uid| view::summary(model, *uid, now).map(|s| (s.uid, s.revision, s.pods, s.verdict.badge));
+        let live = model.deployments.values().filter(|deployment| deployment.deleted_millis.is_none());
+        live.filter_map(|deployment| summary(&deployment.uid)).collect::<BTreeSet<_>>()
+    });
+    let there = there.await.unwrap();
+    let told = |listed: &Arc<ListedDeployment>| {
+        let s = &listed.summary;
+        (s.uid, s.revision, s.pods, s.verdict.badge.clone())
+    };
+    let mut list = hub.list();
+    let is_told = list.wait_for(|list| list.iter().map(told).collect::<BTreeSet<_>>() == there);
+    tokio::time::timeout(Duration::from_secs(20), is_told).await.expect("the list tells what is there").unwrap();
+}
+
+/// What the site answers.
+pub struct Answer {
+    pub status: StatusCode,
+    /// Where it leads, if elsewhere.
+    pub location: String,
+    /// Without the marks that end texts for hydration.
+    pub text: String,
+}
+
+pub async fn fetch(rollcast: &Arc<Rollcast>, path: &str) -> Answer {
+    let request = Request::get(path).header("host", "localhost").body(Body::empty()).unwrap();
+    let response = router(rollcast.clone()).oneshot(request).await.unwrap();
+    let location = response.headers().get(header::LOCATION).map(|value| value.to_str().unwrap().to_owned());
+    let status = response.status();
+    let bytes = axum::body::to_bytes(response.into_body(), usize::MAX).await.unwrap();
+    Answer { status, location: location.unwrap_or_default(), text: String::from_utf8_lossy(&bytes).replace("<!>", "") }
+}

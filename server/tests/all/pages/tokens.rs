@@ -1,0 +1,140 @@
+//! People who show a Kubernetes token: in a browser they sign out, and strangers who make tokens up keep nobody out.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::{HeaderValue, Request, Response, StatusCode, header};
+use http_body_util::BodyExt;
+use serde_json::{Value, json};
+use server::auth::Auth;
+use server::auth::cookie::Keys;
+use server::auth::token::Tokens;
+use server::connections::Peer;
+use server::http::router;
+use server::limits::Limit;
+use server::source::Pace;
+use server::source::access::Access;
+use server::source::review::{Reviewer, Way};
+use server::state::{Rollcast, Site};
+use server::viewers::Viewers;
+use tokio::sync::watch;
+use tower::{ServiceExt, service_fn};
+
+use crate::pages::people::{PROD, cluster, rules};
+
+/// A cluster that takes the token "good" for somebody's, and never says anything of another one.
+fn reviewer() -> Reviewer {
+    let answer = service_fn(|request: Request<kube::client::Body>| async move {
+        let asked: Value = serde_json::from_slice(&request.into_body().collect().await.unwrap().to_bytes()).unwrap();
+        if asked["spec"]["token"] != "good" {
+            std::future::pending::<()>().await;
+        }
+        let status = json!({ "authenticated": true, "user": { "username": "fully" } });
+        let answer = json!({ "metadata": {}, "spec": {}, "status": status });
+        Ok::<_, std::convert::Infallible>(Response::new(kube::client::Body::from(answer.to_string().into_bytes())))
+    });
+    let way = Way { access: Access::fixed(kube::Client::new(answer, "default")), pace: Arc::new(Pace::default()) };
+    Reviewer::new(watch::channel(Some(way)).1)
+}
+
+fn tokens() -> Tokens {
+    Tokens::new(Keys::own(), vec![("prod".to_owned(), reviewer())])
+}
+
+/// A cluster that says at once of each token but "good" that it is nobody's, and how often it was asked.
+fn quick_reviewer() -> (Reviewer, Arc<AtomicUsize>) {
+    let asked = Arc::<AtomicUsize>::default();
+    let count = asked.clone();
+    let answer = service_fn(move |request: Request<kube::client::Body>| {
+        count.fetch_add(1, Ordering::Relaxed);
+        async move {
+            let body = request.into_body().collect().await.unwrap().to_bytes();
+            let is_good = serde_json::from_slice::<Value>(&body).unwrap()["spec"]["token"] == "good";
+            let status = json!({ "authenticated": is_good, "user": { "username": "fully" } });
+            let answer = json!({ "metadata": {}, "spec": {}, "status": status });
+            Ok::<_, std::convert::Infallible>(Response::new(kube::client::Body::from(answer.to_string().into_bytes())))
+        }
+    });
+    let way = Way { access: Access::fixed(kube::Client::new(answer, "default")), pace: Arc::new(Pace::default()) };
+    (Reviewer::new(watch::channel(Some(way)).1), asked)
+}
+
+#[tokio::test]
+async fn a_client_does_not_have_clusters_asked_about_made_up_tokens_without_end() {
+    let (reviewer, asked) = quick_reviewer();
+    let tokens = Tokens::new(Keys::own(), vec![("prod".to_owned(), reviewer)]);
+    let site = Site { auth: Auth::Token(tokens), ..Site::default() };
+    let rollcast = Rollcast::with(vec![cluster("prod", &rules(&PROD)).await], "build", Viewers::default(), site);
+    let session = session(&ask(&rollcast, "POST", "/sign-in", "token=good&to=/", "").await);
+    let before = asked.load(Ordering::Relaxed);
+    let mut told = Vec::new();
+    for number in 0..60 {
+        let answer = ask(&rollcast, "POST", "/sign-in", &format!("token=made-up-{number}&to=/"), "").await;
+        told.push((answer.status(), answer.headers().contains_key(header::RETRY_AFTER)));
+    }
+    assert!(told[..20].iter().all(|told| *told == (StatusCode::FORBIDDEN, false)), "{told:?}");
+    // A slow machine may earn one or two more meanwhile.
+    let late = told.iter().filter(|told| **told == (StatusCode::TOO_MANY_REQUESTS, true)).count();
+    assert!((30..=40).contains(&late) && told.len() == 60, "{told:?}");
+    assert_eq!(asked.load(Ordering::Relaxed) - before, 60 - late, "the others were not asked about");
+    assert_eq!(rollcast.limits.count(Limit::SignIns) as usize, late);
+    // Who is known comes from the same address.
+    assert_eq!(ask(&rollcast, "GET", "/api/v1/deployments", "", &session).await.status(), StatusCode::OK);
+    let again = ask(&rollcast, "POST", "/sign-in", "token=good&to=/", "").await;
+    assert_eq!(again.status(), StatusCode::SEE_OTHER, "so does who shows a token that is known");
+}
+
+async fn ask(rollcast: &Arc<Rollcast>, method: &str, path: &str, body: &str, cookie: &str) -> Response<Body> {
+    let request = Request::builder().method(method).uri(path).header(header::HOST, "localhost:7440");
+    let request = request.header(header::ORIGIN, "http://localhost:7440").header(header::COOKIE, cookie);
+    let request = request.header(header::CONTENT_TYPE, "application/x-www-form-urlencoded");
+    let mut request = request.body(Body::from(body.to_owned())).unwrap();
+    request.extensions_mut().insert(Peer(SocketAddr::from(([10, 0, 0, 9], 4_000))));
+    router(rollcast.clone()).oneshot(request).await.unwrap()
+}
+
+fn session(answer: &Response<Body>) -> String {
+    let is_session = |cookie: &&HeaderValue| cookie.as_bytes().starts_with(b"__Host-rollcast=");
+    let cookie = answer.headers().get_all(header::SET_COOKIE).iter().find(is_session).unwrap().to_str().unwrap();
+    cookie.split(';').next().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn who_signed_out_is_out_whoever_kept_the_cookie() {
+    let site = Site { auth: Auth::Token(tokens()), ..Site::default() };
+    let rollcast = Rollcast::with(vec![cluster("prod", &rules(&PROD)).await], "build", Viewers::default(), site);
+    let sign_in = async || session(&ask(&rollcast, "POST", "/sign-in", "token=good&to=/", "").await);
+    let list = async |cookie: &str| ask(&rollcast, "GET", "/api/v1/deployments", "", cookie).await.status();
+    let (first, second) = (sign_in().await, sign_in().await);
+    assert_eq!((list(&first).await, list(&second).await), (StatusCode::OK, StatusCode::OK));
+    let left = ask(&rollcast, "POST", "/sign-out", "", &first).await;
+    assert_eq!(left.status(), StatusCode::SEE_OTHER);
+    assert_eq!(list(&first).await, StatusCode::UNAUTHORIZED);
+    assert_eq!(list(&second).await, StatusCode::OK, "that is another session");
+    assert_eq!(list(&sign_in().await).await, StatusCode::OK);
+    assert_eq!(list(&first).await, StatusCode::UNAUTHORIZED, "it is still over");
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_is_known_does_not_wait_for_strangers_who_make_tokens_up() {
+    let tokens = Arc::new(tokens());
+    assert_eq!(&*tokens.whose("good", None).await.unwrap().name, "fully");
+    for stranger in 0..64 {
+        let tokens = tokens.clone();
+        tokio::spawn(async move {
+            for number in 0.. {
+                assert!(tokens.whose(&format!("{stranger}.{number}"), None).await.is_err());
+            }
+        });
+    }
+    // Somebody who looks all the time, and one who comes back after what was said of them is not good any more.
+    for pause in [1; 120].into_iter().chain([50, 300]) {
+        tokio::time::sleep(Duration::from_secs(pause)).await; // in the test's own time, which passes at once
+        let began = tokio::time::Instant::now();
+        assert!(tokens.whose("good", None).await.is_ok());
+        assert_eq!(began.elapsed(), Duration::ZERO, "after {pause} s");
+    }
+}

@@ -1,0 +1,168 @@
+//! Links whose database does not answer: what they open, and what is said of it, until it answers again.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use axum::http::{Method, StatusCode};
+use futures::StreamExt;
+use server::auth::cookie::Keys;
+use server::auth::share::{Changes, Pace, Place, PlaceError, Share, Shares};
+use server::history::store::StoreError;
+use server::http::api;
+use server::state::{Rollcast, Site};
+use server::viewers::Viewers;
+use timeline::Workload;
+use timeline::wire::ServerFrame;
+use tokio::time::Instant;
+
+use crate::pages::parts::{follow, next, stream};
+use crate::pages::people::{PROD, cluster, proxy, rules};
+use crate::pages::shared::{Somebody, WEB, by_link, signed_in};
+
+/// A database that does not answer when that is wanted.
+#[derive(Clone, Default)]
+struct Database(Arc<Mutex<(bool, Vec<Share>)>>);
+
+impl Database {
+    fn is_away(&self, is_away: bool) {
+        self.0.lock().unwrap().0 = is_away;
+    }
+
+    fn ask<T>(&self, act: impl FnOnce(&mut Vec<Share>) -> T) -> Result<T, PlaceError> {
+        let (is_away, all) = &mut *self.0.lock().unwrap();
+        let why = "PostgreSQL at db.internal:5432/rollcast: it does not answer";
+        if *is_away { Err(StoreError::Failed(why.to_owned()).into()) } else { Ok(act(all)) }
+    }
+}
+
+impl Place for Database {
+    fn changes(&mut self) -> Result<Changes, PlaceError> {
+        self.ask(|all| Changes { are_all: true, made: all.clone(), gone: Vec::new() })
+    }
+
+    fn add(&mut self, link: &Share, has_room: &mut dyn FnMut(Changes) -> bool) -> Result<bool, PlaceError> {
+        self.ask(|all| {
+            let is_added = has_room(Changes::default());
+            all.extend(is_added.then(|| link.clone()));
+            is_added
+        })
+    }
+
+    fn prolong(&mut self, _: &Share) -> Result<(), PlaceError> {
+        self.ask(|_| ())
+    }
+
+    fn remove(&mut self, id: &str) -> Result<(), PlaceError> {
+        self.ask(|all| all.retain(|link| link.id != id))
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn links_that_cannot_be_checked_for_a_minute_open_nothing_until_they_can() {
+    let database = Database::default();
+    let shares = Shares::shared(Keys::own(), Box::new(database.clone()), Pace::default());
+    let hubs = vec![cluster("prod", &rules(&PROD)).await];
+    let site = Site { auth: proxy(), shares: Some(shares.clone()), ..Site::default() };
+    let rollcast = Rollcast::with(hubs, "build", Viewers::default(), site);
+    while shares.checked().is_err() {
+        tokio::time::sleep(Duration::from_millis(10)).await; // polling
+    }
+    let maker = signed_in("partly");
+    let (id, secret) = maker.make(&rollcast, WEB).await;
+    let (_, revoked_secret) = maker.make(&rollcast, WEB).await;
+    let made = maker.send(&rollcast, Method::POST, api::SHARES, &[("to", WEB), ("preview", "yes")]).await;
+    let made: serde_json::Value = serde_json::from_str(&made.text).unwrap();
+    let preview = made["link"].as_str().unwrap().strip_prefix("http://localhost:7440").unwrap();
+    let preview = preview.split_once('#').unwrap().0;
+    let (visitor, _) = by_link(&rollcast, &secret).await.unwrap();
+    let (said, mut heard) = stream(&rollcast, &visitor).await;
+    follow(&said, Workload::deployment("prod", "rollover", "web"));
+    assert!(matches!(next(&mut heard).await, ServerFrame::Snapshot(shown) if shown.deployment.is_some()));
+
+    database.is_away(true);
+    let began = Instant::now();
+    // Known links open; nothing is made.
+    assert_eq!(visitor.get(&rollcast, WEB).await.status, StatusCode::OK);
+    assert!(by_link(&rollcast, &revoked_secret).await.is_some());
+    for path in ["/shares", api::SHARES] {
+        let refused = maker.send(&rollcast, Method::POST, path, &[("to", WEB)]).await;
+        assert_eq!(refused.status, StatusCode::SERVICE_UNAVAILABLE, "{path}: {}", refused.text);
+        assert_eq!(refused.again.as_deref(), Some("5"), "{path}");
+        assert!(refused.text.contains("database does not respond") && !refused.text.contains("db.internal"), "{path}");
+        let listed = maker.get(&rollcast, path).await;
+        assert_eq!((listed.status, listed.again.as_deref()), (StatusCode::SERVICE_UNAVAILABLE, Some("5")), "{path}");
+        assert!(listed.text.contains("The link database does not respond"), "{path}: {}", listed.text);
+        assert!(path == api::SHARES || listed.text.contains(&id), "what is known is shown");
+    }
+    // An open stream ends once nobody can tell any more, and so does everything else.
+    let closed = async { while heard.next().await.is_some() {} };
+    tokio::time::timeout_at(began + Duration::from_secs(65), closed).await.expect("the stream ends");
+    assert!(began.elapsed() > Duration::from_secs(50), "{:?}", began.elapsed());
+    for path in [WEB.to_owned(), format!("/api/v1{WEB}/timeline"), "/".to_owned(), "/api/v1/stream".to_owned()] {
+        let refused = visitor.get(&rollcast, &path).await;
+        assert_eq!((refused.status, refused.again.as_deref()), (StatusCode::SERVICE_UNAVAILABLE, Some("5")), "{path}");
+        assert!(
+            refused.text.starts_with("Cannot check right now whether this link is still valid"),
+            "{}",
+            refused.text
+        );
+    }
+    let handed_in = Somebody::default().send(&rollcast, Method::POST, "/shared", &[("secret", &secret)]).await;
+    assert_eq!((handed_in.status, handed_in.again.as_deref()), (StatusCode::SERVICE_UNAVAILABLE, Some("5")));
+    assert!(handed_in.text.contains("Cannot check right now whether this link is still valid"), "{}", handed_in.text);
+    let picture = Somebody::default().get(&rollcast, &format!("{preview}/preview.png")).await;
+    assert_eq!(picture.status, StatusCode::SERVICE_UNAVAILABLE);
+    assert!(!Somebody::default().get(&rollcast, preview).await.text.contains("og:"));
+    // What is not sealed here needs no database, and who signed in sees what they see.
+    let foreign = Somebody::default().send(&rollcast, Method::POST, "/shared", &[("secret", "x")]).await;
+    assert_eq!(foreign.status, StatusCode::FORBIDDEN);
+    assert_eq!(maker.get(&rollcast, WEB).await.status, StatusCode::OK);
+    let metrics = signed_in("fully").get(&rollcast, "/metrics").await.text;
+    assert!(metrics.contains("rollcast_links_unchecked 1"), "{metrics}");
+
+    // Another one took a link away meanwhile.
+    database.0.lock().unwrap().1.retain(|link| link.id == id);
+    database.is_away(false);
+    while shares.checked().is_err() {
+        tokio::time::sleep(Duration::from_millis(10)).await; // polling
+    }
+    assert_eq!(visitor.get(&rollcast, WEB).await.status, StatusCode::OK, "it opens again by itself");
+    assert!(by_link(&rollcast, &revoked_secret).await.is_none());
+    let listed = maker.get(&rollcast, "/shares").await;
+    assert_eq!(listed.status, StatusCode::OK);
+    assert!(!listed.text.contains("does not respond"), "{}", listed.text);
+    assert!(signed_in("fully").get(&rollcast, "/metrics").await.text.contains("rollcast_links_unchecked 0"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_ends_within_five_seconds_after_its_link_was_revoked_at_another_rollcast() {
+    let (database, keys) = (Database::default(), Keys::own());
+    let one = |keys: &Keys| Shares::shared(keys.clone(), Box::new(database.clone()), Pace::default());
+    let (shares, other) = (one(&keys), one(&keys));
+    while shares.checked().is_err() || other.checked().is_err() {
+        tokio::time::sleep(Duration::from_millis(10)).await; // polling
+    }
+    let site = async |shares| {
+        let hubs = vec![cluster("prod", &rules(&PROD)).await];
+        let site = Site { auth: proxy(), shares: Some(shares), ..Site::default() };
+        Rollcast::with(hubs, "build", Viewers::default(), site)
+    };
+    let (rollcast, other) = (site(shares).await, site(other).await);
+    for at in 0..4 {
+        let maker = signed_in("partly");
+        let (id, secret) = maker.make(&rollcast, WEB).await;
+        // What was made at one is handed in at the other, and looked at here.
+        let (visitor, _) = by_link(&other, &secret).await.unwrap();
+        let (said, mut heard) = stream(&rollcast, &visitor).await;
+        follow(&said, Workload::deployment("prod", "rollover", "web"));
+        assert!(matches!(next(&mut heard).await, ServerFrame::Snapshot(shown) if shown.deployment.is_some()));
+        tokio::time::sleep(Duration::from_millis(700 * at)).await; // at another time between two looks
+        assert!(maker.get(&other, "/shares").await.text.contains(&id), "it is listed there");
+        let revoked = maker.send(&other, Method::POST, api::REVOKE, &[("id", &id)]).await;
+        assert_eq!(revoked.status, StatusCode::NO_CONTENT, "{}", revoked.text);
+        let ended = async { while heard.next().await.is_some() {} };
+        tokio::time::timeout(Duration::from_secs(5), ended).await.expect("the stream ends");
+        assert_eq!(visitor.get(&rollcast, WEB).await.status, StatusCode::UNAUTHORIZED);
+        assert!(by_link(&rollcast, &secret).await.is_none());
+    }
+}

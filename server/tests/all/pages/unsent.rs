@@ -1,0 +1,78 @@
+//! Answers count until they were sent: files and recordings for their client, and the bytes of what is large for all.
+
+use std::sync::Arc;
+
+use app::address;
+use axum::body::Body;
+use axum::http::{Request, StatusCode, header};
+use axum::response::Response;
+use http_body_util::BodyExt;
+use server::connections::Peer;
+use server::http::router;
+use server::listing::Follower;
+use server::state::Rollcast;
+use server::unsent::SMALL;
+use tower::ServiceExt;
+
+use crate::pages::kept::kept;
+
+/// What all answers together may come to.
+const ALL: usize = 128 << 20;
+
+async fn ask(rollcast: &Arc<Rollcast>, path: &str) -> Response {
+    let mut request = Request::get(path).header(header::HOST, "localhost").body(Body::empty()).unwrap();
+    request.extensions_mut().insert(Peer("10.0.0.7:4000".parse().unwrap()));
+    router(rollcast.clone()).oneshot(request).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_client_has_the_next_file_or_recording_made_when_all_of_the_last_one_was_sent() {
+    let kept = kept();
+    let rollout = kept.rollouts.iter().find(|rollout| rollout.cluster == "rollover" && rollout.revision == 3).unwrap();
+    let own = || kept.rollcast.exports.begin(Follower::at([10, 0, 0, 7].into()));
+    let (file, recording) = (address::file(&rollout.by_itself(), None), address::recording(&rollout.by_itself()));
+    for path in [format!("{file}&format=jsonl"), recording.clone()] {
+        let mut answer = ask(&kept.rollcast, &path).await;
+        assert_eq!(answer.status(), StatusCode::OK, "{path}");
+        let first = answer.body_mut().frame().await.unwrap().unwrap().into_data().unwrap();
+        assert!(own().is_none(), "{path}: not all of it was sent");
+        assert_eq!(ask(&kept.rollcast, &recording).await.status(), StatusCode::SERVICE_UNAVAILABLE, "{path}");
+        let another = [kept.rollcast.exports.begin(Follower::Many), kept.rollcast.exports.begin(Follower::Many)];
+        assert!(another.iter().all(Option::is_some), "{path}: it holds up nobody else");
+        drop((answer, first));
+        drop(another);
+        assert!(own().is_some(), "{path}: it is gone");
+    }
+}
+
+#[tokio::test]
+async fn what_is_large_counts_until_it_was_sent_and_is_refused_where_too_much_waits() {
+    let kept = kept();
+    let rollout = kept.rollouts.iter().find(|rollout| rollout.cluster == "rollover" && rollout.revision == 3).unwrap();
+    let file = address::recording(&rollout.by_itself());
+    let all = || kept.rollcast.unsent.begin(Follower::Many, ALL);
+    let mut answer = ask(&kept.rollcast, &file).await;
+    let long = answer.headers().get(header::CONTENT_LENGTH).unwrap().to_str().unwrap().parse::<usize>().unwrap();
+    assert!(long > SMALL, "{long} bytes are large");
+    assert!(all().is_none(), "something waits");
+    let mut sent = 0;
+    while let Some(frame) = answer.body_mut().frame().await {
+        let piece = frame.unwrap().into_data().unwrap();
+        assert!(piece.len() <= SMALL && all().is_none(), "{sent} of {long} bytes");
+        sent += piece.len();
+    }
+    drop(answer);
+    assert_eq!(sent, long);
+    let waiting = all();
+    assert!(waiting.is_some(), "nothing waits any more");
+    let refused = ask(&kept.rollcast, &file).await;
+    assert_eq!(refused.status(), StatusCode::SERVICE_UNAVAILABLE);
+    assert_eq!(refused.headers()[header::RETRY_AFTER], "5");
+    assert_eq!(
+        ask(&kept.rollcast, "/api/v1/deployments").await.status(),
+        StatusCode::OK,
+        "what is small is not counted"
+    );
+    drop(waiting);
+    assert_eq!(ask(&kept.rollcast, &file).await.status(), StatusCode::OK);
+}

@@ -1,0 +1,16 @@
+//! Every test of the simulated cluster, in one program.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "a test ends where its assumptions do"
+)]
+
+#[cfg(feature = "api")]
+mod api;
+#[cfg(feature = "api")]
+mod kubectl;
+mod lives;
+mod told;
+mod world;

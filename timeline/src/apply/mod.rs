@@ -1,0 +1,295 @@
+//! Turns facts into changes: [`Timeline::apply`] is the one way in and returns what changed.
+//! Owns the [`Timeline`]: the model and the state that only the deriving side needs (`pending`, `orders`, `skew`).
+//! Must not know verdicts of its own, causes, sentences or viewers.
+//!
+//! The timeline derives changes from a fact and the model, and lets the model apply them one by one, so a later rule sees
+//! what an earlier one changed and the changes alone rebuild the model anywhere else. Split by entity: `deployment`,
+//! `replica_set`, `pod` and `event` derive changes. `rollout` decides when rollouts begin, `leaving` why pods left their
+//! node, `orders` which change came first in the cluster. `story` writes the entries of the story, `retention` prunes.
+
+mod deployment;
+mod event;
+mod leaving;
+mod namespaces;
+mod orders;
+mod pending;
+mod pod;
+mod replica_set;
+mod retention;
+mod rollout;
+mod skew;
+mod story;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+pub use retention::Retention;
+
+use self::orders::Orders;
+use self::pending::{
+    AwaitedReplacement, DraftRollout, EarlyEvents, EventLog, Outage, PodCounts, UnsettledEnd, UnsettledRemoval,
+};
+use self::skew::Skew;
+use crate::model::fact::{Fact, Kind, Meta, Seen};
+use crate::model::{Gap, PodState};
+use crate::{Change, Millis, Model, Uid};
+
+/// Streams of different kinds overtake each other by milliseconds, and by this much when machines are busy: what depends on
+/// two of them is decided at once and may be decided better for this long.
+const SETTLING_MILLIS: Millis = 1_000;
+
+/// The state machine of one cluster. It can be put away and taken up again: what it derives later is the same. What it is put
+/// away as is this version's own affair: another one may not read it, and makes it anew from the facts.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct Timeline {
+    model: Model,
+    /// Number of the last change.
+    seq: u64,
+    /// Kinds and namespaces whose first list is complete.
+    listed: BTreeSet<(Kind, Option<String>)>,
+    /// Pods that are ready and start to count later, by that time.
+    due: BTreeSet<(Millis, Uid)>,
+    /// Pods per ReplicaSet, of those that exist and that it controls.
+    counted: BTreeMap<Uid, PodCounts>,
+    /// Revisions that Deployments name and that no ReplicaSet is seen to carry yet.
+    drafts: BTreeMap<Uid, DraftRollout>,
+    /// The replicas that owners asked for, in the order of the cluster.
+    orders: Orders,
+    /// Ends that another kind's stream may still explain better.
+    settling: Vec<UnsettledEnd>,
+    /// ReplicaSets that just went, as that may be explained better.
+    settling_sets: Vec<UnsettledRemoval>,
+    /// Pods that were deleted from outside, whose replacements are followed.
+    replacing: Vec<AwaitedReplacement>,
+    /// Ends that were told and may be told better: of each pod the Deployment and the entry.
+    told_ends: BTreeMap<Uid, (Uid, u64)>,
+    /// ReplicaSets that were deleted from outside, and what that costs.
+    outages: Vec<Outage>,
+    /// Events about objects that are not known yet.
+    early_events: EarlyEvents,
+    /// Events that were told.
+    told_events: EventLog,
+    /// The cluster's time against that of the network, in percent, where it is faster.
+    speed_percent: u32,
+    skew: Skew,
+    changes: Vec<Change>,
+}
+
+impl Timeline {
+    /// A timeline that knows nothing.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A timeline of a model that gets no more facts.
+    #[must_use]
+    pub fn from_model(model: Model, skew_millis: Millis) -> Self {
+        Self { model, skew: Skew::known(skew_millis), ..Self::default() }
+    }
+
+    /// From now on the cluster's time passes at this speed, in percent of ours. Streams are late in ours.
+    pub const fn set_speed(&mut self, percent: u32) {
+        self.speed_percent = percent;
+    }
+
+    fn settling_millis(&self) -> Millis {
+        SETTLING_MILLIS * Millis::from(self.speed_percent.max(100)) / 100
+    }
+
+    /// The model.
+    #[must_use]
+    pub const fn model(&self) -> &Model {
+        &self.model
+    }
+
+    /// Number of the last change; the first is 1.
+    #[must_use]
+    pub const fn seq(&self) -> u64 {
+        self.seq
+    }
+
+    /// Our clock less the API server's, in milliseconds, as far as arrivals tell; 0 while unknown.
+    #[must_use]
+    pub fn skew_millis(&self) -> Millis {
+        self.skew.millis()
+    }
+
+    /// Our clock was set, forward by so many milliseconds.
+    pub fn clock_was_set(&mut self, by_millis: Millis) {
+        self.skew.shift(by_millis);
+    }
+
+    /// Takes one fact that arrived at `at_millis` and returns what it changed, in order. A fact that says nothing new
+    /// changes nothing. Arrival times must not go back.
+    pub fn apply(&mut self, at_millis: Millis, fact: Fact) -> Vec<Change> {
+        self.count_ready_pods(at_millis);
+        self.settling.retain(|end| end.until_millis >= at_millis);
+        if self.settling.is_empty() {
+            self.told_ends.clear();
+        }
+        self.give_up_replacements(at_millis);
+        self.settling_sets.retain(|settling| settling.until_millis >= at_millis);
+        match fact {
+            Fact::Deployment(fact, seen) => {
+                self.note_arrival(at_millis, &fact.meta, seen, Kind::Deployment);
+                let is_known = self.model.deployments.contains_key(&fact.meta.uid);
+                self.deployment(at_millis, *fact, seen);
+                self.settle_ends();
+                self.settle_removals();
+                if !is_known {
+                    self.take_early_events(None);
+                }
+            }
+            Fact::ReplicaSet(mut fact, seen) => {
+                self.keep_to_namespace(&mut fact.meta);
+                self.note_arrival(at_millis, &fact.meta, seen, Kind::ReplicaSet);
+                let owner = fact.meta.controller;
+                let is_known = self.model.replica_sets.get(&fact.meta.uid).is_some_and(|known| known.owner == owner);
+                self.replica_set(at_millis, *fact, seen);
+                self.settle_ends();
+                if !is_known {
+                    self.take_early_events(None);
+                }
+            }
+            Fact::Pod(mut fact, seen) => {
+                self.keep_to_namespace(&mut fact.meta);
+                self.note_arrival(at_millis, &fact.meta, seen, Kind::Pod);
+                self.pod(at_millis, &fact, seen);
+                self.take_early_events(Some(fact.meta.uid));
+            }
+            Fact::Event(fact) => self.event(at_millis, *fact),
+            Fact::Listed { kind, namespace, present, gap_since_millis } => {
+                // Events illustrate the story: while they alone were away, nothing of a rollout was missed.
+                let gap_since_millis = gap_since_millis.filter(|_| kind != Kind::Event);
+                self.note_gap(at_millis, namespace.as_deref(), gap_since_millis);
+                self.listed(at_millis, kind, namespace, &present, gap_since_millis.is_some());
+            }
+            Fact::Unseen { kind, namespace, is_unseen } => {
+                if self.model.unseen.contains_key(&(kind, namespace.clone())) != is_unseen {
+                    self.emit(Change::Unseen(kind, namespace, is_unseen.then_some(at_millis)));
+                }
+            }
+        }
+        self.follow_outages(at_millis);
+        std::mem::take(&mut self.changes)
+    }
+
+    /// Lets time pass: pods whose `minReadySeconds` are over by `now_millis` become available.
+    pub fn tick(&mut self, now_millis: Millis) -> Vec<Change> {
+        self.count_ready_pods(now_millis);
+        self.follow_outages(now_millis);
+        std::mem::take(&mut self.changes)
+    }
+
+    /// When [`Timeline::tick`] has something to do next.
+    #[must_use]
+    pub fn next_due_millis(&self) -> Option<Millis> {
+        self.due.first().map(|(at, _)| *at)
+    }
+
+    fn emit(&mut self, change: Change) {
+        self.seq += 1;
+        self.model.apply_change(&change);
+        self.changes.push(change);
+    }
+
+    fn is_first_list(&self, kind: Kind, namespace: &str) -> bool {
+        !self.listed.iter().any(|(k, scope)| *k == kind && scope.as_deref().is_none_or(|s| s == namespace))
+    }
+
+    /// An object that was made while we watched tells how far the clocks are apart. Only a watch's word that it was made
+    /// counts: pods of other controllers never get known, so each change of theirs would look like the first.
+    fn note_arrival(&mut self, at_millis: Millis, meta: &Meta, seen: Seen, kind: Kind) {
+        let is_known = match kind {
+            Kind::Deployment => self.model.deployments.contains_key(&meta.uid),
+            Kind::ReplicaSet => self.model.replica_sets.contains_key(&meta.uid),
+            _ => self.model.pods.contains_key(&meta.uid),
+        };
+        if seen == Seen::Added && !is_known {
+            self.skew.note(at_millis, meta.created_at_millis);
+        }
+    }
+
+    fn count_ready_pods(&mut self, now_millis: Millis) {
+        while let Some((at, uid)) = self.due.first().copied().filter(|(at, _)| *at <= now_millis) {
+            self.due.remove(&(at, uid));
+            let Some(pod) = self.model.pods.get(&uid).filter(|pod| pod.state() == PodState::Ready) else {
+                continue;
+            };
+            let owner = pod.owner;
+            let since = at.max(pod.since_millis());
+            self.emit(Change::PodState(uid, PodState::Available, since));
+            self.tell_state(since, uid, PodState::Available);
+            if let Some(set) = owner {
+                self.counted.entry(set).or_default().available += 1;
+                if let Some(deployment) = self.model.replica_sets.get(&set).and_then(|set| set.owner) {
+                    self.note_all_available(since, deployment);
+                }
+            }
+        }
+    }
+
+    /// Nobody looked for a while: every Deployment in scope that exists has a gap.
+    fn note_gap(&mut self, at_millis: Millis, namespace: Option<&str>, since_millis: Option<Millis>) {
+        let Some(since) = since_millis.filter(|since| *since < at_millis) else {
+            return;
+        };
+        let in_scope = |other: &str| namespace.is_none_or(|scope| scope == other);
+        let known = self.model.deployments.values().filter(|d| d.deleted_millis.is_none() && in_scope(&d.namespace));
+        let gaps: Vec<(Uid, Gap)> = known
+            .map(|d| (d.uid, Gap { from_millis: since.max(d.first_seen_millis), to_millis: at_millis }))
+            .filter(|(uid, gap)| {
+                let last = self.model.deployments.get(uid).and_then(|d| d.gaps.last());
+                last.is_none_or(|last| last.from_millis > gap.from_millis || last.to_millis < gap.to_millis)
+            })
+            .collect();
+        for (uid, gap) in gaps {
+            self.emit(Change::Gap(uid, gap));
+            self.tell_gap(uid, gap);
+        }
+    }
+
+    fn listed(
+        &mut self,
+        at_millis: Millis,
+        kind: Kind,
+        namespace: Option<String>,
+        present: &[Uid],
+        is_after_gap: bool,
+    ) {
+        let present: BTreeSet<Uid> = present.iter().copied().collect();
+        let in_scope = |other: &str| namespace.as_deref().is_none_or(|scope| scope == other);
+        match kind {
+            Kind::Deployment => {
+                let missing =
+                    self.model.deployments.values().filter(|d| d.deleted_millis.is_none() && in_scope(&d.namespace));
+                let missing: Vec<Uid> = missing.map(|d| d.uid).filter(|uid| !present.contains(uid)).collect();
+                missing.into_iter().for_each(|uid| self.deployment_gone(at_millis, uid));
+            }
+            Kind::ReplicaSet => {
+                let missing =
+                    self.model.replica_sets.values().filter(|s| s.removed_millis.is_none() && in_scope(&s.namespace));
+                let missing: Vec<Uid> = missing.map(|s| s.uid).filter(|uid| !present.contains(uid)).collect();
+                missing.into_iter().for_each(|uid| self.replica_set_gone(at_millis, uid, !is_after_gap));
+            }
+            Kind::Pod => {
+                let missing =
+                    self.model.pods.values().filter(|p| p.state() != PodState::Gone && in_scope(&p.namespace));
+                let missing: Vec<Uid> = missing.map(|p| p.uid).filter(|uid| !present.contains(uid)).collect();
+                missing.into_iter().for_each(|uid| self.pod_missing(at_millis, uid, is_after_gap));
+            }
+            Kind::Event => {}
+        }
+        // What seemed to go by itself may have gone with what this list tells.
+        self.settle_ends();
+        self.settle_removals();
+        self.listed.insert((kind, namespace));
+    }
+
+    /// Counts the pods that a ReplicaSet controls.
+    fn counted(&self, set: Uid) -> PodCounts {
+        self.counted.get(&set).copied().unwrap_or_default()
+    }
+}

@@ -1,0 +1,145 @@
+//! State that only the deriving side needs: what may still be explained better, is awaited, or was told already.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use serde::{Deserialize, Serialize};
+
+use super::orders::Version;
+use crate::model::Rollout;
+use crate::model::fact::EventFact;
+use crate::{Millis, Uid};
+
+/// Pods of a ReplicaSet that exist and that it controls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(super) struct PodCounts {
+    /// Without deletion timestamp, whatever their phase.
+    pub(super) live: u32,
+    /// With deletion timestamp.
+    pub(super) going: u32,
+    /// Pods that controllers count ([`crate::model::Pod::is_active`]).
+    pub(super) active: u32,
+    /// Available ones.
+    pub(super) available: u32,
+}
+
+impl std::ops::Add for PodCounts {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            live: self.live + other.live,
+            going: self.going + other.going,
+            active: self.active + other.active,
+            available: self.available + other.available,
+        }
+    }
+}
+
+/// A revision that a Deployment names and that no ReplicaSet is seen to carry yet.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct DraftRollout {
+    /// The rollout, should it begin.
+    pub(super) rollout: Rollout,
+    /// The one before, as it was then.
+    pub(super) last: Option<Rollout>,
+    pub(super) since_millis: Millis,
+    pub(super) was_seen: bool,
+}
+
+/// An end that another kind's stream may still explain better.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct UnsettledEnd {
+    pub(super) pod: Uid,
+    pub(super) set: Uid,
+    pub(super) mark: EndMark,
+    pub(super) until_millis: Millis,
+}
+
+/// The situation in which a pod was asked to go.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub(super) struct EndMark {
+    /// Active pods of its ReplicaSet, this one included; 0 when it was none itself.
+    pub(super) active: u32,
+    /// The version that says so.
+    pub(super) version: Option<Version>,
+    /// It vanished without a grace period that it has: no controller deletes like that.
+    pub(super) is_forced: bool,
+}
+
+/// A ReplicaSet that just went, as that may be explained better.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct UnsettledRemoval {
+    pub(super) set: Uid,
+    /// Old ReplicaSets of its Deployment then, this one included; `None` where it was not old and empty itself.
+    pub(super) old: Option<usize>,
+    pub(super) until_millis: Millis,
+}
+
+/// A pod that was deleted from outside, and what took its place.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct AwaitedReplacement {
+    pub(super) deployment: Uid,
+    pub(super) entry: u64,
+    pub(super) pod: Uid,
+    pub(super) set: Uid,
+    pub(super) at_millis: Millis,
+    pub(super) replacement: Option<Uid>,
+}
+
+/// A ReplicaSet that was deleted from outside, and what became of it.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Outage {
+    pub(super) set: Uid,
+    pub(super) deployment: Uid,
+    pub(super) entry: u64,
+    pub(super) at_millis: Millis,
+    /// It had available pods: that none is left later may be because of it.
+    pub(super) had_available: bool,
+    /// Another one of its template was made.
+    pub(super) is_again: bool,
+    /// Since when nothing is available.
+    pub(super) since_millis: Option<Millis>,
+}
+
+/// Events about objects that are not known yet, the oldest first. Streams of different kinds overtake each other.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(super) struct EarlyEvents(pub(super) VecDeque<(Millis, EventFact)>);
+
+impl EarlyEvents {
+    /// Most that wait; the oldest are dropped.
+    pub(super) const MOST: usize = 256;
+}
+
+/// The last count and message of each Event. They are remembered longer than the Events of a Deployment are kept,
+/// so that an Event that comes again does not count twice.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(super) struct EventLog {
+    pub(super) of: BTreeMap<Uid, (u32, String)>,
+    pub(super) order: VecDeque<Uid>,
+}
+
+impl EventLog {
+    /// Most that are remembered; the oldest are forgotten.
+    pub(super) const MOST: usize = 5_000;
+
+    /// Remembers an Event. How often it had happened when it was told last; `None` when it says nothing new.
+    pub(super) fn insert(&mut self, uid: Uid, count: u32, message: &str) -> Option<u32> {
+        match self.of.get_mut(&uid) {
+            Some((known, words)) if *known == count && words == message => None,
+            Some((known, words)) => {
+                message.clone_into(words);
+                Some(std::mem::replace(known, count))
+            }
+            None => {
+                if self.order.len() == Self::MOST
+                    && let Some(oldest) = self.order.pop_front()
+                {
+                    self.of.remove(&oldest);
+                }
+                self.order.push_back(uid);
+                self.of.insert(uid, (count, message.to_owned()));
+                Some(0)
+            }
+        }
+    }
+}

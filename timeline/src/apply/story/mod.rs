@@ -1,0 +1,202 @@
+//! Writes the story: decides each entry when it happens. Entries are kept with their Deployment and change only by changes
+//! of the model, so viewers of the past find the story of then.
+//!
+//! Split by what is told: `steps` of ReplicaSets, `pods` that end, `sets` that go. Rollouts, marks, gaps and Events are told
+//! where they are noted.
+
+mod pods;
+mod sets;
+mod steps;
+
+use super::Timeline;
+use crate::model::story::{Entry, Happening};
+use crate::model::{Deployment, Event, Gap, Pod, Trigger};
+use crate::rules::rollout;
+use crate::words::images;
+use crate::{Change, Millis, Uid};
+
+/// The parts of one moment may arrive on two streams this far apart.
+const ONE_MOMENT_MILLIS: Millis = 100;
+/// A gap shorter than this is not worth an entry.
+const GAP_MILLIS: Millis = 1_000;
+
+impl Timeline {
+    /// Tells something of a Deployment that is known.
+    pub(super) fn tell(&mut self, deployment: Uid, at_millis: Millis, what: Happening) -> u64 {
+        self.close_step(deployment);
+        let id = self.seq + 1;
+        if self.model.deployments.contains_key(&deployment) {
+            self.emit(Change::Story(deployment, Box::new(Entry { id, at_millis, what })));
+        }
+        id
+    }
+
+    /// Alters an entry that is still kept.
+    pub(super) fn retell(&mut self, deployment: Uid, id: u64, alter: impl FnOnce(&mut Entry)) {
+        let Some(known) = self.entry(deployment, |entry| entry.id == id) else { return };
+        let mut entry = known.clone();
+        alter(&mut entry);
+        if entry != *known {
+            self.emit(Change::Story(deployment, Box::new(entry)));
+        }
+    }
+
+    /// Takes an entry out of the story of its Deployment.
+    pub(super) fn untell(&mut self, deployment: Uid, id: u64) {
+        if self.entry(deployment, |entry| entry.id == id).is_some() {
+            self.emit(Change::StoryTaken(deployment, id));
+        }
+    }
+
+    /// The last entry of a Deployment that is like this, in the order of telling.
+    pub(super) fn entry(&self, deployment: Uid, is_it: impl Fn(&Entry) -> bool) -> Option<&Entry> {
+        self.model.deployments.get(&deployment)?.story.iter().rev().find(|entry| is_it(entry))
+    }
+
+    /// The Deployment whose story a pod is part of.
+    fn teller(&self, pod: &Pod) -> Option<Uid> {
+        let set = self.model.replica_sets.get(&pod.owner.or(pod.owners.last().copied())?)?;
+        set.owner.or(set.owners.last().copied()).filter(|uid| self.model.deployments.contains_key(uid))
+    }
+
+    /// A rollout starts, or was there when watching began.
+    pub(super) fn tell_start(&mut self, at_millis: Millis, uid: Uid, was_seen: bool) {
+        let Some(deployment) = self.model.deployments.get(&uid) else { return };
+        let Some(what) = self.start_of(deployment, was_seen) else { return };
+        let Happening::Starts { revision, .. } = what else {
+            self.tell(uid, at_millis, what);
+            return;
+        };
+        // The ReplicaSet and its first replicas are one write, seen milliseconds before the annotation.
+        let is_first_step = |entry: &Entry| match &entry.what {
+            Happening::Rolled { parts, .. } => parts.iter().any(|part| part.revision == Some(revision)),
+            _ => false,
+        };
+        let step = self.entry(uid, |entry| is_first_step(entry) && at_millis - entry.at_millis < ONE_MOMENT_MILLIS);
+        let at_millis = step.map_or(at_millis, |step| step.at_millis.min(at_millis));
+        self.tell(uid, at_millis, what);
+    }
+
+    /// The entry for the start of the last rollout.
+    fn start_of(&self, deployment: &Deployment, was_seen: bool) -> Option<Happening> {
+        let index = deployment.rollouts.len().checked_sub(1)?;
+        let rollout = deployment.rollouts.get(index)?;
+        let (revision, images) = (rollout.revision, images(&rollout.images));
+        let trigger = rollout::trigger(&self.model, deployment, index);
+        let set = rollout::replica_set(&self.model, deployment, rollout);
+        if trigger == Trigger::Unknown {
+            // The template may have been edited since; the ReplicaSet has what runs.
+            let images = set.map_or(images, |set| self::images(&set.images));
+            return Some(Happening::Begins { revision, images });
+        }
+        let before = set.and_then(|set| set.revisions.iter().rev().find(|(r, _)| *r < revision)).map(|(r, _)| *r);
+        let change_cause = self.change_cause(deployment);
+        let mut earlier = deployment.rollouts.iter().take(index).rev();
+        let never_worked = trigger == Trigger::Rollback
+            && earlier.find(|one| Some(one.revision) == before).is_some_and(|one| {
+                one.was_start_seen && one.available_millis.is_none() && one.completed_millis.is_none()
+            });
+        Some(Happening::Starts { revision, trigger, images, before, never_worked, change_cause, was_seen })
+    }
+
+    /// The change-cause of the last rollout. A new ReplicaSet has that of the revision before until the Deployment is annotated.
+    fn change_cause(&self, deployment: &Deployment) -> Option<String> {
+        let cause = |revision: u64| {
+            let mut sets = self.model.sets_of(deployment.uid);
+            sets.find(|set| set.revision() == Some(revision)).and_then(|set| set.now.change_cause.clone())
+        };
+        let [.., before, now] = deployment.rollouts.as_slice() else {
+            return cause(deployment.rollouts.last()?.revision);
+        };
+        cause(now.revision).filter(|said| cause(before.revision).as_ref() != Some(said))
+    }
+
+    /// A ReplicaSet changed: what was told of the start of the rollout that it carries may be told better. What made it start is
+    /// settled once its ReplicaSet is known; a change-cause is told once.
+    pub(super) fn retell_start(&mut self, at_millis: Millis, uid: Uid, is_new_revision: bool) {
+        let Some(deployment) = self.model.deployments.get(&uid) else { return };
+        let (revision, trigger, images, before, never, change_cause) = match self.start_of(deployment, true) {
+            Some(Happening::Starts { revision, trigger, images, before, never_worked, change_cause, .. }) => {
+                (revision, trigger, images, before, never_worked, change_cause)
+            }
+            Some(begins @ Happening::Begins { .. }) => return self.retell_begin(uid, begins),
+            _ => return,
+        };
+        let is_start = |entry: &Entry| matches!(entry.what, Happening::Starts { revision: r, .. } if r == revision);
+        let Some(entry) = self.entry(uid, is_start) else { return };
+        let is_young = at_millis - entry.at_millis <= self.settling_millis();
+        let id = entry.id;
+        self.retell(uid, id, |entry| {
+            let Happening::Starts {
+                trigger: told,
+                before: told_before,
+                never_worked: told_never,
+                change_cause: told_cause,
+                images: told_images,
+                ..
+            } = &mut entry.what
+            else {
+                return;
+            };
+            if is_new_revision && is_young {
+                (*told, *told_before, *told_images, *told_never) = (trigger, before, images, never);
+            }
+            if told_cause.is_none() {
+                *told_cause = change_cause;
+            }
+        });
+    }
+
+    /// Watching began with a revision whose ReplicaSet is listed a moment later.
+    fn retell_begin(&mut self, uid: Uid, begins: Happening) {
+        let Some(first_seen) = self.model.deployments.get(&uid).map(|deployment| deployment.first_seen_millis) else {
+            return;
+        };
+        let is_begin = |entry: &Entry| matches!(entry.what, Happening::Begins { .. }) && entry.at_millis == first_seen;
+        if let Some(id) = self.entry(uid, is_begin).map(|entry| entry.id) {
+            self.retell(uid, id, |entry| entry.what = begins);
+        }
+    }
+
+    /// Nobody looked for a while; gaps that touch are one.
+    pub(super) fn tell_gap(&mut self, uid: Uid, gap: Gap) {
+        let Gap { from_millis, to_millis } =
+            self.model.deployments.get(&uid).and_then(|deployment| deployment.gaps.last().copied()).unwrap_or(gap);
+        let millis = to_millis - from_millis;
+        if millis < GAP_MILLIS {
+            return;
+        }
+        let what = Happening::Gap { millis };
+        let is_same = |entry: &Entry| matches!(entry.what, Happening::Gap { .. }) && entry.at_millis >= from_millis;
+        match self.entry(uid, is_same).map(|entry| entry.id) {
+            Some(id) => self.retell(uid, id, |entry| (entry.at_millis, entry.what) = (to_millis, what)),
+            None => drop(self.tell(uid, to_millis, what)),
+        }
+    }
+
+    /// A Warning Event: the same reason about the same object is one entry, with the latest words and how often in all.
+    pub(super) fn tell_event(&mut self, uid: Uid, event: &Event, more: u32) {
+        let is_same = |entry: &Entry| matches!(&entry.what, Happening::Event { about, reason, .. } if *about == event.about && *reason == event.reason);
+        let what = |count| Happening::Event {
+            about: event.about.clone(),
+            reason: event.reason.clone(),
+            message: event.message.clone(),
+            count,
+        };
+        let Some(known) = self.entry(uid, is_same) else {
+            self.tell(uid, event.at_millis, what(more));
+            return;
+        };
+        let id = known.id;
+        self.retell(uid, id, |entry| {
+            let is_later = event.at_millis >= entry.at_millis;
+            if let Happening::Event { count, message, .. } = &mut entry.what {
+                *count = count.saturating_add(more);
+                if is_later {
+                    message.clone_from(&event.message);
+                }
+            }
+            entry.at_millis = entry.at_millis.max(event.at_millis);
+        });
+    }
+}

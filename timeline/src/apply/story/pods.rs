@@ -1,0 +1,287 @@
+//! Telling pods: why one went, what replaced it, and who left a node together.
+
+use crate::apply::Timeline;
+use crate::apply::leaving::Leaving;
+use crate::apply::pending::AwaitedReplacement;
+use crate::model::fact::PodFact;
+use crate::model::story::{Entry, Happening};
+use crate::model::{EndReason, PodState};
+use crate::rules::rollout;
+use crate::{Millis, Uid};
+
+/// A replacement appears this soon after a pod was asked to go.
+const REPLACEMENT_MILLIS: Millis = 5_000;
+/// Pods that leave a node no further apart than this leave it together.
+const TOGETHER_MILLIS: Millis = 60_000;
+/// A pod or ReplicaSet deleted this long before its Deployment, and not made again, may have gone with it.
+pub(super) const WENT_TOGETHER_MILLIS: Millis = 600_000;
+/// A replacement that is not available after this long is not waited for, in the story.
+const PATIENCE_MILLIS: Millis = 3_600_000;
+/// Pods that are deleted from outside one after the other are told one by one up to this many.
+const ONE_BY_ONE: usize = 3;
+/// Most pods that were deleted from outside whose replacements are followed at once; the oldest are given up.
+const MOST_REPLACED: usize = 32;
+
+impl Timeline {
+    /// Why a pod goes was decided, or decided better. `is_there` while it is seen to exist.
+    pub(in crate::apply) fn tell_end(
+        &mut self,
+        at: Millis,
+        uid: Uid,
+        reason: EndReason,
+        node: Option<String>,
+        left: Leaving,
+        is_there: bool,
+    ) {
+        self.untell_end(uid);
+        let Some(pod) = self.model.pods.get(&uid) else { return };
+        let was_going = pod.states.first().is_some_and(|(state, _)| state.is_ending());
+        if pod.now.terminal_millis.is_some() || was_going {
+            return; // that it failed was told then; or it was going before anybody looked
+        }
+        let Some(deployment) = self.teller(pod) else { return };
+        let at = pod.ended_millis().unwrap_or(at);
+        let (name, was_released, owner) = (pod.name.clone(), pod.is_out_of_rotation(), pod.owner);
+        let entry = match (reason, owner, node) {
+            (EndReason::NodeLost | EndReason::Evicted, _, Some(node)) if !was_released => {
+                self.tell_left(deployment, at, name, node, left);
+                return;
+            }
+            (EndReason::DeletedManually, Some(set), _) if !was_released => {
+                let revision = self.revision_of(deployment);
+                let is_near = |entry: &&Entry| at - entry.at_millis <= TOGETHER_MILLIS;
+                let story = self.model.deployments.get(&deployment).map(|known| known.story.as_slice());
+                let near = story.unwrap_or_default().iter().rev().filter(is_near);
+                let is_one =
+                    |entry: &&Entry| matches!(entry.what, Happening::Killed { revision: r, .. } if r == revision);
+                if near.filter(is_one).count() >= ONE_BY_ONE {
+                    let entry = self.tell_killed_more(deployment, at, revision);
+                    self.told_ends.insert(uid, (deployment, entry));
+                    return;
+                }
+                let what = Happening::Killed { pod: name, revision, replacement: None, drained_millis: None };
+                let entry = self.tell(deployment, at, what);
+                if self.replacing.len() == MOST_REPLACED {
+                    self.replacing.remove(0);
+                }
+                let replacing =
+                    AwaitedReplacement { deployment, entry, pod: uid, set, at_millis: at, replacement: None };
+                self.replacing.push(replacing);
+                entry
+            }
+            (EndReason::Unknown, ..) => {
+                self.tell_unseen(deployment, at, name, !is_there);
+                return;
+            }
+            (EndReason::NodeLost | EndReason::Evicted | EndReason::DeletedManually, ..) => {
+                self.tell(deployment, at, Happening::Ended { pod: name, reason, was_released })
+            }
+            (EndReason::DeploymentDeleted | EndReason::ReplicaSetDeleted | EndReason::ScaledDown, ..) => return,
+        };
+        self.told_ends.insert(uid, (deployment, entry));
+    }
+
+    /// A pod failed as a whole: it had to leave its node, or another reason is given. Its object may lie about for days.
+    pub(in crate::apply) fn tell_failure(
+        &mut self,
+        at: Millis,
+        uid: Uid,
+        left: Option<(EndReason, Leaving)>,
+        fact: &PodFact,
+    ) {
+        let Some(pod) = self.model.pods.get(&uid).filter(|pod| pod.end_reason.is_none()) else { return };
+        let Some(deployment) = self.teller(pod) else { return };
+        let (name, was_released, node) = (pod.name.clone(), pod.is_out_of_rotation(), pod.now.node.clone());
+        match (left, node) {
+            (Some((_, left)), Some(node)) if !was_released => self.tell_left(deployment, at, name, node, left),
+            (Some((reason, _)), _) => {
+                self.tell(deployment, at, Happening::Ended { pod: name, reason, was_released });
+            }
+            (None, _) => self.tell_failed(deployment, at, name, &fact.reason),
+        }
+    }
+
+    /// Pods that fail for the same reason one after the other are told together.
+    fn tell_failed(&mut self, deployment: Uid, at: Millis, pod: String, reason: &str) {
+        let revision = self.revision_of(deployment);
+        let is_same = |entry: &Entry| match &entry.what {
+            Happening::Failed { reason: other, revision: then, last_millis, .. } => {
+                other == reason && *then == revision && at - last_millis <= TOGETHER_MILLIS
+            }
+            _ => false,
+        };
+        let first = Happening::Failed { pod, pods: 1, reason: reason.to_owned(), revision, last_millis: at };
+        self.tell_together(deployment, at, is_same, first);
+    }
+
+    /// The revision that a Deployment is at.
+    fn revision_of(&self, deployment: Uid) -> Option<u64> {
+        rollout::current_revision(&self.model, self.model.deployments.get(&deployment)?)
+    }
+
+    /// Pods that leave the same node for the same reason one after the other are told together.
+    fn tell_left(&mut self, deployment: Uid, at: Millis, pod: String, node: String, left: Leaving) {
+        let revision = self.revision_of(deployment);
+        let Leaving { why, resource } = left;
+        let is_same = |entry: &Entry| match &entry.what {
+            Happening::LeftNode { node: other, revision: then, why: known, resource: short, last_millis, .. } => {
+                *other == node
+                    && (*then, *known, short) == (revision, why, &resource)
+                    && at - last_millis <= TOGETHER_MILLIS
+            }
+            _ => false,
+        };
+        let (node, resource) = (node.clone(), resource.clone());
+        let first = Happening::LeftNode { pod, pods: 1, node, revision, why, resource, last_millis: at };
+        self.tell_together(deployment, at, is_same, first);
+    }
+
+    /// After a few pods that were deleted from outside the others are told together.
+    fn tell_killed_more(&mut self, deployment: Uid, at: Millis, revision: Option<u64>) -> u64 {
+        let is_same = |entry: &Entry| match &entry.what {
+            Happening::KilledMore { revision: then, last_millis, .. } => {
+                *then == revision && at - last_millis <= TOGETHER_MILLIS
+            }
+            _ => false,
+        };
+        let first = Happening::KilledMore { pods: 1, revision, last_millis: at };
+        self.tell_together(deployment, at, is_same, first)
+    }
+
+    /// Pods that went, or were asked to go, while nobody looked are told together.
+    fn tell_unseen(&mut self, deployment: Uid, at: Millis, pod: String, is_gone: bool) {
+        let is_same = |entry: &Entry| match &entry.what {
+            Happening::Unseen { is_gone: other, last_millis, .. } => {
+                *other == is_gone && at - last_millis <= TOGETHER_MILLIS
+            }
+            _ => false,
+        };
+        self.tell_together(deployment, at, is_same, Happening::Unseen { pod, pods: 1, is_gone, last_millis: at });
+    }
+
+    /// Takes back what was told of the end of a pod, as it is told better.
+    pub(in crate::apply) fn untell_end(&mut self, uid: Uid) {
+        let Some((deployment, entry)) = self.told_ends.remove(&uid) else { return };
+        self.replacing.retain(|one| one.pod != uid);
+        let mut is_shared = false;
+        self.retell(deployment, entry, |entry| {
+            if let Happening::KilledMore { pods: pods @ 2.., .. } = &mut entry.what {
+                (*pods, is_shared) = (*pods - 1, true);
+            }
+        });
+        if !is_shared {
+            self.untell(deployment, entry);
+        }
+    }
+
+    /// A Deployment goes: pods that were deleted before, and that nobody replaced, went because of what deletes it too (a namespace,
+    /// most of the time).
+    pub(in crate::apply) fn retell_ends(&mut self, at: Millis, deployment: Uid) {
+        let Some(known) = self.model.deployments.get(&deployment) else { return };
+        let last_made = self.model.pods_of_deployment(deployment).last().map(|pod| pod.first_seen_millis());
+        let is_late = |entry: &&Entry| {
+            at - entry.at_millis <= WENT_TOGETHER_MILLIS && last_made.is_none_or(|made| made < entry.at_millis)
+        };
+        let pods_of = |entry: &Entry| match &entry.what {
+            Happening::Killed { replacement: None, .. } => Some((entry.id, entry.at_millis, 1)),
+            Happening::KilledMore { pods, .. } => Some((entry.id, entry.at_millis, *pods)),
+            Happening::WentBefore { pods } => Some((entry.id, entry.at_millis, *pods)),
+            _ => None,
+        };
+        let found: Vec<_> = known.story.iter().filter(is_late).filter_map(pods_of).collect();
+        let (Some(since), pods) = (found.iter().map(|(_, at, _)| *at).min(), found.iter().map(|(.., pods)| pods).sum())
+        else {
+            return;
+        };
+        found.iter().for_each(|(id, ..)| self.untell(deployment, *id));
+        let told: Vec<u64> = found.into_iter().map(|(id, ..)| id).collect();
+        self.told_ends.retain(|_, (_, entry)| !told.contains(entry));
+        self.replacing.retain(|one| !told.contains(&one.entry));
+        self.tell(deployment, since, Happening::WentBefore { pods });
+    }
+
+    /// One pod more in the entry that tells of others like it; without one it is the first.
+    fn tell_together(
+        &mut self,
+        deployment: Uid,
+        at: Millis,
+        is_same: impl Fn(&Entry) -> bool,
+        first: Happening,
+    ) -> u64 {
+        let Some(id) = self.entry(deployment, is_same).map(|entry| entry.id) else {
+            return self.tell(deployment, at, first);
+        };
+        self.retell(deployment, id, |entry| {
+            if let Happening::Failed { pods, last_millis, .. }
+            | Happening::LeftNode { pods, last_millis, .. }
+            | Happening::KilledMore { pods, last_millis, .. }
+            | Happening::Unseen { pods, last_millis, .. } = &mut entry.what
+            {
+                (*pods, *last_millis) = (*pods + 1, at);
+            }
+        });
+        id
+    }
+
+    /// A ReplicaSet let go of a pod, or took one up.
+    pub(in crate::apply) fn tell_owner(&mut self, at: Millis, uid: Uid, is_adopted: bool) {
+        let Some(pod) = self.model.pods.get(&uid) else { return };
+        let Some(deployment) = self.teller(pod) else { return };
+        let name = pod.name.clone();
+        let set = pod.owners.last().and_then(|set| self.model.replica_sets.get(set));
+        let revision = set.and_then(|set| set.revision());
+        let is_orphaned = set.is_some_and(|set| set.now.deleting);
+        let what = if is_adopted {
+            Happening::Adopted { pod: name }
+        } else {
+            Happening::Released { pod: name, revision, is_orphaned }
+        };
+        self.tell(deployment, at, what);
+    }
+
+    /// A ReplicaSet made a pod while we watched: it replaces the first one that was just deleted from outside.
+    pub(in crate::apply) fn tell_replacement(&mut self, at: Millis, set: Uid, uid: Uid) {
+        let is_it = |one: &&mut AwaitedReplacement| {
+            one.set == set && one.replacement.is_none() && at - one.at_millis <= REPLACEMENT_MILLIS
+        };
+        let Some(one) = self.replacing.iter_mut().find(is_it) else { return };
+        one.replacement = Some(uid);
+        let (deployment, entry) = (one.deployment, one.entry);
+        let Some(name) = self.model.pods.get(&uid).map(|pod| pod.name.clone()) else { return };
+        self.retell(deployment, entry, |entry| {
+            if let Happening::Killed { replacement, .. } = &mut entry.what {
+                *replacement = Some((name, None));
+            }
+        });
+    }
+
+    /// A pod entered a state: a replacement may be available now, or what it replaces be gone.
+    pub(in crate::apply) fn tell_state(&mut self, at: Millis, uid: Uid, state: PodState) {
+        if !matches!(state, PodState::Available | PodState::Gone) || self.replacing.is_empty() {
+            return;
+        }
+        let is_about = |one: &&AwaitedReplacement| one.pod == uid || one.replacement == Some(uid);
+        let Some(one) = self.replacing.iter().find(is_about) else { return };
+        let (deployment, entry, after, is_old) = (one.deployment, one.entry, at - one.at_millis, one.pod == uid);
+        self.retell(deployment, entry, |entry| {
+            let Happening::Killed { replacement, drained_millis, .. } = &mut entry.what else { return };
+            match (state, replacement) {
+                (PodState::Gone, _) if is_old => *drained_millis = Some(after),
+                (PodState::Available, Some((_, available @ None))) if !is_old => *available = Some(after),
+                _ => {}
+            }
+        });
+    }
+
+    /// Replacements that came too late, or never, are not followed any longer.
+    pub(in crate::apply) fn give_up_replacements(&mut self, at: Millis) {
+        let pods = &self.model.pods;
+        let is_gone = |uid: Uid| pods.get(&uid).is_none_or(|pod| pod.gone_millis().is_some());
+        self.replacing.retain(|one| {
+            let age = at - one.at_millis;
+            let is_missing = one.replacement.is_none() && age > REPLACEMENT_MILLIS;
+            let is_up = one.replacement.is_some_and(|uid| pods.get(&uid).is_none_or(|pod| pod.was_available()));
+            age <= PATIENCE_MILLIS && !(is_gone(one.pod) && (is_missing || is_up))
+        });
+    }
+}

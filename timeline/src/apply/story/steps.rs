@@ -1,0 +1,218 @@
+//! Telling steps: changes of ReplicaSets' replicas, together with what belongs to the same decision, and folded where they are
+//! alike.
+
+use crate::apply::Timeline;
+use crate::model::story::{Entry, Happening, LineKind, Part};
+use crate::model::{ReplicaSet, Scale, ScaleCause};
+use crate::rules::budget::{self, Sums};
+use crate::{Change, Millis, Uid};
+
+/// Steps this close together are one decision and become one entry.
+const ONE_INSTANT_MILLIS: Millis = 60;
+/// A change of the Deployment's replicas and the steps that it makes become one entry within this time.
+const SCALING_MILLIS: Millis = 2_000;
+/// Steps told one by one before the rest of a run is folded.
+const TOLD: usize = 2;
+
+impl Timeline {
+    /// Tells a step that the model already holds. `was_max` is what the ReplicaSet said of the ceiling before the step.
+    pub(in crate::apply) fn tell_step(&mut self, set: Uid, scale: &Scale, was_max: Option<u32>) {
+        let Some(set) = self.model.replica_sets.get(&set) else { return };
+        let part = self.part(set, scale);
+        match scale.cause {
+            // Only ReplicaSets that have replicas take part in scaling; one that has none says the Deployment's new size with the
+            // first step of its rollout.
+            ScaleCause::Scaling if !self.is_first_step(set, scale) => {
+                let desired = set.now.desired_replicas;
+                self.tell_scaling(scale.deployment, scale.at_millis, part, desired);
+            }
+            _ => {
+                let Some(room) = self.room(set, scale.deployment, was_max) else { return };
+                self.tell_rolling(scale.deployment, scale.at_millis, part, room);
+            }
+        }
+    }
+
+    /// It had no replicas before, and others have some, or it carries a revision that is not rolled out yet.
+    fn is_first_step(&self, set: &ReplicaSet, scale: &Scale) -> bool {
+        let mut others = self.model.owned_sets(scale.deployment).filter(|other| other.uid != set.uid);
+        let last = self.model.deployments.get(&scale.deployment).and_then(|deployment| deployment.rollouts.last());
+        let is_to_come = last.is_some_and(|last| {
+            set.revision() > Some(last.revision)
+                || (set.revision() == Some(last.revision) && last.is_open() && last.available_millis.is_none())
+        });
+        scale.from == 0 && (is_to_come || others.any(|other| other.now.counts.desired > 0))
+    }
+
+    /// A ReplicaSet has other replicas than when somebody looked last.
+    pub(in crate::apply) fn tell_moved(&mut self, set: Uid, scale: &Scale) {
+        let Some(set) = self.model.replica_sets.get(&set) else { return };
+        let part = self.part(set, scale);
+        let (uid, at) = (scale.deployment, scale.at_millis);
+        let last = self.entry(uid, |entry| matches!(entry.what, Happening::Moved { .. }));
+        match last.filter(|last| at - last.at_millis <= ONE_INSTANT_MILLIS).map(|last| last.id) {
+            Some(id) => self.retell(uid, id, |entry| {
+                if let Happening::Moved { parts } = &mut entry.what {
+                    parts.push(part);
+                }
+            }),
+            None => drop(self.tell(uid, at, Happening::Moved { parts: vec![part] })),
+        }
+    }
+
+    /// The desired pods of the ReplicaSets of a Deployment after a step of `set`, with ceiling and floor of then.
+    ///
+    /// The controller writes both the Deployment's replicas and the ceiling on each ReplicaSet whose replicas it changes
+    /// (`SetReplicasAnnotations` in `util/deployment_util.go`), so a step says itself what it was made by, whichever stream was
+    /// faster. Annotations that did not change and were overstepped are not of this step: somebody else made it.
+    fn room(&self, set: &ReplicaSet, deployment: Uid, was_max: Option<u32>) -> Option<[u32; 3]> {
+        let deployment = self.model.deployments.get(&deployment)?;
+        let desired = Sums::of(&self.model, deployment).desired;
+        let spec = &deployment.now.spec;
+        let now = &set.now;
+        match now.max_replicas.zip(now.desired_replicas) {
+            Some((ceiling, replicas)) if desired <= ceiling || was_max != Some(ceiling) => {
+                let limits = budget::limits(&budget::of_replicas(spec, replicas));
+                Some([desired, ceiling, limits.floor])
+            }
+            _ => {
+                let limits = budget::limits(spec);
+                Some([desired, limits.ceiling, limits.floor])
+            }
+        }
+    }
+
+    /// A step of a ReplicaSet, as the story keeps it. One that was taken over may carry a number that is another one's here.
+    fn part(&self, set: &ReplicaSet, scale: &Scale) -> Part {
+        let mut others = self.model.owned_sets(scale.deployment).filter(|other| other.uid != set.uid);
+        let is_own = set.owners.first() == Some(&scale.deployment);
+        let is_clear =
+            is_own || !others.any(|other| other.revisions.iter().any(|(known, _)| Some(*known) == set.revision()));
+        let revision = set.revision().filter(|_| is_clear);
+        Part { set: set.uid, name: set.name.clone(), revision, from: scale.from, to: scale.to }
+    }
+
+    fn tell_rolling(&mut self, uid: Uid, at: Millis, part: Part, [desired, ceiling, floor]: [u32; 3]) {
+        // That a rollout starts may be told in between: the Deployment's annotation follows its ReplicaSet's.
+        let last = self.entry(uid, |entry| !matches!(entry.what.kind(), LineKind::Revision));
+        let last = last.filter(|last| at - last.at_millis <= ONE_INSTANT_MILLIS);
+        if let Some(Entry { id, what: Happening::Rolled { parts, is_repeat: false, .. }, .. }) = last {
+            let (id, mut parts) = (*id, parts.clone());
+            if extend(&mut parts, &part) {
+                let what = Happening::Rolled { parts, desired, ceiling, floor, is_repeat: false };
+                return self.retell(uid, id, |entry| entry.what = what);
+            }
+        }
+        let what = Happening::Rolled { parts: vec![part], desired, ceiling, floor, is_repeat: false };
+        self.tell(uid, at, what);
+    }
+
+    /// A step of a change of the Deployment's replicas: with the others of that change, and with the change itself.
+    fn tell_scaling(&mut self, uid: Uid, at: Millis, part: Part, desired: Option<u32>) {
+        let is_near = |entry: &&Entry| (at - entry.at_millis).abs() <= SCALING_MILLIS;
+        let last = self.entry(uid, |entry| matches!(entry.what, Happening::Scaled { .. } | Happening::Replicas { .. }));
+        let near = last.filter(is_near).map(|entry| (entry.id, entry.what.clone()));
+        let joined = near.and_then(|(id, what)| Some((id, joined(what, &part, desired)?)));
+        match joined {
+            Some((id, what)) => self.retell(uid, id, |entry| entry.what = what),
+            None => drop(self.tell(uid, at, Happening::Scaled { replicas: None, desired, parts: vec![part] })),
+        }
+    }
+
+    /// The Deployment's replicas changed; steps that follow from it may have arrived before.
+    pub(in crate::apply) fn tell_replicas(&mut self, uid: Uid, at: Millis, from: u32, to: u32) {
+        let is_of_it = |entry: &Entry| {
+            let is_to = matches!(entry.what, Happening::Scaled { replicas: None, desired, .. } if desired == Some(to));
+            is_to && at - entry.at_millis <= SCALING_MILLIS
+        };
+        match self.entry(uid, is_of_it).map(|entry| entry.id) {
+            Some(id) => self.retell(uid, id, |entry| {
+                if let Happening::Scaled { replicas, .. } = &mut entry.what {
+                    *replicas = Some((from, to));
+                }
+            }),
+            None => drop(self.tell(uid, at, Happening::Replicas { from, to })),
+        }
+    }
+
+    /// Another entry follows: a step that is like the ones before is folded with the last one that was.
+    pub(super) fn close_step(&mut self, uid: Uid) {
+        let Some(deployment) = self.model.deployments.get(&uid) else { return };
+        let is_step = |entry: &&Entry| matches!(entry.what, Happening::Rolled { .. } | Happening::AndSoOn { .. });
+        let mut run = deployment.story.iter().rev().take_while(is_step);
+        let Some(last) = run.next() else { return };
+        let Some(change) = told_alone(last) else { return };
+        let before = run.clone().next();
+        let firsts: Vec<_> = run.filter_map(told_alone).take(TOLD).collect();
+        if firsts.len() < TOLD || !firsts.contains(&change) {
+            return;
+        }
+        let (last, before) = (last.clone(), before.cloned());
+        let folded = before.and_then(|before| Some((before.id, folded(&before.what, &last.what)?)));
+        match folded {
+            Some((id, what)) => {
+                self.emit(Change::StoryTaken(uid, last.id));
+                self.retell(uid, id, |entry| (entry.at_millis, entry.what) = (last.at_millis, what));
+            }
+            None => self.retell(uid, last.id, |entry| {
+                if let Happening::Rolled { is_repeat, .. } = &mut entry.what {
+                    *is_repeat = true;
+                }
+            }),
+        }
+    }
+}
+
+/// A change of the Deployment's replicas, with one more step that follows from it; `None` for a step of another change.
+fn joined(what: Happening, part: &Part, desired: Option<u32>) -> Option<Happening> {
+    match what {
+        Happening::Scaled { replicas, desired: told, mut parts } => {
+            let is_of_it = told == desired && extend(&mut parts, part);
+            is_of_it.then_some(Happening::Scaled { replicas, desired, parts })
+        }
+        Happening::Replicas { from, to } => {
+            let is_of_it = desired.is_none_or(|desired| desired == to);
+            let parts = vec![part.clone()];
+            is_of_it.then_some(Happening::Scaled { replicas: Some((from, to)), desired: Some(to), parts })
+        }
+        _ => None,
+    }
+}
+
+/// The parts of a step that is no repetition.
+fn told_alone(entry: &Entry) -> Option<Vec<(Uid, i64)>> {
+    match &entry.what {
+        Happening::Rolled { parts, is_repeat: false, .. } => {
+            Some(parts.iter().map(|part| (part.set, part.by())).collect())
+        }
+        _ => None,
+    }
+}
+
+/// A step joined to those before it that are repetitions; `None` when there are none.
+fn folded(before: &Happening, last: &Happening) -> Option<Happening> {
+    let (mut parts, steps) = match before {
+        Happening::AndSoOn { parts, steps } => (parts.clone(), *steps),
+        Happening::Rolled { parts, is_repeat: true, .. } => (parts.clone(), 1),
+        _ => return None,
+    };
+    let Happening::Rolled { parts: more, .. } = last else { return None };
+    for part in more {
+        match parts.iter_mut().find(|known| known.set == part.set) {
+            Some(known) => known.to = part.to,
+            None => parts.push(part.clone()),
+        }
+    }
+    parts.sort_by_key(|part| std::cmp::Reverse(part.revision));
+    Some(Happening::AndSoOn { parts, steps: steps + 1 })
+}
+
+/// Adds a part to those of one decision; false when it cannot be of the same one: it goes the other way, or not on from there.
+fn extend(parts: &mut Vec<Part>, part: &Part) -> bool {
+    match parts.iter_mut().find(|known| known.set == part.set) {
+        Some(known) if known.to != part.from || known.by().signum() != part.by().signum() => return false,
+        Some(known) => known.to = part.to,
+        None => parts.push(part.clone()),
+    }
+    true
+}

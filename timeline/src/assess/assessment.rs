@@ -1,0 +1,278 @@
+//! The assessment of one Deployment at one moment: everything that a verdict is made of.
+
+use std::cell::OnceCell;
+
+use serde::{Deserialize, Serialize};
+
+use super::cause::{Cause, CauseKind, Refused, Severity};
+use super::counts::{Counts, count_owed, count_pods, count_reported_by_deployment, count_reported_by_sets};
+use super::now::Now;
+use super::situation::Situation;
+use crate::model::fact::Kind;
+use crate::model::{Deployment, KubectlVerdict, Limits, Pod, ReplicaSet};
+use crate::rules::budget::{self, Next, Sums};
+use crate::rules::{rollout, verdict};
+use crate::{Millis, Model, Uid};
+
+/// The hold that keeps the controller from its next step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub enum Hold {
+    /// Nothing, or there is no next step.
+    #[default]
+    Free,
+    /// New pods are on their way: normal.
+    Waits,
+    /// A fault.
+    Blocked,
+}
+
+impl Hold {
+    /// The word for it: "waiting", "blocked"; empty when nothing holds it.
+    #[must_use]
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Free => "",
+            Self::Waits => "waiting",
+            Self::Blocked => "blocked",
+        }
+    }
+}
+
+/// Everything that a verdict is made of.
+pub struct Assessment<'m> {
+    /// The model.
+    pub model: &'m Model,
+    /// The Deployment.
+    pub deployment: &'m Deployment,
+    /// The ReplicaSet that is scaled up.
+    pub current: Option<&'m ReplicaSet>,
+    /// Pods counted.
+    pub counts: Counts,
+    /// The sums that the controller counts, as soon as the ReplicaSets report what their pods do.
+    pub sums: Sums,
+    /// Ceiling and floor.
+    pub limits: Limits,
+    /// The next step of the controller.
+    pub next: Next,
+    /// The verdict of kubectl.
+    pub kubectl: KubectlVerdict,
+    /// Pods that the ReplicaSet controller is yet to make, and to remove.
+    pub owed: (u32, u32),
+    /// Pods are seen; else only what ReplicaSets report is known.
+    pub sees_pods: bool,
+    /// ReplicaSets are seen; else only what the Deployment reports is known.
+    pub sees_sets: bool,
+    /// Causes, the most decisive first.
+    pub causes: Vec<Cause>,
+    /// When the progress deadline passes, or passed, by our clock; `None` when no deadline runs.
+    pub deadline_millis: Option<Millis>,
+    /// Our clock.
+    pub now_millis: Millis,
+    /// Our clock, and how it differs from the API server's.
+    pub now: Now,
+}
+
+impl<'m> Assessment<'m> {
+    /// Assesses a Deployment; `None` when the model does not hold it.
+    #[must_use]
+    pub fn at(model: &'m Model, uid: Uid, now: Now) -> Option<Self> {
+        let deployment = model.deployments.get(&uid)?;
+        let current = rollout::current_set(model, deployment);
+        let (sees_pods, sees_sets) = (model.sees_pods(uid), model.sees_sets(uid));
+        let sums = match (sees_pods, sees_sets) {
+            (true, _) => Sums::of_pods(model, deployment),
+            (false, true) => Sums::of(model, deployment),
+            (false, false) => Sums::reported(&deployment.now.status),
+        };
+        let limits = budget::limits(&deployment.now.spec);
+        let next = if sees_sets { budget::next(&deployment.now.spec, &sums) } else { Next::Nothing };
+        let kubectl =
+            if deployment.deleted_millis.is_some() { KubectlVerdict::Gone } else { verdict::kubectl(&deployment.now) };
+        let awaits_revision = rollout::awaits_revision(model, deployment);
+        // While the ReplicaSet of an edited template is awaited no pod is new; while the Deployment is paused none is awaited.
+        let new = current.filter(|_| deployment.now.spec.paused || !awaits_revision);
+        let counts = match (sees_pods, sees_sets) {
+            (true, _) => count_pods(model, deployment, new, sums.desired),
+            (false, true) => count_reported_by_sets(model, deployment, new, sums.desired),
+            (false, false) => count_reported_by_deployment(&deployment.now.status),
+        };
+        let owed = if sees_pods { count_owed(model, deployment) } else { (0, 0) };
+        let situation = Situation {
+            model,
+            deployment,
+            sums: &sums,
+            next,
+            limits,
+            counts,
+            to_remove: owed.1,
+            sees_pods,
+            awaits_revision,
+            now,
+            earlier: OnceCell::new(),
+        };
+        let causes = if deployment.is_over() { Vec::new() } else { situation.causes() };
+        let deadline_millis = deadline(deployment).map(|at| at.saturating_add(now.skew_millis));
+        Some(Self {
+            model,
+            deployment,
+            current,
+            counts,
+            sums,
+            limits,
+            next,
+            kubectl,
+            owed,
+            sees_pods,
+            sees_sets,
+            causes,
+            deadline_millis,
+            now_millis: now.millis,
+            now,
+        })
+    }
+
+    /// The revision that is scaled up.
+    #[must_use]
+    pub fn revision(&self) -> Option<u64> {
+        let last = || self.deployment.rollouts.last().map(|rollout| rollout.revision);
+        rollout::current_revision(self.model, self.deployment).or_else(last)
+    }
+
+    /// The last change of the limits, or the first look.
+    #[must_use]
+    pub fn limits_since(&self) -> Millis {
+        self.deployment.limits.last().map_or(self.deployment.first_seen_millis, |(at, _)| *at)
+    }
+
+    /// More pods are desired than the limits allow, because they were lowered since and nothing was raised since then.
+    #[must_use]
+    pub fn is_lowered(&self) -> bool {
+        let [.., (_, before), (since, now)] = self.deployment.limits.as_slice() else { return false };
+        let mut sets = self.model.owned_sets(self.deployment.uid);
+        let is_raised = |set: &ReplicaSet| {
+            let mut scales = set.scales.iter();
+            scales.any(|scale| scale.at_millis > *since && scale.to > scale.from)
+        };
+        before.ceiling > now.ceiling && !sets.any(is_raised)
+    }
+
+    /// ReplicaSets were given what a change of the Deployment allows that is not seen yet: each says what it was allowed with.
+    #[must_use]
+    pub fn is_ahead(&self) -> bool {
+        let mut sets = self.model.owned_sets(self.deployment.uid);
+        sets.any(|set| set.now.max_replicas.is_some_and(|most| most >= self.counts.desired))
+    }
+
+    /// The Deployment that bore the name before this one.
+    #[must_use]
+    pub fn predecessor(&self) -> Option<&'m Deployment> {
+        let first_seen = self.deployment.first_seen_millis;
+        self.namesakes()
+            .filter(|other| other.first_seen_millis < first_seen)
+            .max_by_key(|other| other.first_seen_millis)
+    }
+
+    /// The one that has the name now, when this one is gone.
+    #[must_use]
+    pub fn successor(&self) -> Option<&'m Deployment> {
+        self.deployment.deleted_millis?;
+        self.namesakes().find(|other| other.deleted_millis.is_none())
+    }
+
+    fn namesakes(&self) -> impl Iterator<Item = &'m Deployment> + use<'m> {
+        let this = self.deployment;
+        let is_namesake =
+            |other: &&Deployment| other.uid != this.uid && other.name == this.name && other.namespace == this.namespace;
+        self.model.deployments.values().filter(move |other| is_namesake(other))
+    }
+
+    /// The hold that keeps the controller from its next step.
+    #[must_use]
+    pub fn hold(&self) -> Hold {
+        let has_next = self.sums.old_desired() > 0 || !matches!(self.next, Next::Nothing | Next::WaitForNew { .. });
+        match self.next {
+            // Whatever else is wrong, the limits let the controllers go on.
+            _ if self.may_go_on() => Hold::Free,
+            _ if self.has_fault() && (has_next || self.counts.not_yet > 0) => Hold::Blocked,
+            // Old pods that were let go of count until they are asked to go.
+            Next::WaitForNew { .. } | Next::WaitForOldGone if self.owed.1 == 0 => Hold::Waits,
+            _ => Hold::Free,
+        }
+    }
+
+    /// The controllers have a next step and can take it.
+    fn may_go_on(&self) -> bool {
+        let has = |kind: CauseKind| self.causes.iter().any(|cause| cause.kind == kind);
+        let refused = |what: Refused| self.causes.iter().any(|cause| cause.kind.is_refusal(what));
+        let is_allowed = match self.next {
+            Next::CreateSet => !refused(Refused::ReplicaSet),
+            Next::AddNew(_) => !refused(Refused::Pods),
+            Next::RemoveNew(_) | Next::RemoveOld { .. } => !refused(Refused::Deletion),
+            Next::Spread => true,
+            Next::Nothing | Next::Paused | Next::WaitForNew { .. } | Next::WaitForOldGone => false,
+        };
+        is_allowed && !has(CauseKind::ControllerSilent)
+    }
+
+    /// The template was edited, and the revision that will come of it is not there yet.
+    #[must_use]
+    pub fn awaits_revision(&self) -> bool {
+        rollout::awaits_revision(self.model, self.deployment)
+    }
+
+    /// ReplicaSets that are replaced: those that the template in force is not of, and that still have something to lose.
+    pub fn replaced(&self) -> impl Iterator<Item = &'m ReplicaSet> {
+        let current = self.current.filter(|_| !self.awaits_revision()).map(|set| set.uid);
+        let model = self.model;
+        let has_pods = move |set: &&ReplicaSet| {
+            let mut pods = model.pods_of(set.uid);
+            let is_there = |pod: &Pod| pod.gone_millis().is_none() && pod.now.terminal_millis.is_none();
+            set.now.counts.desired > 0 || pods.any(|pod| pod.owner == Some(set.uid) && is_there(pod))
+        };
+        model.owned_sets(self.deployment.uid).filter(move |set| Some(set.uid) != current).filter(has_pods)
+    }
+
+    /// Nothing is rolled out: it is complete, or only its replicas are on their way.
+    #[must_use]
+    pub fn replaces_nothing(&self) -> bool {
+        self.kubectl == KubectlVerdict::Complete || (self.sums.old_desired() == 0 && !self.awaits_revision())
+    }
+
+    /// Something that waiting alone will not mend.
+    #[must_use]
+    pub fn has_fault(&self) -> bool {
+        self.causes.iter().any(|cause| cause.severity == Severity::Bad)
+    }
+
+    /// The ceiling and the floor of the budget are both reached.
+    #[must_use]
+    pub const fn at_limits(&self) -> bool {
+        self.counts.desired >= self.limits.ceiling && self.counts.available <= self.limits.floor
+    }
+
+    /// Since when the pods of the Deployment may not be listed, or its ReplicaSets, without which they are nobody's.
+    #[must_use]
+    pub fn pods_unseen_millis(&self) -> Option<Millis> {
+        let kinds = [Kind::Deployment, Kind::ReplicaSet, Kind::Pod].into_iter();
+        kinds.filter_map(|kind| self.model.unseen_since(kind, &self.deployment.namespace)).min()
+    }
+}
+
+/// Runs only while a rollout is in progress and its conditions are those of the spec in force. By the API server's clock. While
+/// the ReplicaSet is refused the controller does not come to look at the deadline (`rolloutRolling` in `rolling.go`).
+fn deadline(deployment: &Deployment) -> Option<Millis> {
+    let now = &deployment.now;
+    let condition = now.status.progressing.as_ref()?;
+    let runs = !now.spec.paused
+        && deployment.deleted_millis.is_none()
+        && now.generation <= now.status.observed_generation
+        && !matches!(
+            condition.reason.as_str(),
+            "NewReplicaSetAvailable" | "DeploymentPaused" | "ReplicaSetCreateError"
+        );
+    let seconds = now.spec.progress_deadline_seconds.filter(|_| runs)?;
+    if condition.reason == "ProgressDeadlineExceeded" {
+        return condition.last_update_millis; // it passed; finding that moved the time
+    }
+    Some(condition.last_update_millis?.saturating_add(i64::from(seconds) * 1000))
+}

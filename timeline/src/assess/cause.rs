@@ -1,0 +1,267 @@
+//! The causes for which a rollout does not move, as data. [`super::situation`] finds them, [`super::severity`] decides how bad
+//! each is, [`crate::say`] puts them into words.
+
+use serde::{Deserialize, Serialize};
+
+use crate::Millis;
+use crate::model::fact::Role;
+use crate::rules::messages::{NewNode, ProbeKill};
+
+/// The severity of a cause.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Severity {
+    /// It may pass by itself, by rule.
+    Normal,
+    /// It takes longer than it may, without an error of its own.
+    Slow,
+    /// Somebody should look.
+    Bad,
+}
+
+/// One reason why the rollout does not get on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cause {
+    /// Its kind.
+    pub kind: CauseKind,
+    /// Its severity.
+    pub severity: Severity,
+    /// The rollout cannot succeed with this revision.
+    pub is_fatal: bool,
+    /// Pods that it holds back, 0 when it is not about pods.
+    pub pods: u32,
+    /// Its evidence.
+    pub evidence: Evidence,
+}
+
+/// The evidence of a cause: one object and what it says.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Evidence {
+    /// Kind and name, "Pod web-7d9f-2ktdq".
+    pub object: String,
+    /// Its machine-readable reason; may be empty.
+    pub reason: String,
+    /// Its message; may be empty.
+    pub message: String,
+    /// Since when, by arrival; `None` when that is not known.
+    pub since_millis: Option<Millis>,
+    /// Nobody saw it begin: it lasts at least since then.
+    pub is_least: bool,
+}
+
+/// The request that the API server refuses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refused {
+    /// Creating the ReplicaSet of a new template.
+    ReplicaSet,
+    /// Creating pods.
+    Pods,
+    /// Deleting pods.
+    Deletion,
+}
+
+/// The start time of a pod so far, and the time that is allowed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StartTime {
+    /// For how long it has been waited for.
+    pub spent_millis: Millis,
+    /// For how long that is normal.
+    pub allowed_millis: Millis,
+    /// Times of earlier pods of this workload from their creation until they were available: least and most.
+    pub earlier: Option<(Millis, Millis)>,
+}
+
+impl StartTime {
+    /// It takes longer than is normal.
+    #[must_use]
+    pub const fn is_over(&self) -> bool {
+        self.spent_millis > self.allowed_millis
+    }
+}
+
+/// The step that a pod with a node waits for before its containers run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StartHold {
+    /// A volume cannot be mounted.
+    Mount,
+    /// A volume cannot be attached to the node.
+    Attach,
+    /// The pod's sandbox, its network among it, cannot be made.
+    Sandbox,
+    /// An image is pulled.
+    Pull,
+    /// Nothing says.
+    Unknown,
+}
+
+/// A container that ended and has not recovered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CrashCause {
+    /// Name of the container.
+    pub container: String,
+    /// Its part in the pod.
+    pub role: Role,
+    /// Exit code, when it was seen.
+    pub exit_code: Option<i32>,
+    /// Killed for want of memory.
+    pub is_out_of_memory: bool,
+    /// The kubelet's message where its first process could not be started.
+    pub start_error: Option<String>,
+    /// Killed by the kubelet, because a probe or a hook failed.
+    pub probe: Option<ProbeKill>,
+    /// Number of restarts.
+    pub restarts: u32,
+    /// Number of its ends.
+    pub exits: u32,
+    /// All of them were in the time since the evidence.
+    pub is_since: bool,
+    /// It ends again and again.
+    pub is_loop: bool,
+    /// For how long it runs again; `None` while it does not run.
+    pub runs_millis: Option<Millis>,
+    /// Its pod has several containers.
+    pub is_one_of_several: bool,
+}
+
+/// The kinds of causes, the most decisive first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CauseKind {
+    /// The Deployment controller has not seen the spec.
+    ControllerSilent,
+    /// The Deployment controller has seen the template and not made its ReplicaSet, and no pods are left.
+    SetMissing,
+    /// Somebody paused it.
+    Paused {
+        /// The template was edited meanwhile.
+        is_edited: bool,
+    },
+    /// The API server refuses what the controllers ask for.
+    Refused {
+        /// The refused request.
+        what: Refused,
+        /// The revision whose ReplicaSet cannot replace a pod, where that is an older one.
+        older: Option<u64>,
+    },
+    /// An image cannot be pulled.
+    Image {
+        /// Which one, where it is known.
+        image: Option<String>,
+    },
+    /// A container cannot be made.
+    BadContainer {
+        /// Name of the container.
+        container: String,
+    },
+    /// A container does not start for a reason that is not known here.
+    NotStarted {
+        /// Name of the container.
+        container: String,
+    },
+    /// A container ended, once or again and again.
+    Crash(Box<CrashCause>),
+    /// Pods failed as a whole (Evicted, OutOfcpu, …), lately.
+    PodsFailed {
+        /// One that was created after another one had failed is among them.
+        is_repeated: bool,
+    },
+    /// No node takes them.
+    Unschedulable {
+        /// The answer of an autoscaler, where there is one.
+        node: Option<NewNode>,
+    },
+    /// Scheduling gates hold them.
+    SchedulingGated,
+    /// No scheduler has looked at them.
+    NoScheduler,
+    /// They have a node, and none of their containers runs.
+    Starting {
+        /// The step that they wait for.
+        hold: StartHold,
+        /// Their start time.
+        time: StartTime,
+    },
+    /// The new pods' init containers, or sidecars that start before the others, are not done.
+    Init {
+        /// The one that is next has started.
+        is_running: bool,
+        /// The one that is next is a sidecar.
+        is_sidecar: bool,
+        /// Their start time.
+        time: StartTime,
+    },
+    /// Containers run and are not ready.
+    NotReady {
+        /// A startup probe has not passed.
+        is_startup: bool,
+        /// They were ready before.
+        was_ready: bool,
+        /// Their start time.
+        time: StartTime,
+    },
+    /// A readiness gate is closed.
+    Gate {
+        /// Its name, where it is known.
+        gate: Option<String>,
+        /// Their start time.
+        time: StartTime,
+    },
+    /// The budget forbids every step: no old pod may go and no new one fits.
+    Deadlock {
+        /// The API server refuses the new one; else no node takes it.
+        is_refused: bool,
+    },
+    /// Old pods are to be gone first, and are not.
+    OldNotGoing,
+    /// The ReplicaSet controller does not create the pods that a ReplicaSet desires.
+    PodsMissing {
+        /// `spec.replicas` of the ReplicaSet.
+        desired: u32,
+        /// Pods of it that exist.
+        there: u32,
+    },
+    /// Ready, and `minReadySeconds` runs.
+    MinReady {
+        /// Time left until the first one counts, in milliseconds.
+        left_millis: Millis,
+        /// `spec.minReadySeconds` of their ReplicaSet.
+        seconds: u32,
+        /// One pod counts a second or more before the last one: the time left is that of the first.
+        is_first: bool,
+    },
+    /// Pods of an older revision have troubles of their own.
+    OldTroubles {
+        /// The revision.
+        revision: Option<u64>,
+    },
+}
+
+impl CauseKind {
+    /// It keeps pods from starting, or from being there at all.
+    #[must_use]
+    pub const fn is_failure(&self) -> bool {
+        match self {
+            Self::Image { .. } | Self::BadContainer { .. } | Self::NotStarted { .. } | Self::Crash(_) => true,
+            Self::Refused { older, .. } => older.is_none(),
+            Self::Starting { hold, .. } => matches!(hold, StartHold::Mount | StartHold::Attach | StartHold::Sandbox),
+            _ => false,
+        }
+    }
+
+    /// It is about pods of the current revision.
+    #[must_use]
+    pub const fn is_of_new_pods(&self) -> bool {
+        match self {
+            Self::Image { .. } | Self::BadContainer { .. } | Self::NotStarted { .. } | Self::Crash(_) => true,
+            Self::PodsFailed { .. } | Self::Unschedulable { .. } | Self::SchedulingGated | Self::NoScheduler => true,
+            Self::Starting { .. } | Self::Init { .. } | Self::NotReady { .. } | Self::Gate { .. } => true,
+            Self::MinReady { .. } => true,
+            Self::ControllerSilent | Self::SetMissing | Self::Paused { .. } | Self::Refused { .. } => false,
+            Self::Deadlock { .. } | Self::OldNotGoing | Self::PodsMissing { .. } | Self::OldTroubles { .. } => false,
+        }
+    }
+
+    /// The API server refuses this, of the current revision.
+    #[must_use]
+    pub fn is_refusal(&self, what: Refused) -> bool {
+        *self == Self::Refused { what, older: None }
+    }
+}

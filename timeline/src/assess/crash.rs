@@ -1,0 +1,100 @@
+//! Containers that end: once, or again and again. A crash loop is one state, from its second exit until the container has run
+//! for as long as its last back-off, and for a minute at least.
+//!
+//! ```text
+//!  runs ─► first exit ─► runs again ─► second exit ─► back-off ⇄ runs ─(60 s and as long as the back-off)─► runs
+//!                                      └──────────── crash loop ───────┘
+//! ```
+
+use super::now::Now;
+use crate::Millis;
+use crate::model::fact::{Container, ContainerState, Role};
+use crate::model::{Pod, PodState};
+use crate::rules::phase::is_done;
+
+/// Exits from which on a crash is a loop.
+pub const LOOP_EXITS: u32 = 2;
+/// The kubelet forgets exits before a run of this length (twice its longest back-off).
+const FORGETS_MILLIS: Millis = 600_000;
+/// A container has recovered after this time without an exit, at the earliest.
+const RECOVERS_MILLIS: Millis = 60_000;
+/// The kubelet's first back-off, after the second exit; it doubles with each exit.
+const FIRST_BACK_OFF_MILLIS: Millis = 10_000;
+/// The kubelet's longest back-off.
+const LONGEST_BACK_OFF_MILLIS: Millis = 300_000;
+
+/// A container of a pod that ended and has not recovered.
+#[derive(Debug, Clone, Copy)]
+pub struct Crash<'p> {
+    /// The container.
+    pub container: &'p Container,
+    /// Number of its ends.
+    pub exits: u32,
+    /// It ends again and again.
+    pub is_loop: bool,
+    /// Since when it runs again, by our clock; `None` while it does not run.
+    pub runs_since_millis: Option<Millis>,
+}
+
+/// The container of a pod that ended most often and has not recovered.
+#[must_use]
+pub fn crash<'p>(pod: &'p Pod, now: Now) -> Option<Crash<'p>> {
+    if pod.now.terminal_millis.is_some() || pod.state().is_ending() {
+        return None;
+    }
+    let crashes = pod.now.containers.iter().filter_map(|container| of_container(pod, container, now));
+    // Of several the first one that ended most often.
+    crashes.reduce(|most, next| if (next.is_loop, next.exits) > (most.is_loop, most.exits) { next } else { most })
+}
+
+fn of_container<'p>(pod: &Pod, container: &'p Container, now: Now) -> Option<Crash<'p>> {
+    let exit = container.last_exit.as_ref();
+    let exits = container.exits();
+    let is_backing_off = matches!(
+        &container.state,
+        Some(ContainerState::Waiting { reason, .. }) if reason == "CrashLoopBackOff"
+    );
+    // A kubelet that backs off and does not tell how often the container ended says enough.
+    let is_told = is_backing_off && exit.is_none();
+    if (exits == 0 && !is_told) || (container.role == Role::Init && is_done(container)) {
+        return None;
+    }
+    let is_running = container.state == Some(ContainerState::Running);
+    let told_since = container.started_millis.map(|at| at.saturating_add(now.skew_millis).min(now.millis));
+    let runs_since_millis = is_running.then(|| told_since.unwrap_or_else(|| pod.since_millis()));
+    let runs_for = runs_since_millis.map_or(0, |since| now.millis - since);
+    let is_short = exit.and_then(|exit| exit.ran_millis).is_none_or(|ran| ran < FORGETS_MILLIS);
+    let is_loop = is_told || (exits >= LOOP_EXITS && (is_short || is_backing_off));
+    // One exit is worth a word until the pod is ready again.
+    let is_over = runs_for >= recovers_after(exits) || (!is_loop && (pod.state().is_ready() || exit.is_none()));
+    (!is_over).then_some(Crash { container, exits, is_loop, runs_since_millis })
+}
+
+/// Run time after which a container that ended so often has recovered.
+fn recovers_after(exits: u32) -> Millis {
+    let doublings = exits.saturating_sub(LOOP_EXITS).min(5);
+    let back_off = (FIRST_BACK_OFF_MILLIS << doublings).min(LONGEST_BACK_OFF_MILLIS);
+    back_off.max(RECOVERS_MILLIS)
+}
+
+/// Since when a pod has been in trouble: since it was ready for the first time and then not any more, else since it failed first, or
+/// was seen first.
+#[must_use]
+pub fn begun(pod: &Pod) -> Millis {
+    let ready = pod.states.iter().position(|(state, _)| state.is_ready());
+    let mut later = pod.states.iter().skip(ready.unwrap_or(0));
+    let is_trouble = |state: PodState| if ready.is_some() { !state.is_ready() } else { state == PodState::Failing };
+    later.find(|(state, _)| is_trouble(*state)).map_or_else(|| pod.first_seen_millis(), |(_, at)| *at)
+}
+
+/// A container of the pod ends again and again.
+#[must_use]
+pub fn is_in_crash_loop(pod: &Pod, now: Now) -> bool {
+    crash(pod, now).is_some_and(|crash| crash.is_loop)
+}
+
+/// The pod fails, or a container of it ended and runs again for the moment.
+#[must_use]
+pub fn is_failing(pod: &Pod, now: Now) -> bool {
+    pod.state() == PodState::Failing || is_in_crash_loop(pod, now)
+}

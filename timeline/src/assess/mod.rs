@@ -1,0 +1,22 @@
+//! Judges how a Deployment stands: counts, causes with their severity, the verdict as data, and the way out.
+//! Owns [`Assessment`] and everything that it is made of; the time is an argument ([`Now`]).
+//! Must not know words, pages or what travels.
+
+pub mod assessment;
+pub mod cause;
+pub mod counts;
+pub mod crash;
+pub mod now;
+pub mod pod_causes;
+pub mod refusals;
+pub mod remedy;
+pub mod severity;
+pub mod situation;
+pub mod standing;
+
+pub use assessment::{Assessment, Hold};
+pub use cause::{Cause, CauseKind, CrashCause, Evidence, Refused, Severity, StartHold, StartTime};
+pub use counts::{Counts, SetCounts};
+pub use now::Now;
+pub use remedy::Remedy;
+pub use standing::{Standing, Tone};

@@ -1,0 +1,357 @@
+//! Causes that pods of the current revision show: how they fail, and what they wait for. One cause for all pods that show the
+//! same, with the first of them as the example.
+
+use super::cause::{Cause, CauseKind, CrashCause, Evidence, StartHold, StartTime};
+use super::crash;
+use super::situation::{Situation, of_pod, troubled_since};
+use crate::Millis;
+use crate::model::fact::{Container, ContainerState, Exit, Role};
+use crate::model::{Pod, PodState};
+use crate::rules::messages::{self, NewNode, PullFailure, is_image_reason, new_node, probe_kill, pull_failure};
+use crate::rules::rollout;
+
+/// Pods that failed as a whole are a cause for this long: a node that refuses one refuses the next at once.
+const FAILED_MILLIS: Millis = 60_000;
+/// The ordinary steps of a start are worth a sentence after this time.
+const WORTH_MILLIS: Millis = 10_000;
+/// A pod may take this long to start whatever its probes say.
+const START_MILLIS: Millis = 60_000;
+/// Containers may run this long without being ready whatever their probes say.
+const READY_MILLIS: Millis = 30_000;
+/// A readiness gate may be closed this long.
+const GATE_MILLIS: Millis = 120_000;
+/// Probes that allow more than this are not believed.
+const LONGEST_PROBE_MILLIS: Millis = 3_600_000;
+/// A pod may take this many times what the slowest of the pods before it took.
+const SLOWER: Millis = 2;
+
+impl<'m> Situation<'m> {
+    /// One cause per kind, with the number of pods that show it, most decisive first.
+    pub(super) fn of_pods(&self, pods: &[&'m Pod]) -> Vec<Cause> {
+        let mut groups: Vec<(CauseKind, Evidence, Vec<&Pod>)> = Vec::new();
+        for pod in pods.iter().copied() {
+            let Some((kind, evidence)) = self.of_new_pod(pod) else { continue };
+            let same = groups.iter_mut().find(|(known, ..)| is_alike(known, &kind));
+            match same {
+                Some((known, shown, alike)) => {
+                    alike.push(pod);
+                    if self.says_more((known, shown), (&kind, &evidence)) {
+                        (*known, *shown) = (kind, evidence);
+                    }
+                }
+                None => groups.push((kind, evidence, vec![pod])),
+            }
+        }
+        let mut causes: Vec<Cause> =
+            groups.into_iter().map(|(kind, evidence, pods)| self.cause(kind, pods.len() as u32, evidence)).collect();
+        causes.extend(self.failed_pods(pods));
+        causes.extend(self.min_ready(pods));
+        causes.sort_by_key(|cause| (std::cmp::Reverse(cause.severity), rank(&cause.kind)));
+        causes
+    }
+
+    /// Finds the cause that a pod shows; `None` while it is as it should be.
+    fn of_new_pod(&self, pod: &'m Pod) -> Option<(CauseKind, Evidence)> {
+        if pod.is_leftover() || pod.state().is_ending() {
+            return None;
+        }
+        let waiting = pod.now.containers.iter().find_map(|container| match &container.state {
+            Some(ContainerState::Waiting { reason, message }) if fails(reason) => Some((container, reason, message)),
+            _ => None,
+        });
+        if let Some((container, reason, message)) = waiting.filter(|(_, reason, _)| *reason != "CrashLoopBackOff") {
+            let is_image = is_image_reason(reason) && !pod.now.pull_error.is_empty();
+            let message = if is_image { pod.now.pull_error.clone() } else { message.clone() };
+            let evidence = Evidence { reason: reason.clone(), message, ..of_pod(pod, troubled_since(pod)) };
+            // What ends its container each time, a start that fails among it, is a crash loop with a reason.
+            if !container.last_exit.as_ref().is_some_and(|_| crash::is_in_crash_loop(pod, self.now)) {
+                return Some((self.waits(pod, container, reason), evidence));
+            }
+        }
+        if let Some(crash) = crash::crash(pod, self.now) {
+            return Some(self.crash(pod, crash));
+        }
+        let since = pod.since_millis();
+        match pod.state() {
+            PodState::Scheduling => self.scheduling(pod).map(|kind| (kind, of_pod(pod, since))),
+            PodState::Starting => self.starting(pod),
+            PodState::Unready => self.unready(pod),
+            PodState::Failing if pod.now.terminal_millis.is_none() => {
+                let container = String::new();
+                Some((CauseKind::NotStarted { container }, of_pod(pod, troubled_since(pod))))
+            }
+            _ => None,
+        }
+    }
+
+    /// A container that waits with an error.
+    fn waits(&self, pod: &Pod, container: &Container, reason: &str) -> CauseKind {
+        let name = container.name.clone();
+        match reason {
+            reason if is_image_reason(reason) => CauseKind::Image { image: self.image_of(pod, container) },
+            "CreateContainerConfigError" | "CreateContainerError" | "RunContainerError" | "PostStartHookError" => {
+                CauseKind::BadContainer { container: name }
+            }
+            _ => CauseKind::NotStarted { container: name },
+        }
+    }
+
+    /// The image that a container waits for: as the kubelet asks for it, else by the template of its ReplicaSet.
+    fn image_of(&self, pod: &Pod, container: &Container) -> Option<String> {
+        let told = Some(&container.waits_for_image).filter(|image| !image.is_empty());
+        told.cloned().or_else(|| {
+            let set = pod.owner.and_then(|set| self.model.replica_sets.get(&set))?;
+            set.images.iter().find(|image| image.container == container.name).map(|image| image.image.clone())
+        })
+    }
+
+    fn crash(&self, pod: &Pod, crash: crash::Crash<'_>) -> (CauseKind, Evidence) {
+        let container = crash.container;
+        let exit = container.last_exit.as_ref();
+        let started = exit.and_then(|exit| Some(exit.finished_millis? - exit.ran_millis?));
+        let since = started.map(|at| at.saturating_add(self.now.skew_millis) - 2_000);
+        let begun = crash::begun(pod);
+        let reason = match &container.state {
+            Some(ContainerState::Waiting { reason, .. }) => reason.clone(),
+            _ => exit.map(|exit| exit.reason.clone()).unwrap_or_default(),
+        };
+        let is_out_of_memory = exit.is_some_and(|exit| exit.reason == "OOMKilled") || reason == "OOMKilled";
+        let probe = Some(()).filter(|()| !is_out_of_memory).and_then(|()| probe_kill(self.deployment, pod, since));
+        let message = probe.as_ref().map(|probe| probe.message.clone()).filter(|message| !message.is_empty());
+        let kind = CauseKind::Crash(Box::new(CrashCause {
+            container: container.name.clone(),
+            role: container.role,
+            exit_code: exit.map(|exit| exit.code),
+            is_out_of_memory,
+            start_error: exit.filter(|exit| Exit::is_start_error(&exit.reason)).map(|exit| exit.message.clone()),
+            probe,
+            restarts: container.restarts,
+            exits: crash.exits,
+            is_since: pod.now.first_restarts == 0,
+            is_loop: crash.is_loop,
+            runs_millis: crash.runs_since_millis.map(|since| self.now.millis - since),
+            is_one_of_several: pod.now.containers.len() > 1,
+        }));
+        let message = message.unwrap_or_else(|| match &container.state {
+            Some(ContainerState::Waiting { message, .. } | ContainerState::Terminated { message, .. }) => {
+                message.clone()
+            }
+            _ => String::new(),
+        });
+        (kind, Evidence { reason, message, ..of_pod(pod, begun) })
+    }
+
+    /// Pods that failed as a whole lately, while others are missing. Where a replacement failed too that had been ready, the next one
+    /// may, whether any is missing or not.
+    fn failed_pods(&self, pods: &[&Pod]) -> Option<Cause> {
+        let set = rollout::current_set(self.model, self.deployment)?;
+        let available = pods.iter().filter(|pod| pod.state() == PodState::Available).count();
+        let leftovers = pods.iter().copied().filter(|pod| pod.is_leftover());
+        let failures: Vec<(&Pod, Millis)> = leftovers.filter_map(|pod| Some((pod, pod.now.terminal_millis?))).collect();
+        let late: Vec<_> = failures.iter().filter(|(_, at)| self.now.millis - at <= FAILED_MILLIS).collect();
+        let (pod, since) = **late.first()?;
+        let mut times: Vec<Millis> = failures.iter().map(|(_, at)| *at).collect();
+        times.sort_unstable();
+        // Another one had failed when it was created, not long before it failed itself.
+        let is_replacement = |pod: &Pod, at: Millis| {
+            let before = times.partition_point(|time| *time < pod.created_millis(self.now.skew_millis));
+            times.get(..before).and_then(<[Millis]>::last).is_some_and(|time| at - time <= FAILED_MILLIS)
+        };
+        let mut replacements =
+            late.iter().map(|(pod, at)| (pod, *at)).filter(|(pod, at)| is_replacement(pod, *at)).peekable();
+        let is_repeated = replacements.peek().is_some();
+        let was_ready = |pod: &Pod| pod.states.iter().any(|(state, _)| state.is_ready());
+        if available >= set.now.counts.desired as usize && !replacements.any(|(pod, _)| was_ready(pod)) {
+            return None;
+        }
+        Some(self.cause(CauseKind::PodsFailed { is_repeated }, late.len() as u32, of_pod(pod, since)))
+    }
+
+    fn scheduling(&self, pod: &Pod) -> Option<CauseKind> {
+        let lasts = self.now.millis - pod.since_millis() > WORTH_MILLIS;
+        match pod.now.reason.as_str() {
+            "SchedulingGated" => Some(CauseKind::SchedulingGated),
+            "" => lasts.then_some(CauseKind::NoScheduler),
+            _ => Some(CauseKind::Unschedulable { node: new_node(self.deployment, pod) }),
+        }
+    }
+
+    fn starting(&self, pod: &Pod) -> Option<(CauseKind, Evidence)> {
+        let since = pod.since_millis();
+        let spent_millis = self.now.millis - since;
+        let time = self.start_time(spent_millis, START_MILLIS, pod);
+        if pod.now.reason.starts_with("Init ") {
+            let at_work = pod.now.containers.iter().find(|container| container.name == pod.now.message);
+            let half = super::severity::unexplained_limit(&self.deployment.now.spec);
+            let kind = CauseKind::Init {
+                is_running: at_work.is_some_and(|one| one.state == Some(ContainerState::Running)),
+                is_sidecar: at_work.is_some_and(|one| one.role == Role::Sidecar),
+                time: StartTime { allowed_millis: time.allowed_millis.max(half), ..time },
+            };
+            let is_held = messages::holds_start(self.deployment, pod).is_some()
+                && at_work.is_none_or(|one| one.state != Some(ContainerState::Running));
+            if !is_held {
+                return (spent_millis > WORTH_MILLIS).then(|| (kind, of_pod(pod, since)));
+            }
+        }
+        let event = messages::holds_start(self.deployment, pod);
+        let hold = match event.map(|event| event.reason.as_str()) {
+            Some("FailedMount" | "FailedMapVolume") => StartHold::Mount,
+            Some("FailedAttachVolume") => StartHold::Attach,
+            Some("FailedCreatePodSandBox") => StartHold::Sandbox,
+            Some("Pulling") => StartHold::Pull,
+            _ => StartHold::Unknown,
+        };
+        let is_error = matches!(hold, StartHold::Mount | StartHold::Attach | StartHold::Sandbox);
+        let evidence = match event {
+            Some(event) => {
+                Evidence { reason: event.reason.clone(), message: event.message.clone(), ..of_pod(pod, since) }
+            }
+            None => of_pod(pod, since),
+        };
+        (is_error || spent_millis > WORTH_MILLIS).then_some((CauseKind::Starting { hold, time }, evidence))
+    }
+
+    /// A pod that runs and is not ready: behind a gate, behind a probe, or not any more.
+    fn unready(&self, pod: &Pod) -> Option<(CauseKind, Evidence)> {
+        let since = pod.since_millis();
+        let spent_millis = self.now.millis - since;
+        if pod.now.reason == "ReadinessGatesNotReady" {
+            let gate = gate_of(&pod.now.message);
+            let told = pod.now.conditions.iter().find(|condition| gate.as_deref() == Some(condition.kind.as_str()));
+            // What its controller says of the gate is more than that it is closed.
+            let evidence = match told.filter(|told| !told.message.is_empty() || !told.reason.is_empty()) {
+                Some(told) => {
+                    Evidence { reason: told.reason.clone(), message: told.message.clone(), ..of_pod(pod, since) }
+                }
+                None => of_pod(pod, since),
+            };
+            return Some((CauseKind::Gate { gate, time: self.start_time(spent_millis, GATE_MILLIS, pod) }, evidence));
+        }
+        let set = pod.owner.and_then(|set| self.model.replica_sets.get(&set));
+        let probes = set.map_or(0, |set| set.now.probe_millis).min(LONGEST_PROBE_MILLIS);
+        // Half as much again as the probes allow: the kubelet is slower than its plan.
+        let time = self.start_time(spent_millis, READY_MILLIS.max(probes.saturating_add(probes / 2)), pod);
+        let kind = CauseKind::NotReady {
+            is_startup: pod.now.containers.iter().any(|container| container.is_in_startup),
+            was_ready: pod.states.iter().any(|(state, _)| state.is_ready()),
+            time,
+        };
+        (spent_millis > WORTH_MILLIS).then(|| (kind, of_pod(pod, since)))
+    }
+
+    /// Computes the allowed start time: as long as the rule says, or twice as long as the slowest pod before it took.
+    fn start_time(&self, spent_millis: Millis, allowed_millis: Millis, pod: &Pod) -> StartTime {
+        let earlier = *self.earlier.get_or_init(|| self.earlier_starts());
+        // Earlier pods are known from their creation on.
+        let before = pod.since_millis() - pod.first_seen_millis();
+        let as_earlier = earlier.map_or(0, |(_, most)| most.saturating_mul(SLOWER) - before);
+        StartTime { spent_millis, allowed_millis: allowed_millis.max(as_earlier), earlier }
+    }
+
+    /// Measures how long pods of this Deployment took from their creation until they were available, as far as that was seen.
+    fn earlier_starts(&self) -> Option<(Millis, Millis)> {
+        let took = |pod: &&Pod| {
+            let (first, begun) = pod.states.first()?;
+            let (_, available) = pod.states.iter().find(|(state, _)| *state == PodState::Available)?;
+            let is_whole = *first == PodState::Scheduling || pod.now.listed_millis != Some(*begun);
+            Some(available - begun).filter(|_| is_whole && !matches!(first, PodState::Available | PodState::Ready))
+        };
+        let pods = self.model.pods_of_deployment(self.deployment.uid);
+        pods.iter().filter_map(took).fold(None, |known, took| match known {
+            None => Some((took, took)),
+            Some((least, most)) => Some((took.min(least), took.max(most))),
+        })
+    }
+
+    fn min_ready(&self, pods: &[&Pod]) -> Option<Cause> {
+        let is_waiting = |pod: &&&Pod| pod.state() == PodState::Ready && !crash::is_in_crash_loop(pod, self.now);
+        let ready: Vec<&&Pod> = pods.iter().filter(is_waiting).collect();
+        let (at, pod) =
+            ready.iter().filter_map(|pod| Some((pod.now.available_at_millis?, pod))).min_by_key(|(at, _)| *at)?;
+        let last = ready.iter().filter_map(|pod| pod.now.available_at_millis).max();
+        let set = pod.owner.and_then(|set| self.model.replica_sets.get(&set))?;
+        let kind = CauseKind::MinReady {
+            left_millis: (at - self.now.millis).max(0),
+            seconds: set.now.min_ready_seconds,
+            is_first: last.is_some_and(|last| last - at >= 1_000),
+        };
+        Some(self.cause(kind, ready.len() as u32, of_pod(pod, pod.since_millis())))
+    }
+
+    /// The second pod is a better example: of images one whose message says why.
+    fn says_more(&self, known: (&CauseKind, &Evidence), other: (&CauseKind, &Evidence)) -> bool {
+        let failure = |(kind, evidence): (&CauseKind, &Evidence)| match kind {
+            CauseKind::Image { image } => {
+                pull_failure(&evidence.reason, image.as_deref(), &evidence.message, std::iter::empty())
+            }
+            _ => PullFailure::Unknown,
+        };
+        failure(known) == PullFailure::Unknown && failure(other) != PullFailure::Unknown
+    }
+}
+
+/// The gate that a message names: "… readiness gate \"example.com/traffic\" …".
+pub(super) fn gate_of(message: &str) -> Option<String> {
+    let (_, rest) = message.split_once("readiness gate ")?;
+    let name = rest.split_whitespace().next()?.trim_matches(['"', ',', '.']);
+    Some(name.to_owned()).filter(|name| !name.is_empty())
+}
+
+/// A container waits with an error, and not because it is being made.
+fn fails(reason: &str) -> bool {
+    !matches!(reason, "" | "ContainerCreating" | "PodInitializing")
+}
+
+/// Causes that are said in one sentence.
+fn is_alike(one: &CauseKind, other: &CauseKind) -> bool {
+    match (one, other) {
+        (CauseKind::Crash(a), CauseKind::Crash(b)) => {
+            a.is_loop == b.is_loop
+                && a.is_out_of_memory == b.is_out_of_memory
+                && a.container == b.container
+                && a.probe.is_some() == b.probe.is_some()
+        }
+        (CauseKind::Image { image: a }, CauseKind::Image { image: b }) => a == b,
+        (CauseKind::Starting { hold: a, .. }, CauseKind::Starting { hold: b, .. }) => a == b,
+        (CauseKind::Unschedulable { node: a }, CauseKind::Unschedulable { node: b }) => is_same_answer(a, b),
+        (CauseKind::NotReady { was_ready: a, .. }, CauseKind::NotReady { was_ready: b, .. }) => a == b,
+        _ => std::mem::discriminant(one) == std::mem::discriminant(other),
+    }
+}
+
+fn is_same_answer(one: &Option<NewNode>, other: &Option<NewNode>) -> bool {
+    match (one, other) {
+        (Some(one), Some(other)) => std::mem::discriminant(one) == std::mem::discriminant(other),
+        _ => one.is_none() == other.is_none(),
+    }
+}
+
+/// Among causes that are equally bad: what is decided comes before what may still pass.
+const fn rank(kind: &CauseKind) -> u8 {
+    match kind {
+        CauseKind::Image { .. } => 0,
+        CauseKind::BadContainer { .. } => 1,
+        CauseKind::Crash(_) => 2,
+        CauseKind::NotStarted { .. } => 3,
+        CauseKind::PodsFailed { .. } => 4,
+        CauseKind::Unschedulable { .. } => 5,
+        CauseKind::Starting { .. } => 6,
+        CauseKind::Init { .. } => 7,
+        CauseKind::Gate { .. } => 8,
+        CauseKind::NotReady { .. } => 9,
+        _ => 10,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_gate_is_named_by_the_message() {
+        let told = "corresponding condition of pod readiness gate \"shop/open\" does not exist.";
+        assert_eq!(gate_of(told).as_deref(), Some("shop/open"));
+        assert_eq!([gate_of("readiness gate \"\""), gate_of("nothing")], [None, None]);
+    }
+}

@@ -1,0 +1,107 @@
+//! Refusals of the API server to the controllers. A ReplicaSet reports those of its own pods; the Deployment repeats what one of
+//! them said first and never renews it, and says nothing while it is paused; Events come in every case.
+
+use super::cause::{Cause, CauseKind, Evidence, Refused};
+use super::situation::Situation;
+use crate::Millis;
+use crate::model::fact::{Condition, ConditionStatus};
+use crate::model::{Event, KubectlVerdict, Pod, ReplicaSet};
+use crate::rules::{messages, rollout, verdict};
+
+impl Situation<'_> {
+    /// Finds what is refused now: the ReplicaSet of a new template, pods of the current revision, pods of an older one.
+    pub(super) fn refused(&self) -> Vec<Cause> {
+        if let Some(evidence) = self.refused_set() {
+            return vec![self.cause(CauseKind::Refused { what: Refused::ReplicaSet, older: None }, 0, evidence)];
+        }
+        let current = rollout::current_set(self.model, self.deployment);
+        let sets = self.model.owned_sets(self.deployment.uid);
+        let mut found: Vec<(CauseKind, Evidence)> = sets
+            .filter_map(|set| {
+                let (what, evidence) = self.refused_of(set)?;
+                let older = current.filter(|current| current.uid != set.uid).and_then(|_| set.revision());
+                Some((CauseKind::Refused { what, older }, evidence))
+            })
+            .collect();
+        if found.is_empty() {
+            found.extend(self.told_by_deployment());
+        }
+        // What the current revision is refused comes first.
+        found.sort_by_key(|(kind, _)| matches!(kind, CauseKind::Refused { older: Some(_), .. }));
+        found.truncate(2);
+        found.into_iter().map(|(kind, evidence)| self.cause(kind, 0, evidence)).collect()
+    }
+
+    /// The controller is refused the ReplicaSet of the template. Without a progress deadline only an Event says so.
+    pub(super) fn refused_set(&self) -> Option<Evidence> {
+        let told = self.deployment.now.status.progressing.as_ref();
+        if let Some(told) = told.filter(|told| told.reason == "ReplicaSetCreateError") {
+            return Some(self.of_condition(self.me(), told));
+        }
+        let (since, _) = self.deployment.verdicts.last()?;
+        let is_unseen = verdict::kubectl(&self.deployment.now) == KubectlVerdict::NotObserved;
+        let mut events = messages::events(self.deployment, "Deployment", &self.deployment.name);
+        let event = events.find(|event| event.reason == "ReplicaSetCreateError" && is_since(event, *since))?;
+        is_unseen.then(|| of_event(self.me(), event))
+    }
+
+    fn refused_of(&self, set: &ReplicaSet) -> Option<(Refused, Evidence)> {
+        let object = format!("ReplicaSet {}", set.name);
+        if let Some(failure) = set.now.failure.as_ref().filter(|told| told.status == ConditionStatus::True) {
+            return Some((refused_by(&failure.reason), self.of_condition(object, failure)));
+        }
+        // Who may not see its conditions, or has them from a recording that lacks them, goes by Events while pods are missing.
+        let there = self.model.pods_of(set.uid).filter(|pod| pod.owner == Some(set.uid) && pod.is_active()).count();
+        if set.now.failure.is_some() || !self.sees_pods || there >= set.now.counts.desired as usize {
+            return None;
+        }
+        let scaled = set.scales.last().map_or(set.first_seen_millis, |scale| scale.at_millis);
+        let made = self.model.pods_of(set.uid).map(Pod::first_seen_millis).max().unwrap_or(scaled);
+        let mut events = messages::events(self.deployment, "ReplicaSet", &set.name);
+        let event = events.find(|event| event.reason == "FailedCreate" && is_since(event, scaled.max(made)))?;
+        Some((Refused::Pods, of_event(object, event)))
+    }
+
+    /// The Deployment's own condition, which may be old: for who does not see what its ReplicaSets say.
+    fn told_by_deployment(&self) -> Option<(CauseKind, Evidence)> {
+        let now = &self.deployment.now;
+        let is_known = self.model.owned_sets(self.deployment.uid).any(|set| set.now.failure.is_some());
+        if now.spec.paused || is_known {
+            return None; // the controller keeps no account of failures while it is paused
+        }
+        let told = now.status.replica_failure.as_ref().filter(|told| told.status == ConditionStatus::True)?;
+        let kind = CauseKind::Refused { what: refused_by(&told.reason), older: None };
+        Some((kind, self.of_condition(self.me(), told)))
+    }
+
+    fn of_condition(&self, object: String, told: &Condition) -> Evidence {
+        // Conditions have the API server's clock.
+        let since = told.last_transition_millis.map(|at| at.saturating_add(self.now.skew_millis).min(self.now.millis));
+        Evidence {
+            object,
+            reason: told.reason.clone(),
+            message: told.message.clone(),
+            since_millis: since,
+            is_least: false,
+        }
+    }
+}
+
+fn refused_by(reason: &str) -> Refused {
+    if reason == "FailedDelete" { Refused::Deletion } else { Refused::Pods }
+}
+
+/// It happened after that moment; Events count whole seconds.
+const fn is_since(event: &Event, since: Millis) -> bool {
+    event.at_millis >= since - 1_000
+}
+
+fn of_event(object: String, event: &Event) -> Evidence {
+    Evidence {
+        object,
+        reason: event.reason.clone(),
+        message: event.message.clone(),
+        since_millis: Some(event.at_millis),
+        is_least: true,
+    }
+}

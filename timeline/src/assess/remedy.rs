@@ -1,0 +1,128 @@
+//! The way out: the command that undoes what is wrong, or shows why it is so. Nothing here is ever run: Rollcast only reads.
+
+use super::assessment::Assessment;
+use super::cause::{Cause, CauseKind, Severity};
+use super::standing::Standing;
+use crate::model::{Pod, PodState, ReplicaSet, Rollout};
+use crate::rules::messages;
+
+/// A way out, before it is put into words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Remedy {
+    /// Resume a paused Deployment.
+    Resume,
+    /// Roll back: to the revision before, or to another one.
+    Undo {
+        /// The revision, where it is not the one that `kubectl rollout undo` takes by itself.
+        to: Option<u64>,
+    },
+    /// Look at the quota that refuses pods.
+    ShowQuota,
+    /// Look at what a pod's container wrote.
+    ShowLogs {
+        /// Name of the pod.
+        pod: String,
+        /// Name of the container, where the pod has several.
+        container: Option<String>,
+        /// Of the run before, which ended.
+        is_previous: bool,
+    },
+    /// Look at a pod.
+    ShowPod(String),
+    /// Look at a ReplicaSet.
+    ShowSet(String),
+    /// Look at the Deployment.
+    ShowDeployment,
+}
+
+impl Assessment<'_> {
+    /// The way out of how it stands; `None` where there is nothing to undo, or to look at.
+    #[must_use]
+    pub fn remedy(&self, standing: Standing) -> Option<Remedy> {
+        match standing {
+            Standing::Paused => Some(Remedy::Resume),
+            Standing::NotObserved { .. } => Some(Remedy::ShowDeployment),
+            Standing::DeadlineExceeded | Standing::Failing | Standing::Blocked => {
+                Some(self.quota().or_else(|| self.undo()).unwrap_or_else(|| self.show()))
+            }
+            Standing::Crashing => Some(self.undo().unwrap_or_else(|| self.show())),
+            Standing::ScalingUp { is_stuck: true }
+            | Standing::CatchingUp { is_stuck: true }
+            | Standing::Degraded { is_stuck: true } => Some(self.quota().unwrap_or_else(|| self.show())),
+            // Nothing is wrong, and whoever started it may think otherwise.
+            Standing::Progressing | Standing::Waiting | Standing::Slow | Standing::TakingDown => self.undo(),
+            Standing::Deleted
+            | Standing::Deleting
+            | Standing::ScaledToZero
+            | Standing::Finishing
+            | Standing::Complete
+            | Standing::ScalingUp { is_stuck: false }
+            | Standing::CatchingUp { is_stuck: false }
+            | Standing::Degraded { is_stuck: false } => None,
+        }
+    }
+
+    fn cause(&self) -> Option<&Cause> {
+        self.decisive().or_else(|| self.causes.iter().find(|cause| cause.severity > Severity::Normal))
+    }
+
+    fn quota(&self) -> Option<Remedy> {
+        let is_quota = |cause: &&Cause| {
+            matches!(cause.kind, CauseKind::Refused { .. }) && messages::is_quota(&cause.evidence.message)
+        };
+        self.cause().filter(is_quota).map(|_| Remedy::ShowQuota)
+    }
+
+    /// Back to the revision that still has most pods available; of those that have none, to one that was complete once, the latest
+    /// of them. Never to one that was seen to come to nothing. `kubectl rollout undo` by itself takes the
+    /// second highest revision of all ReplicaSets, which may never have worked, or be too old where the new one was refused.
+    fn undo(&self) -> Option<Remedy> {
+        let sets = || self.model.owned_sets(self.deployment.uid).filter(|set| !set.now.deleting);
+        let current = self.current.filter(|_| !self.awaits_revision()).map(|set| set.uid);
+        let available = |set: &ReplicaSet| {
+            let is_up = |pod: &&Pod| pod.owner == Some(set.uid) && pod.state() == PodState::Available;
+            self.model.pods_of(set.uid).filter(is_up).count()
+        };
+        let earlier = sets().filter(|set| Some(set.uid) != current);
+        let rollouts = |set: &ReplicaSet| {
+            let of = |revision: u64| set.revisions.iter().any(|(known, _)| *known == revision);
+            self.deployment.rollouts.iter().filter(move |rollout| of(rollout.revision)).collect::<Vec<_>>()
+        };
+        let known = earlier.filter_map(|set| {
+            let rollouts = rollouts(set);
+            // Complete with no replicas says nothing of its pods.
+            let had_pods = |rollout: &&&Rollout| rollout.completed_millis.is_some() && rollout.available_of != Some(0);
+            let was_complete = rollouts.iter().any(|rollout| had_pods(&rollout));
+            let is_unseen = rollouts.iter().all(|rollout| rollout.started_millis.is_none());
+            let (available, revision) = (available(set), set.revision()?);
+            // What was seen to come to nothing, and has nothing now, is no way out.
+            (available > 0 || was_complete || is_unseen).then_some((available, was_complete, revision))
+        });
+        let (.., to) = known.max()?;
+        let mut revisions: Vec<u64> = sets().filter_map(ReplicaSet::revision).collect();
+        revisions.sort_unstable();
+        let by_itself = revisions.iter().rev().nth(1);
+        // A revision that is yet to come changes which one kubectl takes.
+        Some(Remedy::Undo { to: Some(to).filter(|to| self.awaits_revision() || by_itself != Some(to)) })
+    }
+
+    /// The command that shows why, of the object that the first cause names.
+    fn show(&self) -> Remedy {
+        let Some(cause) = self.cause() else { return Remedy::ShowDeployment };
+        match cause.evidence.object.split_once(' ') {
+            Some(("Pod", name)) => match (&cause.kind, self.pod(name)) {
+                (CauseKind::Crash(crash), Some(_)) => {
+                    let container = Some(&crash.container).filter(|_| crash.is_one_of_several).cloned();
+                    Remedy::ShowLogs { pod: name.to_owned(), container, is_previous: crash.restarts > 0 }
+                }
+                _ => Remedy::ShowPod(name.to_owned()),
+            },
+            Some(("ReplicaSet", name)) => Remedy::ShowSet(name.to_owned()),
+            _ => Remedy::ShowDeployment,
+        }
+    }
+
+    fn pod(&self, name: &str) -> Option<&Pod> {
+        self.model.pods_of_deployment(self.deployment.uid).into_iter().find(|pod| pod.name == name)
+    }
+}

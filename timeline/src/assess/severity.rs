@@ -1,0 +1,179 @@
+//! Severity of causes. The one place that decides it, by evidence and not by impatience:
+//!
+//! - **Normal**: by rule it may still pass by itself; it is waited for.
+//! - **Slow**: it takes longer than it may, without an error of its own.
+//! - **Bad**: Kubernetes says so, or a cause that does not pass by itself was seen twice or for longer than its back-off, or
+//!   nothing at all explains that nothing moves.
+//!
+//! docs/causes.md has the table.
+
+use super::cause::{CauseKind, Evidence, Refused, Severity, StartHold, StartTime};
+use super::situation::Situation;
+use crate::Millis;
+use crate::model::KubectlVerdict;
+use crate::model::fact::{DeploymentSpec, Role};
+use crate::rules::budget::Next;
+use crate::rules::messages::{self, NewNode, is_decided, is_quota, pull_failure};
+use crate::rules::verdict;
+
+/// A controller, a scheduler or a kubelet that does nothing for this long is broken.
+const IDLE_MILLIS: Millis = 60_000;
+/// Pods without a node are a fault after this time, where no node is being added.
+const UNSCHEDULABLE_MILLIS: Millis = 60_000;
+/// A node that is added is there after this time.
+const NEW_NODE_MILLIS: Millis = 900_000;
+/// A container that cannot be made is tried again within this time.
+const CONTAINER_RETRY_MILLIS: Millis = 10_000;
+/// An image is tried again after 10 s, and the second failure is seen within this time.
+const PULL_RETRY_MILLIS: Millis = 30_000;
+/// The kubelet has tried a mount five times after this time.
+const MOUNT_RETRY_MILLIS: Millis = 20_000;
+/// Errors that may pass are a fault after this time.
+const PASSES_MILLIS: Millis = 30_000;
+/// A pull takes no longer, or is slow.
+const PULL_MILLIS: Millis = 300_000;
+/// A slow cause becomes a fault after this time more, where no progress deadline can strike.
+const UNLIMITED_MILLIS: Millis = 300_000;
+/// Pods that lost their readiness are a fault after this time.
+const LOST_MILLIS: Millis = 60_000;
+/// `wait --fail-fast` ends this long after a fault that is final was first seen.
+const FINAL_MILLIS: Millis = 10_000;
+/// `wait --fail-fast` ends this long after a configuration error was first seen: what it names may be created a moment later.
+const CONFIGURATION_MILLIS: Millis = 30_000;
+/// `wait --fail-fast` ends this long after a pod began to wait for a volume whose source does not exist.
+const MISSING_VOLUME_MILLIS: Millis = 60_000;
+/// `wait --fail-fast` ends this long after another failure to pull an image was first seen.
+const FAILED_PULLS_MILLIS: Millis = 120_000;
+/// Init containers often wait for something by failing: `wait --fail-fast` ends at this exit.
+const INIT_EXITS: u32 = 4;
+
+/// For how long nothing may move that nothing explains: half the progress deadline, and a minute at least.
+#[must_use]
+pub fn unexplained_limit(spec: &DeploymentSpec) -> Millis {
+    spec.progress_deadline_seconds.map_or(UNLIMITED_MILLIS, |seconds| i64::from(seconds) * 500).max(IDLE_MILLIS)
+}
+
+impl Situation<'_> {
+    /// Decides the severity of a cause.
+    #[must_use]
+    pub(super) fn severity(&self, kind: &CauseKind, evidence: &Evidence) -> Severity {
+        let lasts = |millis: Millis| evidence.since_millis.is_none_or(|since| self.now.millis - since > millis);
+        let bad_after = |millis: Millis, before: Severity| if lasts(millis) { Severity::Bad } else { before };
+        // The template was edited since: these pods are replaced.
+        if self.awaits_revision && kind.is_of_new_pods() {
+            return Severity::Normal;
+        }
+        match kind {
+            CauseKind::Paused { .. } | CauseKind::MinReady { .. } | CauseKind::OldTroubles { .. } => Severity::Normal,
+            CauseKind::SchedulingGated => Severity::Normal,
+            CauseKind::ControllerSilent | CauseKind::PodsMissing { .. } => bad_after(IDLE_MILLIS, Severity::Slow),
+            CauseKind::NoScheduler | CauseKind::OldNotGoing => bad_after(IDLE_MILLIS, Severity::Slow),
+            CauseKind::SetMissing => Severity::Bad,
+            CauseKind::Refused { older: Some(_), .. } => Severity::Normal,
+            CauseKind::Refused { what, .. } => {
+                let is_quota = is_quota(&evidence.message);
+                let is_final = *what != Refused::Deletion && is_decided(&evidence.message);
+                match (is_final, is_quota && self.makes_room()) {
+                    (true, false) => Severity::Bad,
+                    (true, true) => bad_after(IDLE_MILLIS, Severity::Normal),
+                    (false, _) => bad_after(PASSES_MILLIS, Severity::Normal),
+                }
+            }
+            CauseKind::Image { .. } if self.is_final_pull(kind, evidence) => Severity::Bad,
+            CauseKind::Image { .. } if self.failed_pulls(evidence) > 1 => Severity::Bad,
+            CauseKind::Image { .. } => bad_after(PULL_RETRY_MILLIS, Severity::Normal),
+            CauseKind::BadContainer { .. } => bad_after(CONTAINER_RETRY_MILLIS, Severity::Normal),
+            CauseKind::NotStarted { .. } => bad_after(PASSES_MILLIS, Severity::Normal),
+            CauseKind::Crash(crash) if crash.is_loop => Severity::Bad,
+            CauseKind::Crash(_) => Severity::Normal,
+            CauseKind::PodsFailed { is_repeated: true } => Severity::Bad,
+            CauseKind::PodsFailed { .. } => Severity::Normal,
+            CauseKind::Unschedulable { node: Some(NewNode::Comes(_)) } => bad_after(NEW_NODE_MILLIS, Severity::Normal),
+            CauseKind::Unschedulable { node: Some(NewNode::Refused(_)) } => bad_after(FINAL_MILLIS, Severity::Normal),
+            CauseKind::Unschedulable { node: None } => bad_after(UNSCHEDULABLE_MILLIS, Severity::Normal),
+            CauseKind::Starting { hold: StartHold::Mount, .. } => bad_after(MOUNT_RETRY_MILLIS, Severity::Normal),
+            CauseKind::Starting { hold: StartHold::Attach | StartHold::Sandbox, .. } => {
+                bad_after(IDLE_MILLIS, Severity::Normal)
+            }
+            CauseKind::Starting { hold: StartHold::Pull, .. } if lasts(PULL_MILLIS) => Severity::Slow,
+            CauseKind::Starting { hold: StartHold::Pull, .. } => Severity::Normal,
+            CauseKind::NotReady { was_ready: true, .. } => bad_after(LOST_MILLIS, Severity::Normal),
+            CauseKind::Starting { time, .. }
+            | CauseKind::Init { time, .. }
+            | CauseKind::NotReady { time, .. }
+            | CauseKind::Gate { time, .. } => self.of_start(time),
+            // It is as bad as what keeps a pod from being added.
+            CauseKind::Deadlock { .. } => Severity::Bad,
+        }
+    }
+
+    /// A start without an error: normal as long as it may take. The progress deadline says when it has failed; where none can
+    /// strike, time does.
+    fn of_start(&self, time: &StartTime) -> Severity {
+        let is_limited = self.deployment.now.spec.progress_deadline_seconds.is_some()
+            && verdict::kubectl(&self.deployment.now) != KubectlVerdict::Complete
+            && self
+                .deployment
+                .now
+                .status
+                .progressing
+                .as_ref()
+                .is_some_and(|told| told.reason != "NewReplicaSetAvailable");
+        match time.spent_millis - time.allowed_millis {
+            ..=0 => Severity::Normal,
+            over if over > UNLIMITED_MILLIS && !is_limited => Severity::Bad,
+            _ => Severity::Slow,
+        }
+    }
+
+    fn is_final_pull(&self, kind: &CauseKind, evidence: &Evidence) -> bool {
+        let CauseKind::Image { image } = kind else { return false };
+        let pod = evidence.object.rsplit(' ').next().unwrap_or_default();
+        let events = messages::failures(self.deployment, pod);
+        pull_failure(&evidence.reason, image.as_deref(), &evidence.message, events).is_final()
+    }
+
+    /// Counts the failed pulls of an image, by Events.
+    fn failed_pulls(&self, evidence: &Evidence) -> u32 {
+        let pod = evidence.object.rsplit(' ').next().unwrap_or_default();
+        let failed = |event: &&crate::model::Event| {
+            event.reason == "Failed" && event.message.starts_with("Failed to pull image")
+        };
+        messages::events(self.deployment, "Pod", pod).filter(failed).map(|event| event.count).sum()
+    }
+
+    /// Pods are going, or may be asked to: they leave room in a quota.
+    const fn makes_room(&self) -> bool {
+        self.counts.terminating > 0
+            || self.to_remove > 0
+            || matches!(self.next, Next::RemoveOld { .. } | Next::RemoveNew(_))
+    }
+
+    /// The rollout cannot succeed with this revision: `wait --fail-fast` ends. Never for the revision that an edit replaces,
+    /// and not for what may pass.
+    #[must_use]
+    pub(super) fn is_fatal(&self, kind: &CauseKind, evidence: &Evidence, severity: Severity) -> bool {
+        let lasts = |millis: Millis| evidence.since_millis.is_none_or(|since| self.now.millis - since > millis);
+        let is_unseen = verdict::kubectl(&self.deployment.now) == KubectlVerdict::NotObserved;
+        let is_replaced = self.awaits_revision || is_unseen;
+        match kind {
+            _ if self.deployment.now.spec.paused => false,
+            CauseKind::Refused { what: Refused::Pods | Refused::ReplicaSet, older: None }
+                if !is_replaced || kind.is_refusal(Refused::ReplicaSet) =>
+            {
+                is_decided(&evidence.message) && !is_quota(&evidence.message) && lasts(FINAL_MILLIS)
+            }
+            _ if is_replaced => false,
+            CauseKind::Image { .. } if self.is_final_pull(kind, evidence) => {
+                lasts(FINAL_MILLIS) || evidence.reason == "ImagePullBackOff"
+            }
+            CauseKind::Image { .. } => severity == Severity::Bad && lasts(FAILED_PULLS_MILLIS),
+            CauseKind::BadContainer { .. } => lasts(CONFIGURATION_MILLIS),
+            CauseKind::Starting { hold: StartHold::Mount, .. } => {
+                evidence.message.ends_with("not found") && lasts(MISSING_VOLUME_MILLIS)
+            }
+            CauseKind::Crash(crash) => crash.is_loop && (crash.role != Role::Init || crash.exits >= INIT_EXITS),
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! Finds why a rollout does not move: the causes that hold now, most decisive first. Those that pods show are in
+//! [`super::pod_causes`], refusals of the API server in [`super::refusals`].
+
+use std::cell::OnceCell;
+
+use super::cause::{Cause, CauseKind, Evidence, Refused, Severity};
+use super::counts::Counts;
+use super::crash;
+use super::now::Now;
+use crate::model::fact::Strategy;
+use crate::model::{Deployment, KubectlVerdict, Limits, MarkKind, Pod, PodState, ReplicaSet, order};
+use crate::rules::budget::{Next, Sums};
+use crate::rules::{rollout, verdict};
+use crate::{Millis, Model};
+
+/// A controller that has not reacted for this long is silent.
+pub const SILENT_MILLIS: Millis = 5_000;
+/// Deployments make their ReplicaSets within this time, unless something is wrong.
+const SET_MISSING_MILLIS: Millis = 10_000;
+/// ReplicaSets make their pods within this time. Deleting a namespace takes pods first, and nobody makes them again until the rest
+/// follows.
+const PODS_MISSING_MILLIS: Millis = 30_000;
+/// A kubelet ends a pod this long after its grace period, at the latest.
+const OVERDUE_MILLIS: Millis = 10_000;
+
+/// The situation of a Deployment, in which causes are looked for.
+pub struct Situation<'m> {
+    /// The model.
+    pub model: &'m Model,
+    /// The Deployment.
+    pub deployment: &'m Deployment,
+    /// The sums that its controller counts.
+    pub sums: &'m Sums,
+    /// The next step of its controller.
+    pub next: Next,
+    /// Ceiling and floor.
+    pub limits: Limits,
+    /// Pods counted.
+    pub counts: Counts,
+    /// Pods that the ReplicaSet controller is yet to remove.
+    pub to_remove: u32,
+    /// Pods are seen; else only what ReplicaSets report is known.
+    pub sees_pods: bool,
+    /// The template was edited, and the ReplicaSet that will come of it is not there yet.
+    pub awaits_revision: bool,
+    /// The time.
+    pub now: Now,
+    /// Start times of earlier pods, least and most, once somebody asked.
+    pub earlier: OnceCell<Option<(Millis, Millis)>>,
+}
+
+impl<'m> Situation<'m> {
+    /// The causes that hold now, most decisive first.
+    #[must_use]
+    pub fn causes(&self) -> Vec<Cause> {
+        let mut causes = Vec::new();
+        causes.extend(self.silent());
+        causes.extend(self.set_missing());
+        causes.extend(self.paused());
+        causes.extend(self.refused());
+        causes.extend(self.of_pods(&self.new_pods()));
+        causes.extend(self.deadlock(&causes));
+        causes.extend(self.old_not_going());
+        causes.extend(self.pods_missing(&causes));
+        causes.extend(self.old_troubles());
+        causes
+    }
+
+    /// A cause with its severity.
+    pub(super) fn cause(&self, kind: CauseKind, pods: u32, evidence: Evidence) -> Cause {
+        let severity = self.severity(&kind, &evidence);
+        Cause { severity, is_fatal: self.is_fatal(&kind, &evidence, severity), kind, pods, evidence }
+    }
+
+    /// Pods that the current ReplicaSet controls.
+    pub(super) fn new_pods(&self) -> Vec<&'m Pod> {
+        let Some(set) = rollout::current_set(self.model, self.deployment) else {
+            return Vec::new();
+        };
+        let mine = self.model.pods_of(set.uid).filter(|pod| pod.owner == Some(set.uid)).collect();
+        order::by(mine, |pod: &&Pod| (pod.first_seen_millis(), pod.uid.bits()))
+    }
+
+    fn silent(&self) -> Option<Cause> {
+        // A ReplicaSet that is refused is all that it reports: the spec that it looked at counts as unobserved.
+        if self.refused_set().is_some() {
+            return None;
+        }
+        let since = self.verdict_since(KubectlVerdict::NotObserved)?;
+        let is_first = self.deployment.from_first_list && since == self.deployment.first_seen_millis;
+        let is_least = is_first || self.deployment.gaps.iter().any(|gap| gap.to_millis == since);
+        let evidence = Evidence { object: self.me(), since_millis: Some(since), is_least, ..Evidence::default() };
+        (self.now.millis - since > SILENT_MILLIS).then(|| self.cause(CauseKind::ControllerSilent, 0, evidence))
+    }
+
+    /// The controller has seen an edited template, no pods are left, and it makes no ReplicaSet: Recreate that came to a halt.
+    fn set_missing(&self) -> Option<Cause> {
+        let now = &self.deployment.now;
+        let is_seen = verdict::kubectl(now) != KubectlVerdict::NotObserved;
+        let is_empty = self.counts.available + self.counts.not_yet + self.counts.terminating == 0;
+        if !self.awaits_revision
+            || !is_seen
+            || !is_empty
+            || now.spec.paused
+            || now.spec.replicas == 0
+            || !self.sees_pods
+        {
+            return None;
+        }
+        let pods = self.model.pods_of_deployment(self.deployment.uid);
+        let since = pods.iter().filter_map(|pod| pod.gone_millis()).max()?;
+        let evidence = Evidence { object: self.me(), since_millis: Some(since), ..Evidence::default() };
+        (self.now.millis - since > SET_MISSING_MILLIS && self.refused_set().is_none())
+            .then(|| self.cause(CauseKind::SetMissing, 0, evidence))
+    }
+
+    fn paused(&self) -> Option<Cause> {
+        if !self.deployment.now.spec.paused {
+            return None;
+        }
+        let paused = self.deployment.marks.iter().rev().find(|mark| mark.kind == MarkKind::Paused);
+        let evidence = Evidence {
+            object: self.me(),
+            reason: "spec.paused".to_owned(),
+            since_millis: paused.map(|mark| mark.at_millis),
+            ..Evidence::default()
+        };
+        Some(self.cause(CauseKind::Paused { is_edited: self.awaits_revision }, 0, evidence))
+    }
+
+    /// Nobody can move: no old pod may go, and a new one finds no place.
+    fn deadlock(&self, so_far: &[Cause]) -> Option<Cause> {
+        let is_refused = |cause: &Cause| cause.kind.is_refusal(Refused::Pods);
+        let is_why = |cause: &&Cause| is_refused(cause) || matches!(cause.kind, CauseKind::Unschedulable { .. });
+        let cannot_add = so_far.iter().filter(|cause| cause.severity == Severity::Bad).find(is_why)?;
+        let spec = &self.deployment.now.spec;
+        let is_blocked = self.limits.floor == spec.replicas
+            && spec.replicas > 0
+            && self.sums.old_desired() > 0
+            && matches!(self.next, Next::WaitForNew { .. } | Next::AddNew(_))
+            && self.sums.available <= self.limits.floor;
+        is_blocked.then(|| Cause {
+            kind: CauseKind::Deadlock { is_refused: is_refused(cannot_add) },
+            severity: cannot_add.severity,
+            is_fatal: false,
+            pods: 0,
+            evidence: cannot_add.evidence.clone(),
+        })
+    }
+
+    fn old_not_going(&self) -> Option<Cause> {
+        let spec = &self.deployment.now.spec;
+        if spec.strategy != Strategy::Recreate || spec.replicas == 0 {
+            return None;
+        }
+        let new = rollout::current_set(self.model, self.deployment).filter(|set| set.now.counts.desired > 0);
+        let is_old = |set: &&ReplicaSet| new.is_none_or(|new| new.uid != set.uid);
+        let old = self.model.owned_sets(self.deployment.uid).filter(is_old);
+        let mut late =
+            old.flat_map(|set| self.model.pods_of(set.uid)).filter_map(|pod| Some((pod, overdue(pod, self.now)?)));
+        let (pod, ended) = late.next()?;
+        let evidence = Evidence { since_millis: Some(ended), ..of_pod(pod, ended) };
+        Some(self.cause(CauseKind::OldNotGoing, 1 + late.count() as u32, evidence))
+    }
+
+    /// A ReplicaSet asks for more pods than exist, for longer than its controller needs.
+    fn pods_missing(&self, so_far: &[Cause]) -> Option<Cause> {
+        let is_refused = so_far.iter().any(|cause| matches!(cause.kind, CauseKind::Refused { .. }));
+        if is_refused || !self.sees_pods {
+            return None;
+        }
+        self.model.owned_sets(self.deployment.uid).filter(|set| !set.now.deleting).find_map(|set| {
+            let pods = || self.model.pods_of(set.uid).filter(|pod| pod.owner == Some(set.uid));
+            let (desired, there) = (set.now.counts.desired, pods().filter(|pod| pod.is_active()).count() as u32);
+            let moved = pods().map(Pod::since_millis).chain(set.scales.iter().map(|scale| scale.at_millis)).max();
+            let since = moved.unwrap_or(set.first_seen_millis);
+            // A list that tells of the ReplicaSet with its pods tells of no moment.
+            let is_least = set.scales.is_empty() || pods().any(|pod| pod.now.listed_millis == Some(since));
+            (there < desired && self.now.millis - since > PODS_MISSING_MILLIS).then(|| {
+                let evidence = Evidence {
+                    object: format!("ReplicaSet {}", set.name),
+                    since_millis: Some(since),
+                    is_least,
+                    ..Evidence::default()
+                };
+                self.cause(CauseKind::PodsMissing { desired, there }, desired - there, evidence)
+            })
+        })
+    }
+
+    fn old_troubles(&self) -> Option<Cause> {
+        let new = rollout::current_set(self.model, self.deployment).map(|set| set.uid);
+        let old = self.model.owned_sets(self.deployment.uid).filter(|set| Some(set.uid) != new);
+        old.filter_map(|set| {
+            let mine = self.model.pods_of(set.uid).filter(|pod| pod.owner == Some(set.uid) && !pod.is_leftover());
+            let mut failing = mine.filter(|pod| crash::is_failing(pod, self.now));
+            let pod = failing.next()?;
+            let kind = CauseKind::OldTroubles { revision: set.revision() };
+            Some(self.cause(kind, 1 + failing.count() as u32, of_pod(pod, troubled_since(pod))))
+        })
+        .next()
+    }
+
+    pub(super) fn verdict_since(&self, desired: KubectlVerdict) -> Option<Millis> {
+        let (since, last) = self.deployment.verdicts.last()?;
+        (*last == desired && verdict::kubectl(&self.deployment.now) == desired).then_some(*since)
+    }
+
+    pub(super) fn me(&self) -> String {
+        format!("Deployment {}", self.deployment.name)
+    }
+}
+
+/// When a pod that still terminates should have been gone, by our clock; `None` where it has time, or where that is not known.
+#[must_use]
+pub fn overdue(pod: &Pod, now: Now) -> Option<Millis> {
+    // Grace periods end by the API server's clock.
+    let ends = pod.now.deletion_at_millis?.saturating_add(now.skew_millis);
+    // The last delete, which removes a pod that has ended, has no grace period.
+    let ends = ends.max(pod.since_millis());
+    (pod.state() == PodState::Terminating && now.millis - ends > OVERDUE_MILLIS).then_some(ends)
+}
+
+pub(super) fn of_pod(pod: &Pod, since: Millis) -> Evidence {
+    Evidence {
+        object: format!("Pod {}", pod.name),
+        reason: pod.now.reason.clone(),
+        message: pod.now.message.clone(),
+        since_millis: Some(since),
+        is_least: pod.now.listed_millis == Some(since),
+    }
+}
+
+/// Since when a failing pod fails, its short recoveries included: the first failing state after it was last ready.
+pub(super) fn troubled_since(pod: &Pod) -> Millis {
+    let good = pod.states.iter().rposition(|(state, _)| state.is_ready());
+    let mut later = pod.states.iter().skip(good.map_or(0, |index| index + 1));
+    later.find(|(state, _)| *state == PodState::Failing).map_or_else(|| pod.since_millis(), |(_, since)| *since)
+}

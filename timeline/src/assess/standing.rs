@@ -1,0 +1,274 @@
+//! The standing of a Deployment: which verdict holds, of all that are possible.
+
+use serde::{Deserialize, Serialize};
+
+use super::assessment::Assessment;
+use super::cause::{Cause, CauseKind, Severity};
+use super::severity;
+use crate::Millis;
+use crate::model::fact::Strategy;
+use crate::model::{KubectlVerdict, Pod, Rollout};
+use crate::rules::budget::Next;
+
+/// The colour of a verdict.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Tone {
+    /// All is as it should be.
+    Ok,
+    /// Something is in progress or waiting.
+    Busy,
+    /// Somebody should look.
+    Bad,
+    /// Nothing is going on.
+    Quiet,
+}
+
+impl Tone {
+    /// Class name of the tone.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Busy => "busy",
+            Self::Bad => "bad",
+            Self::Quiet => "quiet",
+        }
+    }
+}
+
+/// The standing of a Deployment: our verdict, before it is put into words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// It was deleted.
+    Deleted,
+    /// It is being deleted.
+    Deleting,
+    /// Somebody paused it.
+    Paused,
+    /// Its controller does not react.
+    NotObserved {
+        /// For so long that it is broken.
+        is_stuck: bool,
+    },
+    /// `spec.replicas` is 0, and no pods are left.
+    ScaledToZero,
+    /// The progress deadline passed.
+    DeadlineExceeded,
+    /// The new pods cannot become available, and it is known why.
+    Failing,
+    /// Something else keeps it from going on, or nothing moves and nothing says why.
+    Blocked,
+    /// Recreate: the old pods go first.
+    TakingDown,
+    /// Something normal and named is waited for.
+    Waiting,
+    /// Something that is waited for takes longer than it may, without an error of its own.
+    Slow,
+    /// In progress.
+    Progressing,
+    /// Everything is available; old pods still drain.
+    Finishing,
+    /// Complete before, and more replicas are desired since.
+    ScalingUp {
+        /// A fault lasts, or nothing moves.
+        is_stuck: bool,
+    },
+    /// Pods are missing and nothing is replaced; whether it rolls out, was scaled up or lost some was not seen.
+    CatchingUp {
+        /// A fault lasts, or nothing moves.
+        is_stuck: bool,
+    },
+    /// Complete before, and now pods are missing.
+    Degraded {
+        /// A fault lasts, or nothing moves.
+        is_stuck: bool,
+    },
+    /// Rolled out before, and its containers crash again and again, whatever they do at the moment.
+    Crashing,
+    /// Complete.
+    Complete,
+}
+
+impl Standing {
+    /// Whether the progress deadline can still strike, or struck: not of a rollout that is over, that nobody rolls out, or that
+    /// has everything and waits only for the controller to report it.
+    #[must_use]
+    pub const fn has_deadline(self) -> bool {
+        match self {
+            Self::Deleted | Self::Deleting | Self::Paused | Self::NotObserved { .. } | Self::ScaledToZero => false,
+            Self::Finishing | Self::Crashing | Self::Complete => false,
+            Self::DeadlineExceeded | Self::Failing | Self::Blocked | Self::TakingDown => true,
+            Self::Waiting | Self::Slow => true,
+            Self::Progressing | Self::ScalingUp { .. } | Self::CatchingUp { .. } | Self::Degraded { .. } => true,
+        }
+    }
+
+    /// The colour of the verdict.
+    #[must_use]
+    pub const fn tone(self) -> Tone {
+        match self {
+            Self::Complete => Tone::Ok,
+            Self::Deleted | Self::Deleting | Self::ScaledToZero => Tone::Quiet,
+            Self::NotObserved { is_stuck: true }
+            | Self::DeadlineExceeded
+            | Self::Failing
+            | Self::Blocked
+            | Self::Crashing
+            | Self::ScalingUp { is_stuck: true }
+            | Self::CatchingUp { is_stuck: true }
+            | Self::Degraded { is_stuck: true } => Tone::Bad,
+            _ => Tone::Busy,
+        }
+    }
+}
+
+impl Assessment<'_> {
+    /// Which verdict holds.
+    #[must_use]
+    pub fn standing(&self) -> Standing {
+        let (deployment, counts) = (self.deployment, self.counts);
+        let desired = deployment.now.spec.replicas;
+        if deployment.deleted_millis.is_some() {
+            return Standing::Deleted;
+        }
+        if deployment.now.deleting {
+            return Standing::Deleting;
+        }
+        if deployment.now.spec.paused {
+            return Standing::Paused;
+        }
+        if let Some(silent) = self.causes.iter().find(|cause| cause.kind == CauseKind::ControllerSilent) {
+            return Standing::NotObserved { is_stuck: silent.severity == Severity::Bad };
+        }
+        if desired == 0 && counts.available + counts.not_yet == 0 {
+            return Standing::ScaledToZero;
+        }
+        match self.kubectl {
+            _ if self.is_crashing() && (self.is_settled() || self.is_unseen()) => Standing::Crashing,
+            KubectlVerdict::Complete if counts.available >= desired && self.is_crashing() => Standing::Crashing,
+            _ if counts.available >= desired && self.is_settled() && self.replacements_fail() => {
+                Standing::Degraded { is_stuck: true }
+            }
+            KubectlVerdict::Complete if counts.available >= desired => Standing::Complete,
+            KubectlVerdict::DeadlineExceeded if !self.has_deadline_of_before() => Standing::DeadlineExceeded,
+            _ if self.is_taking_down() && !self.has_fault() => Standing::TakingDown,
+            _ if self.is_crashing() => Standing::Failing,
+            _ if self.sums.old_desired() == 0 && counts.available >= desired => Standing::Finishing,
+            _ if self.is_settled() => self.standing_of_missing(),
+            _ if self.is_unseen() => Standing::CatchingUp { is_stuck: self.is_stuck() },
+            _ => match self.decisive() {
+                Some(cause) if cause.kind.is_failure() => Standing::Failing,
+                Some(_) => Standing::Blocked,
+                None if self.is_unexplained() => Standing::Blocked,
+                None if self.causes.iter().any(|cause| cause.severity == Severity::Slow) => Standing::Slow,
+                None if matches!(self.next, Next::WaitForNew { .. } | Next::Nothing) && self.waits() => {
+                    Standing::Waiting
+                }
+                None => Standing::Progressing,
+            },
+        }
+    }
+
+    /// It went while nobody looked: it was deleted at that time or before.
+    #[must_use]
+    pub fn went_unseen(&self) -> bool {
+        self.deployment.deleted_millis.is_some_and(|at| self.deployment.gaps.iter().any(|gap| gap.to_millis == at))
+    }
+
+    /// The rollout was complete before: what is missing now is no part of it.
+    fn is_settled(&self) -> bool {
+        let last = self.deployment.rollouts.last();
+        let was_there = |rollout: &Rollout| rollout.completed_millis.or(rollout.available_millis).is_some();
+        self.sums.old_desired() == 0 && !self.awaits_revision() && last.is_some_and(was_there)
+    }
+
+    fn has_deadline_of_before(&self) -> bool {
+        let last = self.deployment.rollouts.last();
+        last.is_some_and(|rollout| rollout.has_deadline_of_before(&self.deployment.now))
+    }
+
+    /// Its pods are news of a rollout: one that is seen to be under way.
+    #[must_use]
+    pub fn is_rolling_out(&self) -> bool {
+        let was_start_seen = || self.deployment.rollouts.last().is_some_and(|rollout| rollout.started_millis.is_some());
+        self.sums.old_desired() > 0 || ((was_start_seen() || self.goes_on()) && !self.is_settled())
+    }
+
+    /// The controller says that a rollout goes on.
+    fn goes_on(&self) -> bool {
+        let told = self.deployment.now.status.progressing.as_ref().map_or("", |told| told.reason.as_str());
+        matches!(told, "NewReplicaSetCreated" | "FoundNewReplicaSet" | "ReplicaSetUpdated")
+    }
+
+    /// It was there when watching began, nothing is replaced, and whether it had everything before is not known.
+    fn is_unseen(&self) -> bool {
+        let last = self.deployment.rollouts.last();
+        self.sums.old_desired() == 0
+            && !self.awaits_revision()
+            && !self.goes_on()
+            && last.is_some_and(|rollout| rollout.started_millis.is_none())
+    }
+
+    /// It was complete, and pods are missing: more are desired than it ever had, or some of those that it had are lost.
+    fn standing_of_missing(&self) -> Standing {
+        let had = self.deployment.rollouts.last().and_then(|rollout| rollout.available_of);
+        let (desired, is_stuck) = (self.deployment.now.spec.replicas, self.is_stuck());
+        match had {
+            Some(had) if had < desired && had <= self.counts.available => Standing::ScalingUp { is_stuck },
+            None if !is_stuck => Standing::CatchingUp { is_stuck },
+            _ => Standing::Degraded { is_stuck },
+        }
+    }
+
+    /// Everything that holds it up is named and passes by itself.
+    fn waits(&self) -> bool {
+        !self.causes.is_empty() && self.causes.iter().all(|cause| cause.severity == Severity::Normal)
+    }
+
+    /// Recreate: the old pods go, and the new ones are made afterwards.
+    fn is_taking_down(&self) -> bool {
+        let spec = &self.deployment.now.spec;
+        spec.strategy == Strategy::Recreate
+            && spec.replicas > 0
+            && matches!(self.next, Next::WaitForOldGone | Next::RemoveOld { .. })
+    }
+
+    /// The cause that the headline names: the first bad one, which keeps pods from being there at all where there is one.
+    #[must_use]
+    pub fn decisive(&self) -> Option<&Cause> {
+        let bad = || self.causes.iter().filter(|cause| cause.severity == Severity::Bad);
+        bad().find(|cause| cause.kind.is_failure()).or_else(|| bad().next())
+    }
+
+    /// Containers of the current revision crash again and again, also while they run for the moment.
+    #[must_use]
+    pub fn is_crashing(&self) -> bool {
+        let is_loop = |cause: &Cause| cause.severity == Severity::Bad && matches!(cause.kind, CauseKind::Crash(_));
+        self.causes.iter().any(is_loop)
+    }
+
+    /// Pods failed as a whole, and their replacements did.
+    fn replacements_fail(&self) -> bool {
+        self.causes.iter().any(|cause| cause.kind == CauseKind::PodsFailed { is_repeated: true })
+    }
+
+    fn is_stuck(&self) -> bool {
+        self.decisive().is_some() || self.is_unexplained()
+    }
+
+    /// Nothing moves, for longer than may be, and nothing says why.
+    fn is_unexplained(&self) -> bool {
+        self.causes.is_empty()
+            && self.now_millis - self.last_movement() > severity::unexplained_limit(&self.deployment.now.spec)
+    }
+
+    /// When anything moved last: a step of replicas, a pod, a verdict, what is asked for.
+    fn last_movement(&self) -> Millis {
+        let uid = self.deployment.uid;
+        let scales = self.model.sets_of(uid).flat_map(|set| set.scales.iter().map(|scale| scale.at_millis));
+        let pods = self.model.pods_of_deployment(uid).into_iter().map(Pod::since_millis);
+        let verdict = self.deployment.verdicts.last().map(|(at, _)| *at);
+        let mark = self.deployment.marks.last().map(|mark| mark.at_millis);
+        scales.chain(pods).chain(verdict).chain(mark).max().unwrap_or(self.deployment.first_seen_millis)
+    }
+}

@@ -1,0 +1,86 @@
+//! The past, as far as starts tell it: a model without anything that came after a moment. Every viewer can do this with
+//! what it has, so that a hand on the time axis moves the picture at once; only words need the exact past
+//! ([`crate::history::log`]).
+
+use crate::model::{Deployment, Pod, ReplicaSet};
+use crate::{Millis, Model, Uid};
+
+impl Model {
+    /// A Deployment with what belonged to it at that time. Fields that only say how something is now (reasons, messages)
+    /// are empty where they may have been others.
+    #[must_use]
+    pub fn as_of(&self, deployment: Uid, at_millis: Millis) -> Self {
+        let mut then = Self::default();
+        if let Some(known) = self.deployments.get(&deployment) {
+            then.deployments.insert(deployment, deployment_at(known, at_millis));
+        }
+        let was_mine = |set: &&ReplicaSet| {
+            let is_mine = |(since, owner): &(Millis, Option<Uid>)| *since <= at_millis && *owner == Some(deployment);
+            set.owners.first() == Some(&deployment) || set.owner_changes.iter().any(is_mine)
+        };
+        let there = self.sets_of(deployment).filter(|set| set.first_seen_millis <= at_millis);
+        for set in there.filter(was_mine) {
+            then.replica_sets.insert(set.uid, set_at(set, at_millis));
+        }
+        for pod in self.pods_of_deployment(deployment) {
+            let is_mine = pod.owners.iter().any(|set| then.replica_sets.get(set).is_some());
+            if is_mine && pod.first_seen_millis() <= at_millis {
+                then.pods.insert(pod.uid, pod_at(pod, at_millis));
+            }
+        }
+        then.index();
+        then
+    }
+}
+
+fn deployment_at(known: &Deployment, at: Millis) -> Deployment {
+    let mut then = known.clone();
+    then.deleted_millis = known.deleted_millis.filter(|deleted| *deleted <= at);
+    then.rollouts.retain(|rollout| rollout.started_millis.is_none_or(|started| started <= at));
+    for rollout in &mut then.rollouts {
+        for end in
+            [&mut rollout.completed_millis, &mut rollout.superseded_millis, &mut rollout.deadline_exceeded_millis]
+        {
+            *end = end.filter(|end| *end <= at);
+        }
+    }
+    then.now.revision = then.rollouts.last().map(|rollout| rollout.revision);
+    then.gaps.retain(|gap| gap.to_millis <= at);
+    then
+}
+
+fn set_at(known: &ReplicaSet, at: Millis) -> ReplicaSet {
+    let mut then = known.clone();
+    then.removed_millis = known.removed_millis.filter(|removed| *removed <= at);
+    then.revisions.retain(|(_, since)| since.is_none_or(|since| since <= at));
+    then.owner = known.owner_at(at);
+    then.owner_changes.retain(|(since, _)| *since <= at);
+    then.scales.retain(|scale| scale.at_millis <= at);
+    if let Some(next) = known.scales.get(then.scales.len()) {
+        then.now.counts.desired = next.from;
+    }
+    then
+}
+
+fn pod_at(known: &Pod, at: Millis) -> Pod {
+    let mut then = known.clone();
+    then.states.retain(|(_, since)| *since <= at);
+    then.releases.retain(|release| release.at_millis <= at);
+    if let Some(last) = then.releases.last_mut() {
+        last.adopted = last.adopted.filter(|(adopted, _)| *adopted <= at);
+    }
+    then.owner = match then.releases.last() {
+        Some(last) => last.adopted.map(|(_, owner)| owner),
+        None => known.owners.first().copied(),
+    };
+    if !then.state().is_ending() {
+        then.end_reason = None;
+        then.now.deletion_at_millis = None;
+    }
+    then.now.terminal_millis = known.now.terminal_millis.filter(|ended| *ended <= at);
+    if then.states.len() < known.states.len() {
+        then.now.reason.clear();
+        then.now.message.clear();
+    }
+    then
+}

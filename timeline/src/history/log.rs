@@ -1,0 +1,208 @@
+//! The past, exactly: what was known first, and every change since, in order. A moment is the one with the others up to it
+//! applied, so what is said of it is what was said then.
+
+use std::collections::vec_deque::Iter;
+use std::collections::{BTreeSet, VecDeque};
+use std::iter::Peekable;
+
+use serde::{Deserialize, Serialize};
+
+use crate::model::change::{Pruned, Subject};
+use crate::model::{Pod, ReplicaSet};
+use crate::{Change, Millis, Model, Uid};
+
+/// Most changes that are kept; older ones become part of what was known first.
+pub const MOST_CHANGES: usize = 40_000;
+
+/// The past of one cluster.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct History {
+    base: Model,
+    /// Moments before this cannot be told exactly any more.
+    base_millis: Option<Millis>,
+    log: VecDeque<(Millis, Change)>,
+}
+
+impl History {
+    /// Takes changes in the order in which they were made. A time that goes back counts as the last one.
+    pub fn note(&mut self, at_millis: Millis, changes: &[Change]) {
+        let at_millis = self.log.back().map_or(at_millis, |(last, _)| at_millis.max(*last));
+        self.log.extend(changes.iter().map(|change| (at_millis, change.clone())));
+        while self.log.len() > MOST_CHANGES {
+            self.fold_first();
+        }
+    }
+
+    /// Lets go of moments before that time.
+    pub fn prune(&mut self, before_millis: Millis) {
+        while self.log.front().is_some_and(|(at, _)| *at < before_millis) {
+            self.fold_first();
+        }
+    }
+
+    fn fold_first(&mut self) {
+        if let Some((at, change)) = self.log.pop_front() {
+            self.base.apply_change(&change);
+            self.base_millis = Some(at);
+        }
+    }
+
+    /// The changes of one object that are kept.
+    pub fn of(&self, subject: Subject) -> impl Iterator<Item = (Millis, &Change)> {
+        self.log.iter().filter(move |(_, change)| change.subject() == subject).map(|(at, change)| (*at, change))
+    }
+
+    /// A pod as it was before the first change that is kept; `None` for one that came later.
+    #[must_use]
+    pub fn pod_before(&self, pod: Uid) -> Option<&Pod> {
+        self.base.pods.get(&pod)
+    }
+
+    /// Rebuilds the model at that time; `None` when its changes are not kept any more.
+    #[must_use]
+    pub fn at(&self, at_millis: Millis) -> Option<Model> {
+        let mut walk = self.base_millis.is_none_or(|base| base <= at_millis).then(|| self.walk())?;
+        walk.to(at_millis);
+        Some(walk.then)
+    }
+
+    /// The past, to be gone through from its first moment that can be told.
+    #[must_use]
+    pub fn walk(&self) -> Walk<'_> {
+        Walk { then: self.base.clone(), log: self.log.iter().peekable() }
+    }
+
+    /// The past of a Deployment with all that belongs to it, by itself. `now` is the model as it is: it tells what that is.
+    #[must_use]
+    pub fn only(&self, now: &Model, deployment: Uid) -> Self {
+        let mine = belonging(now, deployment);
+        let is_mine = |change: &Change| mine.contains(&change.subject()) || matches!(change, Change::Unseen(..));
+        Self {
+            base: self.base.only_of(&mine),
+            base_millis: self.base_millis,
+            log: self.log.iter().filter(|(_, change)| is_mine(change)).cloned().collect(),
+        }
+    }
+
+    /// A stretch of the past of one Deployment, with how it was at the end: nothing is in it of what was over before, of what came
+    /// later, or of others that bore its name; and of ReplicaSets only those that had pods then, or a revision that was rolled out.
+    #[must_use]
+    pub fn excerpt(&self, deployment: Uid, from_millis: Millis, to_millis: Millis) -> (Self, Model) {
+        let mut walk = self.walk();
+        walk.to(from_millis.min(to_millis));
+        let Walk { then: mut base, log } = walk;
+        let own = std::mem::take(&mut base.deployments);
+        base.deployments.extend(own.get(&deployment));
+        base.index();
+        if base.deployments.contains_key(&deployment) {
+            let pruned = Pruned::before(&base, deployment, from_millis);
+            base.apply_change(&Change::Pruned(Some(deployment), Box::new(pruned)));
+        }
+        let is_other = |subject| matches!(subject, Subject::Deployment(uid) if uid != deployment);
+        let is_in = |(at, change): &&(Millis, Change)| *at <= to_millis && !is_other(change.subject());
+        let mut log: VecDeque<_> = log.filter(is_in).cloned().collect();
+        let end = |base: &Model, log: &VecDeque<(Millis, Change)>| {
+            let mut then = base.clone();
+            log.iter().for_each(|(_, change)| {
+                then.apply_change(change);
+            });
+            then
+        };
+        let mut then = end(&base, &log);
+        // Old ReplicaSets stay in a cluster without pods, as long as it has room for their revisions.
+        let unused = unused_sets(&then, deployment);
+        if !unused.is_empty() {
+            let gone = |subject| matches!(subject, Subject::ReplicaSet(uid) if unused.contains(&uid));
+            log.retain(|(_, change)| !gone(change.subject()));
+            let sets = unused.iter().copied().collect();
+            let pruned = Pruned { before_millis: Some(from_millis), pods: Vec::new(), sets };
+            base.apply_change(&Change::Pruned(Some(deployment), Box::new(pruned)));
+            then = end(&base, &log);
+        }
+        (Self { base, base_millis: Some(from_millis), log }, then)
+    }
+
+    /// The past of which only its end is known.
+    #[must_use]
+    pub fn end(base: Model, at_millis: Millis) -> Self {
+        Self { base, base_millis: Some(at_millis), log: VecDeque::new() }
+    }
+
+    /// The changes that are kept, in order, with their times.
+    pub fn changes(&self) -> impl Iterator<Item = (Millis, &Change)> {
+        self.log.iter().map(|(at, change)| (*at, change))
+    }
+
+    /// When something changed last.
+    #[must_use]
+    pub fn last_millis(&self) -> Option<Millis> {
+        self.log.back().map(|(at, _)| *at)
+    }
+
+    /// Moments before this cannot be told exactly any more.
+    #[must_use]
+    pub const fn base_millis(&self) -> Option<Millis> {
+        self.base_millis
+    }
+}
+
+/// ReplicaSets of a Deployment without a pod and without a revision of one of its rollouts.
+fn unused_sets(model: &Model, deployment: Uid) -> BTreeSet<Uid> {
+    let rollouts = model.deployments.get(&deployment).map(|known| known.rollouts.as_slice()).unwrap_or_default();
+    let is_rolled_out = |revision: u64| rollouts.iter().any(|rollout| rollout.revision == revision);
+    let is_unused = |set: &&ReplicaSet| {
+        model.pods_of(set.uid).next().is_none() && !set.revisions.iter().any(|(revision, _)| is_rolled_out(*revision))
+    };
+    model.sets_of(deployment).filter(is_unused).map(|set| set.uid).collect()
+}
+
+/// The past, gone through forwards.
+#[derive(Debug)]
+pub struct Walk<'h> {
+    then: Model,
+    log: Peekable<Iter<'h, (Millis, Change)>>,
+}
+
+impl Walk<'_> {
+    /// Goes on to the model at that time, which is not before the one of the last call.
+    pub fn to(&mut self, at_millis: Millis) -> &Model {
+        while let Some((_, change)) = self.log.next_if(|(at, _)| *at <= at_millis) {
+            self.then.apply_change(change);
+        }
+        &self.then
+    }
+}
+
+/// A Deployment, others of its name, and what belongs to it.
+fn belonging(now: &Model, deployment: Uid) -> BTreeSet<Subject> {
+    // Others of the same name are spoken of.
+    let name = now.deployments.get(&deployment).map(|known| (&known.namespace, &known.name));
+    let named = now.deployments.values().filter(|other| Some((&other.namespace, &other.name)) == name);
+    let sets = now.sets_of(deployment).map(|set| Subject::ReplicaSet(set.uid));
+    let pods = now.pods_of_deployment(deployment).into_iter().map(|pod| Subject::Pod(pod.uid));
+    named.map(|other| Subject::Deployment(other.uid)).chain(sets).chain(pods).collect()
+}
+
+impl Model {
+    /// A Deployment with all that belongs to it and all that is spoken of where something is said of it: others of its name.
+    #[must_use]
+    pub fn around(&self, deployment: Uid) -> Self {
+        self.only_of(&belonging(self, deployment))
+    }
+
+    /// These objects, as far as they are known.
+    fn only_of(&self, mine: &BTreeSet<Subject>) -> Self {
+        let mut only = Self::default();
+        only.unseen.clone_from(&self.unseen);
+        for subject in mine {
+            match subject {
+                Subject::Deployment(uid) => only.deployments.extend(self.deployments.get(uid)),
+                Subject::ReplicaSet(uid) => only.replica_sets.extend(self.replica_sets.get(uid)),
+                Subject::Pod(uid) => only.pods.extend(self.pods.get(uid)),
+                Subject::Nothing => {}
+            }
+        }
+        only.index();
+        only
+    }
+}

@@ -1,0 +1,324 @@
+//! Changes: what one fact altered, small enough to send, and the only way a [`Model`] is ever altered.
+//!
+//! `snapshot(a)` and the changes from a to b give `snapshot(b)`, because the server itself gets from a to b by them.
+
+use serde::{Deserialize, Serialize};
+
+use crate::model::fact::Kind;
+use crate::model::story::Entry;
+use crate::model::{
+    Deployment, DeploymentNow, EndReason, Event, Gap, Mark, Model, Pod, PodNow, Release, RemovedBecause, ReplicaSet,
+    ReplicaSetNow, Rollout, Scale,
+};
+use crate::model::{KubectlVerdict, Limits, PodState};
+use crate::{Millis, Uid};
+
+/// One alteration of the model.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum Change {
+    /// A Deployment appeared, or is sent whole.
+    Deployment(Box<Deployment>),
+    /// Its spec or status changed.
+    DeploymentNow(Uid, Box<DeploymentNow>),
+    /// The rollout at this index started or changed; pruned ones count.
+    Rollout(Uid, u32, Box<Rollout>),
+    /// Nobody looked for a while. Joined with the last gap when they touch.
+    Gap(Uid, Gap),
+    /// It was deleted.
+    DeploymentDeleted(Uid, Millis),
+    /// A ReplicaSet appeared, or is sent whole.
+    ReplicaSet(Box<ReplicaSet>),
+    /// Its spec or status changed.
+    ReplicaSetNow(Uid, Box<ReplicaSetNow>),
+    /// Another Deployment controls it, or none, from then on.
+    ReplicaSetOwner(Uid, Option<Uid>, Millis),
+    /// It carries another revision.
+    ReplicaSetRevision(Uid, u64, Option<Millis>),
+    /// Its `spec.replicas` changed.
+    Scale(Uid, Scale),
+    /// It was deleted.
+    ReplicaSetRemoved(Uid, Millis, RemovedBecause),
+    /// A Pod appeared, or is sent whole.
+    Pod(Box<Pod>),
+    /// It entered a state.
+    PodState(Uid, PodState, Millis),
+    /// Node, reason, restarts or deletion time changed.
+    PodNow(Uid, Box<PodNow>),
+    /// Its ReplicaSet let go of it.
+    PodReleased(Uid, Millis),
+    /// A ReplicaSet took it up again.
+    PodAdopted(Uid, Uid, Millis),
+    /// Why it goes or went. May be said again, better, within a moment.
+    PodEnds(Uid, EndReason),
+    /// Old history is let go of; of the named Deployment, or of what belongs to none.
+    Pruned(Option<Uid>, Box<Pruned>),
+    /// The limits of its strategy changed.
+    Limits(Uid, Millis, Limits),
+    /// A mark was made.
+    Mark(Uid, Mark),
+    /// Something is told of it, or told better.
+    Story(Uid, Box<Entry>),
+    /// An entry of its story is taken back, or became part of another one.
+    StoryTaken(Uid, u64),
+    /// The kubectl verdict changed.
+    Verdict(Uid, Millis, KubectlVerdict),
+    /// An Event about it or what belongs to it; replaces an earlier one with the same UID.
+    Event(Uid, Box<Event>),
+    /// A kind may not be listed from then on, in a namespace or in all; `None` when it may again.
+    Unseen(Kind, Option<String>, Option<Millis>),
+}
+
+/// The history that retention removes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pruned {
+    /// Entries before this time leave the Deployment's lists; `None` removes the Deployment itself.
+    pub before_millis: Option<Millis>,
+    /// Pods taken out.
+    pub pods: Vec<Uid>,
+    /// ReplicaSets taken out.
+    pub sets: Vec<Uid>,
+}
+
+/// The object that a change is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Subject {
+    /// A Deployment.
+    Deployment(Uid),
+    /// A ReplicaSet.
+    ReplicaSet(Uid),
+    /// A Pod.
+    Pod(Uid),
+    /// Things that belong to no Deployment.
+    Nothing,
+}
+
+impl Change {
+    /// The object that it is about.
+    #[must_use]
+    pub fn subject(&self) -> Subject {
+        match self {
+            Self::Deployment(d) => Subject::Deployment(d.uid),
+            Self::DeploymentNow(uid, _)
+            | Self::Rollout(uid, ..)
+            | Self::Limits(uid, ..)
+            | Self::Mark(uid, _)
+            | Self::Story(uid, _)
+            | Self::StoryTaken(uid, _)
+            | Self::Verdict(uid, ..)
+            | Self::Gap(uid, _)
+            | Self::Event(uid, _)
+            | Self::Pruned(Some(uid), _)
+            | Self::DeploymentDeleted(uid, _) => Subject::Deployment(*uid),
+            Self::ReplicaSet(set) => Subject::ReplicaSet(set.uid),
+            Self::ReplicaSetNow(uid, _)
+            | Self::ReplicaSetOwner(uid, ..)
+            | Self::ReplicaSetRevision(uid, ..)
+            | Self::Scale(uid, _)
+            | Self::ReplicaSetRemoved(uid, ..) => Subject::ReplicaSet(*uid),
+            Self::Pod(pod) => Subject::Pod(pod.uid),
+            Self::PodState(uid, ..)
+            | Self::PodNow(uid, _)
+            | Self::PodReleased(uid, _)
+            | Self::PodAdopted(uid, ..)
+            | Self::PodEnds(uid, _) => Subject::Pod(*uid),
+            Self::Pruned(None, _) | Self::Unseen(..) => Subject::Nothing,
+        }
+    }
+}
+
+impl Model {
+    /// Applies one change. A change about an object that the model does not hold changes nothing.
+    pub fn apply_change(&mut self, change: &Change) {
+        match change {
+            Change::Deployment(whole) => self.deployments.insert(whole.uid, (**whole).clone()),
+            Change::DeploymentNow(uid, now) => self.deployment(uid, |known| known.now = (**now).clone()),
+            Change::Rollout(uid, index, rollout) => {
+                self.deployment(uid, |known| change_rollout(known, *index, rollout))
+            }
+            Change::Gap(uid, gap) => self.deployment(uid, |known| join_gap(&mut known.gaps, *gap)),
+            Change::DeploymentDeleted(uid, at) => self.deployment(uid, |known| known.deleted_millis = Some(*at)),
+            Change::Limits(uid, at, limits) => self.deployment(uid, |known| known.limits.push((*at, *limits))),
+            Change::Mark(uid, mark) => self.deployment(uid, |known| known.marks.push(mark.clone())),
+            Change::Story(uid, entry) => self.deployment(uid, |known| tell_entry(&mut known.story, entry)),
+            Change::StoryTaken(uid, id) => self.deployment(uid, |known| known.story.retain(|entry| entry.id != *id)),
+            Change::Verdict(uid, at, verdict) => self.deployment(uid, |known| known.verdicts.push((*at, *verdict))),
+            Change::Event(uid, event) => self.deployment(uid, |known| keep_event(&mut known.events, event)),
+            Change::ReplicaSet(whole) => {
+                whole.owners.iter().for_each(|owner| self.note_set(*owner, whole.uid));
+                self.replica_sets.insert(whole.uid, (**whole).clone());
+            }
+            Change::ReplicaSetNow(uid, now) => self.replica_set(uid, |known| known.now = (**now).clone()),
+            Change::ReplicaSetOwner(uid, owner, at) => {
+                self.replica_set(uid, |known| {
+                    known.owner_changes.push((*at, *owner));
+                    known.owner = *owner;
+                    known.owners.extend(owner.filter(|owner| !known.owners.contains(owner)));
+                });
+                if let Some(owner) = owner.filter(|_| self.replica_sets.contains_key(uid)) {
+                    self.note_set(owner, *uid);
+                }
+            }
+            Change::ReplicaSetRevision(uid, revision, at) => {
+                self.replica_set(uid, |known| known.revisions.push((*revision, *at)));
+            }
+            Change::Scale(uid, scale) => self.replica_set(uid, |known| known.scales.push(scale.clone())),
+            Change::ReplicaSetRemoved(uid, at, because) => self.replica_set(uid, |known| {
+                known.removed_millis = Some(*at);
+                known.removed_because = Some(*because);
+            }),
+            Change::Pod(whole) => {
+                whole.owners.iter().chain(&whole.owner).for_each(|owner| self.note_pod(*owner, whole.uid));
+                self.pods.insert(whole.uid, (**whole).clone());
+            }
+            Change::PodState(uid, state, at) => self.pod(uid, |known| known.states.push((*state, *at))),
+            Change::PodNow(uid, now) => self.pod(uid, |known| known.now = (**now).clone()),
+            Change::PodReleased(uid, at) => self.pod(uid, |known| {
+                known.owner = None;
+                known.releases.push(Release { at_millis: *at, adopted: None });
+            }),
+            Change::PodAdopted(uid, owner, at) => {
+                self.pod(uid, |known| {
+                    known.owner = Some(*owner);
+                    known.owners.extend(Some(*owner).filter(|owner| !known.owners.contains(owner)));
+                    adopt(&mut known.releases, *owner, *at);
+                });
+                if self.pods.contains_key(uid) {
+                    self.note_pod(*owner, *uid);
+                }
+            }
+            Change::PodEnds(uid, reason) => self.pod(uid, |known| known.end_reason = Some(*reason)),
+            Change::Pruned(deployment, what) => self.prune(*deployment, what),
+            Change::Unseen(kind, namespace, Some(since)) => {
+                self.unseen.insert((*kind, namespace.clone()), *since);
+            }
+            Change::Unseen(kind, namespace, None) => {
+                self.unseen.remove(&(*kind, namespace.clone()));
+            }
+        }
+    }
+
+    fn deployment(&mut self, uid: &Uid, change: impl FnOnce(&mut Deployment)) {
+        if let Some(known) = self.deployments.get_mut(uid) {
+            change(known);
+        }
+    }
+
+    fn replica_set(&mut self, uid: &Uid, change: impl FnOnce(&mut ReplicaSet)) {
+        if let Some(known) = self.replica_sets.get_mut(uid) {
+            change(known);
+        }
+    }
+
+    fn pod(&mut self, uid: &Uid, change: impl FnOnce(&mut Pod)) {
+        if let Some(known) = self.pods.get_mut(uid) {
+            change(known);
+        }
+    }
+
+    fn prune(&mut self, deployment: Option<Uid>, what: &Pruned) {
+        what.pods.iter().for_each(|uid| self.remove_pod(*uid));
+        what.sets.iter().for_each(|uid| self.remove_set(*uid));
+        let Some(uid) = deployment else { return };
+        let Some(before) = what.before_millis else {
+            self.deployments.remove(&uid);
+            return;
+        };
+        let sets: Vec<Uid> = self.sets_of(uid).map(|set| set.uid).collect();
+        for set in sets {
+            for pod in self.pods_of(set).map(|pod| pod.uid).collect::<Vec<_>>() {
+                if let Some(pod) = self.pods.get_mut(&pod) {
+                    prune_states(pod, before);
+                    pod.releases.drain(..prunable_releases(pod, before));
+                }
+            }
+            if let Some(set) = self.replica_sets.get_mut(&set) {
+                set.scales.retain(|scale| scale.at_millis >= before);
+            }
+        }
+        if let Some(deployment) = self.deployments.get_mut(&uid) {
+            prune_lists(deployment, before);
+        }
+    }
+}
+
+/// A rollout reigns until the next one starts; the state at `before` stays known.
+fn prune_lists(deployment: &mut Deployment, before: Millis) {
+    let is_over = |next: &Rollout| next.started_millis.is_some_and(|at| at <= before);
+    let over = deployment.rollouts.iter().skip(1).take_while(|next| is_over(next)).count();
+    deployment.rollouts.drain(..over);
+    deployment.rollouts_pruned += over as u32;
+    let old = deployment.verdicts.iter().skip(1).take_while(|(at, _)| *at < before).count();
+    deployment.verdicts.drain(..old);
+    deployment.marks.retain(|mark| mark.at_millis >= before);
+    deployment.story.retain(|entry| entry.at_millis >= before);
+    let old = deployment.limits.iter().skip(1).take_while(|(at, _)| *at < before).count();
+    deployment.limits.drain(..old);
+    deployment.gaps.retain(|gap| gap.to_millis >= before);
+    deployment.events.retain(|event| event.at_millis >= before);
+    deployment.kept_since_millis = Some(deployment.kept_since_millis.map_or(before, |known| known.max(before)));
+}
+
+/// A ReplicaSet that takes a pod over from another one released it in the same moment.
+fn adopt(releases: &mut Vec<Release>, owner: Uid, at_millis: Millis) {
+    match releases.last_mut() {
+        Some(open) if open.adopted.is_none() => open.adopted = Some((at_millis, owner)),
+        _ => releases.push(Release { at_millis, adopted: Some((at_millis, owner)) }),
+    }
+}
+
+/// Lets go of states. The first stays (it is when the pod was first seen), and the one that it was in at `before`.
+fn prune_states(pod: &mut Pod, before: Millis) {
+    let old = prunable_states(pod, before);
+    if old > 0 {
+        pod.states.drain(1..=old);
+    }
+}
+
+/// Counts the states after the first that can go. Neighbours stay different.
+pub(crate) fn prunable_states(pod: &Pod, before: Millis) -> usize {
+    let old = pod.states.iter().skip(2).take_while(|(_, at)| *at < before).count();
+    let state = |index: usize| pod.states.get(index).map(|(state, _)| *state);
+    if old > 0 && state(0) == state(old + 1) { old - 1 } else { old }
+}
+
+/// Counts the releases that can go: all but the last one before `before`, which tells who controlled the pod then.
+pub(crate) fn prunable_releases(pod: &Pod, before: Millis) -> usize {
+    let old = pod.releases.iter().take_while(|release| release.at_millis < before).count();
+    old.saturating_sub(1)
+}
+
+fn change_rollout(deployment: &mut Deployment, index: u32, rollout: &Rollout) {
+    let index = index.saturating_sub(deployment.rollouts_pruned);
+    match deployment.rollouts.get_mut(index as usize) {
+        Some(known) => *known = rollout.clone(),
+        None => deployment.rollouts.push(rollout.clone()),
+    }
+}
+
+/// Joined with the last gap when they touch.
+fn join_gap(gaps: &mut Vec<Gap>, gap: Gap) {
+    match gaps.last_mut() {
+        Some(last) if gap.from_millis <= last.to_millis => {
+            last.from_millis = last.from_millis.min(gap.from_millis);
+            last.to_millis = last.to_millis.max(gap.to_millis);
+        }
+        _ => gaps.push(gap),
+    }
+}
+
+fn tell_entry(story: &mut Vec<Entry>, entry: &Entry) {
+    match story.iter_mut().rev().find(|known| known.id == entry.id) {
+        Some(known) => known.clone_from(entry),
+        None => story.push(entry.clone()),
+    }
+}
+
+fn keep_event(events: &mut Vec<Event>, event: &Event) {
+    events.retain(|known| known.uid != event.uid);
+    if events.len() >= Event::MOST {
+        // Warnings are kept longest.
+        let oldest = events.iter().position(|known| !known.is_warning).unwrap_or(0);
+        events.remove(oldest);
+    }
+    events.push(event.clone());
+}

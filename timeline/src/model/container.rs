@@ -1,0 +1,122 @@
+//! A container of a pod: its part in the pod, its state, and how it ended.
+
+use serde::{Deserialize, Serialize};
+
+use crate::Millis;
+
+/// A container and what its status says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Container {
+    /// `name`.
+    pub name: String,
+    /// Its part in the pod.
+    pub role: Role,
+    /// `state`; `None` when `containerStatuses` does not mention it.
+    pub state: Option<ContainerState>,
+    /// `restartCount`: how often it was started again.
+    pub restarts: u32,
+    /// Its last end: `state.terminated`, else `lastState.terminated`.
+    pub last_exit: Option<Exit>,
+    /// `running.startedAt`, the kubelet's clock.
+    pub started_millis: Option<Millis>,
+    /// `started` is false: its startup probe has not passed.
+    pub is_in_startup: bool,
+    /// The image that it waits for; empty where it waits for something else.
+    pub waits_for_image: String,
+    /// Number of ends that were observed before; 0 in a fact.
+    pub exits_before: u32,
+}
+
+impl Container {
+    /// A container of which nothing is known yet.
+    #[must_use]
+    pub const fn new(name: String, role: Role) -> Self {
+        Self {
+            name,
+            role,
+            state: None,
+            restarts: 0,
+            last_exit: None,
+            started_millis: None,
+            is_in_startup: false,
+            waits_for_image: String::new(),
+            exits_before: 0,
+        }
+    }
+
+    /// Counts the ends that were seen: each restart comes after an exit, and a container that ran and does not run ended once more.
+    #[must_use]
+    pub fn exits(&self) -> u32 {
+        let is_ended = self.last_exit.is_some() && self.state != Some(ContainerState::Running);
+        self.restarts.saturating_add(u32::from(is_ended)).max(self.exits_before)
+    }
+}
+
+/// The end of a container.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Exit {
+    /// `exitCode`.
+    pub code: i32,
+    /// `reason` (Completed, Error, OOMKilled, …); empty when absent.
+    pub reason: String,
+    /// `finishedAt`, the kubelet's clock.
+    pub finished_millis: Option<Millis>,
+    /// Run time: from `startedAt` to `finishedAt`.
+    pub ran_millis: Option<Millis>,
+    /// `message` of a container that could not be started; empty for others.
+    pub message: String,
+}
+
+impl Exit {
+    /// A reason of containers whose first process could not be started.
+    #[must_use]
+    pub fn is_start_error(reason: &str) -> bool {
+        matches!(reason, "StartError" | "ContainerCannotRun")
+    }
+}
+
+/// The part of a container in its pod.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Role {
+    /// Runs to completion before the app containers.
+    Init,
+    /// An init container with restartPolicy Always: counts as an app container.
+    Sidecar,
+    /// An app container.
+    App,
+}
+
+impl Role {
+    /// The part in plain words.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Init => "init",
+            Self::Sidecar => "sidecar",
+            Self::App => "app",
+        }
+    }
+}
+
+/// A container's state.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ContainerState {
+    /// Not running yet or again.
+    Waiting {
+        /// `waiting.reason`; empty when absent.
+        reason: String,
+        /// `message`; empty when absent.
+        message: String,
+    },
+    /// Its first process runs.
+    Running,
+    /// It ended.
+    Terminated {
+        /// `terminated.exitCode`.
+        exit_code: i32,
+        /// `terminated.reason` (Completed, Error, OOMKilled, …); empty when absent.
+        reason: String,
+        /// `message`; empty when absent.
+        message: String,
+    },
+}

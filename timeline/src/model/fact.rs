@@ -1,0 +1,401 @@
+//! Facts: what was observed of one object, in the core's own words. The only way into a [`crate::Timeline`].
+//!
+//! A fact carries the fields that the timeline shows or derives from and nothing else; whoever makes facts (the
+//! server's `translate`) decides what an absent Kubernetes field means, so there is no "maybe missing" number here.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Millis, Uid};
+
+pub use super::container::{Container, ContainerState, Exit, Role};
+
+/// The kinds of objects that facts speak about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Kind {
+    /// `apps/v1` Deployment.
+    Deployment,
+    /// `apps/v1` ReplicaSet.
+    ReplicaSet,
+    /// `v1` Pod.
+    Pod,
+    /// `v1` Event.
+    Event,
+}
+
+impl Kind {
+    /// Every kind, in the order in which owners come before what they own.
+    pub const ALL: [Self; 4] = [Self::Deployment, Self::ReplicaSet, Self::Pod, Self::Event];
+
+    /// The kind as Kubernetes spells it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Deployment => "Deployment",
+            Self::ReplicaSet => "ReplicaSet",
+            Self::Pod => "Pod",
+            Self::Event => "Event",
+        }
+    }
+
+    /// The resource and its API group, as permissions name it ("replicasets.apps").
+    #[must_use]
+    pub const fn resource(self) -> &'static str {
+        match self {
+            Self::Deployment => "deployments.apps",
+            Self::ReplicaSet => "replicasets.apps",
+            Self::Pod => "pods",
+            Self::Event => "events",
+        }
+    }
+
+    /// Several of them, in words: "ReplicaSets".
+    #[must_use]
+    pub const fn plural(self) -> &'static str {
+        match self {
+            Self::Deployment => "Deployments",
+            Self::ReplicaSet => "ReplicaSets",
+            Self::Pod => "pods",
+            Self::Event => "events",
+        }
+    }
+}
+
+/// One observation.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Fact {
+    /// A Deployment as it is now.
+    Deployment(Box<DeploymentFact>, Seen),
+    /// A ReplicaSet as it is now.
+    ReplicaSet(Box<ReplicaSetFact>, Seen),
+    /// A Pod as it is now.
+    Pod(Box<PodFact>, Seen),
+    /// An Event. It illustrates the story and never drives it.
+    Event(Box<EventFact>),
+    /// A list of one kind is complete: known objects of that kind that are not in `present` are gone.
+    Listed {
+        /// Kind that was listed.
+        kind: Kind,
+        /// The namespace the list was limited to, or every namespace.
+        namespace: Option<String>,
+        /// The UIDs that the list held.
+        present: Vec<Uid>,
+        /// For another list after the first: nobody looked from then until now, so what happened is not known.
+        gap_since_millis: Option<Millis>,
+    },
+    /// A kind may not be listed any more, or may be again: what is known of it is of then.
+    Unseen {
+        /// The kind.
+        kind: Kind,
+        /// The namespace, or every namespace.
+        namespace: Option<String>,
+        /// It may not be listed now.
+        is_unseen: bool,
+    },
+}
+
+impl Fact {
+    /// The kind that it speaks about.
+    #[must_use]
+    pub const fn kind(&self) -> Kind {
+        match self {
+            Self::Deployment(..) => Kind::Deployment,
+            Self::ReplicaSet(..) => Kind::ReplicaSet,
+            Self::Pod(..) => Kind::Pod,
+            Self::Event(_) => Kind::Event,
+            Self::Listed { kind, .. } | Self::Unseen { kind, .. } => *kind,
+        }
+    }
+}
+
+/// The way in which an object was observed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Seen {
+    /// In a list. In the first list of its kind, what happened before is not known.
+    InList,
+    /// In the watch event that says it is there since the watch's position: it was made since then.
+    Added,
+    /// In the watch event that says it was modified.
+    Modified,
+    /// In the watch event that says it was deleted; the fields are its last ones.
+    Deleted,
+}
+
+/// The metadata of an object.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Meta {
+    /// `metadata.uid`.
+    pub uid: Uid,
+    /// `metadata.namespace`.
+    pub namespace: String,
+    /// `metadata.name`.
+    pub name: String,
+    /// `metadata.creationTimestamp`, the API server's clock, whole seconds.
+    pub created_at_millis: Millis,
+    /// `metadata.deletionTimestamp`: when the grace period ends.
+    pub deletion_at_millis: Option<Millis>,
+    /// The owner with `controller: true`, if it is of the kind that we follow for this object.
+    pub controller: Option<Uid>,
+    /// `metadata.generation`.
+    pub generation: u64,
+    /// `metadata.resourceVersion`, where it is a number: of two changes in one cluster the smaller one came first.
+    pub version: Option<u64>,
+}
+
+/// An integer or a percentage, as in `maxSurge`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum IntOrPercent {
+    /// A number of pods.
+    Int(u32),
+    /// A share of `spec.replicas`, in percent.
+    Percent(u32),
+}
+
+/// `spec.strategy` of a Deployment.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Strategy {
+    /// Replace pods step by step within a budget.
+    RollingUpdate {
+        /// Pods above `spec.replicas` that may exist.
+        max_surge: IntOrPercent,
+        /// Pods below `spec.replicas` that may be missing.
+        max_unavailable: IntOrPercent,
+    },
+    /// Remove every old pod before the first new one.
+    #[default]
+    Recreate,
+}
+
+/// A condition of an object's status.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Condition {
+    /// "True", "False" or "Unknown" as a word of our own.
+    pub status: ConditionStatus,
+    /// Machine-readable reason; empty when absent.
+    pub reason: String,
+    /// Human-readable message; empty when absent.
+    pub message: String,
+    /// `lastTransitionTime`, the writer's clock.
+    pub last_transition_millis: Option<Millis>,
+    /// `lastUpdateTime` (Deployments only): moves with every progress.
+    pub last_update_millis: Option<Millis>,
+}
+
+/// A condition's status.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum ConditionStatus {
+    /// `"True"`.
+    True,
+    /// `"False"`.
+    False,
+    /// `"Unknown"`, or a word Kubernetes does not use.
+    Unknown,
+}
+
+impl ConditionStatus {
+    /// The status in plain words.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::True => "true",
+            Self::False => "false",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+/// A container's name and image.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Image {
+    /// Name of the container.
+    pub container: String,
+    /// Image reference.
+    pub image: String,
+}
+
+/// A Deployment, reduced.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DeploymentFact {
+    /// Identity and times.
+    pub meta: Meta,
+    /// `metadata.labels`, all of them: lists are searched by them.
+    pub labels: BTreeMap<String, String>,
+    /// Annotation `deployment.kubernetes.io/revision`, when it is a number.
+    pub revision: Option<u64>,
+    /// The pod template's annotation `kubectl.kubernetes.io/restartedAt`.
+    pub restarted_at: Option<String>,
+    /// Hash of the whole pod template, fields that are not decoded included; `None` where it is not known.
+    pub template: Option<u64>,
+    /// Hash of the pod template without the annotation `restartedAt`: equal before and after `kubectl rollout restart`.
+    pub template_apart: Option<u64>,
+    /// `spec`, reduced.
+    pub spec: DeploymentSpec,
+    /// `status`, reduced.
+    pub status: DeploymentStatus,
+}
+
+/// `spec` of a Deployment, reduced.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeploymentSpec {
+    /// `spec.replicas`.
+    pub replicas: u32,
+    /// `spec.strategy`.
+    pub strategy: Strategy,
+    /// `spec.minReadySeconds`.
+    pub min_ready_seconds: u32,
+    /// `spec.paused`.
+    pub paused: bool,
+    /// `spec.progressDeadlineSeconds`; absent = no deadline.
+    pub progress_deadline_seconds: Option<u32>,
+    /// `spec.revisionHistoryLimit`.
+    pub revision_history_limit: u32,
+    /// The template's containers.
+    pub images: Vec<Image>,
+}
+
+/// `status` of a Deployment, as its controller reports it.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct DeploymentStatus {
+    /// `status.observedGeneration`.
+    pub observed_generation: u64,
+    /// `status.replicas`.
+    pub replicas: u32,
+    /// `status.updatedReplicas`.
+    pub updated: u32,
+    /// `status.availableReplicas`.
+    pub available: u32,
+    /// Condition `Progressing`.
+    pub progressing: Option<Condition>,
+    /// Condition `ReplicaFailure`.
+    pub replica_failure: Option<Condition>,
+}
+
+/// A ReplicaSet, reduced.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ReplicaSetFact {
+    /// Identity and times; the controller is a Deployment.
+    pub meta: Meta,
+    /// Annotation `deployment.kubernetes.io/revision`, when it is a number.
+    pub revision: Option<u64>,
+    /// Annotation `deployment.kubernetes.io/desired-replicas`: the Deployment's replicas when it last scaled this one.
+    pub desired_replicas: Option<u32>,
+    /// Annotation `deployment.kubernetes.io/max-replicas`: the ceiling of all ReplicaSets together when it was last scaled.
+    pub max_replicas: Option<u32>,
+    /// Annotation `kubernetes.io/change-cause`, which the controller copies from the Deployment.
+    pub change_cause: Option<String>,
+    /// The tool that deploys it and what it calls that: "Helm release web"; empty where none is known.
+    pub managed_by: String,
+    /// Label `app.kubernetes.io/version`; empty when absent.
+    pub version: String,
+    /// `spec.minReadySeconds`.
+    pub min_ready_seconds: u32,
+    /// The template's containers.
+    pub images: Vec<Image>,
+    /// The pod template's annotation `kubectl.kubernetes.io/restartedAt`.
+    pub restarted_at: Option<String>,
+    /// Label `pod-template-hash`.
+    pub template_hash: String,
+    /// Hash of the whole pod template without that label: the one of a Deployment with the same template.
+    pub template: Option<u64>,
+    /// Longest time that the probes of its containers may take until a pod is ready: of the startup and the readiness probe
+    /// together, initialDelaySeconds + periodSeconds × failureThreshold, of the container that takes longest. 0 without probes.
+    pub probe_millis: Millis,
+    /// Condition `ReplicaFailure`.
+    pub failure: Option<Condition>,
+    /// `spec.replicas` and `status`.
+    pub counts: ReplicaSetCounts,
+}
+
+/// `spec.replicas` of a ReplicaSet, and what its `status` reports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct ReplicaSetCounts {
+    /// `spec.replicas`.
+    pub desired: u32,
+    /// `status.replicas`.
+    pub replicas: u32,
+    /// `status.availableReplicas`.
+    pub available: u32,
+}
+
+/// A Pod, reduced to what its state depends on.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PodFact {
+    /// Identity and times; the controller is a ReplicaSet.
+    pub meta: Meta,
+    /// `spec.nodeName`.
+    pub node: Option<String>,
+    /// `status.phase`.
+    pub phase: Phase,
+    /// `status.reason` (Evicted, NodeLost, …); empty when absent.
+    pub reason: String,
+    /// `status.message`; empty when absent.
+    pub message: String,
+    /// Condition `Ready`.
+    pub ready: Option<Condition>,
+    /// Condition `PodScheduled`.
+    pub scheduled: Option<Condition>,
+    /// Condition `DisruptionTarget`, when it is true: its reason.
+    pub disruption: Option<String>,
+    /// `controller.kubernetes.io/pod-deletion-cost`; 0 when absent.
+    pub deletion_cost: i32,
+    /// `spec.terminationGracePeriodSeconds` is 0: it is gone at once, whoever deletes it.
+    pub is_graceless: bool,
+    /// Containers in the order of the spec: init containers first.
+    pub containers: Vec<Container>,
+    /// Conditions that are worth a look: readiness gates, and Kubernetes' own ones that are not true.
+    pub conditions: Vec<PodCondition>,
+}
+
+/// A condition of a pod.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PodCondition {
+    /// `type`.
+    pub kind: String,
+    /// `status`.
+    pub status: ConditionStatus,
+    /// `reason`; empty when absent.
+    pub reason: String,
+    /// `message`; empty when absent.
+    pub message: String,
+}
+
+/// `status.phase`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Phase {
+    /// Accepted, not all containers started.
+    Pending,
+    /// At least one container started.
+    Running,
+    /// All containers ended with exit code 0.
+    Succeeded,
+    /// All containers ended, at least one with another exit code than 0.
+    Failed,
+    /// `Unknown`, absent, or a word Kubernetes does not use.
+    Unknown,
+}
+
+/// An Event (`v1`), reduced. Events come seconds late, are folded and dropped: texts to show, nothing to derive from.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct EventFact {
+    /// `metadata.uid`.
+    pub uid: Uid,
+    /// `metadata.namespace`, which is also that of what it is about.
+    pub namespace: String,
+    /// The UID of what it is about.
+    pub about: Uid,
+    /// Kind of what it is about, as Kubernetes spells it.
+    pub about_kind: String,
+    /// Name of what it is about.
+    pub about_name: String,
+    /// `reason`.
+    pub reason: String,
+    /// `message`.
+    pub message: String,
+    /// `type` is Warning.
+    pub is_warning: bool,
+    /// Number of times that it happened.
+    pub count: u32,
+    /// When it last happened, by the clock of who says it; `None` when it does not tell.
+    pub last_millis: Option<Millis>,
+}

@@ -1,0 +1,32 @@
+//! Holds everything known of a cluster: facts as they arrive, the objects, their story as data, and the changes of them.
+//! Owns the types, identity ([`Uid`]), ordered tables, and [`Model::apply_change`], the only way to alter a [`Model`].
+//! Must not know what anything means: no Kubernetes rule, no judgement, no sentence.
+
+pub mod change;
+pub mod container;
+pub mod fact;
+pub mod id;
+pub mod limits;
+pub mod objects;
+pub mod order;
+pub mod pod;
+pub mod pod_state;
+pub mod queries;
+pub mod story;
+pub mod table;
+pub mod verdict;
+pub mod workload;
+
+pub use change::Change;
+pub use fact::Fact;
+pub use id::Uid;
+pub use limits::Limits;
+pub use objects::{
+    Deployment, DeploymentNow, Event, Gap, Mark, MarkKind, Model, RemovedBecause, ReplicaSet, ReplicaSetNow, Rollout,
+    Scale, ScaleCause,
+};
+pub use pod::{EndReason, Pod, PodNow, Release};
+pub use pod_state::PodState;
+pub use story::Trigger;
+pub use verdict::KubectlVerdict;
+pub use workload::{Workload, WorkloadKind};

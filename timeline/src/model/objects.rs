@@ -1,0 +1,390 @@
+//! The model: everything known, in the form that viewers hold too. Changed only through [`Model::apply_change`].
+//!
+//! Starts are stored, ends derived: a pod's life is an ordered list of (state, since). Times are arrival times unless a
+//! field says otherwise.
+//!
+//! Less than this travels to viewers ([`crate::wire`]): the rest is what sentences are made of, and sentences travel as
+//! sentences ([`crate::wire::Said`]). In a viewer's model it is empty.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::limits::Limits;
+use super::pod::Pod;
+use super::story::Entry;
+use super::verdict::KubectlVerdict;
+use crate::model::fact::{Condition, DeploymentSpec, DeploymentStatus, Image, Kind, ReplicaSetCounts};
+use crate::model::table::{Keyed, Links, Table};
+use crate::{Millis, Uid};
+
+/// All Deployments, ReplicaSets and Pods of one cluster, or the part of them that one viewer follows.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Model {
+    /// Every Deployment seen, also those that are gone.
+    pub deployments: Table<Deployment>,
+    /// Every ReplicaSet seen, also those that are gone.
+    pub replica_sets: Table<ReplicaSet>,
+    /// Every Pod that a ReplicaSet controlled at some time.
+    pub pods: Table<Pod>,
+    /// Kinds that may not be listed now, in a namespace or in all, and since when: what is known of them is of then. It does not travel.
+    pub unseen: BTreeMap<(Kind, Option<String>), Millis>,
+    /// ReplicaSets by the Deployments that ever controlled them.
+    pub(super) sets_of: Links,
+    /// Pods by the ReplicaSets that ever controlled them.
+    pub(super) pods_of: Links,
+}
+
+impl Keyed for Deployment {
+    fn uid(&self) -> Uid {
+        self.uid
+    }
+}
+
+impl Keyed for ReplicaSet {
+    fn uid(&self) -> Uid {
+        self.uid
+    }
+}
+
+impl Keyed for Pod {
+    fn uid(&self) -> Uid {
+        self.uid
+    }
+}
+
+/// A Deployment and its story.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Deployment {
+    /// `metadata.uid`.
+    pub uid: Uid,
+    /// `metadata.namespace`.
+    pub namespace: String,
+    /// `metadata.name`.
+    pub name: String,
+    /// `metadata.creationTimestamp`.
+    pub created_at_millis: Millis,
+    /// Arrival of the first observation.
+    pub first_seen_millis: Millis,
+    /// It came with the first list: what was before is not known.
+    pub from_first_list: bool,
+    /// When its deletion arrived; `None` while it exists.
+    pub deleted_millis: Option<Millis>,
+    /// Spec and status as last observed.
+    pub now: DeploymentNow,
+    /// Every change of the revision annotation, in order.
+    pub rollouts: Vec<Rollout>,
+    /// Moments that are no rollout and no scale step.
+    pub marks: Vec<Mark>,
+    /// The limits of its strategy, with the moments in which they changed.
+    pub limits: Vec<(Millis, Limits)>,
+    /// Its story, in the order of writing: each entry as it was decided when it happened.
+    pub story: Vec<Entry>,
+    /// The verdict of `kubectl rollout status`, with the moments in which it changed.
+    pub verdicts: Vec<(Millis, KubectlVerdict)>,
+    /// Stretches of time in which nobody looked, in order, not touching each other.
+    pub gaps: Vec<Gap>,
+    /// Events about it and what belongs to it, by arrival: Warnings, and those that say what is waited for.
+    pub events: Vec<Event>,
+    /// History before this time is not kept; `None` while everything seen is still there.
+    pub kept_since_millis: Option<Millis>,
+    /// Number of rollouts that retention pruned; they came before the first one that is kept.
+    pub rollouts_pruned: u32,
+}
+
+impl Deployment {
+    /// It is gone or being deleted: what belongs to it goes with it.
+    #[must_use]
+    pub const fn is_over(&self) -> bool {
+        self.deleted_millis.is_some() || self.now.deleting
+    }
+
+    /// Since when its history is known: nothing before can be shown.
+    #[must_use]
+    pub fn known_since_millis(&self) -> Millis {
+        self.kept_since_millis.unwrap_or(self.first_seen_millis)
+    }
+
+    /// Counts the rollouts that were seen, pruned ones included.
+    #[must_use]
+    pub const fn rollouts_seen(&self) -> u32 {
+        self.rollouts_pruned + self.rollouts.len() as u32
+    }
+}
+
+/// A stretch of time in which nobody looked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Gap {
+    /// The last word before it.
+    pub from_millis: Millis,
+    /// Arrival of the list that ended it.
+    pub to_millis: Millis,
+}
+
+/// An Event, kept to illustrate the story and to say what is waited for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Event {
+    /// UID of the Event.
+    pub uid: Uid,
+    /// When it last happened, by the clock of who says it, or its arrival.
+    pub at_millis: Millis,
+    /// Kind and name of what it is about.
+    pub about: (String, String),
+    /// `reason`.
+    pub reason: String,
+    /// `message`, at most [`Event::LONGEST`] bytes of it.
+    pub message: String,
+    /// Number of times that it happened.
+    pub count: u32,
+    /// `type` is Warning; others explain what is waited for, and are not told.
+    pub is_warning: bool,
+}
+
+impl Event {
+    /// Longest message that is kept, in bytes.
+    pub const LONGEST: usize = 1024;
+    /// Most Events that are kept per Deployment; the oldest go first.
+    pub const MOST: usize = 40;
+}
+
+/// A Deployment as last observed.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct DeploymentNow {
+    /// `metadata.labels`: lists are searched by them.
+    pub labels: BTreeMap<String, String>,
+    /// `metadata.generation`.
+    pub generation: u64,
+    /// `metadata.deletionTimestamp` is set.
+    pub deleting: bool,
+    /// Annotation `deployment.kubernetes.io/revision`.
+    pub revision: Option<u64>,
+    /// The pod template's annotation `kubectl.kubernetes.io/restartedAt`.
+    pub restarted_at: Option<String>,
+    /// Hash of the whole pod template; `None` where it is not known.
+    pub template: Option<u64>,
+    /// Hash of the pod template without `restartedAt`; `None` where it is not known.
+    pub template_apart: Option<u64>,
+    /// `spec`, reduced.
+    pub spec: DeploymentSpec,
+    /// `status`, as the Deployment controller reports it.
+    pub status: DeploymentStatus,
+}
+
+impl DeploymentNow {
+    /// When the condition moved last that says that the progress deadline passed, by the API server's clock.
+    #[must_use]
+    pub fn deadline_passed_millis(&self) -> Option<Millis> {
+        let told = self.status.progressing.as_ref().filter(|told| told.reason == "ProgressDeadlineExceeded")?;
+        Some(told.last_update_millis.unwrap_or_default())
+    }
+}
+
+/// One rollout: the reign of one value of the revision annotation.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Rollout {
+    /// The revision.
+    pub revision: u64,
+    /// Arrival of the Deployment that first carries it; `None` when it came with the first list.
+    pub started_millis: Option<Millis>,
+    /// `metadata.generation` at the start.
+    pub generation: u64,
+    /// The template's images at the start.
+    pub images: Vec<Image>,
+    /// The template's `restartedAt` at the start.
+    pub restarted_at: Option<String>,
+    /// No rollout of this Deployment was seen before it.
+    pub is_first: bool,
+    /// Hash of the template at the start without `restartedAt`; `None` where it is not known.
+    #[serde(default)]
+    pub template_apart: Option<u64>,
+    /// The template's `restartedAt` became another time, and nothing else of the template changed as far as that is known.
+    pub is_restart: bool,
+    /// Resolved `maxSurge` at the start.
+    pub max_surge: u32,
+    /// Resolved `maxUnavailable` at the start.
+    pub max_unavailable: u32,
+    /// Arrival of the first complete verdict.
+    pub completed_millis: Option<Millis>,
+    /// When as many of its pods as the Deployment asks for were available for the first time, seen or told by a condition: what
+    /// is missing later is no part of it.
+    pub available_millis: Option<Millis>,
+    /// For how many replicas everything was available last, as far as that was seen: what is missing above was never there, what
+    /// is missing below is lost.
+    pub available_of: Option<u32>,
+    /// Somebody looked when it started.
+    pub was_start_seen: bool,
+    /// When the condition moved last that told at its start that a deadline had passed: that one was of the rollout before.
+    pub passed_before: Option<Millis>,
+    /// Arrival of the next revision's start, when this one was not complete.
+    pub superseded_millis: Option<Millis>,
+    /// Arrival of the first deadlineExceeded verdict.
+    pub deadline_exceeded_millis: Option<Millis>,
+    /// Least `status.availableReplicas` from start to completion.
+    pub min_available: u32,
+    /// Most owned pods without deletion timestamp at once, from start to completion or supersession.
+    pub peak_pods: u32,
+    /// Most owned pods at once that neither ended nor were asked to go, same span.
+    pub peak_active: u32,
+    /// Most owned pods with deletion timestamp at once, same span.
+    pub peak_terminating: u32,
+}
+
+impl Rollout {
+    /// The passed deadline belongs to the rollout before: a ReplicaSet that is used again does not move the condition.
+    #[must_use]
+    pub fn has_deadline_of_before(&self, now: &DeploymentNow) -> bool {
+        self.passed_before.is_some() && self.passed_before == now.deadline_passed_millis()
+    }
+
+    /// Neither complete nor superseded.
+    #[must_use]
+    pub const fn is_open(&self) -> bool {
+        self.completed_millis.is_none() && self.superseded_millis.is_none()
+    }
+}
+
+/// A moment in a Deployment's life.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mark {
+    /// When it arrived, in milliseconds of the cluster's time.
+    pub at_millis: Millis,
+    /// The event that it marks.
+    pub kind: MarkKind,
+}
+
+/// The event of a [`Mark`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum MarkKind {
+    /// `spec.paused` became true.
+    Paused,
+    /// `spec.paused` became false.
+    Resumed,
+    /// `spec.replicas` changed.
+    Replicas {
+        /// `spec.replicas` before.
+        from: u32,
+        /// `spec.replicas` after.
+        to: u32,
+    },
+    /// `metadata.deletionTimestamp` was set.
+    Deleting,
+}
+
+/// A ReplicaSet and its story.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ReplicaSet {
+    /// `metadata.uid`.
+    pub uid: Uid,
+    /// `metadata.namespace`.
+    pub namespace: String,
+    /// `metadata.name`.
+    pub name: String,
+    /// `metadata.creationTimestamp`.
+    pub created_at_millis: Millis,
+    /// Arrival of the first observation.
+    pub first_seen_millis: Millis,
+    /// Arrival of its deletion.
+    pub removed_millis: Option<Millis>,
+    /// Why it was deleted.
+    pub removed_because: Option<RemovedBecause>,
+    /// Label `pod-template-hash`.
+    pub template_hash: String,
+    /// The template's images.
+    pub images: Vec<Image>,
+    /// The template's `restartedAt`.
+    pub restarted_at: Option<String>,
+    /// The Deployment that controls it now.
+    pub owner: Option<Uid>,
+    /// Every Deployment that ever controlled it, in order.
+    pub owners: Vec<Uid>,
+    /// Changes of the Deployment that controls it, by arrival.
+    pub owner_changes: Vec<(Millis, Option<Uid>)>,
+    /// The revisions it carried, with arrival; `None` when from the first list.
+    pub revisions: Vec<(u64, Option<Millis>)>,
+    /// Changes of `spec.replicas` while a Deployment owned it.
+    pub scales: Vec<Scale>,
+    /// As last observed.
+    pub now: ReplicaSetNow,
+}
+
+impl ReplicaSet {
+    /// The Deployment that controlled it at that time, as far as that was seen.
+    #[must_use]
+    pub fn owner_at(&self, at_millis: Millis) -> Option<Uid> {
+        let before = self.owner_changes.iter().rev().find(|(since, _)| *since <= at_millis);
+        let first = || if self.owner_changes.is_empty() { self.owner } else { self.owners.first().copied() };
+        before.map_or_else(first, |(_, owner)| *owner)
+    }
+
+    /// The revision it carries now.
+    #[must_use]
+    pub fn revision(&self) -> Option<u64> {
+        self.revisions.last().map(|(revision, _)| *revision)
+    }
+}
+
+/// A ReplicaSet as last observed.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReplicaSetNow {
+    /// `spec.replicas` and the status' counts.
+    pub counts: ReplicaSetCounts,
+    /// `spec.minReadySeconds`.
+    pub min_ready_seconds: u32,
+    /// `metadata.deletionTimestamp` is set.
+    pub deleting: bool,
+    /// Annotation `desired-replicas`.
+    pub desired_replicas: Option<u32>,
+    /// Annotation `max-replicas`.
+    pub max_replicas: Option<u32>,
+    /// Annotation `kubernetes.io/change-cause`.
+    pub change_cause: Option<String>,
+    /// The tool that deploys it and what it calls that: "Helm release web"; empty where none is known.
+    pub managed_by: String,
+    /// Label `app.kubernetes.io/version`; empty when absent.
+    pub version: String,
+    /// Hash of the whole pod template; `None` where it is not known.
+    pub template: Option<u64>,
+    /// Longest time that the probes of its containers may take until a pod is ready, in milliseconds; 0 without probes.
+    pub probe_millis: Millis,
+    /// Condition `ReplicaFailure`: the API server refuses its pods.
+    pub failure: Option<Condition>,
+}
+
+/// Why a ReplicaSet was deleted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum RemovedBecause {
+    /// Its Deployment is gone or being deleted.
+    DeploymentDeleted,
+    /// Empty, old, and one more than `revisionHistoryLimit`.
+    HistoryLimit,
+    /// None of these: by someone or something outside the Deployment.
+    Deleted,
+}
+
+/// A change of a ReplicaSet's `spec.replicas`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Scale {
+    /// When it arrived, in milliseconds of the cluster's time.
+    pub at_millis: Millis,
+    /// Orders scale steps of one instant across ReplicaSets.
+    pub order: u64,
+    /// The Deployment that owned it then.
+    pub deployment: Uid,
+    /// `spec.replicas` before.
+    pub from: u32,
+    /// `spec.replicas` after.
+    pub to: u32,
+    /// The operation that it was part of.
+    pub cause: ScaleCause,
+}
+
+/// The operation that a scale step was part of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum ScaleCause {
+    /// A change of the Deployment's replicas.
+    Scaling,
+    /// The rollout.
+    Rollout,
+}

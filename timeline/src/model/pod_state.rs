@@ -1,0 +1,80 @@
+//! The states of a pod. [`crate::rules::phase`] reads them off the object.
+
+use serde::{Deserialize, Serialize};
+
+/// The state of a pod.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum PodState {
+    /// Has no node yet.
+    Scheduling,
+    /// Has a node; containers are being made.
+    Starting,
+    /// Every app container runs, the pod is not Ready.
+    Unready,
+    /// Ready, and `minReadySeconds` still runs: does not count yet.
+    Ready,
+    /// Ready for at least `minReadySeconds`: counts.
+    Available,
+    /// A container cannot start, crashes, or the pod failed.
+    Failing,
+    /// Ended well.
+    Finished,
+    /// Asked to go; its containers are shutting down.
+    Terminating,
+    /// No longer exists.
+    Gone,
+}
+
+impl PodState {
+    /// Every state, in the order of a pod's life.
+    pub const ALL: [Self; 9] = [
+        Self::Scheduling,
+        Self::Starting,
+        Self::Unready,
+        Self::Ready,
+        Self::Available,
+        Self::Failing,
+        Self::Finished,
+        Self::Terminating,
+        Self::Gone,
+    ];
+
+    /// The state's name as the document, class names and test ids spell it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Scheduling => "scheduling",
+            Self::Starting => "starting",
+            Self::Unready => "unready",
+            Self::Ready => "ready",
+            Self::Available => "available",
+            Self::Failing => "failing",
+            Self::Finished => "finished",
+            Self::Terminating => "terminating",
+            Self::Gone => "gone",
+        }
+    }
+
+    /// It is ready, whether it counts already or not.
+    #[must_use]
+    pub const fn is_ready(self) -> bool {
+        matches!(self, Self::Ready | Self::Available)
+    }
+
+    /// It was asked to go, or is gone.
+    #[must_use]
+    pub const fn is_ending(self) -> bool {
+        matches!(self, Self::Terminating | Self::Gone)
+    }
+
+    /// The state in plain words.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Unready => "running, not ready",
+            Self::Ready => "ready, waiting for minReadySeconds",
+            other => other.name(),
+        }
+    }
+}

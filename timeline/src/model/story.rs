@@ -1,0 +1,420 @@
+//! The story: what happened to a Deployment and what its controllers did, as data in the order of time.
+//!
+//! An entry is decided when it happens, with the sums and limits of then, and kept with the Deployment
+//! ([`crate::model::Deployment::story`]): nothing of it is computed again from the present. [`crate::apply`] tells entries,
+//! [`crate::say`] makes a sentence of each. What is told later may go on where an entry ended (a pod's replacement is
+//! available), or several entries that are alike become one; beyond a moment in which streams settle nothing else changes.
+
+use serde::{Deserialize, Serialize};
+
+use super::pod::EndReason;
+use crate::{Millis, Uid};
+
+/// The kind of a line of the story.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum LineKind {
+    /// A revision starts.
+    Revision,
+    /// `spec.replicas` of ReplicaSets changed.
+    Step,
+    /// Somebody or something other than the rollout did it: scaled, paused, deleted a pod, drained a node.
+    Outside,
+    /// A rollout is complete.
+    Done,
+    /// Something failed, was lost or was deleted.
+    Bad,
+    /// A Warning Event, in the words of who sent it.
+    Event,
+    /// Something cannot be told, because nobody looked or the history is not kept.
+    Unknown,
+}
+
+impl LineKind {
+    /// Class name of the kind.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Revision => "revision",
+            Self::Step => "step",
+            Self::Outside => "outside",
+            Self::Done => "done",
+            Self::Bad => "bad",
+            Self::Event => "event",
+            Self::Unknown => "unknown",
+        }
+    }
+
+    /// It is worth a mark on the axis.
+    #[must_use]
+    pub const fn stands_out(self) -> bool {
+        !matches!(self, Self::Step | Self::Unknown)
+    }
+}
+
+/// An entry of the story.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Entry {
+    /// Tells it from the other entries of its Deployment; later entries have higher ones.
+    pub id: u64,
+    /// When it happened, in milliseconds: by arrival at our clock, of Events by their own time.
+    pub at_millis: Millis,
+    /// The event that it tells.
+    pub what: Happening,
+}
+
+/// The reason for which a rollout started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Trigger {
+    /// It was running when watching began.
+    Unknown,
+    /// The template returned to one that an existing ReplicaSet has.
+    Rollback,
+    /// The ReplicaSet was there before the Deployment.
+    Adopted,
+    /// The Deployment was created.
+    Created,
+    /// `kubectl rollout restart`: only the restartedAt annotation of the template changed.
+    Restart,
+    /// The pod template changed.
+    Template,
+}
+
+/// A change of one ReplicaSet's `spec.replicas`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Part {
+    /// The ReplicaSet.
+    pub set: Uid,
+    /// Its name, for one that carries no revision.
+    pub name: String,
+    /// The revision that it carried then.
+    pub revision: Option<u64>,
+    /// `spec.replicas` before.
+    pub from: u32,
+    /// `spec.replicas` after.
+    pub to: u32,
+}
+
+impl Part {
+    /// Replicas added; negative for replicas removed.
+    #[must_use]
+    pub fn by(&self) -> i64 {
+        i64::from(self.to) - i64::from(self.from)
+    }
+}
+
+/// In which way pods had to leave a node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum NodeDeparture {
+    /// They were evicted.
+    Evicted,
+    /// The node shut down.
+    ShutDown,
+    /// A pod of higher priority needed their place.
+    Preempted,
+    /// The node has a taint that they do not tolerate; it may be out of reach.
+    Tainted,
+    /// The node is gone.
+    Lost,
+}
+
+/// An event in the life of a Deployment.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Happening {
+    /// It was there when watching began.
+    Begins {
+        /// The revision that it is of.
+        revision: u64,
+        /// Images of its template, joined.
+        images: String,
+    },
+    /// A rollout starts.
+    Starts {
+        /// The revision that it is of.
+        revision: u64,
+        /// The reason for which it started.
+        trigger: Trigger,
+        /// Images of its template, joined.
+        images: String,
+        /// The revision that its ReplicaSet carried before.
+        before: Option<u64>,
+        /// It is one of a rollback to a revision that was seen to come to nothing.
+        never_worked: bool,
+        /// Annotation `kubernetes.io/change-cause`, when it differs from that of the revision before.
+        change_cause: Option<String>,
+        /// Somebody looked when it started.
+        was_seen: bool,
+    },
+    /// A rollout is complete.
+    Completed {
+        /// The revision that it is of.
+        revision: u64,
+        /// Its duration; `None` when the end was not seen.
+        took_millis: Option<Millis>,
+    },
+    /// A rollout is superseded by the next one.
+    Superseded {
+        /// The revision that it is of.
+        revision: u64,
+        /// The revision that supersedes it.
+        by: u64,
+    },
+    /// The progress deadline passed.
+    Deadline {
+        /// Revision of the rollout.
+        revision: u64,
+    },
+    /// The Deployment's replicas changed and were spread over its ReplicaSets.
+    Scaled {
+        /// The Deployment's replicas before and after; `None` when that was not seen with the steps.
+        replicas: Option<(u32, u32)>,
+        /// The Deployment's replicas that the steps are for.
+        desired: Option<u32>,
+        /// The change of each ReplicaSet.
+        parts: Vec<Part>,
+    },
+    /// Steps of the rollout in one instant.
+    Rolled {
+        /// The change of each ReplicaSet.
+        parts: Vec<Part>,
+        /// Sum of `spec.replicas` of the ReplicaSets afterwards.
+        desired: u32,
+        /// The ceiling of that sum, by the spec that was in force.
+        ceiling: u32,
+        /// Least number of available pods, by the spec that was in force.
+        floor: u32,
+        /// It is like the steps before: with another one like it, it is folded.
+        is_repeat: bool,
+    },
+    /// After a gap ReplicaSets have other replicas than before it; the steps in between were not seen.
+    Moved {
+        /// Each ReplicaSet with its replicas before and after the gap.
+        parts: Vec<Part>,
+    },
+    /// More steps like the ones before.
+    AndSoOn {
+        /// Each ReplicaSet with its replicas before the first and after the last of them.
+        parts: Vec<Part>,
+        /// Number of steps.
+        steps: u32,
+    },
+    /// The Deployment's replicas changed and no ReplicaSet followed yet.
+    Replicas {
+        /// `spec.replicas` before.
+        from: u32,
+        /// `spec.replicas` after.
+        to: u32,
+    },
+    /// A pod was deleted by someone or something outside the rollout.
+    Killed {
+        /// Name of the pod.
+        pod: String,
+        /// Revision of the Deployment then.
+        revision: Option<u64>,
+        /// The pod that took its place, and how long until it was available.
+        replacement: Option<(String, Option<Millis>)>,
+        /// Time from the request to go until it was gone, in milliseconds.
+        drained_millis: Option<Millis>,
+    },
+    /// More pods were deleted by someone or something outside the rollout, one after the other.
+    KilledMore {
+        /// Number of pods.
+        pods: u32,
+        /// Revision of the Deployment then.
+        revision: Option<u64>,
+        /// When the last one was asked to go, in milliseconds.
+        last_millis: Millis,
+    },
+    /// Pods were deleted, none was replaced, and the Deployment was deleted soon after.
+    WentBefore {
+        /// Number of pods.
+        pods: u32,
+    },
+    /// Pods went while nobody looked, or were asked to.
+    Unseen {
+        /// Name of the first one.
+        pod: String,
+        /// Number of pods.
+        pods: u32,
+        /// They are gone; else they were asked to go.
+        is_gone: bool,
+        /// When the last one was told, in milliseconds.
+        last_millis: Millis,
+    },
+    /// A pod ended in another way worth telling.
+    Ended {
+        /// Name of the pod.
+        pod: String,
+        /// Why it ended.
+        reason: EndReason,
+        /// It was out of rotation.
+        was_released: bool,
+    },
+    /// Pods had to leave a node: it was lost, or they were evicted.
+    LeftNode {
+        /// Name of the first one.
+        pod: String,
+        /// Number of pods.
+        pods: u32,
+        /// The node.
+        node: String,
+        /// Revision of the Deployment then.
+        revision: Option<u64>,
+        /// Why they had to leave.
+        why: NodeDeparture,
+        /// The resource that the node was low on ("memory"), where an eviction names it; else empty.
+        resource: String,
+        /// When the last one had to leave, in milliseconds.
+        last_millis: Millis,
+    },
+    /// Pods failed as a whole, one after the other, in a way that is none of the above.
+    Failed {
+        /// Name of the first one.
+        pod: String,
+        /// Number of pods.
+        pods: u32,
+        /// `status.reason`; may be empty.
+        reason: String,
+        /// Revision of the Deployment then.
+        revision: Option<u64>,
+        /// When the last one failed, in milliseconds.
+        last_millis: Millis,
+    },
+    /// A ReplicaSet let go of a pod.
+    Released {
+        /// Name of the pod.
+        pod: String,
+        /// Revision of the ReplicaSet then.
+        revision: Option<u64>,
+        /// The ReplicaSet was being deleted without its pods; else their labels no longer match.
+        is_orphaned: bool,
+    },
+    /// A ReplicaSet took a pod up again.
+    Adopted {
+        /// Name of the pod.
+        pod: String,
+    },
+    /// The Deployment does not control a ReplicaSet any more.
+    SetReleased {
+        /// Name of the ReplicaSet.
+        name: String,
+        /// Its pods then.
+        pods: u32,
+        /// Another Deployment controls it.
+        is_taken: bool,
+    },
+    /// The Deployment took a ReplicaSet up that it had let go, or that belonged to another one.
+    SetTaken {
+        /// Name of the ReplicaSet.
+        name: String,
+        /// Its pods then.
+        pods: u32,
+        /// It was this Deployment's before.
+        is_again: bool,
+    },
+    /// The Deployment was gone, and exists again: the cluster was restored from a backup.
+    Back {
+        /// Duration of its absence, in milliseconds.
+        millis: Millis,
+    },
+    /// An old ReplicaSet was removed by the history limit.
+    CleanedUp {
+        /// Its pod-template-hash.
+        hash: String,
+        /// The last revision that it carried.
+        revision: Option<u64>,
+        /// `spec.revisionHistoryLimit` then.
+        limit: u32,
+    },
+    /// A ReplicaSet was deleted from outside.
+    SetDeleted {
+        /// Its pod-template-hash.
+        hash: String,
+        /// Somebody looked when it went; else who deleted it cannot be told.
+        was_seen: bool,
+        /// Time until its Deployment made another one of the same template, in milliseconds.
+        again_millis: Option<Millis>,
+        /// Time without an available pod because of it, in milliseconds.
+        outage_millis: Option<Millis>,
+    },
+    /// `spec.paused` became true.
+    Paused,
+    /// `spec.paused` became false.
+    Resumed,
+    /// The Deployment was given a deletion timestamp.
+    Deleting,
+    /// The Deployment is gone.
+    Deleted,
+    /// Nobody looked for a while.
+    Gap {
+        /// Its duration, in milliseconds.
+        millis: Millis,
+    },
+    /// A Warning Event.
+    Event {
+        /// Kind and name of what it is about.
+        about: (String, String),
+        /// `reason`.
+        reason: String,
+        /// `message` of the last one.
+        message: String,
+        /// Number of times that it happened.
+        count: u32,
+    },
+    /// The history before this moment is not kept.
+    NotKept,
+}
+
+impl Happening {
+    /// The kind of its line.
+    #[must_use]
+    pub const fn kind(&self) -> LineKind {
+        match self {
+            Self::Begins { .. } | Self::Starts { .. } => LineKind::Revision,
+            Self::Completed { .. } => LineKind::Done,
+            Self::Rolled { .. } | Self::AndSoOn { .. } | Self::Moved { .. } | Self::CleanedUp { .. } => LineKind::Step,
+            Self::Ended { reason: EndReason::Unknown, .. }
+            | Self::Unseen { .. }
+            | Self::Back { .. }
+            | Self::SetDeleted { was_seen: false, .. }
+            | Self::Gap { .. }
+            | Self::NotKept => LineKind::Unknown,
+            Self::Deadline { .. }
+            | Self::SetDeleted { .. }
+            | Self::Deleting
+            | Self::Deleted
+            | Self::Failed { .. }
+            | Self::LeftNode { why: NodeDeparture::Tainted | NodeDeparture::Lost, .. } => LineKind::Bad,
+            Self::Event { .. } => LineKind::Event,
+            Self::Superseded { .. }
+            | Self::Scaled { .. }
+            | Self::Replicas { .. }
+            | Self::Killed { .. }
+            | Self::KilledMore { .. }
+            | Self::WentBefore { .. }
+            | Self::SetReleased { .. }
+            | Self::SetTaken { .. }
+            | Self::Ended { .. }
+            | Self::LeftNode { .. }
+            | Self::Released { .. }
+            | Self::Adopted { .. }
+            | Self::Paused
+            | Self::Resumed => LineKind::Outside,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::LineKind::{Bad, Done, Event, Outside, Revision, Step, Unknown};
+    use super::*;
+
+    #[test]
+    fn kinds_of_lines_have_names_and_what_controllers_do_does_not_stand_out() {
+        let all = [Revision, Step, Outside, Done, Bad, Event, Unknown];
+        assert_eq!(all.map(LineKind::name).join(" "), "revision step outside done bad event unknown");
+        let plain: Vec<LineKind> = all.into_iter().filter(|kind| !kind.stands_out()).collect();
+        assert_eq!(plain, [Step, Unknown]);
+    }
+}

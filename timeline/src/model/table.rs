@@ -1,0 +1,199 @@
+//! Values by UID in the UIDs' order, and links between UIDs. Everything here rests on one kind of ordered map: the code of a
+//! map is generated per kind, and the page's program carries it.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::ser::SerializeSeq;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::Uid;
+
+type Index = BTreeMap<(Uid, Uid), u32>;
+
+const LEAST: Uid = Uid::from_bits(0);
+const GREATEST: Uid = Uid::from_bits(u128::MAX);
+
+/// A value that a [`Table`] keeps under its own UID.
+pub trait Keyed {
+    /// The UID that it is kept under.
+    fn uid(&self) -> Uid;
+}
+
+/// Values by UID. Iterates in the UIDs' order.
+#[derive(Clone)]
+pub struct Table<V> {
+    index: Index,
+    rows: Vec<Option<V>>,
+    free: Vec<u32>,
+}
+
+impl<V> Default for Table<V> {
+    fn default() -> Self {
+        Self { index: Index::new(), rows: Vec::new(), free: Vec::new() }
+    }
+}
+
+impl<V> Table<V> {
+    /// Counts the rows.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.index.len()
+    }
+
+    /// Whether the table holds no object.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.index.is_empty()
+    }
+
+    /// The value of that UID.
+    #[must_use]
+    pub fn get(&self, uid: &Uid) -> Option<&V> {
+        self.rows.get(*self.index.get(&(*uid, LEAST))? as usize)?.as_ref()
+    }
+
+    /// The value of that UID, to change.
+    pub fn get_mut(&mut self, uid: &Uid) -> Option<&mut V> {
+        self.rows.get_mut(*self.index.get(&(*uid, LEAST))? as usize)?.as_mut()
+    }
+
+    /// There is one of that UID.
+    #[must_use]
+    pub fn contains_key(&self, uid: &Uid) -> bool {
+        self.get(uid).is_some()
+    }
+
+    /// Puts a value in, in the place of an earlier one.
+    pub fn insert(&mut self, uid: Uid, value: V) {
+        if let Some(place) = self.get_mut(&uid) {
+            *place = value;
+            return;
+        }
+        let place = self.free.pop().unwrap_or_else(|| {
+            self.rows.push(None);
+            (self.rows.len() - 1) as u32
+        });
+        if let Some(row) = self.rows.get_mut(place as usize) {
+            *row = Some(value);
+            self.index.insert((uid, LEAST), place);
+        }
+    }
+
+    /// Takes a copy of an entry, if there is one.
+    pub fn extend(&mut self, entry: Option<&V>)
+    where
+        V: Clone + Keyed,
+    {
+        if let Some(entry) = entry {
+            self.insert(entry.uid(), entry.clone());
+        }
+    }
+
+    /// Removes the value of that UID and returns it.
+    pub fn remove(&mut self, uid: &Uid) -> Option<V> {
+        let place = self.index.remove(&(*uid, LEAST))?;
+        self.free.push(place);
+        self.rows.get_mut(place as usize)?.take()
+    }
+
+    /// The values, by UID.
+    pub fn values(&self) -> impl Iterator<Item = &V> {
+        self.index.values().filter_map(|place| self.rows.get(*place as usize)?.as_ref())
+    }
+
+    /// The UIDs, in order.
+    pub fn keys(&self) -> impl Iterator<Item = &Uid> {
+        self.index.keys().map(|(uid, _)| uid)
+    }
+}
+
+impl<V: Serialize> Serialize for Table<V> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut values = serializer.serialize_seq(Some(self.len()))?;
+        self.values().try_for_each(|value| values.serialize_element(value))?;
+        values.end()
+    }
+}
+
+impl<'de, V: Deserialize<'de> + Keyed> Deserialize<'de> for Table<V> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut table = Self::default();
+        for value in Vec::<V>::deserialize(deserializer)? {
+            table.insert(value.uid(), value);
+        }
+        Ok(table)
+    }
+}
+
+impl<V: fmt::Debug> fmt::Debug for Table<V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.values()).finish()
+    }
+}
+
+impl<V: PartialEq> PartialEq for Table<V> {
+    fn eq(&self, other: &Self) -> bool {
+        self.len() == other.len() && self.values().eq(other.values())
+    }
+}
+
+/// Which UIDs belong to which, in order.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Links(Index);
+
+impl Links {
+    /// `owned` belongs to `owner`.
+    pub fn tie(&mut self, owner: Uid, owned: Uid) {
+        self.0.insert((owner, owned), 0);
+    }
+
+    /// It does not any more.
+    pub fn untie(&mut self, owner: Uid, owned: Uid) {
+        self.0.remove(&(owner, owned));
+    }
+
+    /// The UIDs that belong to `owner`.
+    pub fn of(&self, owner: Uid) -> impl Iterator<Item = Uid> {
+        self.0.range((owner, LEAST)..=(owner, GREATEST)).map(|((_, owned), _)| *owned)
+    }
+
+    /// Removes all links.
+    pub fn clear(&mut self) {
+        self.0.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_is_an_ordered_map() {
+        let uid = Uid::from_bits;
+        let mut table = Table::default();
+        assert!(table.is_empty());
+        for number in [3u128, 1, 2] {
+            table.insert(uid(number), number);
+        }
+        table.insert(uid(2), 20);
+        assert!(!table.is_empty());
+        assert_eq!(table.values().copied().collect::<Vec<_>>(), [1, 20, 3]);
+        assert_eq!((table.remove(&uid(1)), table.remove(&uid(1)), table.len()), (Some(1), None, 2));
+        table.insert(uid(4), 4);
+        assert_eq!(table.keys().map(|uid| uid.bits()).collect::<Vec<_>>(), [2, 3, 4]);
+        assert!(table.contains_key(&uid(4)) && table.get(&uid(1)).is_none() && table.get(&uid(3)) == Some(&3));
+    }
+
+    #[test]
+    fn links_are_of_one_owner() {
+        let uid = Uid::from_bits;
+        let mut links = Links::default();
+        for (owner, owned) in [(1, 9), (1, u128::MAX), (2, 0), (1, 0)] {
+            links.tie(uid(owner), uid(owned));
+        }
+        links.untie(uid(1), uid(9));
+        assert_eq!(links.of(uid(1)).map(|uid| uid.bits()).collect::<Vec<_>>(), [0, u128::MAX]);
+        assert_eq!(links.of(uid(3)).count(), 0);
+    }
+}

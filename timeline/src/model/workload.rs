@@ -1,0 +1,87 @@
+//! Which workload is meant: by cluster, kind, namespace and name, and by UID where one of several
+//! that bore the name is meant.
+
+use serde::{Deserialize, Serialize};
+
+use crate::model::Deployment;
+use crate::{Model, Uid};
+
+/// A kind of object that rolls out revisions.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum WorkloadKind {
+    /// `apps/v1` Deployment.
+    #[default]
+    Deployment,
+}
+
+impl WorkloadKind {
+    /// Every kind.
+    pub const ALL: [Self; 1] = [Self::Deployment];
+
+    /// The kind as Kubernetes spells it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Deployment => "Deployment",
+        }
+    }
+
+    /// The resource: the word in paths, of Kubernetes' API and of ours.
+    #[must_use]
+    pub const fn resource(self) -> &'static str {
+        match self {
+            Self::Deployment => "deployments",
+        }
+    }
+
+    /// The kind of a resource.
+    #[must_use]
+    pub fn of_resource(resource: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.resource() == resource)
+    }
+}
+
+/// A workload of one of several clusters.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Workload {
+    /// Name of the cluster.
+    pub cluster: String,
+    /// Its kind.
+    pub kind: WorkloadKind,
+    /// `metadata.namespace`.
+    pub namespace: String,
+    /// `metadata.name`.
+    pub name: String,
+    /// Which one of that name; `None` for the one that bears it now, or bore it last.
+    pub uid: Option<Uid>,
+    /// Which of its rollouts, by the order in which they were seen, where one that is over is looked at by itself; `None` for the
+    /// workload as it is now.
+    pub rollout: Option<u32>,
+}
+
+impl Workload {
+    /// The Deployment that bears this name now, or bore it last.
+    #[must_use]
+    pub fn deployment(cluster: impl Into<String>, namespace: impl Into<String>, name: impl Into<String>) -> Self {
+        let (cluster, namespace, name) = (cluster.into(), namespace.into(), name.into());
+        Self { cluster, kind: WorkloadKind::Deployment, namespace, name, uid: None, rollout: None }
+    }
+
+    /// This one of those that bore the name.
+    #[must_use]
+    pub fn with_uid(self, uid: Option<Uid>) -> Self {
+        Self { uid, ..self }
+    }
+
+    /// Finds it in the model of its cluster.
+    #[must_use]
+    pub fn find<'m>(&self, model: &'m Model) -> Option<&'m Deployment> {
+        match (self.kind, self.uid) {
+            (WorkloadKind::Deployment, None) => model.find(&self.namespace, &self.name),
+            (WorkloadKind::Deployment, Some(uid)) => {
+                let known = model.deployments.get(&uid)?;
+                (known.name == self.name && known.namespace == self.namespace).then_some(known)
+            }
+        }
+    }
+}

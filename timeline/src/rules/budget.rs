@@ -1,0 +1,234 @@
+//! The rolling-update arithmetic: percentages to integers, ceiling and floor, and what the controller may do next.
+//!
+//! Source: `util/deployment_util.go` (MaxSurge, MaxUnavailable, ResolveFenceposts, NewRSNewReplicas), `rolling.go` and
+//! `recreate.go` of the Deployment controller. All sums are of `spec.replicas` and `status.availableReplicas` of the
+//! ReplicaSets: pods that terminate count nowhere.
+
+use crate::model::fact::{DeploymentSpec, DeploymentStatus, IntOrPercent, ReplicaSetCounts, Strategy};
+use crate::model::{Deployment, Model, PodState, ReplicaSet, order};
+
+pub use crate::model::Limits;
+use crate::rules::rollout;
+
+/// The spec, for another number of replicas.
+#[must_use]
+pub fn of_replicas(spec: &DeploymentSpec, replicas: u32) -> DeploymentSpec {
+    DeploymentSpec { replicas, ..spec.clone() }
+}
+
+/// Resolves the strategy for the Deployment's `spec.replicas`. Surge percentages are rounded up, unavailable
+/// ones down; both zero would allow nothing, so one may then be unavailable. Recreate: no surge, everything may be missing.
+#[must_use]
+pub fn limits(spec: &DeploymentSpec) -> Limits {
+    let n = spec.replicas;
+    let (max_surge, max_unavailable) = match spec.strategy {
+        Strategy::Recreate => (0, n),
+        Strategy::RollingUpdate { max_surge, max_unavailable } => {
+            let surge = resolve(max_surge, n, true);
+            let unavailable = resolve(max_unavailable, n, false);
+            let unavailable = if surge == 0 && unavailable == 0 { 1 } else { unavailable };
+            (surge, unavailable.min(n))
+        }
+    };
+    Limits { max_surge, max_unavailable, ceiling: n.saturating_add(max_surge), floor: n - max_unavailable }
+}
+
+fn resolve(value: IntOrPercent, of: u32, up: bool) -> u32 {
+    match value {
+        IntOrPercent::Int(number) => number,
+        IntOrPercent::Percent(percent) => {
+            let hundredths = u64::from(percent) * u64::from(of);
+            let rounded = if up { hundredths.div_ceil(100) } else { hundredths / 100 };
+            u32::try_from(rounded).unwrap_or(u32::MAX)
+        }
+    }
+}
+
+/// The ReplicaSets of a Deployment, as the controller counts them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Sums {
+    /// The one that carries the Deployment's revision.
+    pub new: Option<ReplicaSetCounts>,
+    /// The others, the oldest first.
+    pub old: Vec<ReplicaSetCounts>,
+    /// Pods of the others that are there, those that terminate included, those that ended not (`oldPodsRunning` in `recreate.go`).
+    pub old_pods: u32,
+    /// Sum of `spec.replicas`.
+    pub desired: u32,
+    /// Sum of `status.availableReplicas`.
+    pub available: u32,
+}
+
+impl Sums {
+    /// Counts the ReplicaSets that `deployment` controls, as they report themselves.
+    #[must_use]
+    pub fn of(model: &Model, deployment: &Deployment) -> Self {
+        Self::counted(model, deployment, |set| (set.now.counts, set.now.counts.replicas))
+    }
+
+    fn counted(
+        model: &Model,
+        deployment: &Deployment,
+        counts: impl Fn(&ReplicaSet) -> (ReplicaSetCounts, u32),
+    ) -> Self {
+        // A template that was just edited has no ReplicaSet yet, or one that does not carry the revision yet.
+        let is_known = !rollout::awaits_revision(model, deployment);
+        let new = rollout::current_set(model, deployment).filter(|_| is_known).map(|set| set.uid);
+        let sets: Vec<&ReplicaSet> =
+            order::by(model.owned_sets(deployment.uid).collect(), |set| (set.created_at_millis, set.uid.bits()));
+        let mut sums = Self::default();
+        for set in sets {
+            let (counts, there) = counts(set);
+            sums.desired = sums.desired.saturating_add(counts.desired);
+            sums.available = sums.available.saturating_add(counts.available);
+            if Some(set.uid) == new {
+                sums.new = Some(counts);
+            } else {
+                sums.old.push(counts);
+                sums.old_pods += there;
+            }
+        }
+        sums
+    }
+
+    /// Counts the available pods instead of the ReplicaSets' reports of them, which follow a moment later:
+    /// what the controller will count next.
+    #[must_use]
+    pub fn of_pods(model: &Model, deployment: &Deployment) -> Self {
+        Self::counted(model, deployment, |set| {
+            let mine = model.pods_of(set.uid).filter(|pod| pod.owner == Some(set.uid));
+            let (mut there, mut available) = (0, 0);
+            for pod in mine {
+                there += u32::from(pod.state() != PodState::Gone && pod.now.terminal_millis.is_none());
+                available += u32::from(pod.state() == PodState::Available);
+            }
+            (ReplicaSetCounts { available, ..set.now.counts }, there)
+        })
+    }
+
+    /// Takes the Deployment's own report, where its ReplicaSets are not seen.
+    #[must_use]
+    pub fn reported(status: &DeploymentStatus) -> Self {
+        let (updated, available) = (status.updated, status.available.min(status.updated));
+        let old = status.replicas.saturating_sub(updated);
+        let counts = |replicas, available| ReplicaSetCounts { desired: replicas, replicas, available };
+        let rest = (old > 0).then(|| counts(old, status.available - available));
+        Self {
+            new: Some(counts(updated, available)),
+            old: rest.into_iter().collect(),
+            old_pods: old,
+            desired: status.replicas,
+            available: status.available,
+        }
+    }
+
+    /// Sum of `spec.replicas` of the old ReplicaSets.
+    #[must_use]
+    pub fn old_desired(&self) -> u32 {
+        self.old.iter().fold(0, |sum, counts| sum.saturating_add(counts.desired))
+    }
+}
+
+/// The next step of the Deployment controller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Next {
+    /// Nothing: every old ReplicaSet is empty and the new one has what it should have.
+    Nothing,
+    /// Nothing, until it is resumed.
+    Paused,
+    /// Paused, and the replicas are not spread over the ReplicaSets yet as the controller does that all the same.
+    Spread,
+    /// There is no ReplicaSet for the template yet.
+    CreateSet,
+    /// Scale the new ReplicaSet up by this many pods.
+    AddNew(u32),
+    /// Scale the new ReplicaSet down by this many pods: it has more than the Deployment's `spec.replicas`.
+    RemoveNew(u32),
+    /// Take down old pods: first those that are not available, then others as far as the floor allows.
+    RemoveOld {
+        /// Not available ones.
+        unhealthy: u32,
+        /// Available ones.
+        healthy: u32,
+    },
+    /// Wait until more new pods are available: until then no old one may go.
+    WaitForNew {
+        /// Pods of the new ReplicaSet that are desired and not available.
+        missing: u32,
+        /// Number of them that must become available before the next old one may go.
+        needed: u32,
+    },
+    /// Recreate: wait until the old pods are gone.
+    WaitForOldGone,
+}
+
+/// Predicts the controller's next step. Availability is the ReplicaSets' report: it may be a moment behind the pods.
+#[must_use]
+pub fn next(spec: &DeploymentSpec, sums: &Sums) -> Next {
+    if spec.paused {
+        return if is_spread(spec, sums) { Next::Paused } else { Next::Spread };
+    }
+    let old = sums.old_desired();
+    if spec.strategy == Strategy::Recreate {
+        if old > 0 {
+            return Next::RemoveOld { unhealthy: 0, healthy: old };
+        }
+        let is_up = sums.new.is_some_and(|new| new.desired >= spec.replicas);
+        if sums.old_pods > 0 && !is_up {
+            return Next::WaitForOldGone;
+        }
+    }
+    let Some(new) = sums.new else { return Next::CreateSet };
+    if spec.strategy == Strategy::Recreate {
+        return match spec.replicas.cmp(&new.desired) {
+            std::cmp::Ordering::Greater => Next::AddNew(spec.replicas - new.desired),
+            std::cmp::Ordering::Less => Next::RemoveNew(new.desired - spec.replicas),
+            std::cmp::Ordering::Equal => Next::Nothing,
+        };
+    }
+    let limits = limits(spec);
+    if new.desired > spec.replicas {
+        return Next::RemoveNew(new.desired - spec.replicas);
+    }
+    let add = (spec.replicas - new.desired).min(limits.ceiling.saturating_sub(sums.desired));
+    if add > 0 {
+        return Next::AddNew(add);
+    }
+    if old == 0 {
+        return Next::Nothing;
+    }
+    let missing = new.desired.saturating_sub(new.available);
+    // Signed: a ReplicaSet that was just scaled down may report more available pods than it asks for.
+    let budget =
+        i64::from(sums.desired) - i64::from(limits.floor) - (i64::from(new.desired) - i64::from(new.available));
+    if budget <= 0 {
+        return Next::WaitForNew { missing, needed: u32::try_from(1 - budget).unwrap_or(u32::MAX) };
+    }
+    let budget = u32::try_from(budget).unwrap_or(u32::MAX);
+    // An old ReplicaSet may report more pods than it asks for while they drain.
+    let sick = sums.old.iter().fold(0u32, |sum, old| sum.saturating_add(old.desired.saturating_sub(old.available)));
+    let unhealthy = sick.min(budget);
+    let healthy = sums.available.saturating_sub(limits.floor).min(old - unhealthy.min(old));
+    if unhealthy + healthy == 0 {
+        Next::WaitForNew { missing, needed: 1 }
+    } else {
+        Next::RemoveOld { unhealthy, healthy }
+    }
+}
+
+/// Whether the replicas are spread as the controller does it when it does not roll out (`scale` in `sync.go`): all of them on the
+/// one ReplicaSet that has any, or as many on several as the ceiling allows.
+fn is_spread(spec: &DeploymentSpec, sums: &Sums) -> bool {
+    let n = spec.replicas;
+    let mut active = sums.old.iter().chain(&sums.new).filter(|set| set.desired > 0);
+    match (active.next(), active.next(), sums.new) {
+        (None, ..) => n == 0 || (sums.new.is_none() && sums.old.is_empty()),
+        (Some(only), None, _) => only.desired == n,
+        (.., Some(new)) if new.desired == n && new.available == n => sums.old_desired() == 0,
+        _ if spec.strategy == Strategy::Recreate => true,
+        _ => sums.desired == if n == 0 { 0 } else { limits(spec).ceiling },
+    }
+}
+
+#[cfg(test)]
+mod tests;

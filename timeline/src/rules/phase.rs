@@ -1,0 +1,366 @@
+//! The state of a pod: one function of the object, plus one timer (`minReadySeconds`).
+//!
+//! ```text
+//!  scheduling ─► starting ─► unready ⇄ ready ─(minReadySeconds)─► available ─► terminating ─► gone
+//!                    └────────► failing ◄───────┘                 finished ─────────┘
+//! ```
+//! The phase alone lies: a terminating pod stays Running and even Ready until it is gone, and a crash-looping pod is
+//! Running most of the time. The order of the rules in [`read`] is therefore the meaning.
+
+use crate::Millis;
+pub use crate::model::PodState;
+use crate::model::fact::{ConditionStatus, Container, ContainerState, Phase, PodFact, Role};
+
+/// The state of a pod, with the details that explain it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reading {
+    /// Its state, `Ready` and `Available` not yet told apart (see [`Reading::ready_since_millis`]).
+    pub state: PodState,
+    /// The reason shown beside the state; empty when there is nothing to say.
+    pub reason: String,
+    /// The message behind the reason; empty when there is none.
+    pub message: String,
+    /// For a ready pod: since when, by the kubelet's clock.
+    pub ready_since_millis: Option<Millis>,
+    /// Restarts as kubectl counts them ([`restarts`]).
+    pub restarts: u32,
+    /// Sum of the restarts of all containers.
+    pub all_restarts: u32,
+    /// Its phase is Succeeded or Failed: it runs no more and never will.
+    pub is_terminal: bool,
+}
+
+/// Reads a pod's state. A ready pod reads as [`PodState::Ready`] with the time it became ready; whether it counts
+/// already is for [`available_at`] to say.
+#[must_use]
+pub fn read(pod: &PodFact) -> Reading {
+    let ready = pod.ready.as_ref().filter(|c| c.status == ConditionStatus::True);
+    let say = |state, reason: &str, message: &str| Reading {
+        state,
+        reason: reason.to_owned(),
+        message: message.to_owned(),
+        ready_since_millis: None,
+        restarts: restarts(&pod.containers),
+        all_restarts: sum_restarts(pod.containers.iter()),
+        is_terminal: matches!(pod.phase, Phase::Succeeded | Phase::Failed),
+    };
+    if pod.meta.deletion_at_millis.is_some() {
+        return say(PodState::Terminating, &pod.reason, &pod.message);
+    }
+    if pod.phase == Phase::Succeeded {
+        return say(PodState::Finished, "", "");
+    }
+    if pod.phase == Phase::Failed {
+        let (reason, message) = match failed_container(&pod.containers) {
+            Some(container) if pod.reason.is_empty() => container,
+            _ => (pod.reason.as_str(), pod.message.as_str()),
+        };
+        return say(PodState::Failing, reason, message);
+    }
+    if let Some((reason, message)) = failed_container(&pod.containers) {
+        return say(PodState::Failing, reason, message);
+    }
+    if let Some(condition) = ready {
+        let mut reading = say(PodState::Ready, "", "");
+        reading.ready_since_millis = condition.last_transition_millis;
+        return reading;
+    }
+    if pod.node.is_none() {
+        let condition = pod.scheduled.as_ref().filter(|c| c.status == ConditionStatus::False);
+        return say(
+            PodState::Scheduling,
+            condition.map_or("", |c| c.reason.as_str()),
+            condition.map_or("", |c| c.message.as_str()),
+        );
+    }
+    if pod.phase == Phase::Running && every_app_container_runs(&pod.containers) {
+        return say(
+            PodState::Unready,
+            pod.ready.as_ref().map_or("", |c| c.reason.as_str()),
+            pod.ready.as_ref().map_or("", |c| c.message.as_str()),
+        );
+    }
+    let waiting = pod.containers.iter().find_map(|c| match &c.state {
+        Some(ContainerState::Waiting { reason, message }) if !reason.is_empty() => {
+            Some((reason.as_str(), message.as_str()))
+        }
+        _ => None,
+    });
+    // Init containers run one after another: the first that is not done is the one to wait for.
+    let init = pod.containers.iter().filter(|c| c.role != Role::App);
+    if let Some(index) = init.clone().position(|c| !lets_go_on(c))
+        && let Some(at_work) = init.clone().nth(index)
+    {
+        return say(PodState::Starting, &format!("Init {index} of {}", init.count()), &at_work.name);
+    }
+    let (reason, message) = waiting.unwrap_or(("", ""));
+    say(PodState::Starting, reason, message)
+}
+
+/// The containers after it may start: an init container that is done, a sidecar that started.
+fn lets_go_on(container: &Container) -> bool {
+    match container.role {
+        Role::Sidecar => container.state == Some(ContainerState::Running) && !container.is_in_startup,
+        Role::Init | Role::App => is_done(container),
+    }
+}
+
+/// It ended with exit code 0.
+#[must_use]
+pub const fn is_done(container: &Container) -> bool {
+    matches!(container.state, Some(ContainerState::Terminated { exit_code: 0, .. }))
+}
+
+/// The RESTARTS column of kubectl (`printPod` in `printers.go`): of init containers while one of them is not done, after that of
+/// sidecars and app containers.
+fn restarts(containers: &[Container]) -> u32 {
+    let is_initializing = containers.iter().any(|c| c.role == Role::Init && !is_done(c));
+    let role = |is_app: bool| containers.iter().filter(move |c| (c.role == Role::App) == is_app);
+    let is_sidecar = |c: &&Container| c.role == Role::Sidecar;
+    if is_initializing {
+        sum_restarts(role(false))
+    } else {
+        sum_restarts(role(false).filter(is_sidecar).chain(role(true)))
+    }
+}
+
+fn sum_restarts<'c>(containers: impl Iterator<Item = &'c Container>) -> u32 {
+    containers.fold(0, |sum, container| sum.saturating_add(container.restarts))
+}
+
+/// When a ready pod starts to count. With `minReadySeconds` 0 that is at once.
+#[must_use]
+pub fn available_at(ready_since_millis: Option<Millis>, min_ready_seconds: u32) -> Option<Millis> {
+    if min_ready_seconds == 0 {
+        return None;
+    }
+    ready_since_millis.map(|since| since.saturating_add(i64::from(min_ready_seconds) * 1000))
+}
+
+fn failed_container(containers: &[Container]) -> Option<(&str, &str)> {
+    containers.iter().find_map(|container| match &container.state {
+        Some(ContainerState::Waiting { reason, message })
+            if !matches!(reason.as_str(), "" | "ContainerCreating" | "PodInitializing") =>
+        {
+            Some((reason.as_str(), message.as_str()))
+        }
+        Some(ContainerState::Terminated { exit_code, reason, message }) if *exit_code != 0 => {
+            Some((if reason.is_empty() { "Error" } else { reason.as_str() }, message.as_str()))
+        }
+        _ => None,
+    })
+}
+
+fn every_app_container_runs(containers: &[Container]) -> bool {
+    containers.iter().filter(|c| c.role != Role::Init).all(|c| c.state == Some(ContainerState::Running))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Uid;
+    use crate::model::fact::{Condition, Meta};
+
+    fn container(role: Role, state: Option<ContainerState>) -> Container {
+        let name = "web".into();
+        Container { state, ..crate::model::fact::Container::new(name, role) }
+    }
+
+    fn waiting(reason: &str) -> Option<ContainerState> {
+        Some(ContainerState::Waiting { reason: reason.into(), message: "why".into() })
+    }
+
+    fn ended(exit_code: i32) -> Option<ContainerState> {
+        Some(ContainerState::Terminated { exit_code, reason: String::new(), message: String::new() })
+    }
+
+    fn condition(status: ConditionStatus, reason: &str) -> Option<Condition> {
+        Some(Condition {
+            status,
+            reason: reason.into(),
+            message: String::new(),
+            last_transition_millis: Some(1_000),
+            last_update_millis: None,
+        })
+    }
+
+    /// A pod with a node that runs and is not ready.
+    fn pod() -> PodFact {
+        PodFact {
+            meta: Meta {
+                uid: Uid::from_bits(1),
+                namespace: String::new(),
+                name: "web".into(),
+                created_at_millis: 0,
+                deletion_at_millis: None,
+                controller: None,
+                version: None,
+                generation: 0,
+            },
+            node: Some("node-1".into()),
+            phase: Phase::Running,
+            conditions: Vec::new(),
+            reason: String::new(),
+            message: String::new(),
+            ready: condition(ConditionStatus::False, "ContainersNotReady"),
+            scheduled: None,
+            disruption: None,
+            deletion_cost: 0,
+            is_graceless: false,
+            containers: vec![container(Role::App, Some(ContainerState::Running))],
+        }
+    }
+
+    /// Reads the state of a pod after a change to the one above.
+    fn reads(change: impl FnOnce(&mut PodFact)) -> (PodState, String) {
+        let mut pod = pod();
+        change(&mut pod);
+        let reading = read(&pod);
+        (reading.state, reading.reason)
+    }
+
+    #[test]
+    fn every_rule_comes_before_the_ones_below_it() {
+        use PodState::{Failing, Finished, Ready, Scheduling, Starting, Terminating, Unready};
+        let ready = |pod: &mut PodFact| pod.ready = condition(ConditionStatus::True, "");
+        let state = |change: &dyn Fn(&mut PodFact)| reads(|pod| change(pod)).0;
+        // Deletion before everything: the kubelet keeps the rest as it was.
+        assert_eq!(state(&|pod| (pod.meta.deletion_at_millis, pod.phase) = (Some(1), Phase::Failed)), Terminating);
+        assert_eq!(state(&|pod| pod.phase = Phase::Succeeded), Finished);
+        assert_eq!(
+            state(&|pod| (pod.phase, pod.ready) = (Phase::Failed, condition(ConditionStatus::True, ""))),
+            Failing
+        );
+        // A container that cannot start before readiness, a gate or a missing node.
+        assert_eq!(
+            state(&|pod| {
+                ready(pod);
+                pod.containers.push(container(Role::Init, waiting("CrashLoopBackOff")));
+            }),
+            Failing
+        );
+        assert_eq!(state(&|pod| pod.containers = vec![container(Role::App, ended(1))]), Failing);
+        assert_eq!(state(&|pod| pod.containers = vec![container(Role::App, waiting("NewReasonOfTomorrow"))]), Failing);
+        // What every start goes through is no failure.
+        for reason in ["", "ContainerCreating", "PodInitializing"] {
+            assert_eq!(
+                state(&|pod| pod.containers = vec![container(Role::App, waiting(reason))]),
+                Starting,
+                "{reason}"
+            );
+        }
+        assert_eq!(state(&ready), Ready);
+        assert_eq!(
+            state(&|pod| {
+                ready(pod);
+                pod.node = None;
+            }),
+            Ready
+        );
+        assert_eq!(state(&|pod| pod.node = None), Scheduling);
+        assert_eq!(state(&|_| ()), Unready);
+        // Sidecars count as app containers; init containers that ended well do not.
+        assert_eq!(state(&|pod| pod.containers.push(container(Role::Sidecar, None))), Starting);
+        assert_eq!(state(&|pod| pod.containers.push(container(Role::Init, ended(0)))), Unready);
+        assert_eq!(state(&|pod| pod.phase = Phase::Unknown), Starting);
+        assert_eq!(state(&|pod| (pod.phase, pod.containers) = (Phase::Pending, Vec::new())), Starting);
+    }
+
+    #[test]
+    fn the_reason_is_the_one_that_decides() {
+        assert_eq!(reads(|_| ()).1, "ContainersNotReady");
+        assert_eq!(reads(|pod| pod.containers = vec![container(Role::App, ended(137))]).1, "Error");
+        assert_eq!(reads(|pod| (pod.phase, pod.reason) = (Phase::Failed, "Evicted".into())).1, "Evicted");
+        let unschedulable = condition(ConditionStatus::False, "Unschedulable");
+        assert_eq!(reads(|pod| (pod.node, pod.scheduled) = (None, unschedulable)).1, "Unschedulable");
+        let (state, reason) = reads(|pod| {
+            pod.phase = Phase::Pending;
+            pod.containers = vec![
+                container(Role::Init, ended(0)),
+                container(Role::Init, Some(ContainerState::Running)),
+                container(Role::App, waiting("PodInitializing")),
+            ];
+        });
+        assert_eq!((state, reason.as_str()), (PodState::Starting, "Init 1 of 2"));
+    }
+
+    #[test]
+    fn restarts_are_those_that_kubectl_counts() {
+        let restarted = |role, state, restarts| Container { restarts, ..container(role, state) };
+        let count = |init: Option<ContainerState>| {
+            let mut pod = pod();
+            pod.containers = vec![
+                restarted(Role::Init, init, 2),
+                restarted(Role::Sidecar, Some(ContainerState::Running), 3),
+                restarted(Role::App, Some(ContainerState::Running), 4),
+            ];
+            let reading = read(&pod);
+            (reading.restarts, reading.all_restarts)
+        };
+        assert_eq!(count(Some(ContainerState::Running)), (5, 9), "it initialises");
+        assert_eq!(count(ended(0)), (7, 9), "init containers that are done do not count");
+    }
+
+    #[test]
+    fn a_sidecar_that_has_not_started_holds_what_comes_after_it() {
+        let starts = |is_in_startup| {
+            reads(move |pod| {
+                let sidecar = Container { is_in_startup, ..container(Role::Sidecar, Some(ContainerState::Running)) };
+                pod.phase = Phase::Pending;
+                pod.containers = vec![
+                    sidecar,
+                    container(Role::Init, waiting("PodInitializing")),
+                    container(Role::App, waiting("PodInitializing")),
+                ];
+            })
+        };
+        assert_eq!(starts(true), (PodState::Starting, "Init 0 of 2".to_owned()));
+        assert_eq!(starts(false), (PodState::Starting, "Init 1 of 2".to_owned()));
+    }
+
+    #[test]
+    fn with_min_ready_seconds_a_pod_counts_later() {
+        assert_eq!(available_at(Some(1_000), 0), None);
+        assert_eq!(available_at(Some(1_000), 4), Some(5_000));
+        assert_eq!(available_at(None, 4), None);
+        assert_eq!(available_at(Some(i64::MAX), u32::MAX), Some(i64::MAX));
+    }
+
+    #[test]
+    fn a_pod_that_failed_says_why_itself_before_its_containers_do() {
+        let killed = |reason: &'static str| {
+            reads(move |pod| {
+                (pod.phase, pod.reason) = (Phase::Failed, reason.into());
+                pod.containers = vec![container(Role::App, ended(137))];
+            })
+        };
+        assert_eq!(killed("Evicted"), (PodState::Failing, "Evicted".to_owned()));
+        assert_eq!(killed(""), (PodState::Failing, "Error".to_owned()));
+    }
+
+    #[test]
+    fn a_pod_that_starts_says_what_a_container_waits_for() {
+        let starts = |reasons: [&'static str; 2]| {
+            reads(move |pod| {
+                pod.phase = Phase::Pending;
+                pod.containers = reasons.map(|reason| container(Role::App, waiting(reason))).to_vec();
+            })
+        };
+        assert_eq!(starts(["", "ContainerCreating"]), (PodState::Starting, "ContainerCreating".to_owned()));
+        assert_eq!(starts(["PodInitializing", ""]), (PodState::Starting, "PodInitializing".to_owned()));
+        assert_eq!(starts(["", ""]), (PodState::Starting, String::new()));
+    }
+
+    #[test]
+    fn states_have_names_for_programs_and_words_for_people() {
+        use PodState::{Available, Failing, Finished, Gone, Ready, Scheduling, Starting, Terminating, Unready};
+        let all = [Scheduling, Starting, Unready, Ready, Available, Failing, Finished, Terminating, Gone];
+        let names = "scheduling starting unready ready available failing finished terminating gone";
+        assert_eq!(all.map(PodState::name).join(" "), names);
+        assert_eq!(Unready.label(), "running, not ready");
+        assert_eq!(Ready.label(), "ready, waiting for minReadySeconds");
+        assert_eq!(Gone.label(), "gone");
+        assert_eq!(all.map(PodState::is_ready), all.map(|state| state == Ready || state == Available));
+        assert_eq!(all.map(PodState::is_ending), all.map(|state| state == Terminating || state == Gone));
+    }
+}

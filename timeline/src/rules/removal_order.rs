@@ -1,0 +1,331 @@
+//! Why a ReplicaSet that shrank let go of this pod and not of another one: the order of `ActivePodsWithRanks`
+//! (`pkg/controller/controller_utils.go`), applied to what was seen of its pods at that moment.
+//!
+//! Nothing is stored for it: states have their starts, so any moment can be looked at again. What was not seen exactly
+//! enough, such as the ready time of a pod that was ready when watching began, is not guessed.
+
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+
+use crate::model::{EndReason, Model, Pod, PodState};
+use crate::{Millis, Uid};
+
+/// Deletions of one round of the ReplicaSet controller arrive this close behind each other: it writes at most 20 a second.
+const NEXT_MILLIS: Millis = 100;
+/// A change that arrived so little earlier may have been unknown to the controller when it chose.
+const ARRIVAL_MILLIS: Millis = 500;
+
+/// The criteria by which a ReplicaSet chooses pods to remove, in the order in which Kubernetes asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Criterion {
+    /// It had no node.
+    NoNode,
+    /// It was not running.
+    NotRunning,
+    /// It was not ready.
+    NotReady,
+    /// It is said to be cheaper to lose (`controller.kubernetes.io/pod-deletion-cost`).
+    Cheaper,
+    /// More pods of the Deployment were on its node: so many.
+    Crowded(u32),
+    /// It had been ready for a shorter time, by a power of two.
+    ReadyLater,
+    /// Its containers had restarted more often.
+    Restarts,
+    /// It was younger, by a power of two.
+    Younger,
+    /// Nothing told them apart. The lower UID comes first then, or, as that is no consistent order where some times are equal
+    /// and others are not, whichever the sorting leaves there.
+    Chance,
+}
+
+/// The comparison of a pod that went with one that stayed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Comparison {
+    /// It had to go first.
+    Before(Criterion),
+    /// The other one would have had to go first, as far as was seen.
+    After,
+    /// Cannot be told from what was seen.
+    Unclear,
+}
+
+/// The criteria that made a pod go before every other one that its ReplicaSet had; `None` if it did not go because its
+/// ReplicaSet shrank, if all pods went, or if it cannot be told. `skew_millis` is how much later our clock is than the cluster's.
+#[must_use]
+pub fn criteria(model: &Model, pod: &Pod, skew_millis: Millis) -> Option<Vec<Criterion>> {
+    Choices::new(model, skew_millis).criteria(pod)
+}
+
+/// A pod that went, held against every pod of its ReplicaSet that stayed.
+#[must_use]
+pub fn pairs(model: &Model, pod: &Pod, skew_millis: Millis) -> Vec<Comparison> {
+    Choices::new(model, skew_millis).pairs(pod).collect()
+}
+
+/// Why pods went, for whoever asks about many of them: what is the same for those that went together is looked at once.
+pub struct Choices<'m> {
+    model: &'m Model,
+    skew_millis: Millis,
+    /// The pods that each ReplicaSet removed, and when.
+    rounds: BTreeMap<Uid, Vec<Round<'m>>>,
+    /// The cluster as it was seen when pods of a ReplicaSet went.
+    views: BTreeMap<(Uid, Millis), ControllerView<'m>>,
+}
+
+impl<'m> Choices<'m> {
+    /// Of a moment: the model as it was then.
+    #[must_use]
+    pub const fn new(model: &'m Model, skew_millis: Millis) -> Self {
+        Self { model, skew_millis, rounds: BTreeMap::new(), views: BTreeMap::new() }
+    }
+
+    /// See [`criteria`].
+    pub fn criteria(&mut self, pod: &Pod) -> Option<Vec<Criterion>> {
+        let mut found = Vec::new();
+        for pair in self.pairs(pod) {
+            let Comparison::Before(criterion) = pair else { return None };
+            if !found.contains(&criterion) {
+                found.push(criterion);
+            }
+        }
+        found.sort_unstable();
+        Some(found).filter(|found| !found.is_empty())
+    }
+
+    /// See [`pairs`].
+    pub fn pairs<'c>(&'c mut self, pod: &'c Pod) -> impl Iterator<Item = Comparison> + use<'c, 'm> {
+        self.looked(pod).into_iter().flat_map(move |(view, round)| {
+            let gone = view.states(pod);
+            round.stayed.iter().map(move |other| view.compare((pod, &gone), other))
+        })
+    }
+
+    /// Number of passes over all pods of a Deployment for the answers until now.
+    #[must_use]
+    pub fn looks(&self) -> usize {
+        self.views.len()
+    }
+
+    /// The pods that the controller saw when it removed a pod, and the round in which that was.
+    fn looked(&mut self, pod: &Pod) -> Option<(&ControllerView<'m>, &Round<'m>)> {
+        let set = pod.owner.filter(|_| pod.end_reason == Some(EndReason::ScaledDown))?;
+        let at = pod.ended_millis()?;
+        let (model, skew_millis) = (self.model, self.skew_millis);
+        let rounds = self.rounds.entry(set).or_insert_with(|| Round::all(model, set));
+        let round = rounds.iter_mut().find(|round| (round.from..=round.to).contains(&at))?;
+        if !round.is_looked_at {
+            round.look(model, set);
+        }
+        let seen = || ControllerView::new(model, set, (round.from, at), skew_millis);
+        let view = self.views.entry((set, at)).or_insert_with(seen);
+        Some((&*view, &*round))
+    }
+}
+
+/// When the controller let go of some pods of a ReplicaSet, by arrival.
+struct Round<'m> {
+    from: Millis,
+    to: Millis,
+    /// The pods that stayed, once somebody asked.
+    stayed: Vec<&'m Pod>,
+    is_looked_at: bool,
+}
+
+impl<'m> Round<'m> {
+    fn all(model: &Model, set: Uid) -> Vec<Self> {
+        let mut all: Vec<Millis> = model.pods_of(set).filter_map(went).collect();
+        all.sort_unstable();
+        let rounds = all.chunk_by(|one, next| next - one <= NEXT_MILLIS);
+        let round = |round: &[Millis]| Some((*round.first()?, *round.last()?));
+        let begun = |(from, to)| Self { from, to, stayed: Vec::new(), is_looked_at: false };
+        rounds.filter_map(round).map(begun).collect()
+    }
+
+    fn look(&mut self, model: &'m Model, set: Uid) {
+        let stayed = model.pods_of(set).filter(|other| other.owner == Some(set) && !self.has(other));
+        let before = self.from - 1;
+        self.stayed = stayed.filter(|other| other.is_active_at(before)).collect();
+        self.is_looked_at = true;
+    }
+
+    fn has(&self, pod: &Pod) -> bool {
+        went(pod).is_some_and(|at| (self.from..=self.to).contains(&at))
+    }
+}
+
+/// The cluster as the controller saw it.
+struct ControllerView<'m> {
+    at: Millis,
+    /// The moments between which it chose.
+    perhaps: [Millis; 3],
+    skew_millis: Millis,
+    /// Pods of the Deployment on each node: at least and at most.
+    on_node: BTreeMap<&'m str, (u32, u32)>,
+}
+
+impl<'m> ControllerView<'m> {
+    fn new(model: &'m Model, set: Uid, (from, to): (Millis, Millis), skew_millis: Millis) -> Self {
+        // Rounds that follow each other closely look like one.
+        let perhaps = [from - 1, from - ARRIVAL_MILLIS, to - 1];
+        let deployment = model.replica_sets.get(&set).and_then(|set| set.owner);
+        let sets =
+            deployment.map_or_else(|| vec![set], |deployment| model.sets_of(deployment).map(|set| set.uid).collect());
+        let mut on_node: BTreeMap<&str, (u32, u32)> = BTreeMap::new();
+        let is_there = |pod: &Pod, at: Millis| {
+            pod.is_active_at(at) && state_at(pod, at).is_some_and(|state| state != PodState::Scheduling)
+        };
+        for pod in sets.into_iter().flat_map(|set| model.pods_of(set).filter(move |pod| pod.owner == Some(set))) {
+            // Another ReplicaSet may have let go of it in the same instant, a moment earlier.
+            let last = if pod.owner == Some(set) { to - 1 } else { to };
+            let seen = perhaps.into_iter().chain([last]).map(|at| is_there(pod, at));
+            let (least, most) = on_node.entry(node(pod)).or_default();
+            let (all, any) = seen.fold((true, false), |(all, any), is_there| (all && is_there, any || is_there));
+            *least += u32::from(all);
+            *most += u32::from(any);
+        }
+        Self { at: from - 1, perhaps, skew_millis, on_node }
+    }
+
+    /// The states in which the controller may have seen a pod, each once.
+    fn states(&self, pod: &Pod) -> Vec<PodState> {
+        let mut states = Vec::with_capacity(self.perhaps.len());
+        for at in self.perhaps.into_iter().filter(|at| pod.is_active_at(*at)) {
+            states.extend(state_at(pod, at).filter(|state| !states.contains(state)));
+        }
+        states
+    }
+
+    /// A change just before may have been seen or not: only an answer that is the same either way is given.
+    fn compare(&self, (gone, states): (&Pod, &[PodState]), other: &Pod) -> Comparison {
+        let others = self.states(other);
+        let both = states.iter().flat_map(|a| others.iter().map(move |b| (*a, *b)));
+        let mut found = both.map(|(a, b)| self.compare_in((gone, a), (other, b)));
+        let first = found.next().unwrap_or(Comparison::Unclear);
+        if found.all(|pair| pair == first) { first } else { Comparison::Unclear }
+    }
+
+    fn compare_in(&self, (gone, a): (&Pod, PodState), (other, b): (&Pod, PodState)) -> Comparison {
+        let has_node = |state| state != PodState::Scheduling;
+        if has_node(a) != has_node(b) {
+            return before_if(!has_node(a), Criterion::NoNode);
+        }
+        match (is_running(a), is_running(b)) {
+            // A container that fails may do so before or after the pod was running; it is not ready either way.
+            (None, _) if b.is_ready() => return Comparison::Before(Criterion::NotReady),
+            (_, None) if a.is_ready() => return Comparison::After,
+            (None, _) | (_, None) => return Comparison::Unclear,
+            (Some(a), Some(b)) if a != b => return before_if(!a, Criterion::NotRunning),
+            _ => {}
+        }
+        if a.is_ready() != b.is_ready() {
+            return before_if(!a.is_ready(), Criterion::NotReady);
+        }
+        if gone.now.deletion_cost != other.now.deletion_cost {
+            return before_if(gone.now.deletion_cost < other.now.deletion_cost, Criterion::Cheaper);
+        }
+        let crowd = |pod| self.on_node.get(node(pod)).copied().unwrap_or_default();
+        let (one, two) = (crowd(gone), crowd(other));
+        if one.0 > two.1 {
+            return Comparison::Before(Criterion::Crowded(one.0));
+        }
+        if one.1 < two.0 {
+            return Comparison::After;
+        }
+        if node(gone) != node(other) && (one.0 != one.1 || two.0 != two.1) {
+            return Comparison::Unclear;
+        }
+        if a.is_ready() { self.by_ready_time(gone, other) } else { self.by_restarts_and_age(gone, other) }
+    }
+
+    fn by_ready_time(&self, gone: &Pod, other: &Pod) -> Comparison {
+        let (Some(one), Some(two)) = (self.ready_since(gone), self.ready_since(other)) else {
+            return Comparison::Unclear;
+        };
+        if one == two {
+            // Pods with other ready times are sorted in between by UID, so this may not have been asked.
+            let asked = self.by_restarts_and_age(gone, other);
+            return if asked == Comparison::After { Comparison::Unclear } else { asked };
+        }
+        self.by_age(one, two, Criterion::ReadyLater)
+    }
+
+    fn by_restarts_and_age(&self, gone: &Pod, other: &Pod) -> Comparison {
+        let (one, two) = (gone.now.restarts, other.now.restarts);
+        if one > two {
+            return Comparison::Before(Criterion::Restarts); // the other one's may have become more since, not fewer
+        }
+        if two > 0 {
+            return Comparison::Unclear;
+        }
+        let (one, two) = (gone.created_at_millis, other.created_at_millis);
+        if one == two {
+            return Comparison::Before(Criterion::Chance);
+        }
+        self.by_age(one, two, Criterion::Younger)
+    }
+
+    /// The pod that began later goes first; within one power of two of age nothing tells them apart.
+    fn by_age(&self, one: Millis, two: Millis, younger: Criterion) -> Comparison {
+        match by_buckets(self.age(one), self.age(two)) {
+            Some(Ordering::Less) => Comparison::Before(younger),
+            Some(Ordering::Greater) => Comparison::After,
+            Some(Ordering::Equal) => Comparison::Before(Criterion::Chance),
+            None => Comparison::Unclear,
+        }
+    }
+
+    /// Since when a pod was ready, by the kubelet's clock; `None` if it became ready anew later.
+    fn ready_since(&self, pod: &Pod) -> Option<Millis> {
+        let later = pod.states.iter().skip_while(|(_, start)| *start <= self.at);
+        let is_anew = later.skip_while(|(state, _)| state.is_ready()).any(|(state, _)| state.is_ready());
+        pod.now.ready_since_millis.filter(|_| !is_anew)
+    }
+
+    /// Least and greatest age of something: when exactly the controller looked is not known.
+    fn age(&self, since_millis: Millis) -> (Millis, Millis) {
+        let age = self.at - self.skew_millis - since_millis;
+        (age - ARRIVAL_MILLIS, age + ARRIVAL_MILLIS)
+    }
+}
+
+const fn before_if(is_before: bool, criterion: Criterion) -> Comparison {
+    if is_before { Comparison::Before(criterion) } else { Comparison::After }
+}
+
+/// Which duration is in the lower power of two of nanoseconds; `None` if that depends on what is not known exactly.
+fn by_buckets(one: (Millis, Millis), two: (Millis, Millis)) -> Option<Ordering> {
+    let bucket = |millis: Millis| i128::from(millis).checked_mul(1_000_000).and_then(i128::checked_ilog2);
+    let (one, two) = ((bucket(one.0), bucket(one.1)), (bucket(two.0), bucket(two.1)));
+    if one.1 < two.0 {
+        Some(Ordering::Less)
+    } else if one.0 > two.1 {
+        Some(Ordering::Greater)
+    } else if one.0 == one.1 && two.0 == two.1 {
+        Some(Ordering::Equal)
+    } else {
+        None
+    }
+}
+
+fn node(pod: &Pod) -> &str {
+    pod.now.node.as_deref().unwrap_or_default()
+}
+
+/// When its ReplicaSet let go of it.
+fn went(pod: &Pod) -> Option<Millis> {
+    pod.ended_millis().filter(|_| pod.end_reason == Some(EndReason::ScaledDown))
+}
+
+fn state_at(pod: &Pod, at: Millis) -> Option<PodState> {
+    pod.states.iter().rev().find(|(_, start)| *start <= at).map(|(state, _)| *state)
+}
+
+/// Whether its phase was Running; `None` if the state does not tell.
+const fn is_running(state: PodState) -> Option<bool> {
+    match state {
+        PodState::Scheduling | PodState::Starting => Some(false),
+        PodState::Unready | PodState::Ready | PodState::Available => Some(true),
+        _ => None,
+    }
+}

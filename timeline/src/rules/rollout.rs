@@ -1,0 +1,197 @@
+//! Derives from a rollout and its neighbours: trigger, outcome, the ReplicaSet that carries it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::Millis;
+use crate::model::fact::Strategy;
+use crate::model::{Deployment, KubectlVerdict, Model, Pod, ReplicaSet, Rollout};
+
+pub use crate::model::Trigger;
+
+/// A ReplicaSet that was there this long before its Deployment was adopted by it, not created for it.
+const ADOPTED_BEFORE_MILLIS: i64 = 500;
+
+/// The outcome of a rollout.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Outcome {
+    /// Every replica was replaced and available.
+    Complete,
+    /// The next revision began before it was complete.
+    Superseded,
+    /// The Deployment was deleted before it was complete.
+    Deleted,
+    /// The progress deadline passed, and nothing changed since.
+    DeadlineExceeded,
+    /// Under way.
+    Progressing,
+}
+
+/// The owned ReplicaSet that carries `rollout`'s revision; the first seen wins, and before those that were taken over from another
+/// Deployment, whose numbers were of that one.
+#[must_use]
+pub fn replica_set<'m>(model: &'m Model, deployment: &Deployment, rollout: &Rollout) -> Option<&'m ReplicaSet> {
+    let carries = |set: &&ReplicaSet| set.revisions.iter().any(|(revision, _)| *revision == rollout.revision);
+    let is_of_another = |set: &&ReplicaSet| set.owners.first() != Some(&deployment.uid);
+    model.sets_of(deployment.uid).filter(carries).min_by_key(is_of_another)
+}
+
+/// The existing ReplicaSet that is scaled up: the one that carries the Deployment's revision. A new revision is written on
+/// the ReplicaSet first and on the Deployment a moment later, so a higher one on a ReplicaSet is already the Deployment's.
+#[must_use]
+pub fn current_set<'m>(model: &'m Model, deployment: &Deployment) -> Option<&'m ReplicaSet> {
+    let revision = current_revision(model, deployment)?;
+    let carries = |set: &&ReplicaSet| set.revision() == Some(revision);
+    model.owned_sets(deployment.uid).filter(carries).min_by_key(|set| (set.first_seen_millis, set.uid))
+}
+
+/// The revision that is scaled up.
+#[must_use]
+pub fn current_revision(model: &Model, deployment: &Deployment) -> Option<u64> {
+    let latest = model.owned_sets(deployment.uid).max_by_key(|set| set.revision());
+    let of_sets = latest.and_then(ReplicaSet::revision);
+    // The next number with another template: its ReplicaSet is on its way in another stream.
+    let is_next =
+        |own: u64| latest.is_some_and(|set| set.revision() == own.checked_sub(1) && is_edited(set, deployment));
+    // A Deployment that took over ReplicaSets has no revision of its own for a moment, and a number that no rollout has is written
+    // on it alone.
+    let is_own = |own: &u64| match deployment.rollouts.last() {
+        Some(last) => last.revision == *own || is_next(*own),
+        None => of_sets.is_none(),
+    };
+    deployment.now.revision.filter(is_own).max(of_sets)
+}
+
+/// Arrival of the first sign of a rollout: a change that the controller had not observed yet when it began, or its
+/// ReplicaSet with its revision. `None` when it was running when watching began.
+#[must_use]
+pub fn first_sign_millis(model: &Model, deployment: &Deployment, rollout: &Rollout) -> Option<Millis> {
+    let started = rollout.started_millis?;
+    let before = deployment.rollouts.iter().filter_map(|other| other.started_millis.filter(|at| *at < started)).max();
+    let revised = replica_set(model, deployment, rollout).and_then(|set| revised_millis(set, rollout.revision));
+    // What was there earlier is of the rollout before, or of a Deployment that owned the ReplicaSet before this one adopted it.
+    let signs = [unobserved_millis(deployment, started), revised].into_iter().flatten();
+    let after = before.unwrap_or(deployment.first_seen_millis - ADOPTED_BEFORE_MILLIS);
+    Some(signs.filter(|sign| *sign > after).fold(started, Millis::min))
+}
+
+/// The last moment of the rollout at `index` that knows nothing of the next one; `None` while it is the last.
+#[must_use]
+pub fn last_moment_millis(model: &Model, deployment: &Deployment, index: usize) -> Option<Millis> {
+    first_sign_millis(model, deployment, deployment.rollouts.get(index + 1)?).map(|sign| sign - 1)
+}
+
+/// Arrival of the first sign of a rollout that has not begun yet; `None` while there is none.
+#[must_use]
+pub fn next_sign_millis(model: &Model, deployment: &Deployment) -> Option<Millis> {
+    let last = deployment.rollouts.last()?;
+    let edited = awaits_revision(model, deployment).then(|| unobserved_millis(deployment, Millis::MAX)).flatten();
+    let newer = model.owned_sets(deployment.uid).filter(|set| set.revision() > Some(last.revision));
+    let made = newer.filter_map(|set| revised_millis(set, set.revision()?));
+    let signs = made.chain(edited);
+    signs.filter(|sign| last.started_millis.is_none_or(|started| *sign > started)).min()
+}
+
+/// Since when what the controller had not observed at that time was there; `None` when it had observed everything.
+fn unobserved_millis(deployment: &Deployment, at_millis: Millis) -> Option<Millis> {
+    let (since, verdict) = deployment.verdicts.iter().rev().find(|(since, _)| *since <= at_millis)?;
+    (*verdict == KubectlVerdict::NotObserved).then_some(*since)
+}
+
+/// Since when a ReplicaSet carries a revision; `None` when that is not known.
+fn revised_millis(set: &ReplicaSet, revision: u64) -> Option<Millis> {
+    set.revisions.iter().rev().find(|(known, _)| *known == revision).and_then(|(_, since)| *since)
+}
+
+/// The template was edited, and no ReplicaSet carries the revision that will come of it yet.
+#[must_use]
+pub fn awaits_revision(model: &Model, deployment: &Deployment) -> bool {
+    let Some(set) = current_set(model, deployment) else { return false };
+    // A ReplicaSet of a newer revision than the Deployment's was seen before the edit that it comes of.
+    let is_ahead = deployment.rollouts.last().is_some_and(|last| set.revision() > Some(last.revision));
+    let now = &deployment.now;
+    // Of an edit of other fields only its effect is seen: Recreate takes down what is there, and the next one comes afterwards.
+    let is_recreate = now.spec.strategy == Strategy::Recreate && !now.spec.paused && now.spec.replicas > 0;
+    let is_there = |pod: &Pod| pod.owner == Some(set.uid) && pod.gone_millis().is_none();
+    if is_recreate && set.now.counts.desired == 0 && model.pods_of(set.uid).any(is_there) {
+        return true;
+    }
+    // While it is paused the controller makes no ReplicaSet: it counts no pod of the template.
+    let is_paused_edit = now.spec.paused
+        && now.status.observed_generation >= now.generation
+        && now.status.updated == 0
+        && set.now.counts.desired > 0
+        && set.now.counts.replicas > 0
+        && model.owned_sets(deployment.uid).all(|other| other.uid == set.uid || other.now.counts.desired == 0);
+    !is_ahead && (is_edited(set, deployment) || is_paused_edit)
+}
+
+/// The template of a Deployment is another one than that of a ReplicaSet.
+fn is_edited(set: &ReplicaSet, deployment: &Deployment) -> bool {
+    let now = &deployment.now;
+    match (set.now.template, now.template) {
+        (Some(set), Some(deployment)) => set != deployment,
+        _ => set.images != now.spec.images || set.restarted_at != now.restarted_at,
+    }
+}
+
+/// Why the rollout at `index` started.
+#[must_use]
+pub fn trigger(model: &Model, deployment: &Deployment, index: usize) -> Trigger {
+    let Some(rollout) = deployment.rollouts.get(index) else {
+        return Trigger::Unknown;
+    };
+    if rollout.started_millis.is_none() {
+        return Trigger::Unknown;
+    }
+    if let Some(set) = replica_set(model, deployment, rollout) {
+        let is_of_another = set.owners.first().is_some_and(|owner| *owner != deployment.uid);
+        if rollout.is_first && is_of_another {
+            return Trigger::Adopted; // numbers that it carried for another Deployment are not of this one
+        }
+        if set.revisions.first().is_some_and(|(revision, _)| *revision != rollout.revision) {
+            let is_same = is_numbered_anew(model, deployment, index, set);
+            return if is_same { Trigger::Adopted } else { Trigger::Rollback };
+        }
+        let before = set.first_seen_millis < deployment.first_seen_millis - ADOPTED_BEFORE_MILLIS;
+        if before || is_of_another {
+            return Trigger::Adopted;
+        }
+    }
+    match (rollout.is_first, rollout.is_restart) {
+        (true, _) => Trigger::Created,
+        (false, true) => Trigger::Restart,
+        (false, false) => Trigger::Template,
+    }
+}
+
+/// The rollout at `index` goes on with the ReplicaSet of the one before, which got another number because a ReplicaSet was taken over
+/// or taken up again: no template came in between.
+#[must_use]
+pub fn is_numbered_anew(model: &Model, deployment: &Deployment, index: usize, set: &ReplicaSet) -> bool {
+    let [Some(before), Some(rollout)] = [index.checked_sub(1), Some(index)].map(|at| deployment.rollouts.get(at?))
+    else {
+        return false;
+    };
+    let is_between = |revision: u64| before.revision < revision && revision < rollout.revision;
+    let mut others = model.sets_of(deployment.uid).filter(|other| other.owners.first() == Some(&deployment.uid));
+    replica_set(model, deployment, before).is_some_and(|last| last.uid == set.uid)
+        && !others
+            .any(|other| other.uid != set.uid && other.revisions.iter().any(|(revision, _)| is_between(*revision)))
+}
+
+/// Derives the outcome of the rollout.
+#[must_use]
+pub fn outcome(deployment: &Deployment, rollout: &Rollout) -> Outcome {
+    if rollout.completed_millis.is_some() {
+        Outcome::Complete
+    } else if rollout.superseded_millis.is_some() {
+        Outcome::Superseded
+    } else if deployment.deleted_millis.is_some() {
+        Outcome::Deleted
+    } else if deployment.verdicts.last().is_some_and(|(_, v)| *v == KubectlVerdict::DeadlineExceeded) {
+        Outcome::DeadlineExceeded
+    } else {
+        Outcome::Progressing
+    }
+}

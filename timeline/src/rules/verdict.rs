@@ -1,0 +1,27 @@
+//! The verdict of `kubectl rollout status` on a Deployment.
+//!
+//! Source: `k8s.io/kubectl/pkg/polymorphichelpers/rollout_status.go`, in its order; missing numbers are 0.
+
+use crate::model::DeploymentNow;
+
+pub use crate::model::KubectlVerdict;
+
+/// Computes the verdict of `kubectl rollout status`.
+#[must_use]
+pub fn kubectl(now: &DeploymentNow) -> KubectlVerdict {
+    let status = &now.status;
+    let reason = status.progressing.as_ref().map(|c| c.reason.as_str());
+    if now.generation > status.observed_generation {
+        KubectlVerdict::NotObserved
+    } else if reason == Some("ProgressDeadlineExceeded") {
+        KubectlVerdict::DeadlineExceeded
+    } else if status.updated < now.spec.replicas {
+        KubectlVerdict::Updating
+    } else if status.replicas > status.updated {
+        KubectlVerdict::OldPending
+    } else if status.available < status.updated {
+        KubectlVerdict::AvailabilityPending
+    } else {
+        KubectlVerdict::Complete
+    }
+}

@@ -1,0 +1,39 @@
+//! The story of a Deployment as lines of text: each entry of [`crate::model::story`] in words.
+
+use serde::{Deserialize, Serialize};
+
+use super::happening;
+use crate::model::order;
+use crate::{Millis, Model, Uid};
+
+pub use crate::model::story::{Entry, Happening, LineKind, NodeDeparture, Part};
+
+/// One line of the story.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Line {
+    /// When it happened, in milliseconds: by arrival at our clock, of Events by their own time.
+    pub at_millis: Millis,
+    /// Its kind: colour and mark follow from it.
+    pub kind: LineKind,
+    /// The sentence, safe to show.
+    pub text: String,
+}
+
+/// The story of a Deployment, oldest first.
+#[must_use]
+pub fn story(model: &Model, deployment: Uid) -> Vec<Line> {
+    let line =
+        |entry: Entry| Line { at_millis: entry.at_millis, kind: entry.what.kind(), text: happening(&entry.what) };
+    entries(model, deployment).into_iter().map(line).collect()
+}
+
+/// The entries of a Deployment's story, oldest first.
+#[must_use]
+pub fn entries(model: &Model, deployment: Uid) -> Vec<Entry> {
+    let Some(deployment) = model.deployments.get(&deployment) else {
+        return Vec::new();
+    };
+    let not_kept = |at_millis| Entry { id: 0, at_millis, what: Happening::NotKept };
+    let all = deployment.story.iter().cloned().chain(deployment.kept_since_millis.map(not_kept)).collect();
+    order::by(all, |entry: &Entry| (entry.at_millis, (entry.what.kind() as u128) << 64 | u128::from(entry.id)))
+}

@@ -1,0 +1,136 @@
+//! Makes what a page shows of a Deployment, of a list, and of the connection to their cluster, in words and figures.
+//! Owns [`View`], [`Summary`], the rows of lists ([`list`]) and the steps of counts ([`steps`]).
+//! Must not know what travels or who looks. [`crate::assess`] decides, [`crate::say`] finds the words.
+
+pub mod connection;
+pub mod list;
+pub mod steps;
+pub mod summary;
+
+use serde::{Deserialize, Serialize};
+
+use crate::assess::counts::count_sets;
+use crate::assess::{Cause, Evidence, Severity};
+use crate::model::Limits;
+use crate::{Millis, Model, Uid, say};
+
+pub use crate::assess::{Assessment, Counts, Hold, Now, Remedy, SetCounts, Standing, Tone};
+pub use crate::say::{Command, Verdict};
+pub use summary::{LATELY_MILLIS, LAYERS, Lately, Summary, summary};
+
+/// A cause, in words.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reason {
+    /// One sentence.
+    pub sentence: String,
+    /// It is bad ([`Severity::Bad`]): waiting alone will not mend it.
+    pub is_fault: bool,
+    /// The rollout cannot succeed with this revision (the table in docs/causes.md).
+    pub is_fatal: bool,
+    /// Its evidence.
+    pub evidence: Evidence,
+}
+
+/// Everything the verdict line shows.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct View {
+    /// The verdict, in words.
+    pub verdict: Verdict,
+    /// The next step, and the effect of the progress deadline: whole sentences, never empty.
+    pub next: String,
+    /// The command that undoes it, or shows why it is so; `None` where nothing is wrong.
+    pub remedy: Option<Command>,
+    /// Causes, the most decisive first.
+    pub reasons: Vec<Reason>,
+    /// Pods counted.
+    pub counts: Counts,
+    /// The ReplicaSets that exist, counted: [`Counts::available`] and [`Counts::desired`] are the sums of these.
+    pub sets: Vec<SetCounts>,
+    /// `spec.replicas`.
+    pub desired: u32,
+    /// Ceiling and floor.
+    pub limits: Limits,
+    /// The budget in words: the pods desired and available against ceiling and floor, and where these come from.
+    pub budget: String,
+    /// Where ceiling and floor come from: "4 + maxSurge 1 (25 % rounded up)", "4 − maxUnavailable 1 (25 % rounded down)"; empty
+    /// for Recreate.
+    pub derived: (String, String),
+    /// Since when the limits are what they are, as far as it was seen.
+    pub limits_since_millis: Millis,
+    /// The hold that keeps the controller from its next step.
+    pub hold: Hold,
+    /// Revision of the current rollout.
+    pub revision: Option<u64>,
+    /// When the progress deadline passes, or passed, by our clock; `None` where none runs or where it can no longer strike: [`View::next`]
+    /// does not speak of it then.
+    pub deadline_millis: Option<Millis>,
+    /// The notice that another Deployment had this name before, or has it now; empty when there is none.
+    pub notice: String,
+    /// Another Deployment has this name now.
+    pub is_succeeded: bool,
+    /// Since when its pods may not be listed any more; `None` while they may.
+    pub unseen_millis: Option<Millis>,
+}
+
+impl View {
+    /// Why it is so and what comes next, one after the other: for places that have one text for both.
+    #[must_use]
+    pub fn explanation(&self) -> String {
+        format!("{} {}", self.verdict.why, self.next).trim().to_owned()
+    }
+
+    /// The explanation of a past moment.
+    #[must_use]
+    pub fn explanation_then(&self) -> String {
+        match self.explanation() {
+            none if none.is_empty() => none,
+            now => format!("At that moment: {now}"),
+        }
+    }
+}
+
+/// Looks at a Deployment; `None` when the model does not hold it.
+#[must_use]
+pub fn view(model: &Model, uid: Uid, now: Now) -> Option<View> {
+    let assessment = Assessment::at(model, uid, now)?;
+    let standing = assessment.standing();
+    let verdict = Verdict {
+        badge: say::badge(standing, &assessment),
+        tone: standing.tone(),
+        sentence: say::verdict(standing, &assessment),
+        why: say::why(standing, &assessment),
+        kubectl: assessment.kubectl,
+    };
+    Some(View {
+        verdict: say::only_last_seen(verdict, model, assessment.deployment, now),
+        next: say::next(standing, &assessment),
+        remedy: assessment.remedy(standing).map(|way| say::remedy(&way, assessment.deployment)),
+        reasons: assessment.causes.iter().map(|cause| reason(cause, &assessment)).collect(),
+        budget: say::budget(&assessment),
+        derived: say::derived(&assessment.deployment.now.spec, assessment.limits).unwrap_or_default(),
+        limits_since_millis: assessment.limits_since(),
+        hold: assessment.hold(),
+        counts: assessment.counts,
+        sets: count_sets(model, assessment.deployment, assessment.sees_pods),
+        desired: assessment.deployment.now.spec.replicas,
+        limits: assessment.limits,
+        revision: assessment.revision(),
+        deadline_millis: assessment.deadline_millis.filter(|_| standing.has_deadline()),
+        notice: match (assessment.successor(), assessment.predecessor()) {
+            (Some(after), _) => say::succeeded(after, assessment.deployment, now),
+            (None, Some(before)) => say::recreated(before, assessment.deployment, now),
+            (None, None) => String::new(),
+        },
+        is_succeeded: assessment.successor().is_some(),
+        unseen_millis: assessment.pods_unseen_millis(),
+    })
+}
+
+fn reason(cause: &Cause, assessment: &Assessment<'_>) -> Reason {
+    Reason {
+        sentence: say::cause(cause, assessment),
+        is_fault: cause.severity == Severity::Bad,
+        is_fatal: cause.is_fatal,
+        evidence: cause.evidence.clone(),
+    }
+}

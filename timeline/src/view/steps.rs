@@ -1,0 +1,101 @@
+//! Pods counted over time, in layers: what areas and tiny scores are drawn from.
+
+use crate::Millis;
+use crate::model::{Pod, PodState, order};
+
+/// Most layers of a picture.
+pub const LAYERS: usize = 8;
+
+/// Pods in each layer.
+pub type Counts = [i32; LAYERS];
+/// A time and the counts from then on.
+pub type Step = (Millis, Counts);
+
+/// Counts the pods in each layer, from each moment on. The first step is at `from`.
+#[must_use]
+pub fn steps(pods: &[&Pod], layer: impl Fn(&Pod, PodState) -> Option<usize>, from: Millis) -> Vec<Step> {
+    let mut moves: Vec<(Millis, usize, i32)> = Vec::new();
+    for pod in pods {
+        // Released pods count for nobody until they are adopted again.
+        let out = pod.released_millis().unwrap_or(Millis::MAX);
+        let back = pod.adopted_millis().filter(|_| !pod.is_out_of_rotation()).unwrap_or(Millis::MAX);
+        let ends = pod.states.iter().skip(1).map(|(_, at)| *at).chain([Millis::MAX]);
+        let terminal = pod.now.terminal_millis.unwrap_or(Millis::MAX);
+        for ((state, since), until) in pod.states.iter().zip(ends) {
+            // One that failed as a whole counts for nobody, too, until it is seen to go.
+            let until = if state.is_ending() { until } else { until.min(terminal) };
+            let Some(layer) = layer(pod, *state) else { continue };
+            for (begin, end) in [(*since, until.min(out)), ((*since).max(back), until)] {
+                if begin < end && end > from {
+                    moves.push((begin.max(from), layer, 1));
+                    moves.push((end, layer, -1));
+                }
+            }
+        }
+    }
+    let mut steps: Vec<Step> = vec![(from, [0; LAYERS])];
+    for (at, layer, by) in order::by(moves, |(at, layer, _)| (*at, *layer as u128)) {
+        let Some((last_at, last)) = steps.last().copied() else { continue };
+        if at == Millis::MAX {
+            break; // they are still there
+        }
+        if at != last_at {
+            steps.push((at, last));
+        }
+        if let Some(count) = steps.last_mut().and_then(|(_, counts)| counts.get_mut(layer)) {
+            *count += by;
+        }
+    }
+    steps
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Uid;
+    use crate::model::{PodNow, Release};
+
+    fn pod(number: u128, states: &[(PodState, Millis)]) -> Pod {
+        Pod {
+            uid: Uid::from_bits(number),
+            namespace: String::new(),
+            name: String::new(),
+            created_at_millis: 0,
+            owners: vec![Uid::from_bits(9)],
+            owner: Some(Uid::from_bits(9)),
+            states: states.to_vec(),
+            releases: Vec::new(),
+            end_reason: None,
+            now: PodNow::default(),
+        }
+    }
+
+    fn counted(pods: &[&Pod], from: Millis) -> Vec<(Millis, [i32; 3])> {
+        let layer = |state| match state {
+            PodState::Available => Some(0),
+            PodState::Terminating => Some(2),
+            PodState::Gone => None,
+            _ => Some(1),
+        };
+        let first = |(at, counts): Step| (at, [counts[0], counts[1], counts[2]]);
+        steps(pods, |_, state| layer(state), from).into_iter().map(first).collect()
+    }
+
+    #[test]
+    fn steps_count_pods_in_each_layer() {
+        use PodState::{Available, Gone, Starting, Terminating};
+        let old = pod(1, &[(Available, 0), (Terminating, 3_000), (Gone, 5_000)]);
+        let new = pod(2, &[(Starting, 1_000), (Available, 3_000)]);
+        assert_eq!(
+            counted(&[&old, &new], 500),
+            [(500, [1, 0, 0]), (1_000, [1, 1, 0]), (3_000, [1, 0, 1]), (5_000, [1, 0, 0])]
+        );
+    }
+
+    #[test]
+    fn a_released_pod_counts_for_nobody_until_it_is_back() {
+        let mut pod = pod(1, &[(PodState::Available, 0)]);
+        pod.releases = vec![Release { at_millis: 1_000, adopted: Some((4_000, Uid::from_bits(9))) }];
+        assert_eq!(counted(&[&pod], 0), [(0, [1, 0, 0]), (1_000, [0, 0, 0]), (4_000, [1, 0, 0])]);
+    }
+}

@@ -1,0 +1,83 @@
+//! Encodes everything that travels between a server and its viewers, over one websocket and inside of pages, with postcard.
+//! Owns the frames, their [`PROTOCOL`], and a viewer's copy of what arrived ([`viewer`]).
+//! Must not know sockets, sessions or who may see what.
+//!
+//! ```text
+//!  viewer                                server
+//!    Hello{protocol, build} ──────────────►
+//!    Subscribe{scope, since} ─────────────►
+//!    ◄──────────────────────────────────── Hello{protocol, build}
+//!    ◄──────────────────────────────────── Snapshot{epoch, seq, …}      or Delta straight away when `since` still fits
+//!    ◄──────────────────────────────────── Delta{from, to, changes} …   a gap: Subscribe again without `since`
+//!    ◄──────────────────────────────────── List{…} …                    of a list: what changed in the lines in view
+//!    ◄──────────────────────────────────── Heartbeat every 20 s, Connection whenever it changes
+//! ```
+//! A Connection comes after everything that was known when it became so: who hears that a cluster is live has heard what it
+//! holds.
+//!
+//! Less travels than the [`crate::Model`] holds, in its own set of types: [`Objects`] in a snapshot,
+//! [`Change`] in a delta. The conversions name every field and every kind of change, those that stay at home too, so that a
+//! new one does not compile before someone decided whether it travels. Values that viewers need whole (states, counts, gaps,
+//! limits) and everything that is made for viewers (views, lines of the story, lines of a list) travel as they are.
+//!
+//! `tests/all/wire.rs` holds the shape of every type that travels by this [`PROTOCOL`]: who changes one raises it.
+
+mod change;
+mod frame;
+mod objects;
+mod said;
+pub mod viewer;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+pub use crate::view::connection::{Connection, ConnectionState, Forbidden, Listing, Unwritten};
+pub use change::Change;
+pub use frame::{Delta, Position, Scope, ServerFrame, Snapshot, ViewerFrame};
+pub use objects::{Deployment, DeploymentNow, Objects, Pod, PodNow, ReplicaSet, ReplicaSetNow, Rollout};
+pub use said::{Moment, Said, SaidDelta};
+
+/// Version of the frames. Another version cannot be read; `Hello` is the same in all of them.
+pub const PROTOCOL: u16 = 17;
+
+/// Largest frame that a viewer may send, in bytes.
+pub const MAX_VIEWER_FRAME: usize = 4096;
+
+/// Seconds between two heartbeats of the server. Without a frame for twice this and a bit, pages and terminals say that it is not there.
+pub const HEARTBEAT_SECONDS: u32 = 4;
+
+/// The code with which a stream is closed whose viewer is not known, or not any more: they have to sign in.
+pub const STRANGER: u16 = 4401;
+
+/// The code with which a stream is closed whose viewer speaks another [`PROTOCOL`], or sends what is no frame; the reason says so.
+pub const REFUSED: u16 = 4400;
+
+/// Why bytes cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum Unreadable {
+    /// They end early, or hold something that this version does not know.
+    #[error("this frame cannot be read: {0}")]
+    Malformed(#[from] postcard::Error),
+    /// They hold more than this version knows.
+    #[error("this frame cannot be read: it is {0} bytes longer than it should be")]
+    TooLong(usize),
+}
+
+/// Encodes a frame of either side, or what a page carries along.
+///
+/// # Errors
+/// When postcard cannot encode it; what is here always can be.
+pub fn encode<T: Serialize>(value: &T) -> Result<Vec<u8>, Unreadable> {
+    Ok(postcard::to_stdvec(value)?)
+}
+
+/// Decodes what [`encode`] encoded, all of it.
+///
+/// # Errors
+/// When the bytes are something else.
+pub fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Unreadable> {
+    match postcard::take_from_bytes(bytes)? {
+        (value, []) => Ok(value),
+        (_, rest) => Err(Unreadable::TooLong(rest.len())),
+    }
+}

@@ -1,0 +1,289 @@
+//! Formats values as text: numbers, durations, times, images, names, and text from clusters made safe to show.
+//! Owns the lengths and characters that are allowed on a page, and the quoting for a shell.
+//! Must not know sentences or objects.
+
+mod image;
+
+use crate::Millis;
+
+pub use image::{ShortImage, images, short_image};
+
+/// Longest cluster message repeated in a sentence, in characters.
+const LONGEST_MESSAGE: usize = 200;
+/// Longest name of an object of Kubernetes, in characters.
+const LONGEST_NAME: usize = 253;
+
+/// A sentence of ours with a capital letter at its begin. ASCII only: the tables of all letters would travel to every browser.
+#[must_use]
+pub fn capitalized(mut text: String) -> String {
+    if let Some(initial) = text.get_mut(..1) {
+        initial.make_ascii_uppercase();
+    }
+    text
+}
+
+/// "1 pod", "2 pods".
+#[must_use]
+pub fn count(number: u32, noun: &str) -> String {
+    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
+}
+
+/// "1,284".
+#[must_use]
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// "is" or "are".
+#[must_use]
+pub const fn is_are(number: u32) -> &'static str {
+    if number == 1 { "is" } else { "are" }
+}
+
+/// A duration as people say it: "0.4 s", "12 s", "2 min 10 s", "3 h 5 min", "4 days".
+#[must_use]
+pub fn duration(millis: Millis) -> String {
+    let millis = millis.max(0);
+    let seconds = millis / 1000;
+    match seconds {
+        0..10 => format!("{}.{} s", seconds, millis % 1000 / 100),
+        10..60 => format!("{seconds} s"),
+        60..3600 => format!("{} min {} s", seconds / 60, seconds % 60),
+        3600..172_800 => format!("{} h {} min", seconds / 3600, seconds % 3600 / 60),
+        _ => format!("{} days", seconds / 86_400),
+    }
+}
+
+/// Rough age of something: "18 s", "4 min", "9 h", "2 d".
+#[must_use]
+pub fn age(millis: Millis) -> String {
+    let seconds = millis.max(0) / 1000;
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3600 => format!("{} min", seconds / 60),
+        3600..172_800 => format!("{} h", seconds / 3600),
+        _ => format!("{} d", seconds / 86_400),
+    }
+}
+
+/// Time of day in UTC, "14:02:05".
+#[must_use]
+pub fn clock(at_millis: Millis) -> String {
+    let seconds = at_millis.div_euclid(1000).rem_euclid(86_400);
+    format!("{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60)
+}
+
+/// Milliseconds of half a day: a time of day without its date may be any further away.
+const HALF_DAY_MILLIS: Millis = 43_200_000;
+
+/// A moment in UTC: the time of day within twelve hours of `now_millis`, else with its date, "2026-11-23 09:15:00".
+#[must_use]
+pub fn moment(at_millis: Millis, now_millis: Millis) -> String {
+    if at_millis.abs_diff(now_millis) < HALF_DAY_MILLIS.unsigned_abs() {
+        clock(at_millis)
+    } else {
+        format!("{} {}", date(at_millis), clock(at_millis))
+    }
+}
+
+/// Date in UTC, "2026-11-23".
+#[must_use]
+pub fn date(at_millis: Millis) -> String {
+    // Days since 0000-03-01, so that a leap day ends its year (Howard Hinnant, "chrono-compatible low-level date algorithms").
+    let days = at_millis.div_euclid(86_400_000) + 719_468;
+    let (era, of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
+    let year = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year + year / 4 - year / 100);
+    let month = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * month + 2) / 5 + 1;
+    let (month, late) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
+    format!("{:04}-{month:02}-{day:02}", era * 400 + year + late)
+}
+
+/// The last five letters of a pod's name: what tells it from its siblings.
+#[must_use]
+pub fn short(name: &str) -> &str {
+    let start = name.char_indices().rev().nth(4).map_or(0, |(index, _)| index);
+    name.get(start..).unwrap_or(name)
+}
+
+/// "1", "1 and 2", "1, 2 and 3".
+#[must_use]
+pub fn list(items: &[String]) -> String {
+    match items {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+/// Text from a cluster, for people: one line, no control, zero-width or direction-changing characters, at most
+/// 200 characters.
+#[must_use]
+pub fn safe(text: &str) -> String {
+    let mut out = String::with_capacity(text.len().min(LONGEST_MESSAGE + 4));
+    for (index, c) in visible(text).enumerate() {
+        if index == LONGEST_MESSAGE {
+            out.push('…');
+            break;
+        }
+        out.push(c);
+    }
+    out
+}
+
+/// The characters of a text on one line, without control, zero-width and direction-changing ones.
+pub fn visible(text: &str) -> impl Iterator<Item = char> {
+    text.chars().map(|c| if matches!(c, '\n' | '\r' | '\t') { ' ' } else { c }).filter(|c| !is_hidden(*c))
+}
+
+/// Text from a cluster as the end of a sentence, with its full stop.
+#[must_use]
+pub fn sentence_end(text: &str) -> String {
+    let text = safe(text.trim());
+    if text.is_empty() || text.ends_with(['.', '…']) { text } else { format!("{text}.") }
+}
+
+/// A word for a shell: names of Kubernetes are plain, anything else is quoted. Whole, as long as a name may be: a shorter one would be that
+/// of something else. What begins with "-" is no name, and would be an option: with a space before it, it is none.
+#[must_use]
+pub fn shell_word(text: &str) -> String {
+    let mut text: String = visible(text).take(LONGEST_NAME).collect();
+    if text.starts_with('-') {
+        text.insert(0, ' ');
+    }
+    let is_plain = !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-._/:@".contains(&b));
+    if is_plain { text } else { format!("'{}'", text.replace('\'', "'\\''")) }
+}
+
+/// The answer to a request for a cluster that the server does not have.
+#[must_use]
+pub fn not_watched(cluster: &str) -> String {
+    format!("This server does not watch a cluster named {}.", safe(cluster))
+}
+
+/// A character that is not seen: a control character, or one that has no width or changes the direction of what follows.
+#[must_use]
+pub fn is_hidden(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_grouped_by_thousands() {
+        assert_eq!([0, 999, 1_284, 1_000_000].map(grouped), ["0", "999", "1,284", "1,000,000"]);
+    }
+
+    #[test]
+    fn hostile_text_is_one_short_visible_line() {
+        assert_eq!(safe("a\u{202e}b\u{200b}\x1b[31mc\nd"), "ab[31mc d");
+        assert_eq!(safe(&"x".repeat(1_000_000)).chars().count(), 201);
+    }
+
+    #[test]
+    fn hostile_names_stay_one_word() {
+        assert_eq!(shell_word("web-1"), "web-1");
+        let longest = "x".repeat(253);
+        assert_eq!(shell_word(&longest), longest);
+        assert_eq!(shell_word(&"x".repeat(1_000_000)).len(), 253);
+        assert_eq!(shell_word("--kubeconfig=/tmp/x"), "' --kubeconfig=/tmp/x'");
+        assert_eq!(shell_word("a; rm -rf '$HOME'"), r"'a; rm -rf '\''$HOME'\'''");
+    }
+
+    #[test]
+    fn durations_read_like_speech() {
+        let said: Vec<String> =
+            [-5, 940, 9_999, 12_345, 130_000, 11_100_000, 400_000_000].into_iter().map(duration).collect();
+        assert_eq!(said, ["0.0 s", "0.9 s", "9.9 s", "12 s", "2 min 10 s", "3 h 5 min", "4 days"]);
+    }
+
+    #[test]
+    fn clock_is_time_of_day() {
+        assert_eq!(clock(1_795_236_786_365), "04:53:06");
+    }
+
+    #[test]
+    fn short_names_do_not_split_characters() {
+        assert_eq!(short("web-7d9f-2ktdq"), "2ktdq");
+        assert_eq!(short("öäü"), "öäü");
+    }
+
+    #[test]
+    fn durations_change_their_units_where_people_do() {
+        let said =
+            [10_000, 59_999, 60_000, 61_000, 3_599_999, 3_600_000, 3_660_000, 172_799_999, 172_800_000, 259_199_999];
+        let words = [
+            "10 s",
+            "59 s",
+            "1 min 0 s",
+            "1 min 1 s",
+            "59 min 59 s",
+            "1 h 0 min",
+            "1 h 1 min",
+            "47 h 59 min",
+            "2 days",
+            "2 days",
+        ];
+        assert_eq!(said.map(duration), words);
+        let ages = ["10 s", "59 s", "1 min", "1 min", "59 min", "1 h", "1 h", "47 h", "2 d", "2 d"];
+        assert_eq!(said.map(age), ages);
+        assert_eq!([age(-5), age(999), age(1_000)], ["0 s", "0 s", "1 s"]);
+    }
+
+    #[test]
+    fn a_day_of_the_clock_begins_at_midnight() {
+        let said = [0, 59_999, 60_000, 3_599_999, 3_600_000, 86_399_999, 86_400_000, -1].map(clock);
+        let words = ["00:00:00", "00:00:59", "00:01:00", "00:59:59", "01:00:00", "23:59:59", "00:00:00", "23:59:59"];
+        assert_eq!(said, words);
+    }
+
+    #[test]
+    fn a_moment_further_away_than_half_a_day_has_its_date() {
+        let now = 1_795_390_200_000; // 2026-11-22 23:30:00
+        let half = 43_200_000;
+        let said = [0, half - 1, half, 1 - half, -half, -259_200_000].map(|after| moment(now + after, now));
+        let words =
+            ["23:30:00", "11:29:59", "2026-11-23 11:30:00", "11:30:00", "2026-11-22 11:30:00", "2026-11-19 23:30:00"];
+        assert_eq!(said, words);
+        let dates = [0, 951_782_400_000, 951_868_800_000, 1_709_164_800_000, 4_107_542_400_000, -1].map(date);
+        assert_eq!(dates, ["1970-01-01", "2000-02-29", "2000-03-01", "2024-02-29", "2100-03-01", "1969-12-31"]);
+    }
+
+    #[test]
+    fn numbers_and_lists_agree_with_their_words() {
+        assert_eq!([0, 1, 2].map(|pods| count(pods, "pod")), ["0 pods", "1 pod", "2 pods"]);
+        assert_eq!([0, 1, 2].map(is_are), ["are", "is", "are"]);
+        let items = ["a".to_owned(), "b".to_owned(), "c".to_owned()];
+        assert_eq!([0, 1, 2, 3].map(|many| list(&items[..many])), ["", "a", "a and b", "a, b and c"]);
+    }
+
+    #[test]
+    fn names_that_are_short_already_stay_whole() {
+        assert_eq!(["", "abcd", "abcde", "abcdef"].map(short), ["", "abcd", "abcde", "bcdef"]);
+    }
+
+    #[test]
+    fn text_from_a_cluster_ends_a_sentence_once() {
+        assert_eq!(["", "no", " no. ", "no…"].map(sentence_end), ["", "no.", "no.", "no…"]);
+        assert_eq!(safe(&"x".repeat(200)), "x".repeat(200));
+        assert_eq!(safe("a\tb\rc"), "a b c");
+        assert_eq!(not_watched("prod\u{7}"), "This server does not watch a cluster named prod.");
+    }
+
+    #[test]
+    fn a_word_that_a_shell_would_lose_is_quoted() {
+        assert_eq!(["", "a b", "a.b/c:d@e_f-g", "ä"].map(shell_word), ["''", "'a b'", "a.b/c:d@e_f-g", "'ä'"]);
+    }
+}

@@ -1,0 +1,460 @@
+//! Facts made by hand, with the fields of a healthy Deployment where a test says nothing else.
+
+use std::collections::BTreeMap;
+
+use timeline::fact::{
+    Condition, ConditionStatus, Container, ContainerState, DeploymentFact, DeploymentSpec, DeploymentStatus, Exit,
+    Image, IntOrPercent, Kind, Meta, Phase, PodFact, ReplicaSetCounts, ReplicaSetFact, Role, Seen, Strategy,
+};
+use timeline::history::History;
+use timeline::story::{self, LineKind};
+use timeline::view::{self, Now, View};
+use timeline::{Fact, Millis, Timeline, Uid};
+
+pub fn meta(number: u128, name: &str, controller: Option<u128>) -> Meta {
+    Meta {
+        uid: Uid::from_bits(number),
+        namespace: "shop".into(),
+        name: name.into(),
+        created_at_millis: 0,
+        deletion_at_millis: None,
+        controller: controller.map(Uid::from_bits),
+        version: None,
+        generation: 2,
+    }
+}
+
+/// Three replicas, revision 2 half way: one new pod asked for, the old ones available.
+pub fn deployment() -> DeploymentFact {
+    DeploymentFact {
+        labels: BTreeMap::default(),
+        meta: meta(1, "web", None),
+        revision: Some(2),
+        restarted_at: None,
+        template: None,
+        template_apart: None,
+        spec: DeploymentSpec {
+            replicas: 3,
+            strategy: Strategy::RollingUpdate {
+                max_surge: IntOrPercent::Percent(25),
+                max_unavailable: IntOrPercent::Percent(25),
+            },
+            min_ready_seconds: 0,
+            paused: false,
+            progress_deadline_seconds: Some(600),
+            revision_history_limit: 10,
+            images: vec![Image { container: "web".into(), image: "web:v2".into() }],
+        },
+        status: DeploymentStatus {
+            observed_generation: 2,
+            replicas: 4,
+            updated: 1,
+            available: 3,
+            progressing: None,
+            replica_failure: None,
+        },
+    }
+}
+
+pub fn set(number: u128, revision: u64, desired: u32, available: u32) -> ReplicaSetFact {
+    ReplicaSetFact {
+        meta: meta(number, &format!("web-{revision}"), Some(1)),
+        revision: Some(revision),
+        desired_replicas: Some(3),
+        max_replicas: Some(4),
+        change_cause: None,
+        managed_by: String::new(),
+        version: String::new(),
+        min_ready_seconds: 0,
+        images: vec![Image { container: "web".into(), image: format!("web:v{revision}") }],
+        restarted_at: None,
+        template_hash: revision.to_string(),
+        template: None,
+        probe_millis: 0,
+        failure: None,
+        counts: ReplicaSetCounts { desired, replicas: desired, available },
+    }
+}
+
+pub fn pod(number: u128, set: u128, name: &str) -> PodFact {
+    PodFact {
+        meta: meta(number, name, Some(set)),
+        node: Some("node-1".into()),
+        phase: Phase::Running,
+        conditions: Vec::new(),
+        reason: String::new(),
+        message: String::new(),
+        ready: None,
+        scheduled: None,
+        disruption: None,
+        deletion_cost: 0,
+        is_graceless: false,
+        containers: vec![Container { state: Some(ContainerState::Running), ..Container::new("web".into(), Role::App) }],
+    }
+}
+
+pub fn condition(status: ConditionStatus, reason: &str, message: &str) -> Condition {
+    Condition {
+        status,
+        reason: reason.into(),
+        message: message.into(),
+        last_transition_millis: Some(0),
+        last_update_millis: Some(0),
+    }
+}
+
+pub fn ready(pod: &mut PodFact) {
+    pod.ready = Some(condition(ConditionStatus::True, "", ""));
+}
+
+pub fn unready(pod: &mut PodFact) {
+    pod.ready = Some(condition(ConditionStatus::False, "ContainersNotReady", ""));
+}
+
+/// The container crashed with exit code 1, so often.
+pub fn crashing(restarts: u32) -> impl FnOnce(&mut PodFact) {
+    move |pod| {
+        pod.containers[0].state = Some(waiting("CrashLoopBackOff", "back-off 10s"));
+        (pod.containers[0].restarts, pod.containers[0].last_exit) =
+            (restarts, Some(Exit { code: 1, reason: "Error".into(), ..Exit::default() }));
+    }
+}
+
+pub fn waiting(reason: &str, message: &str) -> ContainerState {
+    ContainerState::Waiting { reason: reason.into(), message: message.into() }
+}
+
+/// A Deployment `web` with what belongs to it, watched: every change is a fact that arrives at `now`.
+pub struct Web {
+    pub timeline: Timeline,
+    /// Every change so far.
+    pub history: History,
+    pub now: Millis,
+    deployment: DeploymentFact,
+    sets: BTreeMap<u128, ReplicaSetFact>,
+    pods: BTreeMap<u128, PodFact>,
+}
+
+pub const WEB: Uid = Uid::from_bits(1);
+/// The ReplicaSet of revision 2.
+pub const SECOND: u128 = 3;
+
+impl Web {
+    /// Revision 1 of so many replicas, in ReplicaSet 2 with pods from 100 on: made while we watch, and complete at 5 s.
+    pub fn live(replicas: u32) -> Self {
+        let mut web = Self::made(replicas);
+        web.now = 5_000;
+        for pod in web.pods.keys().copied().collect::<Vec<_>>() {
+            web.pod(pod, ready);
+        }
+        web.report();
+        web
+    }
+
+    /// The same, and no pod is ready yet.
+    pub fn made(replicas: u32) -> Self {
+        let mut deployment = deployment();
+        deployment.revision = Some(1);
+        deployment.spec.replicas = replicas;
+        deployment.spec.images = set(2, 1, 0, 0).images;
+        deployment.status = DeploymentStatus { observed_generation: 2, ..DeploymentStatus::default() };
+        let mut web = Self {
+            timeline: Timeline::new(),
+            history: History::default(),
+            now: 0,
+            deployment: deployment.clone(),
+            sets: BTreeMap::new(),
+            pods: BTreeMap::new(),
+        };
+        for kind in Kind::ALL {
+            web.listed(kind, None);
+        }
+        web.tell(Fact::Deployment(Box::new(deployment), Seen::Added));
+        let mut first = set(2, 1, replicas, 0);
+        (first.desired_replicas, first.max_replicas) = (Some(replicas), Some(replicas + replicas.div_ceil(4)));
+        web.add_set(2, first);
+        for number in 0..replicas {
+            web.add_pod(100 + u128::from(number), 2, |_| {});
+        }
+        web
+    }
+
+    /// Revision 2 begins to replace revision 1 and its three pods at 20 s: [`SECOND`] asks for one pod, which is not there yet.
+    pub fn replacing() -> Self {
+        let mut web = Self::live(3);
+        web.now = 20_000;
+        next_revision(&mut web, 2, [1, 3]);
+        web
+    }
+
+    /// Revision 2 replaced revision 1 at 20 s; nobody has reported it yet.
+    pub fn replaced() -> Self {
+        let mut web = Self::live(3);
+        web.now = 20_000;
+        web.take_over(ready);
+        web
+    }
+
+    fn tell(&mut self, fact: Fact) {
+        let changes = self.timeline.apply(self.now, fact);
+        self.history.note(self.now, &changes);
+    }
+
+    /// A list of a kind is complete: what there is, is there.
+    pub fn listed(&mut self, kind: Kind, gap_since_millis: Option<Millis>) {
+        let present = match kind {
+            Kind::Deployment => vec![self.deployment.meta.uid],
+            Kind::ReplicaSet => self.sets.values().map(|set| set.meta.uid).collect(),
+            Kind::Pod => self.pods.values().map(|pod| pod.meta.uid).collect(),
+            Kind::Event => Vec::new(),
+        };
+        self.tell(Fact::Listed { kind, namespace: None, present, gap_since_millis });
+    }
+
+    /// The Deployment changes.
+    pub fn deployment(&mut self, change: impl FnOnce(&mut DeploymentFact)) {
+        change(&mut self.deployment);
+        self.tell(Fact::Deployment(Box::new(self.deployment.clone()), Seen::Modified));
+    }
+
+    /// The template changes.
+    pub fn edit(&mut self, version: &str) {
+        self.deployment(|deployment| {
+            deployment.meta.generation += 1;
+            deployment.spec.images = image(version);
+        });
+    }
+
+    pub fn delete_deployment(&mut self) {
+        self.tell(Fact::Deployment(Box::new(self.deployment.clone()), Seen::Deleted));
+    }
+
+    pub fn add_set(&mut self, number: u128, set: ReplicaSetFact) {
+        self.sets.insert(number, set.clone());
+        self.tell(Fact::ReplicaSet(Box::new(set), Seen::Added));
+    }
+
+    pub fn set(&mut self, number: u128, change: impl FnOnce(&mut ReplicaSetFact)) {
+        let set = self.sets.get_mut(&number).unwrap();
+        change(set);
+        let fact = Fact::ReplicaSet(Box::new(set.clone()), Seen::Modified);
+        self.tell(fact);
+    }
+
+    pub fn delete_set(&mut self, number: u128) {
+        let set = self.sets.remove(&number).unwrap();
+        self.tell(Fact::ReplicaSet(Box::new(set), Seen::Deleted));
+    }
+
+    /// A pod that runs and is not ready, changed.
+    pub fn add_pod(&mut self, number: u128, set: u128, change: impl FnOnce(&mut PodFact)) {
+        let mut made = pod(number, set, &format!("web-{set}-p{number:04}"));
+        made.meta.created_at_millis = self.now;
+        change(&mut made);
+        self.pods.insert(number, made.clone());
+        self.tell(Fact::Pod(Box::new(made), Seen::Added));
+    }
+
+    pub fn add_ready_pod(&mut self, number: u128, set: u128) {
+        self.add_pod(number, set, ready);
+    }
+
+    pub fn pod(&mut self, number: u128, change: impl FnOnce(&mut PodFact)) {
+        let pod = self.pods.get_mut(&number).unwrap();
+        change(pod);
+        let fact = Fact::Pod(Box::new(pod.clone()), Seen::Modified);
+        self.tell(fact);
+    }
+
+    pub fn delete_pod(&mut self, number: u128) {
+        let pod = self.pods.remove(&number).unwrap();
+        self.tell(Fact::Pod(Box::new(pod), Seen::Deleted));
+    }
+
+    /// Somebody asks for a pod to go; it has 30 s.
+    pub fn kill_pod(&mut self, number: u128) {
+        let until = self.now + 30_000;
+        self.pod(number, |pod| pod.meta.deletion_at_millis = Some(until));
+    }
+
+    /// All three pods of revision 1 give way to three of revision 2 at once: from 200 on, in [`SECOND`], and changed.
+    pub fn take_over(&mut self, change: fn(&mut PodFact)) {
+        let second = next_revision(self, 2, [3, 0]);
+        (0..3).for_each(|number| self.delete_pod(100 + number));
+        (0..3).for_each(|number| self.add_pod(200 + number, second, change));
+    }
+
+    /// Nobody asks a ReplicaSet for its three pods any more, which have numbers from `first` on.
+    pub fn take_down(&mut self, set: u128, first: u128) {
+        self.set(set, |set| set.counts.desired = 0);
+        (0..3).for_each(|number| self.kill_pod(first + number));
+        self.report();
+    }
+
+    /// The ReplicaSet of a revision, owned by the Deployment.
+    pub fn replica_set(&self, number: u128) -> ReplicaSetFact {
+        self.sets[&number].clone()
+    }
+
+    /// Something goes without being seen: only the next list tells it.
+    pub fn lose_set(&mut self, number: u128) {
+        self.sets.remove(&number);
+    }
+
+    /// The same of a pod.
+    pub fn lose_pod(&mut self, number: u128) {
+        self.pods.remove(&number);
+    }
+
+    /// What exists is what existed there.
+    pub fn restore(&mut self, backup: &Self) {
+        (self.deployment, self.sets, self.pods) = (backup.deployment.clone(), backup.sets.clone(), backup.pods.clone());
+    }
+
+    /// Everything changes without being seen, until lists tell it.
+    pub fn unseen(&mut self, change: impl FnOnce(&mut DeploymentFact, &mut BTreeMap<u128, ReplicaSetFact>)) {
+        change(&mut self.deployment, &mut self.sets);
+    }
+
+    pub fn unseen_pod(&mut self, number: u128, change: impl FnOnce(&mut PodFact)) {
+        change(self.pods.get_mut(&number).unwrap());
+    }
+
+    /// Somebody begins to watch who may not read pods.
+    pub fn first_listed_without_pods(&self) -> Self {
+        let mut web = Self { pods: BTreeMap::new(), ..self.first_listed() };
+        (web.timeline, web.history) = Default::default();
+        web.relist(None);
+        web
+    }
+
+    /// Everything is listed again after nobody looked since then: owners first, as they are asked for.
+    pub fn relisted(&mut self, gap_since_millis: Millis) {
+        self.relist(Some(gap_since_millis));
+    }
+
+    fn relist(&mut self, gap_since_millis: Option<Millis>) {
+        self.tell(Fact::Deployment(Box::new(self.deployment.clone()), Seen::InList));
+        self.listed(Kind::Deployment, gap_since_millis);
+        for set in self.sets.values().cloned().collect::<Vec<_>>() {
+            self.tell(Fact::ReplicaSet(Box::new(set), Seen::InList));
+        }
+        self.listed(Kind::ReplicaSet, gap_since_millis);
+        for pod in self.pods.values().cloned().collect::<Vec<_>>() {
+            self.tell(Fact::Pod(Box::new(pod), Seen::InList));
+        }
+        self.listed(Kind::Pod, gap_since_millis);
+    }
+
+    /// Somebody begins to watch now: the same objects, in first lists.
+    pub fn first_listed(&self) -> Self {
+        let mut web = Self {
+            timeline: Timeline::new(),
+            history: History::default(),
+            now: self.now,
+            deployment: self.deployment.clone(),
+            sets: self.sets.clone(),
+            pods: self.pods.clone(),
+        };
+        web.relist(None);
+        web
+    }
+
+    /// ReplicaSets and Deployment report what the pods do, as their controllers do a moment later.
+    pub fn report(&mut self) {
+        let is_active = |pod: &&PodFact| {
+            pod.meta.deletion_at_millis.is_none() && !matches!(pod.phase, Phase::Failed | Phase::Succeeded)
+        };
+        let is_ready = |pod: &&PodFact| pod.ready.as_ref().is_some_and(|ready| ready.status == ConditionStatus::True);
+        let numbers: Vec<u128> = self.sets.keys().copied().collect();
+        let mut all = ReplicaSetCounts::default();
+        let mut updated = 0;
+        for number in numbers {
+            let uid = self.sets[&number].meta.uid;
+            let mine = || self.pods.values().filter(|pod| pod.meta.controller == Some(uid)).filter(is_active);
+            let (replicas, ready) = (mine().count() as u32, mine().filter(is_ready).count() as u32);
+            self.set(number, |set| {
+                set.counts = ReplicaSetCounts { replicas, available: ready, ..set.counts };
+            });
+            let set = &self.sets[&number];
+            if set.meta.controller == Some(WEB) {
+                (all.replicas, all.available) = (all.replicas + replicas, all.available + ready);
+                updated = if set.revision == self.deployment.revision { replicas } else { updated };
+            }
+        }
+        let is_complete =
+            updated >= self.deployment.spec.replicas && all.replicas == updated && all.available >= updated;
+        self.deployment(|deployment| {
+            deployment.status = DeploymentStatus {
+                observed_generation: deployment.meta.generation,
+                replicas: all.replicas,
+                updated,
+                available: all.available,
+                progressing: deployment.status.progressing.clone(),
+                replica_failure: None,
+            };
+            if is_complete {
+                deployment.status.progressing = Some(condition(ConditionStatus::True, "NewReplicaSetAvailable", ""));
+            }
+        });
+    }
+
+    /// `kubectl scale`, and what the Deployment controller makes of it while one ReplicaSet has all pods.
+    pub fn scale(&mut self, number: u128, replicas: u32) {
+        self.deployment(|deployment| {
+            deployment.meta.generation += 1;
+            deployment.spec.replicas = replicas;
+        });
+        self.set(number, |set| {
+            set.counts.desired = replicas;
+            (set.desired_replicas, set.max_replicas) = (Some(replicas), Some(replicas + replicas.div_ceil(4)));
+        });
+        self.deployment(|deployment| deployment.status.observed_generation = deployment.meta.generation);
+    }
+
+    pub fn view(&self) -> View {
+        view::view(self.timeline.model(), WEB, Now { millis: self.now, skew_millis: self.timeline.skew_millis() })
+            .unwrap()
+    }
+
+    /// "[Badge] sentence".
+    pub fn verdict(&self) -> String {
+        let verdict = self.view().verdict;
+        format!("[{}] {}", verdict.badge, verdict.sentence)
+    }
+
+    /// Everything that is told.
+    pub fn told(&self) -> Vec<String> {
+        story::story(self.timeline.model(), WEB).into_iter().map(|line| line.text).collect()
+    }
+
+    /// What is told of some kind.
+    pub fn lines(&self, kind: LineKind) -> Vec<String> {
+        let told = story::story(self.timeline.model(), WEB).into_iter();
+        told.filter(|line| line.kind == kind).map(|line| line.text).collect()
+    }
+}
+
+pub fn image(version: &str) -> Vec<Image> {
+    vec![Image { container: "web".into(), image: format!("web:{version}") }]
+}
+
+/// The template changes; the next ReplicaSet is made with so many replicas, and the last one has so many left.
+pub fn next_revision(web: &mut Web, revision: u64, [new, old]: [u32; 2]) -> u128 {
+    let number = u128::from(revision) + 1;
+    web.edit(&format!("v{revision}"));
+    let mut next = set(number, revision, new, 0);
+    (next.desired_replicas, next.max_replicas) = {
+        let last = web.replica_set(number - 1);
+        (last.desired_replicas, last.max_replicas)
+    };
+    web.add_set(number, next);
+    web.deployment(|deployment| {
+        deployment.revision = Some(revision);
+        deployment.status.updated = 0;
+        deployment.status.observed_generation = deployment.meta.generation;
+        deployment.status.progressing = Some(condition(ConditionStatus::True, "ReplicaSetUpdated", ""));
+    });
+    web.set(number - 1, |set| set.counts.desired = old);
+    number
+}

@@ -1,0 +1,196 @@
+//! Pods that leave: with their node, for another pod, by somebody's word, with their namespace, or while nobody looked.
+
+use crate::made::Web;
+use crate::said::told::since;
+use timeline::Uid;
+use timeline::fact::{Phase, PodFact};
+use timeline::model::EndReason;
+
+fn end(web: &Web, number: u128) -> Option<EndReason> {
+    web.timeline.model().pods.get(&Uid::from_bits(number)).unwrap().end_reason
+}
+
+/// What is told of a pod that ends as a whole.
+fn failed(change: impl FnOnce(&mut PodFact)) -> Vec<String> {
+    let mut web = Web::live(3);
+    web.now = 60_000;
+    web.pod(100, |pod| {
+        pod.phase = Phase::Failed;
+        change(pod);
+    });
+    since(&web, 60_000)
+}
+
+#[test]
+fn a_node_that_shuts_down_evicts_nobody() {
+    let told = ["60000 Pod p0100 ended because node node-1 shuts down; the revision stays."];
+    let by_kubelet = |reason: &'static str, condition: Option<&'static str>| {
+        failed(move |pod| (pod.reason, pod.disruption) = (reason.into(), condition.map(str::to_owned)))
+    };
+    assert_eq!(by_kubelet("Terminated", Some("TerminationByKubelet")), told);
+    assert_eq!(by_kubelet("Terminated", None), told, "kubelets before 1.26 set no condition");
+    assert_eq!(by_kubelet("NodeShutdown", None), told);
+    let evicted = ["60000 Pod p0100 evicted from node node-1; the revision stays."];
+    assert_eq!(by_kubelet("Evicted", Some("TerminationByKubelet")), evicted);
+    let preempted = ["60000 Pod p0100 was preempted by a pod of higher priority on node node-1; the revision stays."];
+    assert_eq!(by_kubelet("Preempting", Some("TerminationByKubelet")), preempted);
+}
+
+#[test]
+fn an_eviction_names_what_the_node_was_low_on() {
+    let evicted =
+        |message: &'static str| failed(move |pod| (pod.reason, pod.message) = ("Evicted".into(), message.into()));
+    let memory = "The node was low on resource: memory. Threshold quantity: 100Mi, available: 40Mi.";
+    assert_eq!(
+        evicted(memory),
+        ["60000 Pod p0100 evicted from node node-1, which was low on memory; the revision stays."]
+    );
+    let other = "Pod ephemeral local storage usage exceeds the total limit of containers 1Gi.";
+    assert_eq!(evicted(other), ["60000 Pod p0100 evicted from node node-1; the revision stays."]);
+}
+
+/// The scheduler marks a pod and then deletes it; its kubelet may write the condition anew in between.
+#[test]
+fn a_pod_that_is_preempted_is_deleted_by_nobody() {
+    let preempted = |is_kept: bool, after: i64| {
+        let mut web = Web::live(3);
+        web.now = 60_000;
+        web.pod(100, |pod| pod.disruption = Some("PreemptionByScheduler".into()));
+        if !is_kept {
+            web.pod(100, |pod| pod.disruption = None);
+        }
+        web.now += after;
+        web.kill_pod(100);
+        (end(&web, 100), since(&web, 60_000))
+    };
+    for (is_kept, after) in [(true, 70), (false, 70), (true, 60_000)] {
+        let (reason, told) = preempted(is_kept, after);
+        assert_eq!(reason, Some(EndReason::Evicted));
+        let said = "Pod p0100 was preempted by a pod of higher priority on node node-1; the revision stays.";
+        assert_eq!(told, [format!("{} {said}", 60_000 + after)]);
+    }
+    assert_eq!(preempted(false, 60_000).0, Some(EndReason::DeletedManually), "it was spared then");
+}
+
+#[test]
+fn pods_that_leave_a_node_before_and_after_a_rollout_began_are_told_apart() {
+    let mut web = Web::live(3);
+    web.now = 60_000;
+    web.pod(100, |pod| (pod.phase, pod.reason) = (Phase::Failed, "Evicted".into()));
+    crate::made::next_revision(&mut web, 2, [1, 3]);
+    web.now = 70_000;
+    web.pod(101, |pod| (pod.phase, pod.reason) = (Phase::Failed, "Evicted".into()));
+    let told: Vec<String> = since(&web, 60_000).into_iter().filter(|line| line.contains("evicted")).collect();
+    assert_eq!(
+        told,
+        [
+            "60000 Pod p0100 evicted from node node-1; the revision stays.",
+            "70000 Pod p0101 evicted from node node-1; the revision stays."
+        ]
+    );
+}
+
+#[test]
+fn many_pods_that_somebody_deletes_are_few_lines() {
+    let mut web = Web::live(50);
+    web.now = 60_000;
+    (0..50).for_each(|number| web.kill_pod(100 + number));
+    let told = since(&web, 60_000);
+    assert_eq!(told.len(), 4, "{told:#?}");
+    assert_eq!(told[0], "60000 Pod p0100 was deleted, not by the rollout; the revision stays 1.");
+    assert_eq!(told[3], "60000 47 more pods were deleted, not by the rollout; the revision stays 1.");
+    // A second later the ReplicaSet is seen to want fewer: those that it let go were not deleted from outside.
+    web.now = 60_500;
+    web.set(2, |set| set.counts.desired = 0);
+    assert!(!web.told().iter().any(|line| line.contains("not by the rollout")), "{:#?}", web.told());
+}
+
+/// The line is old, and what is taken back of it is a moment old: the number is the one that it was before.
+#[test]
+fn pods_that_a_late_replica_set_explains_are_taken_back_from_an_older_line() {
+    let mut web = Web::live(9);
+    web.now = 60_000;
+    (100..105).for_each(|pod| web.kill_pod(pod));
+    let two = "60000 2 more pods were deleted, not by the rollout; the revision stays 1.";
+    assert_eq!(since(&web, 60_000)[3], two);
+    (0..5).for_each(|number| web.add_ready_pod(200 + number, 2));
+    web.now = 80_000;
+    (105..109).for_each(|pod| web.kill_pod(pod));
+    (0..5).for_each(|number| web.kill_pod(200 + number));
+    assert_eq!(since(&web, 60_000)[3], two.replace("2 more", "11 more"));
+    web.now = 80_080;
+    web.set(2, |set| set.counts.desired = 0);
+    assert_eq!(since(&web, 60_000)[3], two);
+    let ends = |pod: u128| end(&web, pod);
+    assert_eq!(
+        [ends(104), ends(105), ends(204)].map(Option::unwrap),
+        [EndReason::DeletedManually, EndReason::ScaledDown, EndReason::ScaledDown]
+    );
+}
+
+/// Kubernetes deletes the pods of a namespace first, and Deployments and ReplicaSets when they are gone.
+#[test]
+fn pods_that_went_with_their_namespace_were_deleted_by_nobody() {
+    let mut web = Web::live(4);
+    web.now = 60_000;
+    (100..104).for_each(|pod| web.kill_pod(pod));
+    assert_eq!(since(&web, 60_000).len(), 4);
+    web.now = 90_000;
+    (100..104).for_each(|pod| web.delete_pod(pod));
+    web.now = 95_000;
+    web.delete_set(2);
+    web.now = 100_000;
+    web.delete_deployment();
+    let told =
+        ["60000 4 pods were deleted before the Deployment, and not replaced.", "100000 The Deployment was deleted."];
+    assert_eq!(since(&web, 60_000), told);
+    // What was decided stays in the document.
+    assert_eq!(end(&web, 100), Some(EndReason::DeletedManually));
+}
+
+#[test]
+fn pods_that_were_replaced_or_went_long_before_went_on_their_own() {
+    for (is_replaced, gone_at) in [(true, 100_000), (false, 660_001)] {
+        let mut web = Web::live(2);
+        web.now = 60_000;
+        web.kill_pod(100);
+        if is_replaced {
+            web.now = 61_000;
+            web.add_ready_pod(102, 2);
+        }
+        web.now = gone_at;
+        web.delete_deployment();
+        let told = since(&web, 60_000);
+        assert!(told[0].starts_with("60000 Pod p0100 was deleted, not by the rollout;"), "{told:#?}");
+    }
+}
+
+#[test]
+fn pods_that_were_asked_to_go_while_nobody_looked_are_one_line() {
+    let mut web = Web::live(4);
+    web.now = 60_000;
+    (100..103).for_each(|pod| web.unseen_pod(pod, |pod| pod.meta.deletion_at_millis = Some(80_000)));
+    web.relisted(30_000);
+    let told: Vec<String> =
+        web.told().into_iter().filter(|line| line.contains("marked") || line.contains("disappeared")).collect();
+    assert_eq!(told, ["3 pods were marked for deletion while not observed."]);
+    assert_eq!(end(&web, 100), Some(EndReason::Unknown));
+    // Those that are gone by then disappeared.
+    web.now = 120_000;
+    [100, 103].into_iter().for_each(|pod| web.lose_pod(pod));
+    web.relisted(90_000);
+    assert!(web.told().iter().any(|line| line == "Pod p0103 disappeared; why is not known."), "{:#?}", web.told());
+}
+
+#[test]
+fn old_replica_sets_that_a_lower_limit_removes_are_cleaned_up_whichever_stream_is_faster() {
+    let mut web = Web::replaced();
+    web.report();
+    web.set(2, |set| set.counts = Default::default());
+    web.now = 60_000;
+    web.delete_set(2);
+    assert_eq!(since(&web, 60_000), ["60000 ReplicaSet 1 was deleted, not by its Deployment."]);
+    web.now = 60_040;
+    web.deployment(|deployment| deployment.spec.revision_history_limit = 0);
+    assert_eq!(since(&web, 60_000), ["60000 Old ReplicaSet 1 of revision 1 cleaned up (revisionHistoryLimit 0)."]);
+}

@@ -1,0 +1,30 @@
+//! What is said of sequences of events, made by hand; many of them were said wrongly once.
+
+mod annotations;
+mod arrivals;
+mod causes;
+mod certain;
+mod choice;
+mod counting;
+mod cut;
+mod days;
+mod ends;
+mod failing;
+mod faults;
+mod healthy;
+mod leaving;
+mod lists;
+mod lives;
+mod matrix;
+mod next;
+mod ownership;
+mod past;
+mod restored;
+mod revisions;
+mod rollouts;
+mod scaling;
+mod shown;
+mod steps;
+mod stuck;
+mod told;
+mod unseen;

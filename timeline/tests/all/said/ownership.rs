@@ -1,0 +1,227 @@
+//! ReplicaSets that a Deployment lets go, takes up again, or takes over from another one.
+
+use crate::made::{self, SECOND, WEB, Web, image, next_revision, ready, set};
+use crate::said::told::since;
+use timeline::fact::{DeploymentFact, Kind, Seen};
+use timeline::rollout::{self, Trigger};
+use timeline::{Fact, Timeline, Uid, story};
+
+fn triggers(timeline: &Timeline, deployment: Uid) -> Vec<(u64, Trigger)> {
+    let model = timeline.model();
+    let found = model.deployments.get(&deployment).unwrap();
+    found
+        .rollouts
+        .iter()
+        .enumerate()
+        .map(|(index, one)| (one.revision, rollout::trigger(model, found, index)))
+        .collect()
+}
+
+/// A ReplicaSet of two pods loses the labels that its Deployment selects; another one of the same template is made.
+fn let_go() -> Web {
+    let mut web = Web::live(2);
+    web.now = 60_000;
+    web.set(2, |set| set.meta.controller = None);
+    let mut again = set(12, 1, 2, 0);
+    (again.meta.name, again.template_hash, again.images) = ("web-1b".into(), "1b".into(), image("v1"));
+    (again.desired_replicas, again.max_replicas) = (Some(2), Some(3));
+    web.now = 60_010;
+    web.add_set(12, again);
+    (200..202).for_each(|pod| web.add_pod(pod, 12, ready));
+    web.report();
+    web
+}
+
+#[test]
+fn a_replica_set_that_is_let_go_is_told_with_its_pods() {
+    let web = let_go();
+    let told = "60000 ReplicaSet web-1 does not belong to this Deployment any more; its 2 pods run on.";
+    assert_eq!(since(&web, 60_000)[0], told);
+    assert_eq!(web.verdict(), "[Complete] Revision 1 is complete: 2 of 2 available.");
+}
+
+#[test]
+fn a_replica_set_that_is_taken_up_again_is_no_rollback() {
+    let mut web = let_go();
+    web.now = 80_000;
+    web.set(2, |set| set.meta.controller = Some(WEB));
+    web.now = 80_010;
+    web.set(2, |set| set.revision = Some(2));
+    web.deployment(|deployment| deployment.revision = Some(2));
+    assert_eq!(triggers(&web.timeline, WEB), [(1, Trigger::Created), (2, Trigger::Adopted)]);
+    let told = since(&web, 80_000);
+    assert_eq!(
+        told,
+        [
+            "80000 ReplicaSet web-1 taken up again, with 2 pods.",
+            "80010 Revision 2 (was 1): the ReplicaSet that was there has another number; image web:v1."
+        ]
+    );
+}
+
+#[test]
+fn a_rollback_is_one_whose_template_was_another_in_between() {
+    let mut web = Web::replaced();
+    web.report();
+    web.now = 60_000;
+    web.edit("v1");
+    web.set(2, |set| (set.revision, set.counts.desired) = (Some(3), 1));
+    web.deployment(|deployment| deployment.revision = Some(3));
+    assert_eq!(triggers(&web.timeline, WEB)[2], (3, Trigger::Rollback));
+    assert!(since(&web, 60_000).iter().any(|line| line == "60000 Rolled back to revision 1, now 3: image web:v1."));
+    // Also where the one in between was not seen to be rolled out.
+    let mut web = Web::live(1);
+    web.unseen(|deployment, sets| {
+        deployment.revision = Some(3);
+        sets.insert(SECOND, set(SECOND, 2, 0, 0));
+        sets.get_mut(&2).unwrap().revision = Some(3);
+    });
+    web.now = 60_000;
+    web.relisted(30_000);
+    assert_eq!(triggers(&web.timeline, WEB), [(1, Trigger::Created), (3, Trigger::Rollback)]);
+}
+
+#[test]
+fn a_rollback_to_a_revision_that_never_worked_says_so() {
+    let mut web = Web::live(3);
+    web.now = 20_000;
+    next_revision(&mut web, 2, [1, 3]);
+    web.now = 30_000;
+    next_revision(&mut web, 3, [1, 0]);
+    web.now = 40_000;
+    web.edit("v2");
+    web.set(SECOND, |set| (set.revision, set.counts.desired) = (Some(4), 1));
+    web.deployment(|deployment| deployment.revision = Some(4));
+    let told = "40000 Rolled back to revision 2, now 4: image web:v2. Not all of its pods were ever available.";
+    assert!(since(&web, 40_000).iter().any(|line| line == told), "{:#?}", since(&web, 40_000));
+}
+
+/// `green` has a ReplicaSet of its own and takes over that of `blue`, which was deleted without its ReplicaSets.
+fn taken_over() -> (Timeline, Uid, Uid) {
+    let (blue, green) = (Uid::from_bits(1), Uid::from_bits(7));
+    let mut timeline = Timeline::new();
+    for kind in Kind::ALL {
+        timeline.apply(0, Fact::Listed { kind, namespace: None, present: Vec::new(), gap_since_millis: None });
+    }
+    let mut tell = |at, fact| drop(timeline.apply(at, fact));
+    let deployment = |number: u128, name: &str| {
+        let mut made = DeploymentFact { revision: Some(1), meta: made::meta(number, name, None), ..made::deployment() };
+        (made.spec.images, made.spec.replicas) = (image("v1"), 2);
+        made
+    };
+    let owned = |number: u128, name: &str, owner: Option<u128>| {
+        let mut made = set(number, 1, 2, 2);
+        made.meta = made::meta(number, name, owner);
+        made
+    };
+    let on = |fact, seen| Fact::ReplicaSet(Box::new(fact), seen);
+    tell(1_000, Fact::Deployment(Box::new(deployment(1, "blue")), Seen::Added));
+    tell(1_000, on(owned(2, "blue-84454c4", Some(1)), Seen::Added));
+    for pod in 100..102 {
+        let mut made = made::pod(pod, 2, &format!("blue-84454c4-p0{pod}"));
+        ready(&mut made);
+        tell(1_000, Fact::Pod(Box::new(made), Seen::Added));
+    }
+    tell(2_000, Fact::Deployment(Box::new(deployment(7, "green")), Seen::Added));
+    tell(2_000, on(owned(8, "green-5d5b", Some(7)), Seen::Added));
+    tell(60_000, on(owned(2, "blue-84454c4", None), Seen::Modified));
+    tell(60_010, Fact::Deployment(Box::new(deployment(1, "blue")), Seen::Deleted));
+    tell(60_020, on(owned(2, "blue-84454c4", Some(7)), Seen::Modified));
+    let mut renumbered = owned(8, "green-5d5b", Some(7));
+    renumbered.revision = Some(2);
+    tell(60_030, on(renumbered, Seen::Modified));
+    let mut second = deployment(7, "green");
+    second.revision = Some(2);
+    tell(60_040, Fact::Deployment(Box::new(second), Seen::Modified));
+    let mut emptied = owned(2, "blue-84454c4", Some(7));
+    emptied.counts.desired = 0;
+    tell(60_050, on(emptied, Seen::Modified));
+    (timeline, blue, green)
+}
+
+#[test]
+fn a_deployment_that_is_deleted_without_its_pods_says_that_they_run_on() {
+    let (timeline, blue, _) = taken_over();
+    let told: Vec<String> = story::story(timeline.model(), blue).into_iter().map(|line| line.text).collect();
+    let let_go = "ReplicaSet blue-84454c4 does not belong to this Deployment any more; its 2 pods run on.";
+    assert!(told.iter().any(|line| line == let_go), "{told:#?}");
+    let mut web = Web::live(2);
+    web.now = 60_000;
+    web.set(2, |set| set.meta.controller = None);
+    web.delete_deployment();
+    assert_eq!(web.view().verdict.why, "2 pods still run without it.");
+}
+
+#[test]
+fn a_takeover_leaves_the_past_of_a_deployment_as_it_was() {
+    let (timeline, _, green) = taken_over();
+    let model = timeline.model();
+    assert_eq!(triggers(&timeline, green), [(1, Trigger::Created), (2, Trigger::Adopted)]);
+    let found = model.deployments.get(&green).unwrap();
+    let set_of = |index: usize| rollout::replica_set(model, found, &found.rollouts[index]).unwrap().uid;
+    assert_eq!([set_of(0), set_of(1)], [Uid::from_bits(8); 2]);
+    let told: Vec<String> =
+        story::story(model, green).into_iter().filter(|line| line.at_millis > 60_000).map(|line| line.text).collect();
+    assert_eq!(
+        told,
+        [
+            "ReplicaSet blue-84454c4 taken over from another Deployment, with 2 pods.",
+            "Revision 2 (was 1): the ReplicaSet that was there has another number; image web:v1.",
+            "ReplicaSet blue-84454c4 down 2 → 0: at least 3 must stay available."
+        ]
+    );
+    // A moment before it has none of the other's pods.
+    let then =
+        |at| (model.as_of(green, at).replica_sets.values().count(), model.as_of(green, at).pods.values().count());
+    assert_eq!([then(60_019), then(60_020)], [(1, 0), (2, 2)]);
+}
+
+/// A ReplicaSet and a pod of another namespace that name a Deployment of this one as their owner.
+fn strangers() -> [Fact; 2] {
+    let mut set = set(66, 99, 2, 2);
+    (set.meta.namespace, set.meta.controller) = ("team-a".into(), Some(WEB));
+    let mut pod = made::pod(660, 66, "web-evil");
+    ready(&mut pod);
+    pod.meta.namespace = "team-a".into();
+    [Fact::ReplicaSet(Box::new(set), Seen::Added), Fact::Pod(Box::new(pod), Seen::Added)]
+}
+
+#[test]
+fn nobody_writes_from_another_namespace_into_a_deployment() {
+    let mut web = Web::live(2);
+    let (before, verdict) = (web.timeline.model().only(WEB), web.verdict());
+    web.now = 60_000;
+    let tell = |web: &mut Web, fact| drop(web.timeline.apply(60_000, fact));
+    strangers().into_iter().for_each(|fact| tell(&mut web, fact));
+    // A pod that is owned by one of this namespace's ReplicaSets as it says.
+    let mut pod = made::pod(661, 2, "web-evil");
+    pod.meta.namespace = "team-a".into();
+    tell(&mut web, Fact::Pod(Box::new(pod), Seen::Added));
+    let event = timeline::fact::EventFact {
+        uid: Uid::from_bits(900),
+        namespace: "team-a".into(),
+        about: WEB,
+        about_kind: "Deployment".into(),
+        about_name: "web".into(),
+        reason: "ReplicaSetCreateError".into(),
+        message: "run this".into(),
+        is_warning: true,
+        count: 1,
+        last_millis: None,
+    };
+    tell(&mut web, Fact::Event(Box::new(event)));
+    assert_eq!((web.timeline.model().only(WEB), web.verdict()), (before, verdict));
+}
+
+#[test]
+fn who_named_an_owner_of_another_namespace_before_it_was_known_is_forgotten() {
+    let mut timeline = Timeline::new();
+    for fact in strangers() {
+        timeline.apply(0, fact);
+    }
+    assert_eq!(timeline.model().sets_of(WEB).count(), 1, "it may be that the Deployment comes later");
+    timeline.apply(1, Fact::Deployment(Box::new(made::deployment()), Seen::InList));
+    strangers().into_iter().for_each(|fact| drop(timeline.apply(2, fact)));
+    assert_eq!(timeline.model().sets_of(WEB).count(), 0);
+    assert_eq!(timeline.model().pods_of_deployment(WEB), Vec::<&timeline::model::Pod>::new());
+}

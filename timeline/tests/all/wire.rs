@@ -1,0 +1,142 @@
+//! What travels: its shape for each protocol, and what becomes of bytes that are something else.
+
+use std::fmt::Write;
+
+use serde_reflection::{ContainerFormat, Named, Samples, Tracer, TracerConfig, VariantFormat};
+use timeline::list::{By, Column, Common, Group, RowDelta};
+use timeline::model::{EndReason, RemovedBecause, ScaleCause};
+use timeline::phase::PodState;
+use timeline::story::LineKind;
+use timeline::verdict::KubectlVerdict;
+use timeline::view::{Hold, Tone};
+use timeline::viewer::{DeploymentCopy, Taken};
+use timeline::wire::{
+    self, Change, ConnectionState, Delta, Objects, PROTOCOL, Said, Scope, ServerFrame, Snapshot, Unreadable,
+    ViewerFrame,
+};
+use timeline::{WorkloadKind, fact, story};
+
+use crate::made::{self, Web};
+
+/// The shapes of all types of both sides, a line for each field and variant.
+fn shapes() -> String {
+    let mut tracer = Tracer::new(TracerConfig::default());
+    let samples = Samples::new();
+    macro_rules! trace {
+        ($($known:ty),*) => { $(tracer.trace_type::<$known>(&samples).unwrap();)* };
+    }
+    trace!(ServerFrame, ViewerFrame, Scope, ConnectionState, Change, PodState, EndReason, RemovedBecause, ScaleCause);
+    trace!(KubectlVerdict, LineKind, Hold, Tone, Common, Group, By, Column, RowDelta, WorkloadKind);
+    let mut out = format!("protocol {PROTOCOL}\n");
+    let fields = |out: &mut String, fields: &[Named<_>], indent: &str| {
+        fields.iter().for_each(|field| writeln!(out, "{indent}{}: {:?}", field.name, field.value).unwrap());
+    };
+    for (name, format) in tracer.registry().unwrap() {
+        writeln!(out, "{name}").unwrap();
+        match format {
+            ContainerFormat::Struct(known) => fields(&mut out, &known, "  "),
+            ContainerFormat::Enum(variants) => {
+                for (index, variant) in variants {
+                    match variant.value {
+                        VariantFormat::Struct(known) => {
+                            writeln!(out, "  {index} {}", variant.name).unwrap();
+                            fields(&mut out, &known, "      ");
+                        }
+                        other => writeln!(out, "  {index} {} {other:?}", variant.name).unwrap(),
+                    }
+                }
+            }
+            other => writeln!(out, "  {other:?}").unwrap(),
+        }
+    }
+    out
+}
+
+#[test]
+fn who_changes_what_travels_raises_the_protocol() {
+    // The first line is the protocol's number: accept a new snapshot only with a new number in it.
+    insta::assert_snapshot!(shapes());
+}
+
+#[test]
+fn every_pod_state_is_in_the_list_of_all() {
+    let (mut tracer, samples) = (Tracer::new(TracerConfig::default()), Samples::new());
+    tracer.trace_type::<PodState>(&samples).unwrap();
+    let registry = tracer.registry().unwrap();
+    let Some(ContainerFormat::Enum(variants)) = registry.get("PodState") else { panic!("{registry:?}") };
+    let names: Vec<&str> = variants.values().map(|variant| &*variant.name).collect();
+    assert_eq!(PodState::ALL.map(PodState::name).to_vec(), names);
+}
+
+/// Revision 2 of a Deployment half way, as a viewer is told of it.
+fn snapshot(web: &Web) -> Snapshot {
+    let (timeline, uid) = (&web.timeline, made::WEB);
+    Snapshot {
+        epoch: 1,
+        seq: timeline.seq(),
+        now_millis: web.now,
+        deployment: Some(uid),
+        looking_since_millis: 0,
+        objects: Objects::of(timeline.model(), uid),
+        said: Said { view: Some(web.view()), story: story::story(timeline.model(), uid) },
+    }
+}
+
+#[test]
+fn a_frame_that_ends_early_goes_on_or_holds_something_unknown_is_refused() {
+    let bytes = wire::encode(&ServerFrame::Snapshot(Box::new(snapshot(&Web::live(3))))).unwrap();
+    assert!(wire::decode::<ServerFrame>(&bytes).is_ok());
+    for end in 0..bytes.len() {
+        let cut = wire::decode::<ServerFrame>(&bytes[..end]);
+        assert!(matches!(cut, Err(Unreadable::Malformed(_))), "cut after {end} bytes");
+    }
+    let longer = [bytes.as_slice(), &[0, 0]].concat();
+    let told = wire::decode::<ServerFrame>(&longer).unwrap_err().to_string();
+    assert_eq!(told, "this frame cannot be read: it is 2 bytes longer than it should be");
+    assert!(matches!(wire::decode::<ServerFrame>(&[200]), Err(Unreadable::Malformed(_))));
+    assert!(matches!(wire::decode::<ViewerFrame>(&[200]), Err(Unreadable::Malformed(_))));
+}
+
+#[test]
+fn every_version_reads_the_hello_of_every_other() {
+    let hello = wire::encode(&ServerFrame::Hello { protocol: 300, build: "b".into() }).unwrap();
+    assert_eq!(hello, [0, 0xac, 0x02, 1, b'b']);
+    let hello = wire::encode(&ViewerFrame::Hello { protocol: 300, build: "b".into() }).unwrap();
+    assert_eq!(hello, [0, 0xac, 0x02, 1, b'b']);
+}
+
+#[test]
+fn a_delta_after_a_gap_alters_nothing() {
+    let mut web = Web::made(3);
+    let mut copy = DeploymentCopy::default();
+    let delta = |from, to| Delta { from, to, now_millis: 0, changes: Vec::new(), said: None };
+    assert_eq!(copy.take_delta(delta(0, 1)), Taken::BeforeSnapshot);
+    assert_eq!(copy, DeploymentCopy::default());
+    let first = snapshot(&web);
+    let seq = first.seq;
+    assert!(!copy.take_snapshot(first), "there was no other life before");
+    let before = copy.clone();
+    web.pod(100, made::ready);
+    let known = web
+        .timeline
+        .model()
+        .pods
+        .values()
+        .find(|pod| pod.name == "web-100")
+        .or_else(|| web.timeline.model().pods.values().next());
+    let changes: Vec<Change> =
+        known.map(|pod| Change::of(&timeline::Change::Pod(Box::new(pod.clone())))).into_iter().flatten().collect();
+    assert_eq!(copy.take_delta(Delta { changes, ..delta(seq + 1, seq + 2) }), Taken::Missed);
+    assert_eq!(copy, before);
+    assert_eq!(copy.take_delta(delta(seq, seq + 2)), Taken::Fits);
+    assert_eq!(copy.position().map(|at| at.seq), Some(seq + 2));
+    assert!(copy.take_snapshot(Snapshot { epoch: 2, ..snapshot(&web) }), "another life of the server");
+}
+
+#[test]
+fn what_only_sentences_are_made_of_stays_at_home() {
+    let copy = DeploymentCopy::from(snapshot(&Web::live(3)));
+    let known = copy.deployment().unwrap();
+    assert!(known.story.is_empty() && known.verdicts.is_empty() && known.now.spec == fact::DeploymentSpec::default());
+    assert!(!copy.said.story.is_empty() && copy.said.view.is_some(), "sentences travel as sentences");
+}
