@@ -19,6 +19,7 @@ use app::history::{Day, PastRollout, Search};
 use server::access::sight::Sight;
 use server::feed::recording::Recording;
 use server::history::options::Limits;
+use server::history::recorder::Recorder;
 use server::history::resume::{self, FINGERPRINT, Standing};
 use server::history::sql::Reader;
 use server::history::sqlite::Sqlite;
@@ -103,7 +104,7 @@ fn restart() {
             history.note(at_millis, &changes);
         }
         if number + 20 > many {
-            later.push(events);
+            later.push((uid.parse().unwrap(), events));
         }
     }
     let pods = timeline.model().pods.len();
@@ -113,11 +114,12 @@ fn restart() {
     let (took, size) = (began.elapsed(), checkpoint.body.len());
     store.commit(&[Commit { lines: None, checkpoint: Some(checkpoint), ..commit("", (0, 0)) }]).unwrap();
     let mut tail = 0;
-    for events in &later {
-        tail += write(&mut store, events).1;
+    let mut recorder = Recorder::default();
+    for (workload, events) in &later {
+        tail += write(&mut store, &mut recorder, *workload, events).1;
     }
     let began = Instant::now();
-    let stored = store.resume("prod", Some(FINGERPRINT), 0).unwrap().unwrap();
+    let stored = store.resume("prod", Some(FINGERPRINT)).unwrap().unwrap();
     let resumed = resume::resume("prod", stored).unwrap();
     assert_eq!(resumed.timeline.model().pods.len(), pods);
     println!("a cluster of {pods} pods:");

@@ -24,8 +24,8 @@ use crate::history::Archive;
 use crate::history::hub_cache::{Entry, HubCache, Most};
 use crate::history::past::{Lost, Past};
 use crate::history::shelf::{Held, Shelf};
-use crate::history::slice::LEAD_MILLIS;
 use crate::history::store::{Sought, StoreError};
+use crate::history::stretch::LEAD_MILLIS;
 use crate::hub::flight::{Flights, Turn};
 use crate::hub::{Handle, Reader, Standing};
 
@@ -481,7 +481,8 @@ mod tests {
         let text = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/traces/rollover.jsonl");
         let recording = Recording::read(&std::fs::read_to_string(text).unwrap());
         let (from_millis, to_millis) = recording.span().unwrap();
-        let live = Handle::standing("prod", past::standing("rollover".to_owned(), recording, to_millis).unwrap());
+        let live =
+            Handle::standing("prod", past::standing("rollover".to_owned(), recording.observed, to_millis).unwrap());
         let uid = live.read(|reader| *reader.timeline.model().deployments.keys().next().unwrap()).await.unwrap();
         let (namespace, name) = ("rollover".to_owned(), "web".to_owned());
         let of = Named { cluster: "prod".to_owned(), kind: WorkloadKind::Deployment, namespace, name };

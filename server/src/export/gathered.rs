@@ -15,7 +15,7 @@ use timeline::view::Now;
 use timeline::wire::{Connection, ConnectionState, Objects, Said, Snapshot};
 use timeline::{Change, Millis, Model, Uid, Workload};
 
-use crate::history::slice;
+use crate::history::stretch;
 use crate::hub::{Reader, told};
 
 /// What is said is looked at this often where nothing changes, and at most this often in all.
@@ -70,9 +70,9 @@ fn stretch(
     let ended = rollout.completed_millis.or(rollout.superseded_millis);
     let first = deployment.known_since_millis();
     let (from, to) = match (rollout.started_millis, ended) {
-        (Some(started), Some(_)) => slice::stretch(started, ended, last),
+        (Some(started), Some(_)) => stretch::stretch(started, ended, last),
         // What goes on is shown up to now, however long it does.
-        (Some(started), None) => (slice::stretch(started, None, last).0, last.unwrap_or(now_millis)),
+        (Some(started), None) => (stretch::stretch(started, None, last).0, last.unwrap_or(now_millis)),
         (None, _) => (first, ended.or(last).unwrap_or(now_millis)),
     };
     Some((rollout.revision, from.max(first), to.min(now_millis)))

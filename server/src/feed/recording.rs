@@ -123,6 +123,12 @@ impl Recording {
     }
 }
 
+/// Tells the observations of a recording one after the other, so that they need not be held together. Bad lines are passed over.
+pub fn observations(text: &str) -> impl Iterator<Item = Observed> {
+    let mut listing = Listing::default();
+    text.lines().filter_map(move |line| read_line(line, &mut listing, false).ok().map(|(observed, _)| observed))
+}
+
 /// The lines of a source's event; objects are written with the fields that are decoded and no others.
 #[must_use]
 pub fn lines(event: &SourceEvent) -> Vec<String> {

@@ -16,8 +16,6 @@ const LEVEL: i32 = 3;
 pub struct Batch {
     /// Where it stands among those of its cluster.
     pub seq: i64,
-    /// It says everything that existed then, instead of what happened.
-    pub is_keyframe: bool,
     /// Arrival of its first line.
     pub from_millis: Millis,
     /// Arrival of its last line.
@@ -81,7 +79,7 @@ mod tests {
     use super::*;
 
     fn batch(format: u32, body: Vec<u8>) -> Batch {
-        Batch { seq: 1, is_keyframe: false, from_millis: 0, to_millis: 1, format, body }
+        Batch { seq: 1, from_millis: 0, to_millis: 1, format, body }
     }
 
     #[test]

@@ -53,6 +53,26 @@ impl Fold {
         }
     }
 
+    /// Begins with what existed in a namespace: lines as [`Self::lines`] has them.
+    pub(super) fn begin(&mut self, text: &str, namespace: &str) {
+        self.take(text);
+        self.listing.clear();
+        let kinds = Kind::ALL.into_iter().filter(|kind| *kind != Kind::Event);
+        self.listed.extend(kinds.map(|kind| (kind, Some(namespace.to_owned()))));
+    }
+
+    /// The last line of everything that exists and is wanted.
+    pub(super) fn lines(&self, is_wanted: impl Fn(&Uid) -> bool) -> String {
+        let mut known: Vec<(&(Kind, Uid), &Known)> = self.known.iter().filter(|((_, uid), _)| is_wanted(uid)).collect();
+        known.sort_by_key(|((kind, _), known)| (*kind, known.at_millis));
+        known.iter().map(|(_, known)| format!("{}\n", known.line)).collect()
+    }
+
+    /// Everything that exists.
+    pub(super) fn uids(&self) -> BTreeSet<Uid> {
+        self.known.keys().map(|(_, uid)| *uid).collect()
+    }
+
     fn line(&mut self, kind: Kind, read: &RecordedLine<'_, &RawValue>, line: &str) {
         match read.r#type {
             LineType::Bookmark => {}

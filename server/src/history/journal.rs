@@ -12,6 +12,7 @@ use timeline::phase::PodState;
 use timeline::{Millis, Model, Uid};
 use tokio::sync::oneshot;
 
+use super::activity::Turns;
 use super::store::{Checkpoint, Stored};
 use crate::kube::SourceEvent;
 use crate::kube::translate::Object;
@@ -34,8 +35,6 @@ pub enum Message {
         cluster: Arc<str>,
         /// Which version of the timeline reads checkpoints; `None` to do without.
         made_by: Option<&'static str>,
-        /// Without a checkpoint, since when it is wanted.
-        since_millis: Millis,
         /// It could not be read at the start: what was observed since then is to be part of it.
         is_late: bool,
         /// Takes the answer.
@@ -70,6 +69,8 @@ pub enum Told {
     Missed(Missed),
     /// Rollouts began, went on or ended.
     Rollouts(Vec<PastRollout>),
+    /// Workloads that are not at rest, and those that are at rest again, after everything that was told before.
+    Activity(Turns),
     /// Its timeline as it stands after everything that was told before.
     Checkpoint(Millis, Checkpoint),
 }
@@ -163,6 +164,20 @@ impl Journal {
     /// Takes note of rollouts. `false` when there is no room: they are to be told again.
     pub fn rollouts(&mut self, rollouts: Vec<PastRollout>) -> bool {
         self.late.is_empty() && self.tell(Told::Rollouts(rollouts)).is_ok()
+    }
+
+    /// Takes note of workloads that are not at rest, and of those that are at rest again.
+    ///
+    /// # Errors
+    /// When there is no room: they are to be told again.
+    pub fn activity(&mut self, turns: Turns) -> Result<(), Turns> {
+        if !self.is_even() {
+            return Err(turns);
+        }
+        self.tell(Told::Activity(turns)).map_err(|told| match told {
+            Told::Activity(turns) => turns,
+            _ => Turns::default(), // nothing else was sent
+        })
     }
 
     /// Everything that was noted was told.

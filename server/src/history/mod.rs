@@ -1,15 +1,16 @@
-//! What is kept beyond the life of the process: everything that was observed, so that any moment can be made again.
+//! History: what is kept beyond the life of the process.
 //!
 //! ```text
 //!   hub ──Journal (bounded; never waits)──► writer (one thread) ──► Store: SQLite, PostgreSQL
-//!    ▲                                          │ twice a second what came, compressed
-//!    └────── Resumed (checkpoint + lines) ◄─────┤ every hour or so a keyframe: everything that exists, folded from the lines
+//!    ▲                                          │ log: what came, twice a second, for 24 hours
+//!    └────── Resumed (checkpoint + log) ◄───────┤ episodes: one row for each stretch in which a workload was not at rest
 //!                                               └ retention by age and size
 //! ```
 //!
-//! The truth is the lines of recordings ([`crate::feed::recording`]): a later version plays them with its own rules. A checkpoint is the
+//! Both are lines of recordings ([`crate::feed::recording`]): a later version plays them with its own rules. A checkpoint is the
 //! hub's timeline as it stood, so that a restart need not play a day again; only the version that made it reads it.
 
+pub mod activity;
 pub mod batch;
 pub mod database;
 mod fold;
@@ -21,12 +22,13 @@ pub mod past;
 pub mod postgres;
 pub mod private;
 mod pulse;
+pub mod recorder;
 pub mod resume;
 pub(crate) mod shelf;
-pub mod slice;
 pub mod sql;
 pub mod sqlite;
 pub mod store;
+pub mod stretch;
 mod unread;
 mod writer;
 
@@ -43,7 +45,6 @@ use self::options::{Limits, Options, WHATEVER_ITS_AGE};
 use self::resume::Resumed;
 use self::sql::Reader;
 use self::store::{Store, StoreError};
-use crate::telemetry::clock;
 
 /// Capacity of the queue from all hubs to the writer, in messages.
 pub const QUEUE: usize = 8_192;
@@ -149,7 +150,7 @@ impl Archive {
     /// The same with any store; `open` is called again until it works.
     #[must_use]
     pub fn with(options: Options, open: impl FnMut() -> Result<Box<dyn Store>, StoreError> + Send + 'static) -> Self {
-        let reader = Arc::new(Reader::new(&options.location).limited_to(options.limits.shown_bytes));
+        let reader = Arc::new(Reader::new(&options.location));
         let (to_writer, inbox) = sync_channel(QUEUE);
         let (told, keeping) = watch::channel(Keeping::default());
         let (tell_anew, anew) = watch::channel(0);
@@ -238,11 +239,11 @@ impl Archive {
     }
 
     /// What was known of a cluster when its last observation was written; what is not there is told from what cannot be read now.
-    pub async fn before(&self, cluster: &str, age_millis: Millis) -> Before {
+    pub async fn before(&self, cluster: &str) -> Before {
         // A checkpoint that is damaged, or of another version, is made anew from the lines.
         for made_by in [Some(resume::FINGERPRINT), None] {
             // The queue is empty when hubs start.
-            let Some(mut answer) = self.ask(cluster, made_by, age_millis, false) else { return Before::Unread };
+            let Some(mut answer) = self.ask(cluster, made_by, false) else { return Before::Unread };
             let told = match tokio::time::timeout(OPENING, &mut answer).await {
                 Ok(told) => told.ok(),
                 // What is shown does not wait for it any longer. The writer hears that, unless it has answered just now.
@@ -262,8 +263,8 @@ impl Archive {
     /// Asks for the same once it could not be read at the start; nobody waits for the answer. It has what was noted until this is called,
     /// and nothing that is noted later. `None` when there is no room to ask now.
     #[must_use]
-    pub fn late(&self, cluster: &str, age_millis: Millis, has_checkpoint: bool) -> Option<oneshot::Receiver<Before>> {
-        let answer = self.ask(cluster, has_checkpoint.then_some(resume::FINGERPRINT), age_millis, true)?;
+    pub fn late(&self, cluster: &str, has_checkpoint: bool) -> Option<oneshot::Receiver<Before>> {
+        let answer = self.ask(cluster, has_checkpoint.then_some(resume::FINGERPRINT), true)?;
         let (reply, before) = oneshot::channel();
         let cluster = cluster.into();
         tokio::spawn(async move {
@@ -273,16 +274,9 @@ impl Archive {
         Some(before)
     }
 
-    fn ask(
-        &self,
-        cluster: &str,
-        made_by: Option<&'static str>,
-        age_millis: Millis,
-        is_late: bool,
-    ) -> Option<oneshot::Receiver<Answer>> {
-        let since_millis = clock::now_millis() - age_millis;
+    fn ask(&self, cluster: &str, made_by: Option<&'static str>, is_late: bool) -> Option<oneshot::Receiver<Answer>> {
         let (reply, answer) = oneshot::channel();
-        let message = Message::Resume { cluster: cluster.into(), made_by, since_millis, is_late, reply };
+        let message = Message::Resume { cluster: cluster.into(), made_by, is_late, reply };
         self.to_writer.try_send(message).ok().map(|()| answer)
     }
 

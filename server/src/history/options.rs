@@ -16,6 +16,9 @@ pub const AGE: Duration = Duration::from_secs(30 * 24 * 3_600);
 /// Takes at most this much by default, in bytes.
 pub const BYTES: u64 = 2_000_000_000;
 
+/// A start resumes from what was observed in this time.
+pub const LOG: Duration = Duration::from_secs(24 * 3_600);
+
 /// Kept as long as there is room for it.
 pub const WHATEVER_ITS_AGE: Millis = Millis::MAX / 4;
 
@@ -28,12 +31,8 @@ pub struct Limits {
     pub bytes: u64,
     /// Small batches are joined until they are this large, in bytes.
     pub joined_bytes: u64,
-    /// A keyframe is made when the lines since the last one take more than it, and more than this.
-    pub keyframe_bytes: u64,
-    /// What is to be let go of is cut out of about so many bytes at a time, compressed, before it is.
-    pub aside_bytes: u64,
-    /// One rollout is shown to viewers when it can be cut out of so many bytes, compressed, and its own lines take no more.
-    pub shown_bytes: u64,
+    /// The log, from which a start resumes, has lines no older than this.
+    pub log_millis: Millis,
 }
 
 impl Default for Limits {
@@ -42,9 +41,7 @@ impl Default for Limits {
             age_millis: AGE.as_millis() as Millis,
             bytes: BYTES,
             joined_bytes: 64 << 10,
-            keyframe_bytes: 512 << 10,
-            aside_bytes: 4 << 20,
-            shown_bytes: 32 << 20,
+            log_millis: LOG.as_millis() as Millis,
         }
     }
 }

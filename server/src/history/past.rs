@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use super::Archive;
 use super::store::StoreError;
 use crate::access::followers::Follower;
-use crate::feed::recording::Recording;
+use crate::feed::recording;
 use crate::history::hub_cache::{Entry, HubCache, Most};
 use crate::history::shelf::Held;
 use crate::hub::flight::{Flights, Turn};
@@ -131,9 +131,10 @@ impl Past {
         let name = format!("{} revision {}", workload.name, cut.revision);
         let made = tokio::task::spawn_blocking(move || {
             let _turn: Turn = turn; // whoever asked may have left
-            let recording = Recording::read(&text);
-            let (size, (_, last)) = (recording.observed.len(), recording.span()?);
-            Some((size, standing(name, recording, last.max(cut.to_millis))?))
+            let mut size = 0;
+            let observed = recording::observations(&text).inspect(|_| size += 1);
+            let standing = standing(name, observed, cut.to_millis)?;
+            Some((size, standing))
         });
         let (size, standing) = made.await.ok().flatten().ok_or(Lost::Unknown)?;
         let hub = Handle::standing(&workload.cluster, standing);
@@ -174,12 +175,17 @@ impl Held for Remade {
 
 /// Plays a recording to its end, and lets the time pass until then, for a hub that stands still there. `None` where it is empty.
 #[must_use]
-pub fn standing(name: String, recording: Recording, end_millis: Millis) -> Option<Standing> {
-    let (from_millis, _) = recording.span()?;
+pub fn standing(name: String, observed: impl IntoIterator<Item = Observed>, end_millis: Millis) -> Option<Standing> {
     let (mut timeline, mut history) = (Timeline::new(), History::default());
-    let end = Observed { at_millis: end_millis, fact: None };
-    for observed in recording.observed.into_iter().chain([end]) {
-        history.note(observed.at_millis, &observed.apply(&mut timeline));
+    let mut span = None;
+    for observed in observed {
+        let at_millis = observed.at_millis;
+        let (from, last) = span.unwrap_or((at_millis, at_millis));
+        span = Some((from, last.max(at_millis)));
+        history.note(at_millis, &observed.apply(&mut timeline));
     }
-    Some(Standing { timeline, history, from_millis, at_millis: end_millis, state: ConnectionState::Replay { name } })
+    let (from_millis, last_millis) = span?;
+    let at_millis = end_millis.max(last_millis);
+    history.note(at_millis, &timeline.tick(at_millis));
+    Some(Standing { timeline, history, from_millis, at_millis, state: ConnectionState::Replay { name } })
 }

@@ -25,18 +25,17 @@ pub const FILE: &str = "history.db";
 const BESIDE: [&str; 2] = ["-wal", "-shm"];
 /// Held by the one who writes.
 const LOCK: &str = "history.lock";
-/// "Roll": files of other programs are not touched.
-const APPLICATION: i64 = 0x526f_6c6c;
+/// "Rolc": files of other programs are not touched.
+const APPLICATION: i64 = 0x526f_6c63;
+/// "Roll": versions before the first release wrote it.
+const UNRELEASED: i64 = 0x526f_6c6c;
 /// What makes a file of each format from one of the format before.
-const MIGRATIONS: [&str; 5] = [
-    include_str!("sqlite/1.sql"),
-    include_str!("sqlite/2.sql"),
-    include_str!("sqlite/3.sql"),
-    include_str!("sqlite/4.sql"),
-    include_str!("sqlite/5.sql"),
-];
+const MIGRATIONS: [&str; 1] = [include_str!("sqlite/1.sql")];
 /// Another process reads only, so that waits are short.
 const BUSY: Duration = Duration::from_secs(2);
+
+/// Whoever reads opens the file for that alone: it caches so much of it (negative: in KiB).
+const READ_CACHE_KIB: i64 = -256;
 
 /// Pages that are given back at a time.
 const PAGES: u32 = 500;
@@ -57,14 +56,18 @@ impl File {
         let open = || {
             let connection = Connection::open_with_flags(&path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
             connection.busy_timeout(BUSY)?;
+            connection.pragma_update(None, "cache_size", READ_CACHE_KIB)?;
             Ok(connection)
         };
         let connection = open().map_err(|error| wrong(&path, &error))?;
         let file = Self { path, connection };
         let (found, known) = (file.pragma("user_version")?, MIGRATIONS.len() as i64);
         let place = || file.path.display().to_string();
+        if file.pragma("application_id")? == UNRELEASED {
+            return Err(StoreError::Unreleased { place: place() });
+        }
         match found.cmp(&known) {
-            CmpOrdering::Less => Err(StoreError::Older { place: place(), found, known }),
+            CmpOrdering::Less => Err(StoreError::Failed(format!("{} has no history yet", place()))),
             CmpOrdering::Greater => Err(StoreError::Newer { place: place(), found, known }),
             CmpOrdering::Equal => Ok(file),
         }
@@ -204,8 +207,8 @@ impl Store for Sqlite {
         self.found(written).map(|()| Written::all(commits))
     }
 
-    fn resume(&mut self, cluster: &str, made_by: Option<&str>, since: Millis) -> Result<Option<Stored>, StoreError> {
-        let stored = sql::stored(&mut self.file, cluster, made_by, since);
+    fn resume(&mut self, cluster: &str, made_by: Option<&str>) -> Result<Option<Stored>, StoreError> {
+        let stored = sql::stored(&mut self.file, cluster, made_by);
         self.found(stored)
     }
 
@@ -267,13 +270,17 @@ fn connect(path: &Path) -> Result<Connection, StoreError> {
     let number = |connection: &Connection, name: &str| {
         connection.query_row(&format!("PRAGMA {name}"), [], |row| row.get::<_, i64>(0)).map_err(wrong)
     };
+    let is_empty = number(&connection, "page_count")? == 0;
+    let application = number(&connection, "application_id")?;
+    if !is_empty && application == UNRELEASED {
+        return Err(StoreError::Unreleased { place: path.display().to_string() });
+    }
     let format = number(&connection, "user_version")?;
     let known = MIGRATIONS.len() as i64;
     if format > known {
         return Err(StoreError::Newer { place: path.display().to_string(), found: format, known });
     }
-    let is_empty = number(&connection, "page_count")? == 0;
-    if !is_empty && number(&connection, "application_id")? != APPLICATION {
+    if !is_empty && application != APPLICATION {
         return Err(StoreError::Failed(format!("{} is not a history database of Rollcast", path.display())));
     }
     if is_empty {

@@ -9,7 +9,7 @@ use timeline::{Millis, Uid};
 use super::batch::{self, Batch, BatchError};
 
 /// What is to be written of one cluster, all or nothing.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Commit {
     /// Its number among those of this program; one that is tried again keeps it.
     pub number: u64,
@@ -25,6 +25,34 @@ pub struct Commit {
     pub checkpoint: Option<Checkpoint>,
     /// Rollouts as they stand now.
     pub rollouts: Vec<PastRollout>,
+    /// Recordings of what went on with its workloads.
+    pub episodes: Vec<Episode>,
+    /// Workloads as they are at rest.
+    pub snapshots: Vec<Snapshot>,
+}
+
+/// The recording of a stretch of time in which a workload was not at rest: a rollout, a scaling, a recovery, a failure.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Episode {
+    /// UID of the workload.
+    pub uid: Uid,
+    /// Arrival of its first line.
+    pub from_millis: Millis,
+    /// Arrival of its last line.
+    pub to_millis: Millis,
+    /// It goes on.
+    pub is_open: bool,
+    /// Lines of a recording that stands by itself, compressed with zstd.
+    pub body: Vec<u8>,
+}
+
+/// The objects of a workload as they were when it was last at rest.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Snapshot {
+    /// UID of the workload.
+    pub uid: Uid,
+    /// The last line of each object, compressed with zstd; empty where nothing is left of it.
+    pub body: Vec<u8>,
 }
 
 /// Lines that are to be written.
@@ -92,7 +120,20 @@ pub struct Stored {
     pub heard_millis: Millis,
     /// Its timeline, where this version made it.
     pub checkpoint: Option<Checkpoint>,
-    /// What came after it; without it, what came since a time, and a keyframe before that.
+    /// What came after it; without it, everything that is in the log, after what existed before that.
+    pub batches: Vec<Batch>,
+    /// What the recorder goes on from.
+    pub recorded: Recorded,
+}
+
+/// What the recorder of a cluster goes on from.
+#[derive(Debug, Default)]
+pub struct Recorded {
+    /// Workloads as they were last at rest.
+    pub snapshots: Vec<Snapshot>,
+    /// Episodes that went on.
+    pub open: Vec<Episode>,
+    /// What came after those.
     pub batches: Vec<Batch>,
 }
 
@@ -112,17 +153,13 @@ pub enum StoreError {
         /// The last format that is known.
         known: i64,
     },
-    /// An earlier version wrote it, and only who writes makes of it what this one reads.
+    /// A version before the first release wrote it.
     #[error(
-        "{place} was written by an earlier version of Rollcast (format {found}; this version reads {known}): start `rollcast serve` once to upgrade it"
+        "{place} was written by a version of Rollcast before the first release and cannot be read; start with another folder or database (`--data-dir`, `--history`), or move it away"
     )]
-    Older {
+    Unreleased {
         /// Path of the file, or the database.
         place: String,
-        /// Its format.
-        found: i64,
-        /// The format that is read.
-        known: i64,
     },
     /// The file is damaged.
     #[error("{place} is damaged: {why}")]
@@ -132,15 +169,12 @@ pub enum StoreError {
         /// What is wrong with it.
         why: String,
     },
-    /// A rollout that is to be shown would be cut out of more than is read at once.
-    #[error("the cluster changed too much during this rollout to load it")]
-    TooMuch,
     /// It cannot be read or written now.
     #[error("{0}")]
     Failed(String),
 }
 
-/// Keeps batches, checkpoints and the index of rollouts: a file of its own, or a database of a server.
+/// Keeps the log, episodes and the index of rollouts: a file of its own, or a database of a server.
 pub trait Store: Send {
     /// Writes, all or nothing.
     ///
@@ -153,23 +187,17 @@ pub trait Store: Send {
     ///
     /// # Errors
     /// When it cannot be read.
-    fn resume(
-        &mut self,
-        cluster: &str,
-        made_by: Option<&str>,
-        since_millis: Millis,
-    ) -> Result<Option<Stored>, StoreError>;
+    fn resume(&mut self, cluster: &str, made_by: Option<&str>) -> Result<Option<Stored>, StoreError>;
 
     /// The last word from a cluster; `None` when nothing is kept of it.
     ///
     /// # Errors
     /// When it cannot be read.
     fn heard(&mut self, cluster: &str) -> Result<Option<Millis>, StoreError> {
-        Ok(self.resume(cluster, None, Millis::MAX)?.map(|stored| stored.heard_millis))
+        Ok(self.resume(cluster, None)?.map(|stored| stored.heard_millis))
     }
 
-    /// Makes keyframes, joins small batches, lets go of what is old or too much, and gives room back: a little each time. `true` when
-    /// there is more to do.
+    /// Joins small batches, removes what is old or too much, and gives room back: a little each time. `true` when there is more to do.
     ///
     /// # Errors
     /// When something cannot be read or written.

@@ -12,10 +12,12 @@ use timeline::fact::Seen;
 use timeline::{Millis, Uid};
 use tokio::sync::{oneshot, watch};
 
+use super::activity::Turns;
 use super::batch;
 use super::journal::{Answer, Message, Missed, Told};
 use super::pulse::Pulse;
-use super::store::{Checkpoint, Commit, Lines, Store, StoreError, Written};
+use super::recorder::Recorder;
+use super::store::{Checkpoint, Commit, Episode, Lines, Store, StoreError, Stored, Written};
 use super::unread::Unread;
 use super::{Counters, Keeping};
 use crate::feed::recording::{self, LineType, ListDone};
@@ -42,6 +44,8 @@ pub(super) struct Writer {
     counters: Arc<Counters>,
     pulse: Pulse,
     waiting: BTreeMap<Arc<str>, Waiting>,
+    /// What goes on with the workloads of each cluster.
+    recorders: BTreeMap<Arc<str>, Recorder>,
     /// What could not be written, or of which that is not known. It is tried again as it is, before anything else.
     unwritten: Vec<Commit>,
     /// Clusters of which something may be kept that could not be read at the start.
@@ -73,6 +77,8 @@ struct Waiting {
     heard_millis: Millis,
     checkpoint: Option<Checkpoint>,
     rollouts: BTreeMap<(Uid, u64, Millis), PastRollout>,
+    /// Episodes that ended.
+    episodes: Vec<Episode>,
 }
 
 impl Waiting {
@@ -92,15 +98,17 @@ impl Waiting {
         }
     }
 
-    /// It, to be written; `None` when there is not enough memory.
-    fn commit(self, cluster: Arc<str>, number: u64) -> Option<Commit> {
-        let Self { scope, lines, span, heard_millis, checkpoint, rollouts } = self;
+    /// It, to be written, with what is due of its recorder; `None` when there is not enough memory.
+    fn commit(self, cluster: Arc<str>, number: u64, recorder: Option<&mut Recorder>) -> Option<Commit> {
+        let Self { scope, lines, span, heard_millis, checkpoint, rollouts, mut episodes } = self;
         let lines = match span {
             Some((from_millis, to_millis)) => Some(Lines { from_millis, to_millis, body: batch::pack(&lines).ok()? }),
             None => None,
         };
         let rollouts = rollouts.into_values().collect();
-        Some(Commit { number, cluster, scope, lines, heard_millis, checkpoint, rollouts })
+        let (open, snapshots) = recorder.map(Recorder::due).unwrap_or_default();
+        episodes.extend(open);
+        Some(Commit { number, cluster, scope, lines, heard_millis, checkpoint, rollouts, episodes, snapshots })
     }
 
     fn missed(&mut self, missed: Missed) {
@@ -134,6 +142,7 @@ impl Writer {
             counters,
             pulse,
             waiting: BTreeMap::new(),
+            recorders: BTreeMap::new(),
             unwritten: Vec::new(),
             unread: BTreeMap::new(),
             foreign: BTreeSet::new(),
@@ -163,11 +172,18 @@ impl Writer {
             };
             match message {
                 Ok(Message::Of { cluster, scope, told }) => self.take(cluster, scope, told),
-                Ok(Message::Resume { cluster, made_by, since_millis, is_late, reply }) => {
-                    let answer = self.resume(&cluster, made_by, since_millis, is_late);
+                Ok(Message::Resume { cluster, made_by, is_late, reply }) => {
+                    let mut answer = self.resume(&cluster, made_by, is_late);
+                    let recorded = match &mut answer {
+                        Answer::Stored(Some(Stored { recorded, .. })) => Some(std::mem::take(recorded)),
+                        _ => None,
+                    };
                     // Who did not wait for it began without, and asks again later.
-                    if reply.send(answer).is_err() && !is_late {
+                    let is_taken = reply.send(answer).is_ok();
+                    if !is_taken && !is_late {
                         self.unread.entry(cluster).or_default();
+                    } else if let Some(recorded) = recorded.filter(|_| !is_late) {
+                        self.recorders.insert(cluster, Recorder::from_stored(&recorded));
                     }
                 }
                 Ok(Message::Close { reply }) => return self.close(reply),
@@ -196,9 +212,11 @@ impl Writer {
 
     fn take(&mut self, cluster: Arc<str>, scope: Arc<str>, told: Told) {
         self.since.get_or_insert_with(Instant::now);
+        let recorder = self.recorders.entry(cluster.clone()).or_default();
         let waiting = self.waiting.entry(cluster).or_default();
         waiting.scope = scope;
-        if !matches!(told, Told::Rollouts(_) | Told::Heard(_)) {
+        let noted = waiting.lines.len();
+        if !matches!(told, Told::Rollouts(_) | Told::Heard(_) | Told::Activity(_)) {
             waiting.checkpoint = None; // one that could not be written yet says nothing of what comes now
         }
         match told {
@@ -211,18 +229,25 @@ impl Writer {
             }
             Told::Rollouts(rollouts) => {
                 let key = |rollout: &PastRollout| (rollout.uid, rollout.revision, rollout.started_millis);
+                rollouts.iter().for_each(|rollout| recorder.began(rollout.uid, rollout.started_millis));
                 waiting.rollouts.extend(rollouts.into_iter().map(|rollout| (key(&rollout), rollout)));
+            }
+            Told::Activity(Turns { active, settled }) => {
+                active.into_iter().for_each(|workload| recorder.begin(workload));
+                waiting.episodes.extend(settled.into_iter().filter_map(|workload| recorder.settle(workload)));
             }
             Told::Checkpoint(at_millis, checkpoint) => {
                 waiting.heard_millis = waiting.heard_millis.max(at_millis);
                 waiting.checkpoint = Some(checkpoint);
                 // It stands for what is known now: what comes later must not get into the same commit.
                 self.write();
+                return;
             }
         }
+        recorder.take(waiting.lines.get(noted..).unwrap_or_default());
     }
 
-    fn resume(&mut self, cluster: &Arc<str>, made_by: Option<&str>, since_millis: Millis, is_late: bool) -> Answer {
+    fn resume(&mut self, cluster: &Arc<str>, made_by: Option<&str>, is_late: bool) -> Answer {
         if is_late {
             self.write();
             // What another one writes may lack what was seen here a moment ago.
@@ -230,7 +255,7 @@ impl Writer {
                 return Answer::Unread;
             }
         }
-        let resumed = self.store.as_mut().map(|store| store.resume(cluster, made_by, since_millis));
+        let resumed = self.store.as_mut().map(|store| store.resume(cluster, made_by));
         if let Some(Err(why)) = &resumed {
             tracing::warn!("cannot read the history of cluster {cluster}: {why}");
         }
@@ -292,8 +317,13 @@ impl Writer {
         if self.unwritten.is_empty() {
             self.made += 1;
             let waiting = std::mem::take(&mut self.waiting);
-            self.unwritten =
-                waiting.into_iter().filter_map(|(name, waiting)| waiting.commit(name, self.made)).collect();
+            self.unwritten = waiting
+                .into_iter()
+                .filter_map(|(name, waiting)| {
+                    let recorder = self.recorders.get_mut(&name);
+                    waiting.commit(name, self.made, recorder)
+                })
+                .collect();
             self.since = None;
         }
         if self.unwritten.is_empty() || !self.open_store() {
@@ -346,6 +376,7 @@ impl Writer {
         // A store that was only slow, or failed for a while, lacks nothing: what could not be written was tried again as it was.
         if std::mem::take(&mut self.is_reopened) || written.is_anew {
             self.anew.send_modify(|times| *times += 1);
+            self.recorders.values_mut().for_each(Recorder::write_anew);
         }
         if std::mem::take(&mut self.is_given_up) {
             self.lost.send_modify(|times| *times += 1);
@@ -396,6 +427,11 @@ impl Writer {
     }
 
     fn close(mut self, reply: oneshot::Sender<()>) {
+        for (cluster, recorder) in &self.recorders {
+            if let Some(waiting) = self.waiting.get_mut(cluster) {
+                waiting.episodes.extend(recorder.open_episodes());
+            }
+        }
         self.write();
         drop(self.store.take()); // so that another one may open it
         let _ = reply.send(()); // whoever asked may have given up

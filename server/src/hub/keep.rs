@@ -17,6 +17,7 @@ use tokio::time::Instant;
 
 use super::Kept;
 use super::task::Hub;
+use crate::history::activity::{Activity, Turns};
 use crate::history::index;
 use crate::history::journal::Journal;
 use crate::history::resume::Resumed;
@@ -67,6 +68,8 @@ pub(super) struct Keeper {
     pub(super) unindexed: BTreeSet<Uid>,
     /// Rollouts that go on, each with the cause that the index was told: causes change with time alone, too.
     open: BTreeMap<Uid, String>,
+    /// Which workloads are at rest.
+    activity: Activity,
     /// The time of a recording at which the index was told last.
     indexed_millis: Millis,
 }
@@ -116,9 +119,10 @@ impl Hub {
             checkpoint_seq: 0,
             unindexed: BTreeSet::new(),
             open: BTreeMap::new(),
+            activity: Activity::default(),
             indexed_millis: Millis::MIN,
         };
-        match archive.before(&self.name, self.retention.age_millis).await {
+        match archive.before(&self.name).await {
             Before::Known(resumed) => keeper.heard_millis = Some(self.go_on_from(*resumed)),
             Before::Nothing | Before::Unusable => {}
             Before::Unread => keeper.is_past_unread = true,
@@ -180,7 +184,7 @@ impl Hub {
         if !self.is_written() {
             return;
         }
-        let (name, age_millis) = (&self.name, self.retention.age_millis);
+        let name = &self.name;
         let Some(keeper) = &mut self.keeper else { return };
         let is_due = keeper.is_past_unread && keeper.asked.is_none() && Instant::now() >= keeper.ask_at;
         if !is_due || !keeper.journal.is_even() {
@@ -188,7 +192,7 @@ impl Hub {
         }
         keeper.ask_at = Instant::now() + keeper.pause;
         keeper.pause = (keeper.pause * 2).min(LONGEST_PAUSE);
-        let before = keeper.archive.late(name, age_millis, keeper.has_checkpoint);
+        let before = keeper.archive.late(name, keeper.has_checkpoint);
         keeper.asked = before.map(|before| Asked { before, since: Some(Vec::new()), objects: 0 });
     }
 
@@ -306,11 +310,25 @@ impl Hub {
         self.keeper.as_ref().is_some_and(|keeper| *keeper.keeping.borrow() == Keeping::Written)
     }
 
-    /// Tells the index how rollouts stand that something was heard of.
+    /// Tells how rollouts and workloads stand that something was heard of.
     fn index(&mut self) {
         let (now, last) = (self.now(), self.observed.map(|(_, last)| last));
         // What plays fast is ahead of what was played of it.
         let now = Now { millis: last.filter(|_| self.replay.is_some()).unwrap_or(now.millis), ..now };
+        let Some(heard) = self.keeper.as_ref().map(|keeper| keeper.unindexed.clone()) else { return };
+        self.index_rollouts(now);
+        let Some(keeper) = self.keeper.as_mut().filter(|keeper| !keeper.is_past_unread && keeper.held.is_none()) else {
+            return;
+        };
+        let turns = keeper.activity.turns(self.timeline.model(), &heard, now.millis);
+        if turns != Turns::default()
+            && let Err(turns) = keeper.journal.activity(turns)
+        {
+            keeper.activity.again(turns);
+        }
+    }
+
+    fn index_rollouts(&mut self, now: Now) {
         let Some(keeper) = &mut self.keeper else { return };
         let (name, model) = (&self.name, self.timeline.model());
         let last = |uid: &Uid| index::rollouts(name, model, *uid, now, 1).pop();

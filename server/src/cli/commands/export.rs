@@ -36,7 +36,8 @@ pub async fn export(arguments: cli::Export) -> anyhow::Result<()> {
     let (_, end_millis) = recording.span().context("the recording contains no valid line")?;
     let cluster = file.file_stem().map(|stem| stem.to_string_lossy().into_owned());
     let cluster = cluster.filter(|name| name != "-").unwrap_or_else(|| "recording".to_owned());
-    let standing = past::standing(cluster.clone(), recording, end_millis).context("cannot play the recording")?;
+    let standing =
+        past::standing(cluster.clone(), recording.observed, end_millis).context("cannot play the recording")?;
     let hub = Handle::standing(&cluster, standing);
     let workload = meant(&hub, &arguments).await?;
     let request = ExportRequest { workload, revision: arguments.revision, is_redacted: arguments.redact };

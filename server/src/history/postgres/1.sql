@@ -1,58 +1,102 @@
-CREATE TABLE format (format BIGINT NOT NULL);
-INSERT INTO format VALUES (1);
+CREATE TABLE schema_format (format BIGINT NOT NULL);
+INSERT INTO schema_format VALUES (1);
 
 CREATE TABLE clusters (
     id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     name TEXT NOT NULL UNIQUE,
-    scope TEXT NOT NULL,                  -- namespaces that are watched, with commas; empty for all
-    heard_millis BIGINT NOT NULL,         -- last word from it
-    kept_from BIGINT NOT NULL,            -- the keyframe that what is kept begins with; 0 while everything is kept
+    scope TEXT NOT NULL,           -- namespaces that are watched, with commas; empty for all
+    heard_millis BIGINT NOT NULL, -- last word from it
     last_commit TEXT NOT NULL DEFAULT ''  -- who wrote last, and which of its commits: one of which the answer was lost is not written twice
 );
 
--- Lines of recordings. A keyframe says what existed after the batch of the same number.
+-- The log: lines of recordings of the last hours, to resume from.
 CREATE TABLE batches (
     id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     cluster BIGINT NOT NULL REFERENCES clusters (id),
     seq BIGINT NOT NULL,
-    is_keyframe BIGINT NOT NULL,
     from_millis BIGINT NOT NULL,
     to_millis BIGINT NOT NULL,
     format BIGINT NOT NULL,
     body BYTEA NOT NULL
 );
 ALTER TABLE batches ALTER COLUMN body SET STORAGE EXTERNAL; -- it is compressed already
-CREATE UNIQUE INDEX batches_by_seq ON batches (cluster, seq, is_keyframe);
+CREATE UNIQUE INDEX batches_by_seq ON batches (cluster, seq);
 CREATE INDEX batches_by_time ON batches (to_millis);
 
 -- The timeline as it stood after the batch of that number.
 CREATE TABLE checkpoints (
     cluster BIGINT PRIMARY KEY REFERENCES clusters (id),
     seq BIGINT NOT NULL,
-    made_by TEXT NOT NULL,                -- only the timeline that made it reads it
+    made_by TEXT NOT NULL,         -- only the timeline that made it reads it
     body BYTEA NOT NULL
 );
-ALTER TABLE checkpoints ALTER COLUMN body SET STORAGE EXTERNAL;
+ALTER TABLE checkpoints ALTER COLUMN body SET STORAGE EXTERNAL; -- it is compressed already
+
+-- The objects of a workload as they were when it was last at rest.
+CREATE TABLE snapshots (
+    cluster BIGINT NOT NULL REFERENCES clusters (id),
+    uid TEXT NOT NULL,
+    body BYTEA NOT NULL,
+    PRIMARY KEY (cluster, uid)
+);
+ALTER TABLE snapshots ALTER COLUMN body SET STORAGE EXTERNAL; -- it is compressed already
+
+-- One row is one recording: of a stretch in which a workload was not at rest.
+CREATE TABLE episodes (
+    id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    cluster BIGINT NOT NULL REFERENCES clusters (id),
+    uid TEXT NOT NULL,
+    from_millis BIGINT NOT NULL,
+    to_millis BIGINT NOT NULL,
+    is_open BIGINT NOT NULL,      -- it goes on
+    format BIGINT NOT NULL,
+    body BYTEA NOT NULL
+);
+ALTER TABLE episodes ALTER COLUMN body SET STORAGE EXTERNAL; -- it is compressed already
+CREATE UNIQUE INDEX episodes_by_workload ON episodes (cluster, uid, from_millis);
+CREATE INDEX episodes_by_time ON episodes (to_millis);
 
 -- The index of rollouts: what is searched in columns of its own, all of it as JSON.
 CREATE TABLE rollouts (
     id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     cluster BIGINT NOT NULL REFERENCES clusters (id),
     uid TEXT NOT NULL,
-    number BIGINT NOT NULL,               -- of those that were seen of the workload, from 0
+    number BIGINT NOT NULL,       -- of those that were seen of the workload, from 0
     namespace TEXT NOT NULL,
-    started_millis BIGINT NOT NULL,
-    outcome TEXT NOT NULL,
-    cause TEXT NOT NULL,                  -- why it was stuck; empty if it never was
-    is_deleted BIGINT NOT NULL,           -- the workload is
-    text TEXT NOT NULL,                   -- what words are looked for in, in small letters
-    rollout TEXT NOT NULL,
+    workload TEXT NOT NULL,        -- its name
     revision BIGINT NOT NULL,
-    took_millis BIGINT NOT NULL           -- -1 while it goes on
+    images TEXT NOT NULL,          -- in small letters
+    started_millis BIGINT NOT NULL,
+    over_millis BIGINT NOT NULL,  -- when it was over; the largest number while it goes on
+    took_millis BIGINT NOT NULL,  -- -1 while it goes on
+    outcome TEXT NOT NULL,
+    cause TEXT NOT NULL,           -- why it was stuck; empty if it never was
+    first_available_millis BIGINT NOT NULL, -- after its begin; -1 where that is not known
+    restarts BIGINT NOT NULL,     -- of containers of its pods, until it ended; -1 where that is not known
+    is_deleted BIGINT NOT NULL,   -- the workload is
+    text TEXT NOT NULL,            -- what words are looked for in, in small letters
+    rollout TEXT NOT NULL
 );
 CREATE UNIQUE INDEX rollouts_by_workload ON rollouts (cluster, uid, number);
-CREATE INDEX rollouts_by_time ON rollouts (started_millis, id);
+CREATE INDEX rollouts_by_time ON rollouts (started_millis, id, over_millis);
+CREATE INDEX rollouts_by_name ON rollouts (workload, started_millis);
 
--- What is let go makes room for what comes, soon.
+-- What is removed makes room for what comes, soon.
 ALTER TABLE batches SET (autovacuum_vacuum_scale_factor = 0.02);
+ALTER TABLE episodes SET (autovacuum_vacuum_scale_factor = 0.02);
 ALTER TABLE rollouts SET (autovacuum_vacuum_scale_factor = 0.02);
+
+-- Links for people without an account, for all Rollcasts that keep their history here.
+CREATE TABLE links (
+    id TEXT PRIMARY KEY,
+    edition BIGINT NOT NULL,              -- the number of the last change to it: the others read what has a later one than they know
+    until_millis BIGINT NOT NULL,         -- when it ends, or was taken away; the row goes a few minutes later
+    is_revoked BIGINT NOT NULL,
+    link TEXT NOT NULL                    -- it, sealed with the keys of sessions; empty where it was taken away
+);
+CREATE UNIQUE INDEX links_by_edition ON links (edition);
+CREATE INDEX links_by_end ON links (until_millis);
+
+-- One row, for which those who change links wait in turn.
+CREATE TABLE links_edition (edition BIGINT NOT NULL);
+INSERT INTO links_edition VALUES (0);

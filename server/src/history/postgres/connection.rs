@@ -26,9 +26,10 @@ const TURN: Duration = Duration::from_secs(4);
 const BETWEEN: Duration = Duration::from_millis(50);
 /// Our tables are in a schema of their own.
 const SCHEMA: &str = "rollcast";
+/// A table that versions before the first release made.
+const UNRELEASED: &str = "format";
 /// What makes the tables of each format from those of the format before.
-const MIGRATIONS: [&str; 5] =
-    [include_str!("1.sql"), include_str!("2.sql"), include_str!("3.sql"), include_str!("4.sql"), include_str!("5.sql")];
+const MIGRATIONS: [&str; 1] = [include_str!("1.sql")];
 /// How a session is: the server notices soon that a connection is lost, as its locks end with it.
 const SESSION: &str = "SET search_path = rollcast; SET lock_timeout = '5s'; SET statement_timeout = '9s';
     SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3; SET tcp_user_timeout = 15000";
@@ -62,8 +63,7 @@ impl Connection {
         let (found, known) = (connection.format()?, MIGRATIONS.len() as i64);
         let place = || server.to_string();
         match found.cmp(&known) {
-            Ordering::Less if found == 0 => Err(failed(server, "no history yet")),
-            Ordering::Less => Err(StoreError::Older { place: place(), found, known }),
+            Ordering::Less => Err(failed(server, "no history yet")),
             Ordering::Greater => Err(StoreError::Newer { place: place(), found, known }),
             Ordering::Equal => Ok(connection),
         }
@@ -121,11 +121,14 @@ impl Connection {
 
     /// The format of the tables; 0 where there are none.
     fn format(&mut self) -> Result<i64, StoreError> {
-        let is_there = "SELECT count(*) FROM pg_tables WHERE schemaname = $1 AND tablename = 'format'";
-        if self.number(is_there, &[SCHEMA.into()])? != Some(1) {
+        let is_there = "SELECT count(*) FROM pg_tables WHERE schemaname = $1 AND tablename = $2";
+        if self.number(is_there, &[SCHEMA.into(), UNRELEASED.into()])? == Some(1) {
+            return Err(StoreError::Unreleased { place: self.server.to_string() });
+        }
+        if self.number(is_there, &[SCHEMA.into(), "schema_format".into()])? != Some(1) {
             return Ok(0);
         }
-        Ok(self.number("SELECT max(format) FROM format", &[])?.unwrap_or_default())
+        Ok(self.number("SELECT max(format) FROM schema_format", &[])?.unwrap_or_default())
     }
 
     /// Brings the tables to the format of this version. Two that do so at once do it one after the other, unless the first one takes long.

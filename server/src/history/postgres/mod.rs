@@ -214,9 +214,9 @@ impl Store for Postgres {
         self.after(written)
     }
 
-    fn resume(&mut self, cluster: &str, made_by: Option<&str>, since: Millis) -> Result<Option<Stored>, StoreError> {
+    fn resume(&mut self, cluster: &str, made_by: Option<&str>) -> Result<Option<Stored>, StoreError> {
         let connection = connected(&mut self.connection, &self.server)?;
-        let stored = sql::stored(connection, cluster, made_by, since);
+        let stored = sql::stored(connection, cluster, made_by);
         self.after(stored)
     }
 
@@ -228,7 +228,7 @@ impl Store for Postgres {
     fn bytes(&mut self) -> Result<u64, StoreError> {
         let connection = connected(&mut self.connection, &self.server)?;
         let row = "SELECT coalesce((SELECT sum(length(body)) FROM batches), 0) + coalesce((SELECT sum(length(body)) FROM checkpoints), 0)
-             + coalesce((SELECT sum(length(body)) FROM pins), 0)
+             + coalesce((SELECT sum(length(body)) FROM episodes), 0) + coalesce((SELECT sum(length(body)) FROM snapshots), 0)
              + coalesce((SELECT sum(length(rollout) + length(text)) FROM rollouts), 0)";
         Ok(connection.number(row, &[])?.unwrap_or_default().unsigned_abs())
     }

@@ -1,7 +1,7 @@
 //! What is kept, in tables: written, tidied and read by statements that SQLite and PostgreSQL have in common.
 
 mod asked;
-mod cut;
+mod episode;
 mod read;
 mod tidy;
 mod write;
@@ -21,27 +21,23 @@ use super::store::{Place, StoreError};
 /// Clocks of those who saw the same may differ by this much.
 const CLOCKS_MILLIS: Millis = 1_000;
 
-/// What of a rollout [`read_rollout`] takes; the table is called `r`. Its pods are kept while its begin is among the lines, or it was put aside.
+/// What of a rollout [`read_rollout`] takes; the table is called `r`. Its pods are kept while an episode has them.
 const ROLLOUT: &str = "rollout, cause, started_millis, r.uid, number, first_available_millis, restarts,
-     CASE WHEN EXISTS (SELECT 1 FROM pins p WHERE p.cluster = r.cluster AND p.uid = r.uid AND p.number = r.number AND length(p.body) > 0)
-     OR r.started_millis + 1000 >= (SELECT k.from_millis FROM batches k WHERE k.cluster = r.cluster
-         AND k.seq >= (SELECT kept_from FROM clusters z WHERE z.id = r.cluster)
-         AND (k.is_keyframe = 1 OR k.seq > (SELECT kept_from FROM clusters z WHERE z.id = r.cluster))
-         ORDER BY k.seq, k.is_keyframe LIMIT 1)
+     CASE WHEN EXISTS (SELECT 1 FROM episodes e WHERE e.cluster = r.cluster AND e.uid = r.uid
+         AND e.from_millis <= r.started_millis + 1000 AND e.to_millis >= r.started_millis)
      THEN 1 ELSE 0 END, (SELECT z.name FROM clusters z WHERE z.id = r.cluster),
      coalesce((SELECT b.rollout FROM rollouts b WHERE b.cluster = r.cluster AND b.uid = r.uid AND b.number = r.number - 1), '')";
 
 /// The columns of a batch, as [`read_batch`] takes them.
-const BATCH: &str = "seq, is_keyframe, from_millis, to_millis, format, body";
+const BATCH: &str = "seq, from_millis, to_millis, format, body";
 
 fn read_batch(mut row: Row) -> Result<Batch, StoreError> {
     Ok(Batch {
         seq: row.number(0)?,
-        is_keyframe: row.is(1)?,
-        from_millis: row.number(2)?,
-        to_millis: row.number(3)?,
-        format: u32::try_from(row.number(4)?).unwrap_or_default(),
-        body: row.bytes(5)?,
+        from_millis: row.number(1)?,
+        to_millis: row.number(2)?,
+        format: u32::try_from(row.number(3)?).unwrap_or_default(),
+        body: row.bytes(4)?,
     })
 }
 
@@ -57,29 +53,18 @@ fn batches(
 
 /// Adds a batch.
 fn add(database: &mut dyn Database, cluster: i64, batch: &Batch) -> Result<(), StoreError> {
-    let row = "INSERT INTO batches (cluster, seq, is_keyframe, from_millis, to_millis, format, body)
-         VALUES ($1, $2, $3, $4, $5, $6, $7)";
-    let Batch { seq, is_keyframe, from_millis, to_millis, format, body } = batch;
+    let row =
+        "INSERT INTO batches (cluster, seq, from_millis, to_millis, format, body) VALUES ($1, $2, $3, $4, $5, $6)";
+    let Batch { seq, from_millis, to_millis, format, body } = batch;
     let values = [
         cluster.into(),
         (*seq).into(),
-        (*is_keyframe).into(),
         (*from_millis).into(),
         (*to_millis).into(),
         (*format).into(),
         body.as_slice().into(),
     ];
     database.run(row, &values).map(|_| ())
-}
-
-/// The batch after which to begin so that everything since a time is told: the last keyframe before it, or what is kept begins with.
-fn beginning(database: &mut dyn Database, cluster: i64, since: Millis) -> Result<i64, StoreError> {
-    let last = "SELECT max(seq) FROM batches WHERE cluster = $1 AND is_keyframe = 1 AND to_millis <= $2";
-    if let Some(seq) = database.number(last, &[cluster.into(), since.into()])? {
-        return Ok(seq);
-    }
-    let first = "SELECT kept_from FROM clusters WHERE id = $1";
-    Ok(database.number(first, &[cluster.into()])?.unwrap_or_default())
 }
 
 /// Of the rollout before what is told beside the one after it.

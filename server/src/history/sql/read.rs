@@ -7,8 +7,7 @@ use app::history::{Day, PastRollout, Search};
 use timeline::{Millis, Uid, Workload};
 
 use super::asked::{Asked, CLUSTER};
-use super::cut::{self, Named, Purpose};
-use super::{ROLLOUT, read_batch, read_rollout, small, uid_of};
+use super::{ROLLOUT, episode, read_batch, read_rollout, small, uid_of};
 use crate::access::sight::Sight;
 use crate::history::batch::Batch;
 use crate::history::database::{Database, Row};
@@ -18,14 +17,13 @@ use crate::history::sqlite::File;
 use crate::history::store::{Cut, Found, Place, Sought, StoreError};
 
 const DAY_MILLIS: Millis = 24 * 3_600_000;
-/// Batches that are looked through at a time.
+/// Batches that are looked through at a time, and episodes.
 const AT_A_TIME: i64 = 200;
+const EPISODES_AT_A_TIME: i64 = 4;
 
 /// Reads what is kept. Each call may take a while.
 pub struct Reader {
     source: Source,
-    /// A rollout is cut out of at most so many bytes, compressed, and its lines take at most as many.
-    most_bytes: i64,
 }
 
 enum Source {
@@ -49,33 +47,27 @@ pub struct Examined {
     pub clusters: u32,
     /// Rollouts in the index.
     pub rollouts: u32,
-    /// Lines, those of keyframes left out.
+    /// Lines in the log.
     pub lines: u32,
     /// What cannot be read, in words.
     pub damaged: Vec<String>,
 }
 
 impl Reader {
-    /// Of the history in a place, for operators: however much a rollout is cut out of, it is read.
+    /// Of the history in a place.
     #[must_use]
     pub fn new(location: &Location) -> Self {
         let source = match location {
             Location::Folder(folder) => Source::File(folder.clone()),
             Location::Postgres(server) => Source::Server(Pool::new(server.clone())),
         };
-        Self { source, most_bytes: i64::MAX }
+        Self { source }
     }
 
     /// Of the history in a folder.
     #[must_use]
     pub fn of_folder(folder: &Path) -> Self {
-        Self { source: Source::File(folder.to_owned()), most_bytes: i64::MAX }
-    }
-
-    /// The same for viewers: a rollout is cut out of at most so many bytes, compressed, and its lines take at most as many.
-    #[must_use]
-    pub fn limited_to(self, bytes: u64) -> Self {
-        Self { most_bytes: i64::try_from(bytes).unwrap_or(i64::MAX), ..self }
+        Self { source: Source::File(folder.to_owned()) }
     }
 
     fn read<T>(&self, read: impl FnOnce(&mut dyn Database) -> Result<T, StoreError>) -> Result<T, StoreError> {
@@ -154,7 +146,7 @@ impl Reader {
     /// asked for and can be shown at all.
     ///
     /// # Errors
-    /// When the store cannot be read, or more would have to be read than [`Self::limited_to`] allows.
+    /// When the store cannot be read.
     pub fn cut(
         &self,
         cluster: &str,
@@ -162,13 +154,11 @@ impl Reader {
         number: u32,
         until_millis: Option<Millis>,
     ) -> Result<Option<Cut>, StoreError> {
-        let found = self.read(|database| {
+        self.read(|database| {
             let cluster = database.number("SELECT id FROM clusters WHERE name = $1", &[cluster.into()])?;
             let Some(cluster) = cluster else { return Ok(None) };
-            let named = Named { cluster, uid: &uid.to_string(), number };
-            cut::texts(database, &named, Purpose::Shown { until_millis, most_bytes: self.most_bytes })
-        });
-        found?.map_or(Ok(None), |texts| texts.cut(uid, self.most_bytes))
+            episode::of_rollout(database, cluster, uid, number, until_millis)
+        })
     }
 
     /// Where the workload of a UID is, or was.
@@ -283,49 +273,45 @@ impl Reader {
             let mut found = Examined { clusters, rollouts, damaged, ..Examined::default() };
             let mut last = 0;
             loop {
-                let rows = "SELECT seq, is_keyframe, from_millis, to_millis, format, body, name, b.id FROM batches b
+                let rows = "SELECT seq, from_millis, to_millis, format, body, name, b.id FROM batches b
                      JOIN clusters c ON c.id = b.cluster WHERE b.id > $1 ORDER BY b.id LIMIT $2";
                 let rows = database.rows(rows, &[last.into(), AT_A_TIME.into()])?;
                 if rows.is_empty() {
                     break;
                 }
                 for mut row in rows {
-                    let cluster = row.text(6)?;
-                    last = row.number(7)?;
+                    let cluster = row.text(5)?;
+                    last = row.number(6)?;
                     let batch = read_batch(row)?;
                     match batch.text() {
-                        Ok(text) if !batch.is_keyframe => found.lines += text.lines().count() as u32,
-                        Ok(_) => {}
+                        Ok(text) => found.lines += text.lines().count() as u32,
                         Err(why) => found.damaged.push(format!("batch {} of cluster {cluster}: {why}", batch.seq)),
                     }
                 }
             }
-            found.damaged.extend(damaged_pins(database)?);
+            found.damaged.extend(damaged_episodes(database)?);
             Ok(found)
         })
     }
 }
 
-/// What was put aside of rollouts and cannot be read, in words.
-fn damaged_pins(database: &mut dyn Database) -> Result<Vec<String>, StoreError> {
-    let rows = "SELECT p.cluster, p.uid, p.number, name, format, body FROM pins p JOIN clusters c ON c.id = p.cluster
-         WHERE length(body) > 0 AND (p.cluster, p.uid, p.number) > ($1, $2, $3) ORDER BY p.cluster, p.uid, p.number LIMIT $4";
-    let (mut damaged, mut last) = (Vec::new(), (0, String::new(), 0));
+/// Episodes that cannot be read, in words.
+fn damaged_episodes(database: &mut dyn Database) -> Result<Vec<String>, StoreError> {
+    let rows = "SELECT e.id, e.uid, name, format, body FROM episodes e JOIN clusters c ON c.id = e.cluster
+         WHERE e.id > $1 ORDER BY e.id LIMIT $2";
+    let (mut damaged, mut last) = (Vec::new(), 0);
     loop {
-        let (cluster, uid, number) = &last;
-        let values = [(*cluster).into(), uid.as_str().into(), (*number).into(), AT_A_TIME.into()];
-        let found = database.rows(rows, &values)?;
+        let found = database.rows(rows, &[last.into(), EPISODES_AT_A_TIME.into()])?;
         if found.is_empty() {
             return Ok(damaged);
         }
         for mut row in found {
-            last = (row.number(0)?, row.text(1)?, row.number(2)?);
-            let (name, format) = (row.text(3)?, u32::try_from(row.number(4)?).unwrap_or_default());
-            let body = row.bytes(5)?;
-            let batch = Batch { seq: 0, is_keyframe: true, from_millis: 0, to_millis: 0, format, body };
+            last = row.number(0)?;
+            let (uid, name) = (row.text(1)?, row.text(2)?);
+            let format = u32::try_from(row.number(3)?).unwrap_or_default();
+            let batch = Batch { seq: 0, from_millis: 0, to_millis: 0, format, body: row.bytes(4)? };
             if let Err(why) = batch.text() {
-                damaged
-                    .push(format!("stored pods of rollout {} of workload {} in cluster {name}: {why}", last.2, last.1));
+                damaged.push(format!("an episode of workload {uid} in cluster {name}: {why}"));
             }
         }
     }

@@ -1,14 +1,14 @@
 //! Writing what came, and reading it again after a restart.
 
 use app::history::{PastRollout, UNKNOWN_CAUSE};
-use serde::Serialize;
 use timeline::Millis;
 use timeline::rollout::Outcome;
 
-use super::{CLOCKS_MILLIS, add, batches, beginning};
+use super::{CLOCKS_MILLIS, add, batches};
 use crate::history::batch::{self, Batch};
-use crate::history::database::{Database, Row};
-use crate::history::store::{Checkpoint, Commit, StoreError, Stored};
+use crate::history::database::Database;
+use crate::history::store::{Checkpoint, Commit, Snapshot, StoreError, Stored};
+use crate::history::stretch;
 
 /// When what goes on is over.
 pub const OPEN: Millis = Millis::MAX;
@@ -24,7 +24,7 @@ pub struct Head {
 
 /// Where writing of a cluster stands; one that is not known is made known.
 pub fn head(database: &mut dyn Database, name: &str) -> Result<Head, StoreError> {
-    let row = "INSERT INTO clusters (name, scope, heard_millis, kept_from) VALUES ($1, '', 0, 0) ON CONFLICT (name) DO NOTHING";
+    let row = "INSERT INTO clusters (name, scope, heard_millis) VALUES ($1, '', 0) ON CONFLICT (name) DO NOTHING";
     database.run(row, &[name.into()])?;
     let id = "SELECT id FROM clusters WHERE name = $1";
     let gone = || StoreError::Failed(format!("the database has no cluster {name}"));
@@ -39,11 +39,7 @@ pub fn append(database: &mut dyn Database, head: Head, commit: &Commit) -> Resul
     let seq = seq + i64::from(commit.lines.is_some());
     if let Some(lines) = &commit.lines {
         let (from_millis, to_millis, body) = (lines.from_millis, lines.to_millis, lines.body.clone());
-        add(
-            database,
-            cluster,
-            &Batch { seq, is_keyframe: false, from_millis, to_millis, format: batch::FORMAT, body },
-        )?;
+        add(database, cluster, &Batch { seq, from_millis, to_millis, format: batch::FORMAT, body })?;
     }
     let heard = "UPDATE clusters SET scope = $2, heard_millis = CASE WHEN heard_millis > $3 THEN heard_millis ELSE $3 END WHERE id = $1";
     database.run(heard, &[cluster.into(), (&*commit.scope).into(), commit.heard_millis.into()])?;
@@ -55,74 +51,8 @@ pub fn append(database: &mut dyn Database, head: Head, commit: &Commit) -> Resul
     for rollout in &commit.rollouts {
         note(database, cluster, rollout)?;
     }
+    super::episode::write(database, cluster, &commit.episodes, &commit.snapshots)?;
     Ok(Head { cluster, seq })
-}
-
-/// Which columns a row of this version has filled. A row begins with it, so that a program that knows other columns leaves its own, or none.
-const ROW_FORMAT: u32 = 1;
-
-/// A rollout as a row holds it as a whole.
-#[derive(Serialize)]
-struct WholeRow<'r> {
-    /// First, as [`fill`] and an index of the tables look there.
-    format: u32,
-    #[serde(flatten)]
-    rollout: &'r PastRollout,
-}
-
-fn whole(rollout: &PastRollout) -> String {
-    serde_json::to_string(&WholeRow { format: ROW_FORMAT, rollout }).unwrap_or_default()
-}
-
-/// Rollouts that are looked at in one go where what they are found by is not known.
-const FILLED_AT_A_TIME: i64 = 100;
-
-/// Says of rollouts that another version wrote or updated in these tables what they are found by. While a newer version takes the place of
-/// an older one, that one may go on for a moment and knows nothing of columns that came later: what they say then is nothing, or how it was
-/// before, and it is told from what was written of the rollout as a whole. `true` when there may be more.
-pub fn fill(database: &mut dyn Database, cluster: i64) -> Result<bool, StoreError> {
-    // The condition is that of the index `rollouts_of_others`.
-    let rows = "SELECT id, rollout, started_millis, is_deleted, took_millis FROM rollouts
-         WHERE substr(rollout, 1, 12) <> '{\"format\":1,' AND cluster = $1 AND id > $2 ORDER BY id LIMIT $3";
-    let (mut filled, mut after) = (0, 0);
-    while filled == 0 {
-        let found = database.rows(rows, &[cluster.into(), after.into(), FILLED_AT_A_TIME.into()])?;
-        let count = i64::try_from(found.len()).unwrap_or(i64::MAX);
-        for row in found {
-            let (id, is_filled) = fill_one(database, row)?;
-            (after, filled) = (id, filled + u64::from(is_filled));
-        }
-        if count < FILLED_AT_A_TIME {
-            return Ok(false);
-        }
-    }
-    Ok(true)
-}
-
-/// Fills one row; its number, and whether it could be read: one of a later version that this one cannot read stays as it is.
-fn fill_one(database: &mut dyn Database, mut row: Row) -> Result<(i64, bool), StoreError> {
-    let (id, text, started_millis) = (row.number(0)?, row.text(1)?, row.number(2)?);
-    let (is_deleted, took) = (row.is(3)?, row.number(4)?);
-    let Ok(rollout) = serde_json::from_str::<PastRollout>(&text) else { return Ok((id, false)) };
-    let over = match took {
-        0.. => started_millis + took,
-        _ if is_deleted => rollout.moment_millis.unwrap_or(started_millis),
-        _ => OPEN,
-    };
-    let set = "UPDATE rollouts SET workload = $2, images = $3, over_millis = $4, rollout = $7,
-         first_available_millis = CASE WHEN first_available_millis < 0 THEN $5 ELSE first_available_millis END,
-         restarts = CASE WHEN restarts < 0 THEN $6 ELSE restarts END WHERE id = $1";
-    let values = [
-        id.into(),
-        rollout.name.as_str().into(),
-        rollout.images.to_lowercase().into(),
-        over.into(),
-        rollout.first_available_millis.unwrap_or(-1).into(),
-        rollout.restarts.map_or(-1, i64::from).into(),
-        whole(&rollout).into(),
-    ];
-    database.run(set, &values)?;
-    Ok((id, true))
 }
 
 /// Writes how a rollout stands. Its last known cause stays, and what its pods did until it ended.
@@ -158,7 +88,7 @@ fn note(database: &mut dyn Database, cluster: i64, rollout: &PastRollout) -> Res
         cause.into(),
         rollout.is_deleted.into(),
         words.into(),
-        whole(rollout).into(),
+        serde_json::to_string(rollout).unwrap_or_default().into(),
         revision_of(rollout).into(),
         took.into(),
         rollout.first_available_millis.unwrap_or(-1).into(),
@@ -225,12 +155,7 @@ pub fn name(outcome: Outcome) -> String {
 }
 
 /// What is kept of a cluster: from here it goes on.
-pub fn stored(
-    database: &mut dyn Database,
-    cluster: &str,
-    made_by: Option<&str>,
-    since: Millis,
-) -> Result<Option<Stored>, StoreError> {
+pub fn stored(database: &mut dyn Database, cluster: &str, made_by: Option<&str>) -> Result<Option<Stored>, StoreError> {
     let row = "SELECT id, heard_millis FROM clusters WHERE name = $1";
     let Some(mut row) = database.row(row, &[cluster.into()])? else { return Ok(None) };
     let (id, heard_millis) = (row.number(0)?, row.number(1)?);
@@ -241,13 +166,21 @@ pub fn stored(
     };
     let (after, checkpoint) = match checkpoint {
         Some(mut row) => (row.number(0)?, Some(Checkpoint { made_by: row.text(1)?, body: row.bytes(2)? })),
-        None => (beginning(database, id, since)?, None),
+        None => (0, None),
     };
-    // A keyframe stands for what came before it, so only the first of these may be one.
-    let condition = match checkpoint {
-        Some(_) => "cluster = $1 AND seq > $2 AND is_keyframe = 0",
-        None => "cluster = $1 AND (seq > $2 AND is_keyframe = 0 OR seq = $2 AND is_keyframe = 1)",
-    };
-    let batches = batches(database, condition, &[id.into(), after.into()])?;
-    Ok(Some(Stored { heard_millis, checkpoint, batches }))
+    let mut batches = batches(database, "cluster = $1 AND seq > $2", &[id.into(), after.into()])?;
+    let recorded = super::episode::recorded(database, id, heard_millis)?;
+    if checkpoint.is_none() {
+        let before = batches.first().map_or(Millis::MAX, |batch| batch.from_millis);
+        batches.splice(0..0, before_log(&recorded.snapshots, before));
+    }
+    Ok(Some(Stored { heard_millis, checkpoint, batches, recorded }))
+}
+
+/// What existed before the log begins, as a batch; what changed later is in the log.
+fn before_log(snapshots: &[Snapshot], before_millis: Millis) -> Option<Batch> {
+    let texts = snapshots.iter().filter_map(|snapshot| batch::unpack(&snapshot.body).ok());
+    let texts: String = texts.map(|text| stretch::until(&text, before_millis)).collect();
+    let body = batch::pack(&texts).ok().filter(|_| !texts.is_empty())?;
+    Some(Batch { seq: 0, from_millis: 0, to_millis: before_millis, format: batch::FORMAT, body })
 }

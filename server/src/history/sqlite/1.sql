@@ -2,22 +2,20 @@ CREATE TABLE clusters (
     id INTEGER PRIMARY KEY,
     name TEXT NOT NULL UNIQUE,
     scope TEXT NOT NULL,           -- namespaces that are watched, with commas; empty for all
-    heard_millis INTEGER NOT NULL, -- last word from it
-    kept_from INTEGER NOT NULL     -- the keyframe that what is kept begins with; 0 while everything is kept
+    heard_millis INTEGER NOT NULL  -- last word from it
 ) STRICT;
 
--- Lines of recordings. A keyframe says what existed after the batch of the same number.
+-- The log: lines of recordings of the last hours, to resume from.
 CREATE TABLE batches (
     id INTEGER PRIMARY KEY,
     cluster INTEGER NOT NULL REFERENCES clusters (id),
     seq INTEGER NOT NULL,
-    is_keyframe INTEGER NOT NULL,
     from_millis INTEGER NOT NULL,
     to_millis INTEGER NOT NULL,
     format INTEGER NOT NULL,
     body BLOB NOT NULL
 ) STRICT;
-CREATE UNIQUE INDEX batches_by_seq ON batches (cluster, seq, is_keyframe);
+CREATE UNIQUE INDEX batches_by_seq ON batches (cluster, seq);
 CREATE INDEX batches_by_time ON batches (to_millis);
 
 -- The timeline as it stood after the batch of that number.
@@ -28,6 +26,28 @@ CREATE TABLE checkpoints (
     body BLOB NOT NULL
 ) STRICT;
 
+-- The objects of a workload as they were when it was last at rest.
+CREATE TABLE snapshots (
+    cluster INTEGER NOT NULL REFERENCES clusters (id),
+    uid TEXT NOT NULL,
+    body BLOB NOT NULL,
+    PRIMARY KEY (cluster, uid)
+) STRICT;
+
+-- One row is one recording: of a stretch in which a workload was not at rest.
+CREATE TABLE episodes (
+    id INTEGER PRIMARY KEY,
+    cluster INTEGER NOT NULL REFERENCES clusters (id),
+    uid TEXT NOT NULL,
+    from_millis INTEGER NOT NULL,
+    to_millis INTEGER NOT NULL,
+    is_open INTEGER NOT NULL,      -- it goes on
+    format INTEGER NOT NULL,
+    body BLOB NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX episodes_by_workload ON episodes (cluster, uid, from_millis);
+CREATE INDEX episodes_by_time ON episodes (to_millis);
+
 -- The index of rollouts: what is searched in columns of its own, all of it as JSON.
 CREATE TABLE rollouts (
     id INTEGER PRIMARY KEY,
@@ -35,12 +55,20 @@ CREATE TABLE rollouts (
     uid TEXT NOT NULL,
     number INTEGER NOT NULL,       -- of those that were seen of the workload, from 0
     namespace TEXT NOT NULL,
+    workload TEXT NOT NULL,        -- its name
+    revision INTEGER NOT NULL,
+    images TEXT NOT NULL,          -- in small letters
     started_millis INTEGER NOT NULL,
+    over_millis INTEGER NOT NULL,  -- when it was over; the largest number while it goes on
+    took_millis INTEGER NOT NULL,  -- -1 while it goes on
     outcome TEXT NOT NULL,
     cause TEXT NOT NULL,           -- why it was stuck; empty if it never was
+    first_available_millis INTEGER NOT NULL, -- after its begin; -1 where that is not known
+    restarts INTEGER NOT NULL,     -- of containers of its pods, until it ended; -1 where that is not known
     is_deleted INTEGER NOT NULL,   -- the workload is
     text TEXT NOT NULL,            -- what words are looked for in, in small letters
     rollout TEXT NOT NULL
 ) STRICT;
 CREATE UNIQUE INDEX rollouts_by_workload ON rollouts (cluster, uid, number);
-CREATE INDEX rollouts_by_time ON rollouts (started_millis, id);
+CREATE INDEX rollouts_by_time ON rollouts (started_millis, id, over_millis);
+CREATE INDEX rollouts_by_name ON rollouts (workload, started_millis);

@@ -47,11 +47,6 @@ pub(super) fn lost(view: &View, lost: &Lost, unknown: impl Into<String>) -> (Sta
 /// That what is kept cannot be read: with the reason for those who may see everything, because it may name a database or a folder.
 pub(super) fn unreadable(view: &View, why: &StoreError) -> (StatusCode, String) {
     match why {
-        StoreError::TooMuch => {
-            let why = "The cluster changed too much during this rollout to show it here. \
-                 An operator can export its recording with `rollcast history export`.";
-            (StatusCode::UNPROCESSABLE_ENTITY, why.to_owned())
-        }
         why if view.sees_all() => {
             (StatusCode::SERVICE_UNAVAILABLE, format!("Cannot read the history: {}.", safe(&why.to_string())))
         }

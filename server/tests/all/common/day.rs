@@ -8,6 +8,7 @@ use app::history::PastRollout;
 use server::feed::recording::lines;
 use server::history::batch::pack;
 use server::history::index;
+use server::history::recorder::Recorder;
 use server::history::resume::{self, Standing};
 use server::history::sqlite::Sqlite;
 use server::history::store::{Commit, Lines, Store};
@@ -206,20 +207,23 @@ pub fn commit(text: &str, span: (Millis, Millis)) -> Commit {
         scope: "".into(),
         lines: Some(lines),
         heard_millis: span.1,
-        checkpoint: None,
-        rollouts: Vec::new(),
+        ..Commit::default()
     }
 }
 
-/// Writes events in batches as the writer does; returns the time it took and how many there were.
-pub fn write(store: &mut Sqlite, events: &[SourceEvent]) -> (Duration, usize) {
+/// Writes events in batches as the writer does, of one workload that is at rest at their end; returns the time it took and how many there
+/// were.
+pub fn write(store: &mut Sqlite, recorder: &mut Recorder, workload: Uid, events: &[SourceEvent]) -> (Duration, usize) {
     let began = Instant::now();
     let (mut text, mut span): (String, Option<(Millis, Millis)>) = (String::new(), None);
     for event in events {
         let event = event.clone(); // as the hub does for the writer
         let now = at(&event);
         if let Some((from, to)) = span.filter(|(from, _)| now > from + BATCH_MILLIS) {
-            store.commit(&[commit(&text, (from, to))]).unwrap();
+            recorder.take(&text);
+            recorder.begin(workload);
+            let (episodes, snapshots) = recorder.due();
+            store.commit(&[Commit { episodes, snapshots, ..commit(&text, (from, to)) }]).unwrap();
             (text, span) = (String::new(), None);
         }
         for line in lines(&event) {
@@ -229,7 +233,10 @@ pub fn write(store: &mut Sqlite, events: &[SourceEvent]) -> (Duration, usize) {
         span = Some(span.map_or((now, now), |(from, _)| (from, now)));
     }
     if let Some(span) = span {
-        store.commit(&[commit(&text, span)]).unwrap();
+        recorder.take(&text);
+        let episodes = recorder.settle(workload).into_iter().collect();
+        let (_, snapshots) = recorder.due();
+        store.commit(&[Commit { episodes, snapshots, ..commit(&text, span) }]).unwrap();
     }
     (began.elapsed(), events.len())
 }
@@ -250,19 +257,21 @@ pub fn keep(store: &mut Sqlite, many: u64) -> KeptDay {
     let mut apps: Vec<(String, String, Vec<Pod>)> =
         (0..DEPLOYMENTS).map(|number| (format!("app-{number}"), world.uid(), Vec::new())).collect();
     let (mut took, mut events, mut timeline, mut rollouts) = (Duration::ZERO, 0, Timeline::new(), Vec::new());
+    let mut recorder = Recorder::default();
     for number in 0..many {
         let began = START_MILLIS + number as Millis * (DAY_MILLIS / ROLLOUTS as Millis);
         let (name, uid, pods) = &mut apps[(number % DEPLOYMENTS) as usize];
         let (told, new) = rollout(&mut world, name, uid, number / DEPLOYMENTS + 1, began, pods);
         *pods = new;
-        let (time, many) = write(store, &told);
+        let workload = uid.parse().unwrap();
+        let (time, many) = write(store, &mut recorder, workload, &told);
         (took, events) = (took + time, events + many);
         for event in &told {
             let SourceEvent::Object { object, seen, at_millis } = event.clone() else { continue };
             timeline.apply(at_millis, object.fact(seen).unwrap().unwrap());
         }
         let now = Now { millis: began + 30_000, skew_millis: 0 };
-        let of = index::rollouts("prod", timeline.model(), uid.parse().unwrap(), now, index::LAST);
+        let of = index::rollouts("prod", timeline.model(), workload, now, index::LAST);
         rollouts.extend(of.last().cloned());
         let known = Commit { lines: None, rollouts: of, ..commit("", (began, began)) };
         store.commit(&[known]).unwrap();

@@ -37,8 +37,8 @@ impl Store for Faulty {
         self.store.commit(commits)
     }
 
-    fn resume(&mut self, cluster: &str, by: Option<&str>, since: Millis) -> Result<Option<Stored>, StoreError> {
-        self.store.resume(cluster, by, since)
+    fn resume(&mut self, cluster: &str, by: Option<&str>) -> Result<Option<Stored>, StoreError> {
+        self.store.resume(cluster, by)
     }
 
     fn tidy(&mut self, _: Millis) -> Result<bool, StoreError> {
@@ -75,8 +75,7 @@ fn kept(folder: &Path) -> String {
     let connection = connection.unwrap();
     let mut rows = connection.prepare("SELECT body FROM batches ORDER BY seq").unwrap();
     let bodies = rows.query_map([], |row| row.get::<_, Vec<u8>>(0)).unwrap();
-    let text =
-        |body: Vec<u8>| Batch { seq: 0, is_keyframe: false, from_millis: 0, to_millis: 0, format: FORMAT, body }.text();
+    let text = |body: Vec<u8>| Batch { seq: 0, from_millis: 0, to_millis: 0, format: FORMAT, body }.text();
     bodies.map(|body| text(body.unwrap()).unwrap()).collect()
 }
 
@@ -154,11 +153,10 @@ async fn what_is_read_late_is_taken_up_whichever_namespaces_were_watched() {
             }
             Ok(Box::new(Sqlite::open(&place, SMALL)?) as Box<dyn Store>)
         });
-        let age_millis = server::telemetry::clock::now_millis();
-        assert!(matches!(second.before("c", age_millis).await, Before::Unread));
+        assert!(matches!(second.before("c").await, Before::Unread));
         second.journal("c", &namespaces).note(&set(1, 9_000), &Model::default());
         until::until("a commit", async || second.counters().commits.load(Ordering::Relaxed) > 0).await;
-        let Before::Known(resumed) = second.late("c", age_millis, true).unwrap().await.unwrap() else { panic!() };
+        let Before::Known(resumed) = second.late("c", true).unwrap().await.unwrap() else { panic!() };
         assert_eq!(resumed.timeline.model().replica_sets.values().count(), 2, "{namespaces:?}");
     }
 }

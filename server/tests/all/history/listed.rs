@@ -6,11 +6,11 @@ use server::access::sight::Sight;
 use server::history::index;
 use server::history::options::Limits;
 use server::history::sql::Reader;
-use server::history::store::{Commit, Store, StoreError};
+use server::history::store::{Commit, Store};
 use timeline::view::Now;
 use timeline::{Millis, Uid, Workload};
 
-use crate::history::{Indexed, SMALL, commit, indexed, places};
+use crate::history::{Indexed, SMALL, commit, indexed, places, recorded};
 
 #[test]
 fn a_link_to_a_workload_leads_to_its_rollouts_alone() {
@@ -120,7 +120,7 @@ fn what_has_not_come_yet_is_not_told() {
         for (from, to, text) in &batches {
             store.commit(&[commit(Some((*from, *to, text)), None)]).unwrap();
         }
-        store.commit(&[Commit { rollouts: rollouts.clone(), heard_millis, ..commit(None, None) }]).unwrap();
+        store.commit(&[Commit { rollouts: rollouts.clone(), heard_millis, ..recorded(&batches, uid) }]).unwrap();
         let reader = Reader::new(&place.location);
         let cut = |until_millis| reader.cut("c", uid, last as u32, until_millis).unwrap().unwrap();
         let ahead = cut(Some(heard_millis + 3_600_000));
@@ -137,35 +137,5 @@ fn what_has_not_come_yet_is_not_told() {
         store.commit(&[Commit { heard_millis: last_moment + 3_600_000, ..commit(None, None) }]).unwrap();
         assert_eq!(cut(Some(last_moment)).to_millis, last_moment);
         assert_eq!((cut(Some(last_moment + 1)).to_millis, usual.to_millis < last_moment), (usual.to_millis, true));
-    }
-}
-
-#[test]
-fn a_rollout_that_would_be_cut_out_of_too_much_is_refused() {
-    let Indexed { batches, uid, now, rollouts, .. } = indexed();
-    let heard_millis = now.millis;
-    let first = rollouts.iter().map(|rollout| rollout.started_millis).max().unwrap();
-    // Others do much meanwhile, in a text that cannot be packed.
-    let noise: String = std::iter::repeat_with(fastrand::alphanumeric).take(400_000).collect();
-    let other = format!(
-        "{{\"observedAtMillis\":{first},\"kind\":\"Pod\",\"type\":\"ADDED\",\"object\":{{\"metadata\":{{\"uid\":\"00000000-0000-4000-8000-00000000000f\",\"name\":\"{noise}\"}}}}}}\n"
-    );
-    for place in places() {
-        let mut store = place.open(SMALL);
-        for (from, to, text) in &batches {
-            store.commit(&[commit(Some((*from, *to, text)), None)]).unwrap();
-        }
-        store.commit(&[Commit { rollouts: rollouts.clone(), heard_millis, ..commit(None, None) }]).unwrap();
-        let cut = |most_bytes: usize| {
-            let reader = Reader::new(&place.location).limited_to(most_bytes as u64);
-            reader.cut("c", uid, (rollouts.len() - 1) as u32, None)
-        };
-        let whole = cut(usize::MAX).unwrap().unwrap().text;
-        let is_too_much = |most_bytes| matches!(cut(most_bytes), Err(StoreError::TooMuch));
-        assert_eq!(cut(whole.len()).unwrap().unwrap().text, whole);
-        assert!(is_too_much(whole.len() - 1), "its own lines are too much");
-        store.commit(&[Commit { heard_millis, ..commit(Some((first, first, &other)), None) }]).unwrap();
-        assert!(whole.len() < 200_000 && is_too_much(200_000), "what it is cut out of is too much");
-        assert_eq!(cut(usize::MAX).unwrap().unwrap().text, whole);
     }
 }

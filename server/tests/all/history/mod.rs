@@ -1,7 +1,7 @@
 //! The store of history: what is kept is what was observed, however it is tidied, and whatever happens to its file.
 
-mod aside;
 mod damaged;
+mod episodes;
 mod faulty;
 mod formats;
 mod listed;
@@ -19,6 +19,7 @@ use server::feed::recording::{LineType, RecordedLine, Recording};
 use server::history::batch::pack;
 use server::history::index;
 use server::history::options::{Limits, Location, Options};
+use server::history::recorder::Recorder;
 use server::history::resume::{self, FINGERPRINT, Resumed, Standing};
 use server::history::sqlite::{FILE, Sqlite};
 use server::history::store::{Checkpoint, Commit, Lines, Store};
@@ -30,15 +31,9 @@ use crate::common::{self, postgres};
 /// Lines per batch, before any are joined.
 const LINES: usize = 5;
 
-/// So small that every recording is joined, and has keyframes.
-const SMALL: Limits = Limits {
-    age_millis: i64::MAX / 4,
-    bytes: u64::MAX,
-    joined_bytes: 4_000,
-    keyframe_bytes: 6_000,
-    aside_bytes: 500,
-    shown_bytes: u64::MAX,
-};
+/// So small that every recording is joined.
+const SMALL: Limits =
+    Limits { age_millis: i64::MAX / 4, bytes: u64::MAX, joined_bytes: 4_000, log_millis: i64::MAX / 4 };
 
 /// A place for a history.
 struct Place {
@@ -75,9 +70,9 @@ impl Place {
         if self.database.is_empty() { "x'0102'" } else { "'\\x0102'" }
     }
 
-    /// Damages what was put aside.
-    fn damage_pins(&self) {
-        self.sql(&format!("UPDATE pins SET body = {} WHERE length(body) > 0", self.no_body()));
+    /// Damages every episode.
+    fn damage_episodes(&self) {
+        self.sql(&format!("UPDATE episodes SET body = {}", self.no_body()));
     }
 
     /// Damages the first batch.
@@ -138,7 +133,18 @@ fn commit(lines: Option<(Millis, Millis, &str)>, checkpoint: Option<Checkpoint>)
     let lines = lines.map(|(from_millis, to_millis, text)| Lines { from_millis, to_millis, body: pack(text).unwrap() });
     static NUMBER: AtomicU64 = AtomicU64::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-    Commit { number, cluster: "c".into(), scope: "".into(), lines, heard_millis, checkpoint, rollouts: Vec::new() }
+    Commit { number, cluster: "c".into(), scope: "".into(), lines, heard_millis, checkpoint, ..Commit::default() }
+}
+
+/// What a recorder makes of batches, for a workload that is at rest at their end.
+fn recorded(batches: &[(Millis, Millis, String)], workload: Uid) -> Commit {
+    let mut recorder = Recorder::default();
+    for (.., text) in batches {
+        recorder.take(text);
+        recorder.begin(workload);
+    }
+    let episodes = recorder.settle(workload).into_iter().collect();
+    Commit { episodes, snapshots: recorder.due().1, ..commit(None, None) }
 }
 
 /// What the index has of the Deployment of a recording at its end.
@@ -172,8 +178,8 @@ fn play(batches: &[(Millis, Millis, String)]) -> (Timeline, History) {
     (timeline, history)
 }
 
-fn resumed(store: &mut dyn Store, made_by: Option<&str>, since_millis: Millis) -> Resumed {
-    resume::resume("c", store.resume("c", made_by, since_millis).unwrap().unwrap()).unwrap()
+fn resumed(store: &mut dyn Store, made_by: Option<&str>) -> Resumed {
+    resume::resume("c", store.resume("c", made_by).unwrap().unwrap()).unwrap()
 }
 
 fn tidy(store: &mut dyn Store) {
@@ -194,7 +200,7 @@ fn existing(model: &Model) -> Vec<String> {
 
 #[test]
 fn of_every_recording_all_is_kept_however_it_is_tidied() {
-    let (mut keyframes, mut joined) = (0, 0);
+    let mut joined = 0;
     let recordings = common::recordings();
     for ((name, text), place) in
         recordings.iter().flat_map(|recording| places().into_iter().map(move |place| (recording, place)))
@@ -216,19 +222,14 @@ fn of_every_recording_all_is_kept_however_it_is_tidied() {
         }
         tidy(store);
         let (whole, _) = play(&batches);
-        let from_checkpoint = resumed(store, Some(FINGERPRINT), 0);
+        let from_checkpoint = resumed(store, Some(FINGERPRINT));
         assert!(from_checkpoint.timeline.model() == whole.model(), "{name}, from its checkpoint");
-        let from_lines = resumed(store, None, 0);
+        let from_lines = resumed(store, None);
         assert!(from_lines.timeline.model() == whole.model(), "{name}, from its lines");
-        let kept = store.resume("c", None, 0).unwrap().unwrap().batches.len();
-        joined += batches.len() - kept;
-        let late = store.resume("c", None, i64::MAX / 4).unwrap().unwrap();
-        keyframes += usize::from(late.batches[0].is_keyframe);
-        let from_keyframe = resume::resume("c", late).unwrap();
-        assert_eq!(existing(from_keyframe.timeline.model()), existing(whole.model()), "{name}");
+        joined += batches.len() - store.resume("c", None).unwrap().unwrap().batches.len();
     }
     let kinds = places().len();
-    assert!(keyframes > 15 * kinds && joined > 300 * kinds, "{keyframes} keyframes, {joined} joined");
+    assert!(joined > 300 * kinds, "{joined} joined");
 }
 
 #[test]
@@ -249,7 +250,7 @@ fn operators_look_through_it_make_it_smaller_and_hand_a_rollout_on() {
             store.commit(&[commit(Some((*from, *to, text)), None)]).unwrap();
         }
         let rollouts = index::rollouts("c", timeline.model(), deployment.uid, now, index::LAST);
-        store.commit(&[Commit { rollouts, ..commit(None, None) }]).unwrap();
+        store.commit(&[Commit { rollouts, ..recorded(&batches, deployment.uid) }]).unwrap();
         let lines = text.lines().count();
         assert_eq!(
             command::check(&options).unwrap(),

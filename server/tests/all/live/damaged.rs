@@ -29,8 +29,8 @@ impl Store for Fragile {
         self.store.commit(commits)
     }
 
-    fn resume(&mut self, cluster: &str, by: Option<&str>, since: Millis) -> Result<Option<Stored>, StoreError> {
-        self.store.resume(cluster, by, since)
+    fn resume(&mut self, cluster: &str, by: Option<&str>) -> Result<Option<Stored>, StoreError> {
+        self.store.resume(cluster, by)
     }
 
     fn tidy(&mut self, now_millis: Millis) -> Result<bool, StoreError> {

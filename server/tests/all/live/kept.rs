@@ -34,7 +34,7 @@ pub async fn live(watched: &Watched) {
 
 /// What was known when the last observation was written.
 pub async fn resumed(archive: &Archive) -> Option<Resumed> {
-    match archive.before("fake", 86_400_000).await {
+    match archive.before("fake").await {
         Before::Known(resumed) => Some(*resumed),
         Before::Nothing | Before::Unread | Before::Unusable => None,
     }
@@ -152,8 +152,8 @@ impl Store for Slow {
         self.store.commit(commits)
     }
 
-    fn resume(&mut self, cluster: &str, by: Option<&str>, since: Millis) -> Result<Option<Stored>, StoreError> {
-        let stored = self.store.resume(cluster, by, since);
+    fn resume(&mut self, cluster: &str, by: Option<&str>) -> Result<Option<Stored>, StoreError> {
+        let stored = self.store.resume(cluster, by);
         self.is_asked.store(true, Ordering::Relaxed);
         while self.is_slow.load(Ordering::Relaxed) {
             std::thread::sleep(Duration::from_millis(5)); // a server far away
@@ -235,8 +235,7 @@ async fn a_clock_that_is_set_back_between_two_runs_turns_nothing_round() {
         scope: "".into(),
         lines: Some(lines),
         heard_millis: ahead_millis,
-        checkpoint: None,
-        rollouts: Vec::new(),
+        ..Commit::default()
     };
     store.commit(&[commit]).unwrap();
     drop(store);

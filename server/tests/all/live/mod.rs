@@ -10,6 +10,7 @@ mod egress;
 mod gaps;
 mod kept;
 mod left;
+mod opened;
 mod ordering;
 mod outages;
 mod planted;

@@ -218,6 +218,14 @@ impl Serving {
         Self::begin(command.arg("--data-dir").arg(folder))
     }
 
+    /// Its memory that is no file's, in bytes.
+    #[cfg(target_os = "linux")]
+    pub fn private_memory(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).unwrap();
+        line.trim_end_matches("kB").trim().parse::<u64>().unwrap() << 10
+    }
+
     /// A path as the program sees it.
     #[cfg(target_os = "linux")]
     pub fn seen(&self, path: &std::path::Path) -> std::path::PathBuf {

@@ -37,9 +37,10 @@ mod in_postgres {
         let database = shared().database();
         let location = Location::Postgres(shared().address(&database, "postgres").parse().unwrap());
         let archive = || Archive::start(Options { location: location.clone(), limits: Limits::default() });
-        let format = || shared().sql(&database, "SELECT format FROM rollcast.format");
-        let set =
-            |format: &str| drop(shared().sql(&database, &format!("UPDATE rollcast.format SET format = {format}")));
+        let format = || shared().sql(&database, "SELECT format FROM rollcast.schema_format");
+        let set = |format: &str| {
+            drop(shared().sql(&database, &format!("UPDATE rollcast.schema_format SET format = {format}")))
+        };
         let known = std::cell::OnceCell::new();
         let newer = || {
             known.set(format()).unwrap();

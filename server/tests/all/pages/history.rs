@@ -278,8 +278,7 @@ async fn rows_whose_pods_are_not_kept_say_so_and_have_no_links_to_them() {
     let mut store = Sqlite::open(folder.path(), Limits::default()).unwrap();
     let rollouts = kept.rollouts.iter().filter(|rollout| rollout.cluster == "rollout").cloned().collect();
     let cluster = "rollout".into();
-    let commit =
-        Commit { number: 0, cluster, scope: "".into(), lines: None, heard_millis: 0, checkpoint: None, rollouts };
+    let commit = Commit { cluster, rollouts, ..Commit::default() };
     store.commit(&[commit]).unwrap();
     drop(store);
     let limits = Limits { age_millis: i64::MAX / 4, ..Limits::default() };

@@ -1,6 +1,7 @@
 //! What every recording comes to, kept in a store: for tests that look at it.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 
 use app::history::{PastRollout, Search, UNKNOWN_CAUSE};
@@ -10,6 +11,7 @@ use server::access::sight::Sight;
 use server::feed::recording::Recording;
 use server::history::batch::pack;
 use server::history::options::{Limits, Location, Options};
+use server::history::recorder::Recorder;
 use server::history::sql::Reader;
 use server::history::sqlite::Sqlite;
 use server::history::store::{Commit, Lines, Store};
@@ -33,28 +35,17 @@ pub struct Kept {
 
 /// Every recording in a store, and no cluster that is watched.
 pub fn kept() -> Kept {
-    kept_and_shown(Limits::default().shown_bytes)
-}
-
-/// The same, of which a rollout is shown when it is cut out of no more bytes than that.
-pub fn kept_and_shown(shown_bytes: u64) -> Kept {
     let folder = tempfile::tempdir().unwrap();
     let mut store = Sqlite::open(folder.path(), Limits::default()).unwrap();
     let (mut whole, mut count) = (Vec::new(), 0);
     for (name, text) in common::recordings() {
-        let recording = Recording::read(&text);
-        let (from_millis, to_millis) = recording.span().unwrap();
-        let (timeline, of) = play(&name, recording);
-        let lines = Some(Lines { from_millis, to_millis, body: pack(&text).unwrap() });
-        let (cluster, heard_millis) = (name.as_str().into(), to_millis);
-        let commit =
-            Commit { number: 0, cluster, scope: "".into(), lines, heard_millis, checkpoint: None, rollouts: of };
+        let (commit, timeline) = commit(&name, &text);
         count += commit.rollouts.len();
         store.commit(&[commit]).unwrap();
         whole.push((name, timeline));
     }
     drop(store);
-    let limits = Limits { age_millis: i64::MAX / 4, shown_bytes, ..Limits::default() };
+    let limits = Limits { age_millis: i64::MAX / 4, ..Limits::default() };
     let archive = Archive::start(Options { location: Location::Folder(folder.path().to_owned()), limits });
     let rollcast =
         Rollcast::with(Vec::new(), "build", Viewers::default(), Site { archive: Some(archive), ..Site::default() });
@@ -62,6 +53,25 @@ pub fn kept_and_shown(shown_bytes: u64) -> Kept {
         Reader::of_folder(folder.path()).rollouts(&Search::default(), &Sight::All, None, 10_000).unwrap().rollouts;
     assert_eq!(rollouts.len(), count, "each once");
     Kept { rollcast, whole, rollouts, _folder: folder }
+}
+
+/// A recording as a cluster of that name, at its end.
+fn commit(name: &str, text: &str) -> (Commit, Timeline) {
+    let recording = Recording::read(text);
+    let (from_millis, heard_millis) = recording.span().unwrap();
+    let (timeline, rollouts) = play(name, recording);
+    let lines = Some(Lines { from_millis, to_millis: heard_millis, body: pack(text).unwrap() });
+    let mut recorder = Recorder::default();
+    recorder.take(text);
+    timeline.model().deployments.keys().for_each(|uid| recorder.begin(*uid));
+    let episodes = timeline.model().deployments.keys().filter_map(|uid| recorder.settle(*uid)).collect();
+    (Commit { cluster: name.into(), lines, heard_millis, rollouts, episodes, ..Commit::default() }, timeline)
+}
+
+/// Keeps three rollouts of one Deployment in a folder, as of cluster "c".
+pub fn keep_rollouts(folder: &Path) {
+    let (_, text) = common::recordings().into_iter().find(|(name, _)| name == "rollout").unwrap();
+    Sqlite::open(folder, Limits::default()).unwrap().commit(&[commit("c", &text).0]).unwrap();
 }
 
 /// Plays a recording, and takes down its rollouts once a second as a hub does.

@@ -316,8 +316,7 @@ async fn a_link_to_the_present_rollout_is_live_until_the_next_one_begins() {
 #[tokio::test]
 async fn a_link_to_what_is_only_kept_opens_that_and_nothing_else_of_what_is_kept() {
     let folder = tempfile::tempdir().unwrap();
-    let kept = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/history/4.db");
-    std::fs::copy(kept, folder.path().join("history.db")).unwrap();
+    crate::pages::kept::keep_rollouts(folder.path());
     let limits = Limits::of(Some(Duration::from_secs(3_650 * 86_400)), None);
     let archive = Archive::start(Options { location: Location::Folder(folder.path().into()), limits });
     let (hub, _) = Handle::start("c", Arc::default(), Retention::default());

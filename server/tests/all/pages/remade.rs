@@ -19,8 +19,7 @@ use timeline::{Millis, Workload};
 
 use crate::common;
 use crate::common::fed::feed;
-use crate::pages::api::assert_described_as;
-use crate::pages::kept::{json, kept, kept_and_shown};
+use crate::pages::kept::kept;
 use crate::pages::site::{everything, fetch};
 
 #[tokio::test]
@@ -62,38 +61,6 @@ async fn every_rollout_is_made_again_as_it_was() {
         assert!(page.text.contains("Recording of a finished rollout"));
     }
     assert!(pods > 300, "{pods}");
-}
-
-#[tokio::test]
-async fn what_would_be_cut_out_of_too_much_is_said_and_not_read() {
-    let kept = kept_and_shown(1_000);
-    let rollout = kept.rollouts.iter().find(|rollout| rollout.is_kept).unwrap();
-    let says = "The cluster changed too much during this rollout to show it here";
-    let (workload, page) = (rollout.by_itself(), app::address::workload(&rollout.by_itself()));
-    let (path, query) = page.split_once('?').unwrap();
-    for page in [
-        page.clone(),
-        format!("{page}&at={}", rollout.started_millis + 1_000),
-        format!("{path}/export?{query}"),
-        format!("{path}/export?format=jsonl&{query}"),
-    ] {
-        let answer = fetch(&kept.rollcast, &page).await;
-        assert_eq!(answer.status, StatusCode::UNPROCESSABLE_ENTITY, "{page}: {}", answer.text);
-        assert!(answer.text.contains(says), "{page}: {}", answer.text);
-    }
-    let description = json(&kept.rollcast, server::web::http::api::DESCRIPTION).await.1;
-    for (address, route) in [
-        (app::address::recording(&workload), server::web::http::api::RECORDING),
-        (
-            format!("{path}/timeline?{query}").replacen("/clusters", "/api/v1/clusters", 1),
-            server::web::http::api::TIMELINE,
-        ),
-    ] {
-        let (status, told) = json(&kept.rollcast, &address).await;
-        assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{address}: {told}");
-        assert!(told["error"].as_str().unwrap().starts_with(says), "{told}");
-        assert_described_as(&description, route, "get", status, &told);
-    }
 }
 
 /// What is said and drawn of a rollout beside others is the same from what is kept of it as from all that the cluster did.
@@ -291,7 +258,7 @@ async fn a_page_says_what_a_stream_begins_with() {
         for end_millis in [(from_millis + to_millis) / 2, to_millis] {
             let mut recording = Recording::read(&text);
             recording.observed.retain(|observed| observed.at_millis <= end_millis);
-            let hub = Handle::standing(&name, past::standing(name.clone(), recording, end_millis).unwrap());
+            let hub = Handle::standing(&name, past::standing(name.clone(), recording.observed, end_millis).unwrap());
             let all = hub.read(|reader| reader.timeline.model().deployments.values().cloned().collect::<Vec<_>>());
             for known in all.await.unwrap() {
                 let workload = Workload::deployment(&name, &known.namespace, &known.name).with_uid(Some(known.uid));

@@ -255,8 +255,7 @@ async fn a_uid_leads_to_nothing_of_another_namespace() {
 #[tokio::test]
 async fn what_is_kept_is_seen_as_far_as_what_is_there() {
     let folder = tempfile::tempdir().unwrap();
-    std::fs::copy(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/history/3.db"), folder.path().join("history.db"))
-        .unwrap();
+    crate::pages::kept::keep_rollouts(folder.path());
     let limits = Limits::of(Some(Duration::from_secs(3_650 * 86_400)), None);
     let archive = server::history::Archive::start(Options { location: Location::Folder(folder.path().into()), limits });
     let kept = archive.read(|reader| reader.namespaces()).await.unwrap();

@@ -274,7 +274,7 @@ mod in_postgres {
         let keys = Keys::own();
         let before = one_of(&server, &keys, Pace::default()).await;
         let (_, secret) = before.make(&viewer("ann"), wanted("web"), now()).await.unwrap();
-        shared().sql(&database, "UPDATE rollcast.format SET format = 99");
+        shared().sql(&database, "UPDATE rollcast.schema_format SET format = 99");
         let shares = Shares::in_database(keys, server, Pace::default());
         assert_eq!(shares.of_secret(&secret, now()).await, Err(Unchecked));
         let refused = shares.make(&viewer("ann"), wanted("web"), now()).await.unwrap_err();

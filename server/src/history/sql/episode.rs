@@ -1,0 +1,111 @@
+//! Episodes: written as they begin, go on and end, and read one at a time.
+
+use timeline::{Millis, Uid};
+
+use super::{ROLLOUT, batches, read_rollout, uid_of};
+use crate::history::batch::{self, Batch};
+use crate::history::database::{Database, Row};
+use crate::history::store::{Cut, Episode, Recorded, Snapshot, StoreError};
+use crate::history::stretch;
+
+/// The recorder may lack what came this long before the last word.
+const UNWRITTEN_MILLIS: Millis = 60_000;
+
+/// Writes episodes, and how workloads are at rest.
+pub fn write(
+    database: &mut dyn Database,
+    cluster: i64,
+    episodes: &[Episode],
+    snapshots: &[Snapshot],
+) -> Result<(), StoreError> {
+    for Episode { uid, from_millis, to_millis, is_open, body } in episodes {
+        let row = "INSERT INTO episodes (cluster, uid, from_millis, to_millis, is_open, format, body) VALUES ($1, $2, $3, $4, $5, $6, $7)
+             ON CONFLICT (cluster, uid, from_millis) DO UPDATE SET to_millis = $4, is_open = $5, format = $6, body = $7";
+        let values = [
+            cluster.into(),
+            uid.to_string().into(),
+            (*from_millis).into(),
+            (*to_millis).into(),
+            (*is_open).into(),
+            batch::FORMAT.into(),
+            body.as_slice().into(),
+        ];
+        database.run(row, &values)?;
+    }
+    for Snapshot { uid, body } in snapshots {
+        if body.is_empty() {
+            let row = "DELETE FROM snapshots WHERE cluster = $1 AND uid = $2";
+            database.run(row, &[cluster.into(), uid.to_string().into()])?;
+            continue;
+        }
+        let row = "INSERT INTO snapshots (cluster, uid, body) VALUES ($1, $2, $3) ON CONFLICT (cluster, uid) DO UPDATE SET body = $3";
+        database.run(row, &[cluster.into(), uid.to_string().into(), body.as_slice().into()])?;
+    }
+    Ok(())
+}
+
+/// What the recorder of a cluster goes on from.
+pub fn recorded(database: &mut dyn Database, cluster: i64, heard_millis: Millis) -> Result<Recorded, StoreError> {
+    let snapshots = database.rows("SELECT uid, body FROM snapshots WHERE cluster = $1", &[cluster.into()])?;
+    let snapshot = |mut row: Row| Ok(Snapshot { uid: uid_of(&row.text(0)?)?, body: row.bytes(1)? });
+    let snapshots = snapshots.into_iter().map(snapshot).collect::<Result<Vec<_>, StoreError>>()?;
+    let open = "SELECT uid, from_millis, to_millis, is_open, body FROM episodes WHERE cluster = $1 AND is_open = 1";
+    let open = database.rows(open, &[cluster.into()])?.into_iter().map(read_episode);
+    let open = open.collect::<Result<Vec<_>, StoreError>>()?;
+    let since =
+        open.iter().map(|episode| episode.to_millis).min().unwrap_or(Millis::MAX).min(heard_millis - UNWRITTEN_MILLIS);
+    let batches = batches(database, "cluster = $1 AND to_millis >= $2", &[cluster.into(), since.into()])?;
+    Ok(Recorded { snapshots, open, batches })
+}
+
+fn read_episode(mut row: Row) -> Result<Episode, StoreError> {
+    Ok(Episode {
+        uid: uid_of(&row.text(0)?)?,
+        from_millis: row.number(1)?,
+        to_millis: row.number(2)?,
+        is_open: row.is(3)?,
+        body: row.bytes(4)?,
+    })
+}
+
+/// The recording of a rollout, cut out of its episode; `None` when that is not kept. It is told until a later time where that is asked
+/// for and can be told at all.
+pub fn of_rollout(
+    database: &mut dyn Database,
+    cluster: i64,
+    uid: Uid,
+    number: u32,
+    until_millis: Option<Millis>,
+) -> Result<Option<Cut>, StoreError> {
+    let uid = uid.to_string();
+    let row = format!("SELECT {ROLLOUT} FROM rollouts r WHERE cluster = $1 AND uid = $2 AND number = $3");
+    let row = database.row(&row, &[cluster.into(), uid.as_str().into(), number.into()])?;
+    let Some((Some(rollout), _)) = row.map(read_rollout).transpose()? else { return Ok(None) };
+    // The last one that began before it: one that was written while it went on ends before the next one.
+    let row = "SELECT format, body, to_millis, is_open FROM episodes WHERE cluster = $1 AND uid = $2 AND from_millis <= $3 AND to_millis >= $4
+         ORDER BY from_millis DESC LIMIT 1";
+    let began_millis = rollout.started_millis;
+    let values =
+        [cluster.into(), uid.as_str().into(), (began_millis + super::CLOCKS_MILLIS).into(), began_millis.into()];
+    let Some(mut row) = database.row(row, &values)? else { return Ok(None) };
+    let format = u32::try_from(row.number(0)?).unwrap_or_default();
+    let (body, episode_to_millis, is_open) = (row.bytes(1)?, row.number(2)?, row.is(3)?);
+    let next = "SELECT min(from_millis) FROM episodes WHERE cluster = $1 AND uid = $2 AND from_millis > $3";
+    let next = database.number(next, &[cluster.into(), uid.as_str().into(), episode_to_millis.into()])?;
+    let heard = "SELECT heard_millis FROM clusters WHERE id = $1";
+    let heard_millis = database.number(heard, &[cluster.into()])?.unwrap_or_default();
+    let damaged = |why: batch::BatchError| StoreError::Failed(why.to_string());
+    let text = Batch { seq: 0, from_millis: 0, to_millis: 0, format, body }.text().map_err(damaged)?;
+    let last_millis = rollout.last_millis;
+    let (from_millis, asked_millis) = stretch::stretch(began_millis, rollout.ended_millis, last_millis);
+    // Between two episodes nothing happened.
+    let rest_millis = if is_open { episode_to_millis } else { next.map_or(heard_millis, |next| next - 1) };
+    let until_next = next.map_or(Millis::MAX, |next| next - 1);
+    let most_millis = stretch::reach(began_millis, rollout.ended_millis, last_millis).min(until_next).max(asked_millis);
+    let until_millis = until_millis.filter(|until| *until <= most_millis);
+    let asked_millis = until_millis.map_or(asked_millis, |until| until.max(asked_millis));
+    let to_millis = asked_millis.min(rest_millis.max(episode_to_millis).max(began_millis));
+    let text = stretch::trim(&text, (from_millis, to_millis));
+    let is_settled = to_millis == asked_millis;
+    Ok((!text.is_empty()).then_some(Cut { revision: rollout.revision, to_millis, most_millis, is_settled, text }))
+}

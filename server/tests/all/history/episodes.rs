@@ -1,0 +1,203 @@
+//! Episodes: what stays of them, and for how long.
+
+use app::history::PastRollout;
+use server::cli::commands::history::{self as command};
+use server::feed::recording::Recording;
+use server::history::batch::unpack;
+use server::history::options::Limits;
+use server::history::recorder::Recorder;
+use server::history::sql::Reader;
+use server::history::store::{Commit, Store};
+use timeline::{Millis, Uid};
+
+use crate::history::{Indexed, SMALL, commit, existing, indexed, longest, places, play, recorded, resumed};
+
+fn written(store: &mut dyn Store, batches: &[(Millis, Millis, String)]) {
+    for (from, to, text) in batches {
+        store.commit(&[commit(Some((*from, *to, text)), None)]).unwrap();
+    }
+}
+
+/// Everything that exists is known without the lines that told of it, and without a checkpoint.
+#[test]
+fn what_is_too_old_goes_and_what_exists_stays() {
+    for place in places() {
+        let mut store = place.open(Limits { log_millis: 1_000, ..SMALL });
+        let batches = longest();
+        written(&mut *store, &batches);
+        let (whole, _) = play(&batches);
+        let mut recorder = Recorder::default();
+        batches.iter().for_each(|(.., text)| recorder.take(text));
+        for uid in whole.model().deployments.keys() {
+            assert_eq!(recorder.settle(*uid), None, "nothing said that it was not at rest");
+        }
+        store.commit(&[Commit { snapshots: recorder.due().1, ..commit(None, None) }]).unwrap();
+        while store.tidy(batches.last().unwrap().1 + 2_000).unwrap() {}
+        let stored = store.resume("c", None).unwrap().unwrap();
+        assert_eq!(stored.batches.len(), 1, "what existed before the log, and no log");
+        let there = |names: Vec<String>| names.into_iter().filter(|name| !name.ends_with(" gone")).collect::<Vec<_>>();
+        let resumed = resumed(&mut *store, None);
+        assert_eq!(there(existing(resumed.timeline.model())), there(existing(whole.model())));
+    }
+}
+
+#[test]
+fn the_last_rollout_of_what_exists_stays_pod_by_pod_and_others_go_with_their_age_or_for_their_size() {
+    let Indexed { batches, uid, now, rollouts, .. } = indexed();
+    let last = rollouts.len() - 1;
+    for (place, is_by_age) in
+        [true, false].into_iter().flat_map(|by| places().into_iter().map(move |place| (place, by)))
+    {
+        let mut store = place.open(SMALL);
+        written(&mut *store, &batches);
+        // Each rollout is an episode of its own.
+        let begins = rollouts.iter().skip(1).map(|rollout| rollout.started_millis - 500).chain([Millis::MAX]);
+        let (mut recorder, mut rest) = (Recorder::default(), batches.iter().peekable());
+        for begin in begins {
+            while let Some((.., text)) = rest.next_if(|(from, ..)| *from < begin) {
+                recorder.take(text);
+                recorder.begin(uid);
+            }
+            let episodes = recorder.settle(uid).into_iter().collect();
+            let (_, snapshots) = recorder.due();
+            store.commit(&[Commit { episodes, snapshots, rollouts: rollouts.clone(), ..commit(None, None) }]).unwrap();
+        }
+        let reader = Reader::new(&place.location);
+        let cut = |number: usize| reader.cut("c", uid, number as u32, None).unwrap();
+        let as_before = cut(last).unwrap().text;
+        drop(store);
+        let limits = if is_by_age { Limits { age_millis: 1_000, ..SMALL } } else { Limits { bytes: 1, ..SMALL } };
+        let mut store = place.open(limits);
+        while store.tidy(if is_by_age { now.millis + 60_000 } else { 0 }).unwrap() {}
+        let known = reader.of_workload("c", uid, 9).unwrap();
+        assert_eq!((known[0].revision, known[0].is_kept), (3, true));
+        assert_eq!(
+            known.len(),
+            if is_by_age { 1 } else { 3 },
+            "of the others the list stays where there is room for it"
+        );
+        assert_eq!(cut(last).unwrap().text, as_before);
+        assert!(Recording::read(&as_before).play().model().pods.len() > 3);
+        assert!(command::check(&place.options()).is_ok());
+        place.damage_episodes();
+        let why = command::check(&place.options()).unwrap_err().to_string();
+        assert!(why.starts_with(&format!("an episode of workload {uid} in cluster c: ")), "{why}");
+        // Once the workload goes, all of it goes in time.
+        let deleted = rollouts.iter().map(|rollout| PastRollout { is_deleted: true, ..rollout.clone() }).collect();
+        store.commit(&[Commit { rollouts: deleted, ..commit(None, None) }]).unwrap();
+        drop(store);
+        let mut store = place.open(Limits { age_millis: 1_000, ..SMALL });
+        while store.tidy(now.millis + 60_000).unwrap() {}
+        assert!(cut(last).is_none() && reader.places(uid).unwrap().is_empty());
+    }
+}
+
+/// An episode stands by itself: it tells of its workload what the whole stream does.
+#[test]
+fn an_episode_tells_of_its_workload_what_everything_told() {
+    for (name, text) in crate::common::recordings() {
+        let whole = Recording::read(&text).play();
+        for deployment in whole.model().deployments.values() {
+            let commit = recorded(&crate::history::batches(&text), deployment.uid);
+            let [episode] = &commit.episodes[..] else { panic!("{name}: one episode") };
+            let told = Recording::read(&unpack(&episode.body).unwrap());
+            assert!(told.bad_lines.is_empty(), "{name}: {:?}", told.bad_lines);
+            let told = told.play();
+            let of = |model: &timeline::Model| existing(&model.only(deployment.uid));
+            assert_eq!(of(told.model()), of(whole.model()), "{name}");
+            let rollouts =
+                |model: &timeline::Model| model.deployments.get(&deployment.uid).map(|known| known.rollouts.clone());
+            assert_eq!(rollouts(told.model()), rollouts(whole.model()), "{name}");
+        }
+    }
+}
+
+const HOUR_MILLIS: Millis = 3_600_000;
+
+/// A line of a Deployment, of its ReplicaSet or of a pod of that.
+fn line(at_millis: Millis, kind: &str, number: u64, r#type: &str) -> String {
+    let uid = |number: u64| format!("00000000-0000-4000-8000-{number:012}");
+    let (name, owner) = match kind {
+        "Deployment" => ("web".to_owned(), None),
+        "ReplicaSet" => ("web-1".to_owned(), Some(("Deployment", "web", 1))),
+        _ => (format!("web-1-{number}"), Some(("ReplicaSet", "web-1", 2))),
+    };
+    let owners = owner.map(|(kind, name, number)| serde_json::json!({ "kind": kind, "name": name, "uid": uid(number), "controller": true }));
+    let object = serde_json::json!({
+        "metadata": { "name": name, "namespace": "shop", "uid": uid(number), "generation": 1, "creationTimestamp": "2026-01-01T10:00:00Z",
+            "annotations": { "deployment.kubernetes.io/revision": "1" }, "labels": { "pod-template-hash": "1" },
+            "ownerReferences": owners.into_iter().collect::<Vec<_>>() },
+        "spec": { "replicas": 30, "nodeName": "node-1", "containers": [], "template": { "spec": { "containers": [] } } },
+        "status": { "phase": "Pending", "observedGeneration": 1 },
+    });
+    let line = serde_json::json!({ "observedAtMillis": at_millis, "kind": kind, "type": r#type, "object": object });
+    format!("{line}\n")
+}
+
+/// One that goes on for ten hours loses nothing of what is there at its end; step by step it is told for six hours.
+#[test]
+fn of_an_episode_that_goes_on_for_long_the_begin_is_whole_and_what_exists_at_the_end_is_there() {
+    let uid: Uid = "00000000-0000-4000-8000-000000000001".parse().unwrap();
+    let began = 1_000 * HOUR_MILLIS;
+    let mut recorder = Recorder::default();
+    recorder.take(&line(began, "Deployment", 1, "ADDED"));
+    recorder.take(&line(began, "ReplicaSet", 2, "ADDED"));
+    recorder.begin(uid);
+    for half in 0..=20 {
+        let at_millis = began + half * HOUR_MILLIS / 2;
+        // One stays, and another one comes and goes.
+        let number = 10 + half.unsigned_abs() * 2;
+        recorder.take(&line(at_millis, "Pod", number, "ADDED"));
+        recorder.take(&line(at_millis, "Pod", number + 1, "ADDED"));
+        recorder.take(&line(at_millis + 1_000, "Pod", number + 1, "DELETED"));
+        let (open, _) = recorder.due();
+        assert!(open.iter().all(|episode| episode.is_open && episode.from_millis == began));
+    }
+    let episode = recorder.settle(uid).unwrap();
+    assert!(!episode.is_open);
+    let made = Recording::read(&unpack(&episode.body).unwrap()).play();
+    let pods = || made.model().pods.values();
+    let there: Vec<&str> = pods().filter(|pod| pod.gone_millis().is_none()).map(|pod| pod.name.as_str()).collect();
+    let expected: Vec<String> = (0..=20).map(|half| format!("web-1-{}", 10 + half * 2)).collect();
+    assert_eq!(there, expected, "all that came until its end");
+    let came = |number: u64| {
+        let name = format!("web-1-{number}");
+        pods().find(|pod| pod.name == name).map(|pod| pod.states[0].1)
+    };
+    assert_eq!(came(11 + 12 * 2), Some(began + 6 * HOUR_MILLIS), "six hours are told step by step");
+    assert_eq!(came(11 + 13 * 2), None, "later only what stayed is");
+    let [gap] = made.model().deployments.values().next().unwrap().gaps[..] else { panic!("one gap") };
+    assert_eq!(gap.from_millis, began + 6 * HOUR_MILLIS);
+    assert_eq!(gap.to_millis, began + 10 * HOUR_MILLIS + 1_000);
+    // What follows is the next episode, which begins with what exists.
+    recorder.take(&line(began + 11 * HOUR_MILLIS, "Pod", 100, "ADDED"));
+    recorder.begin(uid);
+    let next = recorder.settle(uid).unwrap();
+    let made = Recording::read(&unpack(&next.body).unwrap()).play();
+    assert_eq!(made.model().pods.len(), 22);
+    assert_eq!(recorder.settle(uid), None);
+}
+
+/// However much happens, a row that is read for a viewer stays small, and nothing that exists at its end is missing.
+#[test]
+fn an_episode_has_at_most_16_mb_of_lines_and_what_exists_at_its_end() {
+    let uid: Uid = "00000000-0000-4000-8000-000000000001".parse().unwrap();
+    let began = 1_000 * HOUR_MILLIS;
+    let mut recorder = Recorder::default();
+    recorder.take(&line(began, "Deployment", 1, "ADDED"));
+    recorder.take(&line(began, "ReplicaSet", 2, "ADDED"));
+    recorder.begin(uid);
+    let mut told = 0;
+    for number in 0..30_000 {
+        let line = line(began + number, "Pod", 10 + number.unsigned_abs() % 40, "MODIFIED");
+        told += line.len();
+        recorder.take(&line);
+    }
+    assert!(told > 17 << 20, "{told}");
+    let text = unpack(&recorder.settle(uid).unwrap().body).unwrap();
+    assert!((15 << 20..17 << 20).contains(&text.len()), "{}", text.len());
+    let made = Recording::read(&text).play();
+    assert_eq!(made.model().pods.len(), 40);
+    let [gap] = made.model().deployments.values().next().unwrap().gaps[..] else { panic!("one gap") };
+    assert_eq!(gap.to_millis, began + 29_999);
+}
