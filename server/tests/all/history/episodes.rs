@@ -188,7 +188,7 @@ fn an_episode_has_at_most_16_mb_of_lines_and_what_exists_at_its_end() {
     recorder.take(&line(began, "ReplicaSet", 2, "ADDED"));
     recorder.begin(uid);
     let mut told = 0;
-    for number in 0..30_000 {
+    for number in 0..31_000 {
         let line = line(began + number, "Pod", 10 + number.unsigned_abs() % 40, "MODIFIED");
         told += line.len();
         recorder.take(&line);
@@ -199,5 +199,5 @@ fn an_episode_has_at_most_16_mb_of_lines_and_what_exists_at_its_end() {
     let made = Recording::read(&text).play();
     assert_eq!(made.model().pods.len(), 40);
     let [gap] = made.model().deployments.values().next().unwrap().gaps[..] else { panic!("one gap") };
-    assert_eq!(gap.to_millis, began + 29_999);
+    assert_eq!(gap.to_millis, began + 30_999);
 }
