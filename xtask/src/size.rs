@@ -15,7 +15,7 @@ use crate::{build, fonts, page, sh};
 /// Everything that a first visit loads should weigh no more than this, in bytes as they travel.
 const GOAL: u64 = 320_000;
 /// Pages, by their addresses, and what a first visit to each may weigh: the Deployment is one of [`PODS`] pods. Some weigh more than
-/// the goal (ARCHITECTURE.md, "What it weighs"); they may at least not grow.
+/// the goal (docs/adr/008-program-in-parts.md); they may at least not grow.
 const VISITS: [(&str, &str, u64); 3] =
     [("a list", "/", 333_000), ("a Deployment", DEPLOYMENT, 541_500), ("the wall", "/wall", 535_000)];
 /// The same of the playground, whose strip has a part of its own.

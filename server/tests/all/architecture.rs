@@ -191,3 +191,27 @@ fn tests_that_are_named_beside_a_promise_exist() {
     }
     assert!(named > 20, "{named}");
 }
+
+/// Documents name files by their path, or by the end of it.
+#[test]
+fn files_that_documents_name_exist() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let list = Command::new("git").args(["ls-files"]).current_dir(&root).output().unwrap();
+    let files: Vec<String> = String::from_utf8(list.stdout).unwrap().lines().map(|file| format!("/{file}")).collect();
+    let is_document = |file: &&String| file.ends_with(".md") && !file.contains("CHANGELOG");
+    let mut missing = Vec::new();
+    for document in files.iter().filter(is_document) {
+        let text = std::fs::read_to_string(root.join(&document[1..])).unwrap();
+        for name in text.split('`').skip(1).step_by(2) {
+            let is_path = name.contains('/') && !name.contains([' ', '*', '{']);
+            let is_file =
+                is_path && [".rs", ".ts", ".mjs", ".toml", ".css", ".sql"].iter().any(|ending| name.ends_with(ending));
+            // That one is a user's.
+            let is_file = is_file && name != "rollcast/rollcast.toml";
+            if is_file && !files.iter().any(|file| file.ends_with(&format!("/{name}"))) {
+                missing.push(format!("{document}: {name}"));
+            }
+        }
+    }
+    assert_eq!(missing, Vec::<String>::new());
+}
