@@ -35,7 +35,7 @@ pub struct Record {
     pub to_millis: Millis,
     /// What was said from when on: after each whole word what changed in it.
     pub told: Vec<(Millis, SaidDelta)>,
-    /// Pods, revisions and the list of rollouts, by their paths below the page ([`crate::address::pod`]): what was told of each from
+    /// Pods, revisions and the list of rollouts, by their paths below the page ([`timeline::address::pod`]): what was told of each from
     /// when on.
     pub details: Vec<(String, Vec<(Millis, Detail)>)>,
     /// Which version of Rollcast made it.

@@ -1,210 +1,135 @@
-//! Rollouts that are kept: one of them; [`search`] has which ones are asked for, [`payload`] the page of them.
-
-pub mod language;
-pub mod payload;
-pub mod search;
-mod words;
+//! The page of rollouts that are kept: its rows, its overview, and what is said of both.
 
 use serde::{Deserialize, Serialize};
-use timeline::rollout::{Outcome, Trigger};
-use timeline::{Millis, Uid, Workload, WorkloadKind};
+use timeline::Millis;
+use timeline::past::{Day, PastRollout, Search, TIMES};
+use timeline::rollout::Outcome;
+use timeline::words::{count, duration};
 
-pub use self::payload::{Day, HistoryPayload, PastWorkload};
-pub use self::search::{LENGTHS, OUTCOMES, Search, TIMES, UTC};
-pub use self::words::{Mark, Status, extremes};
-use crate::address;
+use crate::compare::measure::median;
+use crate::payload::Preview;
 
-/// The cause of a rollout that was stuck while nothing said why. Any other cause is more specific.
-pub const UNKNOWN_CAUSE: &str = "No progress, and nothing says why.";
-
-/// A rollout as the index of history has it.
+/// A workload with its last rollouts that were asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct PastRollout {
-    /// Name of the cluster.
-    pub cluster: String,
-    /// Kind of the workload; what was written before there were several is of Deployments.
-    #[serde(default)]
-    pub kind: WorkloadKind,
-    /// Namespace of the workload.
-    pub namespace: String,
-    /// Name of the workload.
+pub struct PastWorkload {
+    /// Its cluster and namespace.
+    pub place: (String, String),
+    /// Its name.
     pub name: String,
-    /// UID of the workload.
-    pub uid: Uid,
-    /// Which of the rollouts that are kept of it, from 0; the store gives it.
-    pub number: u32,
-    /// The revision that it rolled out.
-    pub revision: u64,
-    /// What set it off.
-    pub trigger: Trigger,
-    /// When it began, or was first seen.
-    pub started_millis: Millis,
-    /// When it was complete or superseded.
-    pub ended_millis: Option<Millis>,
-    /// How it stands or ended.
-    pub outcome: Outcome,
-    /// Why it was stuck, as a sentence; empty if it never was.
-    pub cause: String,
-    /// When its progress deadline passed, whatever came after; `None` where it did not, and of rollouts that an older version wrote.
-    #[serde(default)]
-    pub deadline_millis: Option<Millis>,
-    /// Images of its template, joined.
-    pub images: String,
-    /// Images of the rollout before it, joined; empty where there is none. The store knows.
-    #[serde(default)]
-    pub images_before: String,
-    /// Replicas that the Deployment asked for.
-    pub replicas: u32,
-    /// When as many of its pods as asked for were available.
-    pub available_millis: Option<Millis>,
-    /// How long it took until the first pod that was made for it was available, where that is known.
-    #[serde(default)]
-    pub first_available_millis: Option<Millis>,
-    /// How often containers of its pods were started again until it ended, where that is known.
-    #[serde(default)]
-    pub restarts: Option<u32>,
-    /// The most pods that there were at once.
-    pub peak_pods: u32,
-    /// The least pods that were available at once.
-    pub min_available: u32,
-    /// Replicas and `maxSurge`: the most pods that its strategy allowed; `None` of rollouts that an older version wrote.
-    #[serde(default)]
-    pub ceiling: Option<u32>,
-    /// Replicas less `maxUnavailable`: the least available pods that its strategy allowed; `None` like `ceiling`.
-    #[serde(default)]
-    pub floor: Option<u32>,
-    /// Annotation `kubernetes.io/change-cause`.
-    pub change_cause: Option<String>,
-    /// The tool that deployed it and what it calls that: "Helm release web"; empty where none is known.
-    #[serde(default)]
-    pub managed_by: String,
-    /// The moment at which it is best looked at; `None` while it goes on.
-    pub moment_millis: Option<Millis>,
-    /// The last moment that knows nothing of the next rollout; `None` while there is none, and of rollouts that an older version wrote.
-    #[serde(default)]
-    pub last_millis: Option<Millis>,
-    /// The Deployment is deleted.
-    pub is_deleted: bool,
-    /// Its pods are kept, so that it can be made again; the store knows.
-    #[serde(default)]
-    pub is_kept: bool,
+    /// The latest of the rollouts that were asked for, the first one first.
+    pub rollouts: Vec<PastRollout>,
+    /// How many were asked for.
+    pub total: u32,
 }
 
-impl PastRollout {
-    /// The page of this rollout, at its moment. What is over is shown from what is kept of it, whether or not its cluster is watched now.
+impl PastWorkload {
+    /// Its rollouts in words: "12 rollouts, 2 with trouble, median 40 s", or "latest 24 of 66 rollouts, …". All of it is of the same
+    /// rollouts.
     #[must_use]
-    pub fn address(&self) -> String {
-        let page = self.page();
-        self.moment_millis.map_or_else(|| page.clone(), |at_millis| format!("{page}&at={at_millis}"))
-    }
-
-    /// Its workload.
-    #[must_use]
-    pub fn workload(&self) -> Workload {
-        Workload {
-            cluster: self.cluster.clone(),
-            kind: self.kind,
-            namespace: self.namespace.clone(),
-            name: self.name.clone(),
-            uid: None,
-            rollout: None,
-        }
-    }
-
-    /// Cluster and namespace.
-    #[must_use]
-    pub fn place(&self) -> (&str, &str) {
-        (&self.cluster, &self.namespace)
-    }
-
-    /// It is not over yet.
-    #[must_use]
-    pub const fn is_going_on(&self) -> bool {
-        matches!(self.outcome, Outcome::Progressing | Outcome::DeadlineExceeded)
-    }
-
-    /// This rollout of its workload.
-    #[must_use]
-    pub fn by_itself(&self) -> Workload {
-        Workload { uid: Some(self.uid), rollout: Some(self.number), ..self.workload() }
-    }
-
-    /// Where it is played from its begin.
-    #[must_use]
-    pub fn played(&self) -> String {
-        format!("{}&at={}&play=yes", self.page(), self.started_millis)
-    }
-
-    fn page(&self) -> String {
-        if self.is_going_on() {
-            address::permanent(&self.workload(), self.uid, Some(self.revision))
-        } else {
-            address::workload(&self.by_itself())
-        }
-    }
-
-    /// How long it took; `None` while it goes on.
-    #[must_use]
-    pub fn took_millis(&self) -> Option<Millis> {
-        self.ended_millis.map(|ended| ended - self.started_millis)
+    pub fn summary(&self) -> String {
+        let shown = self.rollouts.len() as u32;
+        let all = count(self.total, "rollout");
+        let all = if shown < self.total { format!("latest {shown} of {all}") } else { all };
+        let complete = self.rollouts.iter().filter(|rollout| rollout.outcome == Outcome::Complete);
+        let took: Vec<Millis> = complete.filter_map(PastRollout::took_millis).collect();
+        let median = median(took.iter().copied()).filter(|_| took.len() > 1);
+        let median = median.map(|median| format!(", median {}", duration(median))).unwrap_or_default();
+        let troubled = self.rollouts.iter().filter(|rollout| !rollout.cause.is_empty()).count();
+        let troubled = if troubled == 0 { String::new() } else { format!(", {troubled} with trouble") };
+        format!("{all}{troubled}{median}")
     }
 }
 
-/// Rollouts for tests.
-#[cfg(test)]
-pub(crate) mod made {
-    use super::*;
+/// Some of the rollouts that are kept.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HistoryPayload {
+    /// Which were asked for.
+    pub search: Search,
+    /// Since when, as the form's field has it: "2026-11-21 04:54"; empty where no time was named.
+    pub since: String,
+    /// Until when; see `since`.
+    pub until: String,
+    /// Rollouts of this page, the last one first, each with its day and time.
+    pub rollouts: Vec<(String, PastRollout)>,
+    /// How many rollouts were asked for, on all pages.
+    pub total: u32,
+    /// The workloads of this page's rollouts, the one with the last rollout first.
+    pub workloads: Vec<PastWorkload>,
+    /// What comes after them, for the next page.
+    pub after: Option<String>,
+    /// The last days, the first one first, whatever time was asked for.
+    pub days: Vec<Day>,
+    /// How much is kept: "in /var/lib/rollcast for 30 d, at most 2 GB".
+    pub kept: String,
+    /// Why none can be shown; empty while they can.
+    pub trouble: String,
+    /// Since when what is observed is not written, and why; empty while it is.
+    pub unwritten: String,
+}
 
-    /// A complete one of `web` that took so long.
-    pub(crate) fn rollout(revision: u64, took_millis: Option<Millis>) -> PastRollout {
-        PastRollout {
-            cluster: "prod".to_owned(),
-            kind: WorkloadKind::Deployment,
-            namespace: "shop".to_owned(),
-            name: "web".to_owned(),
-            uid: Uid::from_bits(1),
-            number: 0,
-            revision,
-            trigger: Trigger::Template,
-            started_millis: 1_000,
-            ended_millis: took_millis.map(|took| 1_000 + took),
-            outcome: if took_millis.is_some() { Outcome::Complete } else { Outcome::Progressing },
-            cause: String::new(),
-            deadline_millis: None,
-            images: "web:v1".to_owned(),
-            images_before: String::new(),
-            replicas: 3,
-            available_millis: None,
-            first_available_millis: None,
-            restarts: None,
-            peak_pods: 4,
-            min_available: 3,
-            ceiling: Some(4),
-            floor: Some(3),
-            change_cause: None,
-            managed_by: String::new(),
-            moment_millis: None,
-            last_millis: None,
-            is_deleted: false,
-            is_kept: true,
+impl HistoryPayload {
+    /// The page's title.
+    #[must_use]
+    pub fn title(&self) -> String {
+        "History — Rollcast".to_owned()
+    }
+
+    /// What a chat shows of a link to the page.
+    #[must_use]
+    pub fn preview(&self) -> Preview {
+        Preview { title: self.title(), description: self.summary(), image: None }
+    }
+
+    /// Which rollouts there are, in words: "50 of 132 rollouts, last 7 days, from 2026-11-20 00:00 to 2026-11-27 00:00 UTC."
+    #[must_use]
+    pub fn summary(&self) -> String {
+        let named = TIMES.iter().find(|(name, _)| *name == self.search.when).map(|(_, words)| words.to_lowercase());
+        let named = named.map(|words| format!(", {words}")).unwrap_or_default();
+        let zone = self.search.zone_name();
+        let span = match (self.since.as_str(), self.until.as_str()) {
+            ("", "") => String::new(),
+            (since, "") => format!(", since {since} {zone}"),
+            ("", until) => format!(", until {until} {zone}"),
+            (since, until) => format!(", from {since} to {until} {zone}"),
+        };
+        let shown = self.rollouts.len() as u32;
+        match (self.total, shown < self.total) {
+            (0, _) => format!("No rollouts match{named}{span}."),
+            (total, true) => format!("{shown} of {}{named}{span}.", count(total, "rollout")),
+            (total, false) => format!("{}{named}{span}.", count(total, "rollout")),
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::made::rollout;
     use super::*;
+    use timeline::past::example as rollout;
 
     #[test]
-    fn what_is_over_is_played_by_itself_and_what_goes_on_live() {
-        let uid = Uid::from_bits(1);
-        let page = format!("/clusters/prod/namespaces/shop/deployments/web?uid={uid}");
-        assert_eq!(rollout(2, Some(5_000)).played(), format!("{page}&rollout=0&at=1000&play=yes"));
-        assert_eq!(rollout(2, None).played(), format!("{page}&revision=2&at=1000&play=yes"));
-        let over = PastRollout { moment_millis: Some(7_000), ..rollout(2, Some(5_000)) };
-        assert_eq!(over.address(), format!("{page}&rollout=0&at=7000"), "its cluster need not be watched any more");
-        assert_eq!(rollout(2, None).address(), format!("{page}&revision=2"));
+    fn a_summary_is_of_the_rollouts_that_are_drawn() {
+        let of = |rollouts: &[PastRollout], total| {
+            let place = (String::new(), String::new());
+            PastWorkload { place, name: "web".to_owned(), rollouts: rollouts.to_vec(), total }.summary()
+        };
+        assert_eq!(of(&[rollout(1, Some(5_000))], 1), "1 rollout");
+        let stuck = PastRollout { cause: "why".to_owned(), ..rollout(4, None) };
+        let all = [rollout(1, Some(60_000)), rollout(2, Some(20_000)), rollout(3, Some(40_000)), stuck];
+        assert_eq!(of(&all, 4), "4 rollouts, 1 with trouble, median 40 s");
+        assert_eq!(of(&all, 66), "latest 4 of 66 rollouts, 1 with trouble, median 40 s");
+    }
+
+    #[test]
+    fn the_page_says_how_many_of_how_many_and_of_which_time() {
+        let rollouts = vec![(String::new(), rollout(1, None))];
+        let week = Search { when: "week".to_owned(), ..Search::default() };
+        let (since, until) = ("2026-11-20 00:00".to_owned(), "2026-11-27 00:00".to_owned());
+        let payload = HistoryPayload { search: week, since, until, rollouts, total: 132, ..HistoryPayload::default() };
+        let span = "last 7 days, from 2026-11-20 00:00 to 2026-11-27 00:00 UTC";
+        assert_eq!(payload.summary(), format!("1 of 132 rollouts, {span}."));
+        assert_eq!(HistoryPayload { total: 1, ..payload.clone() }.summary(), format!("1 rollout, {span}."));
+        let none = HistoryPayload { total: 0, rollouts: Vec::new(), ..payload };
+        assert_eq!(none.summary(), format!("No rollouts match, {span}."));
+        assert_eq!(HistoryPayload::default().summary(), "No rollouts match.");
     }
 }

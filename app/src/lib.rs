@@ -15,7 +15,6 @@ compile_error!(
     "server and page are compiled with `--cfg erase_components` (.cargo/config.toml); RUSTFLAGS of your own hides it"
 );
 
-pub mod address;
 pub mod app;
 pub mod browser;
 pub mod calm;

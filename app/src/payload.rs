@@ -1,12 +1,12 @@
 //! What a page is about, complete: rendered by the server and carried along in the page for the browser to take over.
 
 use serde::{Deserialize, Serialize};
+use timeline::address;
 use timeline::list::{ListCopy, ListDelta, Query, Window};
 use timeline::wire::{Connection, Moment, Snapshot};
 use timeline::words::{count, safe};
 use timeline::{Workload, say};
 
-use crate::address;
 use crate::detail::Detail;
 use crate::playground::Playground;
 use crate::site::Site;

@@ -22,6 +22,8 @@
 //! | [`assess`] | our verdict as data: counts, causes, severity, the way out |
 //! | [`say`] | every sentence |
 //! | [`view`] | what pages show: one Deployment, a list, a connection |
+//! | [`address`] | addresses of pages, files and the API |
+//! | [`past`] | rollouts in the index of history, and the search for them |
 //! | [`document`] | the `rollcast.timeline/1` document |
 //! | [`wire`] | what travels to viewers, and a viewer's copy |
 //!
@@ -47,6 +49,10 @@ pub mod assess;
 pub mod say;
 
 pub mod view;
+
+pub mod address;
+
+pub mod past;
 
 pub mod document;
 

@@ -1,11 +1,10 @@
 //! The course of one rollout.
 
-use crate::detail::rollouts::replicas;
-use timeline::model::{Deployment, Model, Pod, Rollout};
-use timeline::phase::PodState;
+use timeline::model::{Deployment, Model, Rollout};
+use timeline::past::course::{available_spans, first_available, pods, replicas, restarts};
 use timeline::view::Now;
 use timeline::words::images;
-use timeline::{Millis, Uid, rollout};
+use timeline::{Millis, Uid};
 
 use super::startup::Startup;
 
@@ -66,41 +65,11 @@ fn began(deployment: &Deployment, rollout: &Rollout) -> Millis {
     rollout.started_millis.unwrap_or(deployment.first_seen_millis)
 }
 
-/// Pods that were made for a rollout: of its ReplicaSet, from its begin to its end.
-fn pods<'m>(model: &'m Model, deployment: &'m Deployment, of: &'m Rollout) -> impl Iterator<Item = &'m Pod> {
-    let set = rollout::replica_set(model, deployment, of).map(|set| set.uid);
-    let from = rollout::first_sign_millis(model, deployment, of).unwrap_or(Millis::MIN);
-    let to = of.completed_millis.or(of.superseded_millis).unwrap_or(Millis::MAX);
-    let pods = set.into_iter().flat_map(|set| model.pods_of(set));
-    pods.filter(move |pod| pod.replica_set() == set && (from..=to).contains(&pod.first_seen_millis()))
-}
-
-/// From when to when a pod was available, each time.
-fn stretches(pod: &Pod) -> impl Iterator<Item = (Millis, Millis)> {
-    let ends = pod.states.iter().skip(1).map(|(_, at)| *at).chain([Millis::MAX]);
-    let states = pod.states.iter().zip(ends);
-    states.filter(|((state, _), _)| *state == PodState::Available).map(|((_, from), to)| (*from, to))
-}
-
-/// How long a rollout took until the first pod that was made for it was available.
-#[must_use]
-pub fn first_available(model: &Model, deployment: &Deployment, rollout: &Rollout) -> Option<Millis> {
-    let started = rollout.started_millis?;
-    let first = pods(model, deployment, rollout).flat_map(stretches).map(|(from, _)| from).min()?;
-    Some((first - started).max(0))
-}
-
-/// How often containers of the pods that were made for a rollout were started again.
-#[must_use]
-pub fn restarts(model: &Model, deployment: &Deployment, rollout: &Rollout) -> u32 {
-    pods(model, deployment, rollout).map(|pod| pod.now.restarts).sum()
-}
-
 /// How many of the pods that were made for a rollout were available when, by time after its begin.
 fn available(model: &Model, deployment: &Deployment, rollout: &Rollout, until: Millis) -> Vec<(Millis, u32)> {
     let began = began(deployment, rollout);
     let mut steps: Vec<(Millis, i64)> = pods(model, deployment, rollout)
-        .flat_map(stretches)
+        .flat_map(available_spans)
         .flat_map(|(from, to)| [(from.max(began), 1), (to, -1)])
         .filter(|(at, _)| *at <= until)
         .collect();

@@ -2,10 +2,10 @@
 //! in advance only where enough of them took longer than it has taken.
 
 use timeline::Millis;
+use timeline::past::PastRollout;
 use timeline::words::{count, duration};
 
 use super::measure::{ENOUGH, Standing, compared, earlier, expected, median};
-use crate::history::PastRollout;
 use crate::images::ImageText;
 
 /// Those of at most so many times as many replicas are compared with, and of at least that part.

@@ -3,11 +3,11 @@
 
 use leptos::prelude::*;
 use timeline::Workload;
+use timeline::address;
+use timeline::past::Search;
 use timeline::words::safe;
 
-use crate::address;
 use crate::exported::Exported;
-use crate::history::Search;
 use crate::site::Site;
 
 /// The page of the header that is shown, or that is above the one that is shown.

@@ -2,9 +2,10 @@
 //! how it ended.
 
 use leptos::prelude::*;
+use timeline::past::{Mark, PastRollout, Search};
 use timeline::words::{count, safe};
 
-use crate::history::{Mark, PastRollout, PastWorkload, Search};
+use crate::history::PastWorkload;
 
 /// Width of a bar with the gap after it, and height of the highest one, in pixels.
 const STEP: u32 = 9;
@@ -81,7 +82,7 @@ pub fn PastWorkloads(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::history::made::rollout;
+    use timeline::past::example as rollout;
 
     #[test]
     fn what_took_longest_is_highest_and_what_took_nothing_is_there() {

@@ -1,10 +1,10 @@
 //! A rollout that is kept, as a row of the history.
 
 use leptos::prelude::*;
+use timeline::address;
+use timeline::past::{PastRollout, Search, Status};
 use timeline::words::safe;
 
-use crate::address;
-use crate::history::{PastRollout, Search, Status};
 use crate::images::ImageText;
 
 /// One rollout: how it ended, of which workload, from which images to which, and what can be done with it.

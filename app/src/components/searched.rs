@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use crate::history::{LENGTHS, OUTCOMES, Search, TIMES};
+use timeline::past::{LENGTHS, OUTCOMES, Search, TIMES};
 
 /// Times that are always in view.
 const FIRST_TIMES: [&str; 3] = ["hour", "day", "week"];

@@ -1,16 +1,15 @@
 //! What is told of the rollouts of a Deployment, each with its moment.
 
 use serde::{Deserialize, Serialize};
-use timeline::Workload;
-use timeline::budget::Limits;
+use timeline::address;
 use timeline::model::{Deployment, Model, Rollout};
+use timeline::past::course::{limits, moment};
+use timeline::past::extremes;
 use timeline::rollout::{self, Trigger};
 use timeline::words::{count, duration, images, is_are, safe};
-use timeline::{Millis, Uid};
+use timeline::{Millis, Uid, Workload};
 
-use crate::address;
 use crate::compare::measure::Measure;
-use crate::history::extremes;
 
 /// All rollouts of a Deployment that are kept.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -195,46 +194,12 @@ impl RolloutLine {
     }
 }
 
-/// Ceilings and floors that were in force during the rollout at `index`, the last one at the end.
-fn in_force(deployment: &Deployment, index: usize) -> impl Iterator<Item = Limits> {
-    let rollout = deployment.rollouts.get(index);
-    let from = rollout.and_then(|rollout| rollout.started_millis).unwrap_or(Millis::MIN);
-    let to = rollout.and_then(|rollout| rollout.completed_millis.or(rollout.superseded_millis)).unwrap_or(Millis::MAX);
-    let ends = deployment.limits.iter().skip(1).map(|(since, _)| *since).chain([Millis::MAX]);
-    let spans = deployment.limits.iter().zip(ends);
-    spans.filter(move |((since, _), end)| *since <= to && *end > from).map(|((_, limits), _)| *limits)
-}
-
-/// The replicas that the rollout at `index` was for when it ended: what is asked for now may be another number.
-#[must_use]
-pub fn replicas(deployment: &Deployment, index: usize) -> u32 {
-    let then = in_force(deployment, index).last().map(|limits| limits.ceiling.saturating_sub(limits.max_surge));
-    then.unwrap_or(deployment.now.spec.replicas)
-}
-
-/// The most pods and the least available ones that were allowed at some time of the rollout at `index`.
-#[must_use]
-pub fn limits(deployment: &Deployment, index: usize) -> (u32, u32) {
-    let all = || in_force(deployment, index);
-    let ceiling = all().map(|limits| limits.ceiling).max();
-    let floor = all().map(|limits| limits.floor).min();
-    ceiling.zip(floor).unwrap_or((deployment.now.spec.replicas, 0))
-}
-
 /// The number that the ReplicaSet of a rollout had before, for this Deployment.
 fn was(model: &Model, deployment: &Deployment, of: &Rollout) -> Option<u64> {
     let set = rollout::replica_set(model, deployment, of)?;
     let numbers = set.revisions.iter().rev().map(|(revision, _)| *revision);
     let is_own = |number: &u64| deployment.rollouts.iter().any(|other| other.revision == *number);
     numbers.skip_while(|number| *number != of.revision).skip(1).find(is_own)
-}
-
-/// When the rollout at `index` is best looked at: when it was complete, just before another took its place, or when its deadline passed.
-#[must_use]
-pub fn moment(model: &Model, deployment: &Deployment, index: usize) -> Option<Millis> {
-    let rollout = deployment.rollouts.get(index)?;
-    let last = || rollout::last_moment_millis(model, deployment, index);
-    rollout.completed_millis.or_else(last).or(rollout.deadline_exceeded_millis)
 }
 
 #[cfg(test)]

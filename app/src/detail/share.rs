@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use serde::{Deserialize, Serialize};
 use timeline::{Millis, Uid, Workload};
 
-use crate::address;
+use timeline::address;
 
 /// What is shared.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

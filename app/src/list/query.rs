@@ -48,7 +48,7 @@ impl Parameters {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::address;
+    use timeline::address;
 
     #[test]
     fn an_address_asks_for_what_it_was_made_for() {

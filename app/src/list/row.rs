@@ -1,13 +1,13 @@
 //! What a row and a heading say, as data.
 
 use timeline::Millis;
+use timeline::address;
 use timeline::list::{Common, Head, Overall, Row};
 use timeline::view::Tone;
 use timeline::words::safe;
 
 use super::Ages;
 use super::tiny::Tiny;
-use crate::address;
 use crate::images::{ImageText, with_short_images};
 
 /// Times of day in sentences are looked for around the hour.

@@ -3,10 +3,10 @@
 
 use leptos::prelude::*;
 use timeline::Millis;
+use timeline::address;
 use timeline::phase::PodState;
 use timeline::words::{count, duration, safe};
 
-use crate::address;
 use crate::compare::startup::{STEPS, Startup};
 use crate::compare::{Before, ComparePayload, Course};
 use crate::components::header::{Header, Section, Trail};

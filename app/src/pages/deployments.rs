@@ -6,9 +6,11 @@ use std::rc::Rc;
 use leptos::ev;
 use leptos::prelude::*;
 use leptos_router::hooks::{use_params_map, use_url};
+use timeline::address;
 use timeline::list::Query;
 
 use crate::app::First;
+use crate::browser;
 use crate::components::banner::Banner;
 use crate::components::header::{Header, Section, Trail};
 use crate::components::list::clusters::Clusters;
@@ -28,7 +30,6 @@ use crate::list::{Ages, Known, keys, part, words};
 use crate::live::client::Live;
 use crate::payload::{ListPayload, Payload};
 use crate::zone::Zone;
-use crate::{address, browser};
 
 /// The page.
 #[component]

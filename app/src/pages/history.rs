@@ -2,6 +2,7 @@
 //! program runs in it.
 
 use leptos::prelude::*;
+use timeline::past::{Day, Search, language};
 
 use crate::components::banner::Banner;
 use crate::components::header::{Header, Section};
@@ -10,7 +11,7 @@ use crate::components::past::PastWorkloads;
 use crate::components::past_row::PastRow;
 use crate::components::preview::preview;
 use crate::components::searched::Searched;
-use crate::history::{Day, HistoryPayload, Search, language};
+use crate::history::HistoryPayload;
 
 /// Days between two that have their names below.
 const WEEK: usize = 7;

@@ -37,8 +37,8 @@ impl Controls {
         self.screen.set_value(Some(SendWrapper::new(screen)));
     }
 
-    /// Opens a detail beside the picture, by its path below the page of the Deployment ([`crate::address::pod`],
-    /// [`crate::address::revision`]).
+    /// Opens a detail beside the picture, by its path below the page of the Deployment ([`timeline::address::pod`],
+    /// [`timeline::address::revision`]).
     pub fn open(self, path: String) {
         self.panel.open(path, None);
     }

@@ -2,13 +2,13 @@
 
 use leptos::prelude::*;
 use timeline::Millis;
+use timeline::address;
 use timeline::model::{Deployment, Rollout};
 use timeline::playback::{self, Playback};
 use timeline::view::Tone;
 
 use super::board::{self, KEPT, Kept, Time};
 use super::screen::RolloutScreen;
-use crate::address;
 use crate::browser::{self, iso, page_millis, readdress};
 use crate::live::client::Ask;
 use crate::rows::set_if_new;

@@ -5,11 +5,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use app::address;
-use app::history::PastRollout;
 use futures::{FutureExt, SinkExt, StreamExt};
 use timeline::Workload;
+use timeline::address;
 use timeline::list::{Query, Window};
+use timeline::past::PastRollout;
 use timeline::wire::{self, PROTOCOL, Scope, ServerFrame, ViewerFrame};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};

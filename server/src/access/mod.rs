@@ -38,11 +38,9 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use app::components::audience::Audience;
 use axum::http::{HeaderMap, HeaderValue};
 use serde::{Deserialize, Serialize};
 use timeline::Millis;
-use timeline::words::safe;
 
 use self::oidc::Oidc;
 use self::proxy::Proxy;
@@ -50,7 +48,6 @@ use self::token::Tokens;
 use crate::access::scope::Scope;
 use crate::access::sight::Sight;
 use crate::kube::review::Subject;
-use crate::telemetry::clock;
 
 /// How viewers are known, as people choose it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum, Deserialize)]
@@ -191,20 +188,6 @@ impl Auth {
     #[must_use]
     pub const fn asks(&self) -> bool {
         !matches!(self, Self::None | Self::Open)
-    }
-
-    /// What pages say of who looks.
-    #[must_use]
-    pub fn audience(&self, viewer: &Viewer, can_share: bool) -> Audience {
-        if let Some(link) = &viewer.link {
-            return Audience::ByLink { maker: safe(&viewer.name), until: clock::stamp(link.until_millis) };
-        }
-        match self {
-            Self::None => Audience::Nobody,
-            Self::Open => Audience::Everybody,
-            Self::Proxy(_) => Audience::Known { name: safe(&viewer.name), can_leave: false, can_share },
-            Self::Token(_) | Self::Oidc(_) => Audience::Known { name: safe(&viewer.name), can_leave: true, can_share },
-        }
     }
 
     /// Who sends a request over a connection with `peer`; `client` is whom it is from, where one client is to be told from another.

@@ -202,9 +202,11 @@ impl Scope {
     pub fn address(&self) -> Option<String> {
         match self {
             Self::Rollout { of, uid, revision } => {
-                Some(app::address::permanent(&of.workload(None), *uid, Some(*revision)))
+                Some(timeline::address::permanent(&of.workload(None), *uid, Some(*revision)))
             }
-            Self::Moment { of, uid, at_millis } => Some(app::address::moment(&of.workload(None), *uid, *at_millis)),
+            Self::Moment { of, uid, at_millis } => {
+                Some(timeline::address::moment(&of.workload(None), *uid, *at_millis))
+            }
             Self::Workload(_) | Self::Wall { .. } => None,
         }
     }

@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use app::address;
 use app::detail::history::PodPast;
 use app::detail::{Detail, PodDetail, RevisionDetail, RolloutsDetail};
 use app::exported::{Export, Record, WHOLE_EVERY};
 use app::payload::DeploymentPayload;
+use timeline::address;
 use timeline::change::Subject;
 use timeline::history::History;
 use timeline::model::Deployment;

@@ -1,8 +1,7 @@
 //! The index of rollouts: of each what a list tells, so that lists need no lines.
 
-use app::compare::course;
-use app::detail::rollouts::{limits, moment, replicas};
-use app::history::{PastRollout, UNKNOWN_CAUSE};
+use timeline::past::course::{self, limits, moment, replicas};
+use timeline::past::{PastRollout, UNKNOWN_CAUSE};
 use timeline::rollout::{self, Outcome};
 use timeline::view::{self, Now, Tone};
 use timeline::words::images;

@@ -6,8 +6,8 @@ use std::mem;
 use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, TrySendError};
 
-use app::history::PastRollout;
 use timeline::fact::{Kind, Seen};
+use timeline::past::PastRollout;
 use timeline::phase::PodState;
 use timeline::{Millis, Model, Uid};
 use tokio::sync::oneshot;

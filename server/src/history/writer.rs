@@ -7,8 +7,8 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use app::history::PastRollout;
 use timeline::fact::Seen;
+use timeline::past::PastRollout;
 use timeline::{Millis, Uid};
 use tokio::sync::{oneshot, watch};
 

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::mem;
 use std::time::Duration;
 
-use app::history::PastRollout;
 use timeline::fact::{Kind, Seen};
 use timeline::model::Deployment;
+use timeline::past::PastRollout;
 use timeline::phase::PodState;
 use timeline::view::Now;
 use timeline::wire::{Connection, ConnectionState, Unwritten};

@@ -25,7 +25,7 @@ pub(super) async fn fetch(origin: &Origin, name: &str) -> anyhow::Result<String>
             Ok(serde_json::to_string_pretty(&document)?)
         }
         Origin::Server { server, cluster, namespace, .. } => {
-            let path = app::address::timeline(&Workload::deployment(cluster, namespace, name));
+            let path = timeline::address::timeline(&Workload::deployment(cluster, namespace, name));
             let document = get(server, &path, LIMITS).await?;
             serde_json::from_str::<serde::de::IgnoredAny>(&document)
                 .context("the response is not a timeline document")?;

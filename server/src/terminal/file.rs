@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use app::address;
 use timeline::Workload;
+use timeline::address;
 
 use super::options::{Named, OfServer};
 use super::server::Server;

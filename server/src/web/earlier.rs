@@ -3,7 +3,7 @@
 use app::compare::Course;
 use app::compare::measure::{Measure, Standing};
 use app::compare::place::{Before, This, comparable, said};
-use app::history::PastRollout;
+use timeline::past::PastRollout;
 use timeline::view::{self, Now, Tone};
 use timeline::{Uid, Workload};
 

@@ -330,7 +330,7 @@ fn note(view: &View, scope: &Scope, from: Option<IpAddr>, did: &str) {
     let at = match scope {
         Scope::Nothing => return,
         Scope::List { .. } => "/".to_owned(),
-        Scope::Workload(workload) => app::address::workload(workload),
+        Scope::Workload(workload) => timeline::address::workload(workload),
     };
     audit.note(&view.viewer().who(), from, did, &at, 101);
 }

@@ -9,6 +9,8 @@ use app::components::audience::Audience;
 use axum::http::HeaderMap;
 use axum::http::header::AUTHORIZATION;
 use ipnet::IpNet;
+use timeline::words::safe;
+use timeline::{Millis, Workload};
 
 use crate::access::followers::Follower;
 use crate::access::forwarded::is_among;
@@ -32,7 +34,6 @@ use crate::web::limits::{Limit, Limits};
 use crate::web::listing::{Clusters, Listings};
 use crate::web::previews::Previews;
 use crate::web::unsent::Unsent;
-use timeline::{Millis, Workload};
 
 /// What is served besides clusters, and to whom.
 #[derive(Default)]
@@ -196,10 +197,20 @@ impl Rollcast {
         self.auth.is_trusted(address) || is_among(&self.proxies, address)
     }
 
-    /// What pages say of who looks.
+    /// The viewer, as the foot of each page names them.
     #[must_use]
     pub fn audience(&self, viewer: &Viewer) -> Audience {
-        self.auth.audience(viewer, self.shares.is_some())
+        if let Some(link) = &viewer.link {
+            return Audience::ByLink { maker: safe(&viewer.name), until: clock::stamp(link.until_millis) };
+        }
+        let known =
+            |can_leave| Audience::Known { name: safe(&viewer.name), can_leave, can_share: self.shares.is_some() };
+        match self.auth {
+            Auth::None => Audience::Nobody,
+            Auth::Open => Audience::Everybody,
+            Auth::Proxy(_) => known(false),
+            Auth::Token(_) | Auth::Oidc(_) => known(true),
+        }
     }
 
     /// What viewers may see.

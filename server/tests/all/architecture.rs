@@ -42,6 +42,20 @@ fn crates_depend_in_one_direction() {
     }
 }
 
+/// Storage, permissions and sources work without pages. The playground's strip is the exception.
+#[test]
+fn rooms_below_export_do_not_import_the_pages() {
+    let sources = code(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"));
+    let below = ["telemetry/", "kube/", "feed/", "hub/", "access/", "history/"];
+    let of_rooms = sources.iter().filter(|(file, _)| below.iter().any(|room| file.starts_with(room)));
+    let importing = of_rooms.filter(|(_, code)| !named(code, "app::").is_empty()).map(|(file, _)| file.as_str());
+    assert_eq!(
+        importing.collect::<BTreeSet<_>>(),
+        BTreeSet::from(["feed/playground/controls.rs", "feed/playground/mod.rs"])
+    );
+    assert!(sources.iter().any(|(file, code)| file.starts_with("web/") && !named(code, "app::").is_empty()));
+}
+
 #[test]
 fn what_is_printed_passes_one_module() {
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");

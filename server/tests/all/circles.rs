@@ -12,7 +12,13 @@ const CRATES: [&str; 5] = ["timeline", "simcluster", "app", "server", "xtask"];
 
 /// Folders of a crate, and the files beside them, in an order in which each imports only from those before it.
 const ORDERS: [(&str, &[&str]); 2] = [
-    ("timeline", &["model", "words", "rules", "apply", "history", "assess", "say", "view", "document", "wire"]),
+    (
+        "timeline",
+        &[
+            "model", "words", "rules", "apply", "history", "assess", "say", "view", "address", "past", "document",
+            "wire",
+        ],
+    ),
     ("server", &["telemetry", "kube", "feed", "hub", "access", "history", "export", "web", "terminal", "cli"]),
 ];
 

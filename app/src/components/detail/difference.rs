@@ -2,9 +2,9 @@
 
 use leptos::prelude::*;
 use timeline::Workload;
+use timeline::address;
 
 use super::link::DetailLink;
-use crate::address;
 use crate::detail::RevisionDetail;
 use crate::detail::revision::Difference as Told;
 

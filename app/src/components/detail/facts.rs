@@ -1,12 +1,12 @@
 //! Facts of a pod or a revision, a line each.
 
 use leptos::prelude::*;
+use timeline::address;
 use timeline::words::safe;
 use timeline::{Millis, Workload};
 
 use super::link::DetailLink;
 use super::past::present;
-use crate::address;
 use crate::detail::{Fact, Value};
 use crate::zone::Zone;
 

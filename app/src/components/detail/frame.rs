@@ -3,8 +3,8 @@
 use leptos::ev::MouseEvent;
 use leptos::prelude::*;
 use timeline::Workload;
+use timeline::address;
 
-use crate::address;
 use crate::browser::is_plain;
 use crate::rollout::controls::Controls;
 

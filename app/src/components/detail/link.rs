@@ -3,8 +3,8 @@
 use leptos::ev::MouseEvent;
 use leptos::prelude::*;
 use timeline::Workload;
+use timeline::address;
 
-use crate::address;
 use crate::exported::Exported;
 use crate::rollout::controls::Controls;
 

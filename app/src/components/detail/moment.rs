@@ -2,10 +2,10 @@
 
 use leptos::either::Either;
 use leptos::prelude::*;
+use timeline::address;
 use timeline::{Millis, Uid, Workload};
 
 use super::past::present;
-use crate::address;
 use crate::rollout::controls::Controls;
 use crate::zone::Zone;
 

@@ -2,6 +2,7 @@
 
 use leptos::prelude::*;
 use timeline::Workload;
+use timeline::past::Search;
 
 use super::following::numbered;
 use super::frame::Frame;
@@ -10,7 +11,6 @@ use super::past::present;
 use crate::detail::rollouts::RolloutLine;
 use crate::detail::{Detail, RolloutsDetail};
 use crate::exported::Exported;
-use crate::history::Search;
 use crate::site::Site;
 use crate::zone::Zone;
 

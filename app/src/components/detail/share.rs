@@ -2,11 +2,11 @@
 
 use leptos::prelude::*;
 use timeline::Workload;
+use timeline::address;
 
 use super::following::numbered;
 use super::frame::Frame;
 use super::shared_link::SharedLink;
-use crate::address;
 use crate::detail::ShareDetail;
 use crate::detail::share::Link;
 

@@ -1,10 +1,10 @@
 //! The clusters, how each is reached, and a way to its own list. Many are behind one button, but for those in trouble.
 
 use leptos::prelude::*;
+use timeline::address;
 use timeline::wire::{Connection, ConnectionState};
 use timeline::words::safe;
 
-use crate::address;
 use crate::connection::state_words;
 use crate::list::board::ListBoard;
 use crate::zone::Zone;

@@ -1,10 +1,10 @@
 //! What stands in the columns of the list, which of them the list is sorted by, and what the colours of the tiny scores mean.
 
 use leptos::prelude::*;
+use timeline::address;
 use timeline::list::{Column, Query};
 use timeline::view::LAYERS;
 
-use crate::address;
 use crate::list::board::ListBoard;
 use crate::list::tiny::CLASSES;
 

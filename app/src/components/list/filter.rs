@@ -5,9 +5,9 @@ use leptos::html;
 use leptos::prelude::*;
 use leptos_router::NavigateOptions;
 use leptos_router::hooks::use_navigate;
+use timeline::address;
 use timeline::list::{By, Column, Group, Query};
 
-use crate::address;
 use crate::components::page_keys::KeyHelp;
 use crate::list::board::ListBoard;
 use crate::list::{keys, words};

@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 use timeline::list::{Query, Window};
 
-use crate::address;
+use timeline::address;
 
 /// Ways to the rows before and after those that were rendered.
 #[component]

@@ -2,9 +2,9 @@
 //! fill them.
 
 use leptos::prelude::*;
+use timeline::address;
 use wasm_bindgen::JsCast;
 
-use crate::address;
 use crate::browser::placed;
 use crate::lasting::LastingFor;
 use crate::numbers::fixed;

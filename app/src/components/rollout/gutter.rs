@@ -1,9 +1,9 @@
 //! Beside each band its revision, image, hash and counts.
 
 use leptos::prelude::*;
+use timeline::address;
 use timeline::words::safe;
 
-use crate::address;
 use crate::browser::{self, placed};
 use crate::components::detail::link::DetailLink;
 use crate::components::image::ImageName;

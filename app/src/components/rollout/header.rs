@@ -1,12 +1,12 @@
 //! What the header of a Deployment's page has besides: what can be done with it, and how live it is.
 
 use leptos::prelude::*;
+use timeline::address;
 use timeline::view::View;
 
 use super::connection::Chip;
 use super::icon::TabIcon;
 use super::notify::Notify;
-use crate::address;
 use crate::components::detail::link::DetailLink;
 use crate::components::header::{Header, Section, Trail};
 use crate::exported::Exported;

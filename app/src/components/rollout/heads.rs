@@ -1,9 +1,9 @@
 //! The heads: right of the now line, each pod as it is now, a token and the end of its name.
 
 use leptos::prelude::*;
+use timeline::address;
 use timeline::words::{safe, short};
 
-use crate::address;
 use crate::browser::{self, placed};
 use crate::components::tokens::Token;
 use crate::lasting::LastingFor;

@@ -1,9 +1,9 @@
 //! Bars that say what became of a link, each with where to go.
 
 use leptos::prelude::*;
+use timeline::address;
 use timeline::words::safe;
 
-use crate::address;
 use crate::components::banner::Banner;
 use crate::exported::Exported;
 use crate::rollout::board::Board;

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use leptos::prelude::*;
 use leptos::task::spawn_local;
+use timeline::address;
 use timeline::view::Tone;
 
-use crate::address;
 use crate::browser;
 use crate::compare::measure::{Measure, Standing};
 use crate::detail::Detail;

@@ -2,9 +2,9 @@
 
 use leptos::prelude::*;
 use timeline::Workload;
+use timeline::address;
 use timeline::words::safe;
 
-use crate::address;
 use crate::components::detail::link::DetailLink;
 use crate::lasting::LastingFor;
 use crate::rollout::board::Board;

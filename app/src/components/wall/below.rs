@@ -1,9 +1,9 @@
 //! The line at the foot of the wall: counts, what is done or waits, how clusters are reached, where to look closer, and the time.
 
 use leptos::prelude::*;
+use timeline::address;
 use timeline::list::Query;
 
-use crate::address;
 use crate::wall;
 use crate::wall::board::WallBoard;
 use crate::zone::Zone;

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use app::history::{PastRollout, Search};
+use timeline::past::{PastRollout, Search};
 use timeline::words::count;
 
 use crate::access::sight::Sight;

@@ -140,7 +140,7 @@ impl Playground {
     /// Address of the page of the Deployment that stories are about.
     #[must_use]
     pub fn page(&self) -> String {
-        app::address::whatever_bears_the_name(&Workload::deployment(NAME, &*self.of.namespace, &*self.of.name))
+        timeline::address::whatever_bears_the_name(&Workload::deployment(NAME, &*self.of.namespace, &*self.of.name))
     }
 
     /// UID of the Deployment that stories are about; `None` while there is none.

@@ -1,6 +1,6 @@
 //! What of the index is asked for, as conditions of a statement: what a search narrows, and what may be seen.
 
-use app::history::Search;
+use timeline::past::Search;
 use timeline::{Uid, WorkloadKind};
 
 use super::write::{OPEN, name};

@@ -10,8 +10,8 @@ pub use self::read::{Examined, Overview, Reader};
 pub(super) use self::tidy::tidy;
 pub(super) use self::write::{Head, append, head, stored};
 
-use app::history::PastRollout;
 use serde::Deserialize;
+use timeline::past::PastRollout;
 use timeline::{Millis, Uid};
 
 use super::batch::Batch;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use app::history::{Day, PastRollout, Search};
+use timeline::past::{Day, PastRollout, Search};
 use timeline::{Millis, Uid, Workload};
 
 use super::asked::{Asked, CLUSTER};

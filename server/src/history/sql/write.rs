@@ -1,7 +1,7 @@
 //! Writing what came, and reading it again after a restart.
 
-use app::history::{PastRollout, UNKNOWN_CAUSE};
 use timeline::Millis;
+use timeline::past::{PastRollout, UNKNOWN_CAUSE};
 use timeline::rollout::Outcome;
 
 use super::{CLOCKS_MILLIS, add, batches};

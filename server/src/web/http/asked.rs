@@ -1,11 +1,11 @@
 //! Which rollouts an address asks for, and the zone in which its times are meant and told.
 
-use app::history::language::{self, Term};
-use app::history::{Day, LENGTHS, OUTCOMES, Search, TIMES, UTC};
 use jiff::civil::DateTime;
 use jiff::tz::{Offset, TimeZone};
 use jiff::{Timestamp, ToSpan, Zoned};
 use timeline::Millis;
+use timeline::past::language::{self, Term};
+use timeline::past::{Day, LENGTHS, OUTCOMES, Search, TIMES, UTC};
 use timeline::rollout::Outcome;
 
 use super::extract::{Malformed, Parameters, millis_in, offset};

@@ -1,11 +1,11 @@
 //! `/clusters/…/deployments/{name}/compare`: a rollout beside those before it, and laid over one of them.
 
-use app::address;
 use app::compare::{Before, ComparePayload};
-use app::history::PastRollout;
 use axum::extract::Request;
 use axum::http::StatusCode;
 use axum::response::Response;
+use timeline::address;
+use timeline::past::PastRollout;
 use timeline::words::safe;
 
 use super::asked::{Zone, zone};

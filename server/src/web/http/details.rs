@@ -1,7 +1,6 @@
 //! Details of one pod or revision, all rollouts, links to share: a page of its own, or with `?part` only the bytes of what stands
 //! beside the picture.
 
-use app::address;
 use app::compare::measure::Measure;
 use app::detail::history::PodPast;
 use app::detail::{Detail, PodDetail, RevisionDetail, RolloutsDetail, ShareDetail};
@@ -10,6 +9,7 @@ use axum::extract::Request;
 use axum::http::StatusCode;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
+use timeline::address;
 use timeline::change::Subject;
 use timeline::removal_order::Choices;
 use timeline::words::safe;

@@ -1,10 +1,10 @@
 //! `/clusters/…/deployments/{name}/export`: one rollout as a file, as a page (`format=html`) or as a recording (`format=jsonl`).
 
-use app::address;
 use axum::extract::Request;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use timeline::Workload;
+use timeline::address;
 use timeline::words::safe;
 
 use super::extract::{Malformed, NamedWorkload, Parameters, file_name};

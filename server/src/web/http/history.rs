@@ -2,12 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use app::history::{HistoryPayload, PastRollout, PastWorkload, Search};
+use app::history::{HistoryPayload, PastWorkload};
 use axum::Json;
 use axum::extract::Request;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
+use timeline::past::{PastRollout, Search};
 use timeline::wire::{Connection, Unwritten};
 use timeline::words::safe;
 use timeline::{Millis, Uid};

@@ -11,11 +11,11 @@
 //!
 //! What the hub does not hold any more leads to what is kept of it, and so does a cluster that is not watched any more. Whatever cannot be shown is answered with a page that says why and has the nearest link that can.
 
-use app::address;
 use app::payload::{DeploymentPayload, Payload};
 use axum::extract::{Path, Request};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect, Response};
+use timeline::address;
 use timeline::model::ReplicaSet;
 use timeline::words::{clock, moment, safe};
 use timeline::{Millis, Model, Uid, Workload, rollout};

@@ -103,7 +103,7 @@ async fn list(
     let (query, from) = match query(parameters, cluster, namespace).and_then(|query| Ok((query, from?.unwrap_or(0)))) {
         Ok(asked) => asked,
         Err(wrong) => {
-            let instead = vec![(app::address::list(&place), "The whole list".to_owned())];
+            let instead = vec![(timeline::address::list(&place), "The whole list".to_owned())];
             return refuse(view, StatusCode::BAD_REQUEST, wrong.why(), instead, request).await;
         }
     };

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use app::address;
 use app::pages::shares::{SharedLine, SharesPayload};
 use axum::extract::{Form, Request, State};
 use axum::http::{StatusCode, header};
@@ -11,6 +10,7 @@ use axum::{Extension, Json};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Deserialize;
 use serde_json::json;
+use timeline::address;
 use timeline::words::safe;
 use timeline::{Millis, Uid, Workload};
 

@@ -4,7 +4,6 @@
 
 use std::time::{Duration, Instant};
 
-use app::history::PastRollout;
 use server::feed::recording::lines;
 use server::history::batch::pack;
 use server::history::index;
@@ -15,6 +14,7 @@ use server::history::store::{Commit, Lines, Store};
 use server::kube::SourceEvent;
 use server::kube::translate::Object;
 use timeline::fact::{Kind, Seen};
+use timeline::past::PastRollout;
 use timeline::view::Now;
 use timeline::{History, Millis, Timeline, Uid};
 

@@ -1,6 +1,5 @@
 //! Episodes: what stays of them, and for how long.
 
-use app::history::PastRollout;
 use server::cli::commands::history::{self as command};
 use server::feed::recording::Recording;
 use server::history::batch::unpack;
@@ -8,6 +7,7 @@ use server::history::options::Limits;
 use server::history::recorder::Recorder;
 use server::history::sql::Reader;
 use server::history::store::{Commit, Store};
+use timeline::past::PastRollout;
 use timeline::{Millis, Uid};
 
 use crate::history::{Indexed, SMALL, commit, existing, indexed, longest, places, play, recorded, resumed};

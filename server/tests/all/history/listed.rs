@@ -1,12 +1,12 @@
 //! The index of rollouts.
 
-use app::history::{PastRollout, Search, UNKNOWN_CAUSE};
 use server::access::scope::{Named, Scope};
 use server::access::sight::Sight;
 use server::history::index;
 use server::history::options::Limits;
 use server::history::sql::Reader;
 use server::history::store::{Commit, Store};
+use timeline::past::{PastRollout, Search, UNKNOWN_CAUSE};
 use timeline::view::Now;
 use timeline::{Millis, Uid, Workload};
 

@@ -12,7 +12,6 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use app::history::PastRollout;
 use serde_json::value::RawValue;
 use server::cli::commands::history::{self as command, RolloutSelector};
 use server::feed::recording::{LineType, RecordedLine, Recording};
@@ -23,6 +22,7 @@ use server::history::recorder::Recorder;
 use server::history::resume::{self, FINGERPRINT, Resumed, Standing};
 use server::history::sqlite::{FILE, Sqlite};
 use server::history::store::{Checkpoint, Commit, Lines, Store};
+use timeline::past::PastRollout;
 use timeline::view::Now;
 use timeline::{History, Millis, Model, Timeline, Uid};
 

@@ -1,10 +1,10 @@
 //! What it costs to open what is kept.
 
-use app::history::Search;
 use server::access::sight::Sight;
 use server::history::options::Limits;
 use server::history::sql::Reader;
 use server::history::sqlite::Sqlite;
+use timeline::past::Search;
 
 use crate::common::day;
 use crate::live::program::{Serving, get, kubeconfig};
@@ -27,7 +27,7 @@ async fn twenty_viewers_open_twenty_episodes_and_the_server_needs_little_memory_
     let pages: Vec<String> = found
         .iter()
         .filter(|rollout| rollout.is_kept)
-        .map(|rollout| app::address::workload(&rollout.by_itself()))
+        .map(|rollout| timeline::address::workload(&rollout.by_itself()))
         .collect();
     assert!(pages.len() > VIEWERS, "{} rollouts", pages.len());
     let serving = Serving::with(

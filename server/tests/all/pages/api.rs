@@ -55,7 +55,7 @@ async fn every_answer_is_as_described() {
     for cluster in &clusters {
         for deployment in deployments(&rollcast, cluster).await {
             let (namespace, name) = deployment;
-            let path = app::address::timeline(&Workload::deployment(cluster.as_str(), namespace, name));
+            let path = timeline::address::timeline(&Workload::deployment(cluster.as_str(), namespace, name));
             let (status, document) = get(&rollcast, &path).await;
             assert_eq!(status, StatusCode::OK);
             assert_described(&description, api::TIMELINE, status, &document);
@@ -65,7 +65,7 @@ async fn every_answer_is_as_described() {
     assert!(documents >= 23);
     for cluster in ["nowhere", "rollout"] {
         let (status, answer) =
-            get(&rollcast, &app::address::timeline(&Workload::deployment(cluster, "shop", "web"))).await;
+            get(&rollcast, &timeline::address::timeline(&Workload::deployment(cluster, "shop", "web"))).await;
         assert_eq!(status, StatusCode::NOT_FOUND);
         assert_described(&description, api::TIMELINE, status, &answer);
     }

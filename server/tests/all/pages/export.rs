@@ -1,6 +1,5 @@
 //! Rollouts in files of their own: what they hold is what pages show, nothing else is in them, and nothing is loaded.
 
-use app::address;
 use app::detail::Detail;
 use app::exported::Export;
 use axum::body::Body;
@@ -17,6 +16,7 @@ use server::telemetry::viewers::Viewers;
 use server::web::http::router;
 use server::web::state::{Rollcast, Site};
 use simcluster::action::Action;
+use timeline::address;
 use timeline::{Millis, Uid, Workload, wire};
 use tower::ServiceExt;
 

@@ -1,7 +1,5 @@
 //! Rollouts that are kept: their page, and the same as JSON.
 
-use app::address;
-use app::history::{PastRollout, Search};
 use axum::http::StatusCode;
 use server::feed::recording::Recording;
 use server::history::Archive;
@@ -12,6 +10,8 @@ use server::telemetry::viewers::Viewers;
 use server::web::http::api;
 use server::web::state::{Rollcast, Site};
 use timeline::Millis;
+use timeline::address;
+use timeline::past::{PastRollout, Search};
 use timeline::rollout::Outcome;
 
 use crate::common;

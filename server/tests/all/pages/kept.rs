@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use app::history::{PastRollout, Search, UNKNOWN_CAUSE};
 use axum::http::StatusCode;
 use serde_json::Value;
 use server::access::sight::Sight;
@@ -20,6 +19,7 @@ use server::telemetry::viewers::Viewers;
 use server::web::http::api;
 use server::web::state::{Rollcast, Site};
 use timeline::Timeline;
+use timeline::past::{PastRollout, Search, UNKNOWN_CAUSE};
 use timeline::view::Now;
 
 use crate::common;

@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use app::address;
 use app::compare::Course;
-use app::history::PastRollout;
 use axum::http::StatusCode;
 use server::feed::recording::Recording;
 use server::history::past;
 use server::hub::Handle;
 use server::telemetry::viewers::Viewers;
 use server::web::state::{Rollcast, Site};
+use timeline::address;
+use timeline::past::PastRollout;
 use timeline::phase::PodState;
 use timeline::rollout::{Outcome, Trigger};
 use timeline::view::Now;
@@ -52,11 +52,11 @@ async fn every_rollout_is_made_again_as_it_was() {
         let again = known.rollouts.iter().rfind(|again| again.revision == rollout.revision).unwrap();
         assert_eq!(again.completed_millis, rollout.ended_millis.filter(|_| again.completed_millis.is_some()));
         // What is handed on as a file is played as it was.
-        let recording = fetch(&kept.rollcast, &app::address::recording(&workload)).await;
+        let recording = fetch(&kept.rollcast, &timeline::address::recording(&workload)).await;
         assert_eq!(recording.status, StatusCode::OK, "{}", recording.text);
         let recording = Recording::read(&recording.text);
         assert!(recording.bad_lines.is_empty() && recording.play().model().pods.len() == made.pods.len());
-        let page = fetch(&kept.rollcast, &app::address::workload(&workload)).await;
+        let page = fetch(&kept.rollcast, &timeline::address::workload(&workload)).await;
         assert_eq!(page.status, StatusCode::OK, "{}: {}", rollout.cluster, page.text);
         assert!(page.text.contains("Recording of a finished rollout"));
     }
@@ -172,7 +172,7 @@ async fn a_link_to_what_the_hub_does_not_hold_leads_to_what_is_kept() {
     let (hub, _) = Handle::start("rollout", Arc::default(), timeline::Retention::default());
     let archive = everything(&kept.rollcast).await.archive().cloned();
     let rollcast = Rollcast::with(vec![hub], "build", Viewers::default(), Site { archive, ..Site::default() });
-    let page = app::address::whatever_bears_the_name(&rollout.workload());
+    let page = timeline::address::whatever_bears_the_name(&rollout.workload());
     let by_itself = format!("{page}?uid={}&rollout={}", rollout.uid, rollout.number);
     let last = kept.rollouts.iter().filter(|of| of.uid == rollout.uid).map(|of| of.number).max().unwrap();
     let at: Millis = rollout.started_millis + 500;

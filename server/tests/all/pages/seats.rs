@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use app::address;
 use axum::extract::ws::Message;
 use axum::http::{HeaderMap, StatusCode};
 use futures::StreamExt;
@@ -12,6 +11,7 @@ use server::hub::Handle;
 use server::web::limits::Limit;
 use server::web::session::{Shown, serve_over};
 use timeline::Workload;
+use timeline::address;
 use timeline::wire::{self, Scope, ServerFrame, ViewerFrame};
 
 use crate::pages::kept::kept;

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use app::address;
 use axum::body::Body;
 use axum::http::{Request, StatusCode, header};
 use axum::response::Response;
@@ -12,6 +11,7 @@ use server::web::connections::Peer;
 use server::web::http::router;
 use server::web::state::Rollcast;
 use server::web::unsent::SMALL;
+use timeline::address;
 use tower::ServiceExt;
 
 use crate::pages::kept::kept;

@@ -7,7 +7,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use app::history::{PastRollout, Search};
 use server::access::sight::Sight;
 use server::feed::recording::Recording;
 use server::history::batch::pack;
@@ -19,6 +18,7 @@ use server::history::{Archive, Keeping, index, resume};
 use server::kube::SourceEvent;
 use server::kube::translate::Object;
 use timeline::fact::{Kind, Seen};
+use timeline::past::{PastRollout, Search};
 use timeline::view::Now;
 use timeline::{Millis, Model};
 use tokio::io::copy_bidirectional;

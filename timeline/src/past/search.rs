@@ -1,8 +1,8 @@
 //! Which rollouts are asked for, and the address of that.
 
+use crate::Millis;
+use crate::rollout::Outcome;
 use serde::{Deserialize, Serialize};
-use timeline::Millis;
-use timeline::rollout::Outcome;
 
 use super::language;
 use crate::address;
@@ -67,6 +67,19 @@ pub const TIMES: [(&str, &str); 7] = [
     ("week", "Last 7 days"),
     ("month", "Last 30 days"),
 ];
+
+/// A day, and what began on it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Day {
+    /// First moment of the day.
+    pub from_millis: Millis,
+    /// Its name: "21 Nov".
+    pub name: String,
+    /// How many rollouts began.
+    pub rollouts: u32,
+    /// How many of them were stuck at some time.
+    pub troubled: u32,
+}
 
 impl Search {
     /// The page of what is asked for.

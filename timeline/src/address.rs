@@ -1,8 +1,8 @@
 //! Addresses of pages, and of what belongs to them.
 
+use crate::list::{By, Column, Group, Query};
+use crate::{Millis, Uid, Workload};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-use timeline::list::{By, Column, Group, Query};
-use timeline::{Millis, Uid, Workload};
 
 /// The page of a workload: of whatever bears the name, or of the one that is meant.
 #[must_use]
@@ -100,7 +100,8 @@ fn search(query: &Query) -> String {
 }
 
 /// The query string of the parameters that are not empty.
-pub(crate) fn parameters(all: &[(&str, &str)]) -> String {
+#[must_use]
+pub fn parameters(all: &[(&str, &str)]) -> String {
     let mut out = String::new();
     for (name, value) in all.iter().filter(|(_, value)| !value.is_empty()) {
         out.push(if out.is_empty() { '?' } else { '&' });
@@ -159,7 +160,7 @@ pub fn segment(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use timeline::list::Sort;
+    use crate::list::Sort;
 
     use super::*;
 

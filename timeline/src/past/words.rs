@@ -1,9 +1,9 @@
 //! A rollout that is kept, in words: how it ended, why it had trouble, and its extremes.
 
-use timeline::Millis;
-use timeline::rollout::{Outcome, Trigger};
-use timeline::say::past;
-use timeline::words::{capitalized, count, duration};
+use crate::Millis;
+use crate::rollout::{Outcome, Trigger};
+use crate::say::past;
+use crate::words::{capitalized, count, duration};
 
 use super::PastRollout;
 
@@ -155,7 +155,7 @@ impl Mark {
 
 #[cfg(test)]
 mod tests {
-    use super::super::made::rollout;
+    use super::super::example as rollout;
     use super::*;
 
     #[test]

@@ -1,0 +1,71 @@
+//! Values of a rollout for its row of the index, from the model.
+
+use crate::Millis;
+use crate::budget::Limits;
+use crate::model::{Deployment, Model, Pod, Rollout};
+use crate::phase::PodState;
+use crate::rollout;
+
+/// Pods that were made for a rollout: of its ReplicaSet, from its begin to its end.
+pub fn pods<'m>(model: &'m Model, deployment: &'m Deployment, of: &'m Rollout) -> impl Iterator<Item = &'m Pod> {
+    let set = rollout::replica_set(model, deployment, of).map(|set| set.uid);
+    let from = rollout::first_sign_millis(model, deployment, of).unwrap_or(Millis::MIN);
+    let to = of.completed_millis.or(of.superseded_millis).unwrap_or(Millis::MAX);
+    let pods = set.into_iter().flat_map(|set| model.pods_of(set));
+    pods.filter(move |pod| pod.replica_set() == set && (from..=to).contains(&pod.first_seen_millis()))
+}
+
+/// From when to when a pod was available, each time.
+pub fn available_spans(pod: &Pod) -> impl Iterator<Item = (Millis, Millis)> {
+    let ends = pod.states.iter().skip(1).map(|(_, at)| *at).chain([Millis::MAX]);
+    let states = pod.states.iter().zip(ends);
+    states.filter(|((state, _), _)| *state == PodState::Available).map(|((_, from), to)| (*from, to))
+}
+
+/// How long a rollout took until the first pod that was made for it was available.
+#[must_use]
+pub fn first_available(model: &Model, deployment: &Deployment, rollout: &Rollout) -> Option<Millis> {
+    let started = rollout.started_millis?;
+    let first = pods(model, deployment, rollout).flat_map(available_spans).map(|(from, _)| from).min()?;
+    Some((first - started).max(0))
+}
+
+/// How often containers of the pods that were made for a rollout were started again.
+#[must_use]
+pub fn restarts(model: &Model, deployment: &Deployment, rollout: &Rollout) -> u32 {
+    pods(model, deployment, rollout).map(|pod| pod.now.restarts).sum()
+}
+
+/// Ceilings and floors that were in force during the rollout at `index`, the last one at the end.
+fn in_force(deployment: &Deployment, index: usize) -> impl Iterator<Item = Limits> {
+    let rollout = deployment.rollouts.get(index);
+    let from = rollout.and_then(|rollout| rollout.started_millis).unwrap_or(Millis::MIN);
+    let to = rollout.and_then(|rollout| rollout.completed_millis.or(rollout.superseded_millis)).unwrap_or(Millis::MAX);
+    let ends = deployment.limits.iter().skip(1).map(|(since, _)| *since).chain([Millis::MAX]);
+    let spans = deployment.limits.iter().zip(ends);
+    spans.filter(move |((since, _), end)| *since <= to && *end > from).map(|((_, limits), _)| *limits)
+}
+
+/// The replicas that the rollout at `index` was for when it ended: what is asked for now may be another number.
+#[must_use]
+pub fn replicas(deployment: &Deployment, index: usize) -> u32 {
+    let then = in_force(deployment, index).last().map(|limits| limits.ceiling.saturating_sub(limits.max_surge));
+    then.unwrap_or(deployment.now.spec.replicas)
+}
+
+/// The most pods and the least available ones that were allowed at some time of the rollout at `index`.
+#[must_use]
+pub fn limits(deployment: &Deployment, index: usize) -> (u32, u32) {
+    let all = || in_force(deployment, index);
+    let ceiling = all().map(|limits| limits.ceiling).max();
+    let floor = all().map(|limits| limits.floor).min();
+    ceiling.zip(floor).unwrap_or((deployment.now.spec.replicas, 0))
+}
+
+/// When the rollout at `index` is best looked at: when it was complete, just before another took its place, or when its deadline passed.
+#[must_use]
+pub fn moment(model: &Model, deployment: &Deployment, index: usize) -> Option<Millis> {
+    let rollout = deployment.rollouts.get(index)?;
+    let last = || rollout::last_moment_millis(model, deployment, index);
+    rollout.completed_millis.or_else(last).or(rollout.deadline_exceeded_millis)
+}

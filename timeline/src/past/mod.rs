@@ -1,0 +1,205 @@
+//! Rollouts in the index of history: one row, its values from a model, and the search for rows.
+
+pub mod course;
+pub mod language;
+pub mod search;
+mod words;
+
+use crate::rollout::{Outcome, Trigger};
+use crate::{Millis, Uid, Workload, WorkloadKind};
+use serde::{Deserialize, Serialize};
+
+pub use self::search::{Day, LENGTHS, OUTCOMES, Search, TIMES, UTC};
+pub use self::words::{Mark, Status, extremes};
+use crate::address;
+
+/// The cause of a rollout that was stuck while nothing said why. Any other cause is more specific.
+pub const UNKNOWN_CAUSE: &str = "No progress, and nothing says why.";
+
+/// A rollout as the index of history has it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PastRollout {
+    /// Name of the cluster.
+    pub cluster: String,
+    /// Kind of the workload; what was written before there were several is of Deployments.
+    #[serde(default)]
+    pub kind: WorkloadKind,
+    /// Namespace of the workload.
+    pub namespace: String,
+    /// Name of the workload.
+    pub name: String,
+    /// UID of the workload.
+    pub uid: Uid,
+    /// Which of the rollouts that are kept of it, from 0; the store gives it.
+    pub number: u32,
+    /// The revision that it rolled out.
+    pub revision: u64,
+    /// What set it off.
+    pub trigger: Trigger,
+    /// When it began, or was first seen.
+    pub started_millis: Millis,
+    /// When it was complete or superseded.
+    pub ended_millis: Option<Millis>,
+    /// How it stands or ended.
+    pub outcome: Outcome,
+    /// Why it was stuck, as a sentence; empty if it never was.
+    pub cause: String,
+    /// When its progress deadline passed, whatever came after; `None` where it did not, and of rollouts that an older version wrote.
+    #[serde(default)]
+    pub deadline_millis: Option<Millis>,
+    /// Images of its template, joined.
+    pub images: String,
+    /// Images of the rollout before it, joined; empty where there is none. The store knows.
+    #[serde(default)]
+    pub images_before: String,
+    /// Replicas that the Deployment asked for.
+    pub replicas: u32,
+    /// When as many of its pods as asked for were available.
+    pub available_millis: Option<Millis>,
+    /// How long it took until the first pod that was made for it was available, where that is known.
+    #[serde(default)]
+    pub first_available_millis: Option<Millis>,
+    /// How often containers of its pods were started again until it ended, where that is known.
+    #[serde(default)]
+    pub restarts: Option<u32>,
+    /// The most pods that there were at once.
+    pub peak_pods: u32,
+    /// The least pods that were available at once.
+    pub min_available: u32,
+    /// Replicas and `maxSurge`: the most pods that its strategy allowed; `None` of rollouts that an older version wrote.
+    #[serde(default)]
+    pub ceiling: Option<u32>,
+    /// Replicas less `maxUnavailable`: the least available pods that its strategy allowed; `None` like `ceiling`.
+    #[serde(default)]
+    pub floor: Option<u32>,
+    /// Annotation `kubernetes.io/change-cause`.
+    pub change_cause: Option<String>,
+    /// The tool that deployed it and what it calls that: "Helm release web"; empty where none is known.
+    #[serde(default)]
+    pub managed_by: String,
+    /// The moment at which it is best looked at; `None` while it goes on.
+    pub moment_millis: Option<Millis>,
+    /// The last moment that knows nothing of the next rollout; `None` while there is none, and of rollouts that an older version wrote.
+    #[serde(default)]
+    pub last_millis: Option<Millis>,
+    /// The Deployment is deleted.
+    pub is_deleted: bool,
+    /// Its pods are kept, so that it can be made again; the store knows.
+    #[serde(default)]
+    pub is_kept: bool,
+}
+
+impl PastRollout {
+    /// The page of this rollout, at its moment. What is over is shown from what is kept of it, whether or not its cluster is watched now.
+    #[must_use]
+    pub fn address(&self) -> String {
+        let page = self.page();
+        self.moment_millis.map_or_else(|| page.clone(), |at_millis| format!("{page}&at={at_millis}"))
+    }
+
+    /// Its workload.
+    #[must_use]
+    pub fn workload(&self) -> Workload {
+        Workload {
+            cluster: self.cluster.clone(),
+            kind: self.kind,
+            namespace: self.namespace.clone(),
+            name: self.name.clone(),
+            uid: None,
+            rollout: None,
+        }
+    }
+
+    /// Cluster and namespace.
+    #[must_use]
+    pub fn place(&self) -> (&str, &str) {
+        (&self.cluster, &self.namespace)
+    }
+
+    /// It is not over yet.
+    #[must_use]
+    pub const fn is_going_on(&self) -> bool {
+        matches!(self.outcome, Outcome::Progressing | Outcome::DeadlineExceeded)
+    }
+
+    /// This rollout of its workload.
+    #[must_use]
+    pub fn by_itself(&self) -> Workload {
+        Workload { uid: Some(self.uid), rollout: Some(self.number), ..self.workload() }
+    }
+
+    /// Where it is played from its begin.
+    #[must_use]
+    pub fn played(&self) -> String {
+        format!("{}&at={}&play=yes", self.page(), self.started_millis)
+    }
+
+    fn page(&self) -> String {
+        if self.is_going_on() {
+            address::permanent(&self.workload(), self.uid, Some(self.revision))
+        } else {
+            address::workload(&self.by_itself())
+        }
+    }
+
+    /// How long it took; `None` while it goes on.
+    #[must_use]
+    pub fn took_millis(&self) -> Option<Millis> {
+        self.ended_millis.map(|ended| ended - self.started_millis)
+    }
+}
+
+/// A rollout of `web` for tests: complete after this time, or still in progress.
+#[doc(hidden)]
+#[must_use]
+pub fn example(revision: u64, took_millis: Option<Millis>) -> PastRollout {
+    PastRollout {
+        cluster: "prod".to_owned(),
+        kind: WorkloadKind::Deployment,
+        namespace: "shop".to_owned(),
+        name: "web".to_owned(),
+        uid: Uid::from_bits(1),
+        number: 0,
+        revision,
+        trigger: Trigger::Template,
+        started_millis: 1_000,
+        ended_millis: took_millis.map(|took| 1_000 + took),
+        outcome: if took_millis.is_some() { Outcome::Complete } else { Outcome::Progressing },
+        cause: String::new(),
+        deadline_millis: None,
+        images: "web:v1".to_owned(),
+        images_before: String::new(),
+        replicas: 3,
+        available_millis: None,
+        first_available_millis: None,
+        restarts: None,
+        peak_pods: 4,
+        min_available: 3,
+        ceiling: Some(4),
+        floor: Some(3),
+        change_cause: None,
+        managed_by: String::new(),
+        moment_millis: None,
+        last_millis: None,
+        is_deleted: false,
+        is_kept: true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::example as rollout;
+    use super::*;
+
+    #[test]
+    fn what_is_over_is_played_by_itself_and_what_goes_on_live() {
+        let uid = Uid::from_bits(1);
+        let page = format!("/clusters/prod/namespaces/shop/deployments/web?uid={uid}");
+        assert_eq!(rollout(2, Some(5_000)).played(), format!("{page}&rollout=0&at=1000&play=yes"));
+        assert_eq!(rollout(2, None).played(), format!("{page}&revision=2&at=1000&play=yes"));
+        let over = PastRollout { moment_millis: Some(7_000), ..rollout(2, Some(5_000)) };
+        assert_eq!(over.address(), format!("{page}&rollout=0&at=7000"), "its cluster need not be watched any more");
+        assert_eq!(rollout(2, None).address(), format!("{page}&revision=2"));
+    }
+}
