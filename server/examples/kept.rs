@@ -99,9 +99,9 @@ fn restart() {
         let began = START_MILLIS + number as Millis * 30_000;
         let (events, _) = rollout(&mut world, &format!("app-{number}"), &uid, 1, began, &[]);
         for event in &events {
-            let SourceEvent::Object { object, seen, at_millis } = event.clone() else { continue };
-            let changes = timeline.apply(at_millis, object.fact(seen).unwrap().unwrap());
-            history.note(at_millis, &changes);
+            let SourceEvent::Object { object, seen, at_millis } = event else { continue };
+            let changes = timeline.apply(*at_millis, object.clone().fact(*seen).unwrap().unwrap());
+            history.note(*at_millis, &changes);
         }
         if number + 20 > many {
             later.push((uid.parse().unwrap(), events));

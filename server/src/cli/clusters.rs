@@ -10,8 +10,8 @@ use tokio::sync::{mpsc, watch as signal};
 
 use crate::cli::Clusters;
 use crate::cli::config::{self, Config};
-use crate::history::Archive;
-use crate::hub::{Handle, Kept};
+use crate::history::{Archive, tap};
+use crate::hub::Handle;
 use crate::kube::credentials::Credentials;
 use crate::kube::kubeconfig::{Contexts, Target, TargetError};
 use crate::kube::review::{Reviewer, Way};
@@ -105,11 +105,15 @@ impl ClusterConfig {
         archive: Option<&Archive>,
     ) -> (Handle, mpsc::Sender<SourceEvent>) {
         let counters = Arc::new(Counters::default());
-        let kept = archive.map(|archive| Kept { archive: archive.clone(), namespaces: self.namespaces.clone() });
-        let (hub, events) = Handle::start_kept(self.credentials.name(), counters.clone(), retention, kept);
+        let (name, sources) = (self.credentials.name(), counters.clone());
+        let (hub, events) = match archive {
+            Some(archive) => tap::start(archive, name, &self.namespaces, sources, retention),
+            None => Handle::start(name, sources, retention),
+        };
+        let anew = archive.map_or_else(|| signal::channel(0).1, Archive::lost);
         let (way, way_out) = signal::channel(None);
         let hub = hub.with_accent(self.accent).with_namespaces(&self.namespaces).with_reviewer(Reviewer::new(way_out));
-        let (clock, anew, queue) = (hub.clock(), hub.anew(), events.clone());
+        let (clock, queue) = (hub.clock(), events.clone());
         tokio::spawn(async move {
             let Some(target) = self.patiently(&events).await else { return };
             let scope = if self.namespaces.is_empty() { "all namespaces".into() } else { self.namespaces.join(", ") };

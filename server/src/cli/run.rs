@@ -21,8 +21,8 @@ use crate::feed::playground::Playground;
 use crate::feed::replay;
 use crate::history::options::{Limits, Location, Options};
 use crate::history::private;
-use crate::history::{Archive, Keeping};
-use crate::hub::{Handle, Kept};
+use crate::history::{Archive, Keeping, tap};
+use crate::hub::Handle;
 use crate::kube::kubeconfig::Target;
 use crate::kube::{self, Counters, Health, Pace, SourceEvent, Texts};
 use crate::telemetry::audit::Audit;
@@ -112,16 +112,14 @@ async fn serve(arguments: Serve) -> anyhow::Result<()> {
     let auth = if matches!(auth, Auth::None) { site.auth } else { auth };
     let site = Site { auth, shares, audit, archive: archive.clone(), ..site };
     let ended = publish(hubs.clone(), viewers, listener, tls, site).await;
-    put_away(&hubs, archive).await;
+    put_away(archive).await;
     ended
 }
 
 /// Writes down what is known, where that is wanted: the program ends.
-async fn put_away(hubs: &[Handle], archive: Option<Archive>) {
+async fn put_away(archive: Option<Archive>) {
     let Some(archive) = archive else { return };
-    for hub in hubs {
-        let _ = hub.checkpoint().await; // a hub that has ended has nothing to put away
-    }
+    archive.checkpoint().await;
     archive.close().await;
 }
 
@@ -155,7 +153,7 @@ async fn demo(arguments: Demo) -> anyhow::Result<()> {
     let tls = served.tls.clone();
     let site = Site { playground: Some(playground), archive: archive.clone(), ..Site::from(served) };
     let ended = publish(hubs.clone(), viewers, listener, tls, site).await;
-    put_away(&hubs, archive).await;
+    put_away(archive).await;
     let _ = std::fs::remove_file(kubeconfig); // the cluster is gone as well
     ended
 }
@@ -185,8 +183,10 @@ async fn replay(arguments: Replay) -> anyhow::Result<()> {
     for (name, recording) in recordings {
         let name = replay::another(&name, &taken);
         taken.insert(name.clone());
-        let kept = archive.clone().map(|archive| Kept { archive, namespaces: Vec::new() });
-        let (hub, events) = Handle::start_kept(&name, Arc::default(), Retention::default(), kept);
+        let (hub, events) = match &archive {
+            Some(archive) => tap::start(archive, &name, &[], Arc::default(), Retention::default()),
+            None => Handle::start(&name, Arc::default(), Retention::default()),
+        };
         let first = arguments.when_watched.then(|| viewers.clone());
         let played = tokio::spawn(replay::play(events, name, recording, style, first));
         if arguments.hold_at.is_some() {
@@ -198,7 +198,7 @@ async fn replay(arguments: Replay) -> anyhow::Result<()> {
     let tls = served.tls.clone();
     let site = Site { archive: archive.clone(), ..Site::from(served) };
     let ended = publish(hubs.clone(), viewers, listener, tls, site).await;
-    put_away(&hubs, archive).await;
+    put_away(archive).await;
     ended
 }
 

@@ -351,7 +351,7 @@ impl Copied {
             timeline: Timeline::from_model(model, skew_millis),
             from_millis,
             at_millis: to_millis,
-            state: ConnectionState::Replay { name: title },
+            name: title,
         })
     }
 }
@@ -467,7 +467,7 @@ mod tests {
         tokio::time::advance(ANEW_EVERY).await;
         assert!(excerpts.find(&moment("prod", 0)).is_none(), "it may have been listed meanwhile");
         let clock = OwnClock { start_millis: 0, started: Instant::now(), speed: 0.0 };
-        events.send(SourceEvent::Begins { name: String::new(), clock }).await.unwrap();
+        events.send(SourceEvent::Played { name: String::new(), clock }).await.unwrap();
         live.connection().wait_for(|connection| connection.state.is_live()).await.unwrap();
         assert!(excerpts.open(&live, None, &moment("prod", 0)).await.is_err());
         tokio::time::advance(HELD_FOR - ANEW_EVERY).await;

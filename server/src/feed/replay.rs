@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use crate::feed::recording::Recording;
-use crate::kube::SourceEvent;
+use crate::kube::{InitialState, SourceEvent};
 use crate::telemetry::clock::OwnClock;
 use crate::telemetry::viewers::Viewers;
 
@@ -103,8 +103,12 @@ pub async fn play(
             started: Instant::now(),
             speed: if held.is_some() || viewers.is_some() { 0.0 } else { style.speed },
         };
-        if events.send(SourceEvent::Begins { name: name.clone(), clock }).await.is_err() {
-            return;
+        let played = |clock| SourceEvent::Played { name: name.clone(), clock };
+        let initial = InitialState { looking_since_millis: Some(clock.start_millis), ..InitialState::default() };
+        for event in [SourceEvent::Begins(Box::new(initial)), played(clock)] {
+            if events.send(event).await.is_err() {
+                return;
+            }
         }
         for (index, observed) in recording.observed.iter().enumerate() {
             if let Some(until) = held {
@@ -117,7 +121,7 @@ pub async fn play(
                 {
                     viewers.wait().await;
                     clock = OwnClock { started: Instant::now(), speed: style.speed, ..clock };
-                    if events.send(SourceEvent::Paced(clock)).await.is_err() {
+                    if events.send(played(clock)).await.is_err() {
                         return;
                     }
                 }
@@ -134,7 +138,7 @@ pub async fn play(
         tokio::time::sleep(REST).await;
         if !style.repeat {
             let end = OwnClock { start_millis: to + REST.as_millis() as i64, started: Instant::now(), speed: 0.0 };
-            let _ = events.send(SourceEvent::Paced(end)).await; // the hub may have ended
+            let _ = events.send(played(end)).await; // the hub may have ended
             return;
         }
     }

@@ -1,9 +1,9 @@
-//! What a hub tells the writer. It never waits: while there is no room, the last state of each object is kept instead of every one, and
+//! What the tap of a cluster tells the writer. It never waits: while there is no room, the last state of each object is kept instead of every one, and
 //! told together as soon as there is room again, with the time in which steps are missing.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::mem;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{SyncSender, TrySendError};
 
 use timeline::fact::{Kind, Seen};
@@ -12,8 +12,10 @@ use timeline::phase::PodState;
 use timeline::{Millis, Model, Uid};
 use tokio::sync::oneshot;
 
+use super::Counters;
 use super::activity::Turns;
 use super::store::{Checkpoint, Stored};
+use crate::feed::recording::{self, LineType, ListDone};
 use crate::kube::SourceEvent;
 use crate::kube::translate::Object;
 
@@ -59,14 +61,10 @@ pub enum Answer {
 /// What is told of a cluster.
 #[derive(Debug)]
 pub enum Told {
-    /// Its source told of something that was observed.
-    Event(SourceEvent),
-    /// A recording of it has this line.
-    Line(Millis, String),
+    /// Something was observed.
+    Lines(ObservedLines),
     /// It answered at that time.
     Heard(Millis),
-    /// Steps are missing; this is what came of them.
-    Missed(Missed),
     /// Rollouts began, went on or ended.
     Rollouts(Vec<PastRollout>),
     /// Workloads that are not at rest, and those that are at rest again, after everything that was told before.
@@ -75,90 +73,136 @@ pub enum Told {
     Checkpoint(Millis, Checkpoint),
 }
 
-/// What came of steps that are missing.
-#[derive(Debug)]
-pub struct Missed {
-    /// Time of the first step that is missing.
-    pub since_millis: Millis,
-    /// Time of the last one.
-    pub at_millis: Millis,
-    /// The last state of each object that changed.
-    pub objects: Vec<(Object, Seen, Millis)>,
-    /// The objects that exist afterwards, by kind.
-    pub present: Vec<(Kind, Vec<Uid>)>,
+/// Lines of a recording, each with a line break.
+#[derive(Debug, Default)]
+pub struct ObservedLines {
+    /// Arrival of the first one.
+    pub from_millis: Millis,
+    /// Arrival of the last one.
+    pub to_millis: Millis,
+    /// The lines.
+    pub text: String,
+}
+
+impl ObservedLines {
+    /// The lines of what was observed; `None` of everything else that a source says.
+    #[must_use]
+    pub fn of(event: &SourceEvent) -> Option<Self> {
+        let (at_millis, mut text) = match event {
+            SourceEvent::Reset { at_millis, .. } | SourceEvent::Object { at_millis, .. } => {
+                (*at_millis, recording::lines(event).join("\n"))
+            }
+            SourceEvent::Recorded { observed, line: Some(line) } => (observed.at_millis, line.clone()),
+            _ => return None,
+        };
+        text.push('\n');
+        Some(Self { from_millis: at_millis, to_millis: at_millis, text })
+    }
 }
 
 #[derive(Debug)]
 struct Held {
     since_millis: Millis,
-    latest: BTreeMap<(Kind, Uid), (Object, Seen, Millis)>,
+    /// The last line of each object that changed, and its arrival.
+    latest: BTreeMap<(Kind, Uid), (Millis, String)>,
 }
 
-/// One hub's way to the writer.
+/// One cluster's way to the writer.
 #[derive(Debug)]
 pub struct Journal {
     cluster: Arc<str>,
     scope: Arc<str>,
     to_writer: SyncSender<Message>,
     held: Option<Held>,
-    /// Lines of a recording for which there was no room.
-    late: VecDeque<(Millis, String)>,
+    /// Lines for which there was no room, though no step may be left out.
+    late: VecDeque<ObservedLines>,
+    counters: Arc<Counters>,
 }
 
 impl Journal {
-    pub(super) fn new(cluster: Arc<str>, scope: Arc<str>, to_writer: SyncSender<Message>) -> Self {
-        Self { cluster, scope, to_writer, held: None, late: VecDeque::new() }
+    pub(super) fn new(
+        cluster: Arc<str>,
+        scope: Arc<str>,
+        to_writer: SyncSender<Message>,
+        counters: Arc<Counters>,
+    ) -> Self {
+        Self { cluster, scope, to_writer, held: None, late: VecDeque::new(), counters }
     }
 
-    /// Takes what a source said. `model` is what was known before.
-    pub fn note(&mut self, event: &SourceEvent, model: &Model) {
-        let at_millis = match event {
-            SourceEvent::Reset { at_millis, .. } | SourceEvent::Object { at_millis, .. } => *at_millis,
-            SourceEvent::Recorded { observed, line: Some(line) } => return self.line(observed.at_millis, line.clone()),
-            _ => return, // nothing that was observed
-        };
-        if let Some(mut held) = self.held.take() {
-            match self.catch_up(&mut held, model) {
-                Ok(()) => {}
-                Err(()) => {
-                    held.take(event.clone());
-                    self.held = Some(held);
-                    return;
-                }
-            }
+    /// Takes what a source said.
+    pub fn note(&mut self, event: &SourceEvent) {
+        if let Some(held) = &mut self.held {
+            held.take(event);
+            return;
         }
-        if let Err(Told::Event(event)) = self.tell(Told::Event(event.clone())) {
-            let mut held = Held { since_millis: at_millis, latest: BTreeMap::new() };
+        let Some(lines) = ObservedLines::of(event) else { return };
+        if matches!(event, SourceEvent::Recorded { .. }) {
+            // A recording is in memory anyway: lines for which there is no room wait, and no step is left out.
+            self.note_lines(lines);
+            return;
+        }
+        let since_millis = lines.from_millis;
+        self.tell_late();
+        if !self.late.is_empty() || self.tell(Told::Lines(lines)).is_err() {
+            let mut held = Held { since_millis, latest: BTreeMap::new() };
             held.take(event);
             self.held = Some(held);
         }
     }
 
-    /// Takes a line of a recording. That is in memory anyway: lines for which there is no room wait, and no step is left out.
-    fn line(&mut self, at_millis: Millis, line: String) {
-        self.late.push_back((at_millis, line));
-        self.tell_late();
-    }
-
     /// Tells the lines that wait, as far as there is room.
     pub fn tell_late(&mut self) {
-        while let Some((at_millis, line)) = self.late.pop_front() {
-            if let Err(Told::Line(at_millis, line)) = self.tell(Told::Line(at_millis, line)) {
-                self.late.push_front((at_millis, line));
+        while let Some(lines) = self.late.pop_front() {
+            if let Err(Told::Lines(lines)) = self.tell(Told::Lines(lines)) {
+                self.late.push_front(lines);
                 return;
             }
         }
     }
 
-    /// Takes note that the cluster is there.
-    pub fn heard(&mut self, at_millis: Millis, model: &Model) {
-        if let Some(mut held) = self.held.take()
-            && self.catch_up(&mut held, model).is_err()
-        {
-            self.held = Some(held);
-            return;
+    /// Takes lines that wait while there is no room.
+    pub fn note_lines(&mut self, lines: ObservedLines) {
+        self.late.push_back(lines);
+        self.tell_late();
+    }
+
+    /// Steps are missing, as there was no room for them.
+    #[must_use]
+    pub const fn has_gap(&self) -> bool {
+        self.held.is_some()
+    }
+
+    /// Tells what came of the steps that are missing, if there is room: the last state of each object, and which objects exist.
+    pub fn end_gap(&mut self, existing: &[(Kind, Vec<Uid>)]) {
+        self.tell_late();
+        let Some(held) = self.held.as_ref().filter(|_| self.late.is_empty()) else { return };
+        let mut latest: Vec<&(Millis, String)> = held.latest.values().collect();
+        latest.sort_by_key(|(at, _)| *at);
+        let (from_millis, gap_since_millis) = (held.since_millis, Some(held.since_millis));
+        let to_millis = latest.last().map_or(from_millis, |(at, _)| *at);
+        let done = existing.iter().filter_map(|(kind, existing)| {
+            let present = Some(existing.clone());
+            recording::list_done(ListDone {
+                kind: *kind,
+                namespace: None,
+                at_millis: to_millis,
+                gap_since_millis,
+                present,
+            })
+        });
+        let lines = latest.into_iter().map(|(_, line)| line.clone()).chain(done);
+        let text = lines.map(|line| line + "\n").collect();
+        if self.tell(Told::Lines(ObservedLines { from_millis, to_millis, text })).is_ok() {
+            self.counters.missed.fetch_add(1, Ordering::Relaxed);
+            self.held = None;
         }
-        let _ = self.tell(Told::Heard(at_millis)); // there is another one soon
+    }
+
+    /// Takes note that the cluster is there.
+    pub fn heard(&self, at_millis: Millis) {
+        if self.held.is_none() {
+            let _ = self.tell(Told::Heard(at_millis)); // there is another one soon
+        }
     }
 
     /// Takes note of rollouts. `false` when there is no room: they are to be told again.
@@ -193,22 +237,6 @@ impl Journal {
         }
     }
 
-    fn catch_up(&self, held: &mut Held, model: &Model) -> Result<(), ()> {
-        let latest = mem::take(&mut held.latest);
-        let at_millis = latest.values().map(|(.., at)| *at).max().unwrap_or(held.since_millis);
-        let missed = Missed {
-            since_millis: held.since_millis,
-            at_millis,
-            objects: latest.into_values().collect(),
-            present: present(model),
-        };
-        self.tell(Told::Missed(missed)).map_err(|told| {
-            if let Told::Missed(missed) = told {
-                missed.objects.into_iter().for_each(|(object, seen, at)| held.keep(object, seen, at));
-            }
-        })
-    }
-
     fn tell(&self, told: Told) -> Result<(), Told> {
         let message = Message::Of { cluster: self.cluster.clone(), scope: self.scope.clone(), told };
         self.to_writer.try_send(message).map_err(|refused| match refused {
@@ -219,25 +247,27 @@ impl Journal {
 }
 
 impl Held {
-    fn take(&mut self, event: SourceEvent) {
+    fn take(&mut self, event: &SourceEvent) {
         match event {
-            SourceEvent::Object { object, seen, at_millis } => self.keep(object, seen, at_millis),
+            SourceEvent::Object { object, seen, at_millis } => self.keep(object, *seen, *at_millis),
             SourceEvent::Reset { objects, at_millis, .. } => {
-                objects.into_iter().for_each(|object| self.keep(object, Seen::InList, at_millis));
+                objects.iter().for_each(|object| self.keep(object, Seen::InList, *at_millis));
             }
             _ => {}
         }
     }
 
-    fn keep(&mut self, object: Object, seen: Seen, at_millis: Millis) {
-        if let Ok(uid) = object.uid() {
-            self.latest.insert((object.kind(), uid), (object, seen, at_millis));
+    fn keep(&mut self, object: &Object, seen: Seen, at_millis: Millis) {
+        let r#type = if seen == Seen::Deleted { LineType::Deleted } else { LineType::Modified };
+        if let (Ok(uid), Some(line)) = (object.uid(), recording::object_line(at_millis, r#type, object)) {
+            self.latest.insert((object.kind(), uid), (at_millis, line));
         }
     }
 }
 
-/// What exists, by kind.
-fn present(model: &Model) -> Vec<(Kind, Vec<Uid>)> {
+/// The objects that exist, by kind.
+#[must_use]
+pub fn existing(model: &Model) -> Vec<(Kind, Vec<Uid>)> {
     let deployments = model.deployments.values().filter(|known| known.deleted_millis.is_none()).map(|known| known.uid);
     let sets = model.replica_sets.values().filter(|known| known.removed_millis.is_none()).map(|known| known.uid);
     let pods = model.pods.values().filter(|known| known.state() != PodState::Gone).map(|known| known.uid);

@@ -1,10 +1,13 @@
 //! History: what is kept beyond the life of the process.
 //!
 //! ```text
-//!   hub ──Journal (bounded; never waits)──► writer (one thread) ──► Store: SQLite, PostgreSQL
-//!    ▲                                          │ log: what came, twice a second, for 24 hours
-//!    └────── Resumed (checkpoint + log) ◄───────┤ episodes: one row for each stretch in which a workload was not at rest
-//!                                               └ retention by age and size
+//!   sources ──queue──► tap ──queue──► hub
+//!                       │ Journal (bounded; never waits)
+//!                       ▼
+//!                     writer (one thread) ──► Store: SQLite, PostgreSQL
+//!                       │ log: what came, twice a second, for 24 hours
+//!                       │ episodes: one row for each stretch in which a workload was not at rest
+//!                       └ retention by age and size
 //! ```
 //!
 //! Both are lines of recordings ([`crate::feed::recording`]): a later version plays them with its own rules. A checkpoint is the
@@ -29,22 +32,23 @@ pub mod sql;
 pub mod sqlite;
 pub mod store;
 pub mod stretch;
+pub mod tap;
 mod unread;
 mod writer;
 
-use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use timeline::Millis;
-use tokio::sync::{Semaphore, oneshot, watch};
+use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 
 use self::journal::{Answer, Journal, Message};
 use self::options::{Limits, Options, WHATEVER_ITS_AGE};
-use self::resume::Resumed;
 use self::sql::Reader;
 use self::store::{Store, StoreError};
+use crate::kube::InitialState;
 
 /// Capacity of the queue from all hubs to the writer, in messages.
 pub const QUEUE: usize = 8_192;
@@ -115,7 +119,7 @@ pub struct Counters {
 #[derive(Debug)]
 pub enum Before {
     /// The timeline that was kept.
-    Known(Box<Resumed>),
+    Known(Box<InitialState>),
     /// Nothing is kept of it.
     Nothing,
     /// The store cannot be read now.
@@ -137,6 +141,8 @@ pub struct Archive {
     readers: Arc<Semaphore>,
     counters: Arc<Counters>,
     options: Arc<Options>,
+    /// Asks the tap of each cluster for a checkpoint.
+    taps: Arc<Mutex<Vec<mpsc::Sender<oneshot::Sender<()>>>>>,
 }
 
 impl Archive {
@@ -171,6 +177,7 @@ impl Archive {
             readers: Arc::new(Semaphore::new(READERS)),
             counters,
             options: Arc::new(options),
+            taps: Arc::default(),
         }
     }
 
@@ -232,10 +239,10 @@ impl Archive {
         self.lost.clone()
     }
 
-    /// What a hub tells what it observes.
+    /// What the tap of a cluster tells what is observed.
     #[must_use]
     pub fn journal(&self, cluster: &str, namespaces: &[String]) -> Journal {
-        Journal::new(cluster.into(), namespaces.join(",").into(), self.to_writer.clone())
+        Journal::new(cluster.into(), namespaces.join(",").into(), self.to_writer.clone(), self.counters.clone())
     }
 
     /// What was known of a cluster when its last observation was written; what is not there is told from what cannot be read now.
@@ -278,6 +285,17 @@ impl Archive {
         let (reply, answer) = oneshot::channel();
         let message = Message::Resume { cluster: cluster.into(), made_by, is_late, reply };
         self.to_writer.try_send(message).ok().map(|()| answer)
+    }
+
+    /// Hands the timelines of all clusters as they stand to the writer: the program ends.
+    pub async fn checkpoint(&self) {
+        let taps = self.taps.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        for tap in taps {
+            let (reply, done) = oneshot::channel();
+            if tap.send(reply).await.is_ok() {
+                let _ = done.await; // its hub may have ended
+            }
+        }
     }
 
     /// Writes what is not written yet, and ends.

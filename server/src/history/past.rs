@@ -4,7 +4,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use timeline::wire::ConnectionState;
 use timeline::{History, Millis, Timeline, Workload};
 use tokio::time::Instant;
 
@@ -187,5 +186,5 @@ pub fn standing(name: String, observed: impl IntoIterator<Item = Observed>, end_
     let (from_millis, last_millis) = span?;
     let at_millis = end_millis.max(last_millis);
     history.note(at_millis, &timeline.tick(at_millis));
-    Some(Standing { timeline, history, from_millis, at_millis, state: ConnectionState::Replay { name } })
+    Some(Standing { timeline, history, from_millis, at_millis, name })
 }

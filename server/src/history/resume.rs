@@ -5,25 +5,12 @@ use timeline::{History, Millis, Timeline};
 
 use super::store::{Checkpoint, Stored};
 use crate::feed::recording::Recording;
-use crate::kube::Observed;
+use crate::kube::{InitialState, Observed};
 
 /// Which timeline this program has.
 pub const FINGERPRINT: &str = env!("ROLLCAST_TIMELINE");
 /// Checkpoints are large and short-lived.
 const LEVEL: i32 = 1;
-
-/// What a hub goes on from.
-#[derive(Debug)]
-pub struct Resumed {
-    /// The timeline that goes on.
-    pub timeline: Timeline,
-    /// Everything that changed in it, as far as it is kept.
-    pub history: History,
-    /// First and last observation.
-    pub observed: Option<(Millis, Millis)>,
-    /// The last word from the cluster: what happened since then was not seen.
-    pub heard_millis: Millis,
-}
 
 /// A hub's state, to be put away.
 #[derive(Serialize)]
@@ -57,7 +44,7 @@ fn stood(checkpoint: &Checkpoint) -> Option<Stood> {
 
 /// Takes a cluster up again. `None` when nothing of it can be read.
 #[must_use]
-pub fn resume(cluster: &str, stored: Stored) -> Option<Resumed> {
+pub fn resume(cluster: &str, stored: Stored) -> Option<InitialState> {
     let Stored { heard_millis, checkpoint, batches, .. } = stored;
     let has_checkpoint = checkpoint.is_some();
     let stood = checkpoint.as_ref().map(stood);
@@ -91,5 +78,7 @@ pub fn resume(cluster: &str, stored: Stored) -> Option<Resumed> {
     if bad > 0 {
         tracing::warn!("ignored {bad} unreadable lines in the history of cluster {cluster}");
     }
-    (has_checkpoint || observed.is_some()).then_some(Resumed { timeline, history, observed, heard_millis })
+    let heard_millis = Some(observed.map_or(heard_millis, |(_, last)| last.max(heard_millis)));
+    let initial = InitialState { timeline, history, observed, looking_since_millis: None, heard_millis };
+    (has_checkpoint || observed.is_some()).then_some(initial)
 }

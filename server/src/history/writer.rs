@@ -7,20 +7,18 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use timeline::fact::Seen;
 use timeline::past::PastRollout;
 use timeline::{Millis, Uid};
 use tokio::sync::{oneshot, watch};
 
 use super::activity::Turns;
 use super::batch;
-use super::journal::{Answer, Message, Missed, Told};
+use super::journal::{Answer, Message, ObservedLines, Told};
 use super::pulse::Pulse;
 use super::recorder::Recorder;
 use super::store::{Checkpoint, Commit, Episode, Lines, Store, StoreError, Stored, Written};
 use super::unread::Unread;
 use super::{Counters, Keeping};
-use crate::feed::recording::{self, LineType, ListDone};
 use crate::telemetry::clock;
 
 /// What came is written after this long.
@@ -82,20 +80,11 @@ struct Waiting {
 }
 
 impl Waiting {
-    fn line(&mut self, at_millis: Millis, line: &str) {
-        self.lines.push_str(line);
-        self.lines.push('\n');
-        let (from, to) = self.span.unwrap_or((at_millis, at_millis));
-        self.span = Some((from, to.max(at_millis)));
-        self.heard_millis = self.heard_millis.max(at_millis);
-    }
-
-    fn event(&mut self, event: &crate::kube::SourceEvent) {
-        use crate::kube::SourceEvent::{Object, Reset};
-        let (Object { at_millis, .. } | Reset { at_millis, .. }) = event else { return };
-        for line in recording::lines(event) {
-            self.line(*at_millis, &line);
-        }
+    fn observed(&mut self, lines: &ObservedLines) {
+        self.lines.push_str(&lines.text);
+        let (from, to) = self.span.unwrap_or((lines.from_millis, lines.to_millis));
+        self.span = Some((from, to.max(lines.to_millis)));
+        self.heard_millis = self.heard_millis.max(lines.to_millis);
     }
 
     /// It, to be written, with what is due of its recorder; `None` when there is not enough memory.
@@ -109,20 +98,6 @@ impl Waiting {
         let (open, snapshots) = recorder.map(Recorder::due).unwrap_or_default();
         episodes.extend(open);
         Some(Commit { number, cluster, scope, lines, heard_millis, checkpoint, rollouts, episodes, snapshots })
-    }
-
-    fn missed(&mut self, missed: Missed) {
-        let Missed { since_millis, at_millis, mut objects, present } = missed;
-        objects.sort_by_key(|(.., at)| *at);
-        for (object, seen, at) in objects {
-            let r#type = if seen == Seen::Deleted { LineType::Deleted } else { LineType::Modified };
-            recording::object_line(at, r#type, &object).iter().for_each(|line| self.line(at, line));
-        }
-        for (kind, present) in present {
-            let gap_since_millis = Some(since_millis);
-            let done = ListDone { kind, namespace: None, at_millis, gap_since_millis, present: Some(present) };
-            recording::list_done(done).iter().for_each(|line| self.line(at_millis, line));
-        }
     }
 }
 
@@ -215,18 +190,13 @@ impl Writer {
         let recorder = self.recorders.entry(cluster.clone()).or_default();
         let waiting = self.waiting.entry(cluster).or_default();
         waiting.scope = scope;
-        let noted = waiting.lines.len();
-        if !matches!(told, Told::Rollouts(_) | Told::Heard(_) | Told::Activity(_)) {
-            waiting.checkpoint = None; // one that could not be written yet says nothing of what comes now
-        }
         match told {
-            Told::Event(event) => waiting.event(&event),
-            Told::Line(at_millis, line) => waiting.line(at_millis, &line),
-            Told::Heard(at_millis) => waiting.heard_millis = waiting.heard_millis.max(at_millis),
-            Told::Missed(missed) => {
-                self.counters.missed.fetch_add(1, Ordering::Relaxed);
-                waiting.missed(missed);
+            Told::Lines(observed) => {
+                waiting.observed(&observed);
+                waiting.checkpoint = None; // one that could not be written yet says nothing of these
+                recorder.take(&observed.text);
             }
+            Told::Heard(at_millis) => waiting.heard_millis = waiting.heard_millis.max(at_millis),
             Told::Rollouts(rollouts) => {
                 let key = |rollout: &PastRollout| (rollout.uid, rollout.revision, rollout.started_millis);
                 rollouts.iter().for_each(|rollout| recorder.began(rollout.uid, rollout.started_millis));
@@ -241,10 +211,8 @@ impl Writer {
                 waiting.checkpoint = Some(checkpoint);
                 // It stands for what is known now: what comes later must not get into the same commit.
                 self.write();
-                return;
             }
         }
-        recorder.take(waiting.lines.get(noted..).unwrap_or_default());
     }
 
     fn resume(&mut self, cluster: &Arc<str>, made_by: Option<&str>, is_late: bool) -> Answer {

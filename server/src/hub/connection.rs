@@ -13,6 +13,8 @@ use crate::kube::Health;
 pub(super) struct Watches {
     health: BTreeMap<(Kind, Option<String>), Health>,
     silent: Option<(Millis, String)>,
+    /// Nothing is watched: the recording of this name is played.
+    recording: Option<String>,
 }
 
 impl Watches {
@@ -24,8 +26,21 @@ impl Watches {
         self.silent = silent;
     }
 
+    pub(super) fn note_recording(&mut self, name: String) {
+        self.recording = Some(name);
+    }
+
+    /// The watches whose lists are refused.
+    pub(super) fn unlisted(&self) -> impl Iterator<Item = &(Kind, Option<String>)> {
+        let unlisted = |health: &Health| *health == Health::Forbidden { verb: "list" };
+        self.health.iter().filter(move |(_, health)| unlisted(health)).map(|(watch, _)| watch)
+    }
+
     /// One word for all: the worst wins, except that what is forbidden does not spoil the rest.
     pub(super) fn connection(&self) -> Connection {
+        if let Some(name) = &self.recording {
+            return Connection { state: ConnectionState::Replay { name: name.clone() }, ..Connection::default() };
+        }
         let forbidden = self.health.iter().filter_map(|((kind, namespace), health)| match health {
             Health::Forbidden { verb } => Some(Forbidden {
                 verb: (*verb).to_owned(),

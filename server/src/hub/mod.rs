@@ -17,7 +17,6 @@
 mod connection;
 pub(crate) mod flight;
 mod follow;
-mod keep;
 mod listed;
 mod moments;
 mod tally;
@@ -32,9 +31,10 @@ use std::sync::atomic::AtomicU64;
 use bytes::Bytes;
 use timeline::document::{self, Document};
 use timeline::view::Now;
-use timeline::wire::{Connection, ConnectionState, Objects, Position, Snapshot};
+use timeline::wire::{Connection, Objects, Position, Snapshot};
 use timeline::{History, Millis, Model, Retention, Timeline, Uid, Workload};
 use tokio::sync::{Semaphore, broadcast, mpsc, oneshot, watch as signal};
+use tokio::time::Instant;
 
 pub use self::follow::{First, Followed, Update};
 pub use self::listed::ListedDeployment;
@@ -42,11 +42,10 @@ pub use self::moments::Then;
 use self::moments::{Pasts, Streams};
 pub use self::tally::{Series, Tally};
 pub use self::task::told;
-use crate::history::Archive;
 use crate::hub::flight::{Flights, Turn};
 use crate::kube::review::Reviewer;
-use crate::kube::{self, Counters, SourceEvent};
-use crate::telemetry::clock::Clock;
+use crate::kube::{self, Counters, InitialState, SourceEvent};
+use crate::telemetry::clock::{Clock, OwnClock};
 
 /// Capacity of the queue of commands to a hub.
 const COMMANDS: usize = 256;
@@ -101,7 +100,6 @@ enum Command {
     Subscribe { workload: Workload, since: Option<Position>, reply: oneshot::Sender<Subscription> },
     Page { workload: Workload, reply: oneshot::Sender<Copied> },
     Read(Job),
-    Checkpoint { reply: oneshot::Sender<()> },
 }
 
 /// What a page is made of, outside of the hub's task.
@@ -122,14 +120,6 @@ impl Copied {
     }
 }
 
-/// What is kept of a cluster, and which of its namespaces are watched.
-pub struct Kept {
-    /// The way to it.
-    pub archive: Archive,
-    /// The namespaces; empty for all.
-    pub namespaces: Vec<String>,
-}
-
 /// What a hub stands still with.
 pub struct Standing {
     /// What is known at the end.
@@ -140,8 +130,8 @@ pub struct Standing {
     pub from_millis: Millis,
     /// The time that it stands at.
     pub at_millis: Millis,
-    /// What is said of the connection.
-    pub state: ConnectionState,
+    /// Name of what is shown.
+    pub name: String,
 }
 
 /// What a reader sees of a hub.
@@ -154,6 +144,8 @@ pub struct Reader<'h> {
     pub observed: Option<(Millis, Millis)>,
     /// The hub's clock.
     pub now_millis: Millis,
+    /// The time for sentences, which stands still while the cluster is silent.
+    pub now: Now,
     /// Which life of the timeline it is.
     pub epoch: u64,
     /// Number of the last change that touched a Deployment.
@@ -161,6 +153,11 @@ pub struct Reader<'h> {
 }
 
 impl Reader<'_> {
+    /// Deployments that were touched by a change after the one of this number.
+    pub fn touched_since(&self, seq: u64) -> impl Iterator<Item = Uid> {
+        self.touched.iter().filter(move |(_, touched)| **touched > seq).map(|(uid, _)| *uid)
+    }
+
     /// Number of the last change that touched a Deployment, or another one of its name.
     fn touched(&self, deployment: Uid) -> u64 {
         let all = &self.timeline.model().deployments;
@@ -181,7 +178,6 @@ pub struct Handle {
     connection: signal::Receiver<Connection>,
     list: signal::Receiver<List>,
     clock: signal::Receiver<Clock>,
-    anew: signal::Receiver<u64>,
     counters: Arc<HubCounters>,
     sources: Arc<Counters>,
     reviewer: Reviewer,
@@ -196,36 +192,43 @@ pub struct Handle {
 }
 
 impl Handle {
-    /// Starts a hub that keeps nothing. Its sources send to the returned queue.
+    /// Starts a hub. Its sources send to the returned queue.
     #[must_use]
     pub fn start(name: &str, sources: Arc<Counters>, retention: Retention) -> (Self, mpsc::Sender<SourceEvent>) {
-        Self::start_kept(name, sources, retention, None)
+        Self::begin(name, sources, retention, None, Vec::new())
     }
 
-    /// Starts a hub that goes on from what is kept of its cluster, and keeps what it observes.
+    /// Starts a hub that waits for what it begins with. It begins with nothing if the sender is dropped.
     #[must_use]
-    pub fn start_kept(
+    pub fn start_from(
         name: &str,
         sources: Arc<Counters>,
         retention: Retention,
-        kept: Option<Kept>,
+        initial: oneshot::Receiver<InitialState>,
     ) -> (Self, mpsc::Sender<SourceEvent>) {
-        Self::begin(name, sources, retention, kept, |hub| hub)
+        Self::begin(name, sources, retention, Some(initial), Vec::new())
     }
 
     /// Starts a hub that stands still with what it is given: time does not pass in it, and nothing is observed.
     #[must_use]
     pub fn standing(name: &str, standing: Standing) -> Self {
         let whole = Retention { age_millis: Millis::MAX / 4, ..Retention::default() };
-        Self::begin(name, Arc::default(), whole, None, |hub| hub.standing(standing)).0
+        let Standing { timeline, history, from_millis, at_millis, name: title } = standing;
+        let observed = Some((from_millis, at_millis));
+        let looking_since_millis = Some(from_millis);
+        let initial = InitialState { timeline, history, observed, looking_since_millis, heard_millis: None };
+        let clock = OwnClock { start_millis: at_millis, started: Instant::now(), speed: 0.0 };
+        let events = vec![SourceEvent::Begins(Box::new(initial)), SourceEvent::Played { name: title, clock }];
+        Self::begin(name, Arc::default(), whole, None, events).0
     }
 
+    /// Starts a hub that takes some events before anybody can ask it.
     fn begin(
         name: &str,
         sources: Arc<Counters>,
         retention: Retention,
-        kept: Option<Kept>,
-        prepare: impl FnOnce(task::Hub) -> task::Hub,
+        initial: Option<oneshot::Receiver<InitialState>>,
+        first: Vec<SourceEvent>,
     ) -> (Self, mpsc::Sender<SourceEvent>) {
         let name: Arc<str> = name.into();
         let (commands, command_inbox) = mpsc::channel(COMMANDS);
@@ -233,11 +236,11 @@ impl Handle {
         let (connection, connection_out) = signal::channel(Connection::default());
         let (list, list_out) = signal::channel(List::default());
         let (clock, clock_out) = signal::channel(Clock::Real);
-        let (anew, anew_out) = signal::channel(0);
         let counters = Arc::new(HubCounters::default());
-        let signals = task::Signals { connection, list, clock, anew };
-        let hub = prepare(task::Hub::new(name.clone(), retention, signals, counters.clone()));
-        let running = tokio::spawn(hub.run(event_inbox, command_inbox, kept));
+        let signals = task::Signals { connection, list, clock };
+        let mut hub = task::Hub::new(name.clone(), retention, signals, counters.clone());
+        first.into_iter().for_each(|event| hub.event(event));
+        let running = tokio::spawn(hub.run(event_inbox, command_inbox, initial));
         let cluster = name.clone();
         tokio::spawn(async move {
             // A hub that broke would leave its last picture standing as if it was live: whoever started us starts us again.
@@ -254,7 +257,6 @@ impl Handle {
             connection: connection_out,
             list: list_out,
             clock: clock_out,
-            anew: anew_out,
             counters,
             sources,
             reviewer: Reviewer::new(signal::channel(None).1),
@@ -372,12 +374,6 @@ impl Handle {
         self.clock.clone()
     }
 
-    /// How often the hub wants everything listed once more, for its sources.
-    #[must_use]
-    pub fn anew(&self) -> signal::Receiver<u64> {
-        self.anew.clone()
-    }
-
     /// The time of its cluster.
     #[must_use]
     pub fn now_millis(&self) -> Millis {
@@ -430,12 +426,7 @@ impl Handle {
         &self,
         job: impl FnOnce(&Reader<'_>) -> T + Send + 'static,
     ) -> Result<T, HubEnded> {
-        self.ask(|reply| {
-            Command::Read(Box::new(move |reader| {
-                let _ = reply.send(job(reader)); // the asker may have left
-            }))
-        })
-        .await
+        read(&self.commands, job).await
     }
 
     /// The timeline document of a Deployment; `None` when there is none of that name. Copied in the hub's task, written elsewhere.
@@ -457,17 +448,43 @@ impl Handle {
         written.await.map(Some).map_err(|_| HubEnded)
     }
 
-    /// Hands the timeline as it stands to the journal, where there is one: the program ends.
-    ///
-    /// # Errors
-    /// When the hub has ended.
-    pub async fn checkpoint(&self) -> Result<(), HubEnded> {
-        self.ask(|reply| Command::Checkpoint { reply }).await
+    /// A way to the hub that does not keep it running.
+    #[must_use]
+    pub fn downgrade(&self) -> WeakHandle {
+        WeakHandle(self.commands.downgrade())
     }
 
     async fn ask<T>(&self, command: impl FnOnce(oneshot::Sender<T>) -> Command) -> Result<T, HubEnded> {
         ask(&self.commands, command).await
     }
+}
+
+/// A way to a hub that does not keep it running.
+pub struct WeakHandle(mpsc::WeakSender<Command>);
+
+impl WeakHandle {
+    /// Reads something from the timeline, in the hub's task. The job must be short.
+    ///
+    /// # Errors
+    /// When the hub has ended.
+    pub async fn read<T: Send + 'static>(
+        &self,
+        job: impl FnOnce(&Reader<'_>) -> T + Send + 'static,
+    ) -> Result<T, HubEnded> {
+        read(&self.0.upgrade().ok_or(HubEnded)?, job).await
+    }
+}
+
+async fn read<T: Send + 'static>(
+    commands: &mpsc::Sender<Command>,
+    job: impl FnOnce(&Reader<'_>) -> T + Send + 'static,
+) -> Result<T, HubEnded> {
+    ask(commands, |reply| {
+        Command::Read(Box::new(move |reader| {
+            let _ = reply.send(job(reader)); // the asker may have left
+        }))
+    })
+    .await
 }
 
 async fn ask<T>(

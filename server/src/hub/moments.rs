@@ -206,7 +206,7 @@ mod tests {
         let whole = Retention { age_millis: Millis::MAX / 4, ..Retention::default() };
         let (hub, events) = Handle::start("prod", Arc::default(), whole);
         let clock = OwnClock { start_millis: end_millis, started: Instant::now(), speed: 0.0 };
-        events.send(SourceEvent::Begins { name: "rollover".to_owned(), clock }).await.unwrap();
+        events.send(SourceEvent::Played { name: "rollover".to_owned(), clock }).await.unwrap();
         feed(&events, first.observed).await;
         hub.read(|_| ()).await.unwrap(); // all of it is known, and the clock stands
         (hub, events, Workload::deployment("prod", "rollover", "web"), rest)

@@ -12,18 +12,17 @@ use timeline::fact::{Kind, Seen};
 use timeline::view::Now;
 use timeline::wire::{Connection, ConnectionState, Unwritten};
 use timeline::{Change, Fact, History, Millis, Model, Retention, Timeline, Uid, Workload};
-use tokio::sync::{mpsc, watch as signal};
+use tokio::sync::{mpsc, oneshot, watch as signal};
 use tokio::time::Instant;
 
 pub use self::publish::told;
 use super::connection::Watches;
-use super::keep::{CHECKPOINT_EVERY, KEEP_EVERY, Keeper};
 use super::topic::{Haste, Topic};
-use super::{Command, HubCounters, Kept, List, ListedDeployment, Reader, Standing};
+use super::{Command, HubCounters, List, ListedDeployment, Reader};
 use crate::kube::Observed;
 use crate::kube::odd;
 use crate::kube::translate::Object;
-use crate::kube::{self, Health, SourceEvent};
+use crate::kube::{self, Health, InitialState, SourceEvent};
 use crate::telemetry::clock::{self, Clock, OwnClock};
 
 /// While events stream in, frames go out this often.
@@ -37,45 +36,44 @@ const ASSESS_EVERY: Duration = Duration::from_millis(100);
 const PRUNE_EVERY: Duration = Duration::from_secs(60);
 /// Events taken from the queue before anything is published.
 const DRAIN: usize = 512;
+/// What pages say until the cluster answers after a restart.
+const RESTARTED: &str = "Rollcast restarted and is connecting";
 
 /// What others read of the hub without asking it.
 pub(super) struct Signals {
     pub(super) connection: signal::Sender<Connection>,
     pub(super) list: signal::Sender<List>,
     pub(super) clock: signal::Sender<Clock>,
-    pub(super) anew: signal::Sender<u64>,
 }
 
 pub(super) struct Hub {
     /// Name of the cluster.
-    pub(super) name: Arc<str>,
-    pub(super) epoch: u64,
-    pub(super) timeline: Timeline,
-    pub(super) history: History,
-    pub(super) retention: Retention,
-    pub(super) clock: Clock,
+    name: Arc<str>,
+    epoch: u64,
+    timeline: Timeline,
+    history: History,
+    retention: Retention,
+    clock: Clock,
     looking_since_millis: Millis,
-    pub(super) observed: Option<(Millis, Millis)>,
-    /// What was kept ends there: nothing is told to have come before.
-    pub(super) not_before_millis: Millis,
+    observed: Option<(Millis, Millis)>,
+    /// The last word of what it began with: nothing is told to have come before.
+    heard_millis: Option<Millis>,
+    /// Something was listed since it began.
+    is_listed: bool,
     watches: Watches,
-    pub(super) replay: Option<ConnectionState>,
+    unwritten: Option<Unwritten>,
     topics: BTreeMap<Workload, Topic>,
     /// Number of the last change that touched a Deployment.
     touched: BTreeMap<Uid, u64>,
     listed: BTreeMap<Uid, Arc<ListedDeployment>>,
     /// Deployments whose summary may be old.
-    pub(super) outdated: BTreeSet<Uid>,
+    outdated: BTreeSet<Uid>,
     is_list_old: bool,
     is_dirty: bool,
     published: Instant,
     list_sent: Instant,
-    pub(super) signals: Signals,
+    signals: Signals,
     counters: Arc<HubCounters>,
-    /// What is observed is kept.
-    pub(super) keeper: Option<Keeper>,
-    /// Why it is not, where it was to be.
-    pub(super) refused: Option<Unwritten>,
 }
 
 impl Hub {
@@ -90,9 +88,10 @@ impl Hub {
             clock: Clock::Real,
             looking_since_millis: clock::now_millis(),
             observed: None,
-            not_before_millis: Millis::MIN,
+            heard_millis: None,
+            is_listed: false,
             watches: Watches::default(),
-            replay: None,
+            unwritten: None,
             topics: BTreeMap::new(),
             touched: BTreeMap::new(),
             listed: BTreeMap::new(),
@@ -103,21 +102,7 @@ impl Hub {
             list_sent: now,
             signals,
             counters,
-            keeper: None,
-            refused: None,
         }
-    }
-
-    /// It stands still with that.
-    pub(super) fn standing(mut self, standing: Standing) -> Self {
-        let Standing { timeline, history, from_millis, at_millis, state } = standing;
-        (self.timeline, self.history) = (timeline, history);
-        self.observed = Some((from_millis, at_millis));
-        self.looking_since_millis = from_millis;
-        self.outdated.extend(self.timeline.model().deployments.keys().copied());
-        self.replay = Some(state);
-        self.set_clock(OwnClock { start_millis: at_millis, started: Instant::now(), speed: 0.0 });
-        self
     }
 
     /// Runs until nobody can reach it any more.
@@ -125,13 +110,14 @@ impl Hub {
         mut self,
         mut events: mpsc::Receiver<SourceEvent>,
         mut commands: mpsc::Receiver<Command>,
-        kept: Option<Kept>,
+        initial: Option<oneshot::Receiver<InitialState>>,
     ) {
-        if let Some(kept) = kept {
-            self.resume(&kept).await;
+        if let Some(initial) = initial
+            && let Ok(initial) = initial.await
+        {
+            self.begins(initial);
+            self.tell_connection();
         }
-        let mut keep = tokio::time::interval(KEEP_EVERY);
-        let mut checkpoint = tokio::time::interval_at(Instant::now() + CHECKPOINT_EVERY, CHECKPOINT_EVERY);
         let mut look_again = tokio::time::interval(LOOK_AGAIN_EVERY);
         let mut say_again = tokio::time::interval(ASSESS_EVERY);
         say_again.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -168,8 +154,6 @@ impl Hub {
                     self.take(now_millis, changes);
                     self.history.prune(now_millis - self.retention.age_millis);
                 }
-                _ = keep.tick(), if self.keeper.is_some() => self.keep(),
-                _ = checkpoint.tick(), if self.keeper.is_some() => self.checkpoint(),
                 _ = say_again.tick(), if self.is_to_say_again() => self.publish(Haste::None),
             }
             if self.is_dirty && self.published.elapsed() >= PUBLISH_EVERY {
@@ -198,17 +182,13 @@ impl Hub {
         }
     }
 
-    fn event(&mut self, event: SourceEvent) {
-        let event = self.keep_event(event);
-        self.heard(event);
-    }
-
     /// Takes what a source said into the timeline.
-    pub(super) fn heard(&mut self, event: SourceEvent) {
+    pub(super) fn event(&mut self, event: SourceEvent) {
         match event {
             SourceEvent::Reset { kind, namespace, objects, gap_since_millis, at_millis } => {
                 let present = objects.iter().filter_map(|object| object.uid().ok()).collect();
                 objects.into_iter().for_each(|object| self.object(at_millis, object, Seen::InList));
+                self.is_listed = true;
                 self.observe(at_millis, Fact::Listed { kind, namespace, present, gap_since_millis });
             }
             SourceEvent::Object { object, seen, at_millis } => self.object(at_millis, object, seen),
@@ -225,22 +205,32 @@ impl Hub {
                 self.watches.note_answer(silent);
                 self.tell_connection();
             }
-            SourceEvent::Begins { name, clock } => self.begins(name, clock),
+            SourceEvent::Begins(initial) => self.begins(*initial),
+            SourceEvent::Played { name, clock } => {
+                self.watches.note_recording(name);
+                self.set_clock(clock);
+            }
             SourceEvent::Recorded { observed, .. } => self.recorded(*observed),
-            SourceEvent::Paced(clock) => self.set_clock(self.not_before(clock)),
+            SourceEvent::Paced(clock) => {
+                self.timeline.set_speed(Clock::Own(clock).percent());
+                self.set_clock(self.not_before(clock));
+            }
+            SourceEvent::Unwritten(unwritten) => {
+                self.unwritten = unwritten;
+                self.tell_connection();
+            }
             SourceEvent::ClockSet { by_millis } => self.timeline.clock_was_set(by_millis),
         }
     }
 
-    /// A recording begins.
-    fn begins(&mut self, name: String, clock: OwnClock) {
-        self.timeline = Timeline::new();
-        self.history = History::default();
-        self.observed = None;
-        self.looking_since_millis = clock.start_millis;
+    /// Goes on from what is known, and from nothing else.
+    fn begins(&mut self, initial: InitialState) {
+        let InitialState { timeline, history, observed, looking_since_millis, heard_millis } = initial;
+        (self.timeline, self.history, self.observed, self.heard_millis) = (timeline, history, observed, heard_millis);
+        self.looking_since_millis = looking_since_millis.unwrap_or(self.looking_since_millis);
         self.renew();
-        self.replay = Some(ConnectionState::Replay { name });
-        self.set_clock(clock);
+        let unlisted: Vec<_> = self.watches.unlisted().cloned().collect();
+        unlisted.into_iter().for_each(|(kind, namespace)| self.note_unseen(kind, namespace, true));
     }
 
     /// Takes an observation of a recording.
@@ -252,7 +242,6 @@ impl Hub {
                 self.tick(at_millis);
             }
         }
-        self.index_played(at_millis);
     }
 
     fn tick(&mut self, at_millis: Millis) {
@@ -278,22 +267,22 @@ impl Hub {
         }
     }
 
-    pub(super) fn observe(&mut self, at_millis: Millis, fact: Fact) {
+    fn observe(&mut self, at_millis: Millis, fact: Fact) {
         self.counters.facts.fetch_add(1, Ordering::Relaxed);
         // Clocks may be set back between two runs of which the second goes on from the first.
-        let at_millis = at_millis.max(self.not_before_millis);
+        let at_millis = at_millis.max(self.heard_millis.unwrap_or(Millis::MIN));
         self.note_time(at_millis);
         let changes = self.timeline.apply(at_millis, fact);
         self.take(at_millis, changes);
     }
 
-    pub(super) fn note_time(&mut self, at_millis: Millis) {
+    fn note_time(&mut self, at_millis: Millis) {
         let (from, _) = self.observed.unwrap_or((at_millis, at_millis));
         self.observed = Some((from, at_millis));
     }
 
     /// Hands changes to the topics that want them.
-    pub(super) fn take(&mut self, at_millis: Millis, changes: Vec<Change>) {
+    fn take(&mut self, at_millis: Millis, changes: Vec<Change>) {
         self.counters.changes.fetch_add(changes.len() as u64, Ordering::Relaxed);
         self.history.note(at_millis, &changes);
         for change in changes {
@@ -311,9 +300,6 @@ impl Hub {
             let renames = matches!(change, Change::Deployment(_) | Change::DeploymentDeleted(..));
             for uid in model.deployments_of(&change) {
                 self.touched.insert(uid, self.timeline.seq());
-                if let Some(keeper) = &mut self.keeper {
-                    keeper.unindexed.insert(uid);
-                }
                 self.outdated.insert(uid);
                 let Some(deployment) = model.deployments.get(&uid) else {
                     continue;
@@ -341,7 +327,7 @@ impl Hub {
     }
 
     /// The time for sentences: while nothing is heard it stands still, as our not hearing is nobody's doing there.
-    pub(super) fn now(&self) -> Now {
+    fn now(&self) -> Now {
         let heard = match &self.signals.connection.borrow().state {
             ConnectionState::Stale { since_millis, .. } => {
                 Some(self.observed.map_or(*since_millis, |(_, last)| last.max(*since_millis)))
@@ -363,12 +349,10 @@ impl Hub {
 
     /// Tells how the server gets on with the cluster, after everything that was known by then: who hears that it is live
     /// must know what it holds.
-    pub(super) fn tell_connection(&mut self) {
-        let connection = match &self.replay {
-            Some(state) => Connection { state: state.clone(), ..Connection::default() },
-            None => self.since_before(self.watches.connection()),
-        };
-        let connection = Connection { speed_percent: self.clock.percent(), unwritten: self.unwritten(), ..connection };
+    fn tell_connection(&mut self) {
+        let connection = self.since_restart(self.watches.connection());
+        let (speed_percent, unwritten) = (self.clock.percent(), self.unwritten.clone());
+        let connection = Connection { speed_percent, unwritten, ..connection };
         if *self.signals.connection.borrow() == connection {
             return;
         }
@@ -377,6 +361,22 @@ impl Hub {
             self.publish_list();
         }
         self.signals.connection.send_replace(connection);
+    }
+
+    /// Until the cluster answers, pages show what was known before this start.
+    fn since_restart(&self, mut connection: Connection) -> Connection {
+        let Some(heard_millis) = self.heard_millis else { return connection };
+        match &mut connection.state {
+            ConnectionState::Stale { since_millis, .. } if !self.is_listed => {
+                *since_millis = heard_millis.min(*since_millis)
+            }
+            state @ ConnectionState::Connecting => {
+                let why = RESTARTED.to_owned();
+                *state = ConnectionState::Stale { since_millis: heard_millis, retry_at_millis: None, why };
+            }
+            _ => {}
+        }
+        connection
     }
 
     fn command(&mut self, command: Command) {
@@ -394,32 +394,26 @@ impl Hub {
                     history: &self.history,
                     observed: self.observed,
                     now_millis: self.clock.now_millis(),
+                    now: self.now(),
                     epoch: self.epoch,
                     touched: &self.touched,
                 });
-            }
-            Command::Checkpoint { reply } => {
-                self.checkpoint();
-                let _ = reply.send(()); // whoever asked may have given up
             }
         }
     }
 
     /// Whoever looks gets everything anew: it is another timeline now.
-    pub(super) fn renew(&mut self) {
+    fn renew(&mut self) {
         self.epoch = fastrand::u64(..);
         self.touched.clear();
-        self.outdated.extend(self.listed.keys().copied());
         let model = self.timeline.model();
+        self.outdated.extend(self.listed.keys().chain(model.deployments.keys()).copied());
         self.topics.iter_mut().for_each(|(workload, topic)| topic.renew(workload.find(model).map(|known| known.uid)));
         self.is_dirty = true;
     }
 
     /// Time does not go back where arrivals are told in it: the present clock ran on until the event came.
     fn not_before(&self, clock: OwnClock) -> OwnClock {
-        if self.replay.is_some() {
-            return clock;
-        }
         let behind = self.clock.now_millis() - Clock::Own(clock).now_millis();
         OwnClock { start_millis: clock.start_millis + behind.max(0), ..clock }
     }
@@ -427,9 +421,6 @@ impl Hub {
     fn set_clock(&mut self, clock: OwnClock) {
         self.clock = Clock::Own(clock);
         self.signals.clock.send_replace(self.clock);
-        if self.replay.is_none() {
-            self.timeline.set_speed(self.clock.percent());
-        }
         self.is_dirty = true; // viewers' clocks follow what frames say
         self.tell_connection();
     }
@@ -451,7 +442,6 @@ mod tests {
             connection: signal::channel(Connection::default()).0,
             list: signal::channel(List::default()).0,
             clock: signal::channel(Clock::Real).0,
-            anew: signal::channel(0).0,
         };
         Hub::new("prod".into(), Retention::default(), signals, Arc::default())
     }

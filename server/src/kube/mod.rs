@@ -3,7 +3,7 @@
 //! Must not know the hub, the history or the web: it puts events into a queue and does not know who takes them.
 //!
 //! Where observations come from: a cluster (list, watch, liveness), a simulated one, or a recording. Everything arrives at the
-//! hub in one bounded queue, as [`SourceEvent`]s.
+//! hub in one bounded queue, as [`SourceEvent`]s. Where history is stored, a tap stands between the two (`history/tap.rs`).
 //!
 //! ```text
 //!   one task per kind and namespace          one task per cluster
@@ -38,12 +38,13 @@ use std::time::Duration;
 
 use timeline::Millis;
 use timeline::fact::{Kind, Seen};
+use timeline::wire::Unwritten;
 use tokio::sync::{mpsc, watch as signal};
 use tracing::Instrument;
 
 use self::access::Access;
 use self::liveness::Life;
-pub use self::observed::Observed;
+pub use self::observed::{InitialState, Observed};
 use crate::kube::translate::Object;
 use crate::telemetry::clock::{Clock, OwnClock};
 use crate::telemetry::viewers::Viewers;
@@ -51,8 +52,8 @@ use crate::telemetry::viewers::Viewers;
 /// Capacity of the queue from a cluster's sources to its hub, in events.
 pub const QUEUE: usize = 1024;
 
-/// What a source tells the hub.
-#[derive(Debug, Clone)]
+/// What a source tells the hub. It has no copies: decoded objects are large.
+#[derive(Debug)]
 pub enum SourceEvent {
     /// A list is complete; known objects of that kind that it lacks are gone.
     Reset {
@@ -90,11 +91,13 @@ pub enum SourceEvent {
         /// `None` while it does; else the time of its last answer and what went wrong.
         silent: Option<(Millis, String)>,
     },
-    /// A recording begins, or begins again: nothing of what was known before holds.
-    Begins {
+    /// Another timeline begins: nothing of what was known before holds.
+    Begins(Box<InitialState>),
+    /// A recording is played, and its time passes so from here on. Its observations have their own times.
+    Played {
         /// Name of the recording.
         name: String,
-        /// The time of the recording, from here on.
+        /// The time of the recording.
         clock: OwnClock,
     },
     /// An observation of a recording.
@@ -104,8 +107,10 @@ pub enum SourceEvent {
         /// Its line, where the recording is to be kept.
         line: Option<String>,
     },
-    /// The source's time passes so from here on.
+    /// The source's time passes so from here on, and arrivals are told in it.
     Paced(OwnClock),
+    /// Observations are not stored, since when and why; `None` once they are again.
+    Unwritten(Option<Unwritten>),
     /// The clock of this machine was set.
     ClockSet {
         /// Forward by so many milliseconds; backward where it is less than nothing.

@@ -1,6 +1,6 @@
-//! A fact of a cluster with the time at which it arrived.
+//! A fact of a cluster with the time at which it arrived, and what is known before the first one.
 
-use timeline::{Change, Fact, Millis, Timeline};
+use timeline::{Change, Fact, History, Millis, Timeline};
 
 /// A fact and when it arrived.
 #[derive(Debug, Clone)]
@@ -19,4 +19,19 @@ impl Observed {
             None => timeline.tick(self.at_millis),
         }
     }
+}
+
+/// What is known of a cluster when a timeline begins; by default nothing.
+#[derive(Debug, Default)]
+pub struct InitialState {
+    /// The timeline that goes on.
+    pub timeline: Timeline,
+    /// Everything that changed in it, as far as it is stored.
+    pub history: History,
+    /// First and last observation.
+    pub observed: Option<(Millis, Millis)>,
+    /// Rollcast watches since then; `None` if that does not change.
+    pub looking_since_millis: Option<Millis>,
+    /// The last word from the cluster: what happened since then was not seen.
+    pub heard_millis: Option<Millis>,
 }

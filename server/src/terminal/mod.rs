@@ -88,7 +88,7 @@ impl Origin {
             pace: Arc::new(Pace::default()),
             texts: kube::Texts::Taken,
             clock: hub.clock(),
-            anew: hub.anew(),
+            anew: tokio::sync::watch::channel(0).1,
         };
         kube::start(&cluster, &timeline::fact::Kind::ALL, std::slice::from_ref(&namespace));
         Ok(Self::Cluster { hub, namespace })

@@ -217,8 +217,7 @@ pub fn write(store: &mut Sqlite, recorder: &mut Recorder, workload: Uid, events:
     let began = Instant::now();
     let (mut text, mut span): (String, Option<(Millis, Millis)>) = (String::new(), None);
     for event in events {
-        let event = event.clone(); // as the hub does for the writer
-        let now = at(&event);
+        let now = at(event);
         if let Some((from, to)) = span.filter(|(from, _)| now > from + BATCH_MILLIS) {
             recorder.take(&text);
             recorder.begin(workload);
@@ -226,7 +225,7 @@ pub fn write(store: &mut Sqlite, recorder: &mut Recorder, workload: Uid, events:
             store.commit(&[Commit { episodes, snapshots, ..commit(&text, (from, to)) }]).unwrap();
             (text, span) = (String::new(), None);
         }
-        for line in lines(&event) {
+        for line in lines(event) {
             text.push_str(&line);
             text.push('\n');
         }
@@ -267,8 +266,8 @@ pub fn keep(store: &mut Sqlite, many: u64) -> KeptDay {
         let (time, many) = write(store, &mut recorder, workload, &told);
         (took, events) = (took + time, events + many);
         for event in &told {
-            let SourceEvent::Object { object, seen, at_millis } = event.clone() else { continue };
-            timeline.apply(at_millis, object.fact(seen).unwrap().unwrap());
+            let SourceEvent::Object { object, seen, at_millis } = event else { continue };
+            timeline.apply(*at_millis, object.clone().fact(*seen).unwrap().unwrap());
         }
         let now = Now { millis: began + 30_000, skew_millis: 0 };
         let of = index::rollouts("prod", timeline.model(), workload, now, index::LAST);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use server::history::batch::{Batch, FORMAT};
+use server::history::journal::existing;
 use server::history::sqlite::{FILE, Sqlite};
 use server::history::store::{Commit, Store, StoreError, Stored, Written};
 use server::history::{Archive, Before, Keeping};
@@ -88,12 +89,12 @@ fn sets(text: &str) -> usize {
 async fn while_nothing_can_be_written_that_is_said_and_afterwards_everything_is_there() {
     let folder = tempfile::tempdir().unwrap();
     let (archive, fault) = faulty(folder.path(), FAILS);
-    let (mut journal, model) = (archive.journal("c", &[]), Model::default());
-    (0..100).for_each(|number| journal.note(&set(number, 1_000 + number as Millis), &model));
+    let mut journal = archive.journal("c", &[]);
+    (0..100).for_each(|number| journal.note(&set(number, 1_000 + number as Millis)));
     let mut keeping = archive.keeping();
     let said = keeping.wait_for(|keeping| *keeping != Keeping::Written).await.unwrap().clone();
     assert_eq!(said, Keeping::Failing { since_millis: 1_000, why: "there is no room left".into() });
-    (100..200).for_each(|number| journal.note(&set(number, 1_000 + number as Millis), &model));
+    (100..200).for_each(|number| journal.note(&set(number, 1_000 + number as Millis)));
     fault.store(0, Ordering::Relaxed);
     keeping.wait_for(|keeping| *keeping == Keeping::Written).await.unwrap();
     until::until("all of them", async || sets(&kept(folder.path())) == 200).await;
@@ -104,17 +105,18 @@ async fn while_nothing_can_be_written_that_is_said_and_afterwards_everything_is_
 async fn a_store_that_does_not_answer_holds_nobody_up_and_what_was_missed_is_a_gap() {
     let folder = tempfile::tempdir().unwrap();
     let (archive, fault) = faulty(folder.path(), HANGS);
-    let (mut journal, model) = (archive.journal("c", &[]), Model::default());
+    let mut journal = archive.journal("c", &[]);
     let many = server::history::QUEUE + 1_000;
-    journal.note(&set(0, 1_000), &model);
+    journal.note(&set(0, 1_000));
     until::until("its first commit", async || fault.load(Ordering::Relaxed) == HUNG).await;
     // Now the queue fills, and the last of each object is held.
-    (0..many).for_each(|number| journal.note(&set(number, 2_000), &model));
+    (0..many).for_each(|number| journal.note(&set(number, 2_000)));
     fault.store(0, Ordering::Relaxed);
     let mut at_millis = 3_000;
     until::until("all of them", async || {
         at_millis += 1;
-        journal.heard(at_millis, &model);
+        journal.end_gap(&existing(&Model::default()));
+        journal.heard(at_millis);
         sets(&kept(folder.path())) == many
     })
     .await;
@@ -126,8 +128,8 @@ async fn a_store_that_does_not_answer_holds_nobody_up_and_what_was_missed_is_a_g
 async fn a_store_that_does_not_answer_is_told_of_while_it_is_waited_for() {
     let folder = tempfile::tempdir().unwrap();
     let (archive, fault) = faulty(folder.path(), HANGS);
-    let (mut journal, model) = (archive.journal("c", &[]), Model::default());
-    journal.note(&set(1, 1_000), &model);
+    let mut journal = archive.journal("c", &[]);
+    journal.note(&set(1, 1_000));
     let mut keeping = archive.keeping();
     let said = keeping.wait_for(|keeping| *keeping != Keeping::Written).await.unwrap().clone();
     let why = "the history database does not respond".to_owned();
@@ -143,7 +145,7 @@ async fn what_is_read_late_is_taken_up_whichever_namespaces_were_watched() {
     for namespaces in [vec![], vec!["n".to_owned()]] {
         let folder = tempfile::tempdir().unwrap();
         let first = Archive::start(in_folder(folder.path()));
-        first.journal("c", &[]).note(&set(0, 1_000), &Model::default());
+        first.journal("c", &[]).note(&set(0, 1_000));
         first.close().await;
         let (place, mut times) = (folder.path().to_owned(), 0);
         let second = Archive::with(in_folder(folder.path()), move || {
@@ -154,7 +156,7 @@ async fn what_is_read_late_is_taken_up_whichever_namespaces_were_watched() {
             Ok(Box::new(Sqlite::open(&place, SMALL)?) as Box<dyn Store>)
         });
         assert!(matches!(second.before("c").await, Before::Unread));
-        second.journal("c", &namespaces).note(&set(1, 9_000), &Model::default());
+        second.journal("c", &namespaces).note(&set(1, 9_000));
         until::until("a commit", async || second.counters().commits.load(Ordering::Relaxed) > 0).await;
         let Before::Known(resumed) = second.late("c", true).unwrap().await.unwrap() else { panic!() };
         assert_eq!(resumed.timeline.model().replica_sets.values().count(), 2, "{namespaces:?}");

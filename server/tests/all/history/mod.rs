@@ -19,9 +19,10 @@ use server::history::batch::pack;
 use server::history::index;
 use server::history::options::{Limits, Location, Options};
 use server::history::recorder::Recorder;
-use server::history::resume::{self, FINGERPRINT, Resumed, Standing};
+use server::history::resume::{self, FINGERPRINT, Standing};
 use server::history::sqlite::{FILE, Sqlite};
 use server::history::store::{Checkpoint, Commit, Lines, Store};
+use server::kube::InitialState;
 use timeline::past::PastRollout;
 use timeline::view::Now;
 use timeline::{History, Millis, Model, Timeline, Uid};
@@ -178,7 +179,7 @@ fn play(batches: &[(Millis, Millis, String)]) -> (Timeline, History) {
     (timeline, history)
 }
 
-fn resumed(store: &mut dyn Store, made_by: Option<&str>) -> Resumed {
+fn resumed(store: &mut dyn Store, made_by: Option<&str>) -> InitialState {
     resume::resume("c", store.resume("c", made_by).unwrap().unwrap()).unwrap()
 }
 

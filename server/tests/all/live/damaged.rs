@@ -131,7 +131,7 @@ async fn a_rollout_after_the_file_was_damaged_is_made_again_with_the_pods_that_w
         begun(&model).is_some() && desired == [0, 2]
     })
     .await;
-    watched.hub.checkpoint().await.unwrap();
+    archive.checkpoint().await;
     let told = model(&watched).await;
     archive.close().await;
     let again = crate::live::kept::archive(&folder.path().join("2"));

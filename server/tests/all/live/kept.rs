@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use server::history::options::{Limits, Location, Options};
-use server::history::resume::Resumed;
 use server::history::sqlite::Sqlite;
 use server::history::store::{Commit, Store, StoreError, Stored, Written};
 use server::history::{Archive, Before, Keeping};
+use server::kube::InitialState;
 use timeline::model::EndReason;
 use timeline::story::Entry;
 use timeline::wire::{Connection, ConnectionState};
@@ -33,7 +33,7 @@ pub async fn live(watched: &Watched) {
 }
 
 /// What was known when the last observation was written.
-pub async fn resumed(archive: &Archive) -> Option<Resumed> {
+pub async fn resumed(archive: &Archive) -> Option<InitialState> {
     match archive.before("fake").await {
         Before::Known(resumed) => Some(*resumed),
         Before::Nothing | Before::Unread | Before::Unusable => None,
@@ -53,7 +53,7 @@ async fn first_run(api: &FakeApi, archive: Archive) -> Model {
     api.delete(&pod(11, 2, "web-b"));
     watched.until_pods(&["web-a", "web-c"]).await;
     let before = model(&watched).await;
-    watched.hub.checkpoint().await.unwrap();
+    archive.checkpoint().await;
     archive.close().await;
     before
 }
@@ -106,7 +106,7 @@ pub async fn what_cannot_be_read_at_the_start_is_read_later(
     watched.until_pods(&["web-c"]).await;
     let is_said = |connection: &Connection| connection.unwritten.as_ref().is_some_and(|of| of.why.contains(words));
     until_connection(&watched.hub, words, is_said).await;
-    watched.hub.checkpoint().await.unwrap(); // must not take the place of the one that was not read
+    second.checkpoint().await; // must not take the place of the one that was not read
     give_back();
     until("its past", async || model(&watched).await.pods.values().any(|pod| pod.name == "web-b")).await;
     let after = model(&watched).await;
@@ -119,7 +119,7 @@ pub async fn what_cannot_be_read_at_the_start_is_read_later(
     api.put(pod(13, 2, "web-d"));
     watched.until_pods(&["web-c", "web-d"]).await;
     let seen = model(&watched).await;
-    watched.hub.checkpoint().await.unwrap();
+    second.checkpoint().await;
     second.close().await;
     let third = archive();
     let resumed = resumed(&third).await.unwrap();
@@ -266,7 +266,7 @@ async fn a_moment_before_the_restart_is_told_as_it_was() {
         watched.until_pods(&["web-a"]).await;
         let web = timeline::Workload::deployment("fake", "shop", "web");
         let said = watched.hub.moment(&web, at_millis).await.unwrap().said.unwrap();
-        watched.hub.checkpoint().await.unwrap();
+        archive.checkpoint().await;
         archive.close().await;
         (said, at_millis)
     };

@@ -9,7 +9,7 @@ use server::kube::{self, Cluster, Counters, Pace, Texts};
 use server::telemetry::viewers::Viewers;
 use timeline::fact::Kind;
 use timeline::{Retention, document};
-use tokio::sync::{Mutex, mpsc};
+use tokio::sync::{Mutex, mpsc, watch};
 
 use crate::common::until::until;
 use crate::live::program::{Recorder, kubeconfig};
@@ -36,7 +36,7 @@ async fn the_document_of_a_replay_equals_the_document_of_the_live_run() {
     });
     let pace = Pace { min_watch_lifetime: std::time::Duration::from_millis(50), burst: 100, ..Pace::default() };
     let viewers = Viewers::one();
-    let (access, clock, anew) = (Access::fixed(api.client()), hub.clock(), hub.anew());
+    let (access, clock, anew) = (Access::fixed(api.client()), hub.clock(), watch::channel(0).1);
     let (name, pace, texts) = ("fake".into(), Arc::new(pace), Texts::Taken);
     let cluster = Cluster { name, access, events, viewers, counters, pace, texts, clock, anew };
     kube::start(&cluster, &[Kind::Deployment, Kind::ReplicaSet, Kind::Pod], &[]);

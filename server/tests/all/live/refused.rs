@@ -108,7 +108,7 @@ async fn a_file_that_is_found_damaged_at_the_start_is_given_up_said_and_another_
     let watched = Watched::kept(&api, &first);
     watched.until_pods(&["web-a", "web-b"]).await;
     live(&watched).await;
-    watched.hub.checkpoint().await.unwrap();
+    first.checkpoint().await;
     first.close().await;
     drop((watched, first));
     until("the file is closed", async || !folder.path().join(format!("{FILE}-wal")).exists()).await;
@@ -127,7 +127,7 @@ async fn a_file_that_is_found_damaged_at_the_start_is_given_up_said_and_another_
     watched.until_pods(&["web-a", "web-b", "web-c"]).await;
     // Kinds are listed anew each at its own time.
     until("a start now would have all of it", async || {
-        watched.hub.checkpoint().await.unwrap();
+        second.checkpoint().await;
         let other = tempfile::tempdir().unwrap();
         for entry in fs::read_dir(folder.path()).unwrap().flatten() {
             fs::copy(entry.path(), other.path().join(entry.file_name())).unwrap();

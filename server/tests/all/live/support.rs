@@ -15,8 +15,8 @@ use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use futures::StreamExt;
 use serde_json::{Value, json};
-use server::history::Archive;
-use server::hub::{Handle, Kept};
+use server::history::{Archive, tap};
+use server::hub::Handle;
 use server::kube::access::Access;
 use server::kube::{self, Counters, Pace, Texts};
 use server::telemetry::viewers::Viewers;
@@ -387,15 +387,18 @@ impl Watched {
 
     /// The same of these namespaces.
     pub fn kept_of(api: &FakeApi, archive: &Archive, namespaces: &[&str]) -> Self {
-        let watched = namespaces.iter().map(|name| (*name).to_owned()).collect();
-        let kept = Kept { archive: archive.clone(), namespaces: watched };
-        Self::begin(Access::fixed(api.client()), namespaces, quick(), Some(kept))
+        Self::begin(Access::fixed(api.client()), namespaces, quick(), Some(archive))
     }
 
-    fn begin(access: Access, namespaces: &[&str], settings: Pace, kept: Option<Kept>) -> Self {
+    fn begin(access: Access, namespaces: &[&str], settings: Pace, archive: Option<&Archive>) -> Self {
         let counters = Arc::new(Counters::default());
         let viewers = Viewers::default();
-        let (hub, events) = Handle::start_kept("fake", counters.clone(), timeline::Retention::default(), kept);
+        let namespaces: Vec<String> = namespaces.iter().map(|name| (*name).to_owned()).collect();
+        let retention = timeline::Retention::default();
+        let (hub, events) = match archive {
+            Some(archive) => tap::start(archive, "fake", &namespaces, counters.clone(), retention),
+            None => Handle::start("fake", counters.clone(), retention),
+        };
         let cluster = kube::Cluster {
             name: "fake".into(),
             access,
@@ -405,9 +408,8 @@ impl Watched {
             pace: Arc::new(settings),
             texts: Texts::Taken,
             clock: hub.clock(),
-            anew: hub.anew(),
+            anew: archive.map_or_else(|| tokio::sync::watch::channel(0).1, Archive::lost),
         };
-        let namespaces: Vec<String> = namespaces.iter().map(|name| (*name).to_owned()).collect();
         kube::start(&cluster, &Kind::ALL, &namespaces);
         Self { hub, counters, viewers }
     }

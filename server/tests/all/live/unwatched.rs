@@ -42,7 +42,7 @@ async fn a_namespace_that_is_watched_no_more_leaves_nothing_behind() {
         let model = model(&watched).await;
         assert_eq!(namespaces(&model), there, "{watched_namespaces:?}");
         if watched_namespaces.is_empty() {
-            watched.hub.checkpoint().await.unwrap();
+            archive.checkpoint().await;
         } else {
             let ended = model.deployments.values().find(|known| known.namespace == "edge").unwrap();
             assert_eq!(ended.gaps.len(), 1, "nobody looked when it ended");
@@ -67,7 +67,7 @@ async fn the_order_of_namespaces_does_not_matter() {
         assert_eq!(namespaces(&model), ["edge", "shop"], "{order:?}");
         let seen: Vec<_> = model.deployments.values().map(|known| known.first_seen_millis).collect();
         assert_eq!(*before.get_or_insert(seen.clone()), seen, "it goes on from what was kept");
-        watched.hub.checkpoint().await.unwrap();
+        archive.checkpoint().await;
         archive.close().await;
     }
 }
@@ -84,7 +84,7 @@ async fn two_clusters_of_one_name_do_not_mix() {
     let (watched, archive) = run(&first).await;
     watched.until_pods(&["web-a", "web-b"]).await;
     let before = model(&watched).await;
-    watched.hub.checkpoint().await.unwrap();
+    archive.checkpoint().await;
     archive.close().await;
     // Another cluster has the same name, and its Deployment was there for long.
     let second = FakeApi::start().await;
@@ -96,7 +96,7 @@ async fn two_clusters_of_one_name_do_not_mix() {
     assert!(model_of_second.deployments.values().all(|known| known.gaps.is_empty()));
     let unwritten = watched.hub.connection().borrow().unwritten.clone().unwrap();
     assert!(unwritten.why.contains("belongs to another cluster; give this cluster another name"), "{unwritten:?}");
-    watched.hub.checkpoint().await.unwrap();
+    archive.checkpoint().await;
     archive.close().await;
     // The first one goes on where it was.
     let (watched, archive) = run(&first).await;

@@ -16,7 +16,6 @@ use server::history::options::{Limits, Location, Options};
 use server::hub::Handle;
 use server::kube::Observed;
 use server::kube::SourceEvent;
-use server::telemetry::clock::OwnClock;
 use server::telemetry::viewers::Viewers;
 use server::web::http::{addresses, api};
 use server::web::session::{Shown, serve_over};
@@ -409,8 +408,7 @@ async fn what_a_link_opens_no_more_is_asked_for_once_for_all_tabs_and_no_other_l
         let (_, secret) = signed_in("partly").make(&rollcast, &format!("{WEB}?revision={revision}")).await;
         visitors.push(by_link(&rollcast, &secret).await.unwrap().0);
     }
-    let clock = OwnClock { start_millis: hub.now_millis(), started: Instant::now(), speed: 1.0 };
-    events.send(SourceEvent::Begins { name: "another".to_owned(), clock }).await.unwrap();
+    events.send(SourceEvent::Begins(Box::default())).await.unwrap();
     let open = async |visitor| {
         let (said, mut heard) = stream(&rollcast, visitor).await;
         follow(&said, web());

@@ -319,15 +319,15 @@ mod in_postgres {
     async fn told_while(server: &Server, happens: impl AsyncFnOnce(&Archive)) {
         let location = Location::Postgres(server.clone());
         let archive = Archive::start(Options { location: location.clone(), limits: Limits::default() });
-        let (mut journal, model) = (archive.journal("c", &[]), Model::default());
+        let mut journal = archive.journal("c", &[]);
         let commits = |count: u64| {
             let archive = archive.clone();
             async move || archive.counters().commits.load(Ordering::Relaxed) >= count
         };
-        (0..100).for_each(|number| journal.note(&set(number), &model));
+        (0..100).for_each(|number| journal.note(&set(number)));
         until("the first commit", commits(1)).await;
         happens(&archive).await;
-        (100..200).for_each(|number| journal.note(&set(number), &model));
+        (100..200).for_each(|number| journal.note(&set(number)));
         let mut keeping = archive.keeping();
         keeping.wait_for(|keeping| *keeping == Keeping::Written).await.unwrap();
         archive.close().await;
@@ -349,7 +349,7 @@ mod in_postgres {
 
     /// Tells one more, so that writing is tried; waits until that fails.
     async fn until_failing(archive: &Archive) -> String {
-        archive.journal("c", &[]).note(&set(200), &Model::default());
+        archive.journal("c", &[]).note(&set(200));
         let mut keeping = archive.keeping();
         let said = keeping.wait_for(|keeping| *keeping != Keeping::Written).await.unwrap().clone();
         match said {
