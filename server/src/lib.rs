@@ -14,6 +14,9 @@ pub mod cli;
 /// The API of Kubernetes: watches, credentials, decoding, translation to facts, reviews of permissions.
 pub mod kube;
 
+/// Connections to SQLite and PostgreSQL: their options, deadlines, migrations and errors.
+pub mod database;
+
 /// Recordings and the playground: other producers of the queue that `kube` fills.
 pub mod feed;
 

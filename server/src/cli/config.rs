@@ -46,7 +46,7 @@ use ipnet::IpNet;
 use serde::{Deserialize, Deserializer};
 
 use crate::access::AuthMode;
-use crate::history::postgres::DatabaseUrl;
+use crate::database::server::DatabaseUrl;
 use crate::telemetry::clock::parse_duration;
 use crate::web::addressed::PublicUrl;
 

@@ -9,8 +9,8 @@ use timeline::Retention;
 
 use super::Named;
 use crate::cli::config::Config;
+use crate::database::server::{BadAddress, DatabaseUrl, PasswordError};
 use crate::history::options::{self, Limits, Location, Options};
-use crate::history::postgres::{BadAddress, DatabaseUrl, PasswordError};
 use crate::history::private::{self, OpenToAll};
 use crate::telemetry::clock::parse_duration;
 

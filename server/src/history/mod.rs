@@ -15,7 +15,6 @@
 
 pub mod activity;
 pub mod batch;
-pub mod database;
 mod fold;
 pub(crate) mod hub_cache;
 pub mod index;

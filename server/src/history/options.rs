@@ -7,9 +7,11 @@ use std::time::Duration;
 use bytesize::ByteSize;
 use timeline::Millis;
 
-use super::postgres::{Connection, Postgres, Server};
+use super::postgres::{self, Postgres};
 use super::sqlite::{FILE, Sqlite};
 use super::store::{Store, StoreError};
+use crate::database::Connection;
+use crate::database::server::Server;
 
 /// Kept this long by default.
 pub const AGE: Duration = Duration::from_secs(30 * 24 * 3_600);
@@ -66,7 +68,7 @@ impl Limits {
 }
 
 /// Where it is kept.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub enum Location {
     /// In a folder; made when it is not there.
     Folder(PathBuf),
@@ -104,7 +106,7 @@ impl Location {
     pub fn is_begun(&self) -> Result<bool, StoreError> {
         match self {
             Self::Folder(folder) => Ok(folder.join(FILE).exists()),
-            Self::Postgres(server) => Connection::to(server)?.is_begun(),
+            Self::Postgres(server) => Connection::to(server)?.is_current(&postgres::SCHEMA),
         }
     }
 }

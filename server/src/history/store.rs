@@ -7,6 +7,7 @@ use timeline::past::PastRollout;
 use timeline::{Millis, Uid};
 
 use super::batch::{self, Batch, BatchError};
+pub use crate::database::StoreError;
 
 /// What is to be written of one cluster, all or nothing.
 #[derive(Debug, Clone, Default)]
@@ -135,43 +136,6 @@ pub struct Recorded {
     pub open: Vec<Episode>,
     /// What came after those.
     pub batches: Vec<Batch>,
-}
-
-/// What went wrong.
-#[derive(Debug, Clone, thiserror::Error)]
-pub enum StoreError {
-    /// Another Rollcast writes there.
-    #[error("another server is using the history in {0}")]
-    Taken(String),
-    /// A later version wrote it.
-    #[error("{place} was written by a later version of Rollcast (format {found}; this version reads up to {known})")]
-    Newer {
-        /// Path of the file, or the database.
-        place: String,
-        /// Its format.
-        found: i64,
-        /// The last format that is known.
-        known: i64,
-    },
-    /// A version before the first release wrote it.
-    #[error(
-        "{place} was written by a version of Rollcast before the first release and cannot be read; start with another folder or database (`--data-dir`, `--history`), or move it away"
-    )]
-    Unreleased {
-        /// Path of the file, or the database.
-        place: String,
-    },
-    /// The file is damaged.
-    #[error("{place} is damaged: {why}")]
-    Damaged {
-        /// Path of the file, or the database.
-        place: String,
-        /// What is wrong with it.
-        why: String,
-    },
-    /// It cannot be read or written now.
-    #[error("{0}")]
-    Failed(String),
 }
 
 /// Keeps the log, episodes and the index of rollouts: a file of its own, or a database of a server.

@@ -30,7 +30,7 @@ pub use self::place::{Changes, Place, PlaceError};
 use self::postgres::Postgres;
 use super::Viewer;
 use super::cookie::{Keys, Name};
-use crate::history::postgres::Server;
+use crate::database::server::Server;
 
 /// Links that there may be, of all people and of one of them.
 const MOST: usize = 10_000;

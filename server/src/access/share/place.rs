@@ -3,7 +3,7 @@
 use std::io;
 
 use super::link::Share;
-use crate::history::store::StoreError;
+use crate::database::StoreError;
 
 /// What happened to links since a place was looked at last.
 #[derive(Debug, Default)]

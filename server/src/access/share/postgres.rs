@@ -9,9 +9,13 @@ use std::time::{Duration, Instant};
 use super::link::Share;
 use super::place::{Changes, Place, PlaceError};
 use crate::access::cookie::{Keys, Name};
-use crate::history::database::{Database, together};
-use crate::history::postgres::{Connection, Server};
-use crate::history::store::StoreError;
+use crate::database::postgres::UNRELEASED;
+use crate::database::server::Server;
+use crate::database::{Connection, Schema, StoreError};
+
+/// Their tables.
+const SCHEMA: Schema =
+    Schema { table: "links_migrations", migrations: &[include_str!("links.sql")], unreleased: UNRELEASED };
 
 /// Rows that there may be: links, and what is left of those that were taken away or ended lately.
 const MOST_ROWS: i64 = 20_000;
@@ -64,7 +68,7 @@ impl Postgres {
             Some(connection) => connection,
             None => {
                 self.known = None; // whatever happened meanwhile
-                self.connection.insert(Connection::to_write(&self.server)?)
+                self.connection.insert(Connection::to_write(&self.server, &SCHEMA)?)
             }
         };
         let mut known = Known { keys: &self.keys, known: &mut self.known, unopened: &mut self.unopened };
@@ -86,7 +90,7 @@ struct Known<'p> {
 
 impl Known<'_> {
     /// What happened since it was looked at last.
-    fn changes(&mut self, database: &mut dyn Database) -> Result<Changes, StoreError> {
+    fn changes(&mut self, database: &mut Connection) -> Result<Changes, StoreError> {
         let now = Instant::now();
         let is_sealed = self.unopened.is_some_and(|at| at.elapsed() >= SEALED_AFTER);
         let after = self.known.filter(|(_, at)| at.elapsed() < ALL_AFTER && !is_sealed).map(|(last, _)| last);
@@ -112,14 +116,14 @@ impl Known<'_> {
 }
 
 /// What has a later number than that; everything, where none is named.
-fn read(database: &mut dyn Database, keys: &Keys, after: Option<i64>) -> Result<Read, StoreError> {
+fn read(database: &mut Connection, keys: &Keys, after: Option<i64>) -> Result<Read, StoreError> {
     let changes = Changes { are_all: after.is_none(), ..Changes::default() };
     let mut read = Read { changes, last: after.unwrap_or_default(), outdated: Vec::new(), has_unopened: false };
     loop {
         let rows = "SELECT id, edition, is_revoked, link FROM links WHERE edition > $1 ORDER BY edition LIMIT $2";
         let rows = database.rows(rows, &[read.last.into(), AT_A_TIME.into()])?;
         let is_end = (rows.len() as i64) < AT_A_TIME;
-        for mut row in rows {
+        for row in rows {
             let (id, is_revoked, held) = (row.text(0)?, row.is(2)?, row.text(3)?);
             read.last = row.number(1)?;
             if is_revoked {
@@ -143,7 +147,7 @@ fn read(database: &mut dyn Database, keys: &Keys, after: Option<i64>) -> Result<
 }
 
 /// The number of a change that is about to be made. Others who change something wait until this one is made or given up.
-fn edition(database: &mut dyn Database) -> Result<i64, StoreError> {
+fn edition(database: &mut Connection) -> Result<i64, StoreError> {
     let next = database.number("UPDATE links_edition SET edition = edition + 1 RETURNING edition", &[])?;
     next.ok_or_else(|| StoreError::Failed("the table links_edition is empty".to_owned()))
 }
@@ -156,7 +160,7 @@ impl Place for Postgres {
     fn add(&mut self, link: &Share, has_room: &mut dyn FnMut(Changes) -> bool) -> Result<bool, PlaceError> {
         self.with(|connection, known| {
             let sealed = known.sealed(link)?;
-            together(connection, |database| {
+            connection.together(|database| {
                 let edition = edition(database)?;
                 let old = format!("DELETE FROM links WHERE until_millis < {NOW} - $1");
                 database.run(&old, &[TOLD.into()])?;
@@ -175,7 +179,7 @@ impl Place for Postgres {
     fn prolong(&mut self, link: &Share) -> Result<(), PlaceError> {
         self.with(|connection, known| {
             let sealed = known.sealed(link)?;
-            together(connection, |database| {
+            connection.together(|database| {
                 let edition = edition(database)?;
                 let row = "UPDATE links SET edition = $2, until_millis = $3, link = $4
                      WHERE id = $1 AND is_revoked = 0 AND until_millis < $3";
@@ -188,7 +192,7 @@ impl Place for Postgres {
 
     fn remove(&mut self, id: &str) -> Result<(), PlaceError> {
         self.with(|connection, _| {
-            together(connection, |database| {
+            connection.together(|database| {
                 let edition = edition(database)?;
                 // The row stays for a while, to tell the others.
                 let row = format!(

@@ -5,19 +5,19 @@ use timeline::{Uid, WorkloadKind};
 
 use super::write::{OPEN, name};
 use crate::access::sight::{Seen, Sight};
-use crate::history::database::{Database, Value};
+use crate::database::{Connection, Value};
 
 /// The name of a rollout's cluster.
 pub(super) const CLUSTER: &str = "(SELECT z.name FROM clusters z WHERE z.id = r.cluster)";
 
 /// What is asked for, as conditions with their values.
-pub(super) struct Asked<'s> {
+pub(super) struct Asked {
     pub conditions: String,
-    pub values: Vec<Value<'s>>,
+    pub values: Vec<Value>,
 }
 
-impl<'s> Asked<'s> {
-    pub fn of(search: &'s Search, sight: &'s Sight, database: &dyn Database) -> Self {
+impl Asked {
+    pub fn of(search: &Search, sight: &Sight, database: &Connection) -> Self {
         let place_in = database.place_in();
         let mut asked = Self { conditions: "1 = 1".to_owned(), values: Vec::new() };
         asked.seen(sight);
@@ -70,7 +70,7 @@ impl<'s> Asked<'s> {
     }
 
     /// Asks for one workload alone.
-    pub fn of_one(mut self, (cluster, uid): &(&'s str, Uid)) -> Self {
+    pub fn of_one(mut self, (cluster, uid): &(&str, Uid)) -> Self {
         self.and("cluster = (SELECT id FROM clusters WHERE name = $", (*cluster).into());
         self.conditions.push(')');
         self.and("uid = $", uid.to_string().into());
@@ -78,7 +78,7 @@ impl<'s> Asked<'s> {
     }
 
     /// Asks for no more than may be seen.
-    fn seen(&mut self, sight: &'s Sight) {
+    fn seen(&mut self, sight: &Sight) {
         let Sight::Part { clusters, .. } = sight else { return };
         let mut places = vec!["1 = 0".to_owned()];
         for (cluster, seen) in clusters {
@@ -103,7 +103,7 @@ impl<'s> Asked<'s> {
     }
 
     /// Asks for one thing more; the condition ends where the value goes.
-    pub fn and(&mut self, condition: &str, value: Value<'s>) {
+    pub fn and(&mut self, condition: &str, value: Value) {
         self.values.push(value);
         self.conditions.push_str(&format!(" AND {condition}{}", self.values.len()));
     }

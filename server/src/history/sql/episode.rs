@@ -3,8 +3,8 @@
 use timeline::{Millis, Uid};
 
 use super::{ROLLOUT, batches, read_rollout, uid_of};
+use crate::database::{Connection, Row};
 use crate::history::batch::{self, Batch};
-use crate::history::database::{Database, Row};
 use crate::history::store::{Cut, Episode, Recorded, Snapshot, StoreError};
 use crate::history::stretch;
 
@@ -13,7 +13,7 @@ const UNWRITTEN_MILLIS: Millis = 60_000;
 
 /// Writes episodes, and how workloads are at rest.
 pub fn write(
-    database: &mut dyn Database,
+    database: &mut Connection,
     cluster: i64,
     episodes: &[Episode],
     snapshots: &[Snapshot],
@@ -45,9 +45,9 @@ pub fn write(
 }
 
 /// What the recorder of a cluster goes on from.
-pub fn recorded(database: &mut dyn Database, cluster: i64, heard_millis: Millis) -> Result<Recorded, StoreError> {
+pub fn recorded(database: &mut Connection, cluster: i64, heard_millis: Millis) -> Result<Recorded, StoreError> {
     let snapshots = database.rows("SELECT uid, body FROM snapshots WHERE cluster = $1", &[cluster.into()])?;
-    let snapshot = |mut row: Row| Ok(Snapshot { uid: uid_of(&row.text(0)?)?, body: row.bytes(1)? });
+    let snapshot = |row: Row| Ok(Snapshot { uid: uid_of(&row.text(0)?)?, body: row.bytes(1)? });
     let snapshots = snapshots.into_iter().map(snapshot).collect::<Result<Vec<_>, StoreError>>()?;
     let open = "SELECT uid, from_millis, to_millis, is_open, body FROM episodes WHERE cluster = $1 AND is_open = 1";
     let open = database.rows(open, &[cluster.into()])?.into_iter().map(read_episode);
@@ -58,7 +58,7 @@ pub fn recorded(database: &mut dyn Database, cluster: i64, heard_millis: Millis)
     Ok(Recorded { snapshots, open, batches })
 }
 
-fn read_episode(mut row: Row) -> Result<Episode, StoreError> {
+fn read_episode(row: Row) -> Result<Episode, StoreError> {
     Ok(Episode {
         uid: uid_of(&row.text(0)?)?,
         from_millis: row.number(1)?,
@@ -71,7 +71,7 @@ fn read_episode(mut row: Row) -> Result<Episode, StoreError> {
 /// The recording of a rollout, cut out of its episode; `None` when that is not kept. It is told until a later time where that is asked
 /// for and can be told at all.
 pub fn of_rollout(
-    database: &mut dyn Database,
+    database: &mut Connection,
     cluster: i64,
     uid: Uid,
     number: u32,
@@ -87,7 +87,7 @@ pub fn of_rollout(
     let began_millis = rollout.started_millis;
     let values =
         [cluster.into(), uid.as_str().into(), (began_millis + super::CLOCKS_MILLIS).into(), began_millis.into()];
-    let Some(mut row) = database.row(row, &values)? else { return Ok(None) };
+    let Some(row) = database.row(row, &values)? else { return Ok(None) };
     let format = u32::try_from(row.number(0)?).unwrap_or_default();
     let (body, episode_to_millis, is_open) = (row.bytes(1)?, row.number(2)?, row.is(3)?);
     let next = "SELECT min(from_millis) FROM episodes WHERE cluster = $1 AND uid = $2 AND from_millis > $3";

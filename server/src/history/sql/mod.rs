@@ -15,8 +15,8 @@ use timeline::past::PastRollout;
 use timeline::{Millis, Uid};
 
 use super::batch::Batch;
-use super::database::{Database, Row};
 use super::store::{Place, StoreError};
+use crate::database::{Connection, Row, Value};
 
 /// Clocks of those who saw the same may differ by this much.
 const CLOCKS_MILLIS: Millis = 1_000;
@@ -31,7 +31,7 @@ const ROLLOUT: &str = "rollout, cause, started_millis, r.uid, number, first_avai
 /// The columns of a batch, as [`read_batch`] takes them.
 const BATCH: &str = "seq, from_millis, to_millis, format, body";
 
-fn read_batch(mut row: Row) -> Result<Batch, StoreError> {
+fn read_batch(row: Row) -> Result<Batch, StoreError> {
     Ok(Batch {
         seq: row.number(0)?,
         from_millis: row.number(1)?,
@@ -42,17 +42,13 @@ fn read_batch(mut row: Row) -> Result<Batch, StoreError> {
 }
 
 /// The batches that a condition names, in their order.
-fn batches(
-    database: &mut dyn Database,
-    condition: &str,
-    values: &[super::database::Value<'_>],
-) -> Result<Vec<Batch>, StoreError> {
+fn batches(database: &mut Connection, condition: &str, values: &[Value]) -> Result<Vec<Batch>, StoreError> {
     let rows = format!("SELECT {BATCH} FROM batches WHERE {condition} ORDER BY seq");
     database.rows(&rows, values)?.into_iter().map(read_batch).collect()
 }
 
 /// Adds a batch.
-fn add(database: &mut dyn Database, cluster: i64, batch: &Batch) -> Result<(), StoreError> {
+fn add(database: &mut Connection, cluster: i64, batch: &Batch) -> Result<(), StoreError> {
     let row =
         "INSERT INTO batches (cluster, seq, from_millis, to_millis, format, body) VALUES ($1, $2, $3, $4, $5, $6)";
     let Batch { seq, from_millis, to_millis, format, body } = batch;
@@ -74,7 +70,7 @@ struct Before {
 }
 
 /// A rollout, `None` when a later version wrote it in a way that is not known; and where it stands.
-fn read_rollout(mut row: Row) -> Result<(Option<PastRollout>, Place), StoreError> {
+fn read_rollout(row: Row) -> Result<(Option<PastRollout>, Place), StoreError> {
     let (text, cause) = (row.text(0)?, row.text(1)?);
     let uid = uid_of(&row.text(3)?)?;
     let (started_millis, number) = (row.number(2)?, small(row.number(4)?));

@@ -9,12 +9,12 @@ use timeline::{Millis, Uid, Workload};
 use super::asked::{Asked, CLUSTER};
 use super::{ROLLOUT, episode, read_batch, read_rollout, small, uid_of};
 use crate::access::sight::Sight;
+use crate::database::postgres::ConnectionPool;
+use crate::database::{Connection, Row};
 use crate::history::batch::Batch;
-use crate::history::database::{Database, Row};
 use crate::history::options::Location;
-use crate::history::postgres::Pool;
-use crate::history::sqlite::File;
 use crate::history::store::{Cut, Found, Place, Sought, StoreError};
+use crate::history::{READERS, postgres, sqlite};
 
 const DAY_MILLIS: Millis = 24 * 3_600_000;
 /// Batches that are looked through at a time, and episodes.
@@ -28,7 +28,7 @@ pub struct Reader {
 
 enum Source {
     File(std::path::PathBuf),
-    Server(Pool),
+    Server(ConnectionPool),
 }
 
 /// What a search comes to, by workload.
@@ -59,7 +59,7 @@ impl Reader {
     pub fn new(location: &Location) -> Self {
         let source = match location {
             Location::Folder(folder) => Source::File(folder.clone()),
-            Location::Postgres(server) => Source::Server(Pool::new(server.clone())),
+            Location::Postgres(server) => Source::Server(ConnectionPool::new(server.clone(), READERS as u32)),
         };
         Self { source }
     }
@@ -70,10 +70,10 @@ impl Reader {
         Self { source: Source::File(folder.to_owned()) }
     }
 
-    fn read<T>(&self, read: impl FnOnce(&mut dyn Database) -> Result<T, StoreError>) -> Result<T, StoreError> {
+    fn read<T>(&self, read: impl FnOnce(&mut Connection) -> Result<T, StoreError>) -> Result<T, StoreError> {
         match &self.source {
-            Source::File(folder) => read(&mut File::to_read(folder)?),
-            Source::Server(pool) => pool.with(|connection| read(connection)),
+            Source::File(folder) => read(&mut sqlite::to_read(folder)?),
+            Source::Server(pool) => read(&mut pool.connection(&postgres::SCHEMA)?),
         }
     }
 
@@ -126,7 +126,7 @@ impl Reader {
     /// When the store cannot be read.
     pub fn clusters(&self) -> Result<BTreeSet<String>, StoreError> {
         let rows = self.read(|database| database.rows("SELECT name FROM clusters", &[]))?;
-        rows.into_iter().map(|mut row| row.text(0)).collect()
+        rows.into_iter().map(|row| row.text(0)).collect()
     }
 
     /// The namespaces of all rollouts, by cluster.
@@ -136,7 +136,7 @@ impl Reader {
     pub fn namespaces(&self) -> Result<BTreeMap<String, BTreeSet<String>>, StoreError> {
         let rows = "SELECT DISTINCT c.name, r.namespace FROM rollouts r JOIN clusters c ON c.id = r.cluster";
         let mut found = BTreeMap::<String, BTreeSet<String>>::new();
-        for mut row in self.read(|database| database.rows(rows, &[]))? {
+        for row in self.read(|database| database.rows(rows, &[]))? {
             found.entry(row.text(0)?).or_default().insert(row.text(1)?);
         }
         Ok(found)
@@ -169,7 +169,7 @@ impl Reader {
         let rows = "SELECT DISTINCT c.name, r.namespace, r.workload FROM rollouts r JOIN clusters c ON c.id = r.cluster
              WHERE r.cluster IN (SELECT id FROM clusters) AND r.uid = $1 ORDER BY 1, 2, 3";
         let rows = self.read(|database| database.rows(rows, &[uid.to_string().into()]))?.into_iter();
-        rows.map(|mut row| Ok(Workload::deployment(row.text(0)?, row.text(1)?, row.text(2)?))).collect()
+        rows.map(|row| Ok(Workload::deployment(row.text(0)?, row.text(1)?, row.text(2)?))).collect()
     }
 
     /// The rollouts of a workload, the last one first.
@@ -215,7 +215,7 @@ impl Reader {
                 asked.values.len(),
                 asked.conditions
             );
-            for mut row in database.rows(&rows, &asked.values)? {
+            for row in database.rows(&rows, &asked.values)? {
                 if let Some(day) = usize::try_from(row.number(0)?).ok().and_then(|index| days.get_mut(index)) {
                     day.rollouts = small(row.number(1)?);
                     day.troubled = small(row.number(2)?);
@@ -238,12 +238,12 @@ impl Reader {
         most: u32,
     ) -> Result<Overview, StoreError> {
         self.read(|database| {
-            let asked = || Asked::of(search, sight, &*database).within(search);
+            let asked = || Asked::of(search, sight, database).within(search);
             let Asked { conditions, values } = asked();
             let rows = format!("SELECT {CLUSTER}, r.uid, count(*) FROM rollouts r WHERE {conditions} GROUP BY r.cluster, r.uid");
-            let asked: Vec<Asked<'_>> = workloads.iter().map(|workload| asked().of_one(workload)).collect();
+            let asked: Vec<Asked> = workloads.iter().map(|workload| asked().of_one(workload)).collect();
             let mut overview = Overview::default();
-            for mut row in database.rows(&rows, &values)? {
+            for row in database.rows(&rows, &values)? {
                 let (cluster, uid) = (row.text(0)?, uid_of(&row.text(1)?)?);
                 overview.counts.insert((cluster, uid), small(row.number(2)?));
             }
@@ -279,7 +279,7 @@ impl Reader {
                 if rows.is_empty() {
                     break;
                 }
-                for mut row in rows {
+                for row in rows {
                     let cluster = row.text(5)?;
                     last = row.number(6)?;
                     let batch = read_batch(row)?;
@@ -296,7 +296,7 @@ impl Reader {
 }
 
 /// Episodes that cannot be read, in words.
-fn damaged_episodes(database: &mut dyn Database) -> Result<Vec<String>, StoreError> {
+fn damaged_episodes(database: &mut Connection) -> Result<Vec<String>, StoreError> {
     let rows = "SELECT e.id, e.uid, name, format, body FROM episodes e JOIN clusters c ON c.id = e.cluster
          WHERE e.id > $1 ORDER BY e.id LIMIT $2";
     let (mut damaged, mut last) = (Vec::new(), 0);
@@ -305,7 +305,7 @@ fn damaged_episodes(database: &mut dyn Database) -> Result<Vec<String>, StoreErr
         if found.is_empty() {
             return Ok(damaged);
         }
-        for mut row in found {
+        for row in found {
             last = row.number(0)?;
             let (uid, name) = (row.text(1)?, row.text(2)?);
             let format = u32::try_from(row.number(3)?).unwrap_or_default();
@@ -317,12 +317,7 @@ fn damaged_episodes(database: &mut dyn Database) -> Result<Vec<String>, StoreErr
     }
 }
 
-fn of_workload(
-    database: &mut dyn Database,
-    cluster: &str,
-    uid: Uid,
-    most: u32,
-) -> Result<Vec<PastRollout>, StoreError> {
+fn of_workload(database: &mut Connection, cluster: &str, uid: Uid, most: u32) -> Result<Vec<PastRollout>, StoreError> {
     let rows = format!(
         "SELECT {ROLLOUT} FROM rollouts r JOIN clusters c ON c.id = cluster WHERE name = $1 AND uid = $2
          ORDER BY number DESC LIMIT $3"

@@ -3,8 +3,8 @@
 use timeline::Millis;
 
 use super::{add, batches};
+use crate::database::Connection;
 use crate::history::batch::{self, Batch};
-use crate::history::database::{Database, together};
 use crate::history::options::Limits;
 use crate::history::store::StoreError;
 
@@ -15,7 +15,7 @@ const EPISODES_AT_A_TIME: i64 = 50;
 
 /// Tidies some clusters a little. `is_too_much` says that more is kept than may be. `true` when there is more to do.
 pub fn tidy(
-    database: &mut dyn Database,
+    database: &mut Connection,
     clusters: &[i64],
     limits: &Limits,
     now_millis: Millis,
@@ -41,18 +41,18 @@ struct Small {
 }
 
 /// Joins a run of small batches before the checkpoint into one. `true` when there was one.
-fn join(database: &mut dyn Database, cluster: i64, limits: &Limits) -> Result<bool, StoreError> {
+fn join(database: &mut Connection, cluster: i64, limits: &Limits) -> Result<bool, StoreError> {
     let joined = whole(limits.joined_bytes);
     let rows = "SELECT seq, bytes, place FROM (
          SELECT seq, length(body) AS bytes, row_number() OVER (ORDER BY seq) AS place FROM batches b WHERE cluster = $1) numbered
          WHERE bytes < $2 AND seq <= (SELECT seq FROM checkpoints WHERE cluster = $1) ORDER BY seq";
     let small = database.rows(rows, &[cluster.into(), (joined / 2).into()])?.into_iter();
-    let small = small.map(|mut row| Ok(Small { seq: row.number(0)?, bytes: row.number(1)?, place: row.number(2)? }));
+    let small = small.map(|row| Ok(Small { seq: row.number(0)?, bytes: row.number(1)?, place: row.number(2)? }));
     let small = small.collect::<Result<Vec<Small>, StoreError>>()?;
     let Some((first, last)) = run(&small, joined) else { return Ok(false) };
     let condition = "cluster = $1 AND seq BETWEEN $2 AND $3";
     let between = [cluster.into(), first.into(), last.into()];
-    together(database, |database| {
+    database.together(|database| {
         let parts = batches(database, condition, &between)?;
         // What is damaged is left as it is.
         let Some(whole) = whole_of(&parts) else { return Ok(false) };
@@ -106,7 +106,7 @@ const HAS_LAST_ROLLOUT: &str =
 
 /// Removes some of what is too old. `true` when there may be more.
 fn remove_old(
-    database: &mut dyn Database,
+    database: &mut Connection,
     cluster: i64,
     limits: &Limits,
     now_millis: Millis,
@@ -128,7 +128,7 @@ fn remove_old(
 }
 
 /// Removes some of what is oldest: first of the log before the checkpoints, then episodes. `true` when there may be more.
-fn remove_oldest(database: &mut dyn Database, clusters: &[i64]) -> Result<bool, StoreError> {
+fn remove_oldest(database: &mut Connection, clusters: &[i64]) -> Result<bool, StoreError> {
     let mine = clusters.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
     if mine.is_empty() {
         return Ok(false);

@@ -5,8 +5,8 @@ use timeline::past::{PastRollout, UNKNOWN_CAUSE};
 use timeline::rollout::Outcome;
 
 use super::{CLOCKS_MILLIS, add, batches};
+use crate::database::Connection;
 use crate::history::batch::{self, Batch};
-use crate::history::database::Database;
 use crate::history::store::{Checkpoint, Commit, Snapshot, StoreError, Stored};
 use crate::history::stretch;
 
@@ -23,7 +23,7 @@ pub struct Head {
 }
 
 /// Where writing of a cluster stands; one that is not known is made known.
-pub fn head(database: &mut dyn Database, name: &str) -> Result<Head, StoreError> {
+pub fn head(database: &mut Connection, name: &str) -> Result<Head, StoreError> {
     let row = "INSERT INTO clusters (name, scope, heard_millis) VALUES ($1, '', 0) ON CONFLICT (name) DO NOTHING";
     database.run(row, &[name.into()])?;
     let id = "SELECT id FROM clusters WHERE name = $1";
@@ -34,7 +34,7 @@ pub fn head(database: &mut dyn Database, name: &str) -> Result<Head, StoreError>
 }
 
 /// Writes what there is of one cluster; returns where writing stands then.
-pub fn append(database: &mut dyn Database, head: Head, commit: &Commit) -> Result<Head, StoreError> {
+pub fn append(database: &mut Connection, head: Head, commit: &Commit) -> Result<Head, StoreError> {
     let Head { cluster, seq } = head;
     let seq = seq + i64::from(commit.lines.is_some());
     if let Some(lines) = &commit.lines {
@@ -56,7 +56,7 @@ pub fn append(database: &mut dyn Database, head: Head, commit: &Commit) -> Resul
 }
 
 /// Writes how a rollout stands. Its last known cause stays, and what its pods did until it ended.
-fn note(database: &mut dyn Database, cluster: i64, rollout: &PastRollout) -> Result<(), StoreError> {
+fn note(database: &mut Connection, cluster: i64, rollout: &PastRollout) -> Result<(), StoreError> {
     let row = "INSERT INTO rollouts (cluster, uid, number, namespace, started_millis, outcome, cause, is_deleted, text, rollout, revision, took_millis, first_available_millis, restarts, workload, images, over_millis)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)
          ON CONFLICT (cluster, uid, number) DO UPDATE SET started_millis = $5, outcome = $6, is_deleted = $8, rollout = $10, revision = $11, took_millis = $12, workload = $15, images = $16, over_millis = $17,
@@ -120,16 +120,11 @@ fn revision_of(rollout: &PastRollout) -> i64 {
 
 /// The number of a rollout that is known, or the next one. It is the last one of its revision, as each rollout has a revision of its
 /// own; only where the newest ReplicaSet was deleted does another one get the same, and that one begins after the end of the first.
-fn numbered(
-    database: &mut dyn Database,
-    cluster: i64,
-    uid: &str,
-    rollout: &PastRollout,
-) -> Result<Numbered, StoreError> {
+fn numbered(database: &mut Connection, cluster: i64, uid: &str, rollout: &PastRollout) -> Result<Numbered, StoreError> {
     let row =
         "SELECT number, started_millis, took_millis, cause FROM rollouts WHERE cluster = $1 AND uid = $2 AND revision = $3
          ORDER BY number DESC LIMIT 1";
-    if let Some(mut row) = database.row(row, &[cluster.into(), uid.into(), revision_of(rollout).into()])? {
+    if let Some(row) = database.row(row, &[cluster.into(), uid.into(), revision_of(rollout).into()])? {
         let (number, started_millis, took) = (row.number(0)?, row.number(1)?, row.number(2)?);
         if took < 0 || rollout.started_millis <= started_millis + took + CLOCKS_MILLIS {
             // Whoever saw it later knows less of its begin.
@@ -155,9 +150,9 @@ pub fn name(outcome: Outcome) -> String {
 }
 
 /// What is kept of a cluster: from here it goes on.
-pub fn stored(database: &mut dyn Database, cluster: &str, made_by: Option<&str>) -> Result<Option<Stored>, StoreError> {
+pub fn stored(database: &mut Connection, cluster: &str, made_by: Option<&str>) -> Result<Option<Stored>, StoreError> {
     let row = "SELECT id, heard_millis FROM clusters WHERE name = $1";
-    let Some(mut row) = database.row(row, &[cluster.into()])? else { return Ok(None) };
+    let Some(row) = database.row(row, &[cluster.into()])? else { return Ok(None) };
     let (id, heard_millis) = (row.number(0)?, row.number(1)?);
     let checkpoint = "SELECT seq, made_by, body FROM checkpoints WHERE cluster = $1 AND made_by = $2";
     let checkpoint = match made_by {
@@ -165,7 +160,7 @@ pub fn stored(database: &mut dyn Database, cluster: &str, made_by: Option<&str>)
         None => None,
     };
     let (after, checkpoint) = match checkpoint {
-        Some(mut row) => (row.number(0)?, Some(Checkpoint { made_by: row.text(1)?, body: row.bytes(2)? })),
+        Some(row) => (row.number(0)?, Some(Checkpoint { made_by: row.text(1)?, body: row.bytes(2)? })),
         None => (0, None),
     };
     let mut batches = batches(database, "cluster = $1 AND seq > $2", &[id.into(), after.into()])?;

@@ -12,6 +12,7 @@ pub mod played;
 pub mod postgres;
 pub mod side;
 pub mod simulated;
+pub mod sqlite;
 pub mod strangers;
 pub mod until;
 

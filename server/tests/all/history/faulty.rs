@@ -11,10 +11,11 @@ use server::history::store::{Commit, Store, StoreError, Stored, Written};
 use server::history::{Archive, Before, Keeping};
 use server::kube::SourceEvent;
 use server::kube::translate::Object;
+use sqlx::Row as _;
 use timeline::fact::{Kind, Seen};
 use timeline::{Millis, Model};
 
-use crate::common::until;
+use crate::common::{sqlite, until};
 use crate::history::{SMALL, in_folder};
 /// A store that fails, or does not answer, while it is told to.
 struct Faulty {
@@ -71,13 +72,9 @@ fn set(number: usize, at_millis: Millis) -> SourceEvent {
 
 /// All lines that are kept.
 fn kept(folder: &Path) -> String {
-    let connection =
-        rusqlite::Connection::open_with_flags(folder.join(FILE), rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY);
-    let connection = connection.unwrap();
-    let mut rows = connection.prepare("SELECT body FROM batches ORDER BY seq").unwrap();
-    let bodies = rows.query_map([], |row| row.get::<_, Vec<u8>>(0)).unwrap();
+    let rows = sqlite::rows(&folder.join(FILE), "SELECT body FROM batches ORDER BY seq");
     let text = |body: Vec<u8>| Batch { seq: 0, from_millis: 0, to_millis: 0, format: FORMAT, body }.text();
-    bodies.map(|body| text(body.unwrap()).unwrap()).collect()
+    rows.iter().map(|row| text(row.get(0)).unwrap()).collect()
 }
 
 fn sets(text: &str) -> usize {

@@ -6,6 +6,7 @@ use std::path::Path;
 use server::history::sql::Reader;
 use server::history::sqlite::{FILE, Sqlite};
 
+use crate::common::sqlite;
 use crate::history::{SMALL, why};
 
 #[test]
@@ -13,23 +14,25 @@ fn a_later_format_and_other_programs_files_are_refused_with_a_sentence() {
     let folder = tempfile::tempdir().unwrap();
     drop(Sqlite::open(folder.path(), SMALL).unwrap());
     let path = folder.path().join(FILE);
-    rusqlite::Connection::open(&path).unwrap().pragma_update(None, "user_version", 99).unwrap();
+    sqlite::rows(&path, "UPDATE _sqlx_migrations SET version = 99");
     let place = path.display();
     let newer = format!("{place} was written by a later version of Rollcast (format 99; this version reads up to 1)");
     assert_eq!(why(folder.path()), newer);
     let read = |folder: &Path| Reader::of_folder(folder).namespaces().unwrap_err().to_string();
     assert_eq!(read(folder.path()), newer, "so does who only reads");
-    // "Roll", as versions before the first release had it; nothing of it is touched.
-    rusqlite::Connection::open(&path).unwrap().pragma_update(None, "application_id", 0x526f_6c6c).unwrap();
-    let before = fs::read(&path).unwrap();
     let unreleased = format!(
         "{place} was written by a version of Rollcast before the first release and cannot be read; start with another folder or database (`--data-dir`, `--history`), or move it away"
     );
-    assert_eq!((why(folder.path()), read(folder.path())), (unreleased.clone(), unreleased));
-    assert_eq!(fs::read(&path).unwrap(), before);
+    // As versions before the first release had it: a format that they counted themselves, or "Roll". Nothing of it is touched.
+    for mark in ["user_version = 1", "application_id = 0x526f6c6c"] {
+        sqlite::rows(&path, &format!("PRAGMA {mark}"));
+        let before = fs::read(&path).unwrap();
+        assert_eq!((why(folder.path()), read(folder.path())), (unreleased.clone(), unreleased.clone()));
+        assert_eq!(fs::read(&path).unwrap(), before);
+    }
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(FILE);
-    rusqlite::Connection::open(&path).unwrap().execute_batch("CREATE TABLE theirs (a)").unwrap();
+    sqlite::rows(&path, "CREATE TABLE theirs (a); PRAGMA user_version = 1");
     assert_eq!(why(folder.path()), format!("{} is not a history database of Rollcast", path.display()));
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("plain"), "").unwrap();

@@ -27,7 +27,7 @@ use timeline::past::PastRollout;
 use timeline::view::Now;
 use timeline::{History, Millis, Model, Timeline, Uid};
 
-use crate::common::{self, postgres};
+use crate::common::{self, postgres, sqlite};
 
 /// Lines per batch, before any are joined.
 const LINES: usize = 5;
@@ -57,8 +57,7 @@ impl Place {
     fn sql(&self, sql: &str) {
         match &self.location {
             Location::Folder(folder) => {
-                let database = rusqlite::Connection::open(folder.join(FILE)).unwrap();
-                database.execute_batch(sql).unwrap();
+                sqlite::rows(&folder.join(FILE), sql);
             }
             Location::Postgres(_) => {
                 postgres::shared().sql(&self.database, &format!("SET search_path = rollcast; {sql}"));

@@ -11,18 +11,18 @@ use server::history::Archive;
 use server::history::options::{Limits, Location, Options};
 use server::history::sqlite::FILE;
 
+use crate::common::sqlite;
 use crate::common::until::until;
 use crate::live::kept::{archive, live, model, resumed, what_cannot_be_read_at_the_start_is_read_later};
 use crate::live::program::{Serving, get, kubeconfig};
 use crate::live::support::{Verb, Watched, pod, shop, until_connection};
 
 fn format(folder: &Path) -> i64 {
-    let database = rusqlite::Connection::open(folder.join(FILE)).unwrap();
-    database.query_row("PRAGMA user_version", [], |row| row.get(0)).unwrap()
+    sqlite::number(&folder.join(FILE), "SELECT version FROM _sqlx_migrations")
 }
 
 fn set_format(folder: &Path, format: i64) {
-    rusqlite::Connection::open(folder.join(FILE)).unwrap().pragma_update(None, "user_version", format).unwrap();
+    sqlite::rows(&folder.join(FILE), &format!("UPDATE _sqlx_migrations SET version = {format}"));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -4,6 +4,7 @@
 mod in_postgres {
     use server::history::options::{Limits, Location, Options};
     use server::history::{Archive, Keeping};
+    use sqlx::{AssertSqlSafe, Connection as _, Executor as _};
     use timeline::wire::Connection;
 
     use crate::common::postgres::{Postgres, shared};
@@ -37,9 +38,9 @@ mod in_postgres {
         let database = shared().database();
         let location = Location::Postgres(shared().address(&database, "postgres").parse().unwrap());
         let archive = || Archive::start(Options { location: location.clone(), limits: Limits::default() });
-        let format = || shared().sql(&database, "SELECT format FROM rollcast.schema_format");
+        let format = || shared().sql(&database, "SELECT version FROM rollcast._sqlx_migrations");
         let set = |format: &str| {
-            drop(shared().sql(&database, &format!("UPDATE rollcast.schema_format SET format = {format}")))
+            drop(shared().sql(&database, &format!("UPDATE rollcast._sqlx_migrations SET version = {format}")))
         };
         let known = std::cell::OnceCell::new();
         let newer = || {
@@ -62,9 +63,8 @@ mod in_postgres {
     async fn while_another_one_makes_the_tables_the_cluster_is_shown_and_that_is_said() {
         let (api, database) = (shop().await, shared().database());
         let (address, at) = (shared().address(&database, "postgres"), shared().address(&database, "postgres"));
-        let (client, connection) = tokio_postgres::connect(&at, tokio_postgres::NoTls).await.unwrap();
-        let connected = tokio::spawn(connection);
-        client.batch_execute(&format!("SELECT pg_advisory_lock({MAKING})")).await.unwrap();
+        let mut client = sqlx::PgConnection::connect(&at).await.unwrap();
+        client.execute(AssertSqlSafe(format!("SELECT pg_advisory_lock({MAKING})"))).await.unwrap();
         let location = Location::Postgres(address.parse().unwrap());
         let archive = Archive::start(Options { location, limits: Limits::default() });
         let watched = Watched::kept(&api, &archive);
@@ -72,8 +72,7 @@ mod in_postgres {
         let words = "another server is upgrading the tables";
         let is_said = |connection: &Connection| connection.unwritten.as_ref().is_some_and(|of| of.why.contains(words));
         until_connection(&watched.hub, words, is_said).await;
-        drop(client);
-        connected.await.unwrap().unwrap();
+        client.close().await.unwrap();
         until_connection(&watched.hub, "written", |connection| connection.unwritten.is_none()).await;
         archive.close().await;
     }

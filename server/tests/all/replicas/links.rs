@@ -10,7 +10,7 @@ mod in_postgres {
     use server::access::scope::{Named, Scope};
     use server::access::share::{Pace, PlaceError, ShareError, Shares, Unchecked, Wanted};
     use server::access::{Subjects, Viewer};
-    use server::history::postgres::Server;
+    use server::database::server::Server;
     use server::kube::review::Subject;
     use timeline::{Millis, Workload};
 
@@ -274,7 +274,7 @@ mod in_postgres {
         let keys = Keys::own();
         let before = one_of(&server, &keys, Pace::default()).await;
         let (_, secret) = before.make(&viewer("ann"), wanted("web"), now()).await.unwrap();
-        shared().sql(&database, "UPDATE rollcast.schema_format SET format = 99");
+        shared().sql(&database, "UPDATE rollcast.links_migrations SET version = 99");
         let shares = Shares::in_database(keys, server, Pace::default());
         assert_eq!(shares.of_secret(&secret, now()).await, Err(Unchecked));
         let refused = shares.make(&viewer("ann"), wanted("web"), now()).await.unwrap_err();

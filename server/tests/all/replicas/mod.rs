@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use server::access::sight::Sight;
+use server::database::server::Server;
 use server::feed::recording::Recording;
 use server::history::batch::pack;
 use server::history::options::{Limits, Location, Options};
-use server::history::postgres::Server;
 use server::history::sql::Reader;
 use server::history::store::{Commit, Lines, Store, StoreError, Written};
 use server::history::{Archive, Keeping, index, resume};
@@ -236,7 +236,7 @@ mod in_postgres {
         assert_eq!(refused, format!("{place}: cannot execute INSERT in a read-only transaction"));
         drop(store);
         shared.sql("postgres", &format!("ALTER DATABASE {database} SET default_transaction_read_only = off"));
-        shared.sql(&database, "UPDATE rollcast.schema_format SET format = 99");
+        shared.sql(&database, "UPDATE rollcast._sqlx_migrations SET version = 99");
         let newer =
             format!("{place} was written by a later version of Rollcast (format 99; this version reads up to 1)");
         assert_eq!(why(&guest), newer);
@@ -253,18 +253,20 @@ mod in_postgres {
 
     #[test]
     fn tables_of_a_version_before_the_first_release_are_left_alone() {
-        let database = shared().database();
-        let server: Server = shared().address(&database, "postgres").parse().unwrap();
-        let tables = "CREATE SCHEMA rollcast; CREATE TABLE rollcast.format (format BIGINT NOT NULL); INSERT INTO rollcast.format VALUES (5)";
-        shared().sql(&database, tables);
-        let unreleased = format!(
-            "{server} was written by a version of Rollcast before the first release and cannot be read; start with another folder or database (`--data-dir`, `--history`), or move it away"
-        );
-        assert_eq!(why(&server), unreleased);
-        let read = Reader::new(&Location::Postgres(server)).clusters().unwrap_err().to_string();
-        assert_eq!(read, unreleased);
-        let left = "SELECT string_agg(tablename, ' ') FROM pg_tables WHERE schemaname = 'rollcast'";
-        assert_eq!(shared().sql(&database, left), "format");
+        for table in ["format", "schema_format"] {
+            let database = shared().database();
+            let server: Server = shared().address(&database, "postgres").parse().unwrap();
+            let tables = format!("CREATE SCHEMA rollcast; CREATE TABLE rollcast.{table} (format BIGINT NOT NULL)");
+            shared().sql(&database, &tables);
+            let unreleased = format!(
+                "{server} was written by a version of Rollcast before the first release and cannot be read; start with another folder or database (`--data-dir`, `--history`), or move it away"
+            );
+            assert_eq!(why(&server), unreleased);
+            let read = Reader::new(&Location::Postgres(server)).clusters().unwrap_err().to_string();
+            assert_eq!(read, unreleased);
+            let left = "SELECT string_agg(tablename, ' ') FROM pg_tables WHERE schemaname = 'rollcast'";
+            assert_eq!(shared().sql(&database, left), table);
+        }
     }
 
     #[test]

@@ -3,8 +3,8 @@
 
 use std::time::{Duration, Instant};
 
+use server::database::server::Server;
 use server::history::Keeping;
-use server::history::postgres::Server;
 
 use super::{open, told_while, until_failing, why};
 use crate::common::postgres::shared;

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use server::database::server::Server;
 use server::feed::recording::Recording;
-use server::history::postgres::Server;
 use server::history::store::{Commit, Written};
 use timeline::Millis;
 

@@ -2,19 +2,28 @@
 
 use std::fmt;
 use std::str::FromStr;
-use std::sync::Arc;
-use std::time::Duration;
 
 use serde::Deserialize;
-use tokio_postgres::Config;
-use tokio_postgres::config::{Host, SslMode};
+use sqlx::ConnectOptions;
+use sqlx::postgres::{PgConnectOptions, PgSslMode};
+use url::Url;
 
 use crate::kube::loopback::is_this_machine;
 
-/// A server that takes longer to answer is not there.
-pub(super) const CONNECT: Duration = Duration::from_secs(5);
-/// A connection over which nothing comes is looked after this often.
-const ALIVE: Duration = Duration::from_secs(10);
+/// What may stand behind the `?` of an address.
+const PARAMETERS: [&str; 11] = [
+    "application_name",
+    "dbname",
+    "host",
+    "options",
+    "password",
+    "port",
+    "sslcert",
+    "sslkey",
+    "sslmode",
+    "sslrootcert",
+    "user",
+];
 
 /// The address of a database as somebody wrote it, with the password: it prints nothing of itself, and nobody who reads options and files
 /// can quote it. What is wrong with it is said when it is taken apart.
@@ -46,7 +55,8 @@ impl DatabaseUrl {
 /// A database of a PostgreSQL server, and who we are there.
 #[derive(Clone)]
 pub struct Server {
-    config: Arc<Config>,
+    options: PgConnectOptions,
+    has_password: bool,
 }
 
 /// A text that names no database.
@@ -74,29 +84,39 @@ impl FromStr for Server {
         if text.matches('@').count() > 1 {
             return Err(BadAddress::At);
         }
-        let mut config: Config = text.parse().map_err(|error: tokio_postgres::Error| BadAddress::Wrong(why(&error)))?;
-        if config.get_hosts().is_empty() {
-            return Err(BadAddress::Wrong("it has no host".to_owned()));
+        let wrong = |why: String| BadAddress::Wrong(why);
+        let url: Url = text.parse().map_err(|error: url::ParseError| wrong(error.to_string()))?;
+        let query = || url.query_pairs().map(|(key, _)| key);
+        if let Some(unknown) = query().find(|key| !PARAMETERS.contains(&&**key)) {
+            return Err(wrong(format!("unknown parameter {unknown}")));
         }
-        if !text.contains("sslmode=") {
-            let is_here = config.get_hosts().iter().all(is_here);
-            config.ssl_mode(if is_here { SslMode::Disable } else { SslMode::Require });
+        let mut options: PgConnectOptions = text.parse().map_err(|error: sqlx::Error| wrong(error.to_string()))?;
+        match url.host_str() {
+            None | Some("") if !query().any(|key| key == "host") => return Err(wrong("it has no host".to_owned())),
+            Some(hosts) if hosts.contains(',') => return Err(wrong("it has more than one host".to_owned())),
+            // An address has brackets only in a URL.
+            Some(host) if host.starts_with('[') => options = options.host(host.trim_matches(['[', ']'])),
+            _ => {}
         }
-        config.connect_timeout(CONNECT).keepalives_idle(ALIVE).tcp_user_timeout(ALIVE);
-        if config.get_application_name().is_none() {
-            config.application_name("rollcast");
+        let mode = match options.get_ssl_mode() {
+            _ if !query().any(|key| key == "sslmode") => is_here(&options).then_some(PgSslMode::Disable),
+            mode @ (PgSslMode::Disable | PgSslMode::Prefer) => Some(mode),
+            PgSslMode::Allow => return Err(wrong("sslmode must be disable, prefer or require".to_owned())),
+            PgSslMode::Require | PgSslMode::VerifyCa | PgSslMode::VerifyFull => None,
+        };
+        if options.get_application_name().is_none() {
+            options = options.application_name("rollcast");
         }
-        Ok(Self { config: Arc::new(config) })
+        // Who encrypts looks at the certificate, too. Poolers do not know the parameter of floating-point numbers.
+        let options = options.ssl_mode(mode.unwrap_or(PgSslMode::VerifyFull)).extra_float_digits(None);
+        let has_password = url.password().is_some() || query().any(|key| key == "password");
+        Ok(Self { options: options.disable_statement_logging(), has_password })
     }
 }
 
 /// On this machine: what goes there is encrypted only where that is asked for, and what goes elsewhere unless it is asked not to be.
-fn is_here(host: &Host) -> bool {
-    match host {
-        Host::Tcp(name) => is_this_machine(name),
-        #[cfg(unix)]
-        Host::Unix(_) => true,
-    }
+fn is_here(options: &PgConnectOptions) -> bool {
+    options.get_socket().is_some() || is_this_machine(options.get_host())
 }
 
 /// A password that a database cannot be given.
@@ -105,6 +125,9 @@ pub enum PasswordError {
     /// There is none in it.
     #[error("it is empty")]
     Empty,
+    /// It is no text.
+    #[error("it is not UTF-8")]
+    Encoding,
     /// The address of the database has one.
     #[error("the database URL has a password too: remove one of them")]
     Second,
@@ -119,35 +142,34 @@ impl Server {
         if password.is_empty() {
             return Err(PasswordError::Empty);
         }
-        if self.config.get_password().is_some() {
+        if self.has_password {
             return Err(PasswordError::Second);
         }
-        let mut config = Config::clone(&self.config);
-        config.password(password);
-        Ok(Self { config: Arc::new(config) })
+        let password = str::from_utf8(password).map_err(|_| PasswordError::Encoding)?;
+        Ok(Self { options: self.options.password(password), has_password: true })
     }
 
-    pub(super) fn config(&self) -> &Config {
-        &self.config
+    pub(super) const fn options(&self) -> &PgConnectOptions {
+        &self.options
+    }
+
+    /// No certificate can be trusted here, and one is to be.
+    pub(super) fn lacks_authorities(&self) -> bool {
+        matches!(self.options.get_ssl_mode(), PgSslMode::VerifyFull)
+            && rustls_native_certs::load_native_certs().certs.is_empty()
     }
 }
 
 /// Without the password: "PostgreSQL at db.example.com:5432/rollcast".
 impl fmt::Display for Server {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("PostgreSQL at ")?;
-        let ports = self.config.get_ports();
-        for (index, host) in self.config.get_hosts().iter().enumerate() {
-            let port = ports.get(index).or_else(|| ports.first()).copied().unwrap_or(5432);
-            f.write_str(if index > 0 { "," } else { "" })?;
-            match host {
-                Host::Tcp(name) if name.contains(':') => write!(f, "[{name}]:{port}")?,
-                Host::Tcp(name) => write!(f, "{name}:{port}")?,
-                #[cfg(unix)]
-                Host::Unix(path) => write!(f, "{}", path.display())?,
-            }
+        let (host, port) = (self.options.get_host(), self.options.get_port());
+        match self.options.get_socket() {
+            Some(path) => write!(f, "PostgreSQL at {}", path.display())?,
+            None if host.contains(':') => write!(f, "PostgreSQL at [{host}]:{port}")?,
+            None => write!(f, "PostgreSQL at {host}:{port}")?,
         }
-        write!(f, "/{}", self.config.get_dbname().or_else(|| self.config.get_user()).unwrap_or_default())
+        write!(f, "/{}", self.options.get_database().unwrap_or_else(|| self.options.get_username()))
     }
 }
 
@@ -156,31 +178,6 @@ impl fmt::Debug for Server {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
-}
-
-impl PartialEq for Server {
-    fn eq(&self, other: &Self) -> bool {
-        self.config == other.config
-    }
-}
-
-impl Eq for Server {}
-
-/// What went wrong, in the server's words where it says any.
-pub(super) fn why(error: &tokio_postgres::Error) -> String {
-    if let Some(told) = error.as_db_error() {
-        return told.message().to_owned();
-    }
-    let mut words = error.to_string();
-    let mut cause = std::error::Error::source(error);
-    while let Some(error) = cause {
-        let more = error.to_string();
-        if !words.contains(&more) {
-            words = format!("{words}: {more}");
-        }
-        cause = error.source();
-    }
-    words
 }
 
 #[cfg(test)]
@@ -196,7 +193,6 @@ mod tests {
         let named = |text: &str| server(text).unwrap().to_string();
         assert_eq!(named("postgres://me:secret@db.example.com/rollcast"), "PostgreSQL at db.example.com:5432/rollcast");
         assert_eq!(named("postgresql://me:secret@[::1]:6432"), "PostgreSQL at [::1]:6432/me");
-        assert_eq!(named("postgres://me@a,b:7/rollcast"), "PostgreSQL at a:5432,b:7/rollcast");
         let debug = format!("{:?}", server("postgres://me:secret@db/rollcast"));
         assert!(!debug.contains("secret"), "{debug}");
     }
@@ -206,6 +202,7 @@ mod tests {
         let scheme = "must be a PostgreSQL URL, as postgres://USER:PASSWORD@HOST/DATABASE";
         assert_eq!(server("mysql://here").unwrap_err(), scheme);
         assert_eq!(server("postgres://").unwrap_err(), "it has no host");
+        assert_eq!(server("postgres://me@a,b:7/rollcast").unwrap_err(), "it has more than one host");
         let wrong = server("postgres://me:secret@host:port/db").unwrap_err();
         assert!(!wrong.contains("secret") && !wrong.is_empty(), "{wrong}");
         assert!(server("postgres://host/db?colour=blue").unwrap_err().contains("colour"));
@@ -213,14 +210,15 @@ mod tests {
             let wrong = server(&format!("postgres://me:{password}@{rest}")).unwrap_err();
             assert_eq!(wrong, "it has more than one @: write an @ in the password as %40");
         }
+        let password = |server: &Server| server.options().to_url_lossy().password().map(str::to_owned);
         let encoded = server("postgres://me:pa%40secret@host/db").unwrap();
         assert_eq!(
-            (encoded.to_string().as_str(), encoded.config().get_password()),
-            ("PostgreSQL at host:5432/db", Some(&b"pa@secret"[..]))
+            (encoded.to_string().as_str(), password(&encoded).as_deref()),
+            ("PostgreSQL at host:5432/db", Some("pa%40secret"))
         );
         let with = |address: &str, password: &str| server(address).unwrap().with_password(password.as_bytes());
         let given = with("postgres://me@host/db", "pa@secret").unwrap();
-        assert_eq!(given.config().get_password(), Some(&b"pa@secret"[..]));
+        assert_eq!(password(&given).as_deref(), Some("pa%40secret"));
         assert_eq!(format!("{given} {given:?}"), "PostgreSQL at host:5432/db PostgreSQL at host:5432/db");
         assert!(matches!(with("postgres://me@host/db", ""), Err(PasswordError::Empty)));
         assert!(matches!(with("postgres://me:one@host/db", "two"), Err(PasswordError::Second)));
@@ -229,11 +227,14 @@ mod tests {
 
     #[test]
     fn nothing_leaves_this_machine_unencrypted_unasked() {
-        let mode = |text: &str| server(text).unwrap().config().get_ssl_mode();
-        assert_eq!(mode("postgres://me@localhost/db"), SslMode::Disable);
-        assert_eq!(mode("postgres://me@127.0.0.1,[::1]/db"), SslMode::Disable);
-        assert_eq!(mode("postgres://me@db.example.com/db"), SslMode::Require);
-        assert_eq!(mode("postgres://me@db.example.com/db?sslmode=disable"), SslMode::Disable);
-        assert_eq!(mode("postgres://me@localhost/db?sslmode=require"), SslMode::Require);
+        let encrypts = |text: &str| match server(text).unwrap().options().get_ssl_mode() {
+            PgSslMode::Disable => false,
+            PgSslMode::VerifyFull => true,
+            other => panic!("{other:?}"),
+        };
+        assert!(!encrypts("postgres://me@localhost/db") && !encrypts("postgres://me@[::1]/db"));
+        assert!(!encrypts("postgres://me@%2Frun%2Fpostgresql/db") && encrypts("postgres://me@db.example.com/db"));
+        assert!(!encrypts("postgres://me@db.example.com/db?sslmode=disable"));
+        assert!(encrypts("postgres://me@localhost/db?sslmode=require"));
     }
 }

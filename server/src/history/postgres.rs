@@ -2,25 +2,23 @@
 //! has the database's advisory lock of it, which ends with the connection. The others keep in mind what exists; the one that gets the
 //! lock next writes that, with the time in which nothing was written as a gap.
 
-mod connection;
-mod server;
-
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use timeline::Millis;
 
-pub use self::connection::{Connection, Pool};
-pub use self::server::{BadAddress, DatabaseUrl, PasswordError, Server};
 use super::batch;
-use super::database::{Database, together};
 use super::fold::Fold;
 use super::options::Limits;
 use super::sql::{self, Head};
 use super::store::{Commit, Lines, Store, StoreError, Stored, Written};
+use crate::database::postgres::{LOCKS, UNRELEASED};
+use crate::database::server::Server;
+use crate::database::{Connection, Schema};
 
-/// "Roll", the first half of the numbers of our locks.
-const LOCKS: i64 = 0x526f_6c6c << 32;
+/// Its tables.
+pub(super) const SCHEMA: Schema =
+    Schema { table: "_sqlx_migrations", migrations: &[include_str!("postgres.sql")], unreleased: UNRELEASED };
 
 /// The store.
 pub struct Postgres {
@@ -51,7 +49,7 @@ impl Postgres {
     /// # Errors
     /// When it does not answer, a later version wrote it, or a right is missing.
     pub fn open(server: &Server, limits: Limits) -> Result<Self, StoreError> {
-        let connection = Some(Connection::to_write(server)?);
+        let connection = Some(Connection::to_write(server, &SCHEMA)?);
         let me = format!("{:016x}", fastrand::u64(..));
         Ok(Self { server: server.clone(), limits, connection, clusters: BTreeMap::new(), me })
     }
@@ -64,7 +62,7 @@ impl Postgres {
         let mut store = Self::open(server, limits)?;
         let connection = connected(&mut store.connection, server)?;
         for cluster in clusters(connection)? {
-            if !lock(connection, cluster)? {
+            if !connection.lock(LOCKS | cluster)? {
                 return Err(StoreError::Taken(server.to_string()));
             }
         }
@@ -79,7 +77,7 @@ impl Postgres {
         }
         let connection = connected(&mut self.connection, &self.server)?;
         let (me, known) = (&self.me, &mut self.clusters);
-        let written = together(connection, |database| {
+        let written = connection.together(|database| {
             let (mut written, mut heads) = (Written::default(), Vec::new());
             for commit in commits {
                 let Some(known) = known.get(&commit.cluster) else { continue };
@@ -109,7 +107,7 @@ impl Postgres {
         // Nobody tidies what is not watched any more, unless whoever comes by does.
         let mut is_more = Ok(false);
         for cluster in clusters(connection)?.into_iter().filter(|cluster| !held.contains(cluster)) {
-            match lock(connection, cluster) {
+            match connection.lock(LOCKS | cluster) {
                 Ok(true) => borrowed.push(cluster),
                 Ok(false) => {}
                 Err(why) => {
@@ -124,7 +122,7 @@ impl Postgres {
         }
         // Whatever came of it: another one may write these.
         for cluster in borrowed {
-            connection.rows("SELECT pg_advisory_unlock($1)", &[(LOCKS | cluster).into()])?;
+            connection.unlock(LOCKS | cluster)?;
         }
         is_more
     }
@@ -149,7 +147,7 @@ struct Done {
 }
 
 impl Known {
-    fn write(&self, database: &mut dyn Database, commit: &Commit, me: &str) -> Result<Done, StoreError> {
+    fn write(&self, database: &mut Connection, commit: &Commit, me: &str) -> Result<Done, StoreError> {
         let taken = match self.head {
             Some(head) => Some((head, false)),
             None => self.take(database, &commit.cluster, me)?,
@@ -169,20 +167,20 @@ impl Known {
 
     /// Takes the lock of the cluster. `None` when another one has it; else where writing stands, and whether another one wrote what is
     /// there.
-    fn take(&self, database: &mut dyn Database, name: &str, me: &str) -> Result<Option<(Head, bool)>, StoreError> {
+    fn take(&self, database: &mut Connection, name: &str, me: &str) -> Result<Option<(Head, bool)>, StoreError> {
         let head = sql::head(database, name)?;
-        if !lock(database, head.cluster)? {
+        if !database.lock(LOCKS | head.cluster)? {
             return Ok(None);
         }
         // What the one before wrote is there only now.
         let head = sql::head(database, name)?;
         let last = database.row("SELECT last_commit FROM clusters WHERE id = $1", &[head.cluster.into()])?;
-        let last = last.map_or_else(|| Ok(String::new()), |mut row| row.text(0))?;
+        let last = last.map_or_else(|| Ok(String::new()), |row| row.text(0))?;
         Ok(Some((head, self.is_behind || self.was_held && !last.starts_with(me))))
     }
 
     /// What is written instead when another one wrote before: everything that exists, after a gap since its last word.
-    fn anew(&self, database: &mut dyn Database, head: Head, commit: &Commit) -> Result<Option<Commit>, StoreError> {
+    fn anew(&self, database: &mut Connection, head: Head, commit: &Commit) -> Result<Option<Commit>, StoreError> {
         let heard = "SELECT heard_millis FROM clusters WHERE id = $1";
         let heard_millis = database.number(heard, &[head.cluster.into()])?;
         let (at_millis, text) = self.fold.keyframe(heard_millis);
@@ -192,19 +190,14 @@ impl Known {
     }
 }
 
-fn lock(database: &mut dyn Database, cluster: i64) -> Result<bool, StoreError> {
-    let locked = database.number("SELECT pg_try_advisory_lock($1)", &[(LOCKS | cluster).into()])?;
-    Ok(locked == Some(1))
-}
-
-fn clusters(database: &mut dyn Database) -> Result<Vec<i64>, StoreError> {
-    database.rows("SELECT id FROM clusters", &[])?.into_iter().map(|mut row| row.number(0)).collect()
+fn clusters(database: &mut Connection) -> Result<Vec<i64>, StoreError> {
+    database.rows("SELECT id FROM clusters", &[])?.into_iter().map(|row| row.number(0)).collect()
 }
 
 fn connected<'c>(connection: &'c mut Option<Connection>, server: &Server) -> Result<&'c mut Connection, StoreError> {
     match connection {
         Some(connection) => Ok(connection),
-        None => Ok(connection.insert(Connection::to_write(server)?)),
+        None => Ok(connection.insert(Connection::to_write(server, &SCHEMA)?)),
     }
 }
 
