@@ -12,19 +12,9 @@ use timeline::Millis;
 use timeline::wire::{Moment, Said, SaidDelta, ServerFrame, ViewerFrame};
 
 use crate::detail::Detail;
-use crate::payload::DeploymentPayload;
 
 /// So many changes of what is said follow a whole word.
 pub const WHOLE_EVERY: usize = 64;
-
-/// The content of the file.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Export {
-    /// The Deployment as it was at the end.
-    pub deployment: DeploymentPayload,
-    /// What answers in the place of a server.
-    pub record: Record,
-}
 
 /// What was said and told, and when.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -22,14 +22,17 @@ pub mod calm;
 pub mod compare;
 pub mod components;
 pub mod connection;
+pub mod context;
 pub mod detail;
 pub mod elements;
 pub mod exported;
 pub mod history;
 pub mod images;
 pub mod lasting;
+pub mod link_preview;
 pub mod list;
 pub mod live;
+pub mod measure;
 pub mod news;
 pub mod numbers;
 pub mod pages;
@@ -63,7 +66,7 @@ pub async fn hydrate() {
             }
             leptos::mount::hydrate_body(move || app::App(app::AppProps { page }));
         }
-        None => app::stopped(),
+        None => browser::show_stopped(),
     }
 }
 
@@ -83,6 +86,6 @@ pub async fn hydrate_exported(content: Vec<u8>) {
 fn say_when_stopped() {
     std::panic::set_hook(Box::new(|panic| {
         console_error_panic_hook::hook(panic);
-        app::stopped();
+        browser::show_stopped();
     }));
 }

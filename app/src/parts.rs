@@ -4,13 +4,12 @@
 
 use leptos::prelude::*;
 use leptos_router::LazyRoute;
-use timeline::Workload;
 
-use crate::components::detail::view::DetailView;
 use crate::components::playground::strip::Strip;
-use crate::detail::Detail;
 use crate::pages::deployments::DeploymentsPage;
-use crate::pages::detail::DetailPage;
+#[cfg(feature = "hydrate")]
+use crate::pages::detail::__preload_details;
+use crate::pages::detail::{DetailPlace, details};
 use crate::pages::exported::ExportedPage;
 use crate::pages::rollout::RolloutPage;
 use crate::pages::wall::WallPage;
@@ -43,27 +42,10 @@ pub fn pictures(of: Pictured) -> AnyView {
             Ok(export) => view! { <ExportedPage export/> }.into_any(),
             Err(_) => {
                 #[cfg(feature = "hydrate")]
-                crate::app::stopped();
+                crate::browser::show_stopped();
                 ().into_any()
             }
         },
-    }
-}
-
-/// What a detail is on.
-pub enum Detailed {
-    /// A page of its own.
-    Page,
-    /// The panel beside a picture.
-    Panel(Workload, Signal<Detail>),
-}
-
-/// Details of pods, revisions and rollouts.
-#[lazy]
-pub fn details(on: Detailed) -> AnyView {
-    match on {
-        Detailed::Page => view! { <DetailPage/> }.into_any(),
-        Detailed::Panel(workload, detail) => view! { <DetailView workload detail/> }.into_any(),
     }
 }
 
@@ -80,7 +62,7 @@ pub enum Part {
     Lists,
     /// [`pictures`].
     Pictures,
-    /// [`details`].
+    /// [`details`](crate::pages::detail::details).
     Details,
     /// [`strip`].
     Strip,
@@ -164,5 +146,5 @@ route!(
 );
 route!(
     /// The way to the page of a detail.
-    DetailRoute, details(Detailed::Page), Part::Details
+    DetailRoute, details(DetailPlace::Page), Part::Details
 );

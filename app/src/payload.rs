@@ -3,11 +3,14 @@
 use serde::{Deserialize, Serialize};
 use timeline::list::{ListCopy, ListDelta, Query, Window};
 use timeline::wire::{Connection, Moment, Snapshot};
-use timeline::words::{count, safe};
+use timeline::words::count;
 use timeline::{Workload, say};
 
 use crate::address;
 use crate::detail::Detail;
+use crate::exported::Record;
+pub use crate::link_preview::Preview;
+use crate::link_preview::page_title;
 use crate::playground::Playground;
 use crate::site::Site;
 use crate::text;
@@ -89,21 +92,13 @@ pub struct DeploymentPayload {
     pub moment: Option<Moment>,
 }
 
-/// The title of a Deployment's page, and of pages below it: what is said first, then the Deployment.
-#[must_use]
-pub fn title(said: &str, namespace: &str, name: &str) -> String {
-    format!("{said}: {} / {} — Rollcast", safe(namespace), safe(name))
-}
-
-/// What a chat shows of a link to a page.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Preview {
-    /// The title of the page.
-    pub title: String,
-    /// What the page says.
-    pub description: String,
-    /// The path of its picture; `None` where it has none.
-    pub image: Option<String>,
+/// The content of a rollout's file.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Export {
+    /// The Deployment at the end of the rollout.
+    pub deployment: DeploymentPayload,
+    /// Answers of a server, for every moment of the rollout.
+    pub record: Record,
 }
 
 impl DeploymentPayload {
@@ -129,7 +124,7 @@ impl DeploymentPayload {
         let badge = self.view().map_or("Not found", |view| view.verdict.badge.as_str());
         let path = address::whatever_bears_the_name(&self.workload);
         Preview {
-            title: title(badge, &self.workload.namespace, &self.workload.name),
+            title: page_title(badge, &self.workload.namespace, &self.workload.name),
             description: self.description(self.moment.is_some() || self.workload.rollout.is_some()),
             image: self.snapshot.deployment.map(|_| format!("{path}/preview.png")),
         }

@@ -9,7 +9,6 @@ use crate::components::audience::Foot;
 use crate::components::playground::strip::StillStrip;
 use crate::components::preview::Origin;
 use crate::components::tokens::Drawings;
-use crate::exported::Export;
 use crate::history::HistoryPayload;
 use crate::pages::compare::ComparePage;
 use crate::pages::exported::ExportedPage;
@@ -18,7 +17,7 @@ use crate::pages::missing::Missing;
 use crate::pages::shares::{ConfirmPage, SharedPage, SharesPage, SharesPayload};
 use crate::pages::sign_in::{SignIn, SignInPayload};
 use crate::parts::Part;
-use crate::payload::{self, Page, Preview};
+use crate::payload::{self, Export, Page, Preview};
 use crate::playground::Playground;
 
 /// The whole document of a page that lives. `origin` is how this server is addressed: previews need whole addresses. `files` are the

@@ -26,6 +26,17 @@ pub fn note(name: &str, value: &str) {
     }
 }
 
+/// Id of the notice that the page's program stopped. `public/start.js` shows it where the program could not start.
+pub const STOPPED: &str = "stopped";
+
+/// Shows that the program stopped, instead of leaving a frozen picture. Needs nothing but the document.
+pub fn show_stopped() {
+    if let Some(notice) = document().get_element_by_id(STOPPED) {
+        notice.set_class_name("banner");
+    }
+    note("data-live", "false");
+}
+
 /// The page cannot be used while this lives: nothing in its main part is clicked or has the focus.
 pub struct Still(Option<SendWrapper<Element>>);
 
@@ -100,7 +111,7 @@ pub fn style(element: &Element, style: &str) {
 }
 
 /// Keeps an element's own style what a signal says. Until the page is alive the server's style sheet says it
-/// ([`crate::score::placed`]), because style attributes are forbidden in its markup. Used as `use:placed=style`.
+/// ([`crate::score::style_sheet`]), because style attributes are forbidden in its markup. Used as `use:placed=style`.
 pub fn placed(element: Element, says: Signal<String>) {
     Effect::new(move |_| says.with(|says| style(&element, says)));
 }

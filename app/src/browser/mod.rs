@@ -27,8 +27,8 @@ pub use answer::{Answer, FilledIn, ask, send};
 pub use awake::Awake;
 pub use clipboard::copy;
 pub use document::{
-    Still, all_in, bytes_of_base64, focus, focus_in_place, focused, has_popup, note, placed, style, text_of,
-    toggle_popup,
+    STOPPED, Still, all_in, bytes_of_base64, focus, focus_in_place, focused, has_popup, note, placed, show_stopped,
+    style, text_of, toggle_popup,
 };
 pub use events::{Listening, has_modifier, is_plain, is_writing, listen, on_window, tag};
 pub use frames::{Every, after, chance, next_frame};

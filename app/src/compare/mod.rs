@@ -5,7 +5,6 @@
 
 #[cfg(feature = "ssr")]
 pub mod course;
-pub mod measure;
 #[cfg(feature = "ssr")]
 pub mod place;
 #[cfg(feature = "ssr")]
@@ -19,7 +18,7 @@ pub use self::course::Course;
 #[cfg(feature = "ssr")]
 pub use self::place::Before;
 #[cfg(feature = "ssr")]
-use crate::payload::{self, Preview};
+use crate::link_preview::{Preview, page_title};
 
 /// The page of a comparison.
 #[cfg(feature = "ssr")]
@@ -49,7 +48,7 @@ impl ComparePayload {
     #[must_use]
     pub fn title(&self) -> String {
         let Workload { namespace, name, .. } = &self.workload;
-        payload::title(&format!("Revision {} compared", self.course.revision), namespace, name)
+        page_title(&format!("Revision {} compared", self.course.revision), namespace, name)
     }
 
     /// What a chat shows of a link to the page.

@@ -4,9 +4,9 @@
 use timeline::Millis;
 use timeline::words::{count, duration};
 
-use super::measure::{ENOUGH, Standing, compared, earlier, expected, median};
 use crate::history::PastRollout;
 use crate::images::ImageText;
+use crate::measure::{ENOUGH, Standing, compared, earlier, expected, median};
 
 /// Those of at most so many times as many replicas are compared with, and of at least that part.
 const ALIKE: u32 = 2;

@@ -6,8 +6,8 @@ use timeline::view::Now;
 use timeline::words::safe;
 use timeline::{Millis, Uid};
 
-use super::measure::median;
 use crate::detail::pod::start;
+use crate::measure::median;
 
 /// Pods that are shown one by one.
 const MOST: usize = 60;

@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 use leptos_meta::Meta;
 
-use crate::payload::Preview;
+use crate::link_preview::Preview;
 
 /// How this server is addressed, such as "https://rollcast.example.com": pictures of previews need whole addresses. The server tells
 /// it to the pages that it renders.

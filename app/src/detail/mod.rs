@@ -17,7 +17,7 @@ pub use self::pod::PodDetail;
 pub use self::revision::RevisionDetail;
 pub use self::rollouts::RolloutsDetail;
 pub use self::share::ShareDetail;
-use crate::payload;
+use crate::link_preview;
 
 /// Something about a Deployment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -83,6 +83,6 @@ impl Detail {
     /// The title of its page.
     #[must_use]
     pub fn page_title(&self, workload: &Workload) -> String {
-        payload::title(&self.title(), &workload.namespace, &workload.name)
+        link_preview::page_title(&self.title(), &workload.namespace, &workload.name)
     }
 }

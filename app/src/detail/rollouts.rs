@@ -9,8 +9,8 @@ use timeline::words::{count, duration, images, is_are, safe};
 use timeline::{Millis, Uid};
 
 use crate::address;
-use crate::compare::measure::Measure;
 use crate::history::extremes;
+use crate::measure::Measure;
 
 /// All rollouts of a Deployment that are kept.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

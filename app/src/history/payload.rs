@@ -6,8 +6,8 @@ use timeline::rollout::Outcome;
 use timeline::words::{count, duration};
 
 use super::{PastRollout, Search, TIMES};
-use crate::compare::measure::median;
-use crate::payload::Preview;
+use crate::link_preview::Preview;
+use crate::measure::median;
 
 /// A workload with its last rollouts that were asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

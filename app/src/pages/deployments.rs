@@ -8,7 +8,6 @@ use leptos::prelude::*;
 use leptos_router::hooks::{use_params_map, use_url};
 use timeline::list::Query;
 
-use crate::app::First;
 use crate::components::banner::Banner;
 use crate::components::header::{Header, Section, Trail};
 use crate::components::list::clusters::Clusters;
@@ -20,6 +19,7 @@ use crate::components::list::rows::ListRows;
 use crate::components::preview::preview;
 use crate::components::title::PageTitle;
 use crate::connection::{lost, next_try};
+use crate::context::FirstPayload;
 use crate::list::board::ListBoard;
 use crate::list::memory::{Left, ListMemory};
 use crate::list::query::Parameters;
@@ -113,7 +113,7 @@ fn begin(board: ListBoard) -> Option<ListPayload> {
         "" => url.path().to_owned(),
         search => format!("{}?{search}", url.path()),
     });
-    let rendered = First::take(|payload| match payload {
+    let rendered = FirstPayload::take(|payload| match payload {
         Payload::List(list) => Some(*list),
         _ => None,
     });

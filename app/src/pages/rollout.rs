@@ -8,7 +8,6 @@ use leptos_router::hooks::{use_params_map, use_query_map, use_url};
 use timeline::wire::Scope;
 use timeline::{Uid, Workload, WorkloadKind};
 
-use crate::app::First;
 use crate::browser;
 use crate::components::preview::preview;
 use crate::components::rollout::connection::ConnectionBars;
@@ -17,7 +16,6 @@ use crate::components::rollout::keys::{self, Keyboard};
 use crate::components::rollout::legend::Legend;
 use crate::components::rollout::link_bars::LinkBars;
 use crate::components::rollout::missing::MissingDeployment;
-use crate::components::rollout::panel::Panel;
 use crate::components::rollout::role::Role;
 use crate::components::rollout::score::Score;
 use crate::components::rollout::story::Story;
@@ -25,16 +23,19 @@ use crate::components::rollout::table::PodTable;
 use crate::components::rollout::transport::Transport;
 use crate::components::rollout::verdict::VerdictLine;
 use crate::components::title::PageTitle;
+use crate::context::FirstPayload;
 use crate::exported::Exported;
+use crate::link_preview::page_title;
 use crate::live::client::Live;
-use crate::payload::{DeploymentPayload, Payload, title};
+use crate::pages::panel::Panel;
+use crate::payload::{DeploymentPayload, Payload};
 use crate::rollout::board::{Board, Rendered, Shown};
 use crate::rollout::controls::Controls;
 use crate::rollout::picture::{Moving, Picture};
 use crate::rollout::screen::RolloutScreen;
 use crate::score::frame::Frame;
 use crate::score::motion::Motion;
-use crate::score::{placed, scale, scene};
+use crate::score::{scale, scene, style_sheet};
 
 /// The page. Another Deployment, or another link to the same one, is another page.
 #[component]
@@ -57,7 +58,7 @@ pub fn RolloutPage() -> impl IntoView {
     });
     move || {
         let (workload, revision, at) = asked.get();
-        let payload = First::take(|payload| match payload {
+        let payload = FirstPayload::take(|payload| match payload {
             Payload::Deployment(payload) => Some(*payload),
             Payload::List(_) | Payload::Wall(_) | Payload::Detail(_) => None,
         });
@@ -106,7 +107,7 @@ pub fn Rollout(
             true => &badge,
         };
         let badge = if board.is_stale() { format!("Stale: {badge}") } else { badge.to_owned() };
-        board.workload.with(|workload| title(&badge, &workload.namespace, &workload.name))
+        board.workload.with(|workload| page_title(&badge, &workload.namespace, &workload.name))
     });
     let is_there = Memo::new(move |_| board.view.read().is_some());
     let shown = move |is_shown: bool| if is_shown { "shown" } else { "unused" };
@@ -173,7 +174,7 @@ fn drawn(deployment: Option<Uid>, shown: Shown) -> Drawn {
     let Shown { model, said, frame } = shown;
     let scene = scene::scene(&model, deployment, &said, frame, &Motion::default());
     let ticks = scale::ticks(frame.now_millis, frame.window_millis, frame.width);
-    let (moving, sheet) = (Moving::at(frame, scene.height), placed::sheet(&scene, &ticks, frame));
+    let (moving, sheet) = (Moving::at(frame, scene.height), style_sheet::sheet(&scene, &ticks, frame));
     Drawn { picture: Picture::drawn("", scene, &ticks, frame), moving, sheet }
 }
 

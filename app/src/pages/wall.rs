@@ -5,7 +5,6 @@ use std::rc::Rc;
 use leptos::prelude::*;
 use leptos_router::hooks::use_url;
 
-use crate::app::First;
 use crate::browser::{self, Awake, Every, placed};
 use crate::components::banner::Banner;
 use crate::components::header::{Header, Section};
@@ -18,6 +17,7 @@ use crate::components::wall::sound::Sound;
 use crate::components::wall::stable::StableLine;
 use crate::components::wall::tile::Tile;
 use crate::connection::next_try;
+use crate::context::FirstPayload;
 use crate::list::query::Parameters;
 use crate::list::{self, Known};
 use crate::live::client::Live;
@@ -31,7 +31,7 @@ use crate::zone::Zone;
 /// The page.
 #[component]
 pub fn WallPage() -> impl IntoView {
-    let payload = First::take(|payload| match payload {
+    let payload = FirstPayload::take(|payload| match payload {
         Payload::Wall(wall) => Some(*wall),
         _ => None,
     });

@@ -7,8 +7,8 @@ use send_wrapper::SendWrapper;
 use timeline::wire;
 use web_sys::Element;
 
-use super::opened::Opened;
 use crate::browser;
+use crate::context::OpenedPod;
 use crate::detail::Detail;
 use crate::exported::Exported;
 use crate::rows::set_if_new;
@@ -61,7 +61,7 @@ pub struct PanelState {
     /// What answers where there is no server.
     exported: StoredValue<Option<Exported>>,
     /// The pod that is open, which the playground's buttons mean too.
-    pub opened: Opened,
+    pub opened: OpenedPod,
     /// The element that shows what is open, which gets the focus.
     pub section: NodeRef<html::Section>,
 }
@@ -79,7 +79,7 @@ impl PanelState {
             answered_millis: StoredValue::new(0.0),
             is_entered: StoredValue::new(false),
             exported: StoredValue::new(Exported::of_app()),
-            opened: Opened::of_app(),
+            opened: OpenedPod::of_app(),
             section: NodeRef::new(),
         }
     }

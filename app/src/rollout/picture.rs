@@ -18,8 +18,8 @@ use crate::score::ink::{Look, Pattern};
 use crate::score::lanes::Heading;
 use crate::score::order::PodOrder;
 use crate::score::paint::Mark;
-use crate::score::placed;
 use crate::score::scene::{BandRow, Bars, Gap, Head, Listed, Scene, Spot, TableRow};
+use crate::score::style_sheet;
 
 /// The picture of a Deployment. Copies are handles of the same one.
 #[derive(Clone, Copy)]
@@ -259,7 +259,7 @@ impl Moving {
         let turned =
             |pattern: Pattern| format!("scale({} 1) rotate({})", thousandths(window / frame.width), pattern.degrees());
         Self {
-            times: placed::times(frame),
+            times: style_sheet::times(frame),
             strip: view_box(HEIGHT),
             bars: view_box(height),
             patterns: Pattern::ALL.map(turned),

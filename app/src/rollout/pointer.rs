@@ -8,10 +8,10 @@ use super::picture::{Tip, Told};
 use super::screen::{RolloutScreen, State};
 use crate::browser;
 use crate::rows::set_if_new;
-use crate::score::bars::{self, Side};
-use crate::score::lanes::taken_over;
+use crate::score::bars;
+use crate::score::lanes::{Side, taken_over};
 use crate::score::scene::BandRow;
-use crate::score::{budget, placed, scale, scene};
+use crate::score::{budget, scale, scene, style_sheet};
 
 /// A pointer that moves this far with its button pressed drags, in pixels.
 const DRAG_PX: f64 = 4.0;
@@ -54,7 +54,7 @@ struct Room {
 impl Room {
     /// A place as what is told of it stands there.
     fn place(&self, (x, y): (f64, f64)) -> String {
-        placed::tip((x - self.score.left(), y - self.score.top()), (self.score.width(), self.score.height()))
+        style_sheet::tip((x - self.score.left(), y - self.score.top()), (self.score.width(), self.score.height()))
     }
 
     fn crosshair(&self, x: f64) -> f64 {

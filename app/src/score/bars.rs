@@ -6,6 +6,7 @@ use timeline::phase::PodState;
 
 use super::frame::Frame;
 use super::ink::Look;
+use super::lanes::Side;
 use super::paint::Mark;
 use super::places::{Density, bar_height, density};
 
@@ -21,18 +22,6 @@ pub fn lived(pod: &Pod, side: Side, frame: Frame) -> impl Iterator<Item = (Look,
         Side::Outside => outside(pod),
     };
     merged(segments, frame).into_iter().map(|Segment { look, from, to }| (look, from, to))
-}
-
-/// The band in which a pod is drawn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Side {
-    /// That of its ReplicaSet.
-    Inside {
-        /// When the Deployment took the ReplicaSet over; `None` where it created it.
-        since_millis: Option<Millis>,
-    },
-    /// That of the pods out of rotation.
-    Outside,
 }
 
 /// Without what was before a moment.

@@ -4,8 +4,6 @@ use timeline::model::{Deployment, Pod, ReplicaSet};
 use timeline::phase::PodState;
 use timeline::{Millis, Model, Uid, order, rollout, words};
 
-use super::bars::Side;
-
 /// A slot is free again this long after its pod was gone.
 const REST_MILLIS: Millis = 900;
 
@@ -47,6 +45,18 @@ pub struct Heading {
     pub is_let_go: bool,
     /// When the Deployment took the ReplicaSet over; what its pods did before is not shown. `None` where it created it.
     pub taken_over_millis: Option<Millis>,
+}
+
+/// The band in which a pod is drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    /// That of its ReplicaSet.
+    Inside {
+        /// When the Deployment took the ReplicaSet over; `None` where it created it.
+        since_millis: Option<Millis>,
+    },
+    /// That of the pods out of rotation.
+    Outside,
 }
 
 impl Heading {

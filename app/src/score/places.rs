@@ -43,6 +43,16 @@ pub struct Place {
     pub first: f64,
 }
 
+/// A band and where it is.
+pub struct PlacedBand {
+    /// The ReplicaSet, or the pods out of rotation, that the band shows.
+    pub band: Band,
+    /// Where it is in the picture.
+    pub place: Place,
+    /// Its pods share rows.
+    pub is_ribbon: bool,
+}
+
 /// How much room there is for the shapes of states.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Density {

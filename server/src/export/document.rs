@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
-use app::exported::Export;
 use app::parts::Part;
+use app::payload::Export;
 use app::shell::Enclosed;
 use axum::extract::Request;
 use base64::Engine;

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use app::exported::Export;
+use app::payload::Export;
 use serde_json::Value;
 
 use super::ExportError;

@@ -1,9 +1,9 @@
 //! A rollout beside those before it: from what is kept, or from what the cluster's hub holds where nothing is.
 
 use app::compare::Course;
-use app::compare::measure::{Measure, Standing};
 use app::compare::place::{Before, This, comparable, said};
 use app::history::PastRollout;
+use app::measure::{Measure, Standing};
 use timeline::view::{self, Now, Tone};
 use timeline::{Uid, Workload};
 

@@ -7,8 +7,8 @@ use leptos::task::spawn_local;
 use timeline::wire;
 
 use crate::browser::{self, FilledIn, Stream};
+use crate::context::OpenedPod;
 use crate::playground::{Answer, Playground, meant};
-use crate::rollout::opened::Opened;
 use crate::rows::set_if_new;
 
 /// Where forms are sent, and the page that leads to the Deployment that there is now.
@@ -27,7 +27,7 @@ pub struct PlaygroundState {
     pub explained: RwSignal<String>,
     /// The pod that the viewer chose, and which one was opened on the page then.
     chosen: RwSignal<Option<(String, String)>>,
-    opened: Opened,
+    opened: OpenedPod,
 }
 
 impl PlaygroundState {
@@ -38,7 +38,7 @@ impl PlaygroundState {
             now: RwSignal::new(first),
             explained: RwSignal::new(String::new()),
             chosen: RwSignal::new(None),
-            opened: Opened::of_app(),
+            opened: OpenedPod::of_app(),
         };
         let stream = StoredValue::new(None);
         Effect::new(move |_| stream.set_value(state.listen()));

@@ -14,8 +14,8 @@ use crate::rows::parts;
 use crate::score::ink::Pattern;
 use crate::score::paint::paint;
 use crate::score::paint::svg::{Path, Paths};
-use crate::score::placed;
 use crate::score::scene::{BandRow, Bars, Gap};
+use crate::score::style_sheet;
 
 /// The patterns of this picture: those of the document, turned and stretched as its view box needs it.
 #[component]
@@ -130,7 +130,7 @@ pub fn Gaps(
     let gap = move |key: u128| {
         picture.gaps.row(key).map(|gap: ArcRwSignal<Gap>| {
             let words = gap.with_untracked(|gap| gap.words);
-            let style = Signal::derive(move || gap.with(placed::gap));
+            let style = Signal::derive(move || gap.with(style_sheet::gap));
             view! { <div class="gap" data-testid="gap" use:placed=style>{words}</div> }
         })
     };

@@ -12,8 +12,8 @@ use crate::lasting::LastingFor;
 use crate::rollout::board::Board;
 use crate::rollout::picture::Picture;
 use crate::rows::parts;
-use crate::score::placed;
 use crate::score::scene::BandRow;
+use crate::score::style_sheet;
 
 /// Bands lower than this have room for a line, of those out of rotation too, and for three.
 const ONE_LINE: f64 = 52.0;
@@ -51,7 +51,7 @@ fn Beside(
     };
     let is_out = band.with_untracked(|band| band.heading.is_out());
     let with = parts(band);
-    let style: Signal<String> = with(placed::beside).into();
+    let style: Signal<String> = with(style_sheet::beside).into();
     let (class, revision) = (with(class), with(|band| band.heading.revision_name()));
     let title = with(|band| match (band.heading.is_out(), band.heading.revision) {
         (true, _) => "Out of rotation".to_owned(),

@@ -11,8 +11,8 @@ use crate::numbers::fixed;
 use crate::rollout::controls::Controls;
 use crate::rollout::picture::Picture;
 use crate::score::paint::Mark;
-use crate::score::placed;
 use crate::score::scene::{Head, Spot};
+use crate::score::style_sheet;
 use crate::zone::Zone;
 
 /// In rows lower than this names are left out, and tokens become squares.
@@ -104,7 +104,7 @@ fn PodHead(
     // A little more, so that rounding leaves no line between neighbours.
     let square = move || format!("M4 {}h10v{}h-10z", fixed(-row.get() / 2.0), fixed(row.get() + 0.03));
     let hit = move || format!("M0 {}h90v{}h-90z", fixed(-row.get() / 2.0), fixed(row.get()));
-    let travels = Signal::derive(move || placed::travels(*spot.read()));
+    let travels = Signal::derive(move || style_sheet::travels(*spot.read()));
     view! {
         <g
             node_ref=picture.nodes.heads.of(key)

@@ -8,9 +8,9 @@ use timeline::view::Tone;
 
 use crate::address;
 use crate::browser;
-use crate::compare::measure::{Measure, Standing};
 use crate::detail::Detail;
 use crate::exported::Exported;
+use crate::measure::{Measure, Standing};
 use crate::rollout::board::Board;
 use crate::rollout::panel::{self, Shown};
 

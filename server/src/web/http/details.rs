@@ -2,9 +2,9 @@
 //! beside the picture.
 
 use app::address;
-use app::compare::measure::Measure;
 use app::detail::history::PodPast;
 use app::detail::{Detail, PodDetail, RevisionDetail, RolloutsDetail, ShareDetail};
+use app::measure::Measure;
 use app::payload::{DetailPayload, Payload};
 use axum::extract::Request;
 use axum::http::StatusCode;

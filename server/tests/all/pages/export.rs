@@ -2,7 +2,7 @@
 
 use app::address;
 use app::detail::Detail;
-use app::exported::Export;
+use app::payload::Export;
 use axum::body::Body;
 use axum::http::{Request, StatusCode, header};
 use base64::Engine;

@@ -5,7 +5,7 @@ use timeline::Workload;
 
 use crate::components::detail::following::following;
 use crate::components::detail::frame::Frame;
-use crate::parts::{Detailed, details};
+use crate::pages::detail::{DetailPlace, details};
 use crate::rollout::panel::{Kind, PanelState, Shown};
 use crate::rows::set_if_new;
 
@@ -29,7 +29,7 @@ pub fn Panel(
                 Shown::Detail(detail) => Some(detail.clone()),
                 _ => None,
             });
-            Some(Suspend::new(details(Detailed::Panel(workload.get_value(), detail.into()))).into_any())
+            Some(Suspend::new(details(DetailPlace::Panel(workload.get_value(), detail.into()))).into_any())
         }
         (Kind::Trouble, Shown::Trouble(first)) => {
             let why = following(panel.shown, first, |shown| match shown {

@@ -5,7 +5,7 @@ use timeline::Millis;
 use timeline::words::duration;
 
 /// So many must there be to tell an end in advance, and to speak of a rule.
-pub(super) const ENOUGH: usize = 3;
+pub(crate) const ENOUGH: usize = 3;
 /// What comes sooner than this may come at any moment.
 const SOON_MILLIS: Millis = 100;
 
@@ -80,7 +80,7 @@ pub fn median(times: impl Iterator<Item = Millis>) -> Option<Millis> {
 }
 
 /// "1 earlier one", "9 earlier ones".
-pub(super) fn earlier(many: usize) -> String {
+pub(crate) fn earlier(many: usize) -> String {
     if many == 1 { "1 earlier one".to_owned() } else { format!("{many} earlier ones") }
 }
 
@@ -98,7 +98,7 @@ fn rank(millis: Millis, took: &[Millis]) -> String {
 }
 
 /// Where one that was complete after this time stands among earlier ones; `None` where there are none.
-pub(super) fn compared(millis: Millis, took: &[Millis]) -> Option<String> {
+pub(crate) fn compared(millis: Millis, took: &[Millis]) -> Option<String> {
     let (fastest, slowest) = (took.first()?, took.last()?);
     let (this, many) = (duration(millis), took.len());
     if many < ENOUGH {
@@ -127,7 +127,7 @@ fn left(soonest: Millis, latest: Millis) -> String {
 }
 
 /// When one that has gone on for this time may be complete, or how many were by then; `None` where there is no ground.
-pub(super) fn expected(millis: Millis, took: &[Millis]) -> Option<String> {
+pub(crate) fn expected(millis: Millis, took: &[Millis]) -> Option<String> {
     let many = took.len();
     if many < ENOUGH {
         return None; // no ground
