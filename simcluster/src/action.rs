@@ -6,7 +6,7 @@ use k8s_openapi::api::core::v1::{Node, Pod, ResourceQuota};
 use serde_json::{Value, json};
 
 use crate::controller::deployment::sets::{HASH, REVISION};
-use crate::controller::node;
+use crate::node;
 use crate::object::{Key, Kind, Object, Resource};
 use crate::world::{DeleteOptions, Write};
 use crate::{ApiError, World, meta, strategic_patch, time};

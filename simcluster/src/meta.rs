@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
 use k8s_openapi::api::core::v1::{Pod, PodCondition, PodStatus};
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference, Time};
 
 use crate::object::{Kind, Resource};
@@ -152,4 +153,31 @@ pub fn resource_of(owner: &OwnerReference) -> Option<Resource> {
 pub fn restarts(pod: &Pod) -> i32 {
     let statuses = pod.status.as_ref().and_then(|status| status.container_statuses.as_ref());
     statuses.into_iter().flatten().map(|status| status.restart_count).max().unwrap_or_default()
+}
+
+/// Whether somebody holds a pod back before it may look for a node.
+#[must_use]
+pub fn has_gates(pod: &Pod) -> bool {
+    pod.spec.as_ref().and_then(|spec| spec.scheduling_gates.as_ref()).is_some_and(|gates| !gates.is_empty())
+}
+
+/// An amount in thousandths.
+pub fn quantity(quantity: &Quantity) -> i128 {
+    let text = quantity.0.trim();
+    let split =
+        text.find(|letter: char| !letter.is_ascii_digit() && letter != '.' && letter != '-').unwrap_or(text.len());
+    let (number, unit) = text.split_at(split);
+    let factor: f64 = match unit {
+        "m" => 1.0,
+        "k" => 1e6,
+        "M" => 1e9,
+        "G" => 1e12,
+        "T" => 1e15,
+        "Ki" => 1024.0 * 1e3,
+        "Mi" => 1024.0 * 1024.0 * 1e3,
+        "Gi" => 1024.0 * 1024.0 * 1024.0 * 1e3,
+        "Ti" => 1024.0 * 1024.0 * 1024.0 * 1024.0 * 1e3,
+        _ => 1e3,
+    };
+    (number.parse::<f64>().unwrap_or_default() * factor) as i128
 }

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 
 use crate::action::{self, Action, Choice, PLENTY};
 use crate::object::{Key, Kind, Object, Resource};
+use crate::runtime::Behavior;
 use crate::{DeleteOptions, World, meta};
 
 pub use self::told::STORIES;
@@ -269,7 +270,7 @@ pub fn prepare(world: &mut World, of: &Key, replicas: i32, (deadline, min_ready,
     let map = Key::new(&of.namespace, lives::CONFIG_MAP);
     let _ = world.delete(Resource::ConfigMap, &map, &DeleteOptions::default());
     let image = choice.next_image("");
-    let is_sick = crate::kubelet::Fate::of_image(&choice.image) != crate::kubelet::Fate::Healthy;
+    let is_sick = Behavior::of_image(&choice.image) != Behavior::Healthy;
     let _ = action::edit(world, of, |deployment| {
         let spec = deployment.spec.get_or_insert_default();
         spec.replicas = Some(replicas);

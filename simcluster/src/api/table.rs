@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::route::Target;
+use super::target::Target;
 use crate::change::Stored;
 use crate::object::Resource;
 

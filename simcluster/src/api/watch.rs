@@ -11,7 +11,7 @@ use tokio::sync::watch as latest;
 use tokio::time::Instant;
 
 use super::read::Selection;
-use super::route::Target;
+use super::target::Target;
 use super::{Cluster, table};
 use crate::ApiError;
 use crate::change::{Change, Stored, Verb};

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use super::World;
+use k8s_openapi::api::core::v1::{Pod, PodCondition};
+
+use super::{World, Write};
 use crate::agenda::Task;
 use crate::change::Stored;
-use crate::controller::node;
 use crate::object::{Key, Object, Resource};
 use crate::{ApiError, meta, time};
 
@@ -117,9 +118,25 @@ impl World {
         if options.is_dry {
             return Ok(());
         }
-        node::disrupt(self, key, "EvictionByEvictionAPI", "Eviction API: evicting");
+        self.mark_disrupted(key, "EvictionByEvictionAPI", "Eviction API: evicting");
         // The version that was asked for was the one before its status said so.
         self.delete(Resource::Pod, key, &DeleteOptions { resource_version: None, ..options.clone() }).map(drop)
+    }
+
+    /// Writes into the status of a pod why it will be deleted.
+    pub(crate) fn mark_disrupted(&mut self, key: &Key, reason: &str, message: &str) {
+        let now = time::second(self.now_millis);
+        self.modify::<Pod>(key, Write::Status, |pod| {
+            let condition = PodCondition {
+                type_: "DisruptionTarget".to_owned(),
+                status: "True".to_owned(),
+                reason: Some(reason.to_owned()),
+                message: Some(message.to_owned()),
+                last_transition_time: Some(now),
+                ..PodCondition::default()
+            };
+            meta::set_condition(pod.status.get_or_insert_default(), condition);
+        });
     }
 
     /// Marks an object as being deleted. Even a pod without a grace period is marked for a moment.

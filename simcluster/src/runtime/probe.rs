@@ -4,7 +4,7 @@ use k8s_openapi::api::core::v1::{Container, Probe as Spec};
 
 /// What a probe is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     /// Until it succeeds the others wait; when it fails the container is killed.
     Startup,
     /// When it fails the container is killed.
@@ -35,7 +35,7 @@ impl Kind {
 
 /// A probe of a container that runs.
 #[derive(Debug, Clone)]
-pub(super) struct Probe {
+pub(crate) struct Probe {
     pub kind: Kind,
     delay_millis: i64,
     /// From one to the next.

@@ -2,10 +2,11 @@
 
 use k8s_openapi::api::core::v1::Pod;
 
-use super::{Around, Exit, Known, Life, Now, Timer, is_held, told};
+use super::{SyncContext, is_held, status};
 use crate::meta;
+use crate::runtime::{ContainerPhase, ContainerRecord, Exit, PodRecord, Timer};
 
-impl Known {
+impl ContainerRecord {
     /// Whether a container that ended is started again.
     pub(super) fn is_to_run_again(&self, pod: &Pod) -> bool {
         let failed = self.exits.last().is_none_or(|exit| exit.code != 0);
@@ -18,13 +19,13 @@ impl Known {
     }
 
     fn end(&mut self, code: i32, reason: Option<&'static str>, now: i64) {
-        let (Now::Running(started) | Now::Ending(started, _)) = self.now else { return };
+        let (ContainerPhase::Running(started) | ContainerPhase::Ending(started, _)) = self.now else { return };
         let reason = reason.unwrap_or(if code == 0 { "Completed" } else { "Error" });
         self.exits.push(Exit { code, reason, restarts: self.restarts, started, finished: now });
         if self.exits.len() > 2 {
             self.exits.remove(0);
         }
-        self.now = Now::Over;
+        self.now = ContainerPhase::Over;
         self.run += 1;
         self.is_started = false;
         // An init container that ended well is as ready as it will ever be.
@@ -32,54 +33,56 @@ impl Known {
     }
 }
 
-impl Life {
+impl PodRecord {
     /// A program ends by itself.
-    pub(super) fn exited(&mut self, index: usize, run: u32, around: &mut Around<'_>) {
-        let Some(known) = self.run(index, run).filter(|known| matches!(known.now, Now::Running(_))) else { return };
+    pub(super) fn exited(&mut self, index: usize, run: u32, context: &mut SyncContext<'_>) {
+        let Some(known) = self.run(index, run).filter(|known| matches!(known.now, ContainerPhase::Running(_))) else {
+            return;
+        };
         let code = known.program.exit.map_or(1, |(code, _)| code);
         let reason = known.program.is_out_of_memory.then_some("OOMKilled");
-        known.end(code, reason, around.now);
-        self.after_end(around);
+        known.end(code, reason, context.now);
+        self.after_end(context);
     }
 
-    fn after_end(&mut self, around: &mut Around<'_>) {
+    fn after_end(&mut self, context: &mut SyncContext<'_>) {
         if self.stops.is_some() {
-            self.stop_next(around);
+            self.stop_next(context);
         } else {
-            let at = around.between(200, 900);
+            let at = context.between(200, 900);
             self.at(at, Timer::Round);
         }
     }
 
     /// Asks a container to end that a probe gave up.
-    pub(super) fn kill_failed(&mut self, index: usize, around: &mut Around<'_>) {
+    pub(super) fn kill_failed(&mut self, index: usize, context: &mut SyncContext<'_>) {
         let Some(known) = self.containers.get_mut(index) else { return };
-        let (Some(kind), Now::Running(began)) = (known.must_end, known.now) else { return };
-        around.say_killing_failed(known, kind);
+        let (Some(kind), ContainerPhase::Running(began)) = (known.must_end, known.now) else { return };
+        context.say_killing_failed(known, kind);
         let own = known.probes.iter().find(|probe| probe.kind == kind).and_then(|probe| probe.grace_seconds);
-        let spec = around.pod.spec.as_ref();
+        let spec = context.pod.spec.as_ref();
         let seconds = own.or_else(|| spec.and_then(|spec| spec.termination_grace_period_seconds)).unwrap_or(30);
         let (takes, code) = known.program.ends(seconds * 1000);
-        known.now = Now::Ending(began, code);
+        known.now = ContainerPhase::Ending(began, code);
         let run = known.run;
-        self.at(around.now + takes, Timer::Killed(index, run));
+        self.at(context.now + takes, Timer::Killed(index, run));
     }
 
     /// A container that was asked to end did.
-    pub(super) fn killed(&mut self, index: usize, run: u32, around: &mut Around<'_>) {
-        let now = around.now;
+    pub(super) fn killed(&mut self, index: usize, run: u32, context: &mut SyncContext<'_>) {
+        let now = context.now;
         let is_stopping = self.stops.is_some();
         let Some(known) = self.run(index, run) else { return };
-        let Now::Ending(_, code) = known.now else { return };
+        let ContainerPhase::Ending(_, code) = known.now else { return };
         let before = known.exits.last().map(|exit| exit.finished);
         known.end(code, None, now);
         if !is_stopping {
             // In the same round, in which the kubelet still remembers the end before this one.
-            self.start(index, before, around);
-            let at = around.between(200, 500);
+            self.start(index, before, context);
+            let at = context.between(200, 500);
             self.at(at, Timer::Round);
         } else {
-            self.after_end(around);
+            self.after_end(context);
         }
     }
 
@@ -87,7 +90,7 @@ impl Life {
     pub(super) fn heed(&mut self, pod: &Pod, now: i64) {
         // A readiness gate opened or closed, or the node was silent: nobody but its kubelet says that a pod is ready.
         let has_others = meta::condition(pod, "ContainersReady").is_some_and(|known| known.status == "True");
-        if has_others && told::is_ready(self, pod) != meta::is_ready(pod) {
+        if has_others && status::is_ready(self, pod) != meta::is_ready(pod) {
             self.at(now, Timer::Round);
         }
         if !meta::is_deleting(&pod.metadata) {
@@ -105,8 +108,8 @@ impl Life {
         self.at(now, Timer::Round);
         let mut asked = Vec::new();
         for (index, known) in self.containers.iter_mut().enumerate() {
-            if let Now::Ending(began, _) = known.now {
-                known.now = Now::Ending(began, 137);
+            if let ContainerPhase::Ending(began, _) = known.now {
+                known.now = ContainerPhase::Ending(began, 137);
                 asked.push((stops, Timer::Killed(index, known.run)));
             }
         }
@@ -114,10 +117,10 @@ impl Life {
     }
 
     /// Asks what still runs to end, containers first, then sidecars, the last one first. When nothing is left the pod may go.
-    pub(super) fn stop_next(&mut self, around: &mut Around<'_>) {
+    pub(super) fn stop_next(&mut self, context: &mut SyncContext<'_>) {
         let Some(stops) = self.stops else { return };
         for known in &mut self.containers {
-            if known.now == Now::Starting {
+            if known.now == ContainerPhase::Starting {
                 known.run += 1;
                 known.now = known.rest();
             }
@@ -127,17 +130,17 @@ impl Life {
         let mut asked = Vec::new();
         for (index, known) in self.containers.iter_mut().enumerate() {
             let is_due = if has_containers { !known.is_init } else { Some(index) == last };
-            if let (true, Now::Running(began)) = (is_due, known.now) {
-                around.say_stopping(known);
-                let (takes, code) = known.program.ends((stops - around.now).max(0));
-                known.now = Now::Ending(began, code);
-                asked.push((around.now + takes, Timer::Killed(index, known.run)));
+            if let (true, ContainerPhase::Running(began)) = (is_due, known.now) {
+                context.say_stopping(known);
+                let (takes, code) = known.program.ends((stops - context.now).max(0));
+                known.now = ContainerPhase::Ending(began, code);
+                asked.push((context.now + takes, Timer::Killed(index, known.run)));
             }
         }
         self.timers.extend(asked);
         if !has_containers && last.is_none() && !self.is_over {
             self.is_over = true;
-            let (told, gone) = (around.between(100, 400), around.between(500, 1_200));
+            let (told, gone) = (context.between(100, 400), context.between(500, 1_200));
             self.at(told, Timer::Round);
             self.at(gone, Timer::Gone);
         }

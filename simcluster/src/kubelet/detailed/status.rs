@@ -5,9 +5,8 @@ use k8s_openapi::api::core::v1::{
     Pod, PodCondition, PodIP, PodStatus,
 };
 
-use super::{Exit, Known, Life, Now};
-use crate::kubelet::program::full_name;
 use crate::meta;
+use crate::runtime::{ContainerPhase, ContainerRecord, Exit, PodRecord, full_name};
 use crate::time::second;
 
 /// Address of every node.
@@ -19,7 +18,7 @@ const OWN: [&str; 5] = ["PodReadyToStartContainers", "Initialized", "Ready", "Co
 type Why = Option<(&'static str, String)>;
 
 /// The status now.
-pub(super) fn status(life: &Life, pod: &Pod, now: i64) -> PodStatus {
+pub(super) fn status(life: &PodRecord, pod: &Pod, now: i64) -> PodStatus {
     let mut status = pod.status.clone().unwrap_or_default();
     let phase = phase(life, pod);
     let end = match phase {
@@ -64,14 +63,14 @@ pub(super) fn status(life: &Life, pod: &Pod, now: i64) -> PodStatus {
 }
 
 /// Whether a pod is ready.
-pub(super) fn is_ready(life: &Life, pod: &Pod) -> bool {
+pub(super) fn is_ready(life: &PodRecord, pod: &Pod) -> bool {
     let mut own = life.containers.iter().filter(|known| !known.is_init || known.is_sidecar);
     own.all(|known| known.is_ready) && closed_gates(pod).is_none()
 }
 
-fn conditions(life: &Life, pod: &Pod, end: Option<&'static str>) -> [(bool, Why); 5] {
+fn conditions(life: &PodRecord, pod: &Pod, end: Option<&'static str>) -> [(bool, Why); 5] {
     let ended = || end.map(|reason| (reason, String::new()));
-    let named = |is_named: &dyn Fn(&Known) -> bool| {
+    let named = |is_named: &dyn Fn(&ContainerRecord) -> bool| {
         let names = life.containers.iter().filter(|known| is_named(known)).map(|known| known.name.as_str());
         names.collect::<Vec<_>>().join(" ")
     };
@@ -115,27 +114,30 @@ fn closed_gates(pod: &Pod) -> Option<String> {
     (!closed.is_empty()).then(|| closed.join(", "))
 }
 
-fn phase(life: &Life, pod: &Pod) -> &'static str {
+fn phase(life: &PodRecord, pod: &Pod) -> &'static str {
     let mut own = life.containers.iter().filter(|known| !known.is_init);
-    let is_over = |known: &Known| known.now == Now::Over && (life.stops.is_some() || !known.is_to_run_again(pod));
-    let all: Vec<&Known> = own.by_ref().collect();
+    let is_over = |known: &ContainerRecord| {
+        known.now == ContainerPhase::Over && (life.stops.is_some() || !known.is_to_run_again(pod))
+    };
+    let all: Vec<&ContainerRecord> = own.by_ref().collect();
     if !all.is_empty() && all.iter().all(|known| is_over(known)) {
-        let is_well = |known: &&Known| known.exits.last().is_some_and(|exit| exit.code == 0);
+        let is_well = |known: &&ContainerRecord| known.exits.last().is_some_and(|exit| exit.code == 0);
         return if all.iter().all(is_well) { "Succeeded" } else { "Failed" };
     }
-    let failed =
-        |known: &Known| known.is_init && known.now == Now::Over && known.holds_up() && !known.is_to_run_again(pod);
+    let failed = |known: &ContainerRecord| {
+        known.is_init && known.now == ContainerPhase::Over && known.holds_up() && !known.is_to_run_again(pod)
+    };
     if life.containers.iter().any(failed) {
         return "Failed";
     }
     if all.iter().all(|known| known.has_run) { "Running" } else { "Pending" }
 }
 
-fn container(known: &Known, life: &Life, pod: &Pod) -> ContainerStatus {
+fn container(known: &ContainerRecord, life: &PodRecord, pod: &Pod) -> ContainerStatus {
     let last = known.exits.last();
     let before = known.exits.len().checked_sub(2).and_then(|index| known.exits.get(index));
     let (state, last_state) = match (known.now, &known.reason, last) {
-        (Now::Running(since) | Now::Ending(since, _), _, last) => (running(since), last),
+        (ContainerPhase::Running(since) | ContainerPhase::Ending(since, _), _, last) => (running(since), last),
         (_, Some((reason, message)), last) => (waiting(reason, Some(message)), last),
         (_, None, Some(exit)) => (ended(exit, known, pod), before),
         (_, None, None) => {
@@ -149,7 +151,7 @@ fn container(known: &Known, life: &Life, pod: &Pod) -> ContainerStatus {
         image_id: if known.has_run { format!("sha256:{}", digest(&known.image)) } else { String::new() },
         container_id: known.has_run.then(|| id(known, pod, known.restarts)),
         ready: known.is_ready,
-        started: Some(matches!(known.now, Now::Running(_)) && known.is_started),
+        started: Some(matches!(known.now, ContainerPhase::Running(_)) && known.is_started),
         restart_count: known.restarts,
         state: Some(state),
         last_state: last_state.map(|exit| ended(exit, known, pod)),
@@ -165,7 +167,7 @@ fn digest(text: &str) -> String {
     format!("{:032x}{:032x}", random.u128(..), random.u128(..))
 }
 
-fn id(known: &Known, pod: &Pod, restarts: i32) -> String {
+fn id(known: &ContainerRecord, pod: &Pod, restarts: i32) -> String {
     let uid = pod.metadata.uid.as_deref().unwrap_or_default();
     format!("containerd://{}", digest(&format!("{uid} {} {restarts}", known.name)))
 }
@@ -180,7 +182,7 @@ fn waiting(reason: &str, message: Option<&String>) -> ContainerState {
     ContainerState { waiting: Some(waiting), ..ContainerState::default() }
 }
 
-fn ended(exit: &Exit, known: &Known, pod: &Pod) -> ContainerState {
+fn ended(exit: &Exit, known: &ContainerRecord, pod: &Pod) -> ContainerState {
     let terminated = ContainerStateTerminated {
         exit_code: exit.code,
         reason: Some(exit.reason.to_owned()),

@@ -3,7 +3,7 @@
 use k8s_openapi::api::core::v1::{Container, PodSpec};
 
 /// Volumes that are ConfigMaps, with the ConfigMap's name.
-pub(super) fn of_volumes(spec: &PodSpec) -> impl Iterator<Item = (&str, &str)> {
+pub(crate) fn of_volumes(spec: &PodSpec) -> impl Iterator<Item = (&str, &str)> {
     spec.volumes.iter().flatten().filter_map(|volume| {
         let source = volume.config_map.as_ref().filter(|source| source.optional != Some(true))?;
         Some((volume.name.as_str(), source.name.as_str()))
@@ -11,7 +11,7 @@ pub(super) fn of_volumes(spec: &PodSpec) -> impl Iterator<Item = (&str, &str)> {
 }
 
 /// ConfigMaps that a container's environment is made of.
-pub(super) fn of_container(container: &Container) -> impl Iterator<Item = &str> {
+pub(crate) fn of_container(container: &Container) -> impl Iterator<Item = &str> {
     let all = container.env_from.iter().flatten().filter_map(|from| {
         let source = from.config_map_ref.as_ref().filter(|source| source.optional != Some(true))?;
         Some(source.name.as_str())

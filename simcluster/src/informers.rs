@@ -4,17 +4,15 @@ use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
-use super::World;
 use crate::agenda::Task;
 use crate::change::{Change, Verb};
-use crate::controller::node;
 use crate::object::{Key, Kind, Object};
 use crate::selector::Labels;
 use crate::world::delete::{FOREGROUND, ORPHAN};
-use crate::{kubelet, meta, strategy};
+use crate::{World, kubelet, meta, strategy};
 
 impl World {
-    pub(super) fn wake(&mut self, change: &Change) {
+    pub(crate) fn wake(&mut self, change: &Change) {
         let object = &change.object.object;
         let before = change.before.as_ref().map(|stored| &stored.object);
         match object {
@@ -28,7 +26,7 @@ impl World {
                 match change.verb {
                     Verb::Added => self.later(20, 60, Task::NodeReports(key)),
                     Verb::Modified => {}
-                    Verb::Deleted => node::gone(self, &key.name),
+                    Verb::Deleted => self.forget_node(&key.name),
                 }
                 self.retry_unschedulable();
             }
@@ -46,6 +44,15 @@ impl World {
         }
         if change.verb == Verb::Deleted {
             self.wake_collector(object);
+        }
+    }
+
+    /// Forgets a node that is gone: its kubelet has nothing to report to.
+    fn forget_node(&mut self, name: &str) {
+        self.silent.remove(name);
+        let uids: Vec<String> = self.store.pods_on(name).filter_map(|pod| pod.metadata.uid.clone()).collect();
+        for uid in uids {
+            self.plans.remove(&uid);
         }
     }
 
@@ -119,7 +126,7 @@ impl World {
             }
             let uid = pod.metadata.uid.as_deref().unwrap_or_default();
             self.plans.remove(uid);
-            self.lives.remove(uid);
+            self.pods.remove(uid);
             self.unschedulable.remove(&key);
         } else if meta::node_of(pod).is_none() {
             if !self.unschedulable.contains(&key) {

@@ -2,7 +2,7 @@
 
 /// How a pod lives, from its first image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fate {
+pub enum Behavior {
     /// Ready after about a second.
     Healthy,
     /// Ready after four to five seconds.
@@ -35,7 +35,7 @@ pub enum Fate {
     Refused,
 }
 
-impl Fate {
+impl Behavior {
     /// By a word in the image: `web:crash-v2`.
     #[must_use]
     pub fn of_image(image: &str) -> Self {
@@ -55,6 +55,6 @@ impl Fate {
             ("outofcpu", Self::Refused),
             ("slow", Self::Slow),
         ];
-        words.into_iter().find(|(word, _)| image.contains(word)).map_or(Self::Healthy, |(_, fate)| fate)
+        words.into_iter().find(|(word, _)| image.contains(word)).map_or(Self::Healthy, |(_, behavior)| behavior)
     }
 }

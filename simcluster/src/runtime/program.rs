@@ -13,8 +13,9 @@
 
 use k8s_openapi::api::core::v1::{Container, Pod};
 
-use super::Fate;
+use super::behavior::Behavior;
 use super::probe::Kind;
+use crate::meta;
 
 /// A second, in milliseconds.
 const SECOND: i64 = 1000;
@@ -23,7 +24,7 @@ const SOON_MILLIS: i64 = SECOND;
 
 /// What a program does.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Program {
+pub(crate) struct Program {
     /// When it is ready after its start; `None` for never.
     ready_millis: Option<i64>,
     /// From when on it is no longer alive.
@@ -53,7 +54,7 @@ enum Term {
 
 /// What pulling an image gives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Pull {
+pub(crate) enum Pull {
     /// It is there after so long.
     Takes(i64),
     /// There is no such image.
@@ -84,7 +85,7 @@ impl Pull {
 }
 
 /// An image as runtimes name it: with its registry and its tag.
-pub(super) fn full_name(image: &str) -> String {
+pub(crate) fn full_name(image: &str) -> String {
     let tagged = if image.rsplit('/').next().is_some_and(|last| last.contains(':')) { "" } else { ":latest" };
     match image.split_once('/') {
         Some((host, _)) if host.contains(['.', ':']) || host == "localhost" => format!("{image}{tagged}"),
@@ -110,13 +111,13 @@ fn millis(seconds: &str) -> Option<i64> {
 /// Bytes of a memory limit.
 fn limit(container: &Container) -> Option<i128> {
     let limit = container.resources.as_ref()?.limits.as_ref()?.get("memory")?;
-    Some(crate::scheduler::quantity(limit) / 1000)
+    Some(meta::quantity(limit) / 1000)
 }
 
 impl Program {
     /// What this container's program does; one that only prepares something ends by itself.
     pub fn of(container: &Container, is_to_end: bool) -> Self {
-        let fate = Fate::of_image(container.image.as_deref().unwrap_or_default());
+        let behavior = Behavior::of_image(container.image.as_deref().unwrap_or_default());
         let mut program = Self {
             ready_millis: Some(0),
             dead_millis: None,
@@ -125,22 +126,22 @@ impl Program {
             term: Term::Signal,
             flap_millis: None,
             pull: Pull::Takes(800),
-            lacks_config: fate == Fate::BadConfig,
+            lacks_config: behavior == Behavior::BadConfig,
         };
-        match fate {
-            Fate::Healthy | Fate::BadConfig | Fate::Refused => {}
-            Fate::Slow => program.ready_millis = Some(5 * SECOND),
-            Fate::Never => program.ready_millis = None,
-            Fate::Crash => program.exit = Some((1, SOON_MILLIS)),
-            Fate::Ends => program.exit = Some((0, SOON_MILLIS)),
-            Fate::OutOfMemory => (program.exit, program.is_out_of_memory) = (Some((137, SOON_MILLIS)), true),
-            Fate::Flap => program.flap_millis = Some(6 * SECOND),
-            Fate::Linger => program.term = Term::Ignored,
-            Fate::Large => program.pull = Pull::Takes(45 * SECOND),
-            Fate::Missing => program.pull = Pull::NotFound,
-            Fate::Denied => program.pull = Pull::Denied,
-            Fate::TooMany => program.pull = Pull::TooMany,
-            Fate::NoHost => program.pull = Pull::NoHost,
+        match behavior {
+            Behavior::Healthy | Behavior::BadConfig | Behavior::Refused => {}
+            Behavior::Slow => program.ready_millis = Some(5 * SECOND),
+            Behavior::Never => program.ready_millis = None,
+            Behavior::Crash => program.exit = Some((1, SOON_MILLIS)),
+            Behavior::Ends => program.exit = Some((0, SOON_MILLIS)),
+            Behavior::OutOfMemory => (program.exit, program.is_out_of_memory) = (Some((137, SOON_MILLIS)), true),
+            Behavior::Flap => program.flap_millis = Some(6 * SECOND),
+            Behavior::Linger => program.term = Term::Ignored,
+            Behavior::Large => program.pull = Pull::Takes(45 * SECOND),
+            Behavior::Missing => program.pull = Pull::NotFound,
+            Behavior::Denied => program.pull = Pull::Denied,
+            Behavior::TooMany => program.pull = Pull::TooMany,
+            Behavior::NoHost => program.pull = Pull::NoHost,
         }
         for (name, value) in arguments(container) {
             match name {
@@ -195,19 +196,22 @@ impl Program {
 }
 
 /// Whether more is asked of a pod's kubelet than the few steps that a word in its first image means.
-pub(super) fn is_detailed(pod: &Pod) -> bool {
+pub(crate) fn is_detailed(pod: &Pod) -> bool {
     let Some(spec) = &pod.spec else { return false };
     let is_more = |container: &Container| {
-        let fate = Fate::of_image(container.image.as_deref().unwrap_or_default());
+        let behavior = Behavior::of_image(container.image.as_deref().unwrap_or_default());
         container.startup_probe.is_some()
             || container.liveness_probe.is_some()
             || container.readiness_probe.is_some()
-            || matches!(fate, Fate::Ends | Fate::Large | Fate::Denied | Fate::TooMany | Fate::NoHost)
+            || matches!(
+                behavior,
+                Behavior::Ends | Behavior::Large | Behavior::Denied | Behavior::TooMany | Behavior::NoHost
+            )
             || arguments(container).next().is_some()
-            || super::config::of_container(container).next().is_some()
+            || super::config_maps::of_container(container).next().is_some()
     };
     spec.init_containers.as_ref().is_some_and(|init| !init.is_empty())
-        || super::config::of_volumes(spec).next().is_some()
+        || super::config_maps::of_volumes(spec).next().is_some()
         || spec.containers.iter().any(is_more)
 }
 

@@ -1,11 +1,13 @@
 //! How long a kubelet waits before it tries again: ten seconds at first, twice as long each time, five minutes at most; what went well for
 //! ten minutes begins again (client-go `util/flowcontrol/backoff.go`).
 
-use super::{BACK_OFF_MILLIS, MAX_BACK_OFF_MILLIS};
+/// A kubelet's first back-off and its longest, of containers and of images alike.
+const BACK_OFF_MILLIS: i64 = 10_000;
+const MAX_BACK_OFF_MILLIS: i64 = 300_000;
 
 /// A wait, and when it was made longer last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct BackOff {
+pub(crate) struct BackOff {
     /// How long.
     pub millis: i64,
     since: i64,
@@ -37,6 +39,16 @@ impl BackOff {
     }
 }
 
+/// How long a container that crashed waits after so many restarts. The first one comes at once.
+pub(crate) fn crash_back_off(restarts: i32) -> i64 {
+    (BACK_OFF_MILLIS << restarts.saturating_sub(1).clamp(0, 8)).min(MAX_BACK_OFF_MILLIS)
+}
+
+/// How long until an image is tried again, of a pod of this age: each wait is about as long as all before it.
+pub(crate) fn pull_back_off(age_millis: i64) -> i64 {
+    (age_millis + BACK_OFF_MILLIS / 2).clamp(BACK_OFF_MILLIS, MAX_BACK_OFF_MILLIS)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -55,5 +67,26 @@ mod tests {
         assert_eq!(waits, [10, 20, 40, 80, 160, 300, 300]);
         let failed = now + 2 * MAX_BACK_OFF_MILLIS + 1;
         assert_eq!(BackOff::next(known, failed, failed).millis, BACK_OFF_MILLIS);
+    }
+
+    #[test]
+    fn crashed_containers_wait_up_to_five_minutes() {
+        let waits = |most| (1..=most).map(|restarts| crash_back_off(restarts) / 1000).collect::<Vec<_>>();
+        assert_eq!(waits(7), [10, 20, 40, 80, 160, 300, 300]);
+        assert_eq!(crash_back_off(i32::MAX), MAX_BACK_OFF_MILLIS);
+    }
+
+    #[test]
+    fn an_image_is_tried_less_and_less_often() {
+        let mut age = 3_000;
+        let waits: Vec<i64> = std::iter::repeat_with(|| {
+            let wait = pull_back_off(age);
+            age += wait + 1_500;
+            wait
+        })
+        .take(7)
+        .collect();
+        assert_eq!(waits.first(), Some(&BACK_OFF_MILLIS));
+        assert!(waits.is_sorted() && waits.ends_with(&[MAX_BACK_OFF_MILLIS]), "{waits:?}");
     }
 }
