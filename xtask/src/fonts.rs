@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 
-use crate::page::is_newer;
-use crate::sh;
+use crate::process;
 
 /// Where they are made, with their licences in `fonts.txt`.
 pub const MADE: &str = "target/fonts";
@@ -22,12 +21,12 @@ pub type Font = (&'static str, String);
 
 /// Makes the fonts and puts them into the site. What did not change is not made again.
 pub fn build(site: &Path) -> Result<Vec<Font>> {
-    let made = sh::at(MADE);
+    let made = process::at(MADE);
     // The last one that the script writes.
     let last = made.join("fonts.txt");
-    if [SCRIPT, "end2end/node_modules/.package-lock.json"].iter().any(|source| is_newer(&sh::at(source), &last)) {
-        sh::say("cutting the fonts of the pages");
-        sh::run(sh::command("node", &[SCRIPT]).arg(&made))?;
+    if process::is_outdated(&last, &[SCRIPT, "end2end/node_modules/.package-lock.json"].map(process::at)) {
+        process::say("cutting the fonts of the pages");
+        process::run(process::command("node", &[SCRIPT]).arg(&made))?;
     }
     let (pkg, previews) = (site.join("pkg"), site.join("previews"));
     std::fs::create_dir_all(&previews)?;
@@ -60,7 +59,7 @@ pub fn named(sheet: &str, fonts: &[Font]) -> Result<String> {
 
 /// What a font of pages weighs; it is compressed as it is.
 pub fn weight(name: &str) -> Result<u64> {
-    let made = sh::at(MADE);
+    let made = process::at(MADE);
     Ok(made.join(file(&made, name)?).metadata()?.len())
 }
 

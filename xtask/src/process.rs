@@ -17,6 +17,12 @@ pub fn at(path: &str) -> PathBuf {
     root().join(path)
 }
 
+/// A file is missing, or one of its sources is newer: it has to be made again.
+pub fn is_outdated(made: &Path, sources: &[PathBuf]) -> bool {
+    let time = |path: &Path| path.metadata().and_then(|data| data.modified()).ok();
+    time(made).is_none_or(|made| sources.iter().filter_map(|source| time(source)).any(|source| source > made))
+}
+
 /// When the first command was announced.
 static BEGAN: LazyLock<Instant> = LazyLock::new(Instant::now);
 

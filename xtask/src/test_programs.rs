@@ -8,10 +8,13 @@ use std::process::Command;
 
 use anyhow::{Result, anyhow};
 
-use crate::sh;
+use crate::process;
 
 /// Arguments of cargo that say which programs these are. Examples are none: clippy checks them, and whoever runs one builds it.
 pub const ALL: [&str; 3] = ["test", "--workspace", "--tests"];
+
+/// Tells the tests to leave nothing out of their long sets.
+pub const WHOLE: &str = "ROLLCAST_TEST_WHOLE";
 
 /// The test program of each package, by the folder of the package, in which it runs.
 pub struct Tests(BTreeMap<PathBuf, PathBuf>);
@@ -19,9 +22,9 @@ pub struct Tests(BTreeMap<PathBuf, PathBuf>);
 impl Tests {
     /// Builds them, and the program with them.
     pub fn build() -> Result<Self> {
-        let mut command = sh::command("cargo", &ALL);
+        let mut command = process::command("cargo", &ALL);
         command.args(["--no-run", "--message-format=json-render-diagnostics"]);
-        let said = sh::said(&mut command)?;
+        let said = process::said(&mut command)?;
         Ok(Self(said.lines().filter_map(built).collect()))
     }
 
@@ -33,13 +36,13 @@ impl Tests {
         arguments: &[&str],
         environment: &[(&str, OsString)],
     ) -> Result<()> {
-        let folder = sh::at(package);
+        let folder = process::at(package);
         let program = self.0.get(&folder).ok_or_else(|| anyhow!("{package} has no test program"))?;
         for module in modules {
             let mut command = Command::new(program);
             command.arg("--ignored").arg(module).args(arguments).current_dir(&folder);
             command.envs(environment.iter().cloned());
-            sh::run(&mut command)?;
+            process::run(&mut command)?;
         }
         Ok(())
     }
