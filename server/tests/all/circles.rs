@@ -11,14 +11,24 @@ use crate::imports::{Arrows, Crate, between_folders, circles, folder};
 const CRATES: [&str; 5] = ["timeline", "simcluster", "app", "server", "xtask"];
 
 /// Folders of a crate, and the files beside them, in an order in which each imports only from those before it.
-const ORDERS: [(&str, &str); 3] = [
+const ORDERS: [(&str, &str); 5] = [
     ("timeline", "model words rules apply history assess say view document wire"),
+    // Values and objects, the data of the world, those who act on it, and what is built on the whole.
+    (
+        "simcluster",
+        "error object meta time change fields hash selector events agenda strategy strategic_patch defaults validate node \
+         runtime store world kubelet scheduler controller informers run action load story api",
+    ),
     // The browser and plain values, then what the server sends, then what is shown.
     (
         "app",
         "browser rows steady elements lasting calm images numbers news site text zone connection address link_preview \
          measure history detail compare playground exported live list payload context score preview rollout wall \
          components pages parts app shell",
+    ),
+    (
+        "xtask",
+        "process lock setup story fonts test_programs cluster page build size check bench dev mutants shots test",
     ),
     ("server", "telemetry kube feed hub access history export web terminal cli"),
 ];
@@ -46,7 +56,6 @@ const KNOWN: &[(&str, &[&str])] = &[
             "access/token.rs",
         ],
     ),
-    ("server", &["export/document.rs", "export/mod.rs", "export/redact.rs"]),
     (
         "server",
         &[
@@ -63,22 +72,6 @@ const KNOWN: &[(&str, &[&str])] = &[
         ],
     ),
     ("server", &["hub/keep.rs", "hub/mod.rs", "hub/moments.rs", "hub/task.rs", "hub/task/publish.rs"]),
-    (
-        "server",
-        &[
-            "kube/access.rs",
-            "kube/credentials.rs",
-            "kube/kubeconfig.rs",
-            "kube/list.rs",
-            "kube/liveness.rs",
-            "kube/mod.rs",
-            "kube/plugin.rs",
-            "kube/request.rs",
-            "kube/stream.rs",
-            "kube/watch.rs",
-        ],
-    ),
-    ("server", &["terminal/feed.rs", "terminal/mod.rs", "terminal/server.rs"]),
     (
         "server",
         &[
@@ -99,37 +92,6 @@ const KNOWN: &[(&str, &[&str])] = &[
             "web/http/sign_in.rs",
             "web/http/stream.rs",
         ],
-    ),
-    (
-        "simcluster",
-        &["api/mod.rs", "api/read.rs", "api/route.rs", "api/scale.rs", "api/table.rs", "api/watch.rs", "api/write.rs"],
-    ),
-    (
-        "simcluster",
-        &[
-            "controller/autoscaler.rs",
-            "controller/deployment/mod.rs",
-            "controller/gc.rs",
-            "controller/namespace.rs",
-            "controller/node.rs",
-            "controller/quota.rs",
-            "controller/replicaset.rs",
-            "kubelet.rs",
-            "kubelet/back_off.rs",
-            "kubelet/events.rs",
-            "kubelet/life.rs",
-            "kubelet/life/told.rs",
-            "kubelet/program.rs",
-            "kubelet/status.rs",
-            "scheduler.rs",
-            "world.rs",
-            "world/admit.rs",
-            "world/delete.rs",
-        ],
-    ),
-    (
-        "xtask",
-        &["setup.rs", "setup/browser.rs", "setup/firefox.rs", "setup/node.rs", "setup/postgres.rs", "setup/wasm.rs"],
     ),
 ];
 
