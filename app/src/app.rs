@@ -21,7 +21,7 @@ use crate::zone::Zone;
 /// All of Rollcast's pages.
 #[component]
 pub fn App(
-    /// What the document is rendered for.
+    /// Payload and settings of the document.
     page: Page,
 ) -> impl IntoView {
     let Page { build, payload, playground, site } = page;
@@ -68,12 +68,12 @@ mod tests {
     use timeline::wire::ConnectionState;
 
     use super::{App, AppProps};
-    use crate::list::made;
+    use crate::list::test_data;
     use crate::payload::{ListPayload, Page, Payload, WallPayload};
     use crate::site::Site;
 
     fn list(query: Query) -> ListPayload {
-        let plain = made::summary(Tone::Busy);
+        let plain = test_data::summary(Tone::Busy);
         let summary = Summary {
             replaces: Some(1),
             verdict: Verdict {
@@ -88,7 +88,7 @@ mod tests {
             since_millis: 50_000,
             ..plain
         };
-        let cluster = made::cluster("prod/eu", ConnectionState::Live);
+        let cluster = test_data::cluster("prod/eu", ConnectionState::Live);
         let overall = Overall {
             clusters: vec![ClusterState { accent: 3, now_millis: 62_000, ..cluster }],
             counts: [0, 1, 0, 0],

@@ -18,17 +18,17 @@ compile_error!(
 pub mod address;
 pub mod app;
 pub mod browser;
-pub mod calm;
 pub mod compare;
 pub mod components;
 pub mod connection;
 pub mod context;
+pub mod debounce;
 pub mod detail;
 pub mod elements;
 pub mod exported;
 pub mod history;
 pub mod images;
-pub mod lasting;
+pub mod keep_focus;
 pub mod link_preview;
 pub mod list;
 pub mod live;
@@ -39,16 +39,16 @@ pub mod pages;
 pub mod parts;
 pub mod payload;
 pub mod playground;
+pub mod postcard_base64;
 #[cfg(feature = "ssr")]
 pub mod preview;
 pub mod rollout;
 pub mod rows;
+pub mod scoped;
 pub mod score;
 #[cfg(feature = "ssr")]
 pub mod shell;
 pub mod site;
-pub mod steady;
-pub mod text;
 pub mod wall;
 pub mod zone;
 
@@ -61,7 +61,7 @@ pub async fn hydrate() {
     say_when_stopped();
     match Page::of_document() {
         Some(page) => {
-            for part in parts::Part::of(&page) {
+            for part in parts::Part::for_page(&page) {
                 part.load().await;
             }
             leptos::mount::hydrate_body(move || app::App(app::AppProps { page }));

@@ -1,4 +1,4 @@
-//! How long a rollout took or may still take, measured by those before it: in sentences, and as a figure that a page tells anew each second.
+//! Duration of a rollout compared with earlier ones: in sentences, and as a figure that a page updates each second.
 
 use serde::{Deserialize, Serialize};
 use timeline::Millis;
@@ -6,12 +6,12 @@ use timeline::words::duration;
 
 /// So many must there be to tell an end in advance, and to speak of a rule.
 pub(crate) const ENOUGH: usize = 3;
-/// What comes sooner than this may come at any moment.
+/// An end that is nearer than this may come at any moment.
 const SOON_MILLIS: Millis = 100;
 
-/// How a rollout stands.
+/// Status of a rollout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Standing {
+pub enum RolloutProgress {
     /// It was complete after this time.
     Complete(Millis),
     /// It has gone on for this time, and nothing holds it.
@@ -27,9 +27,9 @@ pub struct Measure {
     pub revision: u64,
     /// When it began.
     pub started_millis: Millis,
-    /// How it stood when this was told.
-    pub standing: Standing,
-    /// How long complete ones of about as many replicas took, the fastest first.
+    /// Status when this was measured.
+    pub standing: RolloutProgress,
+    /// Durations of complete rollouts of about as many replicas, the fastest first.
     pub took_millis: Vec<Millis>,
 }
 
@@ -45,12 +45,12 @@ pub struct Figure {
 }
 
 impl Measure {
-    /// How long it may still take, or how long it took; `None` where there is no ground for that.
+    /// Returns the expected time left, or the duration; `None` where too few are known.
     #[must_use]
     pub fn figure(&self, now_millis: Millis) -> Option<Figure> {
         let took = &self.took_millis;
         match self.standing {
-            Standing::Complete(millis) => {
+            RolloutProgress::Complete(millis) => {
                 let words = match rank(millis, took) {
                     rank if rank.is_empty() => "to complete".to_owned(),
                     rank => format!("to complete, {rank}"),
@@ -58,13 +58,13 @@ impl Measure {
                 let sentence = compared(millis, took).unwrap_or_default();
                 Some(Figure { value: duration(millis), words, sentence })
             }
-            Standing::GoingOn(_) => {
+            RolloutProgress::GoingOn(_) => {
                 let gone_on_millis = now_millis - self.started_millis;
                 let (soonest, latest) = remaining(gone_on_millis, took)?;
                 let words = "left, from earlier rollouts".to_owned();
                 Some(Figure { value: left(soonest, latest), words, sentence: expected(gone_on_millis, took)? })
             }
-            Standing::Otherwise => None,
+            RolloutProgress::Otherwise => None,
         }
     }
 }
@@ -160,7 +160,7 @@ mod tests {
             standing,
             took_millis: took.into(),
         };
-        let going = measure(Standing::GoingOn(0), &[24_000, 31_000, 51_000]);
+        let going = measure(RolloutProgress::GoingOn(0), &[24_000, 31_000, 51_000]);
         let figure = going.figure(17_000).unwrap();
         assert_eq!((figure.value.as_str(), figure.words.as_str()), ("12 s to 39 s", "left, from earlier rollouts"));
         assert!(figure.sentence.starts_with("12 s to 39 s left: "), "{}", figure.sentence);
@@ -168,15 +168,15 @@ mod tests {
         let soon = going.figure(5_000 + 23_950).unwrap();
         assert_eq!(soon.value, "up to 27 s");
         assert!(soon.sentence.starts_with("Up to 27 s left: 3 earlier ones "), "{}", soon.sentence);
-        assert_eq!(measure(Standing::GoingOn(0), &[24_000; 3]).figure(17_000).unwrap().value, "12 s");
-        assert_eq!(measure(Standing::Otherwise, &[24_000; 3]).figure(17_000), None);
-        let complete = measure(Standing::Complete(42_000), &[24_000, 31_000, 51_000]).figure(0).unwrap();
+        assert_eq!(measure(RolloutProgress::GoingOn(0), &[24_000; 3]).figure(17_000).unwrap().value, "12 s");
+        assert_eq!(measure(RolloutProgress::Otherwise, &[24_000; 3]).figure(17_000), None);
+        let complete = measure(RolloutProgress::Complete(42_000), &[24_000, 31_000, 51_000]).figure(0).unwrap();
         assert_eq!(
             (complete.value.as_str(), complete.words.as_str()),
             ("42 s", "to complete, slower than 2 of 3 earlier")
         );
         assert!(complete.sentence.starts_with("Took 42 s, slower than 2 of 3 earlier ones: "), "{}", complete.sentence);
-        let first = measure(Standing::Complete(42_000), &[]).figure(0).unwrap();
+        let first = measure(RolloutProgress::Complete(42_000), &[]).figure(0).unwrap();
         assert_eq!((first.words.as_str(), first.sentence.as_str()), ("to complete", ""));
     }
 }

@@ -22,7 +22,7 @@ fn lists() -> AnyView {
     view! { <DeploymentsPage/> }.into_any()
 }
 
-/// What a picture of a rollout is on.
+/// Place of a picture of a rollout.
 pub enum Pictured {
     /// The page of a Deployment.
     Rollout,
@@ -72,8 +72,8 @@ impl Part {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::Lists, Self::Pictures, Self::Details, Self::Strip];
 
-    /// Those that a page needs.
-    pub fn of(page: &Page) -> impl Iterator<Item = Self> + use<> {
+    /// Returns the parts that a page needs.
+    pub fn for_page(page: &Page) -> impl Iterator<Item = Self> + use<> {
         let part = match page.payload {
             Payload::List(_) => Self::Lists,
             Payload::Deployment(_) | Payload::Wall(_) => Self::Pictures,
@@ -82,7 +82,7 @@ impl Part {
         [Some(part), page.playground.is_some().then_some(Self::Strip)].into_iter().flatten()
     }
 
-    /// What its files are found by: the name of its function.
+    /// Returns the name of its function, by which its files are found.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -124,7 +124,7 @@ macro_rules! route {
                 #[cfg(feature = "hydrate")]
                 {
                     // Going elsewhere on the way there would leave the router between both.
-                    let _still = crate::browser::Still::of_page();
+                    let _still = crate::browser::InertPage::new();
                     $part.load().await;
                 }
             }

@@ -30,7 +30,7 @@ pub fn shell(page: Page, origin: &str, files: fn(Part) -> Vec<String>) -> impl I
     let sheet =
         page.playground.as_ref().map(|_| view! { <link rel="stylesheet" href=versioned("/pkg/playground.css")/> });
     // They come beside the program, and not after it.
-    let parts = Part::of(&page).flat_map(files).map(
+    let parts = Part::for_page(&page).flat_map(files).map(
         |file| view! { <link rel="preload" r#as="fetch" crossorigin="anonymous" href=format!("/pkg/parts/{file}")/> },
     );
     let head = view! {
@@ -106,7 +106,7 @@ pub fn confirm(says: String, secret: String, build: &str) -> impl IntoView + use
     still(build, "A shared rollout — Rollcast", head.into_any(), view! { <ConfirmPage says secret/> }.into_any())
 }
 
-/// What a file carries along so that it needs no server.
+/// Files that an exported page embeds, so that it needs no server.
 #[derive(Debug, Clone)]
 pub struct Enclosed {
     /// The style sheet, with its fonts in it.
@@ -207,7 +207,7 @@ fn form_sheet(build: &str) -> impl IntoView + use<> {
     view! { <link rel="stylesheet" href=format!("/pkg/still.css?v={build}")/> }
 }
 
-/// What helps on them where scripts may run.
+/// Renders the script of pages without the program, where scripts may run.
 fn still_script() -> impl IntoView {
     script(include_str!("pages/still.js"))
 }

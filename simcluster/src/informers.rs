@@ -1,4 +1,4 @@
-//! Who must look after a change: what informers and event handlers do in Kubernetes.
+//! Informers: after each change, they wake the controllers, the scheduler and the kubelet that it concerns.
 
 use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
 use k8s_openapi::api::core::v1::Pod;
@@ -175,7 +175,7 @@ impl World {
     }
 }
 
-/// Whether a ReplicaSet that owns it, or could, looks at what differs.
+/// Returns whether an owning ReplicaSet, or one that could own the pod, looks at the difference.
 fn concerns_owner(pod: &Pod, before: &Object) -> bool {
     let Object::Pod(before) = before else { return true };
     let (now, then) = (&pod.metadata, &before.metadata);

@@ -31,7 +31,7 @@ use crate::runtime::{Behavior, Plan, Step, crash_back_off, is_detailed, pull_bac
 use crate::world::Write;
 use crate::{World, meta, time};
 
-/// What happens next to a pod, and between which delays.
+/// Returns the next step of a pod, and the bounds of its delay in milliseconds.
 fn next(pod: &Pod, now_millis: i64) -> Option<(Step, i64, i64)> {
     let behavior = behavior(pod);
     if meta::is_deleting(&pod.metadata) {

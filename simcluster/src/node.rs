@@ -36,7 +36,7 @@ fn condition<'a>(node: &'a Node, r#type: &str) -> Option<&'a NodeCondition> {
     node.status.as_ref()?.conditions.iter().flatten().find(|condition| condition.type_ == r#type)
 }
 
-/// Whether a node takes pods and runs them.
+/// Returns whether a node takes pods and runs them.
 #[must_use]
 pub fn is_ready(node: &Node) -> bool {
     condition(node, "Ready").is_some_and(|ready| ready.status == "True")

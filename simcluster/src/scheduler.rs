@@ -71,7 +71,7 @@ fn requests(spec: &PodSpec) -> [(&'static str, i128); 2] {
     })
 }
 
-/// What is on a node.
+/// Load of a node.
 #[derive(Default)]
 pub(crate) struct Load {
     pods: i128,
@@ -195,7 +195,7 @@ fn fits(term: &NodeSelectorTerm, node: &Node) -> bool {
     })
 }
 
-/// How much a pod wants to be on a node.
+/// Returns the weight of a node in the pod's preferences.
 fn preference(node: &Node, spec: &PodSpec) -> i32 {
     let affinity = spec.affinity.as_ref().and_then(|affinity| affinity.node_affinity.as_ref());
     let preferred =

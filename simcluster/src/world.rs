@@ -24,7 +24,7 @@ use self::autoscaler::AutoscalerMemory;
 pub use self::autoscaler::Pool;
 pub use delete::{DeleteOptions, Propagation};
 
-/// How the cluster is made.
+/// Settings of a cluster.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// Names of the nodes.
@@ -33,7 +33,7 @@ pub struct Settings {
     pub history: usize,
     /// The resourceVersion to count on from: of a world that takes the place of another, the last one of that.
     pub first_revision: u64,
-    /// Whether kubelets write Events about images and containers, as real ones do.
+    /// True if kubelets write Events about images and containers, as real ones do.
     pub has_container_events: bool,
     /// The nodes that an autoscaler may add; `None` without one.
     pub pool: Option<Pool>,
@@ -65,18 +65,18 @@ pub struct World {
     pub(crate) store: Store,
     pub(crate) agenda: Agenda,
     pub(crate) recorder: Recorder,
-    /// How often each controller's work failed in a row: it waits longer each time.
+    /// Number of failures in a row of each controller's work: it waits longer each time.
     pub(crate) failures: BTreeMap<Task, u32>,
-    /// What each pod's kubelet will do next, by the pod's UID.
+    /// Next step of each simple pod, by its UID.
     pub(crate) plans: BTreeMap<String, Plan>,
     pub(crate) plan_count: u64,
-    /// What kubelets know of the pods whose lives are told in detail.
+    /// Records of detailed pods.
     pub(crate) pods: PodRecords,
     /// Nodes whose kubelet is silent, since when.
     pub(crate) silent: BTreeMap<String, i64>,
     /// Nodes that are gone while pods are still bound to them, since when it was noticed.
     pub(crate) lost: BTreeMap<String, i64>,
-    /// What the autoscaler remembers.
+    /// Memory of the autoscaler.
     pub(crate) autoscaler: AutoscalerMemory,
     /// Pods that no node fits.
     pub(crate) unschedulable: BTreeSet<Key>,

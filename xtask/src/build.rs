@@ -50,7 +50,7 @@ fn playground(rollcast: &Path, arguments: &[String]) -> Result<()> {
     process::run(&mut playground_command(rollcast, arguments))
 }
 
-/// What starts the playground.
+/// Returns the command that starts the playground.
 pub fn playground_command(rollcast: &Path, arguments: &[String]) -> std::process::Command {
     let kubeconfig = process::at("target/playground.kubeconfig");
     let mut command = process::command(rollcast, &["demo"]);

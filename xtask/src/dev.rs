@@ -12,9 +12,9 @@ use anyhow::{Result, anyhow};
 use crate::page::{self, Speed};
 use crate::{build, process};
 
-/// Whose changes are seen.
+/// Folders that are watched.
 const SOURCES: [&str; 5] = ["app/src", "timeline/src", "server/src", "style", "public"];
-/// How often they are looked at.
+/// Interval at which they are checked.
 const LOOK: Duration = Duration::from_millis(300);
 
 /// Runs until it is interrupted.

@@ -11,9 +11,9 @@ use crate::process;
 /// Where they are made, with their licences in `fonts.txt`.
 pub const MADE: &str = "target/fonts";
 const SCRIPT: &str = "end2end/build/fonts.mjs";
-/// What pages load by the plain name in style sheets.
+/// Fonts that pages load by the plain name in style sheets.
 pub const OF_PAGES: [&str; 3] = ["inter", "hyphen", "mono"];
-/// What the server draws previews with.
+/// Fonts with which the server draws previews.
 const OF_PREVIEWS: [&str; 2] = ["preview-regular.ttf", "preview-bold.ttf"];
 
 /// A font of pages: its plain name (`inter`), and the file (`inter-0123456789.woff2`).
@@ -57,7 +57,7 @@ pub fn named(sheet: &str, fonts: &[Font]) -> Result<String> {
     Ok(named)
 }
 
-/// What a font of pages weighs; it is compressed as it is.
+/// Returns the size of a page's font, which is compressed already.
 pub fn weight(name: &str) -> Result<u64> {
     let made = process::at(MADE);
     Ok(made.join(file(&made, name)?).metadata()?.len())

@@ -7,7 +7,7 @@ use crate::process;
 /// Figures in docs/mutants.md are of this version; another one makes other mutants.
 const VERSION: &str = "27.1.0";
 
-/// What is changed, and which tests have to notice.
+/// A changed part of the code, and the tests that have to notice.
 struct Part {
     package: &'static str,
     files: &'static [&'static str],

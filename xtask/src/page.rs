@@ -43,7 +43,7 @@ const WASM_OPT: [&str; 10] = [
     "--one-caller-inline-max-function-size=12",
 ];
 
-/// How the page's program is compiled.
+/// Optimization of the page's program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Speed {
     /// Small, as it is shipped and tested.
@@ -222,7 +222,7 @@ fn parsed(sheet: &str) -> Result<StyleSheet<'_>> {
     StyleSheet::parse(sheet, ParserOptions::default()).map_err(|error| anyhow!("the style sheet is wrong: {error}"))
 }
 
-/// The same sheet in fewer bytes. No browsers are named as targets: nothing is written in an older way, and nothing left out.
+/// Makes a style sheet smaller. No browsers are named as targets: nothing is written in an older way, and nothing left out.
 fn minified(sheet: &str) -> Result<String> {
     let mut sheet = parsed(sheet)?;
     sheet.minify(MinifyOptions::default())?;
@@ -254,7 +254,7 @@ fn compress(path: &Path, speed: Speed) -> Result<()> {
 mod tests {
     use super::*;
 
-    /// What stands between the braces after the first place of some text.
+    /// Returns the text between the braces after the first place of a selector.
     fn block<'s>(sheet: &'s str, selector: &str) -> Option<&'s str> {
         let (_, rest) = sheet.split_once(selector)?;
         rest.split_once('{')?.1.split_once('}').map(|(block, _)| block.trim())

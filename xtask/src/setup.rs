@@ -1,4 +1,4 @@
-//! What the project needs on a machine, each part skipped when it is there.
+//! Tools that the project needs on a machine, each installed only if it is missing.
 
 mod apt;
 mod browser;

@@ -5,7 +5,7 @@ use anyhow::Result;
 use crate::size::Server;
 use crate::{build, process, setup};
 
-/// What is shown: file name, recording, seconds, Deployment, size, theme and more of the query.
+/// A picture: file name, recording, seconds, Deployment, size, theme and more of the query.
 const MOMENTS: [(&str, &str, &str, &str, &str, &str); 7] = [
     ("rollout-midway-light", "rolling-one-by-one", "9", "basic", "1440x900", "light"),
     ("stuck-dark", "failing-rollout-halts-then-undo", "8", "test", "1440x900", "dark"),

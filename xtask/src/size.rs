@@ -1,4 +1,4 @@
-//! What a first visit weighs, and what an idle server needs.
+//! Size of a first visit, and memory of an idle server.
 
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -18,15 +18,15 @@ const GOAL: u64 = 320_000;
 /// the goal (ARCHITECTURE.md, "What it weighs"); they may at least not grow.
 const VISITS: [(&str, &str, u64); 3] =
     [("a list", "/", 333_000), ("a Deployment", DEPLOYMENT, 541_500), ("the wall", "/wall", 535_000)];
-/// The same of the playground, whose strip has a part of its own.
+/// Limit for the playground, whose strip has a part of its own.
 const PLAYGROUND: (&str, &str, u64) =
     ("the playground", "/clusters/playground/namespaces/default/deployments/web", 582_500);
 const DEPLOYMENT: &str = "/clusters/size/namespaces/shop/deployments/web";
 const PODS: u32 = 100;
 const MANY_PODS: u32 = 500;
-/// What the page of so many pods may weigh, in bytes as they travel.
+/// Limit for the page of so many pods, in compressed bytes.
 const MANY_LIMIT: u64 = 60_000;
-/// How often a page is fetched.
+/// Number of times a page is fetched.
 const TIMES: usize = 21;
 
 /// Prints the figures.
@@ -88,7 +88,7 @@ fn named(html: &str) -> BTreeSet<String> {
     files.filter(|file| process::at(page::SITE).join(format!("{file}.br")).is_file()).map(str::to_owned).collect()
 }
 
-/// What the page of many pods weighs, and the median of how long the server needs for it.
+/// Returns the size of the page of many pods, and the median of the server's time for it.
 fn many_pods(rollcast: &Path) -> Result<(u64, f64)> {
     let server = replaying(rollcast, MANY_PODS)?;
     let mut times = Vec::new();

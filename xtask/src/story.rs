@@ -20,11 +20,11 @@ const WAIT_LIMIT: Duration = Duration::from_secs(240);
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Story {
-    /// What it shows, in a sentence.
+    /// Subject, in a sentence.
     title: String,
-    /// What happens, in order.
+    /// Its steps, in order.
     step: Vec<Step>,
-    /// What the timeline document must say at the end; read by the tests.
+    /// Expected timeline document at the end; read by the tests.
     #[serde(default, rename = "expect")]
     _expect: Value,
     #[serde(skip)]
@@ -35,7 +35,7 @@ pub struct Story {
 #[derive(Deserialize, Default)]
 #[serde(default, deny_unknown_fields)]
 struct Step {
-    /// What this step is about.
+    /// Subject of the step.
     say: Option<String>,
     /// Make or change a Deployment.
     deploy: Option<Deploy>,
@@ -222,7 +222,7 @@ impl Kubectl {
         Ok(Self { program: "kubectl".into(), prefix: None, kubeconfig: None, namespace: None })
     }
 
-    /// The same, pointed at a cluster.
+    /// Points it at a cluster.
     pub fn with(&self, kubeconfig: &Path) -> Self {
         Self { kubeconfig: Some(kubeconfig.to_path_buf()), ..self.clone() }
     }

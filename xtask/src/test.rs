@@ -26,7 +26,7 @@ const NOT_BY_NIGHT: [&str; 5] = ["chaos::", "faithful::", "invariants::", "kubel
 /// Rust tests that run at once on few processors: most of them wait, for a server or for a time that is to pass.
 const LEAST_THREADS: usize = 4;
 
-/// What every change should pass before it is sent: format, clippy, unit tests, documents, words and architecture. Minutes.
+/// Runs the checks for every change: format, clippy, unit tests, documents, words and architecture. Minutes.
 pub fn check() -> Result<()> {
     crate::check::lint()?;
     if !process::at(crate::page::SITE).exists() {
@@ -201,7 +201,7 @@ fn clusters(tests: &Tests, is_whole: bool, running: &mut Option<Running>, browse
     Ok(true)
 }
 
-/// What must hold of every sentence, of a thousand random clusters with their history cut again and again. Minutes.
+/// Checks the invariants of every sentence on a thousand random clusters with their history cut again and again. Minutes.
 pub fn thousand_clusters() -> Result<()> {
     invariants(&Tests::build()?, "invariants::of_a_thousand_simulated_clusters")
 }

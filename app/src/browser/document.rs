@@ -5,7 +5,7 @@ use send_wrapper::SendWrapper;
 use wasm_bindgen::JsCast;
 use web_sys::{Element, NodeList};
 
-/// What the element with that id holds as text; `None` where there is no such element.
+/// Returns the text of the element with that id; `None` where there is no such element.
 #[must_use]
 pub fn text_of(id: &str) -> Option<String> {
     document().get_element_by_id(id)?.text_content()
@@ -38,12 +38,12 @@ pub fn show_stopped() {
 }
 
 /// The page cannot be used while this lives: nothing in its main part is clicked or has the focus.
-pub struct Still(Option<SendWrapper<Element>>);
+pub struct InertPage(Option<SendWrapper<Element>>);
 
-impl Still {
+impl InertPage {
     /// Of the page that is shown.
     #[must_use]
-    pub fn of_page() -> Self {
+    pub fn new() -> Self {
         let part = document().query_selector("main").ok().flatten();
         if let Some(part) = &part {
             let _ = part.set_attribute("inert", ""); // names of attributes are ours
@@ -52,7 +52,7 @@ impl Still {
     }
 }
 
-impl Drop for Still {
+impl Drop for InertPage {
     fn drop(&mut self) {
         if let Some(part) = &self.0 {
             let _ = part.remove_attribute("inert");

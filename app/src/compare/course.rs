@@ -18,28 +18,28 @@ pub struct Course {
     pub images: String,
     /// When it began, or was first seen.
     pub started_millis: Millis,
-    /// How long it took until it was complete; `None` when it was not, or its begin was not seen.
+    /// Time until it was complete; `None` when it was not, or its begin was not seen.
     pub took_millis: Option<Millis>,
     /// It was complete.
     pub is_complete: bool,
-    /// How long it took until the first of its pods was available.
+    /// Time until the first of its pods was available.
     pub first_available_millis: Option<Millis>,
-    /// How often containers of its pods were started again.
+    /// Number of restarts of containers of its pods.
     pub restarts: u32,
-    /// How many replicas were asked for.
+    /// Number of desired replicas.
     pub replicas: u32,
-    /// How many of its pods were available from which time after its begin.
+    /// Number of available pods, by time after its begin.
     pub available: Vec<(Millis, u32)>,
     /// From its begin to its end, or to the present.
     pub span_millis: Millis,
-    /// How its pods came up.
+    /// Startup of its pods.
     pub startup: Option<Startup>,
 }
 
 impl Course {
     /// The course of the last rollout of a revision; `None` when there is none.
     #[must_use]
-    pub fn of(model: &Model, deployment: Uid, revision: u64, now: Now) -> Option<Self> {
+    pub fn from_model(model: &Model, deployment: Uid, revision: u64, now: Now) -> Option<Self> {
         let deployment = model.deployments.get(&deployment)?;
         let index = deployment.rollouts.iter().rposition(|rollout| rollout.revision == revision)?;
         let rollout = deployment.rollouts.get(index)?;
@@ -57,7 +57,7 @@ impl Course {
             replicas: replicas(deployment, index),
             available: available(model, deployment, rollout, until),
             span_millis: until - started_millis,
-            startup: Startup::of(pods(model, deployment, rollout), now),
+            startup: Startup::from_pods(pods(model, deployment, rollout), now),
         })
     }
 }
@@ -82,7 +82,7 @@ fn stretches(pod: &Pod) -> impl Iterator<Item = (Millis, Millis)> {
     states.filter(|((state, _), _)| *state == PodState::Available).map(|((_, from), to)| (*from, to))
 }
 
-/// How long a rollout took until the first pod that was made for it was available.
+/// Returns the time until the first pod of a rollout was available.
 #[must_use]
 pub fn first_available(model: &Model, deployment: &Deployment, rollout: &Rollout) -> Option<Millis> {
     let started = rollout.started_millis?;
@@ -90,13 +90,13 @@ pub fn first_available(model: &Model, deployment: &Deployment, rollout: &Rollout
     Some((first - started).max(0))
 }
 
-/// How often containers of the pods that were made for a rollout were started again.
+/// Counts the restarts of containers of the pods of a rollout.
 #[must_use]
 pub fn restarts(model: &Model, deployment: &Deployment, rollout: &Rollout) -> u32 {
     pods(model, deployment, rollout).map(|pod| pod.now.restarts).sum()
 }
 
-/// How many of the pods that were made for a rollout were available when, by time after its begin.
+/// Counts the available pods of a rollout, by time after its begin.
 fn available(model: &Model, deployment: &Deployment, rollout: &Rollout, until: Millis) -> Vec<(Millis, u32)> {
     let began = began(deployment, rollout);
     let mut steps: Vec<(Millis, i64)> = pods(model, deployment, rollout)

@@ -6,7 +6,7 @@
 #[cfg(feature = "ssr")]
 pub mod course;
 #[cfg(feature = "ssr")]
-pub mod place;
+pub mod earlier;
 #[cfg(feature = "ssr")]
 pub mod startup;
 
@@ -16,7 +16,7 @@ use timeline::{Uid, Workload};
 #[cfg(feature = "ssr")]
 pub use self::course::Course;
 #[cfg(feature = "ssr")]
-pub use self::place::Before;
+pub use self::earlier::EarlierRollout;
 #[cfg(feature = "ssr")]
 use crate::link_preview::{Preview, page_title};
 
@@ -36,8 +36,8 @@ pub struct ComparePayload {
     pub zone: String,
     /// The one that it is laid over.
     pub other: Option<Course>,
-    /// Those before it, the last one first, each with the time of its begin as it is told.
-    pub before: Vec<(String, Before)>,
+    /// Earlier rollouts, the last one first, each with the formatted time of its begin.
+    pub before: Vec<(String, EarlierRollout)>,
     /// Where it stands among them, a sentence each.
     pub said: Vec<String>,
 }
@@ -51,7 +51,7 @@ impl ComparePayload {
         page_title(&format!("Revision {} compared", self.course.revision), namespace, name)
     }
 
-    /// What a chat shows of a link to the page.
+    /// Builds the preview of a link to the page.
     #[must_use]
     pub fn preview(&self) -> Preview {
         Preview { title: self.title(), description: self.said.join(" "), image: None }

@@ -1,4 +1,4 @@
-//! What a chat shows of a link to a page: in the document's head, as everybody reads it there.
+//! Link preview in the document's head, which chats read.
 
 use leptos::prelude::*;
 use leptos_meta::Meta;

@@ -32,7 +32,7 @@ pub enum Detail {
     Share(ShareDetail),
 }
 
-/// What a detail is about. While this stays the same, only what is said of it changes.
+/// Subject of a detail. While this stays the same, only the content changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Subject {
     /// The pod with that UID.
@@ -46,7 +46,7 @@ pub enum Subject {
 }
 
 impl Detail {
-    /// What it is about.
+    /// Returns the subject.
     #[must_use]
     pub fn subject(&self) -> Subject {
         match self {

@@ -1,4 +1,4 @@
-//! What is told of the rollouts of a Deployment, each with its moment.
+//! Details of the rollouts of a Deployment, each with its moment.
 
 use serde::{Deserialize, Serialize};
 use timeline::Workload;
@@ -23,11 +23,11 @@ pub struct RolloutsDetail {
     pub now_millis: Millis,
     /// Its rollouts, the last one first.
     pub rollouts: Vec<RolloutLine>,
-    /// How many before these are past retention.
+    /// Number of older rollouts that are past retention.
     pub pruned: u32,
     /// Where the last one stands among those before it; empty where there is nothing to compare it with.
     pub standing: String,
-    /// The same for figures; `None` where nothing is known of it.
+    /// The durations of earlier rollouts; `None` where none are known.
     pub measure: Option<Measure>,
 }
 
@@ -40,11 +40,11 @@ pub struct RolloutLine {
     pub was: Option<u64>,
     /// When it began; `None` when that was before watching began.
     pub started_millis: Option<Millis>,
-    /// How it ended.
+    /// Result of the rollout.
     pub end: End,
     /// Its progress deadline passed, whatever came after.
     pub is_past_deadline: bool,
-    /// How long it took until it was complete or superseded, where that is known.
+    /// Time until it was complete or superseded, where that is known.
     pub took_millis: Option<Millis>,
     /// The most pods that there were at once.
     pub peak_pods: u32,
@@ -58,7 +58,7 @@ pub struct RolloutLine {
     pub moment_millis: Option<Millis>,
 }
 
-/// How a rollout ended.
+/// Result of a rollout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum End {
     /// Everything was there.
@@ -72,9 +72,9 @@ pub enum End {
 }
 
 impl RolloutsDetail {
-    /// What is told of the rollouts of a Deployment.
+    /// Collects the rollouts of a Deployment.
     #[must_use]
-    pub fn of(
+    pub fn from_model(
         model: &Model,
         deployment: &Deployment,
         standing: String,
@@ -116,7 +116,7 @@ impl RolloutsDetail {
     }
 }
 
-/// Every rollout of a Deployment, in order.
+/// Interval rollout of a Deployment, in order.
 pub(super) fn lines(model: &Model, deployment: &Deployment) -> impl DoubleEndedIterator<Item = RolloutLine> {
     (0..deployment.rollouts.len()).filter_map(move |index| RolloutLine::of(model, deployment, index))
 }
@@ -156,7 +156,7 @@ impl RolloutLine {
         format!("Revision {}{was}", self.revision)
     }
 
-    /// How it ended: "complete after 12 s".
+    /// Formats the result: "complete after 12 s".
     #[must_use]
     pub fn ended(&self) -> String {
         let end = match self.end {
@@ -173,7 +173,7 @@ impl RolloutLine {
         }
     }
 
-    /// The same where rollouts are told one after the other: "took 12 s, complete".
+    /// Formats the result for a list of rollouts: "took 12 s, complete".
     #[must_use]
     pub fn took(&self) -> String {
         match self.took_millis.filter(|_| self.end == End::Complete) {

@@ -18,7 +18,7 @@ pub struct PastWorkload {
     pub name: String,
     /// The latest of the rollouts that were asked for, the first one first.
     pub rollouts: Vec<PastRollout>,
-    /// How many were asked for.
+    /// Number of rollouts that match.
     pub total: u32,
 }
 
@@ -47,9 +47,9 @@ pub struct Day {
     pub from_millis: Millis,
     /// Its name: "21 Nov".
     pub name: String,
-    /// How many rollouts began.
+    /// Number of rollouts that began.
     pub rollouts: u32,
-    /// How many of them were stuck at some time.
+    /// Number of them that were stuck at some time.
     pub troubled: u32,
 }
 
@@ -64,15 +64,15 @@ pub struct HistoryPayload {
     pub until: String,
     /// Rollouts of this page, the last one first, each with its day and time.
     pub rollouts: Vec<(String, PastRollout)>,
-    /// How many rollouts were asked for, on all pages.
+    /// Number of rollouts that match, on all pages.
     pub total: u32,
     /// The workloads of this page's rollouts, the one with the last rollout first.
     pub workloads: Vec<PastWorkload>,
-    /// What comes after them, for the next page.
+    /// Cursor of the next page.
     pub after: Option<String>,
     /// The last days, the first one first, whatever time was asked for.
     pub days: Vec<Day>,
-    /// How much is kept: "in /var/lib/rollcast for 30 d, at most 2 GB".
+    /// Extent of the history: "in /var/lib/rollcast for 30 d, at most 2 GB".
     pub kept: String,
     /// Why none can be shown; empty while they can.
     pub trouble: String,
@@ -87,7 +87,7 @@ impl HistoryPayload {
         "History — Rollcast".to_owned()
     }
 
-    /// What a chat shows of a link to the page.
+    /// Builds the preview of a link to the page.
     #[must_use]
     pub fn preview(&self) -> Preview {
         Preview { title: self.title(), description: self.summary(), image: None }

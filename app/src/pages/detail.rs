@@ -5,7 +5,7 @@ use leptos_router::hooks::use_url;
 use timeline::{Millis, Workload};
 
 use crate::browser;
-use crate::components::detail::past::is_past;
+use crate::components::detail::past_moment::is_past;
 use crate::components::detail::view::DetailView;
 use crate::components::header::{Header, Section, Trail};
 use crate::components::page_keys::KeyHelp;

@@ -6,7 +6,7 @@ use timeline::Workload;
 use crate::components::detail::following::following;
 use crate::components::detail::frame::Frame;
 use crate::pages::detail::{DetailPlace, details};
-use crate::rollout::panel::{Kind, PanelState, Shown};
+use crate::rollout::panel::{PanelContent, PanelKind, PanelState};
 use crate::rows::set_if_new;
 
 /// The panel, with whatever is open in it.
@@ -24,16 +24,16 @@ pub fn Panel(
         set_if_new(&opened.0, String::new());
     });
     let inside = move || match (kind.get(), panel.shown.get_untracked()) {
-        (Kind::Detail, Shown::Detail(first)) => {
+        (PanelKind::Detail, PanelContent::Detail(first)) => {
             let detail = following(panel.shown, first, |shown| match shown {
-                Shown::Detail(detail) => Some(detail.clone()),
+                PanelContent::Detail(detail) => Some(detail.clone()),
                 _ => None,
             });
             Some(Suspend::new(details(DetailPlace::Panel(workload.get_value(), detail.into()))).into_any())
         }
-        (Kind::Trouble, Shown::Trouble(first)) => {
+        (PanelKind::Trouble, PanelContent::Trouble(first)) => {
             let why = following(panel.shown, first, |shown| match shown {
-                Shown::Trouble(why) => Some(why.clone()),
+                PanelContent::Trouble(why) => Some(why.clone()),
                 _ => None,
             });
             Some(

@@ -29,9 +29,9 @@ use crate::link_preview::page_title;
 use crate::live::client::Live;
 use crate::pages::panel::Panel;
 use crate::payload::{DeploymentPayload, Payload};
-use crate::rollout::board::{Board, Rendered, Shown};
+use crate::rollout::board::{Board, RenderedPage, ShownMoment};
 use crate::rollout::controls::Controls;
-use crate::rollout::picture::{Moving, Picture};
+use crate::rollout::picture::{FrameStyles, Picture};
 use crate::rollout::screen::RolloutScreen;
 use crate::score::frame::Frame;
 use crate::score::motion::Motion;
@@ -79,7 +79,7 @@ pub fn Rollout(
     workload: Workload,
     /// The revision that the link names.
     revision: Option<u64>,
-    /// What the document was rendered from, if it was for this page.
+    /// Payload of the document, if it was for this page.
     payload: Option<DeploymentPayload>,
 ) -> impl IntoView {
     let scope = Scope::Workload(workload.clone());
@@ -88,7 +88,7 @@ pub fn Rollout(
             let (board, rendered) = Board::rendered(payload);
             (board, Some(rendered))
         }
-        None => (Board::of(workload.clone(), revision), None),
+        None => (Board::for_workload(workload.clone(), revision), None),
     };
     let drawn = rendered.as_ref().map(|rendered| drawn(rendered.copy.deployment, rendered.shown()));
     let drawn = drawn.unwrap_or_else(Drawn::nothing);
@@ -156,7 +156,7 @@ fn Placed(
 /// The picture as the server renders it, and as the browser takes it over.
 struct Drawn {
     picture: Picture,
-    moving: Moving,
+    moving: FrameStyles,
     sheet: String,
 }
 
@@ -164,22 +164,22 @@ impl Drawn {
     fn nothing() -> Self {
         Self {
             picture: Picture::new(""),
-            moving: Moving::at(Frame::unmeasured(0, 60_000.0, 0), 0.0),
+            moving: FrameStyles::at(Frame::unmeasured(0, 60_000.0, 0), 0.0),
             sheet: String::new(),
         }
     }
 }
 
-fn drawn(deployment: Option<Uid>, shown: Shown) -> Drawn {
-    let Shown { model, said, frame } = shown;
+fn drawn(deployment: Option<Uid>, shown: ShownMoment) -> Drawn {
+    let ShownMoment { model, said, frame } = shown;
     let scene = scene::scene(&model, deployment, &said, frame, &Motion::default());
     let ticks = scale::ticks(frame.now_millis, frame.window_millis, frame.width);
-    let (moving, sheet) = (Moving::at(frame, scene.height), style_sheet::sheet(&scene, &ticks, frame));
+    let (moving, sheet) = (FrameStyles::at(frame, scene.height), style_sheet::sheet(&scene, &ticks, frame));
     Drawn { picture: Picture::drawn("", scene, &ticks, frame), moving, sheet }
 }
 
 /// Once the page is alive it follows its Deployment, until the viewer leaves it.
-fn come_alive(board: Board, picture: Picture, rendered: Option<Rendered>, scope: Scope, controls: Controls) {
+fn come_alive(board: Board, picture: Picture, rendered: Option<RenderedPage>, scope: Scope, controls: Controls) {
     let live = Live::of_app();
     let told = Callback::new(move |(is_news, page_millis)| controls.panel.look_again(is_news, page_millis));
     let begin = move || {

@@ -15,7 +15,7 @@ const FLICKER: f64 = 10.0;
 /// A pod that is gone.
 const GONE: Look = Look::In(PodState::Gone);
 
-/// What a pod went through, where it is drawn: (look, since, until).
+/// Returns the drawn states of a pod: (look, since, until).
 pub fn lived(pod: &Pod, side: Side, frame: Frame) -> impl Iterator<Item = (Look, Millis, Option<Millis>)> + use<> {
     let segments = match side {
         Side::Inside { since_millis } => since(segments(pod), since_millis),

@@ -10,7 +10,7 @@ const REST_MILLIS: Millis = 900;
 /// A band of the score: one ReplicaSet, or the pods out of rotation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Band {
-    /// What stands beside it.
+    /// Heading of the band.
     pub heading: Heading,
     /// Pods that are not gone.
     pub living: u32,
@@ -20,7 +20,7 @@ pub struct Band {
     pub pods: Vec<(Uid, u32)>,
 }
 
-/// What a band says of its ReplicaSet; nothing for the pods out of rotation.
+/// Heading of a band: facts of its ReplicaSet; empty for the pods out of rotation.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Heading {
     /// The ReplicaSet; `None` for "Out of rotation".
@@ -50,12 +50,12 @@ pub struct Heading {
 /// The band in which a pod is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
-    /// That of its ReplicaSet.
+    /// Band of its ReplicaSet.
     Inside {
         /// When the Deployment took the ReplicaSet over; `None` where it created it.
         since_millis: Option<Millis>,
     },
-    /// That of the pods out of rotation.
+    /// Band of the pods out of rotation.
     Outside,
 }
 

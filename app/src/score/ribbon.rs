@@ -29,7 +29,7 @@ const SHARED_ROW: f64 = 16.0;
 
 type Counts = [u32; LAYERS.len()];
 
-/// What of one layer is drawn: upper and lower edge in its row.
+/// Upper and lower edge of a layer in its row.
 type Span = (f64, f64);
 
 /// The ribbon of one band: pods with their slots.

@@ -16,7 +16,7 @@ use super::frame::Frame;
 use super::ink::Look;
 use super::lanes::{self, Band, Heading, Side};
 use super::paint::Mark;
-use super::places::{self, Place, PlacedBand};
+use super::places::{self, BandPlace, PlacedBand};
 use super::{ribbon, scale};
 use crate::score::motion::Motion;
 
@@ -34,7 +34,7 @@ pub type Keyed<T> = Vec<(u128, T)>;
 
 /// Which pods the table has.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Listed {
+pub enum TableScope {
     /// All of them.
     #[default]
     All,
@@ -65,7 +65,7 @@ pub struct Scene {
     /// The pods as a table.
     pub table: Keyed<TableRow>,
     /// Which pods that table has.
-    pub listed: Listed,
+    pub listed: TableScope,
     /// The story, oldest first.
     pub story: Keyed<Line>,
     /// Its lines that stand out, as points on the axis.
@@ -73,9 +73,9 @@ pub struct Scene {
     /// Pods over time against the limits.
     pub strip: Strip,
     /// Where the bands belong, once they stop moving.
-    pub targets: Vec<(u128, Place)>,
+    pub targets: Vec<(u128, BandPlace)>,
     /// Where the band of the current revision is.
-    pub current: Option<Place>,
+    pub current: Option<BandPlace>,
     /// Number of pods that are in view.
     pub pods: usize,
     /// So many that they are not shown one by one.
@@ -90,10 +90,10 @@ pub struct Scene {
 #[derive(Debug, Clone, PartialEq)]
 pub struct BandRow {
     /// Where it is in the picture.
-    pub place: Place,
+    pub place: BandPlace,
     /// Its pods share rows.
     pub is_ribbon: bool,
-    /// What stands beside it.
+    /// Heading of the band.
     pub heading: Heading,
 }
 
@@ -102,7 +102,7 @@ pub struct BandRow {
 pub struct Bars {
     /// The pod; `None` for a ribbon.
     pub pod: Option<Uid>,
-    /// How far down they are, in pixels: roomy bars are drawn around their own middle.
+    /// Distance from the top, in pixels: roomy bars are drawn around their own middle.
     pub shift: f64,
     /// The marks that the bars consist of.
     pub marks: Vec<Mark>,
@@ -140,7 +140,7 @@ pub struct Spot {
     pub y: f64,
     /// Height of its row.
     pub row: f64,
-    /// How far away it was in its band of before, for one that was just released or adopted.
+    /// Distance to its place in its former band, for a pod that was just released or adopted.
     pub came_from: Option<f64>,
 }
 
@@ -151,7 +151,7 @@ pub struct Gap {
     pub at: f64,
     /// Where it ends, in seconds from the base.
     pub to: f64,
-    /// What to say of it.
+    /// Explanation of the gap.
     pub words: &'static str,
 }
 
@@ -172,7 +172,7 @@ pub struct TableRow {
     pub reason: String,
 }
 
-/// How many pods of a band looked how at a moment, those that are most first.
+/// Counts the pods of a band by look at a moment, the most frequent look first.
 #[must_use]
 pub fn counted(
     model: &Model,
@@ -264,7 +264,7 @@ pub fn scene(model: &Model, deployment: Option<Uid>, said: &Said, frame: Frame, 
             scene.add_pod(one, pod, slot, frame, &mut known);
         }
     }
-    scene.listed = if is_crowd { Listed::NotAvailable { more: unlisted } } else { Listed::All };
+    scene.listed = if is_crowd { TableScope::NotAvailable { more: unlisted } } else { TableScope::All };
     scene
 }
 

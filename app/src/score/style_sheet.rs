@@ -31,7 +31,7 @@ pub fn gap(gap: &Gap) -> String {
     format!("--at:{};--to:{}", thousandths(gap.at), thousandths(gap.to))
 }
 
-/// What stands beside a band.
+/// Returns the style of a heading beside a band.
 #[must_use]
 pub fn beside(band: &BandRow) -> String {
     format!("transform:translateY({}px);height:{}px", fixed(band.place.top), fixed(band.place.height))
@@ -53,7 +53,7 @@ pub fn tip((x, y): (f64, f64), (width, height): (f64, f64)) -> String {
     format!("{};{}", beside(x, width, ["left", "right"]), beside(y, height, ["top", "bottom"]))
 }
 
-/// How far a head travels from its band of before.
+/// Returns the style with the distance of a head from its former band.
 #[must_use]
 pub fn travels(spot: Spot) -> String {
     spot.came_from.map(|by| format!("--came-from:{}px", fixed(by))).unwrap_or_default()

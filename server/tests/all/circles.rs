@@ -22,8 +22,8 @@ const ORDERS: [(&str, &str); 5] = [
     // The browser and plain values, then what the server sends, then what is shown.
     (
         "app",
-        "browser rows steady elements lasting calm images numbers news site text zone connection address link_preview \
-         measure history detail compare playground exported live list payload context score preview rollout wall \
+        "browser rows keep_focus elements scoped debounce images numbers news site postcard_base64 zone connection address \
+         link_preview measure history detail compare playground exported live list payload context score preview rollout wall \
          components pages parts app shell",
     ),
     (

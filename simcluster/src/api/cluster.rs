@@ -9,7 +9,7 @@ use tokio::sync::{Notify, watch as latest};
 
 use crate::World;
 
-/// How virtual time follows real time.
+/// Relation of virtual time to real time.
 #[derive(Debug, Clone, Copy)]
 struct Clock {
     real: Instant,
@@ -67,7 +67,7 @@ impl Cluster {
         found
     }
 
-    /// How many times faster than real time passes here.
+    /// Returns the factor of virtual time to real time.
     #[must_use]
     pub fn speed(&self) -> f64 {
         self.lock().clock.speed

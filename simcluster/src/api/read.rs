@@ -30,12 +30,12 @@ impl Selection {
         })
     }
 
-    /// Whether every object is.
+    /// Returns whether every object is selected.
     fn is_everything(&self) -> bool {
         self.labels.is_empty() && self.fields.is_empty()
     }
 
-    /// Whether an object is one of them.
+    /// Returns whether an object is selected.
     pub fn matches(&self, object: &Stored) -> Result<bool, ApiError> {
         Ok(self.labels.matches(meta::labels(object.object.meta())) && self.fields.matches(&object.object)?)
     }
@@ -57,9 +57,9 @@ struct Page {
     revision: u64,
     /// Where the next page begins.
     next: Option<Key>,
-    /// How many objects were passed so far, on this page and before.
+    /// Number of objects on this page and before.
     passed: usize,
-    /// How many are left, where counting them costs nothing.
+    /// Number of remaining objects, where counting them costs nothing.
     left: Option<usize>,
     now_millis: i64,
 }

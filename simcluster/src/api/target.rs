@@ -19,7 +19,7 @@ pub enum Part {
     Eviction,
 }
 
-/// What a request is about.
+/// Target of a request.
 #[derive(Debug)]
 pub struct Target {
     /// Which kind.
@@ -30,9 +30,9 @@ pub struct Target {
     pub name: Option<String>,
     /// Which part of it.
     pub part: Part,
-    /// What stands behind the question mark.
+    /// Query of the address.
     pub query: Query,
-    /// What the client takes.
+    /// Header `Accept`.
     pub accept: String,
 }
 
@@ -74,7 +74,7 @@ impl Target {
     }
 }
 
-/// What stands behind the question mark.
+/// Query of an address.
 #[derive(Debug, Default)]
 pub struct Query(BTreeMap<String, String>);
 
@@ -88,7 +88,7 @@ impl Query {
         self.0.get(name).map(String::as_str).filter(|value| !value.is_empty())
     }
 
-    /// Whether something is asked for.
+    /// Returns whether a parameter is true.
     pub fn is(&self, name: &str) -> bool {
         self.0.get(name).is_some_and(|value| value == "true" || value == "1")
     }

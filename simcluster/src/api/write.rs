@@ -134,7 +134,7 @@ const fn part(target: &Target) -> Write {
     if matches!(target.part, Part::Status) { Write::Status } else { Write::Spec }
 }
 
-/// How a patch is to be understood.
+/// Format of a patch.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Style {
     Json,

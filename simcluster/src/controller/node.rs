@@ -9,9 +9,9 @@ use crate::object::{Key, Resource};
 use crate::world::{DeleteOptions, Write};
 use crate::{World, meta, time};
 
-/// How often the node controller looks around (`--node-monitor-period`).
+/// Interval of the node controller's rounds (`--node-monitor-period`).
 pub const ROUND_MILLIS: i64 = 5_000;
-/// How often the pod garbage collector looks around (`gcCheckPeriod`).
+/// Interval of the pod garbage collector's rounds (`gcCheckPeriod`).
 pub const PODS_ROUND_MILLIS: i64 = 20_000;
 /// A node may be silent for this long (`--node-monitor-grace-period`).
 const GRACE_MILLIS: i64 = 50_000;

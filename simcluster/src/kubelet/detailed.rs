@@ -26,15 +26,15 @@ use crate::runtime::{Behavior, PodRecord, Timer};
 use crate::world::Write;
 use crate::{World, meta};
 
-/// What surrounds a pod while its kubelet works on it, and what comes of that.
+/// Inputs and outputs of one sync of a pod.
 struct SyncContext<'w> {
     pod: &'w Pod,
     now: i64,
     random: &'w mut fastrand::Rng,
     config_maps: BTreeSet<String>,
-    /// What is to be said.
+    /// Events to record.
     events: Vec<NewEvent>,
-    /// What is to be written.
+    /// Status to write.
     status: Option<PodStatus>,
     is_gone: bool,
 }

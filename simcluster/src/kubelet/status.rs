@@ -1,4 +1,4 @@
-//! What a step of a kubelet leaves in a pod's status: conditions, and the state of each container.
+//! Changes of a pod's status by a step of its kubelet: conditions, and the state of each container.
 
 use k8s_openapi::api::core::v1::{
     ContainerState, ContainerStateRunning, ContainerStateTerminated, ContainerStateWaiting, ContainerStatus, Pod,
@@ -147,7 +147,7 @@ fn wait_for(status: &mut PodStatus, reason: &str, message: &str) {
     }
 }
 
-/// How a container ended the last time.
+/// Returns the last exit of a container.
 fn ended(container: &ContainerStatus) -> Option<ContainerState> {
     let now = container.state.as_ref().filter(|state| state.terminated.is_some());
     now.or(container.last_state.as_ref()).cloned()

@@ -8,7 +8,7 @@ const MAX_BACK_OFF_MILLIS: i64 = 300_000;
 /// A wait, and when it was made longer last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct BackOff {
-    /// How long.
+    /// Length of the wait.
     pub millis: i64,
     since: i64,
 }
@@ -33,18 +33,18 @@ impl BackOff {
         (!self.is_forgotten(ended) && now < end).then_some(end)
     }
 
-    /// Whether the wait since it was made longer is not over.
+    /// Returns whether the wait since the last extension is not over.
     pub fn is_waiting(self, now: i64) -> bool {
         self.until(self.since, now).is_some()
     }
 }
 
-/// How long a container that crashed waits after so many restarts. The first one comes at once.
+/// Returns the wait of a crashed container after so many restarts. The first restart comes at once.
 pub(crate) fn crash_back_off(restarts: i32) -> i64 {
     (BACK_OFF_MILLIS << restarts.saturating_sub(1).clamp(0, 8)).min(MAX_BACK_OFF_MILLIS)
 }
 
-/// How long until an image is tried again, of a pod of this age: each wait is about as long as all before it.
+/// Returns the wait until an image is pulled again, for a pod of this age: each wait is about as long as all before it.
 pub(crate) fn pull_back_off(age_millis: i64) -> i64 {
     (age_millis + BACK_OFF_MILLIS / 2).clamp(BACK_OFF_MILLIS, MAX_BACK_OFF_MILLIS)
 }

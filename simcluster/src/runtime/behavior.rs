@@ -1,6 +1,6 @@
 //! The words in an image's tag that decide how a pod lives.
 
-/// How a pod lives, from its first image.
+/// Behavior of a pod, from its first image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Behavior {
     /// Ready after about a second.

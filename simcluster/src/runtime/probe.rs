@@ -2,14 +2,14 @@
 
 use k8s_openapi::api::core::v1::{Container, Probe as Spec};
 
-/// What a probe is for.
+/// Purpose of a probe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Kind {
     /// Until it succeeds the others wait; when it fails the container is killed.
     Startup,
     /// When it fails the container is killed.
     Liveness,
-    /// Whether the container is ready.
+    /// Tells whether the container is ready.
     Readiness,
 }
 
@@ -44,11 +44,11 @@ pub(crate) struct Probe {
     failures: i32,
     /// Seconds that the container has to end, where the probe says so itself.
     pub grace_seconds: Option<i64>,
-    /// What it answers when it fails.
+    /// Message of a failure.
     pub refusal: String,
     last: Option<bool>,
     streak: i32,
-    /// What it thinks.
+    /// The present result.
     pub result: Option<bool>,
 }
 
@@ -101,7 +101,7 @@ impl Probe {
     }
 }
 
-/// What a probe answers when it fails, in the kubelet's words.
+/// Returns the message of a failure, in the kubelet's words.
 fn refusal(kind: Kind, spec: &Spec, address: &str) -> String {
     if let Some(tcp) = &spec.tcp_socket {
         let port = serde_json::to_value(&tcp.port).unwrap_or_default();

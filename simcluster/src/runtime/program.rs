@@ -1,4 +1,4 @@
-//! What the program in a container does: from a word in its image and from its arguments.
+//! Programs of containers: read from a word in the image and from the arguments.
 //!
 //! The arguments are those of the program that test clusters with a real kubelet run, so that one manifest lives alike in both:
 //!
@@ -22,7 +22,7 @@ const SECOND: i64 = 1000;
 /// Seconds after which a program ends that ends at once.
 const SOON_MILLIS: i64 = SECOND;
 
-/// What a program does.
+/// Program of a container.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Program {
     /// When it is ready after its start; `None` for never.
@@ -33,10 +33,10 @@ pub(crate) struct Program {
     pub exit: Option<(i32, i64)>,
     /// It is the kernel that ends it, for its memory.
     pub is_out_of_memory: bool,
-    /// What it does when it is asked to end.
+    /// Reaction to the request to end.
     term: Term,
     flap_millis: Option<i64>,
-    /// What pulling its image gives.
+    /// Result of pulling its image.
     pub pull: Pull,
     /// A ConfigMap that it needs and that nobody can make.
     pub lacks_config: bool,
@@ -52,7 +52,7 @@ enum Term {
     Ignored,
 }
 
-/// What pulling an image gives.
+/// Result of pulling an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Pull {
     /// It is there after so long.
@@ -115,7 +115,7 @@ fn limit(container: &Container) -> Option<i128> {
 }
 
 impl Program {
-    /// What this container's program does; one that only prepares something ends by itself.
+    /// Reads the program of a container; that of an init container ends by itself.
     pub fn of(container: &Container, is_to_end: bool) -> Self {
         let behavior = Behavior::of_image(container.image.as_deref().unwrap_or_default());
         let mut program = Self {
@@ -165,7 +165,7 @@ impl Program {
         program
     }
 
-    /// Whether a probe succeeds, so long after the start.
+    /// Returns whether a probe succeeds, so long after the start.
     pub fn answers(&self, kind: Kind, age: i64) -> bool {
         match kind {
             Kind::Liveness => self.dead_millis.is_none_or(|dead| age < dead),
@@ -185,7 +185,7 @@ impl Program {
         }
     }
 
-    /// How it ends when it is asked to, with this much time: after how long, and with which code.
+    /// Returns the end after the request to end, with this much time: delay and exit code.
     pub fn ends(&self, grace_millis: i64) -> (i64, i32) {
         match self.term {
             Term::Signal => (grace_millis.min(200), 143),
@@ -195,7 +195,7 @@ impl Program {
     }
 }
 
-/// Whether more is asked of a pod's kubelet than the few steps that a word in its first image means.
+/// Returns whether a pod needs a detailed simulation: probes, init containers, volumes or known arguments.
 pub(crate) fn is_detailed(pod: &Pod) -> bool {
     let Some(spec) = &pod.spec else { return false };
     let is_more = |container: &Container| {

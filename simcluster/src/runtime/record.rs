@@ -1,4 +1,4 @@
-//! What a kubelet remembers of pods: the next step of simple ones, the timers and containers of detailed ones.
+//! Records of a kubelet about its pods: the next step of simple ones, the timers and containers of detailed ones.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use super::config_maps;
 use super::probe::{Kind, Probe};
 use super::program::Program;
 
-/// What a kubelet does next with a pod.
+/// Next step of a kubelet with a pod.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Step {
     Create,
@@ -30,7 +30,7 @@ pub(crate) struct Plan {
     pub step: Step,
 }
 
-/// What a kubelet knows of its pods, by their UID.
+/// Records of pods, by their UID.
 pub(crate) type PodRecords = BTreeMap<String, PodRecord>;
 
 /// Something that will happen to a pod. The index is that of a container; the run tells it from what was planned for an earlier one.
@@ -56,7 +56,7 @@ pub(crate) enum Timer {
     Gone,
 }
 
-/// What a container does now.
+/// Phase of a container.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ContainerPhase {
     /// It was never started.
@@ -71,18 +71,18 @@ pub(crate) enum ContainerPhase {
     Over,
 }
 
-/// How a container ended.
+/// Exit of a container.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Exit {
     pub code: i32,
     pub reason: &'static str,
-    /// How often the container had been started again by then.
+    /// Number of restarts before it.
     pub restarts: i32,
     pub started: i64,
     pub finished: i64,
 }
 
-/// What a kubelet knows of a container.
+/// Record of a container.
 #[derive(Debug)]
 pub(crate) struct ContainerRecord {
     pub name: String,
@@ -96,7 +96,7 @@ pub(crate) struct ContainerRecord {
     pub probes: Vec<Probe>,
     pub now: ContainerPhase,
     pub run: u32,
-    /// How it ended the last times, the latest one last.
+    /// Its last exits, the latest one last.
     pub exits: Vec<Exit>,
     pub restarts: i32,
     pub has_run: bool,
@@ -112,7 +112,7 @@ pub(crate) struct ContainerRecord {
 }
 
 impl ContainerRecord {
-    /// Whether the next ones wait for it: it has to end well, or to have started.
+    /// Returns whether the next containers wait for it: it has to end well, or to have started.
     pub fn holds_up(&self) -> bool {
         match self.now {
             ContainerPhase::Running(_) => !self.is_sidecar || !self.is_started,
@@ -126,7 +126,7 @@ impl ContainerRecord {
     }
 }
 
-/// What a kubelet knows of a pod.
+/// Record of a pod.
 #[derive(Debug)]
 pub(crate) struct PodRecord {
     pub timers: BTreeSet<(i64, Timer)>,

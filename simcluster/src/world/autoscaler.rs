@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::World;
 use crate::agenda::Task;
 
-/// How often it looks around while there is something to see (`--scan-interval`).
+/// Interval of its rounds while there is something to see (`--scan-interval`).
 pub(crate) const ROUND_MILLIS: i64 = 5_000;
 
 /// Nodes that an autoscaler may add.
@@ -13,9 +13,9 @@ pub(crate) const ROUND_MILLIS: i64 = 5_000;
 pub struct Pool {
     /// Its name; its nodes are called by it, with a number.
     pub name: String,
-    /// How many nodes it may have.
+    /// Largest number of nodes.
     pub most: usize,
-    /// How long a node takes until it is there.
+    /// Time until a new node is there.
     pub boot_millis: i64,
 }
 
@@ -25,7 +25,7 @@ impl Default for Pool {
     }
 }
 
-/// What the autoscaler remembers.
+/// Memory of the autoscaler.
 #[derive(Debug, Default)]
 pub(crate) struct AutoscalerMemory {
     /// The node that is coming.

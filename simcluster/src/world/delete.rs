@@ -15,7 +15,7 @@ pub const ORPHAN: &str = "orphan";
 /// The owner stays until its dependents are gone.
 pub const FOREGROUND: &str = "foregroundDeletion";
 
-/// What becomes of the objects that belong to a deleted one.
+/// Treatment of the objects that belong to a deleted one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Propagation {
     /// They are deleted afterwards.
@@ -27,10 +27,10 @@ pub enum Propagation {
     Orphan,
 }
 
-/// How to delete.
+/// Options of a deletion.
 #[derive(Debug, Clone, Default)]
 pub struct DeleteOptions {
-    /// What becomes of dependents.
+    /// Treatment of dependents.
     pub propagation: Propagation,
     /// Seconds that a pod has; `None` for what it asks for itself.
     pub grace_seconds: Option<i64>,
@@ -42,7 +42,7 @@ pub struct DeleteOptions {
     pub is_dry: bool,
 }
 
-/// Whether nothing holds a deleted object back any more. Pods go when their kubelet lets them.
+/// Returns whether nothing holds a deleted object back any more. Pods go when their kubelet lets them.
 pub(super) fn is_over(object: &Object) -> bool {
     let meta = object.meta();
     let is_held = matches!(object, Object::Pod(_)) && meta.deletion_grace_period_seconds != Some(0)

@@ -27,7 +27,7 @@ const MOST_PODS: u32 = 120;
 const CGROUPS: &str = "/sys/fs/cgroup";
 /// Folders with fixed names; what is written there is in the mount namespace.
 const FOLDERS: [&str; 2] = ["/var/lib/kubelet", "/var/lib/cni"];
-/// What a kubelet sets for the whole machine.
+/// Settings that a kubelet makes for the whole machine.
 const SETTINGS: [&str; 4] = ["vm/overcommit_memory", "vm/panic_on_oom", "kernel/panic", "kernel/panic_on_oops"];
 const REMOVE_LIMIT: Duration = Duration::from_secs(20);
 

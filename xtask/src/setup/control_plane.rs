@@ -18,7 +18,7 @@ pub struct Binaries {
     pub etcd: PathBuf,
     /// The fake kubelet.
     pub kwok: PathBuf,
-    /// What Kubernetes' own code says of Deployments.
+    /// Program that prints the verdicts of Kubernetes' own code.
     pub oracle: PathBuf,
 }
 

@@ -52,7 +52,7 @@ pub fn ensure_node() -> Result<Option<PathBuf>> {
     Ok(Some(folder))
 }
 
-/// What keeps a node from running here.
+/// Returns the obstacle that keeps a node from running here.
 fn obstacle() -> Option<&'static str> {
     if !process::has("go") {
         return Some("it is built with Go");

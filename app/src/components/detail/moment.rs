@@ -4,7 +4,7 @@ use leptos::either::Either;
 use leptos::prelude::*;
 use timeline::{Millis, Uid, Workload};
 
-use super::past::present;
+use super::past_moment::present;
 use crate::address;
 use crate::rollout::controls::Controls;
 use crate::zone::Zone;

@@ -4,9 +4,9 @@ use leptos::prelude::*;
 use timeline::story::Line;
 
 use crate::browser::placed;
-use crate::lasting::LastingFor;
 use crate::rollout::board::Board;
 use crate::rollout::picture::Picture;
+use crate::scoped::ScopedFor;
 use crate::score::style_sheet;
 use crate::zone::Zone;
 
@@ -36,10 +36,10 @@ pub fn Axis(
         <span class="day-of-axis" data-testid="day">{move || day.get()}</span>
         <div class="axis">
             <div class="ticks" id=format!("{}ticks", picture.prefix) node_ref=ticks>
-                <LastingFor each=move || picture.ticks.order() key=|key| *key children=tick/>
+                <ScopedFor each=move || picture.ticks.order() key=|key| *key children=tick/>
             </div>
             <div class="marks" id=format!("{}marks", picture.prefix) node_ref=points>
-                <LastingFor each=move || picture.points.order() key=|key| *key children=point/>
+                <ScopedFor each=move || picture.points.order() key=|key| *key children=point/>
             </div>
         </div>
         <button type="button" class="zone" title="Time zone: yours, or UTC" data-testid="zone" on:click=choose>{name}</button>

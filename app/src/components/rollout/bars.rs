@@ -6,11 +6,11 @@ use wasm_bindgen::JsCast;
 
 use crate::address;
 use crate::browser::placed;
-use crate::lasting::LastingFor;
 use crate::numbers::fixed;
 use crate::rollout::controls::Controls;
 use crate::rollout::picture::Picture;
 use crate::rows::parts;
+use crate::scoped::ScopedFor;
 use crate::score::ink::Pattern;
 use crate::score::paint::paint;
 use crate::score::paint::svg::{Path, Paths};
@@ -43,10 +43,10 @@ pub fn BarsOf(
     let bars = move |key: u128| picture.bars.row(key).map(|bars| view! { <PodBars key bars picture/> });
     view! {
         <g>
-            <LastingFor each=move || picture.bands.order() key=|key| *key children=ground/>
+            <ScopedFor each=move || picture.bands.order() key=|key| *key children=ground/>
         </g>
         <g id=format!("{}bars", picture.prefix)>
-            <LastingFor each=move || picture.bars.order() key=|key| *key children=bars/>
+            <ScopedFor each=move || picture.bars.order() key=|key| *key children=bars/>
         </g>
     }
 }
@@ -137,7 +137,7 @@ pub fn Gaps(
     let [.., node] = picture.nodes.timed;
     view! {
         <div class="gaps" id=format!("{}gaps", picture.prefix) node_ref=node>
-            <LastingFor each=move || picture.gaps.order() key=|key| *key children=gap/>
+            <ScopedFor each=move || picture.gaps.order() key=|key| *key children=gap/>
         </div>
     }
 }

@@ -14,7 +14,7 @@ use super::tip::PlaceTip;
 use crate::browser::{has_modifier, placed, tag};
 use crate::rollout::board::Board;
 use crate::rollout::controls::Controls;
-use crate::rollout::picture::{Moving, Picture};
+use crate::rollout::picture::{FrameStyles, Picture};
 use crate::rollout::screen::RolloutScreen;
 use crate::score::style_sheet;
 
@@ -26,7 +26,7 @@ pub fn Score(
     /// The picture whose state this shows.
     picture: Picture,
     /// Where everything that moves is at first.
-    moving: Moving,
+    moving: FrameStyles,
 ) -> impl IntoView {
     let (nodes, prefix) = (picture.nodes, picture.prefix);
     let label = move || board.said(|view| view.verdict.sentence.clone());

@@ -4,8 +4,8 @@ use leptos::prelude::*;
 use timeline::phase::PodState;
 
 use crate::browser::placed;
-use crate::lasting::LastingFor;
 use crate::rollout::picture::Picture;
+use crate::scoped::ScopedFor;
 use crate::score::budget::{self, LAYERS, Limit, hold_class};
 use crate::score::ink::Fill;
 use crate::score::scene::Gap;
@@ -35,7 +35,7 @@ pub fn BudgetStrip(
     }
 }
 
-/// What the limits are, and where they come from.
+/// The limits, and where they come from.
 #[component]
 fn Limits(picture: Picture) -> impl IntoView {
     let limit = move |limit: Limit| {
@@ -90,7 +90,7 @@ fn Unseen(picture: Picture) -> impl IntoView {
     let [.., node, _] = picture.nodes.timed;
     view! {
         <div class="gaps" id=format!("{}strip-gaps", picture.prefix) aria-hidden="true" node_ref=node data-testid="strip-gaps">
-            <LastingFor each=move || picture.gaps.order() key=|key| *key children=gap/>
+            <ScopedFor each=move || picture.gaps.order() key=|key| *key children=gap/>
         </div>
     }
 }

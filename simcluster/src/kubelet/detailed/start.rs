@@ -1,4 +1,4 @@
-//! How a container begins: its back-off, its image, its configuration, its start, and its probes from then on.
+//! Start of a container: back-off, image, configuration, start, and probes from then on.
 
 use super::SyncContext;
 use crate::runtime::{BackOff, ContainerPhase, ContainerRecord, Kind, PodRecord, Probe, Pull, Timer};
@@ -108,7 +108,7 @@ impl PodRecord {
         self.at(soon, Timer::Round);
     }
 
-    /// Those probes that may ask now do so from here on.
+    /// Starts the probes that are due from here on.
     fn begin_probes(&mut self, index: usize, now: i64) {
         let Some(known) = self.containers.get(index) else { return };
         let ContainerPhase::Running(began) = known.now else { return };
@@ -170,7 +170,7 @@ impl ContainerRecord {
         self.probes.iter().any(|probe| probe.kind == kind)
     }
 
-    /// What a container is that could not be started.
+    /// Returns the phase of a container that could not be started.
     pub(super) const fn rest(&self) -> ContainerPhase {
         if self.exits.is_empty() { ContainerPhase::Waiting } else { ContainerPhase::Over }
     }

@@ -11,7 +11,7 @@ use crate::time::second;
 
 /// Address of every node.
 const HOST: &str = "10.0.0.1";
-/// What a kubelet says about a pod, in its order.
+/// Conditions that a kubelet writes, in its order.
 const OWN: [&str; 5] = ["PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady", "PodScheduled"];
 
 /// Why a condition does not hold: reason and message.
@@ -62,7 +62,7 @@ pub(super) fn status(life: &PodRecord, pod: &Pod, now: i64) -> PodStatus {
     status
 }
 
-/// Whether a pod is ready.
+/// Returns whether a pod is ready.
 pub(super) fn is_ready(life: &PodRecord, pod: &Pod) -> bool {
     let mut own = life.containers.iter().filter(|known| !known.is_init || known.is_sidecar);
     own.all(|known| known.is_ready) && closed_gates(pod).is_none()
@@ -100,7 +100,7 @@ fn conditions(life: &PodRecord, pod: &Pod, end: Option<&'static str>) -> [(bool,
     [(life.has_sandbox && !life.is_over && end.is_none(), None), initialized, ready, containers(), (true, None)]
 }
 
-/// What is said of the gates that are closed.
+/// Formats the readiness gates that are closed.
 fn closed_gates(pod: &Pod) -> Option<String> {
     let gates = pod.spec.as_ref()?.readiness_gates.as_deref()?.iter().map(|gate| gate.condition_type.as_str());
     let why = |gate: &str| match meta::condition(pod, gate) {

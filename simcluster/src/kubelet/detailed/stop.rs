@@ -1,4 +1,4 @@
-//! How containers end: by themselves, by a probe, or with their pod.
+//! End of containers: by themselves, by a probe, or with their pod.
 
 use k8s_openapi::api::core::v1::Pod;
 
@@ -7,7 +7,7 @@ use crate::meta;
 use crate::runtime::{ContainerPhase, ContainerRecord, Exit, PodRecord, Timer};
 
 impl ContainerRecord {
-    /// Whether a container that ended is started again.
+    /// Returns whether a container that ended is started again.
     pub(super) fn is_to_run_again(&self, pod: &Pod) -> bool {
         let failed = self.exits.last().is_none_or(|exit| exit.code != 0);
         match pod.spec.as_ref().and_then(|spec| spec.restart_policy.as_deref()) {
@@ -86,7 +86,7 @@ impl PodRecord {
         }
     }
 
-    /// What follows from a change that others made: a gate, the pod's being deleted, its having less time than before.
+    /// Reacts to a change by others: a gate, the deletion of the pod, a shorter grace period.
     pub(super) fn heed(&mut self, pod: &Pod, now: i64) {
         // A readiness gate opened or closed, or the node was silent: nobody but its kubelet says that a pod is ready.
         let has_others = meta::condition(pod, "ContainersReady").is_some_and(|known| known.status == "True");

@@ -13,7 +13,7 @@ const LEAST_MILLIS: f64 = 1_000.0;
 
 /// Follows words at a pace at which people read. Words that were empty, or become so, change at once; all do while `is_at_once`, such
 /// as at a moment that the viewer chose.
-pub fn calm<T>(words: Signal<T>, is_at_once: Signal<bool>) -> Signal<T>
+pub fn debounce<T>(words: Signal<T>, is_at_once: Signal<bool>) -> Signal<T>
 where
     T: Clone + Default + PartialEq + Send + Sync + 'static,
 {
@@ -49,7 +49,7 @@ where
     shown.into()
 }
 
-/// How long new words wait when those that are shown are this old.
+/// Returns how long new words wait when the shown ones are this old.
 fn wait_millis(age_millis: f64) -> f64 {
     (LEAST_MILLIS - age_millis).max(SETTLE_MILLIS)
 }

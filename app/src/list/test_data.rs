@@ -1,4 +1,4 @@
-//! What tests of lists and of the wall are about, made by hand.
+//! Hand-made data for the tests of lists and of the wall.
 
 use timeline::list::ClusterState;
 use timeline::verdict::KubectlVerdict;

@@ -9,7 +9,7 @@ pub const ROW_PX: f64 = 58.0;
 
 /// Something in its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Spot {
+pub enum ListItem {
     /// A heading by its number.
     Head(usize),
     /// A row by its number.
@@ -18,36 +18,36 @@ pub enum Spot {
 
 /// The part of a list that is made.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Part {
-    /// What is in it, in order.
-    pub spots: Vec<Spot>,
+pub struct VisibleRows {
+    /// Its items, in order.
+    pub spots: Vec<ListItem>,
     /// Height of what is before it, in pixels.
     pub before_px: f64,
     /// Height of what is after it, in pixels.
     pub after_px: f64,
 }
 
-impl Part {
+impl VisibleRows {
     /// Numbers of the first and the last row in it; `None` where there is no row.
     #[must_use]
     pub fn rows(&self) -> Option<(u32, u32)> {
         let mut numbers = self.spots.iter().filter_map(|spot| match spot {
-            Spot::Row(number) => Some(*number),
-            Spot::Head(_) => None,
+            ListItem::Row(number) => Some(*number),
+            ListItem::Head(_) => None,
         });
         let first = numbers.next()?;
         Some((first, numbers.next_back().unwrap_or(first)))
     }
 }
 
-/// What of a list lies between two heights, in pixels from its top.
+/// Returns the items of a list between two heights, in pixels from its top.
 #[must_use]
-pub fn part(overall: &Overall, row_px: f64, from_px: f64, to_px: f64) -> Part {
-    let mut part = Part::default();
+pub fn rows_between(overall: &Overall, row_px: f64, from_px: f64, to_px: f64) -> VisibleRows {
+    let mut part = VisibleRows::default();
     let (mut y, mut number) = (0.0, 0_u32);
     for (index, head) in overall.heads.iter().enumerate() {
         if y + HEAD_PX > from_px && y < to_px {
-            part.spots.push(Spot::Head(index));
+            part.spots.push(ListItem::Head(index));
         } else if y < from_px {
             part.before_px += HEAD_PX;
         } else {
@@ -61,7 +61,7 @@ pub fn part(overall: &Overall, row_px: f64, from_px: f64, to_px: f64) -> Part {
         let until = ((to_px - y) / row_px).ceil().min(rows).max(before);
         part.before_px += before * row_px;
         part.after_px += (rows - until) * row_px;
-        part.spots.extend((number + before as u32..number + until as u32).map(Spot::Row));
+        part.spots.extend((number + before as u32..number + until as u32).map(ListItem::Row));
         y += rows * row_px;
         number += head.lines;
     }
@@ -70,14 +70,14 @@ pub fn part(overall: &Overall, row_px: f64, from_px: f64, to_px: f64) -> Part {
 
 /// The part with the first rows, as the server renders it: nothing is left out before it.
 #[must_use]
-pub fn rows_from(overall: &Overall, from: u32, to: u32) -> Part {
-    let mut part = Part::default();
+pub fn rows_from(overall: &Overall, from: u32, to: u32) -> VisibleRows {
+    let mut part = VisibleRows::default();
     let mut number = 0;
     for (index, head) in overall.heads.iter().enumerate() {
         let (first, last) = (number.max(from), (number + head.lines).min(to));
         if first < last {
-            part.spots.push(Spot::Head(index));
-            part.spots.extend((first..last).map(Spot::Row));
+            part.spots.push(ListItem::Head(index));
+            part.spots.extend((first..last).map(ListItem::Row));
         }
         number += head.lines;
     }
@@ -99,8 +99,8 @@ mod tests {
         let overall = overall(&[2, 0, 1, 2_000]);
         let height = 4.0 * HEAD_PX + 2_003.0 * ROW_PX;
         for (from, to) in [(0.0, 900.0), (-400.0, 10.0), (130.0, 131.0), (60_000.0, 61_000.0), (1e9, 2e9)] {
-            let part = part(&overall, ROW_PX, from, to);
-            let spot = |spot: &Spot| if matches!(spot, Spot::Head(_)) { HEAD_PX } else { ROW_PX };
+            let part = rows_between(&overall, ROW_PX, from, to);
+            let spot = |spot: &ListItem| if matches!(spot, ListItem::Head(_)) { HEAD_PX } else { ROW_PX };
             let made: f64 = part.spots.iter().map(spot).sum();
             assert!((part.before_px + made + part.after_px - height).abs() < 0.01, "{from}: {part:?}");
             assert!(part.spots.len() < 30, "{from}");
@@ -109,11 +109,11 @@ mod tests {
 
     #[test]
     fn what_is_in_view_is_in_order_and_touches_the_view() {
-        let part = part(&overall(&[2, 3]), 50.0, 100.0, 200.0);
+        let part = rows_between(&overall(&[2, 3]), 50.0, 100.0, 200.0);
         // Heading 0 to 44, rows to 94 and 144, heading to 188, rows to 238 …
-        assert_eq!(part.spots, [Spot::Row(1), Spot::Head(1), Spot::Row(2)]);
+        assert_eq!(part.spots, [ListItem::Row(1), ListItem::Head(1), ListItem::Row(2)]);
         assert_eq!(part.rows(), Some((1, 2)));
         assert!((part.before_px - 94.0).abs() < 0.01);
-        assert_eq!(rows_from(&overall(&[2, 3]), 1, 4).spots[..2], [Spot::Head(0), Spot::Row(1)]);
+        assert_eq!(rows_from(&overall(&[2, 3]), 1, 4).spots[..2], [ListItem::Head(0), ListItem::Row(1)]);
     }
 }

@@ -7,18 +7,18 @@ use timeline::wire::ServerFrame;
 use crate::list::Ages;
 use crate::live::clock::Clock;
 
-/// What is known of a list.
+/// A list with the clocks of its clusters.
 #[derive(Debug, Clone, Default)]
-pub struct Known {
+pub struct LiveList {
     /// Rows of the list, as this page knows them.
     pub copy: ListCopy,
     clocks: Vec<Clock>,
 }
 
-impl Known {
+impl LiveList {
     /// As the server rendered it.
     #[must_use]
-    pub fn of(copy: ListCopy, page_millis: f64) -> Self {
+    pub fn from_copy(copy: ListCopy, page_millis: f64) -> Self {
         Self { clocks: clocks(&copy, page_millis), copy }
     }
 

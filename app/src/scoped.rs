@@ -15,24 +15,24 @@ use crate::rows::set_if_new;
 /// would keep a place for everything that ever read it, and go through all of it at each change, on a wall for weeks. Here
 /// the subscription ends with who reads.
 #[derive(Debug)]
-pub struct Lasting<T: 'static>(RwSignal<T>);
+pub struct ScopedSignal<T: 'static>(RwSignal<T>);
 
-impl<T> Clone for Lasting<T> {
+impl<T> Clone for ScopedSignal<T> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<T> Copy for Lasting<T> {}
+impl<T> Copy for ScopedSignal<T> {}
 
-impl<T: Send + Sync + 'static> Lasting<T> {
+impl<T: Send + Sync + 'static> ScopedSignal<T> {
     /// A signal with that value, which ends with the component that makes it.
     #[must_use]
     pub fn new(value: T) -> Self {
         Self(RwSignal::new(value))
     }
 
-    /// What `read` makes of the value; whoever asks is told of changes for as long as it is there.
+    /// Reads the value with `read`; the reader is told of changes for as long as it exists.
     pub fn with<R>(self, read: impl FnOnce(&T) -> R) -> R {
         if let Some(reader) = Observer::get() {
             let source = self.0.to_any_source();
@@ -41,7 +41,7 @@ impl<T: Send + Sync + 'static> Lasting<T> {
         self.0.with(read)
     }
 
-    /// The same without being told of changes.
+    /// Reads the value without being told of changes.
     pub fn with_untracked<R>(self, read: impl FnOnce(&T) -> R) -> R {
         self.0.with_untracked(read)
     }
@@ -55,7 +55,7 @@ impl<T: Send + Sync + 'static> Lasting<T> {
     }
 }
 
-impl<T: Copy + Send + Sync + 'static> Lasting<T> {
+impl<T: Copy + Send + Sync + 'static> ScopedSignal<T> {
     /// The value; whoever asks is told of changes for as long as it is there.
     #[must_use]
     pub fn get(self) -> T {
@@ -66,9 +66,9 @@ impl<T: Copy + Send + Sync + 'static> Lasting<T> {
 /// `<For>` for lists of a page that stays open while rows come and go, for weeks: the same properties and the same views.
 ///
 /// An owner of the reactive graph keeps a place for each owner that was ever made below it, also when that one is gone. The
-/// rows of `<For>` are all made below the component with the list; here they are made below [`Litters`].
+/// rows of `<For>` are all made below the component with the list; here they are made below [`RowOwners`].
 #[component]
-pub fn LastingFor<IF, I, T, EF, N, KF, K>(
+pub fn ScopedFor<IF, I, T, EF, N, KF, K>(
     /// The items.
     each: IF,
     /// The key of an item.
@@ -85,9 +85,9 @@ where
     K: Eq + Hash + SerializableKey + 'static,
     T: Send + 'static,
 {
-    let litters = Litters::new();
+    let owners = RowOwners::new();
     let children = move |_, item| {
-        let owner = litters.row();
+        let owner = owners.row();
         let view = owner.with(|| children(item));
         (drop, OwnedView::new_with_owner(view, owner))
     };
@@ -97,14 +97,14 @@ where
 /// Owners for rows, a litter of them below one parent. A parent goes with the last row of its litter, and the places that it
 /// kept for them go with it: what is left of a whole litter is one place. Clones are handles of the same ones.
 #[derive(Clone)]
-struct Litters {
+struct RowOwners {
     component: Owner,
     /// The parent of the rows to come, and how many it has.
     parent: ArcStoredValue<Option<(Owner, usize)>>,
 }
 
-impl Litters {
-    /// How many rows have the same parent.
+impl RowOwners {
+    /// Number of rows with the same parent.
     const SIZE: usize = 256;
 
     /// Below the component that is being made.
@@ -161,9 +161,9 @@ mod tests {
     fn a_parent_of_rows_is_there_until_its_last_row_is_gone() {
         let page = Owner::new();
         page.with(|| {
-            let litters = Litters::new();
+            let owners = RowOwners::new();
             provide_context("of the page");
-            let mut rows: Vec<Owner> = (0..=Litters::SIZE).map(|_| litters.row()).collect();
+            let mut rows: Vec<Owner> = (0..=RowOwners::SIZE).map(|_| owners.row()).collect();
             let next = rows.pop().unwrap();
             let parent = rows[0].parent().unwrap().downgrade();
             assert!(rows.iter().all(|row| row.parent() == rows[0].parent()), "one litter");
@@ -182,7 +182,7 @@ mod tests {
         let page = Owner::new();
         let ended = Arc::new(RwLock::new(false));
         let seen = ended.clone();
-        let row = page.with(|| Litters::new().row());
+        let row = page.with(|| RowOwners::new().row());
         row.with(|| on_cleanup(move || *seen.write().unwrap() = true));
         page.cleanup();
         assert!(*ended.read().unwrap());
@@ -192,7 +192,7 @@ mod tests {
     fn nothing_is_kept_of_who_read_it_and_is_gone() {
         let page = Owner::new();
         page.with(|| {
-            let signal = Lasting::new(1);
+            let signal = ScopedSignal::new(1);
             let reader = Arc::new(Reader::default());
             let weak: Weak<dyn Subscriber + Send + Sync> = Arc::<Reader>::downgrade(&reader);
             let subscriber = AnySubscriber(Arc::as_ptr(&reader) as usize, weak);

@@ -9,7 +9,7 @@ use crate::images::ImageText;
 
 /// One rollout: how it ended, of which workload, from which images to which, and what can be done with it.
 #[component]
-pub fn PastRow(
+pub fn PastRolloutRow(
     /// When it began, as it is told.
     began: String,
     /// The rollout.
@@ -46,7 +46,7 @@ pub fn PastRow(
     }
 }
 
-/// What else is known of a rollout, and ways to it.
+/// Further facts about a rollout, and links to it.
 #[component]
 fn Actions(rollout: PastRollout, name: String) -> impl IntoView {
     let by = (!rollout.managed_by.is_empty()).then(|| format!(", by {}", safe(&rollout.managed_by)));

@@ -14,7 +14,7 @@ const FIRST: usize = 8;
 /// A bar of something that took no time can still be seen and hit.
 const LEAST: u32 = 4;
 
-/// How high the bars are, the first one first. By the square root: a rollout of a minute can be told from one of ten seconds beside one of an hour.
+/// Returns the heights of the bars, the first one first. By the square root: a minute can be told from ten seconds beside an hour.
 fn heights(rollouts: &[PastRollout]) -> Vec<u32> {
     let took = |rollout: &PastRollout| rollout.took_millis().unwrap_or_default().max(0) as f64;
     let longest = rollouts.iter().map(took).fold(1.0, f64::max);
@@ -27,7 +27,7 @@ fn heights(rollouts: &[PastRollout]) -> Vec<u32> {
 pub fn PastWorkloads(
     /// The workloads, each with its last rollouts.
     workloads: Vec<PastWorkload>,
-    /// What is asked for.
+    /// The search of the page.
     search: Search,
 ) -> impl IntoView {
     let workload = move |workload: PastWorkload| {

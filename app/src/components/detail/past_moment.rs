@@ -6,7 +6,7 @@ use timeline::Millis;
 
 use crate::rollout::board::Board;
 
-/// Whether the page around this component shows a past moment. Follows it.
+/// Returns whether the page around this component shows a past moment. Follows it.
 #[must_use]
 pub fn is_past() -> Signal<bool> {
     if let Some(board) = Board::of_page() {

@@ -13,7 +13,7 @@ pub const CLASSES: [&str; LAYERS] = ["available", "old", "not-yet", "failing", "
 
 /// A tiny score.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Tiny {
+pub struct TinyPicture {
     /// Available of the current revision, and how many are desired: "3/4".
     pub counted: String,
     /// Another revision is being replaced, whose pods are not among these.
@@ -26,10 +26,10 @@ pub struct Tiny {
     pub desired: String,
 }
 
-impl Tiny {
-    /// That of a Deployment at a time of its cluster.
+impl TinyPicture {
+    /// Draws a Deployment at a time of its cluster.
     #[must_use]
-    pub fn of(summary: &Summary, now_millis: Millis) -> Self {
+    pub fn from_summary(summary: &Summary, now_millis: Millis) -> Self {
         let lately = &summary.lately;
         let x = |after: u32| {
             let ago = lately.from_millis + i64::from(after) - now_millis;
@@ -72,16 +72,16 @@ impl Tiny {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::list::made;
+    use crate::list::test_data;
     use timeline::view::{Lately, Tone};
 
     fn summary(tone: Tone, desired: u32, pods: [u32; LAYERS], steps: Vec<(u32, [u32; LAYERS])>) -> Summary {
-        Summary { desired, pods, lately: Lately { from_millis: 0, steps }, ..made::summary(tone) }
+        Summary { desired, pods, lately: Lately { from_millis: 0, steps }, ..test_data::summary(tone) }
     }
 
     #[test]
     fn what_is_missing_is_left_empty_below_the_line() {
-        let tiny = Tiny::of(&summary(Tone::Ok, 4, [3, 0, 0, 0, 0], Vec::new()), 90_000);
+        let tiny = TinyPicture::from_summary(&summary(Tone::Ok, 4, [3, 0, 0, 0, 0], Vec::new()), 90_000);
         assert_eq!((tiny.counted.as_str(), tiny.is_short), ("3/4", true));
         assert_eq!(tiny.layers, ["M0 30V8H120V30z", "", "", "", ""].map(str::to_owned));
         assert_eq!(tiny.desired, "M0 1H120");
@@ -90,7 +90,7 @@ mod tests {
     #[test]
     fn layers_follow_the_last_minute() {
         let steps = vec![(0, [0, 2, 0, 0, 0]), (30_000, [1, 1, 0, 1, 1])];
-        let tiny = Tiny::of(&summary(Tone::Bad, 2, [1, 1, 0, 1, 1], steps), 60_000);
+        let tiny = TinyPicture::from_summary(&summary(Tone::Bad, 2, [1, 1, 0, 1, 1], steps), 60_000);
         assert_eq!(tiny.layers[1], "M0 30V15H60V30zM60 23V15H120V23z");
         assert_eq!(tiny.layers[2], "", "none is merely on its way");
         assert_eq!(tiny.layers[3], "M60 15V8H120V15z");
@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn nobody_asked_for_pods() {
-        let tiny = Tiny::of(&summary(Tone::Quiet, 0, [0; LAYERS], Vec::new()), 0);
+        let tiny = TinyPicture::from_summary(&summary(Tone::Quiet, 0, [0; LAYERS], Vec::new()), 0);
         assert_eq!((tiny.counted.as_str(), tiny.is_short), ("0/0", false));
         assert!(tiny.layers.iter().all(String::is_empty));
     }

@@ -6,40 +6,40 @@ use timeline::words::{count, duration};
 
 use crate::history::PastRollout;
 use crate::images::ImageText;
-use crate::measure::{ENOUGH, Standing, compared, earlier, expected, median};
+use crate::measure::{ENOUGH, RolloutProgress, compared, earlier, expected, median};
 
-/// Those of at most so many times as many replicas are compared with, and of at least that part.
+/// Rollouts with at most so many times as many replicas are compared, and with at least that part.
 const ALIKE: u32 = 2;
 
 /// A rollout before.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Before {
+pub struct EarlierRollout {
     /// The revision that it rolled out.
     pub revision: u64,
     /// When it began.
     pub started_millis: Millis,
-    /// How long it took until it was complete; `None` when it never was, or that was not seen.
+    /// Time until it was complete; `None` when it never was, or that was not seen.
     pub took_millis: Option<Millis>,
-    /// How it ended, as words.
+    /// Result, as words.
     pub ended: String,
-    /// How long it took until its first pod was available.
+    /// Time until its first pod was available.
     pub first_available_millis: Option<Millis>,
-    /// How often containers of its pods were started again; `None` where that is not known.
+    /// Number of restarts of containers of its pods; `None` where that is not known.
     pub restarts: Option<u32>,
     /// From which images to which, short.
     pub images: String,
     /// Why it had trouble; empty if it never had.
     pub cause: String,
-    /// How many replicas were asked for.
+    /// Number of desired replicas.
     pub replicas: u32,
     /// It replaced nothing: the Deployment was created, or took over what was there.
     pub is_first: bool,
 }
 
-impl Before {
+impl EarlierRollout {
     /// Of what the index says.
     #[must_use]
-    pub fn of(rollout: &PastRollout) -> Self {
+    pub fn from_record(rollout: &PastRollout) -> Self {
         use timeline::rollout::{Outcome, Trigger};
         let is_whole = rollout.outcome == Outcome::Complete && rollout.trigger != Trigger::Unknown;
         let took = rollout.ended_millis.map(|ended| ended - rollout.started_millis);
@@ -58,27 +58,27 @@ impl Before {
     }
 }
 
-/// What is compared with those before.
+/// The rollout that is compared with earlier ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct This {
-    /// How the rollout that is compared stands.
-    pub standing: Standing,
-    /// How long it took until its first pod was available.
+pub struct ComparedRollout {
+    /// Its status.
+    pub standing: RolloutProgress,
+    /// Time until its first pod was available.
     pub first_available_millis: Option<Millis>,
-    /// How often containers of its pods were started again.
+    /// Number of restarts of containers of its pods.
     pub restarts: u32,
-    /// How many replicas are asked for.
+    /// Number of desired replicas.
     pub replicas: u32,
 }
 
-fn is_alike(this: &This, other: &Before) -> bool {
+fn is_alike(this: &ComparedRollout, other: &EarlierRollout) -> bool {
     let (few, many) = (this.replicas.min(other.replicas), this.replicas.max(other.replicas));
     many <= few.saturating_mul(ALIKE) && !other.is_first
 }
 
-/// How long those took that it can be compared with, the fastest first.
+/// Returns the durations of comparable rollouts, the fastest first.
 #[must_use]
-pub fn comparable(this: &This, before: &[Before]) -> Vec<Millis> {
+pub fn comparable(this: &ComparedRollout, before: &[EarlierRollout]) -> Vec<Millis> {
     let alike = before.iter().filter(|other| is_alike(this, other));
     let mut took: Vec<Millis> = alike.filter_map(|other| other.took_millis).collect();
     took.sort_unstable();
@@ -87,14 +87,14 @@ pub fn comparable(this: &This, before: &[Before]) -> Vec<Millis> {
 
 /// Where it stands among those before it, a sentence each; none where there is nothing to compare with.
 #[must_use]
-pub fn said(this: This, before: &[Before]) -> Vec<String> {
-    let alike: Vec<&Before> = before.iter().filter(|other| is_alike(&this, other)).collect();
+pub fn sentences(this: ComparedRollout, before: &[EarlierRollout]) -> Vec<String> {
+    let alike: Vec<&EarlierRollout> = before.iter().filter(|other| is_alike(&this, other)).collect();
     let took = comparable(&this, before);
     let mut said = Vec::new();
     match this.standing {
-        Standing::Complete(millis) => said.extend(compared(millis, &took)),
-        Standing::GoingOn(millis) => said.extend(expected(millis, &took)),
-        Standing::Otherwise => {}
+        RolloutProgress::Complete(millis) => said.extend(compared(millis, &took)),
+        RolloutProgress::GoingOn(millis) => said.extend(expected(millis, &took)),
+        RolloutProgress::Otherwise => {}
     }
     let firsts: Vec<Millis> = alike.iter().filter_map(|other| other.first_available_millis).collect();
     if let (Some(first), true) = (this.first_available_millis, firsts.len() >= ENOUGH) {
@@ -115,8 +115,8 @@ pub fn said(this: This, before: &[Before]) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn before(took: &[Millis]) -> Vec<Before> {
-        let one = |took: &Millis| Before {
+    fn before(took: &[Millis]) -> Vec<EarlierRollout> {
+        let one = |took: &Millis| EarlierRollout {
             revision: 1,
             started_millis: 0,
             took_millis: Some(*took).filter(|took| *took > 0),
@@ -131,13 +131,13 @@ mod tests {
         took.iter().map(one).collect()
     }
 
-    fn told(standing: Standing, took: &[Millis]) -> Vec<String> {
-        said(This { standing, first_available_millis: None, restarts: 0, replicas: 4 }, &before(took))
+    fn told(standing: RolloutProgress, took: &[Millis]) -> Vec<String> {
+        sentences(ComparedRollout { standing, first_available_millis: None, restarts: 0, replicas: 4 }, &before(took))
     }
 
     #[test]
     fn one_that_is_complete_has_its_place() {
-        let complete = Standing::Complete(42_000);
+        let complete = RolloutProgress::Complete(42_000);
         assert!(told(complete, &[]).is_empty());
         assert!(told(complete, &[0, 0, 0, 0]).is_empty(), "none of them was complete");
         assert_eq!(told(complete, &[31_000]), ["Took 42 s; 1 earlier one took 31 s."]);
@@ -146,15 +146,15 @@ mod tests {
         let ranged = "ones: median 31 s, 24 s to 51 s.";
         let many = told(complete, &[31_000, 24_000, 51_000, 0, 44_000, 25_000]);
         assert_eq!(many, [format!("Took 42 s, slower than 3 of 5 earlier {ranged}")]);
-        let fastest = told(Standing::Complete(9_000), &[31_000, 24_000, 51_000]);
+        let fastest = told(RolloutProgress::Complete(9_000), &[31_000, 24_000, 51_000]);
         assert_eq!(fastest, [format!("Took 9.0 s, no slower than any of 3 earlier {ranged}")]);
-        let slowest = told(Standing::Complete(90_000), &[31_000, 24_000, 51_000]);
+        let slowest = told(RolloutProgress::Complete(90_000), &[31_000, 24_000, 51_000]);
         assert!(slowest[0].contains(", slower than all 3 earlier ones: "), "{slowest:?}");
     }
 
     #[test]
     fn an_end_is_told_in_advance_only_on_ground() {
-        let going = |millis| Standing::GoingOn(millis);
+        let going = |millis| RolloutProgress::GoingOn(millis);
         assert!(told(going(1_000), &[31_000, 24_000]).is_empty());
         let early = told(going(12_000), &[31_000, 24_000, 51_000]);
         assert_eq!(early, ["12 s to 39 s left: 3 earlier ones took 24 s to 51 s."]);
@@ -164,31 +164,45 @@ mod tests {
         assert_eq!(late, ["In progress for 45 s: 2 of 3 earlier ones were complete by then."]);
         let latest = told(going(90_000), &[31_000, 24_000, 51_000]);
         assert_eq!(latest, ["In progress for 1 min 30 s: all 3 earlier ones were complete by then."]);
-        assert!(told(Standing::Otherwise, &[31_000, 24_000, 51_000]).is_empty());
+        assert!(told(RolloutProgress::Otherwise, &[31_000, 24_000, 51_000]).is_empty());
     }
 
     #[test]
     fn rollouts_of_other_sizes_are_no_measure() {
-        let this = This { standing: Standing::Complete(9_000), first_available_millis: None, restarts: 0, replicas: 9 };
-        assert!(said(this, &before(&[31_000, 24_000, 51_000])).is_empty());
-        assert_eq!(said(This { replicas: 8, ..this }, &before(&[31_000, 24_000, 51_000])).len(), 1);
-        assert_eq!(said(This { replicas: 2, ..this }, &before(&[31_000, 24_000, 51_000])).len(), 1);
-        assert!(said(This { replicas: 1, ..this }, &before(&[31_000, 24_000, 51_000])).is_empty());
+        let this = ComparedRollout {
+            standing: RolloutProgress::Complete(9_000),
+            first_available_millis: None,
+            restarts: 0,
+            replicas: 9,
+        };
+        assert!(sentences(this, &before(&[31_000, 24_000, 51_000])).is_empty());
+        assert_eq!(sentences(ComparedRollout { replicas: 8, ..this }, &before(&[31_000, 24_000, 51_000])).len(), 1);
+        assert_eq!(sentences(ComparedRollout { replicas: 2, ..this }, &before(&[31_000, 24_000, 51_000])).len(), 1);
+        assert!(sentences(ComparedRollout { replicas: 1, ..this }, &before(&[31_000, 24_000, 51_000])).is_empty());
     }
 
     #[test]
     fn a_creation_is_no_measure_of_a_replacement() {
-        let this = This { standing: Standing::Complete(9_000), first_available_millis: None, restarts: 0, replicas: 4 };
+        let this = ComparedRollout {
+            standing: RolloutProgress::Complete(9_000),
+            first_available_millis: None,
+            restarts: 0,
+            replicas: 4,
+        };
         let mut before = before(&[31_000, 24_000]);
-        before.extend(before.clone().into_iter().map(|other| Before { is_first: true, ..other }));
-        assert_eq!(said(this, &before), ["Took 9.0 s; 2 earlier ones took 24 s and 31 s."]);
+        before.extend(before.clone().into_iter().map(|other| EarlierRollout { is_first: true, ..other }));
+        assert_eq!(sentences(this, &before), ["Took 9.0 s; 2 earlier ones took 24 s and 31 s."]);
     }
 
     #[test]
     fn first_pods_and_restarts_are_compared_where_that_says_something() {
-        let this =
-            This { standing: Standing::Otherwise, first_available_millis: Some(9_000), restarts: 2, replicas: 4 };
-        let said = said(this, &before(&[31_000, 24_000, 51_000]));
+        let this = ComparedRollout {
+            standing: RolloutProgress::Otherwise,
+            first_available_millis: Some(9_000),
+            restarts: 2,
+            replicas: 4,
+        };
+        let said = sentences(this, &before(&[31_000, 24_000, 51_000]));
         assert_eq!(
             said,
             [
