@@ -1,7 +1,5 @@
 //! The application: what all pages share, and which page an address leads to.
 
-use std::sync::{Arc, Mutex};
-
 use leptos::prelude::*;
 use leptos_meta::provide_meta_context;
 use leptos_router::components::{Route, Router, Routes};
@@ -10,40 +8,28 @@ use leptos_router::{Lazy, path};
 use crate::components::elsewhere::Elsewhere;
 use crate::components::notices::Notices;
 use crate::components::page_keys::PageKeys;
+use crate::context::{FirstPayload, OpenedPod};
 use crate::live::client::Live;
 use crate::parts::{self, DeploymentsRoute, DetailRoute, RolloutRoute, WallRoute};
-use crate::payload::{Page, Payload};
-use crate::rollout::opened::Opened;
+use crate::payload::Page;
+#[cfg(feature = "ssr")]
+use crate::payload::Payload;
 #[cfg(feature = "ssr")]
 use crate::site::Site;
 use crate::zone::Zone;
 
-/// What the document was rendered for: the first page takes it, later ones begin with what the server tells them live.
-#[derive(Clone)]
-pub struct First(Arc<Mutex<Option<Payload>>>);
-
-impl First {
-    /// Takes what the document was rendered for, if it is for the page that asks.
-    #[must_use]
-    pub fn take<P>(wanted: impl FnOnce(Payload) -> Option<P>) -> Option<P> {
-        let first: Self = use_context()?;
-        let payload = first.0.lock().ok()?.take()?;
-        wanted(payload)
-    }
-}
-
 /// All of Rollcast's pages.
 #[component]
 pub fn App(
-    /// What the document is rendered for.
+    /// Payload and settings of the document.
     page: Page,
 ) -> impl IntoView {
     let Page { build, payload, playground, site } = page;
     provide_meta_context();
-    provide_context(First(Arc::new(Mutex::new(Some(payload)))));
+    FirstPayload::provide(payload);
     Live::provide(build);
     Zone::provide();
-    Opened::provide();
+    OpenedPod::provide();
     provide_context(site);
     crate::list::memory::provide();
     view! {
@@ -66,20 +52,104 @@ pub fn App(
     }
 }
 
-/// The program cannot go on: says so instead of leaving a frozen picture. Needs nothing but the document.
-#[cfg(feature = "hydrate")]
-pub fn stopped() {
-    use crate::components::notices::STOPPED;
-
-    if let Some(bar) = document().get_element_by_id(STOPPED) {
-        bar.set_class_name("banner");
-    }
-    crate::browser::note("data-live", "false");
-}
-
 /// The application as far as its routes go.
 #[cfg(feature = "ssr")]
 pub fn routes() -> impl IntoView {
     let payload = Payload::List(Box::default());
     view! { <App page=Page { build: String::new(), payload, playground: None, site: Site::default() }/> }
+}
+
+#[cfg(all(test, feature = "ssr"))]
+mod tests {
+    use leptos::prelude::*;
+    use leptos_router::location::RequestUrl;
+    use timeline::list::{ClusterState, Common, Group, Head, ListDelta, Overall, Query, Row, RowDelta, Window};
+    use timeline::view::{Summary, Tone, Verdict};
+    use timeline::wire::ConnectionState;
+
+    use super::{App, AppProps};
+    use crate::list::test_data;
+    use crate::payload::{ListPayload, Page, Payload, WallPayload};
+    use crate::site::Site;
+
+    fn list(query: Query) -> ListPayload {
+        let plain = test_data::summary(Tone::Busy);
+        let summary = Summary {
+            replaces: Some(1),
+            verdict: Verdict {
+                badge: "Rolling out".into(),
+                sentence: "Revision 2 <b>is</b> replacing revision 1.".into(),
+                why: "Since 14:02:05 UTC.".into(),
+                ..plain.verdict
+            },
+            next: "The next pod is created.".into(),
+            pods: [1, 2, 1, 0, 0],
+            desired: 4,
+            since_millis: 50_000,
+            ..plain
+        };
+        let cluster = test_data::cluster("prod/eu", ConnectionState::Live);
+        let overall = Overall {
+            clusters: vec![ClusterState { accent: 3, now_millis: 62_000, ..cluster }],
+            counts: [0, 1, 0, 0],
+            all: 90,
+            heads: vec![Head { of: Common::Group(Group::InProgress), lines: 1 }],
+            trouble: String::new(),
+        };
+        let delta = ListDelta {
+            is_anew: true,
+            now_millis: vec![62_000],
+            overall: Some(overall),
+            order: Some((0, vec![1])),
+            lines: vec![(1, RowDelta::Whole(Box::new(Row { cluster: 0, summary })))],
+        };
+        ListPayload { query, window: Window { from: 0, to: 50 }, delta }
+    }
+
+    fn rendered(address: &str, payload: Payload) -> String {
+        let owner = Owner::new();
+        owner.with(|| {
+            provide_context(RequestUrl::new(address));
+            App(AppProps { page: Page { build: "b".into(), payload, playground: None, site: Site::default() } })
+                .to_html()
+        })
+    }
+
+    #[test]
+    fn the_server_renders_the_list_that_the_address_asks_for() {
+        let query = Query { text: "we\"b".into(), cluster: Some("prod/eu".into()), ..Query::default() };
+        let html = rendered("/clusters/prod%2Feu?q=we%22b", Payload::List(Box::new(list(query))));
+        for part in [
+            "href=\"/clusters/prod%2Feu/namespaces/shop/deployments/web\"",
+            "href=\"/clusters/prod%2Feu/namespaces/shop/deployments/web/rollouts\"",
+            "data-testid=\"head\"",
+            "we&quot;b",
+            "Deployments of prod/eu",
+            "&lt;b&gt;is&lt;/b&gt;",
+            "1/4",
+            "aria-current=\"true\"",
+        ] {
+            assert!(html.contains(part), "{part} is not in {html}");
+        }
+        assert!(!html.contains("style="), "styles in markup are forbidden: {html}");
+    }
+
+    #[test]
+    fn the_server_renders_the_wall_and_its_free_seats() {
+        let list = list(Query::default());
+        let wall = WallPayload { list, rotate_seconds: 12, columns: 3, has_sound: true };
+        let html = rendered("/wall?columns=3&sound=on", Payload::Wall(Box::new(wall)));
+        for part in [
+            "columns-3",
+            "data-sound=\"on\"",
+            "id=\"t3-tile\"",
+            "data-count=\"0\"",
+            "0 stable",
+            "prod/eu live",
+            "inert",
+        ] {
+            assert!(html.contains(part), "{part} is not in {html}");
+        }
+        assert!(!html.contains("style="), "styles in markup are forbidden: {html}");
+    }
 }

@@ -1,4 +1,4 @@
-//! How a connection to a cluster is told, in words.
+//! Texts about a connection to a cluster.
 
 use timeline::Millis;
 use timeline::wire::{Connection, ConnectionState, Forbidden};
@@ -6,7 +6,7 @@ use timeline::words::{safe, sentence_end};
 
 use crate::zone::Zone;
 
-/// That a past moment is shown.
+/// Says that a past moment is shown.
 #[must_use]
 pub fn as_it_was(moment: &str) -> String {
     format!("As it was at {moment}")
@@ -32,10 +32,10 @@ pub fn state_words(connection: &Connection, zone: Zone) -> String {
     }
 }
 
-/// That what is shown is not of the present, where anything is shown.
+/// Addition to a text about a lost connection, where old data is shown.
 const LAST_KNOWN: &str = " Showing last known data.";
 
-/// That the page has no word from the server: since when, where that is told.
+/// Says that the server does not respond: since when, where that is known.
 #[must_use]
 pub fn lost(since: Option<&str>, has_data: bool) -> String {
     let since = since.map(|since| format!(" since {since}")).unwrap_or_default();
@@ -49,7 +49,7 @@ pub fn next_try(retry_seconds: Option<u32>) -> String {
     retry_seconds.map_or_else(|| "Trying again.".to_owned(), |seconds| format!("Next try in {seconds} s."))
 }
 
-/// That a cluster gives no word: since when, why, and when it is asked again. Times of day are told by `stamp`.
+/// Says that a cluster does not respond: since when, why, and when the next try is. `stamp` formats times of day.
 #[must_use]
 pub fn unreachable(
     cluster: &str,
@@ -71,13 +71,13 @@ pub fn unreachable_since(cluster: &str, stamp: &str) -> String {
     format!("Cluster “{}” unreachable since {stamp}", safe(cluster))
 }
 
-/// What Rollcast may not read, and what to ask for; empty when it may read everything.
+/// Lists the missing permissions, and which ones to ask for; empty when Rollcast may read everything.
 #[must_use]
 pub fn forbidden(connection: &Connection) -> String {
     connection.forbidden.iter().map(may_not).collect::<Vec<_>>().join(" ")
 }
 
-/// That what is observed is not written down at present; `None` while it is.
+/// Says that observations are not written to the history now; `None` while they are.
 #[must_use]
 pub fn unwritten(connection: &Connection, stamp: impl FnOnce(Millis) -> String) -> Option<String> {
     let unwritten = connection.unwritten.as_ref()?;
@@ -85,7 +85,7 @@ pub fn unwritten(connection: &Connection, stamp: impl FnOnce(Millis) -> String) 
     Some(format!("History has not been written since {}: {why}.", stamp(unwritten.since_millis)))
 }
 
-/// How far the first lists are, where they take long: "listing pods: 42,000 so far".
+/// Formats the progress of the first lists, where they take long: "listing pods: 42,000 so far".
 #[must_use]
 pub fn listing(connection: &Connection) -> Option<String> {
     connection.listing.as_ref().map(timeline::wire::Listing::words)

@@ -12,28 +12,18 @@ use timeline::Millis;
 use timeline::wire::{Moment, Said, SaidDelta, ServerFrame, ViewerFrame};
 
 use crate::detail::Detail;
-use crate::payload::DeploymentPayload;
 
 /// So many changes of what is said follow a whole word.
 pub const WHOLE_EVERY: usize = 64;
 
-/// The content of the file.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Export {
-    /// The Deployment as it was at the end.
-    pub deployment: DeploymentPayload,
-    /// What answers in the place of a server.
-    pub record: Record,
-}
-
-/// What was said and told, and when.
+/// The verdicts, stories and details of a rollout, with their times.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Record {
     /// From when on moments are known.
     pub from_millis: Millis,
     /// The last moment shown.
     pub to_millis: Millis,
-    /// What was said from when on: after each whole word what changed in it.
+    /// Verdict and story by time: after each whole one the changes of it.
     pub told: Vec<(Millis, SaidDelta)>,
     /// Pods, revisions and the list of rollouts, by their paths below the page ([`timeline::address::pod`]): what was told of each from
     /// when on.
@@ -43,7 +33,7 @@ pub struct Record {
 }
 
 impl Record {
-    /// What was said at a time: at the last one before it that is known.
+    /// Returns the verdict and the story at a time: the last ones before it.
     #[must_use]
     pub fn moment(&self, at_millis: Millis) -> Moment {
         let count = self.told.partition_point(|(at, _)| *at <= at_millis);
@@ -56,7 +46,7 @@ impl Record {
         Moment { at_millis, said }
     }
 
-    /// What was told of something at a time; `None` when it was not there yet.
+    /// Returns a detail at a time; `None` when it was not there yet.
     #[must_use]
     pub fn detail(&self, path: &str, at_millis: Option<Millis>) -> Option<Detail> {
         let (_, told) = self.details.iter().find(|(known, _)| known == path)?;
@@ -68,7 +58,7 @@ impl Record {
         })
     }
 
-    /// What a server would answer, where it would.
+    /// Answers a frame as a server does, if a server does.
     #[must_use]
     pub fn answer(&self, frame: &ViewerFrame) -> Option<ServerFrame> {
         match frame {
@@ -94,7 +84,7 @@ impl Exported {
         use_context()
     }
 
-    /// What answers in the place of a server.
+    /// Returns the record that answers in the place of a server.
     #[must_use]
     pub fn record(&self) -> &Record {
         &self.record
@@ -105,7 +95,7 @@ impl Exported {
         self.shown_millis.set_value(moment);
     }
 
-    /// What was told of something at the moment that the page shows.
+    /// Returns a detail at the moment that the page shows.
     #[must_use]
     pub fn detail(&self, path: &str) -> Option<Detail> {
         self.record.detail(path, self.shown_millis.get_value())

@@ -6,7 +6,7 @@ use timeline::past::{Day, PastRollout, Search, TIMES};
 use timeline::rollout::Outcome;
 use timeline::words::{count, duration};
 
-use crate::compare::measure::median;
+use crate::measure::median;
 use crate::payload::Preview;
 
 /// A workload with its last rollouts that were asked for.

@@ -16,7 +16,7 @@ pub struct ImageText {
 impl ImageText {
     /// Shortens images that [`timeline::words::images`] joined.
     #[must_use]
-    pub fn of(images: &str) -> Self {
+    pub fn new(images: &str) -> Self {
         let all: Vec<&str> = split(images).collect();
         let ShortImage { name, tag } = all.first().map(|image| short_image(image)).unwrap_or_default();
         Self { name, tag: with_more(tag, all.len()), whole: images.to_owned() }
@@ -29,7 +29,7 @@ impl ImageText {
         let changed: Vec<(&str, &str)> =
             before.iter().copied().zip(now.iter().copied()).filter(|(a, b)| a != b).collect();
         let Some((first, second)) = changed.first().filter(|_| before.len() == now.len()) else {
-            return Self::of(new);
+            return Self::new(new);
         };
         let (from, to) = (short_image(first), short_image(second));
         let whole = format!("{old} → {new}");
@@ -75,11 +75,11 @@ mod tests {
 
     #[test]
     fn one_image_is_shown_and_the_others_are_counted() {
-        let of = |images| ImageText::of(images).to_string();
+        let of = |images| ImageText::new(images).to_string();
         assert_eq!(of("registry.example.com/apps/web:v1"), "web:v1");
         assert_eq!(of("web:v1, registry.example.com/proxy:v2, log:v3"), "web:v1 +2");
         assert_eq!(of(""), "");
-        assert_eq!(ImageText::of("a/web:v1, proxy:v2").whole, "a/web:v1, proxy:v2");
+        assert_eq!(ImageText::new("a/web:v1, proxy:v2").whole, "a/web:v1, proxy:v2");
     }
 
     #[test]

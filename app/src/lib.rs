@@ -17,34 +17,37 @@ compile_error!(
 
 pub mod app;
 pub mod browser;
-pub mod calm;
 pub mod compare;
 pub mod components;
 pub mod connection;
+pub mod context;
+pub mod debounce;
 pub mod detail;
 pub mod elements;
 pub mod exported;
 pub mod history;
 pub mod images;
-pub mod lasting;
+pub mod keep_focus;
+pub mod link_preview;
 pub mod list;
 pub mod live;
+pub mod measure;
 pub mod news;
 pub mod numbers;
 pub mod pages;
 pub mod parts;
 pub mod payload;
 pub mod playground;
+pub mod postcard_base64;
 #[cfg(feature = "ssr")]
 pub mod preview;
 pub mod rollout;
 pub mod rows;
+pub mod scoped;
 pub mod score;
 #[cfg(feature = "ssr")]
 pub mod shell;
 pub mod site;
-pub mod steady;
-pub mod text;
 pub mod wall;
 pub mod zone;
 
@@ -57,12 +60,12 @@ pub async fn hydrate() {
     say_when_stopped();
     match Page::of_document() {
         Some(page) => {
-            for part in parts::Part::of(&page) {
+            for part in parts::Part::for_page(&page) {
                 part.load().await;
             }
             leptos::mount::hydrate_body(move || app::App(app::AppProps { page }));
         }
-        None => app::stopped(),
+        None => browser::show_stopped(),
     }
 }
 
@@ -82,6 +85,6 @@ pub async fn hydrate_exported(content: Vec<u8>) {
 fn say_when_stopped() {
     std::panic::set_hook(Box::new(|panic| {
         console_error_panic_hook::hook(panic);
-        app::stopped();
+        browser::show_stopped();
     }));
 }

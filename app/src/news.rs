@@ -5,25 +5,25 @@
 
 use timeline::view::Tone;
 
-/// How a Deployment stands, and the revision of its last rollout.
-pub type Standing = (Tone, Option<u64>);
+/// Tone of a Deployment's verdict, and the revision of its last rollout.
+pub type DeploymentState = (Tone, Option<u64>);
 
 /// Between two things that are told of one revision lies this much, in milliseconds.
 pub const QUIET_MILLIS: f64 = 60_000.0;
 
-/// What was heard of a Deployment, and what of that was told.
+/// State of a Deployment as it was heard, and as it was announced.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct News {
-    heard: Option<Standing>,
-    /// What was told last, or was so when somebody began to listen.
-    told: Option<Standing>,
+    heard: Option<DeploymentState>,
+    /// The last announced state, or the first one that was heard.
+    told: Option<DeploymentState>,
     told_millis: Option<f64>,
     is_waiting: bool,
 }
 
 impl News {
     /// Hears how a Deployment stands; `None` while that is not known. Returns what is to be told now.
-    pub fn hear(&mut self, now: Option<Standing>, page_millis: f64) -> Option<Tone> {
+    pub fn hear(&mut self, now: Option<DeploymentState>, page_millis: f64) -> Option<Tone> {
         let before = std::mem::replace(&mut self.heard, now.filter(|(tone, _)| *tone != Tone::Quiet));
         let Some((tone, _)) = &self.heard else {
             self.is_waiting = false;
@@ -38,7 +38,7 @@ impl News {
         self.due(page_millis)
     }
 
-    /// What is to be told by now of what was heard before.
+    /// Returns an earlier change that is to be announced by now.
     pub fn due(&mut self, page_millis: f64) -> Option<Tone> {
         let (tone, revision) = self.heard.filter(|(tone, _)| matches!(tone, Tone::Ok | Tone::Bad))?;
         let is_of_told = self.told.is_some_and(|(_, told)| told == revision);
@@ -60,7 +60,7 @@ impl News {
 mod tests {
     use super::*;
 
-    /// What is told, and when, of what is heard at these seconds, looking every second.
+    /// Returns the announcements, and their times, for changes at these seconds, checked every second.
     fn told(heard: &[(u32, Option<Tone>, u64)], until: u32) -> Vec<(u32, Tone)> {
         let mut news = News::default();
         let mut all = Vec::new();

@@ -4,13 +4,12 @@
 
 use leptos::prelude::*;
 use leptos_router::LazyRoute;
-use timeline::Workload;
 
-use crate::components::detail::view::DetailView;
 use crate::components::playground::strip::Strip;
-use crate::detail::Detail;
 use crate::pages::deployments::DeploymentsPage;
-use crate::pages::detail::DetailPage;
+#[cfg(feature = "hydrate")]
+use crate::pages::detail::__preload_details;
+use crate::pages::detail::{DetailPlace, details};
 use crate::pages::exported::ExportedPage;
 use crate::pages::rollout::RolloutPage;
 use crate::pages::wall::WallPage;
@@ -23,7 +22,7 @@ fn lists() -> AnyView {
     view! { <DeploymentsPage/> }.into_any()
 }
 
-/// What a picture of a rollout is on.
+/// Place of a picture of a rollout.
 pub enum Pictured {
     /// The page of a Deployment.
     Rollout,
@@ -43,27 +42,10 @@ pub fn pictures(of: Pictured) -> AnyView {
             Ok(export) => view! { <ExportedPage export/> }.into_any(),
             Err(_) => {
                 #[cfg(feature = "hydrate")]
-                crate::app::stopped();
+                crate::browser::show_stopped();
                 ().into_any()
             }
         },
-    }
-}
-
-/// What a detail is on.
-pub enum Detailed {
-    /// A page of its own.
-    Page,
-    /// The panel beside a picture.
-    Panel(Workload, Signal<Detail>),
-}
-
-/// Details of pods, revisions and rollouts.
-#[lazy]
-pub fn details(on: Detailed) -> AnyView {
-    match on {
-        Detailed::Page => view! { <DetailPage/> }.into_any(),
-        Detailed::Panel(workload, detail) => view! { <DetailView workload detail/> }.into_any(),
     }
 }
 
@@ -80,7 +62,7 @@ pub enum Part {
     Lists,
     /// [`pictures`].
     Pictures,
-    /// [`details`].
+    /// [`details`](crate::pages::detail::details).
     Details,
     /// [`strip`].
     Strip,
@@ -90,8 +72,8 @@ impl Part {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::Lists, Self::Pictures, Self::Details, Self::Strip];
 
-    /// Those that a page needs.
-    pub fn of(page: &Page) -> impl Iterator<Item = Self> + use<> {
+    /// Returns the parts that a page needs.
+    pub fn for_page(page: &Page) -> impl Iterator<Item = Self> + use<> {
         let part = match page.payload {
             Payload::List(_) => Self::Lists,
             Payload::Deployment(_) | Payload::Wall(_) => Self::Pictures,
@@ -100,7 +82,7 @@ impl Part {
         [Some(part), page.playground.is_some().then_some(Self::Strip)].into_iter().flatten()
     }
 
-    /// What its files are found by: the name of its function.
+    /// Returns the name of its function, by which its files are found.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -142,7 +124,7 @@ macro_rules! route {
                 #[cfg(feature = "hydrate")]
                 {
                     // Going elsewhere on the way there would leave the router between both.
-                    let _still = crate::browser::Still::of_page();
+                    let _still = crate::browser::InertPage::new();
                     $part.load().await;
                 }
             }
@@ -164,5 +146,5 @@ route!(
 );
 route!(
     /// The way to the page of a detail.
-    DetailRoute, details(Detailed::Page), Part::Details
+    DetailRoute, details(DetailPlace::Page), Part::Details
 );

@@ -1,16 +1,19 @@
-//! What a page is about, complete: rendered by the server and carried along in the page for the browser to take over.
+//! Payload of a page: rendered by the server and embedded in the document for the browser to take over.
 
 use serde::{Deserialize, Serialize};
 use timeline::address;
 use timeline::list::{ListCopy, ListDelta, Query, Window};
 use timeline::wire::{Connection, Moment, Snapshot};
-use timeline::words::{count, safe};
+use timeline::words::count;
 use timeline::{Workload, say};
 
 use crate::detail::Detail;
+use crate::exported::Record;
+pub use crate::link_preview::Preview;
+use crate::link_preview::page_title;
 use crate::playground::Playground;
+use crate::postcard_base64;
 use crate::site::Site;
-use crate::text;
 
 /// Id of the element that carries the payload.
 pub const ELEMENT: &str = "payload";
@@ -20,7 +23,7 @@ pub const ELEMENT: &str = "payload";
 pub struct Page {
     /// Build of the program that it is for.
     pub build: String,
-    /// What it is about.
+    /// Content of the page.
     pub payload: Payload,
     /// The playground, where there is one.
     pub playground: Option<Playground>,
@@ -35,7 +38,7 @@ pub enum Payload {
     List(Box<ListPayload>),
     /// One Deployment.
     Deployment(Box<DeploymentPayload>),
-    /// What goes on, for a screen on a wall.
+    /// The wall: Deployments in progress or in trouble, for a large screen.
     Wall(Box<WallPayload>),
     /// Something about one Deployment, as a page of its own.
     Detail(Box<DetailPayload>),
@@ -46,7 +49,7 @@ pub enum Payload {
 pub struct DetailPayload {
     /// The Deployment that it tells of.
     pub workload: Workload,
-    /// What is told of it.
+    /// The detail.
     pub detail: Detail,
 }
 
@@ -81,7 +84,7 @@ pub struct DeploymentPayload {
     pub workload: Workload,
     /// The revision that the link names.
     pub revision: Option<u64>,
-    /// How the server gets on with the cluster.
+    /// Connection of the server to the cluster.
     pub connection: Connection,
     /// The Deployment with all that belongs to it, as far as it exists.
     pub snapshot: Snapshot,
@@ -89,31 +92,23 @@ pub struct DeploymentPayload {
     pub moment: Option<Moment>,
 }
 
-/// The title of a Deployment's page, and of pages below it: what is said first, then the Deployment.
-#[must_use]
-pub fn title(said: &str, namespace: &str, name: &str) -> String {
-    format!("{said}: {} / {} — Rollcast", safe(namespace), safe(name))
-}
-
-/// What a chat shows of a link to a page.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Preview {
-    /// The title of the page.
-    pub title: String,
-    /// What the page says.
-    pub description: String,
-    /// The path of its picture; `None` where it has none.
-    pub image: Option<String>,
+/// The content of a rollout's file.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Export {
+    /// The Deployment at the end of the rollout.
+    pub deployment: DeploymentPayload,
+    /// Answers of a server, for every moment of the rollout.
+    pub record: Record,
 }
 
 impl DeploymentPayload {
-    /// What is said at the moment that the link names.
+    /// Returns the verdict at the moment that the link names.
     fn view(&self) -> Option<&timeline::view::View> {
         let then = self.moment.as_ref().and_then(|moment| moment.said.as_ref());
         then.unwrap_or(&self.snapshot.said).view.as_ref()
     }
 
-    /// What the page says, as of the present or as of a moment that is past.
+    /// Formats the verdict of the present, or of a past moment.
     #[must_use]
     pub fn description(&self, is_past: bool) -> String {
         match self.view() {
@@ -123,13 +118,13 @@ impl DeploymentPayload {
         }
     }
 
-    /// What a chat shows of a link to the page.
+    /// Builds the preview of a link to the page.
     #[must_use]
     pub fn preview(&self) -> Preview {
         let badge = self.view().map_or("Not found", |view| view.verdict.badge.as_str());
         let path = address::whatever_bears_the_name(&self.workload);
         Preview {
-            title: title(badge, &self.workload.namespace, &self.workload.name),
+            title: page_title(badge, &self.workload.namespace, &self.workload.name),
             description: self.description(self.moment.is_some() || self.workload.rollout.is_some()),
             image: self.snapshot.deployment.map(|_| format!("{path}/preview.png")),
         }
@@ -137,7 +132,7 @@ impl DeploymentPayload {
 }
 
 impl DetailPayload {
-    /// What a chat shows of a link to the page.
+    /// Builds the preview of a link to the page.
     #[must_use]
     pub fn preview(&self) -> Preview {
         Preview { title: self.detail.page_title(&self.workload), description: self.detail.title(), image: None }
@@ -153,7 +148,7 @@ impl ListPayload {
         copy
     }
 
-    /// What a chat shows of a link to the page.
+    /// Builds the preview of a link to the page.
     #[must_use]
     pub fn preview(&self) -> Preview {
         let copy = self.copy();
@@ -167,7 +162,7 @@ impl ListPayload {
 }
 
 impl WallPayload {
-    /// What a chat shows of a link to the page.
+    /// Builds the preview of a link to the page.
     #[must_use]
     pub fn preview(&self) -> Preview {
         let copy = self.list.copy();
@@ -184,12 +179,12 @@ impl Page {
     #[cfg(feature = "ssr")]
     #[must_use]
     pub fn to_text(&self) -> String {
-        text::encode(self)
+        postcard_base64::encode(self)
     }
 
     /// Reads what the server put into the document; `None` where that is not of this program.
     #[must_use]
     pub fn of_document() -> Option<Self> {
-        text::decode(&crate::browser::text_of(ELEMENT)?)
+        postcard_base64::decode(&crate::browser::text_of(ELEMENT)?)
     }
 }

@@ -3,9 +3,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::text;
+use crate::postcard_base64;
 
-/// How the playground is.
+/// State of the playground.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Playground {
     /// Title of the story.
@@ -20,15 +20,15 @@ pub struct Playground {
     pub is_playing: bool,
     /// Stories to choose from: name and title.
     pub stories: Vec<(String, String)>,
-    /// What can be done.
+    /// Actions that are possible in principle.
     pub buttons: Vec<Button>,
     /// Pods to do it to.
     pub pods: Vec<String>,
     /// Where the kubeconfig is.
     pub kubeconfig: String,
-    /// How many times faster than real time passes there.
+    /// Factor of its time to real time.
     pub speed: String,
-    /// What the chances in it follow from.
+    /// Seed of its randomness.
     pub seed: u64,
     /// Why the last wish was refused; empty otherwise.
     pub refused: String,
@@ -47,16 +47,16 @@ pub struct Button {
     pub label: String,
     /// The kubectl command that does the same; empty when it makes no sense now.
     pub command: String,
-    /// Whether it makes sense now.
+    /// True if it makes sense now.
     pub is_possible: bool,
     /// A field beside it: name, label, present value.
     pub field: Option<(String, String, String)>,
 }
 
-/// What the server says to whoever asked for something.
+/// Response of the server to an action.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Answer {
-    /// How the playground is now.
+pub struct ActionResponse {
+    /// State of the playground now.
     pub playground: Playground,
     /// The Deployment is another one: the page is of one that is gone.
     pub is_new: bool,
@@ -69,7 +69,7 @@ impl Playground {
         !self.step.is_empty()
     }
 
-    /// What the cluster holds, for pages that are not about the story.
+    /// Describes the cluster, for pages that are not about the story.
     #[must_use]
     pub fn about(&self) -> &'static str {
         if self.plays_story() {
@@ -79,7 +79,7 @@ impl Playground {
         }
     }
 
-    /// What is said of a speed that is not that of the viewer's clock; empty for that one.
+    /// Describes a speed that is not that of the viewer's clock; empty for that one.
     #[must_use]
     pub fn speed_said(&self) -> String {
         match self.speed.as_str() {
@@ -112,13 +112,13 @@ impl Playground {
     #[cfg(feature = "ssr")]
     #[must_use]
     pub fn to_text(&self) -> String {
-        text::encode(self)
+        postcard_base64::encode(self)
     }
 
     /// Reads the text of an event, in the browser; `None` where that is not of this program.
     #[must_use]
     pub fn of_text(text: &str) -> Option<Self> {
-        text::decode(text)
+        postcard_base64::decode(text)
     }
 }
 

@@ -238,7 +238,7 @@ pub fn escaped(text: &str) -> String {
     out
 }
 
-/// How wide a text is at most, as far as its letters are not unusually wide.
+/// Returns the largest width of a text, as far as its letters are not unusually wide.
 fn wide(text: &str, size: f64) -> f64 {
     text.chars()
         .map(

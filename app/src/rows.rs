@@ -81,7 +81,7 @@ impl<T: PartialEq + Send + Sync + 'static> Rows<T> {
     }
 }
 
-/// What is read from an object, each part by itself: whoever shows one runs again only when that one differs.
+/// Derives each part of an object by itself: a reader runs again only when its part differs.
 pub fn parts<T: Send + Sync + 'static>(row: ArcRwSignal<T>) -> impl Fn(fn(&T) -> String) -> Memo<String> {
     move |read| {
         let row = row.clone();

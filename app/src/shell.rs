@@ -9,7 +9,6 @@ use crate::components::audience::Foot;
 use crate::components::playground::strip::StillStrip;
 use crate::components::preview::Origin;
 use crate::components::tokens::Drawings;
-use crate::exported::Export;
 use crate::history::HistoryPayload;
 use crate::pages::compare::ComparePage;
 use crate::pages::exported::ExportedPage;
@@ -18,7 +17,7 @@ use crate::pages::missing::Missing;
 use crate::pages::shares::{ConfirmPage, SharedPage, SharesPage, SharesPayload};
 use crate::pages::sign_in::{SignIn, SignInPayload};
 use crate::parts::Part;
-use crate::payload::{self, Page, Preview};
+use crate::payload::{self, Export, Page, Preview};
 use crate::playground::Playground;
 
 /// The whole document of a page that lives. `origin` is how this server is addressed: previews need whole addresses. `files` are the
@@ -31,7 +30,7 @@ pub fn shell(page: Page, origin: &str, files: fn(Part) -> Vec<String>) -> impl I
     let sheet =
         page.playground.as_ref().map(|_| view! { <link rel="stylesheet" href=versioned("/pkg/playground.css")/> });
     // They come beside the program, and not after it.
-    let parts = Part::of(&page).flat_map(files).map(
+    let parts = Part::for_page(&page).flat_map(files).map(
         |file| view! { <link rel="preload" r#as="fetch" crossorigin="anonymous" href=format!("/pkg/parts/{file}")/> },
     );
     let head = view! {
@@ -107,7 +106,7 @@ pub fn confirm(says: String, secret: String, build: &str) -> impl IntoView + use
     still(build, "A shared rollout — Rollcast", head.into_any(), view! { <ConfirmPage says secret/> }.into_any())
 }
 
-/// What a file carries along so that it needs no server.
+/// Files that an exported page embeds, so that it needs no server.
 #[derive(Debug, Clone)]
 pub struct Enclosed {
     /// The style sheet, with its fonts in it.
@@ -208,7 +207,7 @@ fn form_sheet(build: &str) -> impl IntoView + use<> {
     view! { <link rel="stylesheet" href=format!("/pkg/still.css?v={build}")/> }
 }
 
-/// What helps on them where scripts may run.
+/// Renders the script of pages without the program, where scripts may run.
 fn still_script() -> impl IntoView {
     script(include_str!("pages/still.js"))
 }

@@ -1,4 +1,4 @@
-//! What this Rollcast has beyond Deployments: which pages the header leads to.
+//! Pages of this Rollcast besides those of Deployments: the header leads to them.
 
 use leptos::prelude::*;
 use serde::{Deserialize, Serialize};

@@ -5,11 +5,11 @@ use leptos::prelude::*;
 use timeline::{Millis, words};
 
 use crate::browser;
-use crate::lasting::Lasting;
+use crate::scoped::ScopedSignal;
 
 /// Where the choice is remembered.
 const REMEMBERED: &str = "rollcast.zone";
-/// What follows a time of day in sentences of the server.
+/// Suffix of a time of day in sentences of the server.
 const MARK: &str = " UTC";
 /// Letters of a time of day: 14:02:05.
 const CLOCK: usize = 8;
@@ -21,14 +21,14 @@ const DATE: usize = 11;
 pub enum Choice {
     /// Coordinated universal time.
     Utc,
-    /// That of the viewer's system.
+    /// The zone of the viewer's system.
     Own,
     /// A zone by its name in the IANA database: "Europe/Berlin".
     Named(String),
 }
 
 impl Choice {
-    /// What an address or the browser's memory says; `None` when it cannot be the name of a zone.
+    /// Reads a zone from an address or the browser's storage; `None` when it cannot be the name of a zone.
     #[must_use]
     pub fn named(text: &str) -> Option<Self> {
         let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '_' | '-' | '+');
@@ -45,12 +45,12 @@ impl Choice {
 
 /// The zone of a page. Copies are handles of the same one.
 #[derive(Clone, Copy)]
-pub struct Zone(Lasting<Choice>);
+pub struct Zone(ScopedSignal<Choice>);
 
 impl Zone {
     /// Provides the zone of a page to all its components: UTC until the page is alive.
     pub fn provide() -> Self {
-        let zone = Self(Lasting::new(Choice::Utc));
+        let zone = Self(ScopedSignal::new(Choice::Utc));
         provide_context(zone);
         Effect::new(move |_| {
             let asked = browser::parameter("zone").and_then(|text| Choice::named(&text));
@@ -63,7 +63,7 @@ impl Zone {
     /// The zone of the page around this component.
     #[must_use]
     pub fn of_page() -> Self {
-        use_context().unwrap_or_else(|| Self(Lasting::new(Choice::Utc)))
+        use_context().unwrap_or_else(|| Self(ScopedSignal::new(Choice::Utc)))
     }
 
     /// Between UTC and the viewer's own; remembered.
@@ -100,13 +100,13 @@ impl Zone {
         if is_dated { format!("{} {clock}", self.date(at_millis)) } else { clock }
     }
 
-    /// The same and the zone: "2026-11-23 14:02:05 UTC".
+    /// Formats the same with the zone: "2026-11-23 14:02:05 UTC".
     #[must_use]
     pub fn dated(self, at_millis: Millis, now_millis: Millis) -> String {
         format!("{} {}", self.moment(at_millis, now_millis), self.name(at_millis))
     }
 
-    /// What the zone is called at that time: "UTC", "CEST", "GMT+5:30".
+    /// Returns the name of the zone at that time: "UTC", "CEST", "GMT+5:30".
     #[must_use]
     pub fn name(self, at_millis: Millis) -> String {
         self.0.with(|choice| match choice {

@@ -6,7 +6,7 @@ use k8s_openapi::api::core::v1::{Node, Pod, ResourceQuota};
 use serde_json::{Value, json};
 
 use crate::controller::deployment::sets::{HASH, REVISION};
-use crate::controller::node;
+use crate::node;
 use crate::object::{Key, Kind, Object, Resource};
 use crate::world::{DeleteOptions, Write};
 use crate::{ApiError, World, meta, strategic_patch, time};
@@ -37,13 +37,13 @@ pub enum Action {
     Resume,
     /// Back to a revision, or to the one before.
     Undo(Option<i64>),
-    /// The same image in new pods.
+    /// Replace all pods by new ones with the same image.
     Restart,
     /// A strategic merge patch: what the pods do, and how they are looked after.
     Patch(Value),
     /// A ConfigMap is made, with something in it.
     MakeConfigMap(String),
-    /// How many pods the namespace may have.
+    /// Limit the number of pods of the namespace.
     Quota(u32),
     /// A node is gone.
     LoseNode(String),
@@ -145,7 +145,7 @@ impl Action {
     /// Does it, as the command would.
     ///
     /// # Errors
-    /// What the API server answers.
+    /// Formats the response of the API server.
     pub fn perform(&self, world: &mut World, of: &Key) -> Result<(), ApiError> {
         let usual = DeleteOptions::default();
         match self {
@@ -223,7 +223,7 @@ impl Action {
     }
 }
 
-/// Whether a node takes pods.
+/// Returns whether a node takes pods.
 fn cordon(world: &mut World, name: &str, is_cordoned: bool) -> Result<(), ApiError> {
     let node = world.get::<Node>(&Key::new("", name)).ok_or_else(|| ApiError::not_found(Resource::Node, name));
     let mut node = node?;
@@ -238,7 +238,7 @@ fn deployment(world: &World, of: &Key) -> Result<Deployment, ApiError> {
 /// Changes what is asked of a Deployment.
 ///
 /// # Errors
-/// What the API server answers.
+/// Formats the response of the API server.
 pub fn edit(world: &mut World, of: &Key, change: impl FnOnce(&mut Deployment)) -> Result<(), ApiError> {
     let mut deployment = deployment(world, of)?;
     change(&mut deployment);
@@ -282,7 +282,7 @@ fn undo(world: &mut World, of: &Key, revision: Option<i64>) -> Result<(), ApiErr
     edit(world, of, |deployment| deployment.spec.get_or_insert_default().template = template)
 }
 
-/// What can be chosen from now: pods, revisions, nodes.
+/// Present options: pods, revisions, nodes.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Choice {
     /// Pods of the Deployment that nobody deletes, those that are ready first.
@@ -305,14 +305,14 @@ pub struct Choice {
     pub is_paused: bool,
     /// Image of its first container.
     pub image: String,
-    /// What the quota allows.
+    /// Pods that the quota allows.
     pub quota: u32,
     /// Pods in the namespace that the quota counts.
     pub counted: u32,
 }
 
 impl Choice {
-    /// What there is now; `None` without the Deployment.
+    /// Collects the present options; `None` without the Deployment.
     #[must_use]
     pub fn of(world: &World, of: &Key) -> Option<Self> {
         let deployment = world.store().typed::<Deployment>(of)?;

@@ -1,4 +1,4 @@
-//! What will happen and when: entries in order of time, then of their making. An entry that is there already is not made twice; it keeps the earlier time.
+//! Due tasks: in order of time, then of their making. A task that is there already is not added twice; it keeps the earlier time.
 //!
 //! This is at once the work queues of the controllers and the timers of the kubelets.
 
@@ -42,7 +42,7 @@ pub enum Task {
     Event(Box<NewEvent>),
 }
 
-/// What will happen, in order.
+/// Due tasks, in order.
 #[derive(Debug, Default)]
 pub struct Agenda {
     entries: BTreeSet<(i64, u64, Task)>,
@@ -87,19 +87,19 @@ impl Agenda {
         self.due.retain(|task, _| is_kept(task));
     }
 
-    /// How many tasks wait.
+    /// Returns the number of tasks.
     #[must_use]
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether nothing will happen.
+    /// Returns whether there is no task.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// Whether something other than the regular rounds will happen before then.
+    /// Returns whether a task other than the regular rounds is due before then.
     #[must_use]
     pub fn is_busy_before(&self, millis: i64) -> bool {
         let is_round = |task: &Task| matches!(task, Task::CollectPods | Task::Nodes | Task::TaintEviction(..));

@@ -1,4 +1,4 @@
-//! What happened to an object, as watches tell it.
+//! Changes of objects, as watches deliver them.
 
 use std::sync::{Arc, OnceLock};
 
@@ -30,7 +30,7 @@ impl Stored {
     }
 }
 
-/// What happened.
+/// A change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verb {
     /// It is there now.
@@ -44,7 +44,7 @@ pub enum Verb {
 /// An entry of a kind's history.
 #[derive(Debug, Clone)]
 pub struct Change {
-    /// What happened to the object.
+    /// Kind of the change.
     pub verb: Verb,
     /// The object afterwards; before it went, if it did.
     pub object: Arc<Stored>,

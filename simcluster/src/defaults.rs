@@ -1,4 +1,4 @@
-//! What the API server fills in where a manifest says nothing, for the fields that this cluster uses or kubectl shows.
+//! Defaults of the API server, for the fields that this cluster uses or kubectl shows.
 
 use k8s_openapi::api::apps::v1::{Deployment, DeploymentStrategy, ReplicaSet, RollingUpdateDeployment};
 use k8s_openapi::api::core::v1::{Container, Pod, PodSecurityContext, PodSpec, PodTemplateSpec, Probe, Toleration};

@@ -15,7 +15,7 @@ pub struct ApiError {
     pub reason: &'static str,
     /// `message` of the Status, for people.
     pub message: String,
-    /// What it is about: kind (or resource) and name.
+    /// Subject: kind (or resource) and name.
     about: Option<(Resource, String)>,
     /// Fields that are wrong.
     pub causes: Vec<Cause>,
@@ -28,7 +28,7 @@ pub struct Cause {
     pub reason: &'static str,
     /// Path of the field: `spec.replicas`.
     pub field: String,
-    /// What is wrong with it.
+    /// The problem.
     pub message: String,
 }
 

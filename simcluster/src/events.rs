@@ -11,7 +11,7 @@ use crate::time;
 
 /// Different messages of one reason about one object before they are combined.
 const ALIKE: usize = 10;
-/// How long they are remembered.
+/// Time for which Events are remembered.
 const ALIKE_MILLIS: i64 = 600_000;
 /// Events about one object from one component before it is left in silence, and how long one more takes.
 const BURST: f64 = 25.0;
@@ -19,7 +19,7 @@ const REFILL_MILLIS: f64 = 300_000.0;
 /// Events go after an hour.
 pub const LIFE_MILLIS: i64 = 3_600_000;
 
-/// What is to be said.
+/// Content of a new Event.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct NewEvent {
     /// Kind of the object.
@@ -95,7 +95,7 @@ struct Tokens {
     since_millis: i64,
 }
 
-/// What the components remember about what they said.
+/// Memory of the components about their Events.
 #[derive(Debug, Default)]
 pub struct Recorder {
     alike: BTreeMap<(&'static str, String, Option<String>, &'static str), Alike>,
@@ -106,7 +106,7 @@ pub struct Recorder {
     count: u64,
 }
 
-/// What becomes of an Event.
+/// Result of recording an Event.
 pub enum Outcome {
     /// A new Event.
     New(Box<Object>),

@@ -27,13 +27,13 @@ impl Fields {
         Ok(Self(all))
     }
 
-    /// Whether it matches everything.
+    /// Returns whether it matches everything.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether an object fits.
+    /// Returns whether an object matches.
     ///
     /// # Errors
     /// 400 for a field that this kind cannot be selected by.

@@ -2,7 +2,7 @@
 
 use k8s_openapi::api::core::v1::PodTemplateSpec;
 
-/// What Kubernetes makes random names and hashes of: no vowels, nothing that looks alike.
+/// Letters of Kubernetes' random names and hashes: no vowels, nothing that looks alike.
 const ALPHABET: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
 
 fn fnv(bytes: impl Iterator<Item = u8>) -> u32 {

@@ -37,10 +37,14 @@ mod events;
 #[cfg(feature = "api")]
 mod fields;
 mod hash;
+mod informers;
 pub mod kubelet;
 pub mod load;
 mod meta;
+mod node;
 pub mod object;
+mod run;
+mod runtime;
 mod scheduler;
 pub mod selector;
 pub mod store;

@@ -23,7 +23,7 @@ pub struct Load {
     pods: Vec<Key>,
 }
 
-/// How a cluster for this many pods is made.
+/// Returns the settings of a cluster for this many pods.
 #[must_use]
 pub fn settings(pods: usize) -> Settings {
     Settings {

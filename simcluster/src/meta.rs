@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
 use k8s_openapi::api::core::v1::{Pod, PodCondition, PodStatus};
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference, Time};
 
 use crate::object::{Kind, Resource};
@@ -17,7 +18,7 @@ pub fn controller(meta: &ObjectMeta) -> Option<&OwnerReference> {
     meta.owner_references.iter().flatten().find(|owner| owner.controller == Some(true))
 }
 
-/// Whether the object with this UID controls it.
+/// Returns whether the object with this UID controls it.
 #[must_use]
 pub fn is_controlled_by(meta: &ObjectMeta, uid: Option<&str>) -> bool {
     uid.is_some_and(|uid| controller(meta).is_some_and(|owner| owner.uid == uid))
@@ -55,7 +56,7 @@ pub fn created(meta: &ObjectMeta) -> Option<&Time> {
     meta.creation_timestamp.as_ref()
 }
 
-/// Whether it is being deleted.
+/// Returns whether it is being deleted.
 #[must_use]
 pub fn is_deleting(meta: &ObjectMeta) -> bool {
     meta.deletion_timestamp.is_some()
@@ -91,7 +92,7 @@ pub fn condition<'a>(pod: &'a Pod, r#type: &str) -> Option<&'a PodCondition> {
     find(pod.status.as_ref()?, r#type)
 }
 
-/// Whether a pod is ready.
+/// Returns whether a pod is ready.
 #[must_use]
 pub fn is_ready(pod: &Pod) -> bool {
     condition(pod, "Ready").is_some_and(|condition| condition.status == "True")
@@ -115,7 +116,7 @@ pub fn is_finished(pod: &Pod) -> bool {
     matches!(phase(pod), "Succeeded" | "Failed")
 }
 
-/// What controllers count: neither finished nor being deleted.
+/// Returns whether controllers count a pod: neither finished nor being deleted.
 #[must_use]
 pub fn is_active(pod: &Pod) -> bool {
     !is_finished(pod) && !is_deleting(&pod.metadata)
@@ -148,8 +149,35 @@ pub fn resource_of(owner: &OwnerReference) -> Option<Resource> {
         .find(|resource| resource.kind() == owner.kind && resource.api_version() == owner.api_version)
 }
 
-/// How often the container that was started most often was started again.
+/// Returns the largest number of restarts of a pod's containers.
 pub fn restarts(pod: &Pod) -> i32 {
     let statuses = pod.status.as_ref().and_then(|status| status.container_statuses.as_ref());
     statuses.into_iter().flatten().map(|status| status.restart_count).max().unwrap_or_default()
+}
+
+/// Returns whether a scheduling gate holds a pod back.
+#[must_use]
+pub fn has_gates(pod: &Pod) -> bool {
+    pod.spec.as_ref().and_then(|spec| spec.scheduling_gates.as_ref()).is_some_and(|gates| !gates.is_empty())
+}
+
+/// An amount in thousandths.
+pub fn quantity(quantity: &Quantity) -> i128 {
+    let text = quantity.0.trim();
+    let split =
+        text.find(|letter: char| !letter.is_ascii_digit() && letter != '.' && letter != '-').unwrap_or(text.len());
+    let (number, unit) = text.split_at(split);
+    let factor: f64 = match unit {
+        "m" => 1.0,
+        "k" => 1e6,
+        "M" => 1e9,
+        "G" => 1e12,
+        "T" => 1e15,
+        "Ki" => 1024.0 * 1e3,
+        "Mi" => 1024.0 * 1024.0 * 1e3,
+        "Gi" => 1024.0 * 1024.0 * 1024.0 * 1e3,
+        "Ti" => 1024.0 * 1024.0 * 1024.0 * 1024.0 * 1e3,
+        _ => 1e3,
+    };
+    (number.parse::<f64>().unwrap_or_default() * factor) as i128
 }

@@ -40,7 +40,7 @@ pub trait Kind: Clone + PartialEq {
     fn of(object: &Object) -> Option<&Self>;
     /// This object as the type, to change.
     fn of_mut(object: &mut Object) -> Option<&mut Self>;
-    /// The same as an [`Object`] of whatever type.
+    /// Wraps it into an [`Object`].
     fn into_object(self) -> Object;
 }
 
@@ -74,7 +74,7 @@ macro_rules! kinds {
                 match self { $(Self::$kind => stringify!($kind),)* }
             }
 
-            /// What kubectl calls it in short.
+            /// Returns kubectl's short name.
             #[must_use]
             pub const fn short(self) -> &'static [&'static str] {
                 match self { $(Self::$kind => &[$($short),*],)* }
@@ -92,7 +92,7 @@ macro_rules! kinds {
                 match self { $(Self::$kind => $version,)* }
             }
 
-            /// Whether it lives in namespaces.
+            /// Returns whether its objects are in namespaces.
             #[must_use]
             pub const fn is_namespaced(self) -> bool {
                 match self { $(Self::$kind => $namespaced,)* }

@@ -3,33 +3,25 @@
 use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::{Node, NodeSelectorTerm, Pod, PodCondition, PodSpec, Toleration};
-use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
 use crate::agenda::Task;
-use crate::controller::{autoscaler, node};
 use crate::events::NewEvent;
 use crate::object::Key;
 use crate::world::Write;
-use crate::{World, meta, time};
+use crate::{World, meta, node, time};
 
 const COMPONENT: &str = "default-scheduler";
 
 /// Finds a node for a pod and binds it, or says why there is none.
 pub fn schedule(world: &mut World, key: &Key) {
     let Some(pod) = world.get::<Pod>(key) else { return };
-    if meta::node_of(&pod).is_some() || meta::is_deleting(&pod.metadata) || has_gates(&pod) {
+    if meta::node_of(&pod).is_some() || meta::is_deleting(&pod.metadata) || meta::has_gates(&pod) {
         return;
     }
     match choose(world, &pod) {
         Ok(node) => bind(world, key, &pod, &node),
         Err(why) => refuse(world, key, &pod, &why),
     }
-}
-
-/// Whether somebody holds a pod back before it may look for a node.
-#[must_use]
-pub fn has_gates(pod: &Pod) -> bool {
-    pod.spec.as_ref().and_then(|spec| spec.scheduling_gates.as_ref()).is_some_and(|gates| !gates.is_empty())
 }
 
 fn bind(world: &mut World, key: &Key, pod: &Pod, node: &str) {
@@ -66,41 +58,20 @@ fn refuse(world: &mut World, key: &Key, pod: &Pod, why: &str) {
         meta::set_condition(pod.status.get_or_insert_default(), condition);
     });
     world.record_event(NewEvent::about::<Pod>(&pod.metadata, COMPONENT, "FailedScheduling", why.to_owned()).warning());
-    autoscaler::notice(world);
+    world.wake_autoscaler();
     // Kubernetes tries again after five minutes even when nothing changes.
     world.agenda.add(world.now_millis + 300_000, Task::Schedule(key.clone()));
-}
-
-/// An amount in thousandths.
-pub(crate) fn quantity(quantity: &Quantity) -> i128 {
-    let text = quantity.0.trim();
-    let split =
-        text.find(|letter: char| !letter.is_ascii_digit() && letter != '.' && letter != '-').unwrap_or(text.len());
-    let (number, unit) = text.split_at(split);
-    let factor: f64 = match unit {
-        "m" => 1.0,
-        "k" => 1e6,
-        "M" => 1e9,
-        "G" => 1e12,
-        "T" => 1e15,
-        "Ki" => 1024.0 * 1e3,
-        "Mi" => 1024.0 * 1024.0 * 1e3,
-        "Gi" => 1024.0 * 1024.0 * 1024.0 * 1e3,
-        "Ti" => 1024.0 * 1024.0 * 1024.0 * 1024.0 * 1e3,
-        _ => 1e3,
-    };
-    (number.parse::<f64>().unwrap_or_default() * factor) as i128
 }
 
 fn requests(spec: &PodSpec) -> [(&'static str, i128); 2] {
     ["cpu", "memory"].map(|name| {
         let of =
             spec.containers.iter().filter_map(|container| container.resources.as_ref()?.requests.as_ref()?.get(name));
-        (name, of.map(quantity).sum())
+        (name, of.map(meta::quantity).sum())
     })
 }
 
-/// What is on a node.
+/// Load of a node.
 #[derive(Default)]
 pub(crate) struct Load {
     pods: i128,
@@ -182,13 +153,13 @@ pub(crate) fn refusals_of(node: &Node, spec: &PodSpec, load: &Load) -> Vec<Strin
     let none = BTreeMap::new();
     let allocatable = node.status.as_ref().and_then(|status| status.allocatable.as_ref()).unwrap_or(&none);
     let mut why = Vec::new();
-    let most = allocatable.get("pods").map_or(110_000, quantity);
+    let most = allocatable.get("pods").map_or(110_000, meta::quantity);
     if (load.pods + 1) * 1000 > most {
         why.push("Too many pods".to_owned());
     }
     for (name, asked) in requests(spec) {
         let used = load.used.get(name).copied().unwrap_or_default();
-        if asked > 0 && used + asked > allocatable.get(name).map_or(0, quantity) {
+        if asked > 0 && used + asked > allocatable.get(name).map_or(0, meta::quantity) {
             why.push(format!("Insufficient {name}"));
         }
     }
@@ -224,7 +195,7 @@ fn fits(term: &NodeSelectorTerm, node: &Node) -> bool {
     })
 }
 
-/// How much a pod wants to be on a node.
+/// Returns the weight of a node in the pod's preferences.
 fn preference(node: &Node, spec: &PodSpec) -> i32 {
     let affinity = spec.affinity.as_ref().and_then(|affinity| affinity.node_affinity.as_ref());
     let preferred =

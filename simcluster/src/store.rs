@@ -88,7 +88,7 @@ impl Store {
         self.list(K::RESOURCE, namespace, None).filter_map(|stored| K::of(&stored.object))
     }
 
-    /// How many objects of a kind there are.
+    /// Returns the number of objects of a kind.
     #[must_use]
     pub fn count(&self, resource: Resource) -> usize {
         self.shelf(resource).objects.len()
@@ -110,7 +110,7 @@ impl Store {
         self.all::<Pod>(None).filter(move |pod| meta::node_of(pod) == Some(node))
     }
 
-    /// What belongs to the object with this UID, which is or was there.
+    /// Returns the dependents of the object with this UID, which is or was there.
     #[must_use]
     pub fn dependents(&self, resource: Resource, owner: &Key, uid: &str) -> Vec<(Resource, Key)> {
         let kind = match resource {

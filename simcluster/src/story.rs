@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 
 use crate::action::{self, Action, Choice, PLENTY};
 use crate::object::{Key, Kind, Object, Resource};
+use crate::runtime::Behavior;
 use crate::{DeleteOptions, World, meta};
 
 pub use self::told::STORIES;
@@ -28,7 +29,7 @@ const PATIENCE_MILLIS: i64 = 180_000;
 pub struct Story {
     /// Its name in addresses.
     pub name: &'static str,
-    /// What it answers.
+    /// Answer of a condition.
     pub title: &'static str,
     /// Its steps, in order.
     pub steps: &'static [Step],
@@ -39,13 +40,13 @@ pub struct Story {
 pub struct Step {
     /// Explanation of the step that is shown to people.
     pub say: &'static str,
-    /// What is done at its beginning.
+    /// Actions at its beginning.
     does: Act,
     /// When the next step may come.
     until: Until,
 }
 
-/// What a step does.
+/// Action of a step.
 #[derive(Debug, Clone, Copy)]
 enum Act {
     /// Nothing.
@@ -80,7 +81,7 @@ enum Act {
     MakeConfigMap,
 }
 
-/// What a step waits for.
+/// Condition that ends a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Until {
     /// Nothing but that it could be read.
@@ -114,7 +115,7 @@ pub struct StoryProgress {
     pub sentence: &'static str,
     /// Which step, from 1.
     pub step: usize,
-    /// How many there are.
+    /// Number of steps.
     pub steps: usize,
     /// The command of this step, if it does something that has one.
     pub command: String,
@@ -148,7 +149,7 @@ impl Player {
         (story, story.steps.get(self.step).unwrap_or(&NOTHING))
     }
 
-    /// What is told now.
+    /// Returns the present text.
     #[must_use]
     pub fn told(&self) -> StoryProgress {
         let (story, step) = self.current();
@@ -269,7 +270,7 @@ pub fn prepare(world: &mut World, of: &Key, replicas: i32, (deadline, min_ready,
     let map = Key::new(&of.namespace, lives::CONFIG_MAP);
     let _ = world.delete(Resource::ConfigMap, &map, &DeleteOptions::default());
     let image = choice.next_image("");
-    let is_sick = crate::kubelet::Fate::of_image(&choice.image) != crate::kubelet::Fate::Healthy;
+    let is_sick = Behavior::of_image(&choice.image) != Behavior::Healthy;
     let _ = action::edit(world, of, |deployment| {
         let spec = deployment.spec.get_or_insert_default();
         spec.replicas = Some(replicas);

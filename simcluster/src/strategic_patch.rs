@@ -119,7 +119,7 @@ fn merge_list(known: &mut Value, items: &[Value], key: &str) {
     }
 }
 
-/// Those that are named come in the order in which they are named; others stay behind them.
+/// Sorts the named items into the given order; others stay behind them.
 fn put_in_order(into: &mut Map<String, Value>, list: &str, order: &[Value]) {
     let key = key_of(list);
     let Some(known) = into.get_mut(list).and_then(Value::as_array_mut) else { return };

@@ -5,7 +5,7 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use crate::meta::desired;
 
-/// How a percentage becomes a number.
+/// Rounding of a percentage.
 #[derive(Clone, Copy)]
 enum Round {
     Up,
@@ -19,13 +19,13 @@ fn percent(text: &str) -> Option<i32> {
         .ok()
 }
 
-/// Whether a text is a percentage.
+/// Returns whether a text is a percentage.
 #[must_use]
 pub fn is_percent(text: &str) -> bool {
     percent(text).is_some()
 }
 
-/// What a value means: the number, or the percentage.
+/// Returns the number of a value: itself, or the percentage.
 #[must_use]
 pub fn parts(value: &IntOrString) -> (i32, bool) {
     match value {

@@ -24,7 +24,7 @@ const LABEL_KEY: &str = "name part must consist of alphanumeric characters, '-',
 const PERCENT: &str = "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')";
 const NOT_NEGATIVE: &str = "must be greater than or equal to 0";
 
-/// Whether a new object may be stored.
+/// Checks whether a new object may be stored.
 ///
 /// # Errors
 /// 422 with every field that is wrong.
@@ -32,7 +32,7 @@ pub fn created(object: &Object) -> Result<(), ApiError> {
     checked(object, None)
 }
 
-/// Whether an object may take the place of another.
+/// Checks whether an object may replace another.
 ///
 /// # Errors
 /// 422 with every field that is wrong.

@@ -3,29 +3,28 @@
 //! People, controllers, scheduler and kubelets all write through the functions of this file and of `world/`. It does not know HTTP.
 
 mod admit;
+pub(crate) mod autoscaler;
 pub(crate) mod delete;
-mod wake;
+mod quota;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::{Namespace, NamespaceSpec, NamespaceStatus, Node, NodeStatus};
-use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use crate::agenda::{Agenda, Task};
 use crate::change::Stored;
-use crate::controller::autoscaler::Autoscaler;
 use crate::events::{LIFE_MILLIS, NewEvent, Outcome, Recorder};
-use crate::kubelet::{Lives, Plan};
 use crate::object::{Key, Kind, Object, Resource};
+use crate::runtime::{Plan, PodRecords};
 use crate::store::{self, Store};
-use crate::{ApiError, controller, kubelet, scheduler, time};
+use crate::time;
 
-pub use crate::controller::autoscaler::Pool;
+use self::autoscaler::AutoscalerMemory;
+pub use self::autoscaler::Pool;
 pub use delete::{DeleteOptions, Propagation};
 
-/// How the cluster is made.
+/// Settings of a cluster.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// Names of the nodes.
@@ -34,7 +33,7 @@ pub struct Settings {
     pub history: usize,
     /// The resourceVersion to count on from: of a world that takes the place of another, the last one of that.
     pub first_revision: u64,
-    /// Whether kubelets write Events about images and containers, as real ones do.
+    /// True if kubelets write Events about images and containers, as real ones do.
     pub has_container_events: bool,
     /// The nodes that an autoscaler may add; `None` without one.
     pub pool: Option<Pool>,
@@ -62,62 +61,28 @@ pub struct World {
     pub(crate) settings: Settings,
     pub(crate) now_millis: i64,
     pub(crate) random: fastrand::Rng,
-    uids: fastrand::Rng,
+    pub(crate) uids: fastrand::Rng,
     pub(crate) store: Store,
     pub(crate) agenda: Agenda,
     pub(crate) recorder: Recorder,
-    /// How often each controller's work failed in a row: it waits longer each time.
+    /// Number of failures in a row of each controller's work: it waits longer each time.
     pub(crate) failures: BTreeMap<Task, u32>,
-    /// What each pod's kubelet will do next, by the pod's UID.
+    /// Next step of each simple pod, by its UID.
     pub(crate) plans: BTreeMap<String, Plan>,
     pub(crate) plan_count: u64,
-    /// What kubelets know of the pods whose lives are told in detail.
-    pub(crate) lives: Lives,
+    /// Records of detailed pods.
+    pub(crate) pods: PodRecords,
     /// Nodes whose kubelet is silent, since when.
     pub(crate) silent: BTreeMap<String, i64>,
     /// Nodes that are gone while pods are still bound to them, since when it was noticed.
     pub(crate) lost: BTreeMap<String, i64>,
-    /// What the autoscaler remembers.
-    pub(crate) autoscaler: Autoscaler,
+    /// Memory of the autoscaler.
+    pub(crate) autoscaler: AutoscalerMemory,
     /// Pods that no node fits.
     pub(crate) unschedulable: BTreeSet<Key>,
 }
 
 impl World {
-    /// A cluster with its nodes ready, at this moment.
-    #[must_use]
-    pub fn new(seed: u64, now_millis: i64, settings: Settings) -> Self {
-        let mut world = Self {
-            store: Store::new(settings.history, settings.first_revision),
-            now_millis,
-            random: fastrand::Rng::with_seed(seed),
-            // A world that begins again is the same, but not its UIDs: what is gone never returns.
-            uids: fastrand::Rng::with_seed(seed ^ settings.first_revision.rotate_left(32)),
-            agenda: Agenda::default(),
-            recorder: Recorder::default(),
-            failures: BTreeMap::new(),
-            plans: BTreeMap::new(),
-            plan_count: 0,
-            lives: Lives::new(),
-            silent: BTreeMap::new(),
-            lost: BTreeMap::new(),
-            autoscaler: Autoscaler::default(),
-            unschedulable: BTreeSet::new(),
-            settings,
-        };
-        for name in ["default", "kube-node-lease", "kube-public", "kube-system"] {
-            world.put(namespace(name));
-        }
-        for name in world.settings.nodes.clone() {
-            let key = Key::new("", &name);
-            world.put(node(&name));
-            controller::node::report(&mut world, &key);
-        }
-        world.agenda.add(now_millis + controller::node::ROUND_MILLIS, Task::Nodes);
-        world.agenda.add(now_millis + controller::node::PODS_ROUND_MILLIS, Task::CollectPods);
-        world
-    }
-
     /// The moment that the cluster's clocks show, in milliseconds since 1970.
     #[must_use]
     pub const fn now_millis(&self) -> i64 {
@@ -141,68 +106,6 @@ impl World {
         self.agenda.next_millis()
     }
 
-    /// Lets time pass: everything that is due until then happens, in its order.
-    pub fn advance_to(&mut self, millis: i64) {
-        while let Some((at, task)) = self.agenda.take(millis) {
-            self.now_millis = self.now_millis.max(at);
-            self.happen(task);
-        }
-        self.now_millis = self.now_millis.max(millis);
-    }
-
-    /// Lets time pass until nothing but the regular rounds will happen within the next `quiet_millis`, or until `limit_millis` have passed.
-    /// Returns whether it came to rest.
-    pub fn rest(&mut self, quiet_millis: i64, limit_millis: i64) -> bool {
-        let limit = self.now_millis + limit_millis;
-        while self.now_millis < limit {
-            if !self.agenda.is_busy_before(self.now_millis + quiet_millis) {
-                return true;
-            }
-            let next = self.agenda.next_millis().unwrap_or(limit);
-            self.advance_to(next.min(limit));
-        }
-        false
-    }
-
-    fn happen(&mut self, task: Task) {
-        match task {
-            Task::Deployment(key) => {
-                self.work(Task::Deployment(key.clone()), |world| controller::deployment::sync(world, &key))
-            }
-            Task::ReplicaSet(key) => {
-                self.work(Task::ReplicaSet(key.clone()), |world| controller::replicaset::sync(world, &key))
-            }
-            Task::Schedule(key) => scheduler::schedule(self, &key),
-            Task::Kubelet(key, number) => kubelet::act(self, &key, number),
-            Task::Collect(resource, key) => controller::gc::collect(self, resource, &key),
-            Task::CollectPods => controller::node::collect_pods(self),
-            Task::WriteOff(key) => controller::node::write_off(self, &key),
-            Task::Nodes => controller::node::round(self),
-            Task::NodeReports(key) => controller::node::report(self, &key),
-            Task::Autoscaler => controller::autoscaler::look(self),
-            Task::Boot(name) => controller::autoscaler::boot(self, &name),
-            Task::Quota(namespace) => controller::quota::count(self, &namespace),
-            Task::Namespace(name) => controller::namespace::empty(self, &name),
-            Task::TaintEviction(key, uid) => controller::node::evict(self, &key, &uid),
-            Task::Event(event) => self.write_event(*event),
-        }
-    }
-
-    /// A controller's work on one object; when it fails it is tried again, each time after twice as long (5 ms at first).
-    fn work(&mut self, task: Task, work: impl FnOnce(&mut Self) -> Result<(), ApiError>) {
-        match work(self) {
-            Ok(()) => {
-                self.failures.remove(&task);
-            }
-            Err(_) => {
-                let count = self.failures.entry(task.clone()).or_default();
-                let wait = 5_i64.saturating_mul(1 << (*count).min(17)).min(1_000_000);
-                *count += 1;
-                self.agenda.add(self.now_millis + wait, task);
-            }
-        }
-    }
-
     /// A controller's work soon: what a watch event, a work queue and the writes of the round before take. A ReplicaSet's
     /// rounds write several objects, so the Deployment controller usually sees what stands between two of them.
     pub(crate) fn soon(&mut self, task: Task) {
@@ -224,7 +127,7 @@ impl World {
         self.later(2, 12, Task::Event(Box::new(event)));
     }
 
-    fn write_event(&mut self, event: NewEvent) {
+    pub(crate) fn write_event(&mut self, event: NewEvent) {
         while let Some(key) = self.recorder.ended(self.now_millis) {
             let last = self
                 .store
@@ -277,25 +180,6 @@ impl World {
         }
     }
 
-    /// Puts a changed object in the place of another: generation, end of a deletion, wakes.
-    fn replace(&mut self, mut object: Object, before: &Arc<Stored>, write: Write) -> Arc<Stored> {
-        object.meta_mut().resource_version.clone_from(&before.object.meta().resource_version);
-        if object == before.object {
-            return before.clone();
-        }
-        if write == Write::Spec {
-            admit::count_generation(&mut object, &before.object);
-        }
-        let is_over = delete::is_over(&object);
-        let key = object.key();
-        let change = self.store.put(object);
-        self.wake(&change);
-        if is_over {
-            self.remove(change.object.object.resource(), &key);
-        }
-        change.object
-    }
-
     pub(crate) fn put(&mut self, object: Object) {
         let object = self.named(object);
         let change = self.store.put(object);
@@ -308,34 +192,4 @@ impl World {
             self.wake(&change);
         }
     }
-}
-
-fn namespace(name: &str) -> Object {
-    Namespace {
-        metadata: ObjectMeta {
-            name: Some(name.to_owned()),
-            labels: Some([("kubernetes.io/metadata.name".to_owned(), name.to_owned())].into()),
-            ..ObjectMeta::default()
-        },
-        spec: Some(NamespaceSpec { finalizers: Some(vec!["kubernetes".to_owned()]) }),
-        status: Some(NamespaceStatus { phase: Some("Active".to_owned()), conditions: None }),
-    }
-    .into_object()
-}
-
-pub(crate) fn node(name: &str) -> Object {
-    let capacity = || {
-        let amounts = [("cpu", "16"), ("memory", "64Gi"), ("pods", "250")];
-        Some(amounts.into_iter().map(|(name, amount)| (name.to_owned(), Quantity(amount.to_owned()))).collect())
-    };
-    Node {
-        metadata: ObjectMeta {
-            name: Some(name.to_owned()),
-            labels: Some([("kubernetes.io/hostname".to_owned(), name.to_owned())].into()),
-            ..ObjectMeta::default()
-        },
-        spec: None,
-        status: Some(NodeStatus { capacity: capacity(), allocatable: capacity(), ..NodeStatus::default() }),
-    }
-    .into_object()
 }

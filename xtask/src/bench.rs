@@ -4,29 +4,29 @@ use anyhow::Result;
 
 use crate::cluster::{Cluster, Running};
 use crate::size::Server;
-use crate::{build, setup, sh, story};
+use crate::{build, process, setup, story};
 
 /// Prints the figures.
 pub fn print() -> Result<()> {
     let rollcast = build::release()?;
     for example in ["bench", "kept"] {
         let run = ["run", "--quiet", "--release", "--package", "server", "--example", example];
-        sh::run(&mut sh::command("cargo", &run))?;
+        process::run(&mut process::command("cargo", &run))?;
     }
     for example in ["lists", "latency"] {
         let run = ["run", "--quiet", "--release", "--package", "server", "--example", example, "--"];
-        sh::run(sh::command("cargo", &run).arg(&rollcast))?;
+        process::run(process::command("cargo", &run).arg(&rollcast))?;
     }
     setup::ensure_node_modules()?;
     let browser = setup::ensure_browser()?;
     for pods in ["500", "5000"] {
-        let mut frames = sh::command("node", &["measure/frames.mjs"]);
-        frames.current_dir(sh::at("end2end")).arg(&rollcast).args([pods, "50"]);
+        let mut frames = process::command("node", &["measure/frames.mjs"]);
+        frames.current_dir(process::at("end2end")).arg(&rollcast).args([pods, "50"]);
         browser.configure(&mut frames);
-        sh::run(&mut frames)?;
+        process::run(&mut frames)?;
     }
-    if !sh::has("go") {
-        sh::say("LEFT OUT: latency on a real control plane (no Go here)");
+    if !process::has("go") {
+        process::say("LEFT OUT: latency on a real control plane (no Go here)");
         return Ok(());
     }
     let cluster = Running(Cluster::named("bench"));
@@ -38,14 +38,14 @@ pub fn print() -> Result<()> {
     // History must not be noticed; what the machine does meanwhile falls on both alike.
     let (off, on) = ("--no-history", "--data-dir=target/bench-history");
     for history in [off, on, on, off] {
-        sh::say(&format!("with {history}"));
+        process::say(&format!("with {history}"));
         let serve = ["serve", "--listen", "127.0.0.1:0", history, "--kubeconfig"];
-        let server = Server::start(sh::command(&rollcast, &serve).arg(&kubeconfig))?;
+        let server = Server::start(process::command(&rollcast, &serve).arg(&kubeconfig))?;
         let page = format!("{}/clusters/rollcast-test/namespaces/{namespace}/deployments/basic", server.address);
-        let mut measure = sh::command("node", &["measure/latency.mjs"]);
-        measure.current_dir(sh::at("end2end")).arg(&kubeconfig).args([page.as_str(), namespace]);
+        let mut measure = process::command("node", &["measure/latency.mjs"]);
+        measure.current_dir(process::at("end2end")).arg(&kubeconfig).args([page.as_str(), namespace]);
         browser.configure(&mut measure);
-        sh::run(&mut measure)?;
+        process::run(&mut measure)?;
     }
     Ok(())
 }

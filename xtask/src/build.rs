@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
-use crate::{page, sh};
+use crate::{page, process};
 
 /// Builds page and server; returns the path of the development binary.
 pub fn build() -> Result<PathBuf> {
@@ -14,29 +14,29 @@ pub fn build() -> Result<PathBuf> {
 
 /// Builds the server alone; returns the path of the development binary.
 pub fn server() -> Result<PathBuf> {
-    sh::run(&mut sh::command("cargo", &["build", "--package", "server", "--bin", "rollcast"]))?;
+    process::run(&mut process::command("cargo", &["build", "--package", "server", "--bin", "rollcast"]))?;
     Ok(development())
 }
 
 /// The path of the development binary, which is built with the tests as well.
 pub fn development() -> PathBuf {
-    sh::at("target/debug/rollcast")
+    process::at("target/debug/rollcast")
 }
 
 /// Builds page and server as they are shipped: one file with everything embedded.
 pub fn release() -> Result<PathBuf> {
     page::build()?;
-    sh::run(&mut sh::command("cargo", &["build", "--release", "--package", "server", "--bin", "rollcast"]))?;
-    Ok(sh::at("target/release/rollcast"))
+    process::run(&mut process::command("cargo", &["build", "--release", "--package", "server", "--bin", "rollcast"]))?;
+    Ok(process::at("target/release/rollcast"))
 }
 
 /// Starts rollcast: on the current context, or on a simulated cluster when there is none.
 pub fn run(arguments: &[String]) -> Result<()> {
     let rollcast = build()?;
-    let reachable =
-        !arguments.is_empty() || sh::output(&mut sh::command(&rollcast, &["check"])).inspect_err(why_not).is_ok();
+    let reachable = !arguments.is_empty()
+        || process::output(&mut process::command(&rollcast, &["check"])).inspect_err(why_not).is_ok();
     if reachable {
-        return sh::run(sh::command(&rollcast, &["serve"]).args(arguments));
+        return process::run(process::command(&rollcast, &["serve"]).args(arguments));
     }
     playground(&rollcast, &[])
 }
@@ -47,13 +47,13 @@ pub fn demo(arguments: &[String]) -> Result<()> {
 }
 
 fn playground(rollcast: &Path, arguments: &[String]) -> Result<()> {
-    sh::run(&mut playground_command(rollcast, arguments))
+    process::run(&mut playground_command(rollcast, arguments))
 }
 
-/// What starts the playground.
+/// Returns the command that starts the playground.
 pub fn playground_command(rollcast: &Path, arguments: &[String]) -> std::process::Command {
-    let kubeconfig = sh::at("target/playground.kubeconfig");
-    let mut command = sh::command(rollcast, &["demo"]);
+    let kubeconfig = process::at("target/playground.kubeconfig");
+    let mut command = process::command(rollcast, &["demo"]);
     if !arguments.iter().any(|argument| argument.starts_with("--write-kubeconfig")) {
         command.arg("--write-kubeconfig").arg(kubeconfig);
     }
@@ -63,17 +63,17 @@ pub fn playground_command(rollcast: &Path, arguments: &[String]) -> std::process
 
 /// A simulated cluster of many pods that change, optimised.
 pub fn load(pods: u32, rate: u32, seed: u64) -> Result<()> {
-    let mut command = sh::command(
+    let mut command = process::command(
         "cargo",
         &["run", "--release", "--package", "simcluster", "--features", "api", "--example", "load", "--"],
     );
     let (pods, rate, seed) = (pods.to_string(), rate.to_string(), seed.to_string());
     command.args(["--pods", &pods, "--rate", &rate, "--seed", &seed, "--kubeconfig"]);
-    sh::run(command.arg(sh::at("target/load.kubeconfig")))
+    process::run(command.arg(process::at("target/load.kubeconfig")))
 }
 
 fn why_not(error: &anyhow::Error) {
     let text = error.to_string();
     let why = text.rsplit("rollcast: ").next().unwrap_or(&text);
-    sh::say(&format!("starting a simulated cluster to play with, because {why}"));
+    process::say(&format!("starting a simulated cluster to play with, because {why}"));
 }

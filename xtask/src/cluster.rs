@@ -13,9 +13,9 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, anyhow, ensure};
 use clap::Subcommand;
 
-use crate::built::Tests;
 use crate::setup::{self, Binaries};
-use crate::{sh, story, test};
+use crate::test_programs::{Tests, WHOLE};
+use crate::{process, story};
 
 /// Nodes of a new cluster.
 const NODES: [&str; 4] = ["node-1", "node-2", "node-3", "node-4"];
@@ -83,7 +83,7 @@ pub fn run(command: Command) -> Result<()> {
             let kubectl = story::Kubectl::find()?;
             story.play(&kubectl.with(&kubeconfig), namespace, step_by_step)
         }
-        Command::Kubelet { situations } => test::real_pods(&Tests::build()?, true, &situations.join(",")),
+        Command::Kubelet { situations } => test_real_node(&Tests::build()?, true, &situations.join(",")),
         Command::Kubectl { arguments } => {
             let kubernetes = setup::ensure_binaries()?.kubernetes;
             let status = std::process::Command::new(kubernetes)
@@ -95,6 +95,28 @@ pub fn run(command: Command) -> Result<()> {
             Ok(())
         }
     }
+}
+
+/// Tests the sentences about pods on a real node: the named situations, else all or a sample, on a cluster of their own.
+pub fn test_real_node(tests: &Tests, is_whole: bool, situations: &str) -> Result<()> {
+    let running = Running(Cluster::named("real-node"));
+    let cluster = &running.0;
+    if setup::ensure_node()?.is_none() {
+        process::say("LEFT OUT: what is said of pods on a real node (it cannot run here, as said above)");
+        return Ok(());
+    }
+    cluster.down()?; // of an earlier run, with its namespaces
+    cluster.up()?;
+    cluster.add_real_node()?;
+    let mut environment = vec![
+        ("ROLLCAST_TEST_KUBECONFIG", cluster.kubeconfig().into()),
+        ("ROLLCAST_RECORDED", process::at("target/kubelet").into()),
+        ("ROLLCAST_TEST_SITUATIONS", situations.into()),
+    ];
+    if is_whole {
+        environment.push((WHOLE, "yes".into()));
+    }
+    tests.run_ignored("server", &["kubelet::"], &["--nocapture"], &environment)
 }
 
 /// A cluster by its name.
@@ -113,7 +135,7 @@ struct Ports {
 impl Cluster {
     /// The cluster of that name, whether it runs or not.
     pub fn named(name: &str) -> Self {
-        Self { folder: sh::at("target/cluster").join(name) }
+        Self { folder: process::at("target/cluster").join(name) }
     }
 
     /// Its administrator's kubeconfig.
@@ -129,11 +151,11 @@ impl Cluster {
         }
         self.down()?;
         std::fs::create_dir_all(&self.folder)?;
-        sh::say("starting the control plane");
+        process::say("starting the control plane");
         let started = Instant::now();
         let [etcd, etcd_peers, apiserver, controller_manager, scheduler] = free_ports()?;
         let ports = Ports { etcd, etcd_peers, apiserver, controller_manager, scheduler };
-        sh::run(sh::command(&binaries.kubernetes, &["certificates"]).arg(self.folder.join("pki")))?;
+        process::run(process::command(&binaries.kubernetes, &["certificates"]).arg(self.folder.join("pki")))?;
         self.write_kubeconfig(ports.apiserver)?;
         self.start_control_plane(&binaries, &ports)?;
         while !self.answers(&binaries) {
@@ -145,7 +167,7 @@ impl Cluster {
             std::thread::sleep(Duration::from_millis(100)); // polling another process
         }
         self.start_rest(&binaries, &ports)?;
-        sh::say(&format!("the control plane answers after {:.1} s", started.elapsed().as_secs_f32()));
+        process::say(&format!("the control plane answers after {:.1} s", started.elapsed().as_secs_f32()));
         Ok(())
     }
 
@@ -156,7 +178,7 @@ impl Cluster {
         }
         let Some(programs) = setup::ensure_node()? else { return Ok(false) };
         let (kubernetes, started) = (setup::ensure_binaries()?.kubernetes, Instant::now());
-        sh::say("starting a real node: kubelet, containerd, runc");
+        process::say("starting a real node: kubelet, containerd, runc");
         let [port, registry, secure] = free_ports()?;
         let [address, secured] = [registry, secure].map(|port| format!("127.0.0.1:{port}"));
         // Beside the kubeconfig, where tests look for it: the one by HTTP, the one with a certificate that nobody knows.
@@ -167,10 +189,10 @@ impl Cluster {
         let (name, kubeconfig) = (format!("node/{}", node::NAME), self.kubeconfig());
         for condition in ["create", "condition=Ready"] {
             let wait = ["kubectl", "wait", &name, "--for", condition, "--timeout=60s", "--kubeconfig"];
-            sh::output(sh::command(&kubernetes, &wait).arg(&kubeconfig))
+            process::output(process::command(&kubernetes, &wait).arg(&kubeconfig))
                 .with_context(|| format!("the real node does not become ready; see {}", self.text("node.log")))?;
         }
-        sh::say(&format!("the real node is ready after {:.1} s", started.elapsed().as_secs_f32()));
+        process::say(&format!("the real node is ready after {:.1} s", started.elapsed().as_secs_f32()));
         Ok(true)
     }
 
@@ -183,10 +205,10 @@ impl Cluster {
             let (pid, started) = (pid.trim().to_owned(), Instant::now());
             let is_there = || Path::new("/proc").join(&pid).exists() && !is_zombie(&pid);
             let signal = if part == node::PART { "-KILL" } else { "-TERM" };
-            let _ = sh::command("kill", &[signal, &pid]).stderr(Stdio::null()).status();
+            let _ = process::command("kill", &[signal, &pid]).stderr(Stdio::null()).status();
             while is_there() {
                 if started.elapsed() > STOP_LIMIT {
-                    let _ = sh::command("kill", &["-9", &pid]).status();
+                    let _ = process::command("kill", &["-9", &pid]).status();
                     break;
                 }
                 std::thread::sleep(Duration::from_millis(50)); // polling another process
@@ -200,11 +222,11 @@ impl Cluster {
     }
 
     fn answers(&self, binaries: &Binaries) -> bool {
-        let mut ready = sh::command(
+        let mut ready = process::command(
             &binaries.kubernetes,
             &["kubectl", "get", "--raw=/readyz", "--request-timeout=2s", "--kubeconfig"],
         );
-        self.kubeconfig().exists() && sh::output(ready.arg(self.kubeconfig())).is_ok_and(|text| text == "ok")
+        self.kubeconfig().exists() && process::output(ready.arg(self.kubeconfig())).is_ok_and(|text| text == "ok")
     }
 
     fn start_control_plane(&self, binaries: &Binaries, ports: &Ports) -> Result<()> {
@@ -255,7 +277,7 @@ impl Cluster {
                 "--service-cluster-ip-range=10.0.0.0/24",
                 "--disable-admission-plugins=ServiceAccount",
                 "--audit-policy-file",
-                &sh::at("end2end/cluster/audit.yaml").display().to_string(),
+                &process::at("end2end/cluster/audit.yaml").display().to_string(),
                 "--audit-log-path",
                 &self.text("audit.log"), // beside the kubeconfig, where tests look for it
             ],
@@ -295,18 +317,18 @@ impl Cluster {
         for node in NODES {
             self.apply(&binaries.kubernetes, &story::node(node))?;
         }
-        let stages = sh::at("end2end/cluster/stages.yaml").display().to_string();
+        let stages = process::at("end2end/cluster/stages.yaml").display().to_string();
         let others = format!("--manage-nodes-with-label-selector=!{}", node::KEY);
         self.start(
             "kwok",
             &binaries.kwok,
             &["--kubeconfig", &kubeconfig, "--manage-all-nodes=false", &others, "--config", &stages],
         )?;
-        let mut wait = sh::command(
+        let mut wait = process::command(
             &binaries.kubernetes,
             &["kubectl", "wait", "--for=condition=Ready", "nodes", "--all", "--timeout=60s", "--kubeconfig"],
         );
-        sh::output(wait.arg(&kubeconfig))
+        process::output(wait.arg(&kubeconfig))
             .with_context(|| format!("the nodes do not become ready; see {}", self.text("kwok.log")))?;
         Ok(())
     }

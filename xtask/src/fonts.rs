@@ -6,15 +6,14 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 
-use crate::page::is_newer;
-use crate::sh;
+use crate::process;
 
 /// Where they are made, with their licences in `fonts.txt`.
 pub const MADE: &str = "target/fonts";
 const SCRIPT: &str = "end2end/build/fonts.mjs";
-/// What pages load by the plain name in style sheets.
+/// Fonts that pages load by the plain name in style sheets.
 pub const OF_PAGES: [&str; 3] = ["inter", "hyphen", "mono"];
-/// What the server draws previews with.
+/// Fonts with which the server draws previews.
 const OF_PREVIEWS: [&str; 2] = ["preview-regular.ttf", "preview-bold.ttf"];
 
 /// A font of pages: its plain name (`inter`), and the file (`inter-0123456789.woff2`).
@@ -22,12 +21,12 @@ pub type Font = (&'static str, String);
 
 /// Makes the fonts and puts them into the site. What did not change is not made again.
 pub fn build(site: &Path) -> Result<Vec<Font>> {
-    let made = sh::at(MADE);
+    let made = process::at(MADE);
     // The last one that the script writes.
     let last = made.join("fonts.txt");
-    if [SCRIPT, "end2end/node_modules/.package-lock.json"].iter().any(|source| is_newer(&sh::at(source), &last)) {
-        sh::say("cutting the fonts of the pages");
-        sh::run(sh::command("node", &[SCRIPT]).arg(&made))?;
+    if process::is_outdated(&last, &[SCRIPT, "end2end/node_modules/.package-lock.json"].map(process::at)) {
+        process::say("cutting the fonts of the pages");
+        process::run(process::command("node", &[SCRIPT]).arg(&made))?;
     }
     let (pkg, previews) = (site.join("pkg"), site.join("previews"));
     std::fs::create_dir_all(&previews)?;
@@ -58,9 +57,9 @@ pub fn named(sheet: &str, fonts: &[Font]) -> Result<String> {
     Ok(named)
 }
 
-/// What a font of pages weighs; it is compressed as it is.
+/// Returns the size of a page's font, which is compressed already.
 pub fn weight(name: &str) -> Result<u64> {
-    let made = sh::at(MADE);
+    let made = process::at(MADE);
     Ok(made.join(file(&made, name)?).metadata()?.len())
 }
 

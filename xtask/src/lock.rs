@@ -1,4 +1,4 @@
-//! Who builds the page alone may write its files: another build waits until it has ended.
+//! Lock of the page's files: a second build waits until the first one has ended.
 
 use std::fs::{File, TryLockError};
 use std::path::Path;

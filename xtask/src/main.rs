@@ -5,7 +5,6 @@
 
 mod bench;
 mod build;
-mod built;
 mod check;
 mod cluster;
 mod dev;
@@ -13,12 +12,13 @@ mod fonts;
 mod lock;
 mod mutants;
 mod page;
+mod process;
 mod setup;
-mod sh;
 mod shots;
 mod size;
 mod story;
 mod test;
+mod test_programs;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};

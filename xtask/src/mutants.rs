@@ -2,12 +2,12 @@
 
 use anyhow::{Result, ensure};
 
-use crate::sh;
+use crate::process;
 
 /// Figures in docs/mutants.md are of this version; another one makes other mutants.
 const VERSION: &str = "27.1.0";
 
-/// What is changed, and which tests have to notice.
+/// A changed part of the code, and the tests that have to notice.
 struct Part {
     package: &'static str,
     files: &'static [&'static str],
@@ -38,10 +38,10 @@ pub fn run(only: &str, arguments: &[String]) -> Result<()> {
         _ => anyhow::bail!("there is no part {only:?}; there are: timeline, server"),
     };
     let program = ensure_program()?;
-    let mut command = sh::command(program, &["mutants", "--jobs=1", "--no-shuffle", "--baseline=run"]);
+    let mut command = process::command(program, &["mutants", "--jobs=1", "--no-shuffle", "--baseline=run"]);
     command.args(["--package", part.package, "--test-package", part.package, "--timeout", part.timeout_seconds]);
     let out = format!("target/mutants/{only}");
-    std::fs::create_dir_all(sh::at(&out))?;
+    std::fs::create_dir_all(process::at(&out))?;
     command.args(["--output", &out]).args(arguments);
     if !arguments.iter().any(|argument| argument.starts_with("--file") || argument == "-f") {
         for files in part.files {
@@ -53,24 +53,25 @@ pub fn run(only: &str, arguments: &[String]) -> Result<()> {
     }
     // One folder for the dependencies of all runs of a part, of which cargo-mutants lets only one run at a time; nobody debugs a
     // mutant; a few cases find most of what many find.
-    command.env("CARGO_TARGET_DIR", sh::at(&out).join("build"));
+    command.env("CARGO_TARGET_DIR", process::at(&out).join("build"));
     command.env("CARGO_PROFILE_DEV_DEBUG", "0").env("PROPTEST_CASES", "40").env("INSTA_UPDATE", "no");
     let status = command.status()?;
     // 2 and 3: mutants were missed, or ran out of time. That is what was asked.
     ensure!(matches!(status.code(), Some(0 | 2 | 3)), "cargo-mutants failed ({status})");
-    sh::say(&format!("what was caught and missed: {out}/mutants.out; the figures of record: docs/mutants.md"));
+    process::say(&format!("what was caught and missed: {out}/mutants.out; the figures of record: docs/mutants.md"));
     Ok(())
 }
 
 /// cargo-mutants of our version, in a folder of its own: another one that is installed stays as it is.
 fn ensure_program() -> Result<std::path::PathBuf> {
-    let program = sh::at("target/tools/bin/cargo-mutants");
+    let program = process::at("target/tools/bin/cargo-mutants");
     let is_there = program.is_file()
-        && sh::output(&mut sh::command(&program, &["mutants", "--version"])).is_ok_and(|line| line.ends_with(VERSION));
+        && process::output(&mut process::command(&program, &["mutants", "--version"]))
+            .is_ok_and(|line| line.ends_with(VERSION));
     if !is_there {
-        sh::say(&format!("installing cargo-mutants {VERSION} into target/tools (minutes, once)"));
+        process::say(&format!("installing cargo-mutants {VERSION} into target/tools (minutes, once)"));
         let install = ["install", "cargo-mutants", "--locked", "--force", "--root=target/tools", "--version", VERSION];
-        sh::run(&mut sh::command("cargo", &install))?;
+        process::run(&mut process::command("cargo", &install))?;
     }
     Ok(program)
 }

@@ -13,7 +13,7 @@ use anyhow::{Context, Result, ensure};
 use wasm_bindgen_cli_support::Bindgen;
 
 use crate::lock::locked;
-use crate::{fonts, setup, sh};
+use crate::{fonts, process, setup};
 
 /// Where the built page is; the server embeds this folder.
 pub const SITE: &str = "target/site";
@@ -43,7 +43,7 @@ const WASM_OPT: [&str; 10] = [
     "--one-caller-inline-max-function-size=12",
 ];
 
-/// How the page's program is compiled.
+/// Optimization of the page's program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Speed {
     /// Small, as it is shipped and tested.
@@ -59,16 +59,16 @@ pub fn build() -> Result<()> {
 
 /// Builds the page in one of two ways; both put it into the same place, so only one at a time does.
 pub fn build_as(speed: Speed) -> Result<()> {
-    let _alone = locked(&sh::at(LOCK), || sh::say("another command builds the page; waiting until it has"))?;
+    let _alone = locked(&process::at(LOCK), || process::say("another command builds the page; waiting until it has"))?;
     let toolchain = setup::ensure_wasm()?;
     setup::ensure_node_modules()?;
-    let site = sh::at(SITE);
+    let site = process::at(SITE);
     let pkg = site.join("pkg");
     std::fs::create_dir_all(&pkg)?;
     program(&toolchain, speed, &pkg)?;
     let fonts = fonts::build(&site)?;
     write(&pkg.join("rollcast.css"), &minified(&fonts::named(&style()?, &fonts)?)?)?;
-    write(&pkg.join("fonts.txt"), &std::fs::read_to_string(sh::at(fonts::MADE).join("fonts.txt"))?)?;
+    write(&pkg.join("fonts.txt"), &std::fs::read_to_string(process::at(fonts::MADE).join("fonts.txt"))?)?;
     // Only pages of the playground load this one.
     write(&pkg.join("playground.css"), &minified(&part("playground.css")?)?)?;
     // Only pages on which no program runs load this one.
@@ -76,7 +76,7 @@ pub fn build_as(speed: Speed) -> Result<()> {
     write(&pkg.join("still.css"), &minified(&still)?)?;
     // Only files that people export carry this one: what they hold is packed.
     write(&pkg.join("unpack.js"), &unpacking()?)?;
-    for entry in std::fs::read_dir(sh::at("public"))? {
+    for entry in std::fs::read_dir(process::at("public"))? {
         let path = entry?.path();
         let name = path.file_name().context("a file without a name in public")?;
         write(&site.join(name), &std::fs::read_to_string(&path)?)?;
@@ -88,19 +88,19 @@ pub fn build_as(speed: Speed) -> Result<()> {
 fn program(toolchain: &setup::Toolchain, speed: Speed, pkg: &Path) -> Result<()> {
     let profile = if speed == Speed::Small { PROFILE } else { DEV_PROFILE };
     let arguments = ["rustc", "--package", "app", "--lib", "--features", "hydrate", "--target", TARGET];
-    let mut cargo = sh::command("cargo", &arguments);
+    let mut cargo = process::command("cargo", &arguments);
     cargo.args(["--profile", profile, "--target-dir", "target/page"]);
     // Where one function is named in another: what the program is split by.
     cargo.args(["--", "-Clink-arg=--emit-relocs"]);
     toolchain.configure(&mut cargo);
-    sh::run(&mut cargo)?;
-    let built = sh::at(&format!("target/page/{TARGET}/{profile}/app.wasm"));
+    process::run(&mut cargo)?;
+    let built = process::at(&format!("target/page/{TARGET}/{profile}/app.wasm"));
     let made = pkg.join(format!("{PROGRAM}_bg.wasm"));
     // Which way it was made last.
-    let stamp = sh::at("target/page/made");
+    let stamp = process::at("target/page/made");
     let way = format!("{profile} {:016x}", way_of_making()?);
     let is_made = std::fs::read_to_string(&stamp).is_ok_and(|known| known == way);
-    if is_newer(&built, &made) || !is_made {
+    if process::is_outdated(&made, &[built.clone()]) || !is_made {
         // What is interrupted is made again.
         if stamp.exists() {
             std::fs::remove_file(&stamp)?;
@@ -117,14 +117,14 @@ fn program(toolchain: &setup::Toolchain, speed: Speed, pkg: &Path) -> Result<()>
 fn way_of_making() -> Result<u64> {
     let mut hasher = DefaultHasher::new();
     [include_str!("page.rs"), include_str!("page/parts.rs"), include_str!("page/parts.js")].hash(&mut hasher);
-    std::fs::read(sh::at("end2end/package-lock.json"))?.hash(&mut hasher);
+    std::fs::read(process::at("end2end/package-lock.json"))?.hash(&mut hasher);
     Ok(hasher.finish())
 }
 
 /// Splits the program, makes its JavaScript bindings, and shrinks the wasm where it is to be small.
 fn bind(wasm: &Path, speed: Speed, pkg: &Path) -> Result<()> {
-    sh::say("splitting the page's program and making its bindings");
-    let made = sh::at("target/page/bindings");
+    process::say("splitting the page's program and making its bindings");
+    let made = process::at("target/page/bindings");
     let (folder, lists) = (pkg.join(PARTS), pkg.join(format!("{PARTS}.txt")));
     for old in [&made, &folder] {
         if old.exists() {
@@ -174,7 +174,7 @@ fn bind(wasm: &Path, speed: Speed, pkg: &Path) -> Result<()> {
     let mut to = OsString::from("--outfile=");
     to.push(pkg.join(bindings));
     let minify = if speed == Speed::Small { "--minify=true" } else { "--minify=false" };
-    sh::run(esbuild(&["--format=esm", minify]).arg(to).arg(plain))
+    process::run(esbuild(&["--format=esm", minify]).arg(to).arg(plain))
 }
 
 fn named_after_content(part: &str, bytes: &[u8]) -> String {
@@ -189,8 +189,8 @@ fn shrink(program: &Path, speed: Speed, to: &Path) -> Result<()> {
         std::fs::copy(program, to)?;
         return Ok(());
     }
-    let wasm_opt = sh::at("end2end/node_modules/.bin/wasm-opt");
-    sh::run(sh::command(wasm_opt, &WASM_OPT).arg("-o").arg(to).arg(program))
+    let wasm_opt = process::at("end2end/node_modules/.bin/wasm-opt");
+    process::run(process::command(wasm_opt, &WASM_OPT).arg("-o").arg(to).arg(program))
 }
 
 /// Puts the style sheet together in the order of `style/main.css`.
@@ -208,19 +208,19 @@ fn style() -> Result<String> {
 
 /// The library that unpacks zstd in browsers, with its licence.
 fn unpacking() -> Result<String> {
-    let of = |name: &str| std::fs::read_to_string(sh::at("end2end/node_modules/fzstd").join(name));
+    let of = |name: &str| std::fs::read_to_string(process::at("end2end/node_modules/fzstd").join(name));
     Ok(format!("/*! fzstd\n{}*/\n{}", of("LICENSE")?, of("umd/index.js")?))
 }
 
 /// A file of `style`.
 fn part(name: &str) -> Result<String> {
-    std::fs::read_to_string(sh::at("style").join(name)).with_context(|| format!("there is no style/{name}"))
+    std::fs::read_to_string(process::at("style").join(name)).with_context(|| format!("there is no style/{name}"))
 }
 
 /// The same sheet in fewer bytes, for browsers of today: nothing is written in an older way.
 fn minified(sheet: &str) -> Result<String> {
-    let plain = sh::at("target/page/plain.css");
-    std::fs::create_dir_all(sh::at("target/page"))?;
+    let plain = process::at("target/page/plain.css");
+    std::fs::create_dir_all(process::at("target/page"))?;
     std::fs::write(&plain, sheet)?;
     let output = esbuild(&["--minify", "--loader:.css=css", "--log-limit=1"]).arg(plain).output()?;
     let complaints = String::from_utf8_lossy(&output.stderr);
@@ -229,7 +229,7 @@ fn minified(sheet: &str) -> Result<String> {
 }
 
 fn esbuild(arguments: &[&str]) -> Command {
-    let mut command = sh::command(sh::at("end2end/node_modules/.bin/esbuild"), arguments);
+    let mut command = process::command(process::at("end2end/node_modules/.bin/esbuild"), arguments);
     command.arg("--log-level=warning");
     command
 }
@@ -255,17 +255,11 @@ fn compress(path: &Path, speed: Speed) -> Result<()> {
     Ok(std::fs::write(name, compressed)?)
 }
 
-/// A file has to be made again.
-pub fn is_newer(source: &Path, made: &Path) -> bool {
-    let time = |path: &Path| path.metadata().and_then(|data| data.modified()).ok();
-    time(made).is_none_or(|made| time(source).is_none_or(|source| source > made))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// What stands between the braces after the first place of some text.
+    /// Returns the text between the braces after the first place of a selector.
     fn block<'s>(sheet: &'s str, selector: &str) -> Option<&'s str> {
         let (_, rest) = sheet.split_once(selector)?;
         rest.split_once('{')?.1.split_once('}').map(|(block, _)| block.trim())

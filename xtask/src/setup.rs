@@ -1,5 +1,6 @@
-//! What the project needs on a machine, each part skipped when it is there.
+//! Tools that the project needs on a machine, each installed only if it is missing.
 
+mod apt;
 mod browser;
 mod control_plane;
 mod deny;
@@ -20,7 +21,7 @@ pub use postgres::ensure_postgres;
 pub use provider::ensure_provider;
 pub use wasm::{Toolchain, ensure_wasm};
 
-use crate::sh;
+use crate::process;
 
 /// Everything that any command needs.
 pub fn everything() -> Result<()> {
@@ -28,41 +29,25 @@ pub fn everything() -> Result<()> {
     ensure_node_modules()?;
     ensure_browser()?;
     if ensure_firefox().is_none() {
-        sh::say("no Firefox here, and none to install: the tests in it will be left out (FIREFOX names one)");
+        process::say("no Firefox here, and none to install: the tests in it will be left out (FIREFOX names one)");
     }
     if !ensure_postgres() {
-        sh::say("no PostgreSQL here, and none to install: the tests of history in a database will be left out");
+        process::say("no PostgreSQL here, and none to install: the tests of history in a database will be left out");
     }
     if ensure_deny().is_none() {
-        sh::say("no cargo-deny here, and none to install: licences and sources of dependencies will not be checked");
+        process::say(
+            "no cargo-deny here, and none to install: licences and sources of dependencies will not be checked",
+        );
     }
-    if sh::has("go") {
+    if process::has("go") {
         ensure_binaries()?;
         ensure_provider()?;
         ensure_node()?;
     } else {
-        sh::say(
+        process::say(
             "no Go here: the control plane of the cluster tests cannot be built (set ROLLCAST_TEST_KUBECONFIG to use a cluster of yours), nor the provider of the sign-in tests",
         );
     }
-    sh::say("set-up complete");
+    process::say("set-up complete");
     Ok(())
-}
-
-/// Installs Debian packages, said aloud. False where that is not possible.
-fn apt_install(packages: &[&str]) -> bool {
-    if !sh::has("apt-get") {
-        return false;
-    }
-    sh::say(&format!("installing Debian packages on this machine: {}", packages.join(" ")));
-    let mut install = vec!["install", "-y", "-qq", "--no-install-recommends"];
-    install.extend(packages);
-    let quiet = |arguments: &[&str]| {
-        sh::command("apt-get", arguments)
-            .env("DEBIAN_FRONTEND", "noninteractive")
-            .stdout(std::process::Stdio::null())
-            .status()
-            .is_ok_and(|s| s.success())
-    };
-    quiet(&install) || (quiet(&["update", "-qq"]) && quiet(&install))
 }

@@ -3,9 +3,9 @@
 use anyhow::Result;
 
 use crate::size::Server;
-use crate::{build, setup, sh};
+use crate::{build, process, setup};
 
-/// What is shown: file name, recording, seconds, Deployment, size, theme and more of the query.
+/// A picture: file name, recording, seconds, Deployment, size, theme and more of the query.
 const MOMENTS: [(&str, &str, &str, &str, &str, &str); 7] = [
     ("rollout-midway-light", "rolling-one-by-one", "9", "basic", "1440x900", "light"),
     ("stuck-dark", "failing-rollout-halts-then-undo", "8", "test", "1440x900", "dark"),
@@ -36,19 +36,19 @@ const FILM_LIMIT: &str = "1000000";
 pub fn film(folder: &str) -> Result<()> {
     let rollcast = build::build()?;
     let browser = setup::ensure_browser()?;
-    let folder = sh::at(folder);
+    let folder = process::at(folder);
     std::fs::create_dir_all(&folder)?;
     let (recording, deployment, size, scale) = FILM;
-    let trace = sh::at("server/tests/traces").join(format!("{recording}.jsonl"));
+    let trace = process::at("server/tests/traces").join(format!("{recording}.jsonl"));
     // Held after the last moment of the film, so that the slider comes near its end.
-    let mut replay = sh::command(&rollcast, &["replay", "--listen", "127.0.0.1:0", "--hold-at", "16"]);
+    let mut replay = process::command(&rollcast, &["replay", "--listen", "127.0.0.1:0", "--hold-at", "16"]);
     let server = Server::start(replay.arg(trace))?;
     let address =
         format!("{}/clusters/{recording}/namespaces/{recording}/deployments/{deployment}?theme=dark", server.address);
     let file = folder.join(format!("{recording}.webp"));
-    let mut film = sh::command("node", &["measure/film.mjs", &address, &file.display().to_string(), size, scale]);
-    browser.configure(film.current_dir(sh::at("end2end")).args(FILM_TIMES).arg(FILM_LIMIT));
-    sh::run(&mut film)?;
+    let mut film = process::command("node", &["measure/film.mjs", &address, &file.display().to_string(), size, scale]);
+    browser.configure(film.current_dir(process::at("end2end")).args(FILM_TIMES).arg(FILM_LIMIT));
+    process::run(&mut film)?;
     println!("{}", file.display());
     Ok(())
 }
@@ -57,39 +57,39 @@ pub fn film(folder: &str) -> Result<()> {
 pub fn sheet(folder: &str) -> Result<()> {
     let rollcast = build::build()?;
     let browser = setup::ensure_browser()?;
-    let folder = sh::at(folder);
+    let folder = process::at(folder);
     let data = folder.join("data");
     std::fs::create_dir_all(&data)?;
-    let mut demo = sh::command(&rollcast, &["demo", "--listen", "127.0.0.1:0", "--write-kubeconfig"]);
+    let mut demo = process::command(&rollcast, &["demo", "--listen", "127.0.0.1:0", "--write-kubeconfig"]);
     demo.arg(data.join("kubeconfig")).arg("--data-dir").arg(&data);
     let playground = Server::start(&mut demo)?;
-    let traces = sh::at("server/tests/traces");
-    let mut replay = sh::command(&rollcast, &["replay", "--listen", "127.0.0.1:0", "--hold-at", MANY_HELD_AT]);
+    let traces = process::at("server/tests/traces");
+    let mut replay = process::command(&rollcast, &["replay", "--listen", "127.0.0.1:0", "--hold-at", MANY_HELD_AT]);
     replay.args(SHEET.map(|name| traces.join(format!("{name}.jsonl"))));
     let recordings = Server::start(&mut replay)?;
-    let mut sheet = sh::command("node", &["measure/sheet.mjs", &playground.address, &recordings.address]);
-    browser.configure(sheet.current_dir(sh::at("end2end")).arg(&folder));
-    sh::run(&mut sheet)
+    let mut sheet = process::command("node", &["measure/sheet.mjs", &playground.address, &recordings.address]);
+    browser.configure(sheet.current_dir(process::at("end2end")).arg(&folder));
+    process::run(&mut sheet)
 }
 
 /// Takes them into a folder.
 pub fn take(folder: &str) -> Result<()> {
     let rollcast = build::build()?;
     let browser = setup::ensure_browser()?;
-    let folder = sh::at(folder);
+    let folder = process::at(folder);
     std::fs::create_dir_all(&folder)?;
-    let traces = sh::at("server/tests/traces");
+    let traces = process::at("server/tests/traces");
     let held = |seconds: &str, names: &[&str]| {
-        let mut replay = sh::command(&rollcast, &["replay", "--listen", "127.0.0.1:0", "--hold-at", seconds]);
+        let mut replay = process::command(&rollcast, &["replay", "--listen", "127.0.0.1:0", "--hold-at", seconds]);
         replay.args(names.iter().map(|name| traces.join(format!("{name}.jsonl"))));
         Server::start(&mut replay)
     };
     let shoot = |name: &str, address: &str, size: &str, click: &str, says: &str| {
         let file = folder.join(format!("{name}.png"));
-        let mut shoot = sh::command("node", &["measure/shoot.mjs", address, &file.display().to_string(), size]);
-        shoot.current_dir(sh::at("end2end")).args([click, says]);
+        let mut shoot = process::command("node", &["measure/shoot.mjs", address, &file.display().to_string(), size]);
+        shoot.current_dir(process::at("end2end")).args([click, says]);
         browser.configure(&mut shoot);
-        sh::run(&mut shoot)
+        process::run(&mut shoot)
     };
     for (name, recording, seconds, deployment, size, theme) in MOMENTS {
         let server = held(seconds, &[recording])?;
@@ -102,7 +102,7 @@ pub fn take(folder: &str) -> Result<()> {
         shoot(name, &format!("{}{page}", server.address), size, "", "")?;
     }
     // The playground's third story step, by its own clock; what it shows follows from the seed.
-    let mut demo = sh::command(&rollcast, &["demo", "--listen", "127.0.0.1:0", "--write-kubeconfig"]);
+    let mut demo = process::command(&rollcast, &["demo", "--listen", "127.0.0.1:0", "--write-kubeconfig"]);
     let server = Server::start(demo.arg(std::env::temp_dir().join("rollcast.kubeconfig")))?;
     let address = format!("{}/playground?theme=light", server.address);
     shoot("playground-light", &address, "1440x900", "#play-more > summary", "Revision 1 down 2 → 1")?;

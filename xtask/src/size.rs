@@ -1,4 +1,4 @@
-//! What a first visit weighs, and what an idle server needs.
+//! Size of a first visit, and memory of an idle server.
 
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -10,7 +10,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, ensure};
 use serde_json::json;
 
-use crate::{build, fonts, page, sh};
+use crate::{build, fonts, page, process};
 
 /// Everything that a first visit loads should weigh no more than this, in bytes as they travel.
 const GOAL: u64 = 320_000;
@@ -18,15 +18,15 @@ const GOAL: u64 = 320_000;
 /// the goal (docs/adr/008-program-in-parts.md); they may at least not grow.
 const VISITS: [(&str, &str, u64); 3] =
     [("a list", "/", 333_000), ("a Deployment", DEPLOYMENT, 541_500), ("the wall", "/wall", 535_000)];
-/// The same of the playground, whose strip has a part of its own.
+/// Limit for the playground, whose strip has a part of its own.
 const PLAYGROUND: (&str, &str, u64) =
     ("the playground", "/clusters/playground/namespaces/default/deployments/web", 582_500);
 const DEPLOYMENT: &str = "/clusters/size/namespaces/shop/deployments/web";
 const PODS: u32 = 100;
 const MANY_PODS: u32 = 500;
-/// What the page of so many pods may weigh, in bytes as they travel.
+/// Limit for the page of so many pods, in compressed bytes.
 const MANY_LIMIT: u64 = 60_000;
-/// How often a page is fetched.
+/// Number of times a page is fetched.
 const TIMES: usize = 21;
 
 /// Prints the figures.
@@ -49,7 +49,7 @@ pub fn check(rollcast: &Path) -> Result<()> {
         over.extend(measure(&server, visit)?);
     }
     drop(server);
-    let kubeconfig = sh::at("target/size.kubeconfig");
+    let kubeconfig = process::at("target/size.kubeconfig");
     let demo = ["demo", "--no-stories", "--listen", "127.0.0.1:0", "--write-kubeconfig"];
     over.extend(measure(&Server::start(Command::new(rollcast).args(demo).arg(kubeconfig))?, PLAYGROUND)?);
     let (bytes, millis) = many_pods(rollcast)?;
@@ -68,7 +68,7 @@ fn measure(server: &Server, (name, path, limit): (&str, &str, u64)) -> Result<Op
     let html = server.answer(path, "br")?;
     let mut parts = vec![(html.len() as u64, "the HTML".to_owned())];
     for file in named(&String::from_utf8(server.answer(path, "identity")?)?) {
-        parts.push((std::fs::metadata(sh::at(page::SITE).join(format!("{file}.br")))?.len(), file));
+        parts.push((std::fs::metadata(process::at(page::SITE).join(format!("{file}.br")))?.len(), file));
     }
     for font in fonts::OF_PAGES {
         parts.push((fonts::weight(font)?, format!("the font {font}")));
@@ -85,10 +85,10 @@ fn measure(server: &Server, (name, path, limit): (&str, &str, u64)) -> Result<Op
 fn named(html: &str) -> BTreeSet<String> {
     let addresses = ["href=\"/", "src=\"/"].into_iter().flat_map(|begin| html.split(begin).skip(1));
     let files = addresses.filter_map(|rest| rest.split(['"', '?']).next());
-    files.filter(|file| sh::at(page::SITE).join(format!("{file}.br")).is_file()).map(str::to_owned).collect()
+    files.filter(|file| process::at(page::SITE).join(format!("{file}.br")).is_file()).map(str::to_owned).collect()
 }
 
-/// What the page of many pods weighs, and the median of how long the server needs for it.
+/// Returns the size of the page of many pods, and the median of the server's time for it.
 fn many_pods(rollcast: &Path) -> Result<(u64, f64)> {
     let server = replaying(rollcast, MANY_PODS)?;
     let mut times = Vec::new();
@@ -104,7 +104,7 @@ fn many_pods(rollcast: &Path) -> Result<(u64, f64)> {
 
 /// Rollcast with a recording of that many pods, which stands still.
 fn replaying(rollcast: &Path, pods: u32) -> Result<Server> {
-    let recording = sh::at("target/size.jsonl");
+    let recording = process::at("target/size.jsonl");
     std::fs::write(&recording, self::pods(pods))?;
     Server::start(Command::new(rollcast).args(["replay", "--listen", "127.0.0.1:0", "--hold-at", "9"]).arg(&recording))
 }

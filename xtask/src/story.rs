@@ -10,7 +10,7 @@ use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::{setup, sh};
+use crate::{process, setup};
 
 const FOLDER: &str = "end2end/cluster/stories";
 /// A step that waits gives up after this long.
@@ -20,11 +20,11 @@ const WAIT_LIMIT: Duration = Duration::from_secs(240);
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Story {
-    /// What it shows, in a sentence.
+    /// Subject, in a sentence.
     title: String,
-    /// What happens, in order.
+    /// Its steps, in order.
     step: Vec<Step>,
-    /// What the timeline document must say at the end; read by the tests.
+    /// Expected timeline document at the end; read by the tests.
     #[serde(default, rename = "expect")]
     _expect: Value,
     #[serde(skip)]
@@ -35,7 +35,7 @@ pub struct Story {
 #[derive(Deserialize, Default)]
 #[serde(default, deny_unknown_fields)]
 struct Step {
-    /// What this step is about.
+    /// Subject of the step.
     say: Option<String>,
     /// Make or change a Deployment.
     deploy: Option<Deploy>,
@@ -74,7 +74,7 @@ pub fn list() -> Result<()> {
 }
 
 fn names() -> Result<Vec<String>> {
-    let mut names: Vec<String> = std::fs::read_dir(sh::at(FOLDER))?
+    let mut names: Vec<String> = std::fs::read_dir(process::at(FOLDER))?
         .filter_map(|entry| Some(entry.ok()?.path().file_stem()?.to_string_lossy().into_owned()))
         .collect();
     names.sort();
@@ -84,7 +84,7 @@ fn names() -> Result<Vec<String>> {
 impl Story {
     /// Reads a story.
     pub fn named(name: &str) -> Result<Self> {
-        let path = sh::at(FOLDER).join(format!("{name}.toml"));
+        let path = process::at(FOLDER).join(format!("{name}.toml"));
         let known = || format!("there is no story {name:?}; there are: {}", names().unwrap_or_default().join(", "));
         let text = std::fs::read_to_string(&path).with_context(known)?;
         let mut story: Self = toml::from_str(&text).with_context(|| format!("{} is not a story", path.display()))?;
@@ -215,14 +215,14 @@ impl Kubectl {
 
     /// The kubectl of the control plane's version, or the installed one where it cannot be built.
     pub fn find() -> Result<Self> {
-        if sh::has("go") {
+        if process::has("go") {
             return Ok(Self::new(setup::ensure_binaries()?.kubernetes));
         }
-        ensure!(sh::has("kubectl"), "stories need kubectl, or Go to build it");
+        ensure!(process::has("kubectl"), "stories need kubectl, or Go to build it");
         Ok(Self { program: "kubectl".into(), prefix: None, kubeconfig: None, namespace: None })
     }
 
-    /// The same, pointed at a cluster.
+    /// Points it at a cluster.
     pub fn with(&self, kubeconfig: &Path) -> Self {
         Self { kubeconfig: Some(kubeconfig.to_path_buf()), ..self.clone() }
     }
@@ -232,7 +232,7 @@ impl Kubectl {
     }
 
     fn command(&self) -> std::process::Command {
-        let mut command = sh::command(&self.program, &[]);
+        let mut command = process::command(&self.program, &[]);
         command.args(self.prefix);
         if let Some(kubeconfig) = &self.kubeconfig {
             command.arg("--kubeconfig").arg(kubeconfig);
@@ -246,7 +246,7 @@ impl Kubectl {
     /// Runs one line, of words as a shell has them.
     fn run(&self, line: &str) -> Result<String> {
         let arguments = shlex::split(line).with_context(|| format!("a quotation in {line:?} does not end"))?;
-        sh::output(self.command().args(arguments))
+        process::output(self.command().args(arguments))
     }
 
     /// Applies a manifest.

@@ -8,9 +8,9 @@ use std::process::Command;
 
 use anyhow::{Result, anyhow, bail, ensure};
 
-use crate::built::{self, Tests};
-use crate::cluster::{Cluster, Running};
-use crate::{build, setup, sh};
+use crate::cluster::{Cluster, Running, test_real_node};
+use crate::test_programs::{self, Tests, WHOLE};
+use crate::{build, process, setup};
 
 /// Where tests on clusters keep what happened in them.
 const RECORDED: &str = "target/recorded";
@@ -26,16 +26,13 @@ const NOT_BY_NIGHT: [&str; 5] = ["chaos::", "faithful::", "invariants::", "kubel
 /// Rust tests that run at once on few processors: most of them wait, for a server or for a time that is to pass.
 const LEAST_THREADS: usize = 4;
 
-/// Tells the tests to leave nothing out of their long sets.
-const WHOLE: &str = "ROLLCAST_TEST_WHOLE";
-
-/// What every change should pass before it is sent: format, clippy, unit tests, documents, words and architecture. Minutes.
+/// Runs the checks for every change: format, clippy, unit tests, documents, words and architecture. Minutes.
 pub fn check() -> Result<()> {
     crate::check::lint()?;
-    if !sh::at(crate::page::SITE).exists() {
+    if !process::at(crate::page::SITE).exists() {
         crate::page::build()?; // the server embeds the folder, whatever is in it
     }
-    let cargo = |arguments: &[&str]| sh::run(sh::command("cargo", &["test", "--workspace"]).args(arguments));
+    let cargo = |arguments: &[&str]| process::run(process::command("cargo", &["test", "--workspace"]).args(arguments));
     cargo(&["--lib", "--bins"])?;
     let mut arguments = vec!["--test", "all", "--"];
     arguments.extend(QUICK);
@@ -72,7 +69,7 @@ pub fn run(only: &[String], is_whole: bool) -> Result<()> {
     }
     let mut running = None;
     let is_recorded = wants("cluster") && clusters(&tests, is_whole, &mut running, &mut browsers)?;
-    let passed = sh::run(&mut browsers);
+    let passed = process::run(&mut browsers);
     if is_recorded {
         // What was recorded is looked at also when a browser test failed: it may say why.
         invariants(&tests, "invariants::of_what_was_recorded_on_clusters")?;
@@ -90,28 +87,31 @@ fn rust(tests: &Tests, is_whole: bool) -> Result<()> {
     let mut left_out = Vec::new();
     if !setup::ensure_postgres() {
         ensure!(
-            !sh::is_ci(),
+            !process::is_ci(),
             "the tests of history in a database need PostgreSQL; with CI=true they may not be left out"
         );
-        sh::say("LEFT OUT: the tests of history in a database (there is no PostgreSQL here, and none to install)");
+        process::say("LEFT OUT: the tests of history in a database (there is no PostgreSQL here, and none to install)");
         environment.push(("ROLLCAST_TEST_NO_POSTGRES", "yes".into()));
         left_out.extend(["--skip", "in_postgres"]);
     }
     if is_whole {
         environment.push((WHOLE, "yes".into()));
     }
-    let mut all = sh::command("cargo", &built::ALL);
+    let mut all = process::command("cargo", &test_programs::ALL);
     all.envs(environment.iter().cloned());
     if !left_out.is_empty() {
         all.arg("--").args(&left_out);
     }
-    sh::run(&mut all)?;
+    process::run(&mut all)?;
     if !is_whole {
         return Ok(());
     }
     if setup::ensure_provider()?.is_none() {
-        ensure!(!sh::is_ci(), "the tests of signing in at a provider need Go; with CI=true they may not be left out");
-        sh::say("LEFT OUT: the tests of signing in at a real provider (no Go here)");
+        ensure!(
+            !process::is_ci(),
+            "the tests of signing in at a provider need Go; with CI=true they may not be left out"
+        );
+        process::say("LEFT OUT: the tests of signing in at a real provider (no Go here)");
         left_out.extend(["--skip", "at_dex"]);
     }
     left_out.extend(NOT_BY_NIGHT.iter().flat_map(|module| ["--skip", module]));
@@ -121,16 +121,16 @@ fn rust(tests: &Tests, is_whole: bool) -> Result<()> {
 
 /// The command that runs tests in browsers, without the projects that it is to run.
 fn browsers(is_whole: bool) -> Result<Command> {
-    let mut command = sh::command("npx", &["playwright", "test"]);
+    let mut command = process::command("npx", &["playwright", "test"]);
     command
-        .current_dir(sh::at("end2end"))
+        .current_dir(process::at("end2end"))
         .env("ROLLCAST_BIN", build::development())
         .env("ROLLCAST_XTASK", std::env::current_exe()?);
     if is_whole {
         command.env(WHOLE, "yes");
     }
     setup::ensure_browser()?.configure(&mut command);
-    sh::run(sh::command("npx", &["tsc", "--project", "."]).current_dir(sh::at("end2end")))?;
+    process::run(process::command("npx", &["tsc", "--project", "."]).current_dir(process::at("end2end")))?;
     Ok(command)
 }
 
@@ -139,27 +139,29 @@ fn add_pages(command: &mut Command) -> Result<()> {
     command.arg("--project=page");
     match setup::ensure_firefox() {
         Some(firefox) => drop(command.arg("--project=firefox").env("FIREFOX", firefox)),
-        None if sh::is_ci() => {
+        None if process::is_ci() => {
             bail!("the tests in Firefox need one (FIREFOX names it); with CI=true they may not be left out")
         }
-        None => sh::say("LEFT OUT: the tests in Firefox (there is none here, and none to install)"),
+        None => process::say("LEFT OUT: the tests in Firefox (there is none here, and none to install)"),
     }
     Ok(())
 }
 
 /// The tests on clusters that need no browser; adds those that do. Returns whether there is a cluster, and recordings with it.
 fn clusters(tests: &Tests, is_whole: bool, running: &mut Option<Running>, browsers: &mut Command) -> Result<bool> {
-    let is_ci = sh::is_ci();
+    let is_ci = process::is_ci();
     let kubectl = kubectl(tests, is_ci)?;
     let Some(kubeconfig) = kubeconfig(running)? else {
         ensure!(
             !is_ci,
             "the tests on a real control plane need Go or ROLLCAST_TEST_KUBECONFIG; with CI=true they may not be left out"
         );
-        sh::say("LEFT OUT: the tests on a real control plane (no Go here, and ROLLCAST_TEST_KUBECONFIG is not set)");
+        process::say(
+            "LEFT OUT: the tests on a real control plane (no Go here, and ROLLCAST_TEST_KUBECONFIG is not set)",
+        );
         return Ok(false);
     };
-    let recorded = sh::at(RECORDED);
+    let recorded = process::at(RECORDED);
     if recorded.exists() {
         std::fs::remove_dir_all(&recorded)?; // of an earlier run
     }
@@ -175,7 +177,7 @@ fn clusters(tests: &Tests, is_whole: bool, running: &mut Option<Running>, browse
     }
     // Pods of a real node take their time, and so does a right until it is gone: both wait most of it.
     std::thread::scope(|scope| {
-        let node = scope.spawn(|| real_pods(tests, is_whole, ""));
+        let node = scope.spawn(|| test_real_node(tests, is_whole, ""));
         let control_plane = tests.run_ignored("server", &["faithful::", "signed::"], left_out, &environment);
         let node = node.join().map_err(|_| anyhow!("the tests on a real node broke off"))?;
         control_plane.and(node)
@@ -185,51 +187,32 @@ fn clusters(tests: &Tests, is_whole: bool, running: &mut Option<Running>, browse
     }
     browsers.env("ROLLCAST_RECORDED", recorded).env("ROLLCAST_TEST_KUBECONFIG", kubeconfig);
     browsers.args(["--project=cluster", "--project=faithful"]);
-    if sh::has("go") {
+    if process::has("go") {
         browsers.env("ROLLCAST_ORACLE", setup::ensure_binaries()?.oracle);
         if is_whole && let Some(provider) = setup::ensure_provider()? {
             browsers.env("ROLLCAST_PROVIDER", provider);
         }
     } else {
         ensure!(!is_ci, "Kubernetes' own verdicts and the provider need Go; with CI=true they may not be left out");
-        sh::say("LEFT OUT: the comparison with Kubernetes' own verdicts, and signing in at a provider (no Go here)");
+        process::say(
+            "LEFT OUT: the comparison with Kubernetes' own verdicts, and signing in at a provider (no Go here)",
+        );
     }
     Ok(true)
 }
 
-/// What must hold of every sentence, of a thousand random clusters with their history cut again and again. Minutes.
+/// Checks the invariants of every sentence on a thousand random clusters with their history cut again and again. Minutes.
 pub fn thousand_clusters() -> Result<()> {
     invariants(&Tests::build()?, "invariants::of_a_thousand_simulated_clusters")
 }
 
-/// What is said of pods on a real node: the named situations, else all or a sample, on a cluster of their own.
-pub fn real_pods(tests: &Tests, is_whole: bool, situations: &str) -> Result<()> {
-    let cluster = Running(Cluster::named("real-node"));
-    if setup::ensure_node()?.is_none() {
-        sh::say("LEFT OUT: what is said of pods on a real node (it cannot run here, as said above)");
-        return Ok(());
-    }
-    cluster.0.down()?; // of an earlier run, with its namespaces
-    cluster.0.up()?;
-    cluster.0.add_real_node()?;
-    let mut environment = vec![
-        ("ROLLCAST_TEST_KUBECONFIG", cluster.0.kubeconfig().into()),
-        ("ROLLCAST_RECORDED", sh::at("target/kubelet").into()),
-        ("ROLLCAST_TEST_SITUATIONS", situations.into()),
-    ];
-    if is_whole {
-        environment.push((WHOLE, "yes".into()));
-    }
-    tests.run_ignored("server", &["kubelet::"], &["--nocapture"], &environment)
-}
-
 fn invariants(tests: &Tests, test: &str) -> Result<()> {
-    tests.run_ignored("server", &[test], &["--nocapture"], &[("ROLLCAST_RECORDED", sh::at(RECORDED).into())])
+    tests.run_ignored("server", &[test], &["--nocapture"], &[("ROLLCAST_RECORDED", process::at(RECORDED).into())])
 }
 
 /// The control plane and the real node; by night also the provider at which people sign in.
 fn build_with_go(is_whole: bool) -> Result<()> {
-    if sh::has("go") {
+    if process::has("go") {
         setup::ensure_binaries()?;
         if is_whole {
             setup::ensure_provider()?;
@@ -241,14 +224,14 @@ fn build_with_go(is_whole: bool) -> Result<()> {
 
 /// kubectl on the simulated cluster. Returns which kubectl that is.
 fn kubectl(tests: &Tests, is_ci: bool) -> Result<Option<String>> {
-    let program = if sh::has("go") {
+    let program = if process::has("go") {
         format!("{} kubectl", setup::ensure_binaries()?.kubernetes.display())
-    } else if sh::has("kubectl") {
+    } else if process::has("kubectl") {
         "kubectl".to_owned()
     } else if is_ci {
         bail!("the tests of kubectl need Go or kubectl; with CI=true they may not be left out");
     } else {
-        sh::say(
+        process::say(
             "LEFT OUT: kubectl on the simulated cluster, and what it says of the manifests' account (neither Go nor kubectl here)",
         );
         return Ok(None);
@@ -262,7 +245,7 @@ fn kubeconfig(running: &mut Option<Running>) -> Result<Option<std::path::PathBuf
     if let Some(given) = std::env::var_os("ROLLCAST_TEST_KUBECONFIG") {
         return Ok(Some(given.into()));
     }
-    if !sh::has("go") {
+    if !process::has("go") {
         return Ok(None);
     }
     let cluster = Running(Cluster::named("test"));

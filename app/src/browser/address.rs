@@ -13,13 +13,13 @@ pub fn path() -> String {
     window().location().pathname().unwrap_or_default()
 }
 
-/// What follows the path in the page's address, with its question mark; empty where nothing does.
+/// Returns the query of the page's address, with its question mark; empty where there is none.
 #[must_use]
 pub fn search() -> String {
     window().location().search().unwrap_or_default()
 }
 
-/// How the server is addressed: "https://rollcast.example.com".
+/// Returns the origin of the page: "https://rollcast.example.com".
 #[must_use]
 pub fn origin() -> String {
     window().location().origin().unwrap_or_default()

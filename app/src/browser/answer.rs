@@ -1,4 +1,4 @@
-//! What the server is asked for, and what it answers.
+//! Requests to the server, and its responses.
 
 use leptos::ev::SubmitEvent;
 use leptos::prelude::*;
@@ -7,9 +7,9 @@ use wasm_bindgen_futures::JsFuture;
 use web_sys::{FormData, Headers, HtmlButtonElement, HtmlFormElement, RequestInit, Response, UrlSearchParams};
 
 /// An answer of the server.
-pub struct Answer(Response);
+pub struct HttpResponse(Response);
 
-impl Answer {
+impl HttpResponse {
     /// The server did what it was asked for.
     #[must_use]
     pub fn is_ok(&self) -> bool {
@@ -29,17 +29,17 @@ impl Answer {
 }
 
 /// Asks for what is at an address; `None` when no answer comes.
-pub async fn ask(address: &str) -> Option<Answer> {
-    JsFuture::from(window().fetch_with_str(address)).await.ok()?.dyn_into().ok().map(Answer)
+pub async fn ask(address: &str) -> Option<HttpResponse> {
+    JsFuture::from(window().fetch_with_str(address)).await.ok()?.dyn_into().ok().map(HttpResponse)
 }
 
-/// What stands in a form, with the button that it is sent by.
-pub struct FilledIn(UrlSearchParams);
+/// Values of a form, with the button that sends it.
+pub struct FormValues(UrlSearchParams);
 
-impl FilledIn {
+impl FormValues {
     /// The form that is about to be sent; `None` where it cannot be read.
     #[must_use]
-    pub fn of(event: &SubmitEvent) -> Option<Self> {
+    pub fn from_event(event: &SubmitEvent) -> Option<Self> {
         let form: HtmlFormElement = event.target()?.dyn_into().ok()?;
         let data = FormData::new_with_form(&form).ok()?;
         if let Some(button) = event.submitter().and_then(|by| by.dyn_into::<HtmlButtonElement>().ok()) {
@@ -50,12 +50,12 @@ impl FilledIn {
 }
 
 /// Sends a form to an address and asks for an answer of that media type; `None` when none comes.
-pub async fn send(address: &str, form: &FilledIn, accept: &str) -> Option<Answer> {
+pub async fn send(address: &str, form: &FormValues, accept: &str) -> Option<HttpResponse> {
     let headers = Headers::new().ok()?;
     headers.set("accept", accept).ok()?;
     let request = RequestInit::new();
     request.set_method("POST");
     request.set_headers(&headers);
     request.set_body(&form.0);
-    JsFuture::from(window().fetch_with_str_and_init(address, &request)).await.ok()?.dyn_into().ok().map(Answer)
+    JsFuture::from(window().fetch_with_str_and_init(address, &request)).await.ok()?.dyn_into().ok().map(HttpResponse)
 }

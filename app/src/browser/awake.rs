@@ -14,9 +14,9 @@ use super::is_hidden;
 /// Keeps the screen on while this lives. Browsers let go of it whenever the page is not seen, so that it is asked for again then;
 /// they may refuse, or know nothing of it: then the screen's own settings count.
 #[derive(Default)]
-pub struct Awake(Rc<RefCell<Option<JsValue>>>);
+pub struct WakeLock(Rc<RefCell<Option<JsValue>>>);
 
-impl Awake {
+impl WakeLock {
     /// Asks the browser for it, if the page is seen.
     pub fn ask(&self) {
         if is_hidden() {
@@ -40,7 +40,7 @@ impl Awake {
     }
 }
 
-impl Drop for Awake {
+impl Drop for WakeLock {
     fn drop(&mut self) {
         release(self.0.take());
     }

@@ -5,7 +5,7 @@ use send_wrapper::SendWrapper;
 use wasm_bindgen::JsCast;
 use web_sys::{Element, NodeList};
 
-/// What the element with that id holds as text; `None` where there is no such element.
+/// Returns the text of the element with that id; `None` where there is no such element.
 #[must_use]
 pub fn text_of(id: &str) -> Option<String> {
     document().get_element_by_id(id)?.text_content()
@@ -26,13 +26,24 @@ pub fn note(name: &str, value: &str) {
     }
 }
 
-/// The page cannot be used while this lives: nothing in its main part is clicked or has the focus.
-pub struct Still(Option<SendWrapper<Element>>);
+/// Id of the notice that the page's program stopped. `public/start.js` shows it where the program could not start.
+pub const STOPPED: &str = "stopped";
 
-impl Still {
+/// Shows that the program stopped, instead of leaving a frozen picture. Needs nothing but the document.
+pub fn show_stopped() {
+    if let Some(notice) = document().get_element_by_id(STOPPED) {
+        notice.set_class_name("banner");
+    }
+    note("data-live", "false");
+}
+
+/// The page cannot be used while this lives: nothing in its main part is clicked or has the focus.
+pub struct InertPage(Option<SendWrapper<Element>>);
+
+impl InertPage {
     /// Of the page that is shown.
     #[must_use]
-    pub fn of_page() -> Self {
+    pub fn new() -> Self {
         let part = document().query_selector("main").ok().flatten();
         if let Some(part) = &part {
             let _ = part.set_attribute("inert", ""); // names of attributes are ours
@@ -41,7 +52,7 @@ impl Still {
     }
 }
 
-impl Drop for Still {
+impl Drop for InertPage {
     fn drop(&mut self) {
         if let Some(part) = &self.0 {
             let _ = part.remove_attribute("inert");
@@ -100,7 +111,7 @@ pub fn style(element: &Element, style: &str) {
 }
 
 /// Keeps an element's own style what a signal says. Until the page is alive the server's style sheet says it
-/// ([`crate::score::placed`]), because style attributes are forbidden in its markup. Used as `use:placed=style`.
+/// ([`crate::score::style_sheet`]), because style attributes are forbidden in its markup. Used as `use:placed=style`.
 pub fn placed(element: Element, says: Signal<String>) {
     Effect::new(move |_| says.with(|says| style(&element, says)));
 }

@@ -16,9 +16,9 @@ where
 }
 
 /// Something that listens to the whole window, until it is dropped.
-pub struct Listening(Option<WindowListenerHandle>);
+pub struct EventListener(Option<WindowListenerHandle>);
 
-impl Drop for Listening {
+impl Drop for EventListener {
     fn drop(&mut self) {
         if let Some(handle) = self.0.take() {
             handle.remove();
@@ -28,8 +28,8 @@ impl Drop for Listening {
 
 /// Listens to the whole window for an event by its name.
 #[must_use]
-pub fn listen(event: &str, run: impl Fn(Event) + 'static) -> Listening {
-    Listening(Some(window_event_listener_untyped(event, run)))
+pub fn listen(event: &str, run: impl Fn(Event) + 'static) -> EventListener {
+    EventListener(Some(window_event_listener_untyped(event, run)))
 }
 
 /// A click that is not meant to open another tab or window: what the page does by itself may take its place.

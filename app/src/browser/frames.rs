@@ -16,9 +16,9 @@ pub fn after(wait: Duration, run: impl FnOnce() + 'static) {
 }
 
 /// Something that is done again and again, until this is dropped.
-pub struct Every(IntervalHandle);
+pub struct Interval(IntervalHandle);
 
-impl Every {
+impl Interval {
     /// Does it for the first time after so long; `None` where the browser has no timers.
     #[must_use]
     pub fn new(period: Duration, run: impl Fn() + 'static) -> Option<Self> {
@@ -26,7 +26,7 @@ impl Every {
     }
 }
 
-impl Drop for Every {
+impl Drop for Interval {
     fn drop(&mut self) {
         self.0.clear();
     }

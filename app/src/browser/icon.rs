@@ -10,7 +10,7 @@ use web_sys::HtmlLinkElement;
 pub struct TabIcon(SendWrapper<HtmlLinkElement>);
 
 impl TabIcon {
-    /// That of the document; `None` where it has none.
+    /// Returns the icon of the document; `None` where it has none.
     #[must_use]
     pub fn of_document() -> Option<Self> {
         let link = document().query_selector("link[rel=icon]").ok().flatten()?;

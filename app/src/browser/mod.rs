@@ -23,15 +23,15 @@ mod time;
 mod view;
 
 pub use address::{go_to, load, origin, parameter, path, readdress, reload, search, stay};
-pub use answer::{Answer, FilledIn, ask, send};
-pub use awake::Awake;
+pub use answer::{FormValues, HttpResponse, ask, send};
+pub use awake::WakeLock;
 pub use clipboard::copy;
 pub use document::{
-    Still, all_in, bytes_of_base64, focus, focus_in_place, focused, has_popup, note, placed, style, text_of,
-    toggle_popup,
+    InertPage, STOPPED, all_in, bytes_of_base64, focus, focus_in_place, focused, has_popup, note, placed, show_stopped,
+    style, text_of, toggle_popup,
 };
-pub use events::{Listening, has_modifier, is_plain, is_writing, listen, on_window, tag};
-pub use frames::{Every, after, chance, next_frame};
+pub use events::{EventListener, has_modifier, is_plain, is_writing, listen, on_window, tag};
+pub use frames::{Interval, after, chance, next_frame};
 pub use icon::TabIcon;
 pub use notification::Notifications;
 pub use socket::{Socket, SocketEvent};

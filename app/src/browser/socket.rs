@@ -4,7 +4,7 @@ use leptos::prelude::*;
 use wasm_bindgen::prelude::*;
 use web_sys::{BinaryType, CloseEvent, MessageEvent, WebSocket};
 
-/// What a socket says.
+/// Event of a socket.
 pub enum SocketEvent {
     /// It is open.
     Opened,

@@ -4,11 +4,11 @@ use send_wrapper::SendWrapper;
 use wasm_bindgen::JsValue;
 use web_sys::AudioContext;
 
-/// How loud a tone begins.
+/// Volume at the begin of a tone.
 const VOLUME: f32 = 0.15;
-/// How loud it ends: nothing that anybody hears.
+/// Volume at its end, which nobody hears.
 const SILENCE: f32 = 0.001;
-/// How long it takes.
+/// Duration of a tone.
 const SECONDS: f64 = 0.5;
 
 /// The sound of a page, until it is dropped.

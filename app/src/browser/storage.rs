@@ -1,8 +1,8 @@
-//! What the browser, or one of its tabs, remembers.
+//! Storage of the browser, or of one of its tabs.
 
 use leptos::prelude::*;
 
-/// What this browser remembers under a name, where it may.
+/// Reads a value that this browser stores, where it may.
 #[must_use]
 pub fn remembered(name: &str) -> Option<String> {
     window().local_storage().ok().flatten()?.get_item(name).ok().flatten()
@@ -15,7 +15,7 @@ pub fn remember(name: &str, value: &str) {
     }
 }
 
-/// What this tab remembers under a name, where it may.
+/// Reads a value that this tab stores, where it may.
 #[must_use]
 pub fn remembered_here(name: &str) -> Option<String> {
     window().session_storage().ok().flatten()?.get_item(name).ok().flatten()

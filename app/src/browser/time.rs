@@ -16,7 +16,7 @@ pub fn now_millis() -> Millis {
     js_sys::Date::now() as Millis
 }
 
-/// How much the viewer's zone is behind UTC at that time.
+/// Returns the offset of the viewer's zone behind UTC at that time.
 #[must_use]
 pub fn behind_utc_millis(at_millis: Millis) -> Millis {
     let date = js_sys::Date::new(&JsValue::from_f64(at_millis as f64));

@@ -1,4 +1,4 @@
-//! What the viewer sees of the page.
+//! The visible part of the page.
 
 use leptos::prelude::*;
 
@@ -11,7 +11,7 @@ pub fn is_hidden() -> bool {
     document().hidden()
 }
 
-/// Whether a media query holds.
+/// Returns whether a media query holds.
 #[must_use]
 pub fn matches(query: &str) -> bool {
     window().match_media(query).ok().flatten().is_some_and(|query| query.matches())
@@ -30,7 +30,7 @@ pub fn font_size_px(element: &web_sys::Element) -> Option<f64> {
     style.get_property_value("font-size").ok()?.trim_end_matches("px").parse().ok()
 }
 
-/// How far the page is scrolled, in pixels.
+/// Returns the scroll position of the page, in pixels.
 #[must_use]
 pub fn scrolled_px() -> f64 {
     window().scroll_y().unwrap_or(0.0)

@@ -17,28 +17,28 @@ pub struct Course {
     pub images: String,
     /// When it began, or was first seen.
     pub started_millis: Millis,
-    /// How long it took until it was complete; `None` when it was not, or its begin was not seen.
+    /// Time until it was complete; `None` when it was not, or its begin was not seen.
     pub took_millis: Option<Millis>,
     /// It was complete.
     pub is_complete: bool,
-    /// How long it took until the first of its pods was available.
+    /// Time until the first of its pods was available.
     pub first_available_millis: Option<Millis>,
-    /// How often containers of its pods were started again.
+    /// Number of restarts of containers of its pods.
     pub restarts: u32,
-    /// How many replicas were asked for.
+    /// Number of desired replicas.
     pub replicas: u32,
-    /// How many of its pods were available from which time after its begin.
+    /// Number of available pods, by time after its begin.
     pub available: Vec<(Millis, u32)>,
     /// From its begin to its end, or to the present.
     pub span_millis: Millis,
-    /// How its pods came up.
+    /// Startup of its pods.
     pub startup: Option<Startup>,
 }
 
 impl Course {
     /// The course of the last rollout of a revision; `None` when there is none.
     #[must_use]
-    pub fn of(model: &Model, deployment: Uid, revision: u64, now: Now) -> Option<Self> {
+    pub fn from_model(model: &Model, deployment: Uid, revision: u64, now: Now) -> Option<Self> {
         let deployment = model.deployments.get(&deployment)?;
         let index = deployment.rollouts.iter().rposition(|rollout| rollout.revision == revision)?;
         let rollout = deployment.rollouts.get(index)?;
@@ -56,7 +56,7 @@ impl Course {
             replicas: replicas(deployment, index),
             available: available(model, deployment, rollout, until),
             span_millis: until - started_millis,
-            startup: Startup::of(pods(model, deployment, rollout), now),
+            startup: Startup::from_pods(pods(model, deployment, rollout), now),
         })
     }
 }
@@ -65,7 +65,7 @@ fn began(deployment: &Deployment, rollout: &Rollout) -> Millis {
     rollout.started_millis.unwrap_or(deployment.first_seen_millis)
 }
 
-/// How many of the pods that were made for a rollout were available when, by time after its begin.
+/// Counts the available pods of a rollout, by time after its begin.
 fn available(model: &Model, deployment: &Deployment, rollout: &Rollout, until: Millis) -> Vec<(Millis, u32)> {
     let began = began(deployment, rollout);
     let mut steps: Vec<(Millis, i64)> = pods(model, deployment, rollout)

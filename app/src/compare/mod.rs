@@ -5,9 +5,8 @@
 
 #[cfg(feature = "ssr")]
 pub mod course;
-pub mod measure;
 #[cfg(feature = "ssr")]
-pub mod place;
+pub mod earlier;
 #[cfg(feature = "ssr")]
 pub mod startup;
 
@@ -17,9 +16,9 @@ use timeline::{Uid, Workload};
 #[cfg(feature = "ssr")]
 pub use self::course::Course;
 #[cfg(feature = "ssr")]
-pub use self::place::Before;
+pub use self::earlier::EarlierRollout;
 #[cfg(feature = "ssr")]
-use crate::payload::{self, Preview};
+use crate::link_preview::{Preview, page_title};
 
 /// The page of a comparison.
 #[cfg(feature = "ssr")]
@@ -37,8 +36,8 @@ pub struct ComparePayload {
     pub zone: String,
     /// The one that it is laid over.
     pub other: Option<Course>,
-    /// Those before it, the last one first, each with the time of its begin as it is told.
-    pub before: Vec<(String, Before)>,
+    /// Earlier rollouts, the last one first, each with the formatted time of its begin.
+    pub before: Vec<(String, EarlierRollout)>,
     /// Where it stands among them, a sentence each.
     pub said: Vec<String>,
 }
@@ -49,10 +48,10 @@ impl ComparePayload {
     #[must_use]
     pub fn title(&self) -> String {
         let Workload { namespace, name, .. } = &self.workload;
-        payload::title(&format!("Revision {} compared", self.course.revision), namespace, name)
+        page_title(&format!("Revision {} compared", self.course.revision), namespace, name)
     }
 
-    /// What a chat shows of a link to the page.
+    /// Builds the preview of a link to the page.
     #[must_use]
     pub fn preview(&self) -> Preview {
         Preview { title: self.title(), description: self.said.join(" "), image: None }

@@ -1,4 +1,4 @@
-//! How pods came up: how long each step from their creation to their counting took.
+//! Startup of pods: the duration of each step from their creation to their counting.
 
 use timeline::model::Pod;
 use timeline::phase::PodState;
@@ -6,8 +6,8 @@ use timeline::view::Now;
 use timeline::words::safe;
 use timeline::{Millis, Uid};
 
-use super::measure::median;
 use crate::detail::pod::start;
+use crate::measure::median;
 
 /// Pods that are shown one by one.
 const MOST: usize = 60;
@@ -20,7 +20,7 @@ pub const STEPS: [(&str, PodState); 4] = [
     ("available", PodState::Ready),
 ];
 
-/// How the pods of a rollout came up.
+/// Startup of the pods of a rollout.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Startup {
     /// The steps, in order; only those that some pod made.
@@ -29,38 +29,38 @@ pub struct Startup {
     pub whole: (Millis, Millis),
     /// Pods, the slowest first.
     pub pods: Vec<PodStart>,
-    /// How many pods more there are.
+    /// Number of further pods.
     pub more: u32,
 }
 
-/// How long a step took.
+/// Duration of a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StepTimes {
-    /// What pods were from then on: "scheduled".
+    /// Name of the step: "scheduled".
     pub name: &'static str,
-    /// How many pods made it.
+    /// Number of pods that completed it.
     pub pods: u32,
     /// Half of them within this time.
     pub median_millis: Millis,
-    /// How long the slowest pod took.
+    /// Duration for the slowest pod.
     pub slowest_millis: Millis,
     /// Which one that was.
     pub slowest: String,
 }
 
-/// How one pod came up.
+/// Startup of one pod.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PodStart {
     /// `metadata.uid` of the pod.
     pub uid: Uid,
     /// Name of the pod.
     pub name: String,
-    /// How long each step that it made took, in order.
+    /// Durations of its completed steps, in order.
     pub steps: Vec<Millis>,
 }
 
 impl PodStart {
-    fn of(pod: &Pod, now: Now) -> Option<Self> {
+    fn from_pod(pod: &Pod, now: Now) -> Option<Self> {
         let steps: Vec<Millis> = start(pod).into_iter().map(|step| step.after_millis).collect();
         let is_whole = pod.is_creation_seen(now.skew_millis) && !steps.is_empty();
         is_whole.then(|| Self { uid: pod.uid, name: safe(&pod.name), steps })
@@ -74,10 +74,10 @@ impl PodStart {
 }
 
 impl Startup {
-    /// How pods came up; `None` when the creation of none was seen.
+    /// Collects the startup of pods; `None` when no creation was seen.
     #[must_use]
-    pub fn of<'p>(pods: impl Iterator<Item = &'p Pod>, now: Now) -> Option<Self> {
-        let mut pods: Vec<PodStart> = pods.filter_map(|pod| PodStart::of(pod, now)).collect();
+    pub fn from_pods<'p>(pods: impl Iterator<Item = &'p Pod>, now: Now) -> Option<Self> {
+        let mut pods: Vec<PodStart> = pods.filter_map(|pod| PodStart::from_pod(pod, now)).collect();
         pods.sort_by(|one, other| (other.whole_millis(), &one.name).cmp(&(one.whole_millis(), &other.name)));
         let steps = STEPS.iter().enumerate().filter_map(|(index, (name, _))| {
             let times: Vec<(Millis, &PodStart)> =

@@ -5,10 +5,10 @@ use leptos::prelude::*;
 /// A bar across the page; it is not there while there is nothing to say. Screen readers tell its words when they change.
 #[component]
 pub fn Banner(
-    /// What it says; nothing while it is empty.
+    /// Text of the notice; empty for none.
     #[prop(into)]
     words: Signal<String>,
-    /// What it says besides and changes by the second, which nobody is told each time.
+    /// Text that changes each second, which screen readers do not announce.
     #[prop(optional, into)]
     countdown: Signal<String>,
     /// The `data-testid` by which tests find it.

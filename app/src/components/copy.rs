@@ -10,7 +10,7 @@ pub fn CopyButton(
     /// The text that the button copies, as it is when it is used.
     #[prop(into)]
     text: Signal<String>,
-    /// What the button says until it was used.
+    /// Text of the button until it was used.
     #[prop(default = "Copy")]
     label: &'static str,
 ) -> impl IntoView {

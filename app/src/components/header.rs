@@ -41,7 +41,7 @@ pub struct Trail {
 impl Trail {
     /// The trail of a workload's own page.
     #[must_use]
-    pub fn of(workload: &Workload) -> Self {
+    pub fn for_workload(workload: &Workload) -> Self {
         let Workload { cluster, namespace, name, .. } = workload.clone();
         Self { cluster, namespace, name, page: None }
     }
@@ -49,7 +49,7 @@ impl Trail {
     /// The trail of a page below a workload's.
     #[must_use]
     pub fn below(workload: &Workload) -> Self {
-        Self { page: Some(address::workload(workload)), ..Self::of(workload) }
+        Self { page: Some(address::workload(workload)), ..Self::for_workload(workload) }
     }
 
     /// Each part with the address that it leads to; the last one leads nowhere unless the page is below it.
@@ -65,7 +65,7 @@ impl Trail {
         parts
     }
 
-    /// What is kept of what is here.
+    /// Returns the address of the history of the page.
     fn past(self) -> String {
         let Self { cluster, namespace, name, .. } = self;
         Search { cluster, namespace, name, ..Search::default() }.address()
@@ -83,7 +83,7 @@ pub fn Header(
     /// Address of the wall that shows what the page shows; the wall of everything where none is given.
     #[prop(optional, into)]
     wall: MaybeProp<String>,
-    /// What can be done on the page, and how live it is.
+    /// Buttons of the page, and its connection.
     #[prop(optional)]
     children: Option<Children>,
 ) -> impl IntoView {

@@ -12,9 +12,9 @@ pub mod list;
 pub mod notices;
 pub mod page_keys;
 #[cfg(feature = "ssr")]
-pub mod past;
+pub mod past_rollout_row;
 #[cfg(feature = "ssr")]
-pub mod past_row;
+pub mod past_workloads;
 pub mod playground;
 pub mod popup;
 pub mod preview;

@@ -2,12 +2,9 @@
 
 use leptos::prelude::*;
 
+use crate::browser::STOPPED;
 use crate::components::banner::Banner;
 use crate::live::client::Live;
-
-/// Id of the bar that is shown when the page's program ended: by the program's last breath, and by `public/start.js` where it could
-/// not begin.
-pub const STOPPED: &str = "stopped";
 
 /// Bars for what is wrong with the page as a whole.
 #[component]

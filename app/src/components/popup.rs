@@ -8,7 +8,7 @@ use leptos::prelude::*;
 pub fn Popup(
     /// Id of what is opened, by which tests find it, too.
     id: &'static str,
-    /// What the button says, and the heading of what it opens.
+    /// Text of the button, and heading of the popup.
     label: &'static str,
     /// The title of the button, where it says more.
     #[prop(optional)]
@@ -16,7 +16,7 @@ pub fn Popup(
     /// Class of the button.
     #[prop(optional)]
     class: Option<Option<&'static str>>,
-    /// What is opened.
+    /// Content of the popup.
     children: Children,
 ) -> impl IntoView {
     view! {

@@ -1,9 +1,9 @@
-//! What a chat shows of a link to a page: in the document's head, as everybody reads it there.
+//! Link preview in the document's head, which chats read.
 
 use leptos::prelude::*;
 use leptos_meta::Meta;
 
-use crate::payload::Preview;
+use crate::link_preview::Preview;
 
 /// How this server is addressed, such as "https://rollcast.example.com": pictures of previews need whole addresses. The server tells
 /// it to the pages that it renders.

@@ -1,4 +1,4 @@
-//! What narrows the history: one field, a time, and links for those who do not write.
+//! Search of the history: one field, a time, and links for those who do not write.
 
 use leptos::prelude::*;
 
@@ -10,7 +10,7 @@ const FIRST_TIMES: [&str; 3] = ["hour", "day", "week"];
 /// The form: everything but the time is written in one field. Each choice and each filter that is in force is a link.
 #[component]
 pub fn Searched(
-    /// What is asked for.
+    /// The search of the page.
     search: Search,
     /// Since and until when, as the form's fields have times.
     times: [String; 2],

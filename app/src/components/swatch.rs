@@ -1,4 +1,4 @@
-//! What a stretch of a pod's life looks like in the picture.
+//! Sample of a stretch of a pod's life in the picture.
 
 use leptos::prelude::*;
 
@@ -7,7 +7,7 @@ use crate::score::ink::{Fill, Look};
 /// A piece of a bar, as the picture draws it, for legends.
 #[component]
 pub fn Swatch(
-    /// What the bar looks like.
+    /// Look of the bar.
     look: Look,
 ) -> impl IntoView {
     let ink = look.ink();

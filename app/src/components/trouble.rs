@@ -1,11 +1,11 @@
-//! What was wrong with what somebody sent, on the pages that are forms.
+//! Error about a form that was sent, on the pages that are forms.
 
 use leptos::prelude::*;
 
 /// It says what was wrong, first of all to who listens to the page.
 #[component]
 pub fn Trouble(
-    /// What the bar says; while it is empty there is no bar.
+    /// Text of the error; empty for none.
     words: String,
 ) -> impl IntoView {
     (!words.is_empty()).then(|| view! { <p class="banner" role="alert" data-testid="trouble">{words}</p> })

@@ -1,4 +1,4 @@
-//! What happened to a pod, as a viewer reads it: states and reasons, each with how long it was so.
+//! History of a pod for a viewer: states and reasons, each with its duration.
 
 use serde::{Deserialize, Serialize};
 use timeline::model::{EndReason, Pod};
@@ -15,20 +15,20 @@ const MOST_LINES: usize = 60;
 pub struct Span {
     /// When it began.
     pub at_millis: Millis,
-    /// What was so from then on, as a sentence.
+    /// State from then on, as a sentence.
     pub text: String,
-    /// How long it stayed so; at least, where it was so before somebody looked.
+    /// Duration of the state; at least, where it began before the observation.
     pub lasted_millis: Millis,
     /// It was so before somebody looked.
     pub is_older: bool,
 }
 
-/// What is kept of the past of one pod.
+/// The stored past of one pod.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct PodPast<'p> {
     /// The pod as it was before the first of the changes, where older ones are not kept any more.
     pub before: Option<&'p Pod>,
-    /// What happened to it, in order.
+    /// Changes of the pod, in order.
     pub changes: &'p [(Millis, Change)],
 }
 
@@ -95,7 +95,7 @@ pub fn spans(past: PodPast<'_>, is_creation_seen: bool, now_millis: Millis) -> V
     lines.into_iter().zip(ends).enumerate().skip(surplus).map(span).collect()
 }
 
-/// What stands before a duration that began before somebody looked.
+/// Returns the prefix of a duration that began before the observation.
 #[must_use]
 pub const fn at_least(is_older: bool) -> &'static str {
     if is_older { "at least " } else { "" }

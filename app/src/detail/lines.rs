@@ -7,13 +7,13 @@ use timeline::words::safe;
 /// A line of facts.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Fact {
-    /// What it is called.
+    /// Label of the fact.
     pub name: String,
     /// The value that is shown.
     pub value: Value,
 }
 
-/// What a fact says.
+/// Value of a fact.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Value {
     /// Words.

@@ -17,7 +17,7 @@ pub use self::pod::PodDetail;
 pub use self::revision::RevisionDetail;
 pub use self::rollouts::RolloutsDetail;
 pub use self::share::ShareDetail;
-use crate::payload;
+use crate::link_preview;
 
 /// Something about a Deployment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -32,7 +32,7 @@ pub enum Detail {
     Share(ShareDetail),
 }
 
-/// What a detail is about. While this stays the same, only what is said of it changes.
+/// Subject of a detail. While this stays the same, only the content changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Subject {
     /// The pod with that UID.
@@ -46,7 +46,7 @@ pub enum Subject {
 }
 
 impl Detail {
-    /// What it is about.
+    /// Returns the subject.
     #[must_use]
     pub fn subject(&self) -> Subject {
         match self {
@@ -83,6 +83,6 @@ impl Detail {
     /// The title of its page.
     #[must_use]
     pub fn page_title(&self, workload: &Workload) -> String {
-        payload::title(&self.title(), &workload.namespace, &workload.name)
+        link_preview::page_title(&self.title(), &workload.namespace, &workload.name)
     }
 }

@@ -1,4 +1,4 @@
-//! What is told of one pod.
+//! Details of one pod.
 
 use serde::{Deserialize, Serialize};
 use timeline::fact::{self, ConditionStatus, ContainerState, Role};
@@ -33,7 +33,7 @@ pub struct PodDetail {
     pub now_millis: Millis,
     /// Why it is in that state; empty when there is nothing to say.
     pub why: String,
-    /// What else is known.
+    /// Other facts.
     pub facts: Vec<Fact>,
     /// The steps from creation to counting that it has made, in order; none of a pod that was there before somebody looked.
     pub start: Vec<Step>,
@@ -41,7 +41,7 @@ pub struct PodDetail {
     pub containers: Vec<Container>,
     /// Its conditions, as far as they are worth a look.
     pub conditions: Vec<Condition>,
-    /// What happened to it, in order.
+    /// Events of its life, in order.
     pub history: Vec<Span>,
     /// Where to see more.
     pub commands: Vec<Command>,
@@ -50,11 +50,11 @@ pub struct PodDetail {
 /// A step from creation to counting, by arrival here.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Step {
-    /// What it was from then on: "scheduled".
+    /// Name of the step: "scheduled".
     pub name: String,
     /// When it happened.
     pub at_millis: Millis,
-    /// How long that took after the step before.
+    /// Time since the step before.
     pub after_millis: Millis,
 }
 
@@ -67,9 +67,9 @@ pub struct Container {
     pub role: Role,
     /// Its state, in words.
     pub state: String,
-    /// How often it was started again.
+    /// Number of restarts.
     pub restarts: u32,
-    /// How it ended last, in words; empty when that was well or it did not end.
+    /// The last exit, in words; empty when that was well or it did not end.
     pub last_end: String,
 }
 
@@ -85,9 +85,9 @@ pub struct Condition {
 }
 
 impl PodDetail {
-    /// What is told of a pod of a Deployment; `choices` are of this model.
+    /// Collects the details of a pod of a Deployment; `choices` are of this model.
     #[must_use]
-    pub fn of(
+    pub fn from_model(
         (workload, deployment): (&Workload, Uid),
         model: &Model,
         pod: &Pod,
@@ -114,7 +114,7 @@ impl PodDetail {
         }
     }
 
-    /// The same at a later time, up to which nothing changed.
+    /// Moves the detail to a later time, up to which nothing changed.
     #[must_use]
     pub fn at(mut self, now_millis: Millis) -> Self {
         if let Some(last) = self.history.last_mut() {
@@ -147,7 +147,7 @@ fn facts(model: &Model, pod: &Pod, choices: &mut Choices<'_>) -> Vec<Fact> {
         .all()
 }
 
-/// How long each step from creation to counting took.
+/// Formats the time of each step from creation to counting.
 pub(crate) fn start(pod: &Pod) -> Vec<Step> {
     use PodState::{Available, Ready, Starting, Unready};
     let states = [("scheduled", Starting), ("started", Unready), ("ready", Ready), ("available", Available)];

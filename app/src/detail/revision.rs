@@ -1,4 +1,4 @@
-//! What is told of one revision.
+//! Details of one revision.
 
 use serde::{Deserialize, Serialize};
 use timeline::model::{Deployment, ReplicaSet};
@@ -18,9 +18,9 @@ pub struct RevisionDetail {
     pub revision: u64,
     /// When all this is told.
     pub now_millis: Millis,
-    /// Whether it is the current one, and what became of it.
+    /// Its present role, in words: current, or replaced by another.
     pub standing: String,
-    /// What else is known.
+    /// Other facts.
     pub facts: Vec<Fact>,
     /// Containers of its template with their images.
     pub images: Vec<Image>,
@@ -42,19 +42,19 @@ pub struct Image {
     pub image: String,
 }
 
-/// What differs from another revision, of the fields that Rollcast reads.
+/// Differences to another revision, of the fields that Rollcast reads.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Difference {
     /// Number of the revision that it is compared with.
     pub from: u64,
-    /// What differs, a sentence each.
+    /// Differences, a sentence each.
     pub lines: Vec<String>,
 }
 
 impl RevisionDetail {
-    /// What is told of a revision; `None` when it was never seen.
+    /// Collects the details of a revision; `None` when it was never seen.
     #[must_use]
-    pub fn of(
+    pub fn from_model(
         workload: &Workload,
         model: &Model,
         deployment: &Deployment,
@@ -118,7 +118,7 @@ fn facts(model: &Model, set: Option<&ReplicaSet>) -> Vec<Fact> {
         .all()
 }
 
-/// What differs from the revisions that it is compared with, the one before first.
+/// Compares the revision with earlier ones, the one before first.
 fn differences(model: &Model, deployment: &Deployment, revision: u64) -> Vec<Difference> {
     let known = model.sets_of(deployment.uid).flat_map(|set| set.revisions.iter().map(|(known, _)| *known));
     let before = known.filter(|known| *known < revision).max();

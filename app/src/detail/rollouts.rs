@@ -1,4 +1,4 @@
-//! What is told of the rollouts of a Deployment, each with its moment.
+//! Details of the rollouts of a Deployment, each with its moment.
 
 use serde::{Deserialize, Serialize};
 use timeline::address;
@@ -9,7 +9,7 @@ use timeline::rollout::{self, Trigger};
 use timeline::words::{count, duration, images, is_are, safe};
 use timeline::{Millis, Uid, Workload};
 
-use crate::compare::measure::Measure;
+use crate::measure::Measure;
 
 /// All rollouts of a Deployment that are kept.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,11 +22,11 @@ pub struct RolloutsDetail {
     pub now_millis: Millis,
     /// Its rollouts, the last one first.
     pub rollouts: Vec<RolloutLine>,
-    /// How many before these are past retention.
+    /// Number of older rollouts that are past retention.
     pub pruned: u32,
     /// Where the last one stands among those before it; empty where there is nothing to compare it with.
     pub standing: String,
-    /// The same for figures; `None` where nothing is known of it.
+    /// The durations of earlier rollouts; `None` where none are known.
     pub measure: Option<Measure>,
 }
 
@@ -39,11 +39,11 @@ pub struct RolloutLine {
     pub was: Option<u64>,
     /// When it began; `None` when that was before watching began.
     pub started_millis: Option<Millis>,
-    /// How it ended.
+    /// Result of the rollout.
     pub end: End,
     /// Its progress deadline passed, whatever came after.
     pub is_past_deadline: bool,
-    /// How long it took until it was complete or superseded, where that is known.
+    /// Time until it was complete or superseded, where that is known.
     pub took_millis: Option<Millis>,
     /// The most pods that there were at once.
     pub peak_pods: u32,
@@ -57,7 +57,7 @@ pub struct RolloutLine {
     pub moment_millis: Option<Millis>,
 }
 
-/// How a rollout ended.
+/// Result of a rollout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum End {
     /// Everything was there.
@@ -71,9 +71,9 @@ pub enum End {
 }
 
 impl RolloutsDetail {
-    /// What is told of the rollouts of a Deployment.
+    /// Collects the rollouts of a Deployment.
     #[must_use]
-    pub fn of(
+    pub fn from_model(
         model: &Model,
         deployment: &Deployment,
         standing: String,
@@ -115,7 +115,7 @@ impl RolloutsDetail {
     }
 }
 
-/// Every rollout of a Deployment, in order.
+/// Interval rollout of a Deployment, in order.
 pub(super) fn lines(model: &Model, deployment: &Deployment) -> impl DoubleEndedIterator<Item = RolloutLine> {
     (0..deployment.rollouts.len()).filter_map(move |index| RolloutLine::of(model, deployment, index))
 }
@@ -155,7 +155,7 @@ impl RolloutLine {
         format!("Revision {}{was}", self.revision)
     }
 
-    /// How it ended: "complete after 12 s".
+    /// Formats the result: "complete after 12 s".
     #[must_use]
     pub fn ended(&self) -> String {
         let end = match self.end {
@@ -172,7 +172,7 @@ impl RolloutLine {
         }
     }
 
-    /// The same where rollouts are told one after the other: "took 12 s, complete".
+    /// Formats the result for a list of rollouts: "took 12 s, complete".
     #[must_use]
     pub fn took(&self) -> String {
         match self.took_millis.filter(|_| self.end == End::Complete) {

@@ -7,7 +7,7 @@ use timeline::{Millis, Uid, Workload};
 
 use timeline::address;
 
-/// What is shared.
+/// A link to share.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ShareDetail {
     /// Scheme, host and port under which the server was asked.
@@ -20,20 +20,20 @@ pub struct ShareDetail {
     pub revision: Option<u64>,
     /// The moment that the page shows.
     pub at_millis: Millis,
-    /// That moment is not the present.
+    /// True if that moment is not the present.
     pub is_past: bool,
 }
 
 /// A link to share.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Link {
-    /// What the link means for who opens it.
+    /// Meaning of the link for the person who opens it.
     pub meaning: Meaning,
     /// The text that is copied.
     pub text: String,
 }
 
-/// What a link means.
+/// Meaning of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Meaning {
     /// This Deployment, and its revision where that is known.
@@ -47,7 +47,7 @@ pub enum Meaning {
 }
 
 impl Meaning {
-    /// What it is called, where times are told as `stamp` tells them.
+    /// Names the link; `stamp` formats times.
     #[must_use]
     pub fn name(self, stamp: impl FnOnce(Millis) -> String) -> String {
         match self {
@@ -59,7 +59,7 @@ impl Meaning {
         }
     }
 
-    /// What it will mean later.
+    /// Explains the meaning of the link in the future.
     #[must_use]
     pub const fn later(self) -> &'static str {
         match self {
@@ -72,9 +72,9 @@ impl Meaning {
 }
 
 impl ShareDetail {
-    /// What is shared of a Deployment: `at_millis` is the moment shown where that is not the present.
+    /// Builds the links to a Deployment; `at_millis` is the shown moment where that is not the present.
     #[must_use]
-    pub fn of(
+    pub fn new(
         origin: String,
         deployment: Uid,
         revision: Option<u64>,
@@ -131,7 +131,7 @@ impl ShareDetail {
     }
 }
 
-/// Whether an origin, or an address of it, names the computer that it is used on.
+/// Returns whether an origin, or an address below it, names the computer on which it is used.
 pub(crate) fn is_local(origin: &str) -> bool {
     let place = origin.split_once("://").map_or(origin, |(_, place)| place);
     let host = match place.strip_prefix('[') {
@@ -172,7 +172,7 @@ mod tests {
     #[test]
     fn the_first_link_is_of_what_is_shown() {
         let workload = Workload::deployment("c", "n", "web");
-        let share = |at| ShareDetail::of("https://a".into(), Uid::from_bits(1), Some(3), at, 9);
+        let share = |at| ShareDetail::new("https://a".into(), Uid::from_bits(1), Some(3), at, 9);
         let now = share(None);
         let links = now.links(&workload);
         assert_eq!(links.len(), 4);

@@ -15,7 +15,7 @@ impl Ages {
         Self(overall.clusters.iter().map(|cluster| cluster.now_millis).collect())
     }
 
-    /// How long ago that is which a row tells.
+    /// Formats the age of a row's last change.
     #[must_use]
     pub fn of(&self, row: &Row) -> String {
         age(self.now(row) - row.summary.since_millis)

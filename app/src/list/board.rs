@@ -1,4 +1,4 @@
-//! What the components of the list's page follow: a signal per heading and row, and their order in one.
+//! Signals of the list's page: one for each heading and row, and one for their order.
 
 use leptos::html;
 use leptos::prelude::*;
@@ -6,8 +6,8 @@ use timeline::list::{ListCopy, Overall, Query};
 use web_sys::Element;
 
 use super::Ages;
-use super::part::{Part, Spot};
 use super::row::{Heading, RowText};
+use super::visible_rows::{ListItem, VisibleRows};
 use crate::elements::Elements;
 use crate::rows::{Rows, set_if_new};
 
@@ -37,17 +37,17 @@ impl Slot {
 pub struct ListBoard {
     /// Which Deployments: what the address says.
     pub query: Memo<Query>,
-    /// What is true of the whole list.
+    /// Facts of the whole list.
     pub overall: RwSignal<Overall>,
-    /// Whether anything was heard of it yet.
+    /// True once anything was heard of it.
     pub is_known: RwSignal<bool>,
     /// The page has a connection to the server, or is making its first.
     pub is_linked: RwSignal<bool>,
-    /// What is made, in order.
+    /// The rendered items, in order.
     pub slots: RwSignal<Vec<Slot>>,
     /// Headings of the groups of rows.
     pub heads: Rows<Heading>,
-    /// What the rows say, by their keys.
+    /// Texts of the rows, by their keys.
     pub rows: Rows<RowText>,
     /// Height of what is not made before, in pixels.
     pub before_px: RwSignal<f64>,
@@ -87,7 +87,7 @@ impl ListBoard {
         self.links.get(key)?.parent_element()
     }
 
-    /// What is true of the whole list was heard.
+    /// Takes the facts of the whole list.
     pub fn hear(&self, overall: &Overall) {
         set_if_new(&self.is_known, true);
         if self.overall.try_with_untracked(|known| !known.is_like(overall)).unwrap_or(false) {
@@ -96,21 +96,21 @@ impl ListBoard {
     }
 
     /// Makes the rows of a part; only what differs is touched.
-    pub fn show(&self, copy: &ListCopy, part: &Part, ages: &Ages) {
+    pub fn show(&self, copy: &ListCopy, part: &VisibleRows, ages: &Ages) {
         let mut slots = Vec::with_capacity(part.spots.len());
         let (mut heads, mut rows) = (Vec::new(), Vec::with_capacity(part.spots.len()));
         for spot in &part.spots {
             match *spot {
-                Spot::Head(index) => {
+                ListItem::Head(index) => {
                     if let Some(head) = copy.overall.heads.get(index) {
-                        heads.push((index as u128, Heading::of(&copy.overall, head)));
+                        heads.push((index as u128, Heading::from_head(&copy.overall, head)));
                         slots.push(Slot::Head(index));
                     }
                 }
-                Spot::Row(number) => match copy.row(number) {
+                ListItem::Row(number) => match copy.row(number) {
                     Some(row) => {
                         let key = RowText::key(row);
-                        rows.push((key, RowText::of(&copy.overall, row, ages)));
+                        rows.push((key, RowText::from_row(&copy.overall, row, ages)));
                         slots.push(Slot::Row(key));
                     }
                     None => slots.push(Slot::Coming(number)),

@@ -5,7 +5,7 @@ use leptos::ev;
 use leptos::prelude::*;
 use timeline::list::Window;
 
-use super::{Ages, Known};
+use super::{Ages, LiveList};
 use crate::browser;
 
 /// Lists that are remembered.
@@ -13,9 +13,9 @@ const MOST: usize = 4;
 
 /// A list as it was left.
 #[derive(Debug, Clone)]
-pub struct Left {
-    /// What was known of it.
-    pub known: Known,
+pub struct SavedList {
+    /// The list and its clocks.
+    pub known: LiveList,
     /// Rows that were asked for.
     pub window: Window,
     /// The clusters' clocks then.
@@ -26,7 +26,7 @@ pub struct Left {
     pub row: Option<u128>,
 }
 
-/// What of a list is in view.
+/// Visible part of a list.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct View {
     /// Height of a row, in pixels.
@@ -35,7 +35,7 @@ pub struct View {
     pub top_px: f64,
     /// Height of the browser's window, in pixels.
     pub view_px: f64,
-    /// How far the page is scrolled, in pixels.
+    /// Scroll position of the page, in pixels.
     pub scrolled_px: f64,
 }
 
@@ -43,7 +43,7 @@ pub struct View {
 #[derive(Clone, Copy)]
 pub struct ListMemory {
     /// Lists by their address, the last one left at the end.
-    lists: StoredValue<Vec<(String, Left)>>,
+    lists: StoredValue<Vec<(String, SavedList)>>,
     /// The address that the browser's own buttons led to last; empty while they led nowhere.
     went_to: StoredValue<String>,
 }
@@ -59,7 +59,7 @@ pub fn provide() {
 }
 
 impl ListMemory {
-    /// That of the application around this component; `None` where it has none.
+    /// Returns the memory of the application around this component; `None` where it has none.
     #[must_use]
     pub fn of_app() -> Option<Self> {
         use_context()
@@ -68,9 +68,9 @@ impl ListMemory {
     /// A list as it was left. `is_back` tells of an address as the browser writes it whether its own buttons led there: then the list
     /// is where it was on the page, and the row has the focus that had it last; else it is seen from its top.
     #[must_use]
-    pub fn recall(self, address: &str, written: &str) -> Option<Left> {
+    pub fn recall(self, address: &str, written: &str) -> Option<SavedList> {
         let is_back = self.went_to.try_update_value(std::mem::take).is_some_and(|went_to| went_to == written);
-        let find = |lists: &Vec<(String, Left)>| {
+        let find = |lists: &Vec<(String, SavedList)>| {
             lists.iter().find(|(known, _)| known == address).map(|(_, left)| left.clone())
         };
         let mut left = self.lists.try_with_value(find).flatten()?;
@@ -82,7 +82,7 @@ impl ListMemory {
     }
 
     /// Keeps what a viewer leaves of a list, for when it is opened again.
-    pub fn keep(self, address: String, left: Left) {
+    pub fn keep(self, address: String, left: SavedList) {
         self.lists.try_update_value(|lists| {
             lists.retain(|(known, _)| *known != address);
             lists.push((address, left));
@@ -96,9 +96,15 @@ impl ListMemory {
 mod tests {
     use super::*;
 
-    fn left(scrolled_px: f64) -> Left {
+    fn left(scrolled_px: f64) -> SavedList {
         let view = View { row_px: 58.0, top_px: 150.0, view_px: 900.0, scrolled_px };
-        Left { known: Known::default(), window: Window { from: 0, to: 60 }, ages: Ages::default(), view, row: Some(7) }
+        SavedList {
+            known: LiveList::default(),
+            window: Window { from: 0, to: 60 },
+            ages: Ages::default(),
+            view,
+            row: Some(7),
+        }
     }
 
     #[test]

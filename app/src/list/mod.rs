@@ -11,17 +11,17 @@
 pub mod ages;
 pub mod board;
 pub mod keys;
-mod known;
-#[cfg(test)]
-pub(crate) mod made;
+mod live_list;
 pub mod memory;
-pub mod part;
 pub mod query;
 pub mod row;
 pub mod screen;
-pub mod tiny;
+#[cfg(test)]
+pub(crate) mod test_data;
+pub mod tiny_score;
+pub mod visible_rows;
 pub mod words;
 
 pub use ages::Ages;
-pub use known::Known;
+pub use live_list::LiveList;
 pub use words::{heading, summary, title};

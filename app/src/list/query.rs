@@ -8,13 +8,13 @@ use timeline::list::{By, Column, Group, Query, Sort};
 pub struct Parameters(Vec<(String, String)>);
 
 impl Parameters {
-    /// Those of `q=web&by=namespace`.
+    /// Parses the parameters of `q=web&by=namespace`.
     #[must_use]
-    pub fn of(search: &str) -> Self {
+    pub fn parse(search: &str) -> Self {
         Self(form_urlencoded::parse(search.as_bytes()).into_owned().collect())
     }
 
-    /// What is written there; `None` where nothing is.
+    /// Returns the value of a parameter; `None` where there is none.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&str> {
         let said = self.0.iter().rev().find(|(known, _)| known == name);
@@ -66,7 +66,7 @@ mod tests {
                     };
                     let address = address::list(&query);
                     let (_, search) = address.split_once('?').unwrap();
-                    assert_eq!(Parameters::of(search).query(None, None), query, "{address}");
+                    assert_eq!(Parameters::parse(search).query(None, None), query, "{address}");
                 }
             }
         }
@@ -74,11 +74,11 @@ mod tests {
 
     #[test]
     fn what_makes_no_sense_is_not_asked() {
-        let query = |search: &str| Parameters::of(search).query(None, None);
+        let query = |search: &str| Parameters::parse(search).query(None, None);
         assert_eq!(query("show=sideways&by=moon&sort=tide&order=up&theme=dark&&q"), Query::default());
         assert_eq!(query("q=a&q=b%zz%4").text, "b%zz%4");
         assert_eq!(query("show=calm").group, Some(Group::Stable), "a name from before");
-        let place = Parameters::of("cluster=x&namespace=y").query(Some("a".into()), None);
+        let place = Parameters::parse("cluster=x&namespace=y").query(Some("a".into()), None);
         assert_eq!((place.cluster.as_deref(), place.namespace), (Some("a"), None), "the path names the place");
     }
 }

@@ -1,4 +1,4 @@
-//! What a row and a heading say, as data.
+//! Texts of a row and of a heading, as data.
 
 use timeline::Millis;
 use timeline::address;
@@ -7,7 +7,7 @@ use timeline::view::Tone;
 use timeline::words::safe;
 
 use super::Ages;
-use super::tiny::Tiny;
+use super::tiny_score::TinyPicture;
 use crate::images::{ImageText, with_short_images};
 
 /// Times of day in sentences are looked for around the hour.
@@ -36,16 +36,16 @@ pub struct RowText {
     pub revision: String,
     /// Images of the template.
     pub images: ImageText,
-    /// How long ago: "18 s".
+    /// Age: "18 s".
     pub since: String,
     /// Its pods over the last minute.
-    pub tiny: Tiny,
+    pub tiny: TinyPicture,
 }
 
 impl RowText {
-    /// What a Deployment's row says.
+    /// Builds the texts of a Deployment's row.
     #[must_use]
-    pub fn of(overall: &Overall, row: &Row, ages: &Ages) -> Self {
+    pub fn from_row(overall: &Overall, row: &Row, ages: &Ages) -> Self {
         let (summary, now_millis) = (&row.summary, ages.now(row));
         let short = |text: &str| with_short_images(text, std::iter::once(summary.images.as_str()));
         let cluster = overall.clusters.get(usize::from(row.cluster));
@@ -65,9 +65,9 @@ impl RowText {
             },
             near_millis: now_millis.div_euclid(HOUR_MILLIS) * HOUR_MILLIS,
             revision: revisions(summary.replaces, summary.revision),
-            images: ImageText::of(&summary.images),
+            images: ImageText::new(&summary.images),
             since: ages.of(row),
-            tiny: Tiny::of(summary, now_millis),
+            tiny: TinyPicture::from_summary(summary, now_millis),
         }
     }
 
@@ -91,18 +91,18 @@ pub fn revisions(replaces: Option<u64>, revision: Option<u64>) -> String {
 /// A heading.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Heading {
-    /// What the rows below it have in common.
+    /// Common property of the rows below it.
     pub words: String,
     /// Address of the list of these alone; `None` for a group.
     pub address: Option<String>,
-    /// How many there are.
+    /// Number of rows.
     pub rows: u32,
 }
 
 impl Heading {
-    /// What a heading of a list says.
+    /// Builds the heading of a list.
     #[must_use]
-    pub fn of(overall: &Overall, head: &Head) -> Self {
+    pub fn from_head(overall: &Overall, head: &Head) -> Self {
         let (words, address) = match &head.of {
             Common::Group(group) => (group.words().to_owned(), None),
             Common::Place(cluster, namespace) => {

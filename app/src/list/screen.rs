@@ -8,14 +8,14 @@ use timeline::list::{Query, Window};
 use timeline::wire::{Position, Scope, ServerFrame};
 
 use super::board::ListBoard;
-use super::memory::{Left, View};
-use super::part::{Part, ROW_PX, part};
-use super::{Ages, Known};
+use super::memory::{SavedList, View};
+use super::visible_rows::{ROW_PX, VisibleRows, rows_between};
+use super::{Ages, LiveList};
 use crate::browser;
-use crate::live::client::{Ask, Screen};
+use crate::keep_focus::keep_focus;
+use crate::live::client::{Screen, ScreenRequest};
 use crate::live::link::LinkState;
 use crate::rows::set_if_new;
-use crate::steady::keep_focus;
 
 /// Made above and below what is in view, in pixels.
 const MORE_PX: f64 = 700.0;
@@ -38,8 +38,8 @@ pub struct ListScreen {
 }
 
 struct State {
-    known: Known,
-    /// What was asked for last.
+    known: LiveList,
+    /// The last request.
     asked: (Query, Window),
     view: View,
     /// The page is yet to be scrolled to where it was left.
@@ -56,27 +56,27 @@ struct State {
 
 /// The part of a list that is in view, and a little more.
 #[must_use]
-pub fn in_view(known: &Known, view: View) -> Part {
+pub fn in_view(known: &LiveList, view: View) -> VisibleRows {
     let from = view.scrolled_px - view.top_px;
-    part(&known.copy.overall, view.row_px, from - MORE_PX, from + view.view_px + MORE_PX)
+    rows_between(&known.copy.overall, view.row_px, from - MORE_PX, from + view.view_px + MORE_PX)
 }
 
 impl ListScreen {
     /// A screen of a list of which those rows are known, or nothing yet.
     #[must_use]
-    pub fn new(board: ListBoard, known: Known, window: Window) -> Self {
+    pub fn new(board: ListBoard, known: LiveList, window: Window) -> Self {
         let view = View { row_px: ROW_PX, top_px: 0.0, view_px: VIEW_PX, scrolled_px: 0.0 };
         Self::at(board, known, window, view, None)
     }
 
     /// A screen of a list as it was left.
     #[must_use]
-    pub fn again(board: ListBoard, left: Left) -> Self {
-        let Left { known, window, view, row, .. } = left;
+    pub fn again(board: ListBoard, left: SavedList) -> Self {
+        let SavedList { known, window, view, row, .. } = left;
         Self::at(board, known, window, view, row)
     }
 
-    fn at(board: ListBoard, known: Known, window: Window, view: View, to_focus: Option<u128>) -> Self {
+    fn at(board: ListBoard, known: LiveList, window: Window, view: View, to_focus: Option<u128>) -> Self {
         let state = State {
             known,
             asked: (board.query.get_untracked(), window),
@@ -92,7 +92,7 @@ impl ListScreen {
         Self { board, state: RefCell::new(state) }
     }
 
-    /// What it follows.
+    /// Returns the scope to follow.
     #[must_use]
     pub fn scope(&self) -> Scope {
         let (query, window) = self.state.borrow().asked.clone();
@@ -101,11 +101,11 @@ impl ListScreen {
 
     /// The list as it is left.
     #[must_use]
-    pub fn left(&self, page_millis: f64) -> (Query, Left) {
+    pub fn left(&self, page_millis: f64) -> (Query, SavedList) {
         let state = self.state.borrow();
         let (query, window) = state.asked.clone();
         let (known, ages) = (state.known.clone(), state.known.ages(page_millis));
-        (query, Left { known, window, ages, view: state.view, row: self.board.at.get_value() })
+        (query, SavedList { known, window, ages, view: state.view, row: self.board.at.get_value() })
     }
 }
 
@@ -116,16 +116,16 @@ impl Screen for ListScreen {
         self.state.borrow_mut().is_linked = is_linked;
     }
 
-    fn frames(&self, frames: Vec<ServerFrame>, page_millis: f64) -> Ask {
+    fn frames(&self, frames: Vec<ServerFrame>, page_millis: f64) -> ScreenRequest {
         let state = &mut *self.state.borrow_mut();
         if state.known.take(frames, &mut state.is_begun, page_millis) {
             state.is_dirty = true;
             self.board.hear(&state.known.copy.overall);
         }
-        Ask::Nothing
+        ScreenRequest::Nothing
     }
 
-    fn animate(&self, page_millis: f64) -> Ask {
+    fn animate(&self, page_millis: f64) -> ScreenRequest {
         let state = &mut *self.state.borrow_mut();
         if std::mem::take(&mut state.is_to_scroll) {
             browser::scroll_to_px(state.view.scrolled_px);
@@ -171,18 +171,18 @@ impl State {
     }
 
     /// Asks for other rows, or another question, where the ones that are known will not do.
-    fn ask(&mut self, board: ListBoard) -> Ask {
+    fn ask(&mut self, board: ListBoard) -> ScreenRequest {
         let query = board.query.with_untracked(|query| (*query != self.asked.0).then(|| query.clone()));
         let wanted = match &query {
             Some(_) => Some(FIRST),
             None => self.far(),
         };
-        let Some(window) = wanted.filter(|_| self.is_linked) else { return Ask::Nothing };
+        let Some(window) = wanted.filter(|_| self.is_linked) else { return ScreenRequest::Nothing };
         self.asked.1 = window;
         if let Some(query) = query {
             self.asked.0 = query;
         }
-        Ask::Follow(Box::new(Scope::List { query: self.asked.0.clone(), window }))
+        ScreenRequest::Follow(Box::new(Scope::List { query: self.asked.0.clone(), window }))
     }
 
     /// Other rows than those that were asked for, where some in view are not among these.

@@ -1,4 +1,4 @@
-//! What is said of a list as a whole. Pure: times of day are told by whoever asks.
+//! Texts about a list as a whole. Pure: the caller formats times of day.
 
 use timeline::Millis;
 use timeline::list::{ClusterState, Group, Overall, Query};
@@ -47,7 +47,7 @@ fn place(query: &Query) -> String {
     }
 }
 
-/// What a list's heading says.
+/// Formats the heading of a list.
 #[must_use]
 pub fn heading(query: &Query) -> String {
     match place(query).strip_prefix(": ") {
@@ -56,20 +56,20 @@ pub fn heading(query: &Query) -> String {
     }
 }
 
-/// How a group's chip reads.
+/// Formats the chip of a group.
 #[must_use]
 pub fn chip(group: Group, overall: &Overall) -> String {
     let words = if group == Group::Finished { "Finished" } else { group.words() };
     format!("{words} {}", overall.counts.get(group as usize).copied().unwrap_or_default())
 }
 
-/// Whether a list is asked for all Deployments, in whichever order.
+/// Returns whether a list is of all Deployments, in any order.
 #[must_use]
 pub fn is_whole(query: &Query) -> bool {
     *query == Query { by: query.by, sort: query.sort, ..Query::default() }
 }
 
-/// What is said where there are no rows, and whether all Deployments are another list than this one.
+/// Explains a list without rows, and tells whether all Deployments are another list than this one.
 #[must_use]
 pub fn nothing(overall: &Overall, query: &Query) -> (String, bool) {
     let is_whole = is_whole(query);
@@ -112,7 +112,7 @@ pub fn nothing(overall: &Overall, query: &Query) -> (String, bool) {
     (words, !is_whole)
 }
 
-/// What is wrong with clusters.
+/// Describes the problems of clusters.
 #[must_use]
 pub fn trouble(overall: &Overall, zone: Zone) -> String {
     troubled(overall, |at_millis, now_millis| zone.dated(at_millis, now_millis), |why, near| zone.said(why, near))
@@ -153,7 +153,7 @@ fn troubled(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::list::made::cluster;
+    use crate::list::test_data::cluster;
     use timeline::list::{Common, Head};
     use timeline::wire::{Forbidden, Listing, Unwritten};
     use timeline::words::clock;

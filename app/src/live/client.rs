@@ -11,7 +11,7 @@ use timeline::Millis;
 use timeline::wire::{self, PROTOCOL, Position, STRANGER, Scope, ServerFrame, ViewerFrame};
 
 use super::link::{Effect as Do, LinkEvent, LinkState, step};
-use crate::browser::{self, Every, Listening, Socket, SocketEvent, page_millis};
+use crate::browser::{self, EventListener, Interval, Socket, SocketEvent, page_millis};
 use crate::exported::Exported;
 use crate::rows::set_if_new;
 
@@ -23,29 +23,29 @@ const RELOADED_FOR: &str = "rollcast-reloaded-for";
 const RELOAD_SPREAD_MILLIS: f64 = 3_000.0;
 /// Tries of the link are looked at this often.
 const TICK: Duration = Duration::from_millis(250);
-/// What the page says when it cannot read what the server sends, and loading it again did not help.
+/// Text when the page cannot read the frames of the server, and loading it again did not help.
 const UNREADABLE: &str = "Rollcast was updated. Reload this page.";
 
-/// What shows the frames.
+/// A screen that shows frames.
 pub trait Screen {
     /// Takes how the connection to the server is now.
     fn link(&self, state: LinkState, page_millis: f64);
     /// Frames that arrived since the last ones. What is seen of a hidden tab, such as its title, follows here.
-    fn frames(&self, frames: Vec<ServerFrame>, page_millis: f64) -> Ask;
+    fn frames(&self, frames: Vec<ServerFrame>, page_millis: f64) -> ScreenRequest;
     /// An animation frame; none comes while the tab is hidden.
-    fn animate(&self, page_millis: f64) -> Ask;
+    fn animate(&self, page_millis: f64) -> ScreenRequest;
     /// Where the page's copy stands.
     fn position(&self) -> Option<Position>;
 }
 
-/// What a screen wants after it took frames.
+/// Request of a screen after it took frames.
 #[derive(Clone, PartialEq, Eq)]
-pub enum Ask {
+pub enum ScreenRequest {
     /// Nothing.
     Nothing,
     /// Everything anew: frames are missing.
     Snapshot,
-    /// What was said at that time.
+    /// The verdict and the story at that time.
     Moment(Millis),
     /// Something else from here on.
     Follow(Box<Scope>),
@@ -58,7 +58,7 @@ pub struct Live {
     /// The file that the page is, where there is no server.
     exported: StoredValue<Option<Exported>>,
     client: StoredValue<Option<SendWrapper<Client>>>,
-    /// What is wrong with this page as a whole; empty when nothing is.
+    /// Problem of this page as a whole; empty when there is none.
     pub trouble: RwSignal<&'static str>,
     /// In how many seconds the lost connection is tried again; `None` while it is there or a try goes on.
     pub retry_seconds: RwSignal<Option<u32>>,
@@ -141,7 +141,7 @@ pub struct Client(Rc<Inner>);
 
 struct Inner {
     live: Live,
-    /// What answers in the place of a server.
+    /// The record that answers in the place of a server.
     exported: Option<Exported>,
     /// The page as a whole is as live as this client.
     is_main: bool,
@@ -150,8 +150,8 @@ struct Inner {
     socket: RefCell<Option<Socket>>,
     queue: RefCell<Vec<ServerFrame>>,
     is_over: Cell<bool>,
-    timer: RefCell<Option<Every>>,
-    listeners: RefCell<Vec<Listening>>,
+    timer: RefCell<Option<Interval>>,
+    listeners: RefCell<Vec<EventListener>>,
 }
 
 impl Client {
@@ -189,10 +189,10 @@ impl Client {
                 client.drain(); // what came before it was hidden
             }
         };
-        self.0.timer.replace(Every::new(TICK, tick));
+        self.0.timer.replace(Interval::new(TICK, tick));
         for event in ["online", "pageshow", "focus"] {
             let client = self.clone();
-            let awake = move |_| client.happened(LinkEvent::Awake);
+            let awake = move |_| client.happened(LinkEvent::WakeLock);
             self.0.listeners.borrow_mut().push(browser::listen(event, awake));
         }
     }
@@ -312,17 +312,17 @@ impl Client {
         }
     }
 
-    fn ask(&self, ask: Ask) {
+    fn ask(&self, ask: ScreenRequest) {
         match ask {
-            Ask::Nothing => {}
-            Ask::Snapshot => self.subscribe(None),
-            Ask::Follow(wanted) => {
+            ScreenRequest::Nothing => {}
+            ScreenRequest::Snapshot => self.subscribe(None),
+            ScreenRequest::Follow(wanted) => {
                 if let Some((_, scope)) = self.0.followed.borrow_mut().as_mut() {
                     *scope = *wanted;
                 }
                 self.subscribe(None);
             }
-            Ask::Moment(at_millis) => self.say(&ViewerFrame::Moment { at_millis }),
+            ScreenRequest::Moment(at_millis) => self.say(&ViewerFrame::Moment { at_millis }),
         }
     }
 

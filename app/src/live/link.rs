@@ -23,7 +23,7 @@ const GIVE_UP_MILLIS: f64 = 45_000.0;
 /// A connection attempt may take this long.
 const CONNECT_MILLIS: f64 = 10_000.0;
 
-/// How the page gets on with the server.
+/// State of the connection between page and server.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum LinkState {
     /// The first connection is being made.
@@ -59,7 +59,7 @@ pub enum LinkState {
     },
 }
 
-/// What happened.
+/// Event of the connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LinkEvent {
     /// The socket opened.
@@ -71,10 +71,10 @@ pub enum LinkEvent {
     /// Time passed.
     Tick,
     /// The browser says that the network is back, or the page is looked at again.
-    Awake,
+    WakeLock,
 }
 
-/// What to do.
+/// Effect to run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
     /// Nothing.
@@ -136,7 +136,9 @@ pub fn step(state: LinkState, event: LinkEvent, now: f64, chance: f64) -> (LinkS
             (Lost { attempt: 0, tried_millis: now }, Effect::Connect)
         }
         // The network may be another one now.
-        (Live { heard_millis } | Silent { heard_millis }, LinkEvent::Awake) if now - heard_millis > SILENCE_MILLIS => {
+        (Live { heard_millis } | Silent { heard_millis }, LinkEvent::WakeLock)
+            if now - heard_millis > SILENCE_MILLIS =>
+        {
             (Lost { attempt: 0, tried_millis: now }, Effect::Connect)
         }
         (Live { heard_millis }, LinkEvent::Tick) if now - heard_millis > SILENCE_MILLIS => {
@@ -155,7 +157,7 @@ pub fn step(state: LinkState, event: LinkEvent, now: f64, chance: f64) -> (LinkS
         (Waiting { attempt, retry_millis }, LinkEvent::Tick) if now >= retry_millis => {
             (Lost { attempt, tried_millis: now }, Effect::Connect)
         }
-        (Waiting { attempt, .. }, LinkEvent::Awake) => (Lost { attempt, tried_millis: now }, Effect::Connect),
+        (Waiting { attempt, .. }, LinkEvent::WakeLock) => (Lost { attempt, tried_millis: now }, Effect::Connect),
         (state, _) => (state, Effect::None),
     }
 }
@@ -200,7 +202,7 @@ mod tests {
         assert_eq!(step(silent, LinkEvent::Tick, 44_000.0, 0.5), (silent, Effect::None));
         assert_eq!(step(silent, LinkEvent::Tick, 46_000.0, 0.5).1, Effect::Connect);
         for state in [live, silent] {
-            assert_eq!(step(state, LinkEvent::Awake, 10_000.0, 0.5).1, Effect::Connect, "the network is back");
+            assert_eq!(step(state, LinkEvent::WakeLock, 10_000.0, 0.5).1, Effect::Connect, "the network is back");
         }
     }
 
@@ -216,7 +218,7 @@ mod tests {
     fn waking_up_does_not_wait() {
         let waiting = LinkState::Waiting { attempt: 5, retry_millis: 9_000.0 };
         assert_eq!(
-            step(waiting, LinkEvent::Awake, 1.0, 0.5),
+            step(waiting, LinkEvent::WakeLock, 1.0, 0.5),
             (LinkState::Lost { attempt: 5, tried_millis: 1.0 }, Effect::Connect)
         );
     }

@@ -21,18 +21,18 @@ pub struct Question {
 }
 
 impl Question {
-    /// What was said at that moment is known from the start.
+    /// Starts with a moment that was answered already.
     #[must_use]
     pub const fn known(at_millis: Millis) -> Self {
         Self { asked: Some((at_millis, f64::NEG_INFINITY)), is_answered: true }
     }
 
-    /// What was asked is not answered any more, or was answered by somebody else.
+    /// Forgets the last question: no answer comes, or somebody else answered it.
     pub const fn forget(&mut self) {
         self.asked = None;
     }
 
-    /// What was said at that moment is known now. A late answer to an earlier question is none to this one.
+    /// Takes the answer for a moment. A late answer to an earlier question is ignored.
     pub fn answer(&mut self, at_millis: Millis) {
         self.is_answered |= self.asked.is_some_and(|(asked, _)| asked == at_millis);
     }

@@ -8,7 +8,7 @@ use timeline::phase::PodState;
 use timeline::words::{count, duration, safe};
 
 use crate::compare::startup::{STEPS, Startup};
-use crate::compare::{Before, ComparePayload, Course};
+use crate::compare::{ComparePayload, Course, EarlierRollout};
 use crate::components::header::{Header, Section, Trail};
 use crate::components::page_keys::KeyHelp;
 use crate::components::preview::preview;
@@ -33,13 +33,13 @@ const NO_TIME_MILLIS: Millis = 100;
 /// The page.
 #[component]
 pub fn ComparePage(
-    /// What it shows.
+    /// Content of the page.
     compare: ComparePayload,
 ) -> impl IntoView {
     preview(|| compare.preview());
     let ComparePayload { workload, uid, course, other, before, began, zone, said } = compare;
     let page = address::permanent(&workload, uid, Some(course.revision));
-    let trail = Trail { page: Some(page.clone()), ..Trail::of(&workload) };
+    let trail = Trail { page: Some(page.clone()), ..Trail::for_workload(&workload) };
     let name = safe(&workload.name);
     let title = format!("{name}, revision {}", course.revision);
     let where_words = format!("{} / {}", safe(&workload.cluster), safe(&workload.namespace));
@@ -77,7 +77,7 @@ pub fn ComparePage(
     let startups = startups.collect_view();
     view! {
         <Header section=Section::History trail=trail>
-            <a class="choice" href=page.clone()>"This rollout"</a>
+            <a class="choice" href=page.clone()>"ComparedRollout rollout"</a>
         </Header>
         <main class="history compare" data-testid="compare">
             <h1>{title}</h1>
@@ -106,7 +106,7 @@ fn heads(zone: &str) -> impl IntoView + use<> {
 
 /// One of those before it; its revision leads to both laid over each other.
 #[component]
-fn Line(began: String, before: Before, link: String, is_other: bool) -> impl IntoView {
+fn Line(began: String, before: EarlierRollout, link: String, is_other: bool) -> impl IntoView {
     let first = before.first_available_millis.map(|millis| format!("after {}", brief(millis)));
     let cause = (!before.cause.is_empty()).then(|| view! { <p class="muted">{before.cause}</p> });
     let restarts = before.restarts.map(|count| count.to_string());
@@ -213,7 +213,7 @@ fn Courses(course: Course, other: Option<Course>) -> impl IntoView {
     }
 }
 
-/// How long it and each of those before it took, as points on a line.
+/// Durations of it and of each rollout before, as points on a line.
 #[component]
 fn Place(took: Millis, durations: Vec<(u64, Millis)>, beside: Option<u64>) -> impl IntoView {
     let span = durations.iter().map(|(_, took)| *took).chain([took]).max().unwrap_or_default();
@@ -237,7 +237,7 @@ fn Place(took: Millis, durations: Vec<(u64, Millis)>, beside: Option<u64>) -> im
     }
 }
 
-/// How pods came up: a line each, in the colours of the states in which they were, and in words.
+/// Startup of pods: a line each, in the colours of their states, and in words.
 #[component]
 fn StartupPicture(startup: Startup) -> impl IntoView {
     let Startup { steps, whole, pods, more } = startup;

@@ -9,7 +9,6 @@ use leptos_router::hooks::{use_params_map, use_url};
 use timeline::address;
 use timeline::list::Query;
 
-use crate::app::First;
 use crate::browser;
 use crate::components::banner::Banner;
 use crate::components::header::{Header, Section, Trail};
@@ -22,11 +21,12 @@ use crate::components::list::rows::ListRows;
 use crate::components::preview::preview;
 use crate::components::title::PageTitle;
 use crate::connection::{lost, next_try};
+use crate::context::FirstPayload;
 use crate::list::board::ListBoard;
-use crate::list::memory::{Left, ListMemory};
+use crate::list::memory::{ListMemory, SavedList};
 use crate::list::query::Parameters;
 use crate::list::screen::{FIRST, ListScreen, in_view};
-use crate::list::{Ages, Known, keys, part, words};
+use crate::list::{Ages, LiveList, keys, visible_rows, words};
 use crate::live::client::Live;
 use crate::payload::{ListPayload, Payload};
 use crate::zone::Zone;
@@ -93,16 +93,16 @@ fn use_query() -> Memo<Query> {
     let (params, url) = (use_params_map(), use_url());
     Memo::new(move |_| {
         let params = params.read();
-        Parameters::of(url.read().search()).query(params.get("cluster"), params.get("namespace"))
+        Parameters::parse(url.read().search()).query(params.get("cluster"), params.get("namespace"))
     })
 }
 
-/// What a list begins with.
+/// First content of a list.
 enum Start {
-    /// What the document was rendered for.
+    /// The payload of the document.
     Rendered(Box<ListPayload>),
     /// The list as the viewer left it.
-    Left(Box<Left>),
+    Saved(Box<SavedList>),
     /// Nothing: the viewer came by a link.
     Empty,
 }
@@ -114,23 +114,23 @@ fn begin(board: ListBoard) -> Option<ListPayload> {
         "" => url.path().to_owned(),
         search => format!("{}?{search}", url.path()),
     });
-    let rendered = First::take(|payload| match payload {
+    let rendered = FirstPayload::take(|payload| match payload {
         Payload::List(list) => Some(*list),
         _ => None,
     });
     let recall = || memory?.recall(&address::list(&board.query.read_untracked()), &written);
     let start = match &rendered {
         Some(payload) => Start::Rendered(Box::new(payload.clone())),
-        None => recall().map_or(Start::Empty, |left| Start::Left(Box::new(left))),
+        None => recall().map_or(Start::Empty, |left| Start::Saved(Box::new(left))),
     };
     match &start {
         Start::Rendered(payload) => {
             let copy = payload.copy();
             board.hear(&copy.overall);
-            let part = part::rows_from(&copy.overall, payload.window.from, payload.window.to);
+            let part = visible_rows::rows_from(&copy.overall, payload.window.from, payload.window.to);
             board.show(&copy, &part, &Ages::told(&copy.overall));
         }
-        Start::Left(left) => {
+        Start::Saved(left) => {
             board.hear(&left.known.copy.overall);
             board.show(&left.known.copy, &in_view(&left.known, left.view), &left.ages);
         }
@@ -139,10 +139,10 @@ fn begin(board: ListBoard) -> Option<ListPayload> {
     let begin = move || {
         let screen = Rc::new(match start {
             Start::Rendered(payload) => {
-                ListScreen::new(board, Known::of(payload.copy(), browser::page_millis()), payload.window)
+                ListScreen::new(board, LiveList::from_copy(payload.copy(), browser::page_millis()), payload.window)
             }
-            Start::Left(left) => ListScreen::again(board, *left),
-            Start::Empty => ListScreen::new(board, Known::default(), FIRST),
+            Start::Saved(left) => ListScreen::again(board, *left),
+            Start::Empty => ListScreen::new(board, LiveList::default(), FIRST),
         });
         let scope = screen.scope();
         (screen, scope)

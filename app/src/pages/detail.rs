@@ -2,24 +2,42 @@
 
 use leptos::prelude::*;
 use leptos_router::hooks::use_url;
-use timeline::Millis;
+use timeline::{Millis, Workload};
 
-use crate::app::First;
 use crate::browser;
-use crate::components::detail::past::is_past;
+use crate::components::detail::past_moment::is_past;
 use crate::components::detail::view::DetailView;
 use crate::components::header::{Header, Section, Trail};
 use crate::components::page_keys::KeyHelp;
 use crate::components::preview::preview;
 use crate::components::title::PageTitle;
 use crate::connection::as_it_was;
+use crate::context::FirstPayload;
+use crate::detail::Detail;
 use crate::payload::{DetailPayload, Payload};
 use crate::zone::Zone;
+
+/// Place in which a detail is shown.
+pub enum DetailPlace {
+    /// A page of its own.
+    Page,
+    /// The panel beside a picture.
+    Panel(Workload, Signal<Detail>),
+}
+
+/// Shows details of pods, revisions and rollouts. Loads their part of the program first.
+#[lazy]
+pub fn details(place: DetailPlace) -> AnyView {
+    match place {
+        DetailPlace::Page => view! { <DetailPage/> }.into_any(),
+        DetailPlace::Panel(workload, detail) => view! { <DetailView workload detail/> }.into_any(),
+    }
+}
 
 /// The page. Whoever comes to it without loading it gets it from the server, which alone knows what it is about.
 #[component]
 pub fn DetailPage() -> impl IntoView {
-    let first = First::take(|payload| match payload {
+    let first = FirstPayload::take(|payload| match payload {
         Payload::Detail(detail) => Some(*detail),
         _ => None,
     });

@@ -5,10 +5,11 @@ use leptos_meta::provide_meta_context;
 
 use crate::components::notices::Notices;
 use crate::components::page_keys::PageKeys;
-use crate::exported::{Export, Exported};
+use crate::context::OpenedPod;
+use crate::exported::Exported;
 use crate::live::client::Live;
 use crate::pages::rollout::Rollout;
-use crate::rollout::opened::Opened;
+use crate::payload::Export;
 use crate::zone::Zone;
 
 /// The page of a rollout in a file of its own.
@@ -22,7 +23,7 @@ pub fn ExportedPage(
     Exported::provide(record);
     Live::provide(String::new());
     Zone::provide();
-    Opened::provide();
+    OpenedPod::provide();
     // Links lead to pages of a server, which is not there.
     Effect::new(move |_| crate::browser::stay());
     view! {

@@ -7,8 +7,8 @@ use timeline::past::{Day, Search, language};
 use crate::components::banner::Banner;
 use crate::components::header::{Header, Section};
 use crate::components::page_keys::KeyHelp;
-use crate::components::past::PastWorkloads;
-use crate::components::past_row::PastRow;
+use crate::components::past_rollout_row::PastRolloutRow;
+use crate::components::past_workloads::PastWorkloads;
 use crate::components::preview::preview;
 use crate::components::searched::Searched;
 use crate::history::HistoryPayload;
@@ -19,7 +19,7 @@ const WEEK: usize = 7;
 /// The page.
 #[component]
 pub fn HistoryPage(
-    /// What it shows.
+    /// Content of the page.
     history: HistoryPayload,
 ) -> impl IntoView {
     preview(|| history.preview());
@@ -31,7 +31,8 @@ pub fn HistoryPage(
     let more = after.map(|after| view! { <a href=search.page(Some(&after))>"Earlier rollouts"</a> });
     let hint = (rollouts.is_empty() && trouble.is_empty()).then(|| hint(&search));
     let keys = (!rollouts.is_empty()).then_some("Keys: j and k go from row to row, Enter plays it.");
-    let rows = rollouts.into_iter().map(|(began, rollout)| view! { <PastRow began rollout zone=search.zone.clone()/> });
+    let rows =
+        rollouts.into_iter().map(|(began, rollout)| view! { <PastRolloutRow began rollout zone=search.zone.clone()/> });
     let rows = rows.collect_view();
     let table = hint.is_none().then(|| {
         view! {
@@ -66,7 +67,7 @@ pub fn HistoryPage(
     }
 }
 
-/// What may help where nothing was found.
+/// Returns a suggestion where nothing was found.
 fn hint(search: &Search) -> String {
     let keys = language::KEYS.join(", ");
     match language::unknown_key(search) {

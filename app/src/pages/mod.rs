@@ -9,104 +9,10 @@ pub mod exported;
 pub mod history;
 #[cfg(feature = "ssr")]
 pub mod missing;
+mod panel;
 pub mod rollout;
 #[cfg(feature = "ssr")]
 pub mod shares;
 #[cfg(feature = "ssr")]
 pub mod sign_in;
 pub mod wall;
-
-#[cfg(all(test, feature = "ssr"))]
-mod tests {
-    use leptos::prelude::*;
-    use leptos_router::location::RequestUrl;
-    use timeline::list::{ClusterState, Common, Group, Head, ListDelta, Overall, Query, Row, RowDelta, Window};
-    use timeline::view::{Summary, Tone, Verdict};
-    use timeline::wire::ConnectionState;
-
-    use crate::app::{App, AppProps};
-    use crate::list::made;
-    use crate::payload::{ListPayload, Page, Payload, WallPayload};
-    use crate::site::Site;
-
-    fn list(query: Query) -> ListPayload {
-        let plain = made::summary(Tone::Busy);
-        let summary = Summary {
-            replaces: Some(1),
-            verdict: Verdict {
-                badge: "Rolling out".into(),
-                sentence: "Revision 2 <b>is</b> replacing revision 1.".into(),
-                why: "Since 14:02:05 UTC.".into(),
-                ..plain.verdict
-            },
-            next: "The next pod is created.".into(),
-            pods: [1, 2, 1, 0, 0],
-            desired: 4,
-            since_millis: 50_000,
-            ..plain
-        };
-        let cluster = made::cluster("prod/eu", ConnectionState::Live);
-        let overall = Overall {
-            clusters: vec![ClusterState { accent: 3, now_millis: 62_000, ..cluster }],
-            counts: [0, 1, 0, 0],
-            all: 90,
-            heads: vec![Head { of: Common::Group(Group::InProgress), lines: 1 }],
-            trouble: String::new(),
-        };
-        let delta = ListDelta {
-            is_anew: true,
-            now_millis: vec![62_000],
-            overall: Some(overall),
-            order: Some((0, vec![1])),
-            lines: vec![(1, RowDelta::Whole(Box::new(Row { cluster: 0, summary })))],
-        };
-        ListPayload { query, window: Window { from: 0, to: 50 }, delta }
-    }
-
-    fn rendered(address: &str, payload: Payload) -> String {
-        let owner = Owner::new();
-        owner.with(|| {
-            provide_context(RequestUrl::new(address));
-            App(AppProps { page: Page { build: "b".into(), payload, playground: None, site: Site::default() } })
-                .to_html()
-        })
-    }
-
-    #[test]
-    fn the_server_renders_the_list_that_the_address_asks_for() {
-        let query = Query { text: "we\"b".into(), cluster: Some("prod/eu".into()), ..Query::default() };
-        let html = rendered("/clusters/prod%2Feu?q=we%22b", Payload::List(Box::new(list(query))));
-        for part in [
-            "href=\"/clusters/prod%2Feu/namespaces/shop/deployments/web\"",
-            "href=\"/clusters/prod%2Feu/namespaces/shop/deployments/web/rollouts\"",
-            "data-testid=\"head\"",
-            "we&quot;b",
-            "Deployments of prod/eu",
-            "&lt;b&gt;is&lt;/b&gt;",
-            "1/4",
-            "aria-current=\"true\"",
-        ] {
-            assert!(html.contains(part), "{part} is not in {html}");
-        }
-        assert!(!html.contains("style="), "styles in markup are forbidden: {html}");
-    }
-
-    #[test]
-    fn the_server_renders_the_wall_and_its_free_seats() {
-        let list = list(Query::default());
-        let wall = WallPayload { list, rotate_seconds: 12, columns: 3, has_sound: true };
-        let html = rendered("/wall?columns=3&sound=on", Payload::Wall(Box::new(wall)));
-        for part in [
-            "columns-3",
-            "data-sound=\"on\"",
-            "id=\"t3-tile\"",
-            "data-count=\"0\"",
-            "0 stable",
-            "prod/eu live",
-            "inert",
-        ] {
-            assert!(html.contains(part), "{part} is not in {html}");
-        }
-        assert!(!html.contains("style="), "styles in markup are forbidden: {html}");
-    }
-}

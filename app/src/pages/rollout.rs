@@ -8,7 +8,6 @@ use leptos_router::hooks::{use_params_map, use_query_map, use_url};
 use timeline::wire::Scope;
 use timeline::{Uid, Workload, WorkloadKind};
 
-use crate::app::First;
 use crate::browser;
 use crate::components::preview::preview;
 use crate::components::rollout::connection::ConnectionBars;
@@ -17,7 +16,6 @@ use crate::components::rollout::keys::{self, Keyboard};
 use crate::components::rollout::legend::Legend;
 use crate::components::rollout::link_bars::LinkBars;
 use crate::components::rollout::missing::MissingDeployment;
-use crate::components::rollout::panel::Panel;
 use crate::components::rollout::role::Role;
 use crate::components::rollout::score::Score;
 use crate::components::rollout::story::Story;
@@ -25,16 +23,19 @@ use crate::components::rollout::table::PodTable;
 use crate::components::rollout::transport::Transport;
 use crate::components::rollout::verdict::VerdictLine;
 use crate::components::title::PageTitle;
+use crate::context::FirstPayload;
 use crate::exported::Exported;
+use crate::link_preview::page_title;
 use crate::live::client::Live;
-use crate::payload::{DeploymentPayload, Payload, title};
-use crate::rollout::board::{Board, Rendered, Shown};
+use crate::pages::panel::Panel;
+use crate::payload::{DeploymentPayload, Payload};
+use crate::rollout::board::{Board, RenderedPage, ShownMoment};
 use crate::rollout::controls::Controls;
-use crate::rollout::picture::{Moving, Picture};
+use crate::rollout::picture::{FrameStyles, Picture};
 use crate::rollout::screen::RolloutScreen;
 use crate::score::frame::Frame;
 use crate::score::motion::Motion;
-use crate::score::{placed, scale, scene};
+use crate::score::{scale, scene, style_sheet};
 
 /// The page. Another Deployment, or another link to the same one, is another page.
 #[component]
@@ -57,7 +58,7 @@ pub fn RolloutPage() -> impl IntoView {
     });
     move || {
         let (workload, revision, at) = asked.get();
-        let payload = First::take(|payload| match payload {
+        let payload = FirstPayload::take(|payload| match payload {
             Payload::Deployment(payload) => Some(*payload),
             Payload::List(_) | Payload::Wall(_) | Payload::Detail(_) => None,
         });
@@ -78,7 +79,7 @@ pub fn Rollout(
     workload: Workload,
     /// The revision that the link names.
     revision: Option<u64>,
-    /// What the document was rendered from, if it was for this page.
+    /// Payload of the document, if it was for this page.
     payload: Option<DeploymentPayload>,
 ) -> impl IntoView {
     let scope = Scope::Workload(workload.clone());
@@ -87,7 +88,7 @@ pub fn Rollout(
             let (board, rendered) = Board::rendered(payload);
             (board, Some(rendered))
         }
-        None => (Board::of(workload.clone(), revision), None),
+        None => (Board::for_workload(workload.clone(), revision), None),
     };
     let drawn = rendered.as_ref().map(|rendered| drawn(rendered.copy.deployment, rendered.shown()));
     let drawn = drawn.unwrap_or_else(Drawn::nothing);
@@ -106,7 +107,7 @@ pub fn Rollout(
             true => &badge,
         };
         let badge = if board.is_stale() { format!("Stale: {badge}") } else { badge.to_owned() };
-        board.workload.with(|workload| title(&badge, &workload.namespace, &workload.name))
+        board.workload.with(|workload| page_title(&badge, &workload.namespace, &workload.name))
     });
     let is_there = Memo::new(move |_| board.view.read().is_some());
     let shown = move |is_shown: bool| if is_shown { "shown" } else { "unused" };
@@ -155,7 +156,7 @@ fn Placed(
 /// The picture as the server renders it, and as the browser takes it over.
 struct Drawn {
     picture: Picture,
-    moving: Moving,
+    moving: FrameStyles,
     sheet: String,
 }
 
@@ -163,22 +164,22 @@ impl Drawn {
     fn nothing() -> Self {
         Self {
             picture: Picture::new(""),
-            moving: Moving::at(Frame::unmeasured(0, 60_000.0, 0), 0.0),
+            moving: FrameStyles::at(Frame::unmeasured(0, 60_000.0, 0), 0.0),
             sheet: String::new(),
         }
     }
 }
 
-fn drawn(deployment: Option<Uid>, shown: Shown) -> Drawn {
-    let Shown { model, said, frame } = shown;
+fn drawn(deployment: Option<Uid>, shown: ShownMoment) -> Drawn {
+    let ShownMoment { model, said, frame } = shown;
     let scene = scene::scene(&model, deployment, &said, frame, &Motion::default());
     let ticks = scale::ticks(frame.now_millis, frame.window_millis, frame.width);
-    let (moving, sheet) = (Moving::at(frame, scene.height), placed::sheet(&scene, &ticks, frame));
+    let (moving, sheet) = (FrameStyles::at(frame, scene.height), style_sheet::sheet(&scene, &ticks, frame));
     Drawn { picture: Picture::drawn("", scene, &ticks, frame), moving, sheet }
 }
 
 /// Once the page is alive it follows its Deployment, until the viewer leaves it.
-fn come_alive(board: Board, picture: Picture, rendered: Option<Rendered>, scope: Scope, controls: Controls) {
+fn come_alive(board: Board, picture: Picture, rendered: Option<RenderedPage>, scope: Scope, controls: Controls) {
     let live = Live::of_app();
     let told = Callback::new(move |(is_news, page_millis)| controls.panel.look_again(is_news, page_millis));
     let begin = move || {

@@ -14,7 +14,7 @@ use crate::payload::Preview;
 pub struct SharedLine {
     /// Which one it is.
     pub id: String,
-    /// What the link opens, as words.
+    /// Name of the page that the link opens.
     pub opens: String,
     /// Address that the link leads to.
     pub to: String,
@@ -24,7 +24,7 @@ pub struct SharedLine {
     pub maker: String,
 }
 
-/// What the page with links shows.
+/// Content of the page of links.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SharesPayload {
     /// What a new link may open, each with the address that it would lead to, the first one most likely; empty where there is nothing to
@@ -36,17 +36,17 @@ pub struct SharesPayload {
     pub lines: Vec<SharedLine>,
     /// They are everybody's: who looks may revoke all of them.
     pub is_everybodys: bool,
-    /// What was wrong; empty for nothing.
+    /// Error; empty for none.
     pub trouble: String,
 }
 
-/// How long links may last, as the form offers it.
+/// Lifetimes of links, as the form offers them.
 const TIMES: [(&str, &str); 4] = [("1h", "1 hour"), ("1d", "1 day"), ("7d", "7 days"), ("30d", "30 days")];
 
 /// The links that somebody may revoke, and a form to make one.
 #[component]
 pub fn SharesPage(
-    /// What it shows.
+    /// Content of the page.
     page: SharesPayload,
 ) -> impl IntoView {
     let SharesPayload { offers, made, lines, is_everybodys, trouble } = page;
@@ -131,12 +131,12 @@ pub fn SharesPage(
     }
 }
 
-/// What who is signed in is asked before a link takes the place of what they see: any page may have led them here.
+/// Confirmation of a signed-in viewer before a link replaces their access: any page may have led them here.
 #[component]
 pub fn ConfirmPage(
-    /// What becomes of what they see.
+    /// Explanation of the change.
     says: String,
-    /// What makes the link good.
+    /// Secret of the link.
     secret: String,
 ) -> impl IntoView {
     view! {
@@ -156,9 +156,9 @@ pub fn ConfirmPage(
 /// The way in for who has a link: its script hands in what stands behind the `#`. Nothing that is seen here says what the link opens.
 #[component]
 pub fn SharedPage(
-    /// What was wrong with the link; empty for nothing.
+    /// Error about the link; empty for none.
     trouble: String,
-    /// What chats show of the link, where its maker allowed that.
+    /// Preview of the link, where its maker allowed one.
     shown: Option<Preview>,
 ) -> impl IntoView {
     if let Some(shown) = shown {

@@ -5,20 +5,20 @@ use leptos::prelude::*;
 use crate::components::header::{Header, Section};
 use crate::components::trouble::Trouble;
 
-/// What the page says, and where it leads.
+/// Content of the page.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SignInPayload {
     /// The address that its viewer wanted to see.
     pub to: String,
-    /// What was wrong with what they sent; empty for nothing.
+    /// Error about the form that was sent; empty for none.
     pub trouble: String,
-    /// How they sign in.
-    pub way: Way,
+    /// Method of sign-in.
+    pub way: SignInMethod,
 }
 
-/// How viewers sign in.
+/// Method of sign-in.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum Way {
+pub enum SignInMethod {
     /// They show a Kubernetes token.
     #[default]
     Token,
@@ -34,13 +34,13 @@ pub enum Way {
 /// Sign in.
 #[component]
 pub fn SignIn(
-    /// What it says.
+    /// Content of the page.
     page: SignInPayload,
 ) -> impl IntoView {
     let SignInPayload { to, trouble, way } = page;
     let way = match way {
-        Way::Token => token(to).into_any(),
-        Way::Provider { start, end } => provider(start, end).into_any(),
+        SignInMethod::Token => token(to).into_any(),
+        SignInMethod::Provider { start, end } => provider(start, end).into_any(),
     };
     view! {
         <Header section=Section::Other/>

@@ -5,8 +5,7 @@ use std::rc::Rc;
 use leptos::prelude::*;
 use leptos_router::hooks::use_url;
 
-use crate::app::First;
-use crate::browser::{self, Awake, Every, placed};
+use crate::browser::{self, Interval, WakeLock, placed};
 use crate::components::banner::Banner;
 use crate::components::header::{Header, Section};
 use crate::components::preview::preview;
@@ -18,8 +17,9 @@ use crate::components::wall::sound::Sound;
 use crate::components::wall::stable::StableLine;
 use crate::components::wall::tile::Tile;
 use crate::connection::next_try;
+use crate::context::FirstPayload;
 use crate::list::query::Parameters;
-use crate::list::{self, Known};
+use crate::list::{self, LiveList};
 use crate::live::client::Live;
 use crate::payload::Payload;
 use crate::wall::board::WallBoard;
@@ -31,13 +31,13 @@ use crate::zone::Zone;
 /// The page.
 #[component]
 pub fn WallPage() -> impl IntoView {
-    let payload = First::take(|payload| match payload {
+    let payload = FirstPayload::take(|payload| match payload {
         Payload::Wall(wall) => Some(*wall),
         _ => None,
     });
     let settings = match &payload {
         Some(payload) => Settings::told(payload),
-        None => Settings::of(&Parameters::of(use_url().read_untracked().search())),
+        None => Settings::from_parameters(&Parameters::parse(use_url().read_untracked().search())),
     };
     if let Some(payload) = &payload {
         preview(|| payload.preview());
@@ -82,7 +82,7 @@ pub fn WallPage() -> impl IntoView {
 fn follow(board: WallBoard, settings: Settings, copy: Option<timeline::list::ListCopy>) {
     let live = Live::of_app();
     let begin = move || {
-        let known = copy.map(|copy| Known::of(copy, browser::page_millis()));
+        let known = copy.map(|copy| LiveList::from_copy(copy, browser::page_millis()));
         let screen = Rc::new(WallScreen::new(live, board, settings, known));
         let scope = screen.scope();
         (screen, scope)
@@ -90,10 +90,10 @@ fn follow(board: WallBoard, settings: Settings, copy: Option<timeline::list::Lis
     live.show(begin, WallScreen::stop);
     Effect::new(move |_| {
         // It ends with the page.
-        let awake = StoredValue::new_local(Awake::default());
-        awake.with_value(Awake::ask);
+        let awake = StoredValue::new_local(WakeLock::default());
+        awake.with_value(WakeLock::ask);
         browser::on_window(leptos::ev::visibilitychange, move |_| {
-            awake.try_with_value(Awake::ask); // it bubbles
+            awake.try_with_value(WakeLock::ask); // it bubbles
         });
     });
 }
@@ -102,8 +102,8 @@ fn follow(board: WallBoard, settings: Settings, copy: Option<timeline::list::Lis
 fn shifting() -> Signal<String> {
     let moves = RwSignal::new(0_usize);
     // It ends with the page.
-    let timer: StoredValue<Option<Every>> = StoredValue::new(None);
-    Effect::new(move |_| timer.set_value(Every::new(shift::EVERY, move || moves.update(|moves| *moves += 1))));
+    let timer: StoredValue<Option<Interval>> = StoredValue::new(None);
+    Effect::new(move |_| timer.set_value(Interval::new(shift::EVERY, move || moves.update(|moves| *moves += 1))));
     Signal::derive(move || match moves.get() {
         0 => String::new(),
         moves => shift::style(moves),

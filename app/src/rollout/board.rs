@@ -15,27 +15,27 @@ use crate::score::frame::Frame;
 use crate::score::scale::{self, Over};
 use crate::zone::Zone;
 
-/// How many steps the slider of time has.
+/// Number of steps of the time slider.
 pub const SLIDER: i64 = 10_000;
 
-/// What the slider of time goes through, in parts of all that is kept: of [`KEPT`].
+/// Marks of the time slider, in parts of the whole history: of [`SLIDER_PARTS`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Kept {
+pub struct SliderMarks {
     /// The rollouts, each from its begin to its end.
     pub rollouts: Vec<(Tone, i64, i64)>,
-    /// What the picture shows.
+    /// The window of the picture.
     pub window: (i64, i64),
 }
 
-/// How many parts marks on the slider tell apart.
-pub const KEPT: i64 = 1_000;
+/// Number of parts by which marks on the slider differ.
+pub const SLIDER_PARTS: i64 = 1_000;
 
 /// Which moment is shown, as the controls of time tell it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Time {
     /// The moment, in whole tenths of a second; `None` for the present.
     pub tenths: Option<Millis>,
-    /// Whether that moment moves on by itself.
+    /// True while that moment moves on by itself.
     pub is_playing: bool,
     /// Lines that the story got since the present was left.
     pub news: usize,
@@ -50,36 +50,36 @@ pub struct Board {
     pub linked_revision: Option<u64>,
     /// This is a rollout by itself, from what was kept of it: it has an end and no present.
     pub is_over: bool,
-    /// Whether anything was heard of it yet.
+    /// True once anything was heard of it.
     pub is_known: RwSignal<bool>,
     /// The verdict line; `None` while there is no such Deployment.
     pub view: RwSignal<Option<View>>,
     /// The revision that is current now, whatever moment is shown.
     pub current: RwSignal<Option<u64>>,
-    /// How the server gets on with the cluster.
+    /// Connection of the server to the cluster.
     pub connection: RwSignal<Connection>,
-    /// How this page gets on with the server.
+    /// Connection of this page to the server.
     pub link: RwSignal<LinkState>,
     /// Which moment is shown, and whether it moves on.
     pub time: RwSignal<Time>,
     /// Where the slider stands, of [`SLIDER`].
     pub slid: RwSignal<i64>,
-    /// What the slider goes through.
-    pub kept: RwSignal<Kept>,
+    /// Marks of the time slider.
+    pub kept: RwSignal<SliderMarks>,
     /// Whole seconds of the time shown, for countdowns.
     pub second: RwSignal<i64>,
     /// The present of the cluster, to the minute, whatever moment is shown: times that are far from it have their date.
     pub present_millis: RwSignal<Millis>,
     /// Since when the server looks for the Deployment.
     pub looking_since_millis: RwSignal<Millis>,
-    /// What is announced to those who do not see the picture.
+    /// Text that screen readers announce.
     pub announced: RwSignal<String>,
 }
 
 impl Board {
     /// The board of a Deployment of which nothing is known yet.
     #[must_use]
-    pub fn of(workload: Workload, linked_revision: Option<u64>) -> Self {
+    pub fn for_workload(workload: Workload, linked_revision: Option<u64>) -> Self {
         Self {
             is_over: workload.rollout.is_some() || Exported::of_app().is_some(),
             workload: RwSignal::new(workload),
@@ -107,14 +107,14 @@ impl Board {
 
     /// The board of a page that was just rendered, and what it was rendered from.
     #[must_use]
-    pub fn rendered(payload: DeploymentPayload) -> (Self, Rendered) {
+    pub fn rendered(payload: DeploymentPayload) -> (Self, RenderedPage) {
         let DeploymentPayload { workload, revision, connection, snapshot, moment } = payload;
         let (told_millis, looking_since_millis) = (snapshot.now_millis, snapshot.looking_since_millis);
-        let board = Self::of(workload, revision);
+        let board = Self::for_workload(workload, revision);
         let copy: DeploymentCopy = snapshot.into();
         let over = board.over(&copy);
         let told_millis = over.map_or(told_millis, |over| told_millis.min(over.until_millis()));
-        let rendered = Rendered { copy, told_millis, moment, over };
+        let rendered = RenderedPage { copy, told_millis, moment, over };
         board.is_known.set(true);
         board.current.set(rendered.copy.said.view.as_ref().and_then(|view| view.revision));
         board.connection.set(connection);
@@ -132,7 +132,7 @@ impl Board {
     /// The rollout that the page is about, where it is a rollout by itself that is over.
     #[must_use]
     pub fn over(self, copy: &DeploymentCopy) -> Option<Over> {
-        copy.deployment().filter(|_| self.is_over).and_then(|deployment| Over::of(&copy.model, deployment))
+        copy.deployment().filter(|_| self.is_over).and_then(|deployment| Over::from_model(&copy.model, deployment))
     }
 
     /// The time in the picture stands still: the page or the server has no word. Follows both.
@@ -141,7 +141,7 @@ impl Board {
         self.connection.read().state.is_stale() || self.link.get().is_lost()
     }
 
-    /// What is shown was recorded: its present is not that of a cluster. Follows the connection.
+    /// Returns whether a recording is shown: its present is not that of a cluster. Follows the connection.
     #[must_use]
     pub fn is_recorded(self) -> bool {
         self.is_over || matches!(self.connection.read().state, ConnectionState::Replay { .. })
@@ -179,7 +179,7 @@ impl Board {
         zone.moment(at_millis, self.present())
     }
 
-    /// The same and the zone.
+    /// Formats the same with the zone.
     #[must_use]
     pub fn dated(self, zone: Zone, at_millis: Millis) -> String {
         format!("{} {}", self.moment(zone, at_millis), zone.name(at_millis))
@@ -198,8 +198,8 @@ pub const fn minute(at_millis: Millis) -> Millis {
     at_millis.div_euclid(60_000) * 60_000
 }
 
-/// What a page is rendered from: the present, or the moment that its link names.
-pub struct Shown<'p> {
+/// Content from which a page is rendered: the present, or the moment of its link.
+pub struct ShownMoment<'p> {
     /// The objects as they were then.
     pub model: Cow<'p, Model>,
     /// The verdict and the story as they were then.
@@ -208,8 +208,8 @@ pub struct Shown<'p> {
     pub frame: Frame,
 }
 
-/// What a page was rendered from, as a viewer holds it.
-pub struct Rendered {
+/// Data from which a page was rendered, as a viewer holds it.
+pub struct RenderedPage {
     /// The Deployment as it is at present.
     pub copy: DeploymentCopy,
     /// The cluster's time when the server rendered the page.
@@ -220,16 +220,16 @@ pub struct Rendered {
     pub over: Option<Over>,
 }
 
-impl Rendered {
-    /// What there is of a page that the server did not render. Called in browsers.
+impl RenderedPage {
+    /// Returns the data of a page that the server did not render. Called in browsers.
     #[must_use]
     pub fn nothing() -> Self {
         Self { copy: DeploymentCopy::default(), told_millis: crate::browser::now_millis(), moment: None, over: None }
     }
 
-    /// What the page shows first: the present, or the moment of its link.
+    /// Returns the first content of the page: the present, or the moment of its link.
     #[must_use]
-    pub fn shown(&self) -> Shown<'_> {
+    pub fn shown(&self) -> ShownMoment<'_> {
         let Self { copy, told_millis, moment, over } = self;
         let (told_millis, moment) = (*told_millis, moment.as_ref());
         let now_millis = moment.map_or(told_millis, |moment| moment.at_millis);
@@ -243,11 +243,11 @@ impl Rendered {
         let window_millis =
             over.map_or_else(|| scale::window_millis(deployment, now_millis), |over| over.window_millis(now_millis));
         let frame = Frame::unmeasured(now_millis, window_millis, told_millis);
-        Shown { model, said, frame }
+        ShownMoment { model, said, frame }
     }
 }
 
-/// What was said at a moment, or that it is not known.
+/// Returns the verdict and the story of a moment, or a note that they are not known.
 #[must_use]
 pub fn said_then<'p>(then: Option<&'p Said>, now: &'p Said) -> Cow<'p, Said> {
     if let Some(then) = then {

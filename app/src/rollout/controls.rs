@@ -1,4 +1,4 @@
-//! What a viewer can do to the page of a Deployment, for all components on it.
+//! Actions of a viewer on the page of a Deployment, for all components on it.
 
 use leptos::prelude::*;
 use send_wrapper::SendWrapper;
@@ -14,7 +14,7 @@ pub struct Controls {
     screen: StoredValue<Option<SendWrapper<RolloutScreen>>>,
     /// The state of the panel beside the picture.
     pub panel: PanelState,
-    /// What the button that copies a link says after it was used.
+    /// Text of the button that copies a link, after it was used.
     pub copied: RwSignal<Option<&'static str>>,
 }
 

@@ -2,7 +2,6 @@
 
 pub mod board;
 pub mod controls;
-pub mod opened;
 pub mod panel;
 pub mod picture;
 mod pointer;

@@ -1,4 +1,4 @@
-//! What is open beside the picture: a detail that the server tells, asked for when it is opened and again when something changed.
+//! Panel beside the picture: a detail that the server sends, requested when it is opened and again when something changed.
 
 use leptos::html;
 use leptos::prelude::*;
@@ -7,23 +7,23 @@ use send_wrapper::SendWrapper;
 use timeline::wire;
 use web_sys::Element;
 
-use super::opened::Opened;
 use crate::browser;
+use crate::context::OpenedPod;
 use crate::detail::Detail;
 use crate::exported::Exported;
+use crate::keep_focus::keep_focus;
 use crate::rows::set_if_new;
-use crate::steady::keep_focus;
 
-/// What is open is asked for again at most this often.
+/// The open detail is requested again at most this often.
 const AGAIN_MILLIS: f64 = 1_000.0;
-/// What the panel says when the server does not answer.
+/// Text of the panel when the server does not answer.
 const NO_ANSWER: &str = "Rollcast does not respond.";
-/// What is said in a file that does not hold it.
+/// Text in a file that does not hold the detail.
 const NOT_THERE: &str = "This file has no details of it, or none of this moment.";
 
-/// What is open in the panel, with all that it tells.
+/// Content of the panel.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Shown {
+pub enum PanelContent {
     /// The panel is closed.
     Nothing,
     /// A detail is open, which tells this.
@@ -32,9 +32,9 @@ pub enum Shown {
     Trouble(String),
 }
 
-/// What the kind of that is: while it stays, only what is in it changes.
+/// Kind of content: while it stays, only the data in it changes.
 #[derive(Clone, Copy, PartialEq)]
-pub enum Kind {
+pub enum PanelKind {
     /// The panel is closed.
     Nothing,
     /// A detail is open.
@@ -43,25 +43,25 @@ pub enum Kind {
     Trouble,
 }
 
-/// What is open beside the picture. Copies are handles of the same panel.
+/// State of the panel beside the picture. Copies are handles of the same panel.
 #[derive(Clone, Copy)]
 pub struct PanelState {
-    /// What is open, as a path below the page of the Deployment.
+    /// Path of the open detail below the page of the Deployment.
     path: RwSignal<Option<String>>,
-    /// What is open, as the server told it last.
-    pub shown: RwSignal<Shown>,
-    /// What opened it: where the focus goes back.
+    /// The content that the server sent last.
+    pub shown: RwSignal<PanelContent>,
+    /// The element that opened it, to which the focus goes back.
     opener: StoredValue<Option<SendWrapper<Element>>>,
     is_old: StoredValue<bool>,
     asked_millis: StoredValue<f64>,
     /// When what was answered last was asked: an answer to what was asked before that is not shown any more.
     answered_millis: StoredValue<f64>,
-    /// What is shown next gets the focus.
+    /// The next content gets the focus.
     is_entered: StoredValue<bool>,
-    /// What answers where there is no server.
+    /// The record that answers where there is no server.
     exported: StoredValue<Option<Exported>>,
     /// The pod that is open, which the playground's buttons mean too.
-    pub opened: Opened,
+    pub opened: OpenedPod,
     /// The element that shows what is open, which gets the focus.
     pub section: NodeRef<html::Section>,
 }
@@ -72,19 +72,19 @@ impl PanelState {
     pub fn new() -> Self {
         Self {
             path: RwSignal::new(None),
-            shown: RwSignal::new(Shown::Nothing),
+            shown: RwSignal::new(PanelContent::Nothing),
             opener: StoredValue::new(None),
             is_old: StoredValue::new(false),
             asked_millis: StoredValue::new(0.0),
             answered_millis: StoredValue::new(0.0),
             is_entered: StoredValue::new(false),
             exported: StoredValue::new(Exported::of_app()),
-            opened: Opened::of_app(),
+            opened: OpenedPod::of_app(),
             section: NodeRef::new(),
         }
     }
 
-    /// What is open, as a path below the page of the Deployment; follows it.
+    /// Returns the path of the open detail below the page of the Deployment; follows it.
     #[must_use]
     pub fn path(self) -> Option<String> {
         self.path.get()
@@ -106,7 +106,7 @@ impl PanelState {
     pub(super) fn close(self) -> bool {
         let was_open = self.path.with_untracked(Option::is_some);
         self.path.set(None);
-        self.show(Shown::Nothing);
+        self.show(PanelContent::Nothing);
         match self.opener.try_update_value(Option::take).flatten() {
             Some(opener) => {
                 browser::focus(&opener);
@@ -137,11 +137,11 @@ impl PanelState {
             let answer = match exported {
                 Some(exported) => {
                     let detail = exported.detail(&path);
-                    Some(detail.map_or_else(|| Shown::Trouble(NOT_THERE.to_owned()), Shown::Detail))
+                    Some(detail.map_or_else(|| PanelContent::Trouble(NOT_THERE.to_owned()), PanelContent::Detail))
                 }
                 None => answer(&below_this_page(&path)).await,
             };
-            let shown = answer.unwrap_or_else(|| Shown::Trouble(NO_ANSWER.to_owned()));
+            let shown = answer.unwrap_or_else(|| PanelContent::Trouble(NO_ANSWER.to_owned()));
             // Meanwhile something else may be open, a later question be answered, or the page be another one.
             let is_open = self.path.try_get_untracked().flatten().as_ref() == Some(&path);
             if !is_open || self.answered_millis.try_get_value().is_none_or(|answered| answered > asked_millis) {
@@ -156,14 +156,16 @@ impl PanelState {
         });
     }
 
-    fn show(self, shown: Shown) {
+    fn show(self, shown: PanelContent) {
         let pod = match &shown {
-            Shown::Detail(Detail::Pod(pod)) => pod.name.clone(),
+            PanelContent::Detail(Detail::Pod(pod)) => pod.name.clone(),
             _ => String::new(),
         };
         set_if_new(&self.opened.0, pod);
         let is_known = self.shown.try_with_untracked(|known| match (known, &shown) {
-            (Shown::Detail(Detail::Share(known)), Shown::Detail(Detail::Share(share))) => share.is_shared_by(known),
+            (PanelContent::Detail(Detail::Share(known)), PanelContent::Detail(Detail::Share(share))) => {
+                share.is_shared_by(known)
+            }
             (known, shown) => known == shown,
         });
         if is_known == Some(false) {
@@ -178,13 +180,13 @@ impl PanelState {
         }
     }
 
-    /// What kind of thing that is; follows it.
+    /// Returns the kind of the content; follows it.
     #[must_use]
-    pub fn kind(self) -> Kind {
+    pub fn kind(self) -> PanelKind {
         self.shown.with(|shown| match shown {
-            Shown::Nothing => Kind::Nothing,
-            Shown::Detail(_) => Kind::Detail,
-            Shown::Trouble(_) => Kind::Trouble,
+            PanelContent::Nothing => PanelKind::Nothing,
+            PanelContent::Detail(_) => PanelKind::Detail,
+            PanelContent::Trouble(_) => PanelKind::Trouble,
         })
     }
 }
@@ -200,13 +202,13 @@ fn below_this_page(path: &str) -> String {
     format!("{}/{path}{}", browser::path(), browser::search())
 }
 
-/// What the server tells of something below a page of a Deployment; `None` when no answer comes.
-pub async fn answer(address: &str) -> Option<Shown> {
+/// Requests a detail below a page of a Deployment; `None` when no answer comes.
+pub async fn answer(address: &str) -> Option<PanelContent> {
     let mark = if address.contains('?') { '&' } else { '?' };
     let answer = browser::ask(&format!("{address}{mark}part")).await?;
     if !answer.is_ok() {
         let why = answer.text().await?;
-        return Some(why.trim().to_owned()).filter(|why| !why.is_empty()).map(Shown::Trouble);
+        return Some(why.trim().to_owned()).filter(|why| !why.is_empty()).map(PanelContent::Trouble);
     }
-    wire::decode(&answer.bytes().await?).ok().map(Shown::Detail)
+    wire::decode(&answer.bytes().await?).ok().map(PanelContent::Detail)
 }

@@ -9,17 +9,17 @@ use timeline::phase::PodState;
 use timeline::story::Line;
 
 use crate::elements::{Elements, beside};
-use crate::lasting::Lasting;
 use crate::numbers::{fixed, thousandths};
 use crate::rows::{Rows, set_if_new};
+use crate::scoped::ScopedSignal;
 use crate::score::budget::{HEIGHT, Strip};
 use crate::score::frame::Frame;
 use crate::score::ink::{Look, Pattern};
 use crate::score::lanes::Heading;
 use crate::score::order::PodOrder;
 use crate::score::paint::Mark;
-use crate::score::placed;
-use crate::score::scene::{BandRow, Bars, Gap, Head, Listed, Scene, Spot, TableRow};
+use crate::score::scene::{BandRow, Bars, Gap, Head, Scene, Spot, TableRow, TableScope};
+use crate::score::style_sheet;
 
 /// The picture of a Deployment. Copies are handles of the same one.
 #[derive(Clone, Copy)]
@@ -27,7 +27,7 @@ pub struct Picture {
     /// Before the ids of its patterns and lists: a wall shows several.
     pub prefix: &'static str,
     /// The moment from which times in the picture are counted.
-    pub base_millis: Lasting<Millis>,
+    pub base_millis: ScopedSignal<Millis>,
     /// The bands, from top to bottom.
     pub bands: Rows<BandRow>,
     /// The bars that are elements: those of few pods, and ribbons.
@@ -36,7 +36,7 @@ pub struct Picture {
     pub heads: Rows<Head>,
     /// Where the heads are, by the same keys.
     pub spots: Rows<Spot>,
-    /// What there is now of each ribbon, beside it.
+    /// Columns beside each ribbon, as of now.
     pub columns: Rows<Vec<Mark>>,
     /// Stretches of time that nobody saw, or that are not kept.
     pub gaps: Rows<Gap>,
@@ -45,7 +45,7 @@ pub struct Picture {
     /// The order that was chosen for the table; `None` for that of the picture.
     pub order: RwSignal<Option<PodOrder>>,
     /// Which pods the table has.
-    pub listed: RwSignal<Listed>,
+    pub listed: RwSignal<TableScope>,
     /// The lines of the story, the oldest first.
     pub story: Rows<Line>,
     /// The lines of the story that are points on the axis.
@@ -60,35 +60,35 @@ pub struct Picture {
     pub width: RwSignal<Option<i32>>,
     /// The picture leaves room in a large window, which the table of pods has.
     pub has_spare: RwSignal<bool>,
-    /// What is told of the place that is pointed at, or of the pod that has the focus.
+    /// Tip of the place that is pointed at, or of the pod that has the focus.
     pub told: RwSignal<Option<Tip>>,
     /// The line of the story that a point of the axis led to.
-    pub pointed: Lasting<Option<Millis>>,
+    pub pointed: ScopedSignal<Option<Millis>>,
     /// Handles of its elements that are measured, moved or focused.
     pub nodes: Nodes,
 }
 
-/// What is told of a place of the score.
+/// Tip of a place of the score.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tip {
     /// Where it stands, as a style.
     pub place: String,
-    /// How far the moment is from the left edge of the score, in pixels.
+    /// Distance of the moment from the left edge of the score, in pixels.
     pub x: f64,
     /// The moment that the place stands for.
     pub at_millis: Millis,
-    /// What is told of it.
-    pub told: Told,
+    /// Content of the tip.
+    pub told: TipContent,
 }
 
-/// What there is at a place of the score.
+/// Content of a tip.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Told {
+pub enum TipContent {
     /// One pod.
     Pod {
         /// Its name.
         name: String,
-        /// What its bar looks like there.
+        /// Look of its bar there.
         look: Look,
         /// Since when it was so, as far as somebody looked.
         since_millis: Millis,
@@ -96,7 +96,7 @@ pub enum Told {
         is_older: bool,
         /// Until when; `None` while it is.
         until_millis: Option<Millis>,
-        /// How long it was so, until the moment that is shown.
+        /// Duration of that state until the shown moment.
         lasted_millis: Millis,
         /// Why it is not well; empty where nothing is known.
         reason: String,
@@ -144,7 +144,7 @@ impl Picture {
     pub fn drawn(prefix: &'static str, scene: Scene, ticks: &[Millis], frame: Frame) -> Self {
         Self {
             prefix,
-            base_millis: Lasting::new(frame.base_millis),
+            base_millis: ScopedSignal::new(frame.base_millis),
             bands: Rows::new(scene.bands),
             bars: Rows::new(scene.bars),
             heads: Rows::new(scene.heads),
@@ -162,7 +162,7 @@ impl Picture {
             width: RwSignal::new(None),
             has_spare: RwSignal::new(false),
             told: RwSignal::new(None),
-            pointed: Lasting::new(None),
+            pointed: ScopedSignal::new(None),
             nodes: Nodes::default(),
         }
     }
@@ -208,8 +208,8 @@ impl Picture {
     }
 
     /// Moves the axis: the only thing that happens in every frame, outside of all signals.
-    pub fn move_to(&self, frame: Frame, moved: &mut Moving) {
-        let wanted = Moving::at(frame, self.height.get_untracked());
+    pub fn move_to(&self, frame: Frame, moved: &mut FrameStyles) {
+        let wanted = FrameStyles::at(frame, self.height.get_untracked());
         if wanted == *moved {
             return;
         }
@@ -236,20 +236,20 @@ fn keyed(ticks: &[Millis]) -> Vec<(u128, Millis)> {
     ticks.iter().map(|at| (*at as u128, *at)).collect()
 }
 
-/// What of the picture moves with every frame.
+/// Styles of the picture that change with every frame.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Moving {
+pub struct FrameStyles {
     /// The custom properties that place the times of the axis, as a style.
     pub times: String,
     /// The view box of the budget strip.
     pub strip: String,
     /// The view box of the bars.
     pub bars: String,
-    /// How the patterns are turned, in the order of [`Pattern::ALL`].
+    /// Transforms of the patterns, in the order of [`Pattern::ALL`].
     pub patterns: [String; 3],
 }
 
-impl Moving {
+impl FrameStyles {
     /// At that time. `height` is that of all bands, in pixels.
     #[must_use]
     pub fn at(frame: Frame, height: f64) -> Self {
@@ -259,7 +259,7 @@ impl Moving {
         let turned =
             |pattern: Pattern| format!("scale({} 1) rotate({})", thousandths(window / frame.width), pattern.degrees());
         Self {
-            times: placed::times(frame),
+            times: style_sheet::times(frame),
             strip: view_box(HEIGHT),
             bars: view_box(height),
             patterns: Pattern::ALL.map(turned),

@@ -1,17 +1,17 @@
-//! What a pointer does to the picture: it is told what it points at, it drags time, and its wheel shows more time or less.
+//! Pointer on the picture: it shows a tip, it drags time, and its wheel zooms.
 
 use leptos::prelude::*;
 use timeline::{Millis, Uid};
 use web_sys::{Element, PointerEvent, WheelEvent};
 
-use super::picture::{Tip, Told};
+use super::picture::{Tip, TipContent};
 use super::screen::{RolloutScreen, State};
 use crate::browser;
 use crate::rows::set_if_new;
-use crate::score::bars::{self, Side};
-use crate::score::lanes::taken_over;
+use crate::score::bars;
+use crate::score::lanes::{Side, taken_over};
 use crate::score::scene::BandRow;
-use crate::score::{budget, placed, scale, scene};
+use crate::score::{budget, scale, scene, style_sheet};
 
 /// A pointer that moves this far with its button pressed drags, in pixels.
 const DRAG_PX: f64 = 4.0;
@@ -22,7 +22,7 @@ const TWICE_PX: f64 = 240.0;
 /// Height of a line, for wheels that turn by lines, in pixels.
 const LINE_PX: f64 = 16.0;
 
-/// What the pointer does.
+/// State of the pointer.
 #[derive(Debug, Default)]
 pub(super) struct Pointer {
     /// Where it is, in pixels of the browser's window; `None` while it is not on the picture.
@@ -54,7 +54,7 @@ struct Room {
 impl Room {
     /// A place as what is told of it stands there.
     fn place(&self, (x, y): (f64, f64)) -> String {
-        placed::tip((x - self.score.left(), y - self.score.top()), (self.score.width(), self.score.height()))
+        style_sheet::tip((x - self.score.left(), y - self.score.top()), (self.score.width(), self.score.height()))
     }
 
     fn crosshair(&self, x: f64) -> f64 {
@@ -214,7 +214,7 @@ impl RolloutScreen {
         } else if is_in(&room.strip) {
             let deployment = state.copy.deployment()?;
             let (counts, limits) = budget::counted(&state.copy.model, deployment, at_millis);
-            Some(Told::Budget(counts, limits))
+            Some(TipContent::Budget(counts, limits))
         } else if is_in(&room.scroller) {
             let y = y - room.canvas.top();
             self.pod_at(state, y, at_millis).or_else(|| self.ribbon_at(state, y, at_millis))
@@ -232,7 +232,7 @@ impl RolloutScreen {
         Some(Tip { place: room.place((x, room.canvas.top() + y)), x: room.crosshair(x), at_millis, told })
     }
 
-    fn pod_at(&self, state: &State, y: f64, at_millis: Millis) -> Option<Told> {
+    fn pod_at(&self, state: &State, y: f64, at_millis: Millis) -> Option<TipContent> {
         let spots = self.0.picture.spots;
         let is_there = |key: &u128| {
             spots.row(*key).is_some_and(|spot| spot.with_untracked(|spot| (y - spot.y).abs() <= spot.row / 2.0))
@@ -240,8 +240,8 @@ impl RolloutScreen {
         spots.order_untracked().into_iter().filter(is_there).find_map(|key| self.pod(state, key, at_millis))
     }
 
-    /// What a pod was at a time; nothing where it was not there, or not this Deployment's.
-    fn pod(&self, state: &State, key: u128, at_millis: Millis) -> Option<Told> {
+    /// Returns the state of a pod at a time; `None` where it was not there, or not this Deployment's.
+    fn pod(&self, state: &State, key: u128, at_millis: Millis) -> Option<TipContent> {
         let head = self.0.picture.heads.row(key)?.get_untracked();
         let pod = state.copy.model.pods.get(&head.uid)?;
         let deployment = state.copy.deployment?;
@@ -255,7 +255,7 @@ impl RolloutScreen {
         let (look, since_millis, until) =
             lived.find(|(_, from, to)| *from <= at_millis && to.is_none_or(|to| to > at_millis))?;
         let until_millis = until.filter(|until| *until <= state.frame.now_millis);
-        Some(Told::Pod {
+        Some(TipContent::Pod {
             name: head.name,
             look,
             since_millis,
@@ -266,7 +266,7 @@ impl RolloutScreen {
         })
     }
 
-    fn ribbon_at(&self, state: &State, y: f64, at_millis: Millis) -> Option<Told> {
+    fn ribbon_at(&self, state: &State, y: f64, at_millis: Millis) -> Option<TipContent> {
         let bands = self.0.picture.bands;
         let is_there =
             |band: &BandRow| band.is_ribbon && (band.place.top..band.place.top + band.place.height).contains(&y);
@@ -274,7 +274,7 @@ impl RolloutScreen {
         let key = keys.into_iter().find(|key| bands.row(*key).is_some_and(|band| band.with_untracked(is_there)))?;
         let (model, deployment) = (&state.copy.model, state.copy.deployment?);
         let replica_set = Some(Uid::from_bits(key)).filter(|uid| model.replica_sets.get(uid).is_some());
-        Some(Told::Ribbon(scene::counted(model, replica_set, deployment, at_millis, state.frame)))
+        Some(TipContent::Ribbon(scene::counted(model, replica_set, deployment, at_millis, state.frame)))
     }
 }
 

@@ -11,13 +11,14 @@ use timeline::playback::Playback;
 use timeline::viewer::{DeploymentCopy, Taken};
 use timeline::wire::{self, Connection, Delta, Moment, Position, Said, Scope, ServerFrame, Snapshot};
 
-use super::board::{Board, Rendered, minute, said_then};
-use super::picture::{Moving, Picture};
+use super::board::{Board, RenderedPage, minute, said_then};
+use super::picture::{FrameStyles, Picture};
 use super::pointer::Pointer;
 use super::scroll::Scroll;
 use crate::browser::{focus_in_place, font_size_px, matches, page_millis};
 use crate::exported::Exported;
-use crate::live::client::{Ask, Screen};
+use crate::keep_focus::keep_focus;
+use crate::live::client::{Screen, ScreenRequest};
 use crate::live::clock::Clock;
 use crate::live::link::LinkState;
 use crate::live::question::Question;
@@ -25,10 +26,9 @@ use crate::rows::set_if_new;
 use crate::score::frame::Frame;
 use crate::score::motion::Motion;
 use crate::score::paint::canvas::Canvas;
-use crate::score::places::{self, Place};
+use crate::score::places::{self, BandPlace};
 use crate::score::scale::{self, Over};
 use crate::score::scene;
-use crate::steady::keep_focus;
 
 /// Bars that left the picture are looked for this often.
 const LOOK_AGAIN_MILLIS: f64 = 1_000.0;
@@ -36,7 +36,7 @@ const LOOK_AGAIN_MILLIS: f64 = 1_000.0;
 const MEASURE_MILLIS: f64 = 200.0;
 /// From so many bars on they are painted instead of being elements.
 const MOST_ELEMENTS: usize = 120;
-/// What is painted is drawn again at most this often; meanwhile it moves on.
+/// The canvas is painted again at most this often; between that it is moved.
 const CROWD_MILLIS: f64 = 50.0;
 /// A ribbon is drawn again at most this often, and takes at most one part of so many of the browser's time.
 const RIBBON_MILLIS: f64 = 100.0;
@@ -71,7 +71,7 @@ struct Drawn {
     canvas: Option<Canvas>,
     scroll: Scroll,
     /// Where everything that moves with time was moved last.
-    moving: Moving,
+    moving: FrameStyles,
 }
 
 /// What the screen knows of the Deployment, and how it shows it.
@@ -92,10 +92,10 @@ pub(super) struct State {
     /// Too many pods for an element each, and so many that they are a ribbon.
     is_crowded: bool,
     is_ribbon: bool,
-    /// How long the last drawing took, in milliseconds.
+    /// Duration of the last drawing, in milliseconds.
     drawing_millis: f64,
     /// Where the band of the current revision is.
-    current: Option<Place>,
+    current: Option<BandPlace>,
     /// The page is about to be printed, and is shown as paper is.
     is_printing: bool,
     is_on_paper: bool,
@@ -104,9 +104,9 @@ pub(super) struct State {
     /// Bands on their way, and whether the viewer wants no motion.
     motion: Motion,
     has_less_motion: bool,
-    /// How much time the viewer wants to see, in milliseconds; `None` for what fits.
+    /// Window that the viewer chose, in milliseconds; `None` for the one that fits.
     pub(super) chosen_millis: Option<f64>,
-    /// What the pointer does.
+    /// State of the pointer.
     pub(super) pointer: Pointer,
     /// When the address is to name the moment that is shown, in page time; `None` while it does.
     pub(super) remember_at: Option<f64>,
@@ -116,14 +116,14 @@ pub(super) struct State {
     pub(super) speed: f64,
     /// Lines of the story when the present was left.
     pub(super) lines: usize,
-    /// What was said at the moment shown, or at the last one that was told.
+    /// The verdict and the story of the shown moment, or of the last one that was answered.
     then: Option<Moment>,
     pub(super) question: Question,
-    /// What is to be followed instead; `None` where that stays.
+    /// The scope to follow next; `None` where it stays.
     aim: Option<Scope>,
 }
 
-/// How much time fits, ending at that time.
+/// Returns the window that fits, ending at that time.
 fn fitting(over: Option<Over>, copy: &DeploymentCopy, now_millis: Millis) -> f64 {
     over.map_or_else(|| scale::window_millis(copy.deployment(), now_millis), |over| over.window_millis(now_millis))
 }
@@ -149,8 +149,8 @@ impl State {
 impl RolloutScreen {
     /// A screen of what a page was rendered from; of nothing, where the viewer came from another page. Called from effects.
     #[must_use]
-    pub fn new(board: Board, picture: Picture, first: Option<Rendered>, told: Callback<(bool, f64)>) -> Self {
-        let Rendered { copy, told_millis: now_millis, moment, over } = first.unwrap_or_else(Rendered::nothing);
+    pub fn new(board: Board, picture: Picture, first: Option<RenderedPage>, told: Callback<(bool, f64)>) -> Self {
+        let RenderedPage { copy, told_millis: now_millis, moment, over } = first.unwrap_or_else(RenderedPage::nothing);
         let shown_millis = moment.as_ref().map_or(now_millis, |moment| moment.at_millis);
         let window_millis = fitting(over, &copy, shown_millis);
         let state = State {
@@ -187,7 +187,7 @@ impl RolloutScreen {
         let drawn = Drawn {
             canvas: picture.nodes.paint.get_untracked().and_then(Canvas::new),
             scroll: Scroll::new(picture.nodes.scroller),
-            moving: Moving::default(),
+            moving: FrameStyles::default(),
         };
         let (state, drawn) = (RefCell::new(state), RefCell::new(drawn));
         let screen = Self(Rc::new(Inner { board, picture, state, drawn, exported: Exported::of_app(), told }));
@@ -231,16 +231,16 @@ impl RolloutScreen {
         set_if_new(&self.0.board.is_known, true);
     }
 
-    fn delta(&self, delta: Delta, page_millis: f64) -> Ask {
+    fn delta(&self, delta: Delta, page_millis: f64) -> ScreenRequest {
         let mut state = self.0.state.borrow_mut();
         let now_millis = delta.now_millis;
         match state.copy.take_delta(delta) {
             Taken::Fits => {
                 state.clock.hear(now_millis, page_millis);
-                Ask::Nothing
+                ScreenRequest::Nothing
             }
-            Taken::Missed => Ask::Snapshot,
-            Taken::BeforeSnapshot => Ask::Nothing, // of what was followed before
+            Taken::Missed => ScreenRequest::Snapshot,
+            Taken::BeforeSnapshot => ScreenRequest::Nothing, // of what was followed before
         }
     }
 
@@ -400,19 +400,19 @@ impl Screen for RolloutScreen {
         self.set_pace(link.silent_since().unwrap_or(page_millis));
     }
 
-    fn frames(&self, frames: Vec<ServerFrame>, page_millis: f64) -> Ask {
-        let mut ask = Ask::Nothing;
+    fn frames(&self, frames: Vec<ServerFrame>, page_millis: f64) -> ScreenRequest {
+        let mut ask = ScreenRequest::Nothing;
         for frame in frames {
             match frame {
                 ServerFrame::Snapshot(snapshot) if !self.is_of(&snapshot) => {}
                 ServerFrame::Snapshot(snapshot) => {
-                    ask = Ask::Nothing;
+                    ask = ScreenRequest::Nothing;
                     self.snapshot(*snapshot, page_millis);
                     self.set_pace(page_millis); // another life has another clock
                 }
                 ServerFrame::Delta(delta) => {
-                    if self.delta(delta, page_millis) == Ask::Snapshot {
-                        ask = Ask::Snapshot;
+                    if self.delta(delta, page_millis) == ScreenRequest::Snapshot {
+                        ask = ScreenRequest::Snapshot;
                     }
                 }
                 ServerFrame::Connection { cluster, connection } => self.connected(&cluster, connection, page_millis),
@@ -437,7 +437,7 @@ impl Screen for RolloutScreen {
         ask
     }
 
-    fn animate(&self, page_millis: f64) -> Ask {
+    fn animate(&self, page_millis: f64) -> ScreenRequest {
         let board = &self.0.board;
         if page_millis - self.0.state.borrow().measured_at > MEASURE_MILLIS {
             self.0.state.borrow_mut().measured_at = page_millis;
@@ -480,7 +480,7 @@ impl Screen for RolloutScreen {
         self.tell_time(moment, page_millis);
         self.0.told.run((false, page_millis));
         if let Some(scope) = self.0.state.borrow_mut().aim.take() {
-            return Ask::Follow(Box::new(scope));
+            return ScreenRequest::Follow(Box::new(scope));
         }
         self.ask(moment, page_millis)
     }

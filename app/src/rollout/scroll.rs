@@ -3,13 +3,13 @@
 use leptos::html;
 use leptos::prelude::*;
 
-use crate::score::places::Place;
+use crate::score::places::BandPlace;
 
 /// Room below the current band, in pixels.
 const BELOW: f64 = 8.0;
 /// So close to where it would be the picture is kept in place again.
 const NEAR: i32 = 8;
-/// What moves this long after a key that scrolls was moved by that key, in milliseconds.
+/// A scroll within this time after a key that scrolls was made by that key, in milliseconds.
 const KEY_MILLIS: f64 = 2_000.0;
 /// Keys that scroll.
 const KEYS: [&str; 7] = ["Home", "End", "PageUp", "PageDown", "ArrowUp", "ArrowDown", " "];
@@ -19,7 +19,7 @@ pub(super) struct Scroll {
     node: NodeRef<html::Div>,
     /// Where this put it last, in pixels.
     at: i32,
-    /// How high it was then, and what there was to see.
+    /// Its height then, and the visible part.
     heights: (i32, i32),
     /// The viewer scrolled elsewhere, so it stays where it is.
     is_left_alone: bool,
@@ -37,7 +37,7 @@ impl Scroll {
         self.node.get_untracked().map(|element| f64::from(element.client_height()))
     }
 
-    /// The same, where it is as high as what it holds and could be as high as the rest of `room`.
+    /// Sets the same where it is as high as its content and could be as high as the rest of `room`.
     pub(super) fn height_in(&self, room: NodeRef<html::Div>) -> Option<f64> {
         let (element, room) = (self.node.get_untracked()?, room.get_untracked()?);
         Some(f64::from(room.client_height() - element.offset_top()))
@@ -62,7 +62,7 @@ impl Scroll {
     }
 
     /// Scrolls to the current band unless the viewer scrolled elsewhere. `above` is the room above the picture.
-    pub(super) fn follow(&mut self, current: Option<Place>, above: f64, page_millis: f64) {
+    pub(super) fn follow(&mut self, current: Option<BandPlace>, above: f64, page_millis: f64) {
         let (Some(element), Some(current)) = (self.node.get_untracked(), current) else { return };
         let heights = (element.client_height(), element.scroll_height());
         let most = (heights.1 - heights.0).max(0);

@@ -7,15 +7,15 @@ use timeline::model::{Deployment, Rollout};
 use timeline::playback::{self, Playback};
 use timeline::view::Tone;
 
-use super::board::{self, KEPT, Kept, Time};
+use super::board::{self, SLIDER_PARTS, SliderMarks, Time};
 use super::screen::RolloutScreen;
 use crate::browser::{self, iso, page_millis, readdress};
-use crate::live::client::Ask;
+use crate::live::client::ScreenRequest;
 use crate::rows::set_if_new;
 use crate::score::frame::Frame;
 use crate::score::scale;
 
-/// How many steps the slider has, as a number to reckon with.
+/// Number of steps of the slider, as a float.
 const SLIDER: f64 = board::SLIDER as f64;
 /// The parameter of an address that asks to play at once.
 const PLAY: &str = "play=yes";
@@ -197,10 +197,10 @@ impl RolloutScreen {
     }
 
     /// Asks what was said at a moment, as long as somebody can answer.
-    pub(super) fn ask(&self, moment: Option<Millis>, page_millis: f64) -> Ask {
+    pub(super) fn ask(&self, moment: Option<Millis>, page_millis: f64) -> ScreenRequest {
         let mut state = self.0.state.borrow_mut();
         let shown = moment.filter(|_| state.is_linked);
-        shown.and_then(|at| state.question.ask(at, page_millis)).map_or(Ask::Nothing, Ask::Moment)
+        shown.and_then(|at| state.question.ask(at, page_millis)).map_or(ScreenRequest::Nothing, ScreenRequest::Moment)
     }
 
     /// Returns a whole link to the revision or the moment that is shown.
@@ -219,9 +219,10 @@ impl RolloutScreen {
     }
 }
 
-/// What the slider goes through, from the first moment that is kept to the present.
-fn kept(deployment: Option<&Deployment>, frame: Frame, (from, live): (Millis, Millis)) -> Kept {
-    let part = |at: Millis| ((at - from) * KEPT).checked_div(live - from).unwrap_or_default().clamp(0, KEPT);
+/// Returns the marks of the slider, from the first stored moment to the present.
+fn kept(deployment: Option<&Deployment>, frame: Frame, (from, live): (Millis, Millis)) -> SliderMarks {
+    let part =
+        |at: Millis| ((at - from) * SLIDER_PARTS).checked_div(live - from).unwrap_or_default().clamp(0, SLIDER_PARTS);
     let rollout = |rollout: &Rollout| {
         let tone = match (rollout.completed_millis, rollout.superseded_millis, rollout.deadline_exceeded_millis) {
             (Some(_), ..) => Tone::Ok,
@@ -232,7 +233,7 @@ fn kept(deployment: Option<&Deployment>, frame: Frame, (from, live): (Millis, Mi
         let ended = rollout.completed_millis.or(rollout.superseded_millis).unwrap_or(live);
         rollout.started_millis.map(|began| (tone, part(began), part(ended)))
     };
-    Kept {
+    SliderMarks {
         rollouts: deployment.iter().flat_map(|known| &known.rollouts).filter_map(rollout).collect(),
         window: (part(frame.from_millis()), part(frame.now_millis)),
     }

@@ -6,6 +6,7 @@ use timeline::phase::PodState;
 
 use super::frame::Frame;
 use super::ink::Look;
+use super::lanes::Side;
 use super::paint::Mark;
 use super::places::{Density, bar_height, density};
 
@@ -14,25 +15,13 @@ const FLICKER: f64 = 10.0;
 /// A pod that is gone.
 const GONE: Look = Look::In(PodState::Gone);
 
-/// What a pod went through, where it is drawn: (look, since, until).
+/// Returns the drawn states of a pod: (look, since, until).
 pub fn lived(pod: &Pod, side: Side, frame: Frame) -> impl Iterator<Item = (Look, Millis, Option<Millis>)> + use<> {
     let segments = match side {
         Side::Inside { since_millis } => since(segments(pod), since_millis),
         Side::Outside => outside(pod),
     };
     merged(segments, frame).into_iter().map(|Segment { look, from, to }| (look, from, to))
-}
-
-/// The band in which a pod is drawn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Side {
-    /// That of its ReplicaSet.
-    Inside {
-        /// When the Deployment took the ReplicaSet over; `None` where it created it.
-        since_millis: Option<Millis>,
-    },
-    /// That of the pods out of rotation.
-    Outside,
 }
 
 /// Without what was before a moment.

@@ -45,7 +45,7 @@ pub const fn fill(layer: PodState) -> (Colour, Fill) {
     (ink.colour, ink.low)
 }
 
-/// How many pods there were in each state at a moment, and the limits that were in force then.
+/// Returns the number of pods in each state at a moment, and the limits that were in force then.
 #[must_use]
 pub fn counted(model: &Model, deployment: &Deployment, at_millis: Millis) -> (Vec<(PodState, u32)>, Option<Limits>) {
     let layer = |_: &Pod, state| layer_of(state);
@@ -105,11 +105,11 @@ pub struct Strip {
     pub areas: Vec<(PodState, String)>,
     /// The line of each limit, through its changes.
     pub lines: Vec<(Limit, String)>,
-    /// What each limit is now: its number, and where it comes from, in words.
+    /// The limits now: each with its number, and where it comes from, in words.
     pub limits: Vec<(Limit, u32, String)>,
     /// Where their numbers stand at the now line, in pixels from the top.
     pub labels: Vec<(Limit, u32, f64)>,
-    /// What keeps the controller from its next step, and where that stands.
+    /// Cause that keeps the controller from its next step, and its position.
     pub hold: Option<(Hold, f64)>,
 }
 

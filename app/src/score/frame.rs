@@ -12,7 +12,7 @@ pub const UNMEASURED_WIDTH: f64 = 900.0;
 pub struct Frame {
     /// The time at the right edge.
     pub now_millis: Millis,
-    /// How much time is shown.
+    /// The shown window, in milliseconds.
     pub window_millis: f64,
     /// Times in the picture are counted from here, so that they are small numbers.
     pub base_millis: Millis,
@@ -24,7 +24,7 @@ pub struct Frame {
     pub is_painted: bool,
     /// The viewer zoomed in: ribbons open into bars where there is room for them.
     pub is_opened: bool,
-    /// How much larger letters and rows are than on a page: on a wall they grow with the screen.
+    /// Scale of letters and rows: on a wall they grow with the screen.
     pub scale: f64,
 }
 
@@ -42,7 +42,7 @@ impl Frame {
         self.now_millis - self.window_millis as Millis
     }
 
-    /// How wide a stretch of time is, in pixels.
+    /// Returns the width of a stretch of time, in pixels.
     #[must_use]
     pub fn wide(&self, from_millis: Millis, to_millis: Option<Millis>) -> f64 {
         (to_millis.unwrap_or(self.now_millis) - from_millis) as f64 * self.width / self.window_millis

@@ -3,7 +3,7 @@
 
 use timeline::phase::PodState;
 
-/// What a stretch of a pod's life is drawn as.
+/// Look of a stretch of a pod's life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Look {
     /// Its state, while it belongs to its ReplicaSet.
@@ -36,7 +36,7 @@ pub enum Colour {
 }
 
 impl Colour {
-    /// Every colour that marks are drawn in.
+    /// Interval colour that marks are drawn in.
     pub const ALL: [Self; 9] = [
         Self::Available,
         Self::Ready,
@@ -78,7 +78,7 @@ pub enum Pattern {
 }
 
 impl Pattern {
-    /// Every pattern that an area is filled with.
+    /// Interval pattern that an area is filled with.
     pub const ALL: [Self; 3] = [Self::Stripes, Self::Hatch, Self::Dots];
 
     /// Its name, also that of the drawing.
@@ -102,7 +102,7 @@ impl Pattern {
         }
     }
 
-    /// What it is made of, in pixels.
+    /// Returns one tile of the pattern, in pixels.
     #[must_use]
     pub const fn tile(self) -> Tile {
         match self {
@@ -128,7 +128,7 @@ impl Pattern {
 pub struct Tile {
     /// Side of its square tile, in pixels.
     pub side: f64,
-    /// How much of the colour there is everywhere.
+    /// Share of the colour in the ground of the pattern.
     pub ground: f64,
     /// Width of its stripe; a dot where it has none.
     pub stripe: f64,
@@ -137,7 +137,7 @@ pub struct Tile {
 /// Radius of a dot, in pixels.
 pub const DOT: f64 = 1.0;
 
-/// What a shape is filled with.
+/// Filling of a shape.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Fill {
     /// So much of the colour.
@@ -146,7 +146,7 @@ pub enum Fill {
     Pattern(Pattern),
 }
 
-/// What is drawn of a stretch where there is room for shapes.
+/// Shape of a stretch where there is room for shapes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
     /// A box.
@@ -166,16 +166,16 @@ pub struct Edge {
     pub dashes: Option<(f64, f64)>,
 }
 
-/// How a look is drawn.
+/// Ink of a look.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ink {
     /// Colour that it is drawn in.
     pub colour: Colour,
     /// Where there is room for shapes.
     pub form: Form,
-    /// What it is filled with there.
+    /// Filling where there is room for shapes.
     pub roomy: Fill,
-    /// What it is filled with where there is not.
+    /// Filling where there is none.
     pub low: Fill,
     /// Which part of a bar's height it takes where there is room.
     pub share: f64,
@@ -193,7 +193,7 @@ impl Look {
         }
     }
 
-    /// What it is called in sentences.
+    /// Returns its name in sentences.
     #[must_use]
     pub const fn label(self) -> &'static str {
         match self {
@@ -202,7 +202,7 @@ impl Look {
         }
     }
 
-    /// How it is drawn.
+    /// Returns its ink.
     #[must_use]
     pub const fn ink(self) -> Ink {
         match self {

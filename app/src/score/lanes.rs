@@ -4,15 +4,13 @@ use timeline::model::{Deployment, Pod, ReplicaSet};
 use timeline::phase::PodState;
 use timeline::{Millis, Model, Uid, order, rollout, words};
 
-use super::bars::Side;
-
 /// A slot is free again this long after its pod was gone.
 const REST_MILLIS: Millis = 900;
 
 /// A band of the score: one ReplicaSet, or the pods out of rotation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Band {
-    /// What stands beside it.
+    /// Heading of the band.
     pub heading: Heading,
     /// Pods that are not gone.
     pub living: u32,
@@ -22,7 +20,7 @@ pub struct Band {
     pub pods: Vec<(Uid, u32)>,
 }
 
-/// What a band says of its ReplicaSet; nothing for the pods out of rotation.
+/// Heading of a band: facts of its ReplicaSet; empty for the pods out of rotation.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Heading {
     /// The ReplicaSet; `None` for "Out of rotation".
@@ -47,6 +45,18 @@ pub struct Heading {
     pub is_let_go: bool,
     /// When the Deployment took the ReplicaSet over; what its pods did before is not shown. `None` where it created it.
     pub taken_over_millis: Option<Millis>,
+}
+
+/// The band in which a pod is drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    /// Band of its ReplicaSet.
+    Inside {
+        /// When the Deployment took the ReplicaSet over; `None` where it created it.
+        since_millis: Option<Millis>,
+    },
+    /// Band of the pods out of rotation.
+    Outside,
 }
 
 impl Heading {

@@ -1,32 +1,32 @@
 //! Motion: bands move to their new places once, within a moment. Pure: the browser's clock is an argument.
 
-use super::places::Place;
+use super::places::BandPlace;
 
-/// How long a move takes, in milliseconds.
+/// Duration of a move, in milliseconds.
 const MOVE_MILLIS: f64 = 280.0;
 
 /// Bands on their way.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Motion {
     /// Where they were when the move began.
-    from: Vec<(u128, Place)>,
+    from: Vec<(u128, BandPlace)>,
     /// Where they go.
-    to: Vec<(u128, Place)>,
+    to: Vec<(u128, BandPlace)>,
     began: f64,
-    /// How much of the way is done.
+    /// Completed share of the move.
     share: f64,
 }
 
 impl Motion {
     /// Where a band is now that belongs at `target`. A band that was not there appears in its place.
     #[must_use]
-    pub fn place(&self, key: u128, target: Place) -> Place {
+    pub fn place(&self, key: u128, target: BandPlace) -> BandPlace {
         let from = self.from.iter().find(|(known, _)| *known == key).map(|(_, place)| *place);
         from.filter(|_| self.share < 1.0).map_or(target, |from| between(from, target, self.share))
     }
 
     /// Bands belong elsewhere now: a move begins, from where they are.
-    pub fn head_for(&mut self, targets: Vec<(u128, Place)>, is_still: bool, clock: f64) {
+    pub fn head_for(&mut self, targets: Vec<(u128, BandPlace)>, is_still: bool, clock: f64) {
         if targets == self.to {
             return;
         }
@@ -49,9 +49,9 @@ impl Motion {
     }
 }
 
-fn between(from: Place, to: Place, share: f64) -> Place {
+fn between(from: BandPlace, to: BandPlace, share: f64) -> BandPlace {
     let at = |from: f64, to: f64| from + (to - from) * share;
-    Place {
+    BandPlace {
         top: at(from.top, to.top),
         height: at(from.height, to.height),
         row: at(from.row, to.row),
@@ -63,8 +63,8 @@ fn between(from: Place, to: Place, share: f64) -> Place {
 mod tests {
     use super::*;
 
-    fn place(top: f64) -> Place {
-        Place { top, height: 50.0, row: 10.0, first: top + 12.0 }
+    fn place(top: f64) -> BandPlace {
+        BandPlace { top, height: 50.0, row: 10.0, first: top + 12.0 }
     }
 
     #[test]

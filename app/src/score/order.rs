@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use super::scene::{Keyed, TableRow};
 
-/// What the table of pods can be in order of.
+/// Column by which the table of pods is sorted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PodColumn {
     /// The name of the pod.
@@ -34,7 +34,7 @@ impl PodOrder {
         Self { column, is_descending }
     }
 
-    /// What is read aloud when this was chosen.
+    /// Returns the announcement of this order.
     #[must_use]
     pub const fn words(self) -> &'static str {
         match (self.column, self.is_descending) {

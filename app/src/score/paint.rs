@@ -17,7 +17,7 @@ use super::places::Density;
 /// A stretch of a pod's life, or of pods that share a row.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Mark {
-    /// What it looks like.
+    /// Its look.
     pub look: Look,
     /// When it began.
     pub from: Millis,
@@ -27,7 +27,7 @@ pub struct Mark {
     pub y: f64,
     /// Its height, in pixels.
     pub height: f64,
-    /// How much room its shape has.
+    /// Density of its row.
     pub density: Density,
 }
 
@@ -44,7 +44,7 @@ pub struct Area {
     pub lower: f64,
 }
 
-/// What marks are painted with.
+/// A painter of marks.
 pub trait Painter {
     /// Fills a box. `look` and `density` are for those who look at what was painted.
     fn fill(&mut self, look: Look, density: Density, fill: Fill, area: Area);

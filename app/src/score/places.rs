@@ -20,7 +20,7 @@ const TALLEST_BAR: f64 = 24.0;
 const LOW_BAR: f64 = 6.0;
 /// Rows lower than this have no room between bars.
 const TIGHT_ROW: f64 = 2.0;
-/// What the rows of a band need at least: of the current one and the one that it replaces, of others, of those out of rotation.
+/// Smallest heights of the rows of a band: of the current one and the one that it replaces, of others, of those out of rotation.
 const LEAST_BAND: f64 = 56.0;
 const LEAST_OTHER: f64 = 14.0;
 const LEAST_OUT: f64 = 24.0;
@@ -32,7 +32,7 @@ const LEAST_SPARE: f64 = 220.0;
 
 /// Where a band is, in pixels.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Place {
+pub struct BandPlace {
     /// Upper edge of the band.
     pub top: f64,
     /// Height of the band.
@@ -43,7 +43,17 @@ pub struct Place {
     pub first: f64,
 }
 
-/// How much room there is for the shapes of states.
+/// A band and where it is.
+pub struct PlacedBand {
+    /// The ReplicaSet, or the pods out of rotation, that the band shows.
+    pub band: Band,
+    /// Where it is in the picture.
+    pub place: BandPlace,
+    /// Its pods share rows.
+    pub is_ribbon: bool,
+}
+
+/// Room for the shapes of states.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Density {
     /// For their shapes and edges.
@@ -66,7 +76,7 @@ const CLOSE: Spacing = Spacing { padding: 6.0, gap: 6.0 };
 
 /// Stacks the bands into `height` pixels as far as they can shrink. Where there is room, rows are `scale` times as tall.
 #[must_use]
-pub fn places(bands: &[Band], height: f64, scale: f64) -> Vec<Place> {
+pub fn places(bands: &[Band], height: f64, scale: f64) -> Vec<BandPlace> {
     let replaced = replaced(bands);
     let is_main = |(index, band): (usize, &Band)| band.heading.is_current || Some(index) == replaced;
     let room = |spacing: Spacing| height - bands.len() as f64 * (2.0 * spacing.padding + spacing.gap);
@@ -87,7 +97,7 @@ pub fn places(bands: &[Band], height: f64, scale: f64) -> Vec<Place> {
         let height = content + 2.0 * spacing.padding;
         let fits = content / slots(band);
         let row = row.max(fits.min(LEGIBLE_ROW)).min(fits);
-        let place = Place { top, height, row, first: top + spacing.padding };
+        let place = BandPlace { top, height, row, first: top + spacing.padding };
         top += height + spacing.gap;
         place
     };
@@ -125,7 +135,7 @@ const fn is_empty(band: &Band) -> bool {
     band.slots == 0 && !band.heading.is_current
 }
 
-/// What a band needs to be read at ease.
+/// Returns the height at which a band is easy to read.
 fn wanted(band: &Band) -> f64 {
     match (is_empty(band), band.heading.is_out()) {
         (true, _) => LEAST_OTHER,
@@ -157,7 +167,7 @@ pub const fn is_crowd(pods: usize) -> bool {
 
 /// The rows of a band are shared by pods: so many that none can be seen alone. `is_opened`: the viewer zoomed in.
 #[must_use]
-pub fn is_ribbon(place: Place, pods: usize, is_opened: bool) -> bool {
+pub fn is_ribbon(place: BandPlace, pods: usize, is_opened: bool) -> bool {
     if is_crowd(pods) { !is_opened || place.row < OPENED_ROW } else { place.row < FLATTEST_ROW }
 }
 
@@ -168,7 +178,7 @@ pub fn bar_height(row: f64) -> f64 {
     (row - gap).clamp(1.0, TALLEST_BAR.max(row * TALLEST_BAR / TALLEST_ROW))
 }
 
-/// How much room a row has.
+/// Returns the density of a row.
 #[must_use]
 pub fn density(row: f64) -> Density {
     match row {
@@ -202,7 +212,7 @@ mod tests {
         Band { heading: Heading { is_current: true, ..band.heading }, ..band }
     }
 
-    fn bottom(places: &[Place]) -> f64 {
+    fn bottom(places: &[BandPlace]) -> f64 {
         places.last().map_or(0.0, |last| last.top + last.height)
     }
 
@@ -245,7 +255,7 @@ mod tests {
     #[test]
     fn pods_share_rows_where_none_can_be_seen_alone() {
         let shared = |row: f64, pods: usize, is_opened: bool| {
-            is_ribbon(Place { top: 0.0, height: 0.0, row, first: 0.0 }, pods, is_opened)
+            is_ribbon(BandPlace { top: 0.0, height: 0.0, row, first: 0.0 }, pods, is_opened)
         };
         let at = |pods, is_opened| [1.2, 1.3, 1.7].map(|row| shared(row, pods, is_opened));
         assert_eq!([at(500, false), at(500, true)], [[true, false, false]; 2]);

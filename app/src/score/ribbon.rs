@@ -9,8 +9,7 @@ use super::bars::lived;
 use super::frame::Frame;
 use super::ink::Look;
 use super::paint::Mark;
-use super::places::Density;
-use super::scene::Placed;
+use super::places::{Density, PlacedBand};
 
 /// The states of a row from top to bottom: pods that are there for long lie above those that come and go, as in rows of
 /// their own.
@@ -30,11 +29,11 @@ const SHARED_ROW: f64 = 16.0;
 
 type Counts = [u32; LAYERS.len()];
 
-/// What of one layer is drawn: upper and lower edge in its row.
+/// Upper and lower edge of a layer in its row.
 type Span = (f64, f64);
 
 /// The ribbon of one band: pods with their slots.
-pub fn marks(one: &Placed, pods: &[(&Pod, u32)], frame: Frame) -> Vec<Mark> {
+pub fn marks(one: &PlacedBand, pods: &[(&Pod, u32)], frame: Frame) -> Vec<Mark> {
     let slots = one.band.slots.max(1);
     let whole = (one.place.row * f64::from(slots)).round().max(1.0);
     let rows = (whole / SHARED_ROW).round().max(1.0) as u32;

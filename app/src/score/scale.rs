@@ -7,7 +7,7 @@ use timeline::{Millis, Model};
 const LEAD_MILLIS: f64 = 3_000.0;
 /// The most that is shown.
 const LONGEST_MILLIS: f64 = 600_000.0;
-/// What a viewer may zoom to.
+/// Windows that a viewer may zoom to.
 const NARROWEST_MILLIS: f64 = 500.0;
 const WIDEST_MILLIS: f64 = 86_400_000.0;
 /// Before and after a rollout that is over, this part of how long it took is shown, and no less than this.
@@ -33,7 +33,7 @@ const MOST_PIXELS: f64 = 16_000_000.0;
 /// Room that a tick's words need, in pixels.
 const TICK_WIDTH: f64 = 96.0;
 
-/// How much time is shown, ending now: the current rollout whole, or the last minute when nothing goes on.
+/// Returns the window that ends now: the whole current rollout, or the last minute when nothing goes on.
 #[must_use]
 pub fn window_millis(deployment: Option<&Deployment>, now_millis: Millis) -> f64 {
     let Some(deployment) = deployment else {
@@ -69,7 +69,7 @@ pub struct Over {
 impl Over {
     /// The last rollout of a Deployment; `None` while it goes on.
     #[must_use]
-    pub fn of(model: &Model, deployment: &Deployment) -> Option<Self> {
+    pub fn from_model(model: &Model, deployment: &Deployment) -> Option<Self> {
         let rollout = deployment.rollouts.last()?;
         let ended = rollout.completed_millis.or(rollout.superseded_millis)?;
         let began_millis = rollout.started_millis.unwrap_or_else(|| deployment.known_since_millis());

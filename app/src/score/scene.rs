@@ -10,13 +10,13 @@ use timeline::view::View;
 use timeline::wire::Said;
 use timeline::{Millis, Model, Uid};
 
-use super::bars::{self, Side};
+use super::bars;
 use super::budget::{self, Strip};
 use super::frame::Frame;
 use super::ink::Look;
-use super::lanes::{self, Band, Heading};
+use super::lanes::{self, Band, Heading, Side};
 use super::paint::Mark;
-use super::places::{self, Place};
+use super::places::{self, BandPlace, PlacedBand};
 use super::{ribbon, scale};
 use crate::score::motion::Motion;
 
@@ -34,7 +34,7 @@ pub type Keyed<T> = Vec<(u128, T)>;
 
 /// Which pods the table has.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Listed {
+pub enum TableScope {
     /// All of them.
     #[default]
     All,
@@ -65,7 +65,7 @@ pub struct Scene {
     /// The pods as a table.
     pub table: Keyed<TableRow>,
     /// Which pods that table has.
-    pub listed: Listed,
+    pub listed: TableScope,
     /// The story, oldest first.
     pub story: Keyed<Line>,
     /// Its lines that stand out, as points on the axis.
@@ -73,9 +73,9 @@ pub struct Scene {
     /// Pods over time against the limits.
     pub strip: Strip,
     /// Where the bands belong, once they stop moving.
-    pub targets: Vec<(u128, Place)>,
+    pub targets: Vec<(u128, BandPlace)>,
     /// Where the band of the current revision is.
-    pub current: Option<Place>,
+    pub current: Option<BandPlace>,
     /// Number of pods that are in view.
     pub pods: usize,
     /// So many that they are not shown one by one.
@@ -90,10 +90,10 @@ pub struct Scene {
 #[derive(Debug, Clone, PartialEq)]
 pub struct BandRow {
     /// Where it is in the picture.
-    pub place: Place,
+    pub place: BandPlace,
     /// Its pods share rows.
     pub is_ribbon: bool,
-    /// What stands beside it.
+    /// Heading of the band.
     pub heading: Heading,
 }
 
@@ -102,7 +102,7 @@ pub struct BandRow {
 pub struct Bars {
     /// The pod; `None` for a ribbon.
     pub pod: Option<Uid>,
-    /// How far down they are, in pixels: roomy bars are drawn around their own middle.
+    /// Distance from the top, in pixels: roomy bars are drawn around their own middle.
     pub shift: f64,
     /// The marks that the bars consist of.
     pub marks: Vec<Mark>,
@@ -140,7 +140,7 @@ pub struct Spot {
     pub y: f64,
     /// Height of its row.
     pub row: f64,
-    /// How far away it was in its band of before, for one that was just released or adopted.
+    /// Distance to its place in its former band, for a pod that was just released or adopted.
     pub came_from: Option<f64>,
 }
 
@@ -151,7 +151,7 @@ pub struct Gap {
     pub at: f64,
     /// Where it ends, in seconds from the base.
     pub to: f64,
-    /// What to say of it.
+    /// Explanation of the gap.
     pub words: &'static str,
 }
 
@@ -172,17 +172,7 @@ pub struct TableRow {
     pub reason: String,
 }
 
-/// A band and where it is.
-pub struct Placed {
-    /// What the band stands for.
-    pub band: Band,
-    /// Where it is in the picture.
-    pub place: Place,
-    /// Its pods share rows.
-    pub is_ribbon: bool,
-}
-
-/// How many pods of a band looked how at a moment, those that are most first.
+/// Counts the pods of a band by look at a moment, the most frequent look first.
 #[must_use]
 pub fn counted(
     model: &Model,
@@ -232,9 +222,9 @@ pub fn scene(model: &Model, deployment: Option<Uid>, said: &Said, frame: Frame, 
     let targets = bands.iter().map(band_key).zip(places.iter().copied()).collect();
     let placed = bands.into_iter().zip(places).map(|(band, place)| {
         let is_ribbon = places::is_ribbon(place, pods, frame.is_opened);
-        Placed { place: motion.place(band_key(&band), place), band, is_ribbon }
+        PlacedBand { place: motion.place(band_key(&band), place), band, is_ribbon }
     });
-    let placed: Vec<Placed> = placed.collect();
+    let placed: Vec<PlacedBand> = placed.collect();
     let bands_height = placed.last().map_or(0.0, |last| last.place.top + last.place.height);
     let mut scene = Scene {
         bands: placed.iter().map(|one| (band_key(&one.band), band_row(one))).collect(),
@@ -274,12 +264,12 @@ pub fn scene(model: &Model, deployment: Option<Uid>, said: &Said, frame: Frame, 
             scene.add_pod(one, pod, slot, frame, &mut known);
         }
     }
-    scene.listed = if is_crowd { Listed::NotAvailable { more: unlisted } } else { Listed::All };
+    scene.listed = if is_crowd { TableScope::NotAvailable { more: unlisted } } else { TableScope::All };
     scene
 }
 
 impl Scene {
-    fn add_ribbon(&mut self, one: &Placed, pods: &[(&Pod, u32)], frame: Frame) {
+    fn add_ribbon(&mut self, one: &PlacedBand, pods: &[(&Pod, u32)], frame: Frame) {
         let ribbon = ribbon::marks(one, pods, frame);
         let key = band_key(&one.band);
         self.columns.push((key, ribbon.iter().filter(|mark| mark.to.is_none()).copied().collect()));
@@ -291,7 +281,7 @@ impl Scene {
     }
 
     /// A pod among many: painted, without a head of its own.
-    fn add_painted(&mut self, one: &Placed, pod: &Pod, slot: u32, frame: Frame) {
+    fn add_painted(&mut self, one: &PlacedBand, pod: &Pod, slot: u32, frame: Frame) {
         let y = one.place.first + (f64::from(slot) + 0.5) * one.place.row;
         // A window more, so that there is something to see while the viewer zooms out.
         let from = frame.from_millis() - frame.window_millis as Millis;
@@ -299,7 +289,7 @@ impl Scene {
         self.marks.extend(marks.filter(|mark| mark.to.is_none_or(|to| to > from)));
     }
 
-    fn add_pod(&mut self, one: &Placed, pod: &Pod, slot: u32, frame: Frame, known: &mut HashMap<Uid, f64>) {
+    fn add_pod(&mut self, one: &PlacedBand, pod: &Pod, slot: u32, frame: Frame, known: &mut HashMap<Uid, f64>) {
         let y = one.place.first + (f64::from(slot) + 0.5) * one.place.row;
         let (key, row, is_inside) = (key(&one.band, pod.uid), one.place.row, !one.band.heading.is_out());
         match (one.is_ribbon, frame.is_painted) {
@@ -323,7 +313,7 @@ impl Scene {
     }
 }
 
-fn head(one: &Placed, pod: &Pod, is_elsewhere: bool, now_millis: Millis) -> Head {
+fn head(one: &PlacedBand, pod: &Pod, is_elsewhere: bool, now_millis: Millis) -> Head {
     Head {
         uid: pod.uid,
         name: pod.name.clone(),
@@ -338,7 +328,7 @@ fn head(one: &Placed, pod: &Pod, is_elsewhere: bool, now_millis: Millis) -> Head
     }
 }
 
-fn table_row(one: &Placed, pod: &Pod) -> TableRow {
+fn table_row(one: &PlacedBand, pod: &Pod) -> TableRow {
     let revision = match (one.band.heading.is_out(), one.band.heading.revision) {
         (true, _) => "out of rotation".to_owned(),
         (_, Some(revision)) => revision.to_string(),
@@ -354,7 +344,7 @@ fn table_row(one: &Placed, pod: &Pod) -> TableRow {
     }
 }
 
-fn band_row(one: &Placed) -> BandRow {
+fn band_row(one: &PlacedBand) -> BandRow {
     BandRow { place: one.place, is_ribbon: one.is_ribbon, heading: one.band.heading.clone() }
 }
 

@@ -10,7 +10,7 @@ use super::frame::Frame;
 use super::paint::svg::FAR;
 use crate::numbers::{fixed, thousandths};
 
-/// How many pods were in each layer, from each moment on. Begins with the left edge.
+/// Counts the pods in each layer, from each moment on. Begins with the left edge.
 pub(super) fn steps(pods: &[&Pod], layer: fn(PodState) -> Option<usize>, frame: Frame) -> Vec<Step> {
     thinned(timeline::steps::steps(pods, |_, state| layer(state), frame.from_millis()), frame)
 }

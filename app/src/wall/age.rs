@@ -1,4 +1,4 @@
-//! How old the news of a tile is.
+//! Age of the news of a tile.
 
 use timeline::Millis;
 use timeline::list::{ClusterState, Row};
@@ -7,7 +7,7 @@ use timeline::words::age;
 
 use crate::zone::Zone;
 
-/// How old the news of a tile is.
+/// Age of the news of a tile.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Age {
     /// Nobody is there.
@@ -15,9 +15,9 @@ pub enum Age {
     Unknown,
     /// Its cluster is seen; how long ago something of it changed last: "12 s".
     Changed(String),
-    /// The same in a recording, which has its own time of day.
+    /// Like `Changed`, in a recording, which has its own time of day.
     Recorded {
-        /// How long ago: "12 s".
+        /// Age: "12 s".
         ago: String,
         /// The recording's time.
         at_millis: Millis,
@@ -27,9 +27,9 @@ pub enum Age {
 }
 
 impl Age {
-    /// That of a row at a time of its cluster.
+    /// Returns the age of a row at a time of its cluster.
     #[must_use]
-    pub fn of(row: &Row, cluster: &ClusterState, now_millis: Millis) -> Self {
+    pub fn from_row(row: &Row, cluster: &ClusterState, now_millis: Millis) -> Self {
         let summary = &row.summary;
         let lately = summary.lately.steps.last().map(|(after, _)| summary.lately.from_millis + Millis::from(*after));
         let changed_millis = lately.map_or(summary.since_millis, |lately| lately.max(summary.since_millis));
@@ -60,14 +60,14 @@ impl Age {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::list::made;
+    use crate::list::test_data;
     use timeline::view::{LAYERS, Lately, Summary, Tone};
     use timeline::words::clock;
 
     fn told(state: ConnectionState, since_millis: Millis, steps: Vec<(u32, [u32; LAYERS])>) -> String {
         let lately = Lately { from_millis: 40_000, steps };
-        let summary = Summary { desired: 3, lately, since_millis, ..made::summary(Tone::Busy) };
-        Age::of(&Row { cluster: 0, summary }, &made::cluster("a", state), 100_000).told(clock)
+        let summary = Summary { desired: 3, lately, since_millis, ..test_data::summary(Tone::Busy) };
+        Age::from_row(&Row { cluster: 0, summary }, &test_data::cluster("a", state), 100_000).told(clock)
     }
 
     #[test]

@@ -20,36 +20,36 @@ const PREFIXES: [&str; SEATS] = ["t0-", "t1-", "t2-", "t3-"];
 /// The state of the page. Copies are handles of the same one.
 #[derive(Clone, Copy)]
 pub struct WallBoard {
-    /// What is true of the whole list.
+    /// Facts of the whole list.
     pub overall: RwSignal<Overall>,
     /// The page has a connection to the server, or is making its first.
     pub is_linked: RwSignal<bool>,
     /// The last word from the server, by the browser's clock.
     pub heard_millis: RwSignal<Millis>,
-    /// What is done or waits.
+    /// Text about Deployments that are done or wait.
     pub strip: RwSignal<Vec<String>>,
     /// Nothing goes on, as far as is known.
     pub is_stable: RwSignal<bool>,
-    /// What was done last.
+    /// Text about the last one that was done.
     pub last: RwSignal<String>,
     /// Time of day, by the browser's clock; 0 until the page is alive.
     pub now_millis: RwSignal<Millis>,
-    /// What each seat of the stage shows.
+    /// The seats of the stage.
     pub seats: [Seat; SEATS],
 }
 
-/// What is on one seat. Copies are handles of the same one.
+/// A seat of the stage. Copies are handles of the same one.
 #[derive(Clone, Copy)]
 pub struct Seat {
     /// Before the ids of what is on it.
     pub prefix: &'static str,
-    /// Who sits there, and how it goes.
+    /// The Deployment on the seat, and its verdict.
     pub board: Board,
     /// The picture of it.
     pub picture: Picture,
-    /// How it is shown.
+    /// Layout of the seat.
     pub look: RwSignal<Look>,
-    /// How old its news is.
+    /// Age of its news.
     pub age: RwSignal<Age>,
     /// The revision that is being replaced, if one is, and the current one.
     pub revision: RwSignal<(Option<u64>, Option<u64>)>,
@@ -61,7 +61,7 @@ impl WallBoard {
     pub fn new(copy: Option<&ListCopy>) -> Self {
         let seat = |prefix| Seat {
             prefix,
-            board: Board::of(Workload::default(), None),
+            board: Board::for_workload(Workload::default(), None),
             picture: Picture::new(prefix),
             look: RwSignal::default(),
             age: RwSignal::default(),
@@ -87,14 +87,14 @@ impl WallBoard {
         board
     }
 
-    /// What is true of the whole list was heard.
+    /// Takes the facts of the whole list.
     pub fn hear(&self, overall: &Overall) {
         if self.overall.try_with_untracked(|known| !known.is_like(overall)).unwrap_or(false) {
             self.overall.set(overall.clone());
         }
     }
 
-    /// How many seats are taken. Follows them.
+    /// Counts the seats that are taken. Follows them.
     #[must_use]
     pub fn taken(&self) -> usize {
         self.seats.iter().filter(|seat| seat.look.get() != Look::Free).count()
@@ -119,7 +119,7 @@ impl Seat {
         images.flatten().next().unwrap_or_default()
     }
 
-    /// How it stands with who sits there, as a class name. Follows it.
+    /// Returns the tone of the seat's Deployment, as a class name. Follows it.
     #[must_use]
     pub fn class(self) -> String {
         let stale = if self.board.is_stale() { " stale" } else { "" };

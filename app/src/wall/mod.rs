@@ -25,7 +25,7 @@ pub const AT_ONCE: usize = 2;
 /// Clusters that are reached are named where there are no more than so many.
 const MOST_NAMED: usize = 2;
 
-/// How a seat is shown.
+/// Layout of a seat.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Look {
     /// Nobody is there.
@@ -50,7 +50,7 @@ pub fn is_stable(overall: &Overall) -> bool {
     overall.counts.iter().take(2).all(|count| *count == 0)
 }
 
-/// What is done or waits, a few at a time: "nginx: Revision 3 is complete, 4 min ago".
+/// Formats Deployments that are done or wait, a few at a time: "nginx: Revision 3 is complete, 4 min ago".
 #[must_use]
 pub fn strip(copy: &ListCopy, on_stage: &[stage::Key], ages: &Ages, turn: u64) -> Vec<String> {
     let active = [Group::InTrouble, Group::InProgress].into_iter().flat_map(|group| of_group(copy, group));
@@ -65,7 +65,7 @@ pub fn strip(copy: &ListCopy, on_stage: &[stage::Key], ages: &Ages, turn: u64) -
     all.iter().cycle().skip(first).take(AT_ONCE.min(all.len())).cloned().collect()
 }
 
-/// What is in trouble or in progress, the worst first, for browsers without scripts: "prod-eu / shop / web: Revision 3 is stuck."
+/// Formats Deployments in trouble or in progress, the worst first, for browsers without scripts: "prod-eu / shop / web: Revision 3 is stuck."
 #[must_use]
 pub fn plain(copy: &ListCopy) -> Vec<String> {
     let active = [Group::InTrouble, Group::InProgress].into_iter().flat_map(|group| of_group(copy, group));
@@ -92,7 +92,7 @@ fn named(copy: &ListCopy, row: &Row) -> String {
     }
 }
 
-/// What was done last: "Last: nginx revision 3, 20 s ago."; empty when nothing was within the hour.
+/// Formats the last one that was done: "Last: nginx revision 3, 20 s ago."; empty when nothing was within the hour.
 #[must_use]
 pub fn last(copy: &ListCopy, ages: &Ages) -> String {
     let last = of_group(copy, Group::Finished).next().map(|row| {
@@ -215,7 +215,7 @@ pub fn stale(overall: &Overall, since_millis: Option<Millis>, stamp: impl Fn(Mil
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::list::made::{cluster, summary};
+    use crate::list::test_data::{cluster, summary};
     use timeline::list::{ListDelta, RowDelta};
     use timeline::view::{Summary, Tone};
     use timeline::words::clock;

@@ -13,28 +13,28 @@ use super::settings::Settings;
 use super::stage::{self, Key, Seats};
 use super::{Look, ROWS, last, of_group, strip};
 use crate::browser::now_millis;
-use crate::list::{Ages, Known};
-use crate::live::client::{Ask, Client, Live, Screen};
+use crate::list::{Ages, LiveList};
+use crate::live::client::{Client, Live, Screen, ScreenRequest};
 use crate::live::link::LinkState;
 use crate::rollout::screen::RolloutScreen;
 use crate::rows::set_if_new;
 
 /// The stage is looked at this often.
 const LOOK_MILLIS: f64 = 500.0;
-/// How many that are done are shown while nothing goes on.
+/// Number of completed Deployments that are shown while nothing goes on.
 const PAST: usize = 3;
 
 /// The screen of a wall.
 pub struct WallScreen {
     board: WallBoard,
     settings: Settings,
-    /// What each seat shows its Deployment with, and its own connection.
+    /// The screen of each seat, with its own connection.
     followed: Vec<(RolloutScreen, Client)>,
     state: RefCell<State>,
 }
 
 struct State {
-    known: Known,
+    known: LiveList,
     seats: Seats,
     looked_at: f64,
     is_linked: bool,
@@ -46,7 +46,7 @@ struct State {
 impl WallScreen {
     /// A screen of a wall of which those rows are known, or nothing yet. Called from effects.
     #[must_use]
-    pub fn new(live: Live, board: WallBoard, settings: Settings, known: Option<Known>) -> Self {
+    pub fn new(live: Live, board: WallBoard, settings: Settings, known: Option<LiveList>) -> Self {
         let follow = |seat: &Seat| {
             let screen = RolloutScreen::new(seat.board, seat.picture, None, Callback::new(|_| ()));
             let client = Client::start(live, false);
@@ -66,7 +66,7 @@ impl WallScreen {
         Self { board, settings, followed, state: RefCell::new(state) }
     }
 
-    /// What it follows.
+    /// Returns the scope to follow.
     #[must_use]
     pub fn scope(&self) -> Scope {
         Scope::List { query: self.settings.query.clone(), window: Window { from: 0, to: ROWS } }
@@ -85,7 +85,7 @@ impl Screen for WallScreen {
         self.state.borrow_mut().is_linked = is_linked;
     }
 
-    fn frames(&self, frames: Vec<ServerFrame>, page_millis: f64) -> Ask {
+    fn frames(&self, frames: Vec<ServerFrame>, page_millis: f64) -> ScreenRequest {
         let state = &mut *self.state.borrow_mut();
         set_if_new(&self.board.heard_millis, now_millis());
         let before = names(&state.known.copy);
@@ -96,16 +96,16 @@ impl Screen for WallScreen {
             state.is_dirty = true;
             self.board.hear(&state.known.copy.overall);
         }
-        Ask::Nothing
+        ScreenRequest::Nothing
     }
 
-    fn animate(&self, page_millis: f64) -> Ask {
+    fn animate(&self, page_millis: f64) -> ScreenRequest {
         let state = &mut *self.state.borrow_mut();
         if state.is_begun && (state.is_dirty || page_millis - state.looked_at > LOOK_MILLIS) {
             (state.is_dirty, state.looked_at) = (false, page_millis);
             self.direct(state, page_millis);
         }
-        Ask::Nothing
+        ScreenRequest::Nothing
     }
 
     fn position(&self) -> Option<Position> {
@@ -155,7 +155,7 @@ impl WallScreen {
         set_if_new(&board.now_millis, now_millis().div_euclid(60_000) * 60_000);
     }
 
-    /// What is not in view of the list any more is as old as it was.
+    /// Keeps the age of rows that are not in the list's window any more.
     fn tell_age(&self, seat: &Seat, copy: &ListCopy, row: Option<&Row>, ages: &Ages, is_linked: bool) {
         if !is_linked {
             set_if_new(&seat.age, Age::LastSeen(self.board.heard_millis.get_untracked()));
@@ -163,7 +163,7 @@ impl WallScreen {
         }
         let cluster = row.and_then(|row| copy.overall.clusters.get(usize::from(row.cluster)));
         if let Some((row, cluster)) = row.zip(cluster) {
-            set_if_new(&seat.age, Age::of(row, cluster, ages.now(row)));
+            set_if_new(&seat.age, Age::from_row(row, cluster, ages.now(row)));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What the address of a wall says besides which Deployments it shows.
+//! Settings of a wall in its address, besides the list that it shows.
 
 use timeline::list::{By, Query, Sort};
 
@@ -11,7 +11,7 @@ const ROTATE: std::ops::RangeInclusive<u32> = 2..=3_600;
 /// Most columns.
 const COLUMNS: u8 = 4;
 
-/// How a wall is shown.
+/// Settings of a wall.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
     /// Which Deployments the wall shows.
@@ -25,16 +25,16 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Those that the server read.
+    /// Returns the settings that the server read.
     #[must_use]
     pub fn told(payload: &WallPayload) -> Self {
         let WallPayload { list, rotate_seconds, columns, has_sound } = payload;
         Self { query: list.query.clone(), rotate_seconds: *rotate_seconds, columns: *columns, has_sound: *has_sound }
     }
 
-    /// Those of an address; what makes no sense is as if it were not there.
+    /// Reads the settings of an address; values that make no sense are ignored.
     #[must_use]
-    pub fn of(parameters: &Parameters) -> Self {
+    pub fn from_parameters(parameters: &Parameters) -> Self {
         let number = |name| parameters.get(name).and_then(|text| text.parse::<u32>().ok());
         let columns = number("columns").and_then(|columns| u8::try_from(columns).ok());
         // A wall shows what goes on first, whatever the list it belongs to shows.
@@ -54,12 +54,13 @@ mod tests {
 
     #[test]
     fn an_address_says_how_a_wall_is_shown() {
-        let settings =
-            Settings::of(&Parameters::of("q=web&cluster=a&columns=3&rotate=30&sound=on&show=trouble&sort=name"));
+        let settings = Settings::from_parameters(&Parameters::parse(
+            "q=web&cluster=a&columns=3&rotate=30&sound=on&show=trouble&sort=name",
+        ));
         assert_eq!((settings.columns, settings.rotate_seconds, settings.has_sound), (3, 30, true));
         assert_eq!((settings.query.text.as_str(), settings.query.cluster.as_deref()), ("web", Some("a")));
         assert_eq!((settings.query.group, settings.query.sort), (None, Sort::default()));
-        let odd = Settings::of(&Parameters::of("columns=900&rotate=0&sound=loud"));
+        let odd = Settings::from_parameters(&Parameters::parse("columns=900&rotate=0&sound=loud"));
         assert_eq!((odd.columns, odd.rotate_seconds, odd.has_sound), (0, ROTATE_SECONDS, false));
     }
 }

@@ -6,7 +6,7 @@ use timeline::list::Group;
 
 /// Number of Deployments that are shown large at once.
 pub const SEATS: usize = 4;
-/// What is over stays this long.
+/// A Deployment that is done stays this long.
 pub const LINGER_MILLIS: f64 = 20_000.0;
 /// And at least this long, even when others wait.
 const SHORTEST_MILLIS: f64 = 6_000.0;

@@ -9,7 +9,7 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::access::sight::Seen;
 use crate::hub::Handle;
-use crate::kube::request::RequestError;
+use crate::kube::error::RequestError;
 use crate::kube::review::{Reviewer, Subject};
 
 /// What a cluster said is good for this long. With the longest that asking takes, and with how often its result is told, this is

@@ -23,7 +23,7 @@ use crate::history::options::{Limits, Location, Options};
 use crate::history::private;
 use crate::history::{Archive, Keeping, tap};
 use crate::hub::Handle;
-use crate::kube::kubeconfig::Target;
+use crate::kube::access::Target;
 use crate::kube::{self, Counters, Health, Pace, SourceEvent, Texts};
 use crate::telemetry::audit::Audit;
 use crate::telemetry::clock::Clock;

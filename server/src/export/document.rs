@@ -3,15 +3,15 @@
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
-use app::exported::Export;
 use app::parts::Part;
+use app::payload::Export;
 use app::shell::Enclosed;
 use axum::extract::Request;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use timeline::wire;
 
-use super::ExportError;
+use super::error::ExportError;
 use crate::export::assets;
 
 /// Starts the program in such a file.

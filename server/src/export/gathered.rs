@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use app::detail::history::PodPast;
 use app::detail::{Detail, PodDetail, RevisionDetail, RolloutsDetail};
-use app::exported::{Export, Record, WHOLE_EVERY};
-use app::payload::DeploymentPayload;
+use app::exported::{Record, WHOLE_EVERY};
+use app::payload::{DeploymentPayload, Export};
 use timeline::address;
 use timeline::change::Subject;
 use timeline::history::History;
@@ -193,20 +193,21 @@ impl Gathered {
                 let changes = pasts.get(&pod.uid).map(Vec::as_slice).unwrap_or_default();
                 let past = PodPast { before: self.past.pod_before(pod.uid), changes };
                 let of = (&self.workload, self.deployment);
-                let detail = PodDetail::of(of, then, pod, past, now, &mut choices);
+                let detail = PodDetail::from_model(of, then, pod, past, now, &mut choices);
                 details.tell(address::pod(pod.uid), at_millis, Detail::Pod(Box::new(detail)));
             }
             if is_changed || is_end {
                 let revisions: BTreeSet<u64> = deployment.rollouts.iter().map(|rollout| rollout.revision).collect();
                 for revision in revisions {
-                    if let Some(detail) = RevisionDetail::of(&self.workload, then, deployment, revision, self.to_millis)
+                    if let Some(detail) =
+                        RevisionDetail::from_model(&self.workload, then, deployment, revision, self.to_millis)
                     {
                         details.tell(address::revision(revision), at_millis, Detail::Revision(Box::new(detail)));
                     }
                 }
             }
             if is_end {
-                let detail = RolloutsDetail::of(then, deployment, String::new(), None, self.to_millis);
+                let detail = RolloutsDetail::from_model(then, deployment, String::new(), None, self.to_millis);
                 details.tell("rollouts".to_owned(), Millis::MIN, Detail::Rollouts(detail));
             }
             if deltas.len() % WHOLE_EVERY == 0 {

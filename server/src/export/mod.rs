@@ -12,6 +12,7 @@
 
 pub mod assets;
 mod document;
+mod error;
 pub(crate) mod excerpt;
 pub mod exports;
 mod gathered;
@@ -20,7 +21,8 @@ pub mod redact;
 use timeline::Workload;
 use tokio::sync::Semaphore;
 
-use crate::hub::{Handle, HubEnded};
+pub use self::error::ExportError;
+use crate::hub::Handle;
 
 /// Files are made one at a time: each takes a moment of a processor.
 static AT_A_TIME: Semaphore = Semaphore::const_new(1);
@@ -43,26 +45,6 @@ pub struct Exported {
     pub name: String,
     /// Its content.
     pub html: String,
-}
-
-/// Why there is no file.
-#[derive(Debug, thiserror::Error)]
-pub enum ExportError {
-    /// There is no such workload, or no such rollout.
-    #[error("no such rollout; its history may have expired")]
-    Unknown,
-    /// The page was not built.
-    #[error("this program was built without the web page: build both with `cargo xtask build`")]
-    NoPage,
-    /// It could not be made without names.
-    #[error("cannot redact the names: {0}")]
-    Redaction(String),
-    /// It could not be rendered.
-    #[error("cannot render the page: {0}")]
-    Page(String),
-    /// The cluster is watched no more.
-    #[error(transparent)]
-    Ended(#[from] HubEnded),
 }
 
 /// Makes the file of a rollout out of what a hub knows.

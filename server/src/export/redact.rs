@@ -3,10 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use app::exported::Export;
+use app::payload::Export;
 use serde_json::Value;
 
-use super::ExportError;
+use super::error::ExportError;
 use super::gathered::Gathered;
 
 /// What is replaced by what: the longest first.

@@ -15,15 +15,29 @@ use timeline::Millis;
 use tokio::sync::watch as signal;
 use tokio::time::Instant;
 
-use super::Pace;
 use super::backoff::Backoff;
 use super::credentials::{Credentials, Fetched, Made, Want};
+use super::error::RequestError;
 use super::kubeconfig::TargetError;
-use super::request::RequestError;
+use super::pace::Pace;
 use crate::telemetry::clock;
 
 /// Credentials that end this soon are renewed now.
 const SOON_MILLIS: Millis = 60_000;
+
+/// A cluster that can be asked.
+pub struct Target {
+    /// Name of the context: the name of the cluster in pages and addresses.
+    pub name: String,
+    /// Address of the API server.
+    pub address: String,
+    /// The way to it, with the context's credentials.
+    pub access: Access,
+    /// Namespace of the context.
+    pub namespace: String,
+    /// What makes the way there less safe than it should be, a sentence each.
+    pub warnings: Vec<String>,
+}
 
 /// The way to a cluster's API.
 #[derive(Clone)]
@@ -62,6 +76,21 @@ pub(super) struct Given {
     pub client: kube::Client,
     /// What it sends can be read by that cluster alone.
     pub is_confidential: bool,
+}
+
+impl Credentials {
+    /// Opens the way to the cluster. Commands that fetch credentials run, with a limit.
+    ///
+    /// # Errors
+    /// When the credentials cannot be had or used. The server is not asked anything here.
+    pub async fn target(&self, pace: &Pace) -> Result<Target, TargetError> {
+        let nothing = || self.unusable("it has no usable settings");
+        let fetched = self.fetch(Want::First, pace).await?.ok_or_else(nothing)?;
+        let (address, namespace, warnings) =
+            (fetched.address.clone(), fetched.namespace.clone(), fetched.warnings.clone());
+        let (name, access) = (self.name().to_owned(), Access::new(self.clone(), fetched));
+        Ok(Target { name, address, access, namespace, warnings })
+    }
 }
 
 impl Access {

@@ -2,9 +2,10 @@
 
 use timeline::fact::Kind;
 
-use super::Pace;
-use super::kubeconfig::Target;
-use super::request::{self, RequestError};
+use super::access::Target;
+use super::error::RequestError;
+use super::pace::Pace;
+use super::request;
 
 /// What a check found, a line each.
 #[derive(Debug, Default)]

@@ -11,10 +11,10 @@ use kube::config::{AuthInfo, KubeConfigOptions};
 use timeline::Millis;
 use tokio::sync::Semaphore;
 
-use super::access::Access;
-use super::kubeconfig::{Contexts, Target, TargetError, client_for};
+use super::kubeconfig::{Contexts, TargetError, client_for};
+use super::pace::Pace;
 use super::plugin::{self, PluginError};
-use super::{Pace, reason};
+use super::reason;
 use crate::kube::loopback::is_this_machine;
 
 /// Where a cluster's client comes from.
@@ -89,19 +89,6 @@ impl Credentials {
     #[must_use]
     pub fn is_same_place(&self, other: &Self) -> bool {
         self.contexts.path() == other.contexts.path() && self.context == other.context
-    }
-
-    /// The way to its cluster. Commands that fetch credentials run, with a limit.
-    ///
-    /// # Errors
-    /// When its credentials cannot be had or used. Whether the server answers is not asked here.
-    pub async fn target(&self, pace: &Pace) -> Result<Target, TargetError> {
-        let nothing = || self.unusable("it has no usable settings");
-        let fetched = self.fetch(Want::First, pace).await?.ok_or_else(nothing)?;
-        let (address, namespace, warnings) =
-            (fetched.address.clone(), fetched.namespace.clone(), fetched.warnings.clone());
-        let (name, access) = (self.name.clone(), Access::new(self.clone(), fetched));
-        Ok(Target { name, address, access, namespace, warnings })
     }
 
     /// The same, with the kubeconfig read again.
@@ -217,7 +204,7 @@ impl Credentials {
         all
     }
 
-    fn unusable(&self, why: &str) -> TargetError {
+    pub(super) fn unusable(&self, why: &str) -> TargetError {
         TargetError::Unusable { name: self.name.clone(), why: timeline::words::safe(why) }
     }
 }

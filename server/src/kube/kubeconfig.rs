@@ -5,22 +5,6 @@ use std::time::Duration;
 
 use kube::config::{Kubeconfig, KubeconfigError};
 
-use super::access::Access;
-
-/// A cluster that can be asked.
-pub struct Target {
-    /// Name of the context: the name of the cluster in pages and addresses.
-    pub name: String,
-    /// Address of the API server.
-    pub address: String,
-    /// The way to it, with the context's credentials.
-    pub access: Access,
-    /// Namespace of the context.
-    pub namespace: String,
-    /// What makes the way there less safe than it should be, a sentence each.
-    pub warnings: Vec<String>,
-}
-
 /// Why there is no client.
 #[derive(Debug, thiserror::Error)]
 pub enum TargetError {

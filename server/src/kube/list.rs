@@ -6,8 +6,9 @@ use timeline::fact::Kind;
 use tokio::time::Instant;
 
 use super::backoff::Backoff;
-use super::request::{self, RequestError};
-use super::{Cluster, Counters};
+use super::cluster::{Cluster, Counters};
+use super::error::RequestError;
+use super::request;
 use crate::kube::translate::Object;
 
 /// By how much pages grow when the API server forgot the snapshot of a list before its last page.

@@ -8,8 +8,10 @@ use timeline::Millis;
 use tokio::sync::watch as signal;
 use tokio::time::Instant;
 
-use super::request::{self, RequestError};
-use super::{Cluster, SourceEvent};
+use super::cluster::Cluster;
+use super::error::RequestError;
+use super::event::SourceEvent;
+use super::request;
 use crate::telemetry::clock::{self, Clock};
 
 /// Any answer proves life, also a refusal.

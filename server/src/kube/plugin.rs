@@ -13,7 +13,7 @@ use timeline::Millis;
 use tokio::io::AsyncReadExt;
 use tokio::process::{Child, Command};
 
-use super::Pace;
+use super::pace::Pace;
 
 /// Most of an answer that is read, in bytes.
 const MAX_ANSWER: u64 = 1 << 20;

@@ -9,59 +9,13 @@ use k8s_openapi::api::{apps::v1 as apps, core::v1 as core};
 use kube::client::Body;
 use timeline::fact::Kind;
 
-use super::Pace;
 use super::access::Access;
+use super::error::RequestError;
+use super::pace::Pace;
 use super::reason;
 
 /// Largest answer that is read where it is no list, in bytes.
 const MAX_ANSWER: usize = 1 << 20;
-
-/// Why a request came to nothing.
-#[derive(Debug, thiserror::Error)]
-pub enum RequestError {
-    /// 403.
-    #[error("not allowed: {0}")]
-    Forbidden(String),
-    /// There is nothing to show to the server.
-    #[error("cannot use the credentials: {0}")]
-    Credentials(String),
-    /// 401.
-    #[error("the credentials were refused; they may have expired: {0}")]
-    Unauthorized(String),
-    /// 410, or 400 which some servers answer to a position they do not know.
-    #[error("the resource version has expired ({0})")]
-    Gone(StatusCode),
-    /// Any other status that is not success.
-    #[error("the server responded {status}: {message}")]
-    Status {
-        /// The status.
-        status: StatusCode,
-        /// What the server says of it.
-        message: String,
-        /// How long it asks to be left alone.
-        retry_after: Duration,
-    },
-    /// It holds what nobody else is to read, and somebody could.
-    #[error("no secrets are sent over this connection: it is not secure")]
-    NotConfidential,
-    /// The server was not reached, or the connection broke.
-    #[error("{0}")]
-    Unreachable(String),
-    /// The answer is not what was asked for.
-    #[error("cannot read the response: {0}")]
-    Malformed(#[from] serde_json::Error),
-}
-
-impl RequestError {
-    /// How long the server asks to be left alone.
-    #[must_use]
-    pub const fn retry_after(&self) -> Duration {
-        match self {
-            Self::Status { retry_after, .. } => *retry_after,
-            _ => Duration::ZERO,
-        }
-    }
-}
 
 /// What `Retry-After` says in seconds, as API servers do; longer than this nobody is left without a word.
 fn retry_after(headers: &http::HeaderMap) -> Duration {

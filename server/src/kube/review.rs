@@ -11,9 +11,9 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use tokio::sync::{Semaphore, watch as signal};
 
-use super::Pace;
 use super::access::Access;
-use super::request::RequestError;
+use super::error::RequestError;
+use super::pace::Pace;
 
 /// Questions that a cluster is asked at once, for all viewers together; of tokens that strangers may have made up, fewer, and apart.
 const AT_ONCE: usize = 32;

@@ -11,9 +11,11 @@ use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt, BufReader};
 use tokio::sync::watch as signal;
 use tokio::time::Instant;
 
+use super::cluster::Cluster;
+use super::error::RequestError;
 use super::liveness::{self, Life};
-use super::request::{self, RequestError};
-use super::{Cluster, Pace};
+use super::pace::Pace;
+use super::request;
 use crate::kube::translate::{Object, Unusable};
 
 /// Longest watch line that is read, in bytes: above the largest object that etcd stores.

@@ -20,13 +20,15 @@ use timeline::Millis;
 use timeline::fact::Kind;
 use tokio::sync::watch as signal;
 use tokio::time::Instant;
+use tracing::Instrument;
 
 use super::backoff::{Backoff, Bucket};
+use super::cluster::{Cluster, Counters};
+use super::error::RequestError;
+use super::event::{Health, SourceEvent};
 use super::list::{self, List, Page};
 use super::liveness::{self, Life};
-use super::request::RequestError;
 use super::stream::{Ended, Stream, WatchEvent};
-use super::{Cluster, Counters, Health, SourceEvent};
 
 /// The hub is gone: time to end.
 pub(super) struct HubGone;
@@ -388,4 +390,33 @@ async fn asked(anew: &mut signal::Receiver<u64>, before: u64) {
     if is_hub_gone {
         std::future::pending::<()>().await; // the next event finds that out
     }
+}
+
+/// Starts the watches of a cluster: one task per kind and namespace, and the liveness probe. They end when the hub does.
+///
+/// All of them are said to be connecting before the first one asks: a cluster is live once the last of them is.
+pub fn start(cluster: &Cluster, kinds: &[Kind], namespaces: &[String]) {
+    let (life, is_alive) = signal::channel(Life::default());
+    let span = tracing::info_span!("cluster", cluster.name = %cluster.name);
+    tokio::spawn(liveness::run(cluster.clone(), life).instrument(span.clone()));
+    let scopes: Vec<Option<String>> =
+        if namespaces.is_empty() { vec![None] } else { namespaces.iter().cloned().map(Some).collect() };
+    let cluster = cluster.with_watches(kinds.len() * scopes.len());
+    let mut watches = Vec::new();
+    for kind in kinds {
+        for namespace in &scopes {
+            let span = tracing::info_span!(parent: &span, "watch", k8s.kind = kind.name(), k8s.namespace = namespace.as_deref());
+            watches.push((Watch::new(cluster.clone(), *kind, namespace.clone(), is_alive.clone()), span));
+        }
+    }
+    tokio::spawn(async move {
+        for (watch, _) in &mut watches {
+            if watch.connecting().await.is_err() {
+                return; // the hub is gone
+            }
+        }
+        for (watch, span) in watches {
+            tokio::spawn(watch.run().instrument(span));
+        }
+    });
 }

@@ -10,7 +10,7 @@
 //!   a running Rollcast (--server)  ───┘   frames   copy     └─► wait: an exit code and the reason
 //! ```
 //! Both sources give the frames that pages get, so the terminal says what the page says. Text from a cluster is part of a line only
-//! through [`plain`], and lines reach the terminal only through [`print`].
+//! through [`plain`], and lines reach the terminal only through [`print`](crate::telemetry::print).
 
 mod decide;
 mod document;
@@ -18,112 +18,21 @@ mod feed;
 mod file;
 mod follower;
 pub mod options;
+mod origin;
 mod picture;
 mod server;
 mod settle;
 mod share;
+mod text;
 mod trace;
 mod wait;
 
-use std::path::PathBuf;
-use std::sync::Arc;
-
 use timeline::words::{clock, moment};
-use timeline::{Retention, words};
 
-use self::server::Server;
-use crate::hub::Handle;
-use crate::kube::credentials::Credentials;
-use crate::kube::kubeconfig::{Contexts, Target};
-use crate::kube::{self, Counters, Pace};
-use crate::telemetry::print;
-use crate::telemetry::viewers::Viewers;
+use self::origin::Origin;
+use self::text::plain;
 
 pub use file::{FileRequest, file};
 pub use share::share;
 pub use trace::trace;
 pub use wait::wait;
-
-/// Where rollouts are followed.
-enum Origin {
-    /// A cluster, watched here.
-    Cluster {
-        /// Its hub.
-        hub: Handle,
-        /// Namespace that is watched.
-        namespace: String,
-    },
-    /// A running Rollcast.
-    Server {
-        /// The server.
-        server: Server,
-        /// Name of the cluster there.
-        cluster: String,
-        /// Namespace.
-        namespace: String,
-        /// Deployments there, by namespace and name, when it was asked.
-        known: Vec<(String, String)>,
-    },
-}
-
-impl Origin {
-    /// Starts to watch, or asks the server what it watches.
-    async fn open(from: &options::Follow) -> anyhow::Result<Self> {
-        if let Some(address) = &from.server {
-            let server = Server::new(address, from.of_server.token_file.as_deref())?;
-            let (cluster, known) = feed::cluster_of(&server, from.of_server.cluster.as_deref()).await?;
-            let namespace = from.namespace.clone().unwrap_or_else(|| "default".to_owned());
-            return Ok(Self::Server { server, cluster, namespace, known });
-        }
-        let target = target(from.kubeconfig.clone(), from.context.clone()).await?;
-        let namespace = from.namespace.clone().unwrap_or_else(|| target.namespace.clone());
-        let counters = Arc::new(Counters::default());
-        let (hub, events) = Handle::start(&target.name, counters.clone(), Retention::default());
-        let cluster = kube::Cluster {
-            name: target.name.into(),
-            access: target.access,
-            events,
-            viewers: Viewers::one(),
-            counters,
-            pace: Arc::new(Pace::default()),
-            texts: kube::Texts::Taken,
-            clock: hub.clock(),
-            anew: tokio::sync::watch::channel(0).1,
-        };
-        kube::start(&cluster, &timeline::fact::Kind::ALL, std::slice::from_ref(&namespace));
-        Ok(Self::Cluster { hub, namespace })
-    }
-
-    /// Name of the cluster.
-    fn cluster(&self) -> &str {
-        match self {
-            Self::Cluster { hub, .. } => hub.name(),
-            Self::Server { cluster, .. } => cluster,
-        }
-    }
-
-    fn namespace(&self) -> &str {
-        match self {
-            Self::Cluster { namespace, .. } | Self::Server { namespace, .. } => namespace,
-        }
-    }
-
-    /// A running Rollcast watches the cluster, not this program.
-    const fn is_server(&self) -> bool {
-        matches!(self, Self::Server { .. })
-    }
-}
-
-async fn target(kubeconfig: Option<PathBuf>, context: Option<String>) -> anyhow::Result<Target> {
-    let contexts = Contexts::read(kubeconfig.as_deref())?;
-    let context = contexts.choose(context.as_deref())?;
-    let name = context.clone().unwrap_or_else(|| "in-cluster".to_owned());
-    let target = Credentials::new(contexts, context, name).target(&Pace::default()).await?;
-    target.warnings.iter().for_each(|warning| print::error(&plain(warning)));
-    Ok(target)
-}
-
-/// Text as a part of a line: nothing in it begins another one.
-fn plain(text: &str) -> String {
-    words::visible(text).collect()
-}

@@ -1,8 +1,8 @@
 //! A rollout beside those before it: from what is kept, or from what the cluster's hub holds where nothing is.
 
 use app::compare::Course;
-use app::compare::measure::{Measure, Standing};
-use app::compare::place::{Before, This, comparable, said};
+use app::compare::earlier::{ComparedRollout, EarlierRollout, comparable, sentences};
+use app::measure::{Measure, RolloutProgress};
 use timeline::past::PastRollout;
 use timeline::view::{self, Now, Tone};
 use timeline::{Uid, Workload};
@@ -62,7 +62,7 @@ pub(crate) async fn course(view: &View, workload: &Workload, of: &PastRollout) -
     let hub = view.hub(&at).await?;
     let course = hub.read(move |reader| {
         let model = reader.timeline.model();
-        Course::of(model, at.find(model)?.uid, revision, now(reader))
+        Course::from_model(model, at.find(model)?.uid, revision, now(reader))
     });
     course.await.ok()?
 }
@@ -88,27 +88,27 @@ pub(crate) async fn standing(
         });
         moving.await.ok()?
     };
-    let own = Before::of(of);
+    let own = EarlierRollout::from_record(of);
     let standing = match own.took_millis {
-        Some(took) => Standing::Complete(took),
+        Some(took) => RolloutProgress::Complete(took),
         None if of.is_going_on() && of.trigger != timeline::rollout::Trigger::Unknown => match is_moving.await {
-            Some((true, now_millis)) => Standing::GoingOn(now_millis - of.started_millis),
-            _ => Standing::Otherwise,
+            Some((true, now_millis)) => RolloutProgress::GoingOn(now_millis - of.started_millis),
+            _ => RolloutProgress::Otherwise,
         },
-        None => Standing::Otherwise,
+        None => RolloutProgress::Otherwise,
     };
-    let this = This {
+    let this = ComparedRollout {
         standing,
         first_available_millis: own.first_available_millis,
         restarts: own.restarts.unwrap_or_default(),
         replicas: own.replicas,
     };
-    let before: Vec<Before> = before.iter().map(Before::of).collect();
+    let before: Vec<EarlierRollout> = before.iter().map(EarlierRollout::from_record).collect();
     let measure = Measure {
         revision: of.revision,
         started_millis: of.started_millis,
         standing,
         took_millis: comparable(&this, &before),
     };
-    (said(this, &before), measure)
+    (sentences(this, &before), measure)
 }

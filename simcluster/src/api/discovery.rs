@@ -1,4 +1,4 @@
-//! What clients ask first: versions, groups, resources, and whether the server checks fields.
+//! Discovery: versions, groups, resources, and whether the server checks fields.
 
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};

@@ -4,154 +4,15 @@
 //! Kubernetes are regular: group, version, namespace, resource, name, subresource.
 
 mod answer;
+mod cluster;
 mod discovery;
 mod read;
 mod route;
 mod scale;
 mod table;
+mod target;
 mod unknown;
 mod watch;
 mod write;
 
-use std::net::{Ipv4Addr, SocketAddr};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
-
-use tokio::net::TcpListener;
-use tokio::sync::{Notify, watch as latest};
-
-use crate::World;
-
-/// How virtual time follows real time.
-#[derive(Debug, Clone, Copy)]
-struct Clock {
-    real: Instant,
-    millis: i64,
-    speed: f64,
-}
-
-impl Clock {
-    fn now_millis(&self) -> i64 {
-        self.millis + (self.real.elapsed().as_secs_f64() * 1000.0 * self.speed) as i64
-    }
-}
-
-#[derive(Debug)]
-struct State {
-    world: World,
-    clock: Clock,
-}
-
-/// A world whose time passes, for many to use at once.
-#[derive(Debug, Clone)]
-pub struct Cluster {
-    state: Arc<Mutex<State>>,
-    /// The newest resourceVersion: watches wait for it to change.
-    revision: Arc<latest::Sender<u64>>,
-    /// Something was written: what happens next may be sooner than thought.
-    written: Arc<Notify>,
-}
-
-impl Cluster {
-    /// A cluster whose time begins to pass when [`Cluster::run`] does.
-    #[must_use]
-    pub fn new(world: World) -> Self {
-        let clock = Clock { real: Instant::now(), millis: world.now_millis(), speed: 1.0 };
-        let revision = latest::Sender::new(world.store().revision());
-        let state = Arc::new(Mutex::new(State { world, clock }));
-        Self { state, revision: Arc::new(revision), written: Arc::default() }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Uses the world at this moment.
-    pub fn with<T>(&self, work: impl FnOnce(&mut World) -> T) -> T {
-        let mut state = self.lock();
-        let now = state.clock.now_millis();
-        state.world.advance_to(now);
-        let found = work(&mut state.world);
-        let revision = state.world.store().revision();
-        drop(state);
-        if self.revision.send_if_modified(|known| std::mem::replace(known, revision) != revision) {
-            self.written.notify_one();
-        }
-        found
-    }
-
-    /// How many times faster than real time passes here.
-    #[must_use]
-    pub fn speed(&self) -> f64 {
-        self.lock().clock.speed
-    }
-
-    /// Makes time pass faster or slower from now on.
-    pub fn set_speed(&self, speed: f64) {
-        let mut state = self.lock();
-        let millis = state.clock.now_millis();
-        state.clock = Clock { real: Instant::now(), millis, speed: speed.clamp(0.01, 1000.0) };
-        drop(state);
-        self.written.notify_one();
-    }
-
-    /// Puts another world in the place of this one. Whoever watches is told that the history is gone, and lists again.
-    pub fn replace(&self, make: impl FnOnce(i64, u64) -> World) {
-        let mut state = self.lock();
-        let now = state.clock.now_millis();
-        let revision = state.world.store().revision();
-        state.world = make(now, revision);
-        let revision = state.world.store().revision();
-        drop(state);
-        self.revision.send_replace(revision);
-        self.written.notify_one();
-    }
-
-    /// Lets time pass, for ever.
-    pub async fn run(self) {
-        loop {
-            let wait = self.with(|world| world.next_millis().map(|next| next - world.now_millis()));
-            let speed = self.speed();
-            let wait = wait.map_or(Duration::from_secs(1), |millis| {
-                Duration::from_secs_f64(millis.max(1) as f64 / 1000.0 / speed)
-            });
-            tokio::select! {
-                () = tokio::time::sleep(wait.min(Duration::from_secs(1))) => {}
-                () = self.written.notified() => {}
-            }
-        }
-    }
-
-    /// Everything that the API answers.
-    pub fn router(self) -> axum::Router {
-        route::router(self)
-    }
-
-    /// Serves the API until the task is dropped.
-    ///
-    /// # Errors
-    /// When the listener fails.
-    pub async fn serve(self, listener: TcpListener) -> std::io::Result<()> {
-        axum::serve(listener, self.router()).await
-    }
-}
-
-/// A listener for the API: on loopback and nowhere else, because nobody has to sign in.
-///
-/// # Errors
-/// When the port is taken.
-pub async fn listen(port: u16) -> std::io::Result<TcpListener> {
-    TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, port))).await
-}
-
-/// A kubeconfig for a cluster at this address.
-#[must_use]
-pub fn kubeconfig(name: &str, address: SocketAddr) -> String {
-    let config = serde_json::json!({
-        "apiVersion": "v1", "kind": "Config", "current-context": name, "preferences": {},
-        "clusters": [{ "name": name, "cluster": { "server": format!("http://{address}") } }],
-        "users": [{ "name": name, "user": {} }],
-        "contexts": [{ "name": name, "context": { "cluster": name, "user": name, "namespace": "default" } }],
-    });
-    serde_json::to_string_pretty(&config).unwrap_or_default()
-}
+pub use cluster::{Cluster, kubeconfig, listen};

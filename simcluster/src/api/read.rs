@@ -7,7 +7,7 @@ use bytes::BytesMut;
 use http::StatusCode;
 use serde_json::json;
 
-use super::route::{Target, shown};
+use super::target::Target;
 use super::{Cluster, answer, table};
 use crate::change::Stored;
 use crate::fields::Fields;
@@ -30,12 +30,12 @@ impl Selection {
         })
     }
 
-    /// Whether every object is.
+    /// Returns whether every object is selected.
     fn is_everything(&self) -> bool {
         self.labels.is_empty() && self.fields.is_empty()
     }
 
-    /// Whether an object is one of them.
+    /// Returns whether an object is selected.
     pub fn matches(&self, object: &Stored) -> Result<bool, ApiError> {
         Ok(self.labels.matches(meta::labels(object.object.meta())) && self.fields.matches(&object.object)?)
     }
@@ -48,7 +48,7 @@ fn refused(error: NoSelector) -> ApiError {
 /// One object.
 pub fn get(cluster: &Cluster, target: &Target) -> Result<Response, ApiError> {
     let found = cluster.with(|world| world.store().existing(target.resource, &target.key()))?;
-    Ok(shown(cluster, target, StatusCode::OK, &found))
+    Ok(respond_with(cluster, target, StatusCode::OK, &found))
 }
 
 /// A page of a list.
@@ -57,9 +57,9 @@ struct Page {
     revision: u64,
     /// Where the next page begins.
     next: Option<Key>,
-    /// How many objects were passed so far, on this page and before.
+    /// Number of objects on this page and before.
     passed: usize,
-    /// How many are left, where counting them costs nothing.
+    /// Number of remaining objects, where counting them costs nothing.
     left: Option<usize>,
     now_millis: i64,
 }
@@ -149,4 +149,14 @@ fn token(text: &str) -> Result<After, ApiError> {
         }
         _ => Err(ApiError::bad_request("continue key is not valid".to_owned())),
     }
+}
+
+/// An object, or its row if the client prefers tables.
+pub fn respond_with(cluster: &Cluster, target: &Target, status: StatusCode, object: &Arc<Stored>) -> Response {
+    if table::is_asked_for(&target.accept) {
+        let now = cluster.with(|world| world.now_millis());
+        let table = table::table(target, std::slice::from_ref(object), now, true);
+        return answer::json(status, table.to_string());
+    }
+    answer::json(status, object.json())
 }

@@ -1,6 +1,4 @@
-//! From a request to what it is about.
-
-use std::collections::BTreeMap;
+//! Answers each request by its method and target.
 
 use axum::Router;
 use axum::body::Body;
@@ -10,72 +8,28 @@ use bytes::Bytes;
 use http::{HeaderMap, Method, Request, StatusCode, header};
 use http_body_util::{BodyExt, Limited};
 
-use super::{Cluster, answer, discovery, read, scale, watch, write};
-use crate::{ApiError, Key, Resource};
+use tokio::net::TcpListener;
+
+use super::target::{Part, Query, Target};
+use super::{Cluster, discovery, read, scale, watch, write};
+use crate::ApiError;
 
 /// The longest body that is read, as in Kubernetes.
 const LONGEST: usize = 3 * 1024 * 1024;
 
-/// A part of an object with an address of its own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
-    /// The object.
-    Whole,
-    /// Its status.
-    Status,
-    /// Its size.
-    Scale,
-    /// Its being evicted, which is only ever created.
-    Eviction,
-}
-
-/// What a request is about.
-#[derive(Debug)]
-pub struct Target {
-    /// Which kind.
-    pub resource: Resource,
-    /// Which namespace, if one is named.
-    pub namespace: Option<String>,
-    /// Which object, if one is named.
-    pub name: Option<String>,
-    /// Which part of it.
-    pub part: Part,
-    /// What stands behind the question mark.
-    pub query: Query,
-    /// What the client takes.
-    pub accept: String,
-}
-
-impl Target {
-    /// Where the named object is.
-    pub fn key(&self) -> Key {
-        Key::new(self.namespace.as_deref().unwrap_or_default(), self.name.as_deref().unwrap_or_default())
-    }
-}
-
-/// What stands behind the question mark.
-#[derive(Debug, Default)]
-pub struct Query(BTreeMap<String, String>);
-
-impl Query {
-    fn read(text: &str) -> Self {
-        Self(form_urlencoded::parse(text.as_bytes()).into_owned().collect())
+impl Cluster {
+    /// Everything that the API answers.
+    pub fn router(self) -> Router {
+        Router::new().fallback(answer).with_state(self)
     }
 
-    /// A value, unless it is empty.
-    pub fn get(&self, name: &str) -> Option<&str> {
-        self.0.get(name).map(String::as_str).filter(|value| !value.is_empty())
+    /// Serves the API until the task is dropped.
+    ///
+    /// # Errors
+    /// When the listener fails.
+    pub async fn serve(self, listener: TcpListener) -> std::io::Result<()> {
+        axum::serve(listener, self.router()).await
     }
-
-    /// Whether something is asked for.
-    pub fn is(&self, name: &str) -> bool {
-        self.0.get(name).is_some_and(|value| value == "true" || value == "1")
-    }
-}
-
-/// Everything that the cluster answers.
-pub fn router(cluster: Cluster) -> Router {
-    Router::new().fallback(answer).with_state(cluster)
 }
 
 async fn answer(State(cluster): State<Cluster>, request: Request<Body>) -> Response {
@@ -90,7 +44,7 @@ async fn answer(State(cluster): State<Cluster>, request: Request<Body>) -> Respo
         return if parts.method == Method::GET { found } else { ApiError::not_allowed().into_response() };
     }
     let query = Query::read(parts.uri.query().unwrap_or_default());
-    let Some(target) = target(&segments, query, &parts.headers) else {
+    let Some(target) = Target::parse(&segments, query, &parts.headers) else {
         return ApiError::no_such_path().into_response();
     };
     let body = match Limited::new(body, LONGEST).collect().await {
@@ -110,37 +64,6 @@ fn is_local(headers: &HeaderMap) -> bool {
     let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
     let name = host.rsplit_once(':').map_or(host, |(name, port)| if port.ends_with(']') { host } else { name });
     matches!(name, "localhost" | "127.0.0.1" | "[::1]")
-}
-
-/// `[namespaces NAMESPACE] RESOURCE [NAME [PART]]` behind the group and version.
-fn target(segments: &[&str], query: Query, headers: &HeaderMap) -> Option<Target> {
-    let (group, version, rest) = match segments {
-        ["api", version, rest @ ..] => ("", *version, rest),
-        ["apis", group, version, rest @ ..] => (*group, *version, rest),
-        _ => return None,
-    };
-    let accept = headers.get(header::ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or_default().to_owned();
-    let known = |plural: &str| {
-        Resource::ALL.into_iter().find(|of| of.plural() == plural && of.group() == group && of.version() == version)
-    };
-    let (namespace, rest) = match rest {
-        ["namespaces", namespace, rest @ ..] if !rest.is_empty() && *rest != ["status"] => (Some(*namespace), rest),
-        rest => (None, rest),
-    };
-    let [plural, rest @ ..] = rest else { return None };
-    let resource = known(plural).filter(|of| namespace.is_none() || of.is_namespaced())?;
-    let (name, part) = match rest {
-        [] => (None, Part::Whole),
-        [name] => (Some(*name), Part::Whole),
-        [name, "status"] => (Some(*name), Part::Status),
-        [name, "scale"] if matches!(resource, Resource::Deployment | Resource::ReplicaSet) => {
-            (Some(*name), Part::Scale)
-        }
-        [name, "eviction"] if resource == Resource::Pod => (Some(*name), Part::Eviction),
-        _ => return None,
-    };
-    let owned = |text: Option<&str>| text.map(str::to_owned);
-    Some(Target { resource, namespace: owned(namespace), name: owned(name), part, query, accept })
 }
 
 fn dispatch(
@@ -176,19 +99,4 @@ fn dispatch(
         (&Method::DELETE, false) => write::delete_all(cluster, &target, body),
         _ => Err(ApiError::not_allowed()),
     }
-}
-
-/// An object, or its row if the client prefers tables.
-pub fn shown(
-    cluster: &Cluster,
-    target: &Target,
-    status: StatusCode,
-    object: &std::sync::Arc<crate::change::Stored>,
-) -> Response {
-    if super::table::is_asked_for(&target.accept) {
-        let now = cluster.with(|world| world.now_millis());
-        let table = super::table::table(target, std::slice::from_ref(object), now, true);
-        return answer::json(status, table.to_string());
-    }
-    answer::json(status, object.json())
 }

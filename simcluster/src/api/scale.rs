@@ -3,7 +3,7 @@
 use axum::response::Response;
 use serde_json::{Value, json};
 
-use super::route::Target;
+use super::target::Target;
 use super::{Cluster, answer};
 use crate::change::Stored;
 use crate::object::Object;

@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::route::Target;
+use super::target::Target;
 use crate::change::Stored;
 use crate::object::Resource;
 
-/// Whether the client prefers a table.
+/// Returns whether the client prefers a table.
 pub fn is_asked_for(accept: &str) -> bool {
     accept.contains("as=Table") && accept.contains("g=meta.k8s.io")
 }

@@ -11,17 +11,17 @@ use tokio::sync::watch as latest;
 use tokio::time::Instant;
 
 use super::read::Selection;
-use super::route::Target;
+use super::target::Target;
 use super::{Cluster, table};
 use crate::ApiError;
 use crate::change::{Change, Stored, Verb};
 use crate::object::Key;
 
-/// How often a bookmark tells the newest revision.
+/// Interval of bookmarks with the newest revision.
 const BOOKMARK: Duration = Duration::from_secs(30);
-/// How long a watch lasts when the client does not say.
+/// Duration of a watch when the client names none.
 const USUAL: Duration = Duration::from_secs(45 * 60);
-/// How long it lasts at most, whatever the client says.
+/// Longest duration, whatever the client says.
 const LONGEST: Duration = Duration::from_secs(24 * 3_600);
 /// Bytes of one chunk: a reader that is slow gets its lines in portions of this size.
 const CHUNK: usize = 256 * 1024;

@@ -5,8 +5,8 @@ use bytes::Bytes;
 use http::{HeaderMap, StatusCode, header};
 use serde_json::Value;
 
-use super::read::Selection;
-use super::route::{Part, Target, shown};
+use super::read::{Selection, respond_with};
+use super::target::{Part, Target};
 use super::{Cluster, answer, scale, unknown};
 use crate::object::{Key, Object, Resource};
 use crate::world::{DeleteOptions, Propagation, Write};
@@ -111,7 +111,7 @@ pub fn create(cluster: &Cluster, target: &Target, headers: &HeaderMap, bytes: &B
     let (object, strange) = read(target, body(headers, bytes)?)?;
     let object = placed(target, object)?;
     let made = cluster.with(|world| world.create(object, is_dry(target)))?;
-    Ok(warned(shown(cluster, target, StatusCode::CREATED, &made), &strange))
+    Ok(warned(respond_with(cluster, target, StatusCode::CREATED, &made), &strange))
 }
 
 /// Answers PUT: replaces an object.
@@ -127,14 +127,14 @@ pub fn update(cluster: &Cluster, target: &Target, headers: &HeaderMap, bytes: &B
     let (object, strange) = read(target, value)?;
     let object = placed(target, object)?;
     let written = cluster.with(|world| world.update(object, part(target), is_dry(target)))?;
-    Ok(warned(shown(cluster, target, StatusCode::OK, &written), &strange))
+    Ok(warned(respond_with(cluster, target, StatusCode::OK, &written), &strange))
 }
 
 const fn part(target: &Target) -> Write {
     if matches!(target.part, Part::Status) { Write::Status } else { Write::Spec }
 }
 
-/// How a patch is to be understood.
+/// Format of a patch.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Style {
     Json,
@@ -195,7 +195,7 @@ pub fn patch(cluster: &Cluster, target: &Target, headers: &HeaderMap, bytes: &By
     if target.part == Part::Scale {
         return Ok(answer::ok(&scale::of(&written)));
     }
-    Ok(warned(shown(cluster, target, status, &written), &strange))
+    Ok(warned(respond_with(cluster, target, status, &written), &strange))
 }
 
 fn merge(value: &mut Value, patch: &Value, style: Style) -> Result<(), ApiError> {

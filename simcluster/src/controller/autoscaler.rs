@@ -1,57 +1,19 @@
 //! A cluster autoscaler: adds a node for pods that no node fits, if they would fit a new one, and takes its nodes away when nothing runs on
 //! them. Its Events are those of the cluster-autoscaler.
 
-use std::collections::BTreeMap;
-
 use k8s_openapi::api::core::v1::{Node, Pod};
 
 use crate::agenda::Task;
 use crate::events::NewEvent;
 use crate::object::{Key, Object, Resource};
 use crate::scheduler::{Load, refusals_of};
-use crate::world::{self, DeleteOptions};
-use crate::{World, meta};
+use crate::world::autoscaler::ROUND_MILLIS;
+use crate::world::{DeleteOptions, Pool};
+use crate::{World, meta, node};
 
 const COMPONENT: &str = "cluster-autoscaler";
-/// How often it looks around while there is something to see (`--scan-interval`).
-const ROUND_MILLIS: i64 = 5_000;
 /// A node must be empty for this long before it is taken away.
 const EMPTY_MILLIS: i64 = 30_000;
-
-/// Nodes that an autoscaler may add.
-#[derive(Debug, Clone)]
-pub struct Pool {
-    /// Its name; its nodes are called by it, with a number.
-    pub name: String,
-    /// How many nodes it may have.
-    pub most: usize,
-    /// How long a node takes until it is there.
-    pub boot_millis: i64,
-}
-
-impl Default for Pool {
-    fn default() -> Self {
-        Self { name: "pool".to_owned(), most: 2, boot_millis: 25_000 }
-    }
-}
-
-/// What the autoscaler remembers.
-#[derive(Debug, Default)]
-pub(crate) struct Autoscaler {
-    /// The node that is coming.
-    boots: Option<String>,
-    /// Pods that were told already, by their UID.
-    told: BTreeMap<String, bool>,
-    /// Since when a node has been empty.
-    empty: BTreeMap<String, i64>,
-}
-
-/// A pod found no node: the autoscaler looks soon.
-pub(crate) fn notice(world: &mut World) {
-    if world.settings.pool.is_some() {
-        world.agenda.add(world.now_millis + ROUND_MILLIS, Task::Autoscaler);
-    }
-}
 
 fn nodes_of(world: &World, pool: &Pool) -> Vec<String> {
     let prefix = format!("{}-", pool.name);
@@ -104,11 +66,11 @@ fn scale_up(world: &mut World, pool: &Pool, nodes: &[String]) {
 
 /// Why a new node of the pool would not help a pod.
 fn refused(pod: &Pod, pool: &Pool, is_full: bool) -> Option<String> {
-    let mut made = world::node(&format!("{}-new", pool.name));
-    let Object::Node(node) = &mut made else { return None };
-    super::node::set_ready(node, &crate::time::second(0));
+    let mut made = node::new_node(&format!("{}-new", pool.name));
+    let Object::Node(new) = &mut made else { return None };
+    node::set_ready(new, &crate::time::second(0));
     let spec = pod.spec.clone().unwrap_or_default();
-    let why = refusals_of(node, &spec, &Load::default()).into_iter().next();
+    let why = refusals_of(new, &spec, &Load::default()).into_iter().next();
     why.or_else(|| is_full.then(|| "max node group size reached".to_owned()))
 }
 
@@ -116,7 +78,7 @@ fn refused(pod: &Pod, pool: &Pool, is_full: bool) -> Option<String> {
 pub(crate) fn boot(world: &mut World, name: &str) {
     world.autoscaler.boots = None;
     world.autoscaler.told.clear();
-    world.put(world::node(name));
+    world.put(node::new_node(name));
     world.agenda.add(world.now_millis + ROUND_MILLIS, Task::Autoscaler);
 }
 

@@ -1,42 +1,24 @@
 //! Nodes: the first report of a kubelet, silence, taints, and what becomes of pods whose node is gone.
 
-use k8s_openapi::api::core::v1::{Node, NodeCondition, NodeSystemInfo, Pod, PodCondition, Taint};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use k8s_openapi::api::core::v1::{Node, Pod, Taint};
 
 use crate::agenda::Task;
 use crate::events::NewEvent;
+use crate::node::{is_ready, set_ready, taints};
 use crate::object::{Key, Resource};
 use crate::world::{DeleteOptions, Write};
 use crate::{World, meta, time};
 
-/// How often the node controller looks around (`--node-monitor-period`).
+/// Interval of the node controller's rounds (`--node-monitor-period`).
 pub const ROUND_MILLIS: i64 = 5_000;
-/// How often the pod garbage collector looks around (`gcCheckPeriod`).
+/// Interval of the pod garbage collector's rounds (`gcCheckPeriod`).
 pub const PODS_ROUND_MILLIS: i64 = 20_000;
 /// A node may be silent for this long (`--node-monitor-grace-period`).
 const GRACE_MILLIS: i64 = 50_000;
 /// A node must be gone for this long before its pods are written off (`quarantineTime`).
 const QUARANTINE_MILLIS: i64 = 40_000;
 
-const CONDITIONS: [(&str, &str, &str, &str); 5] = [
-    ("Ready", "True", "KubeletReady", "kubelet is posting ready status"),
-    ("MemoryPressure", "False", "KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
-    ("DiskPressure", "False", "KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
-    ("PIDPressure", "False", "KubeletHasSufficientPID", "kubelet has sufficient PID available"),
-    ("NetworkUnavailable", "False", "RouteCreated", "RouteController created a route"),
-];
-
 const UNREACHABLE: &str = "node.kubernetes.io/unreachable";
-
-fn condition<'a>(node: &'a Node, r#type: &str) -> Option<&'a NodeCondition> {
-    node.status.as_ref()?.conditions.iter().flatten().find(|condition| condition.type_ == r#type)
-}
-
-/// Whether a node takes pods and runs them.
-#[must_use]
-pub fn is_ready(node: &Node) -> bool {
-    condition(node, "Ready").is_some_and(|ready| ready.status == "True")
-}
 
 /// A node's kubelet reports: the node becomes ready.
 pub fn report(world: &mut World, key: &Key) {
@@ -54,38 +36,6 @@ pub fn report(world: &mut World, key: &Key) {
     }
     let pods: Vec<Pod> = world.store.pods_on(&key.name).cloned().collect();
     pods.iter().for_each(|pod| crate::kubelet::plan(world, pod));
-}
-
-/// A node's status as its kubelet reports it.
-pub fn set_ready(node: &mut Node, now: &Time) {
-    let known = node.status.clone().unwrap_or_default().conditions.unwrap_or_default();
-    let status = node.status.get_or_insert_default();
-    let made = CONDITIONS.map(|(r#type, status, reason, message)| {
-        let before = known.iter().find(|known| known.type_ == r#type && known.status == status);
-        NodeCondition {
-            type_: r#type.to_owned(),
-            status: status.to_owned(),
-            reason: Some(reason.to_owned()),
-            message: Some(message.to_owned()),
-            last_heartbeat_time: Some(now.clone()),
-            last_transition_time: before.map_or_else(|| Some(now.clone()), |known| known.last_transition_time.clone()),
-        }
-    });
-    status.phase = Some("Running".to_owned());
-    status.conditions = Some(made.to_vec());
-    status.node_info.get_or_insert_with(|| NodeSystemInfo {
-        architecture: "amd64".to_owned(),
-        operating_system: "linux".to_owned(),
-        kubelet_version: "v1.36.3-simcluster".to_owned(),
-        container_runtime_version: "simcluster".to_owned(),
-        ..NodeSystemInfo::default()
-    });
-}
-
-/// Its taints.
-#[must_use]
-pub fn taints(node: &Node) -> &[Taint] {
-    node.spec.as_ref().and_then(|spec| spec.taints.as_deref()).unwrap_or_default()
 }
 
 impl World {
@@ -192,35 +142,9 @@ pub fn evict(world: &mut World, key: &Key, uid: &str) {
         "TaintManagerEviction",
         message,
     ));
-    disrupt(world, key, "DeletionByTaintManager", "Taint manager: deleting due to NoExecute taint");
+    world.mark_disrupted(key, "DeletionByTaintManager", "Taint manager: deleting due to NoExecute taint");
     // Gone already is as good.
     let _ = world.delete(Resource::Pod, key, &DeleteOptions::default());
-}
-
-/// A pod's status says why it will be deleted.
-pub fn disrupt(world: &mut World, key: &Key, reason: &str, message: &str) {
-    let now = time::second(world.now_millis());
-    world.modify::<Pod>(key, Write::Status, |pod| {
-        let condition = PodCondition {
-            type_: "DisruptionTarget".to_owned(),
-            status: "True".to_owned(),
-            reason: Some(reason.to_owned()),
-            message: Some(message.to_owned()),
-            last_transition_time: Some(now),
-            ..PodCondition::default()
-        };
-        meta::set_condition(pod.status.get_or_insert_default(), condition);
-    });
-}
-
-/// A Node object is gone.
-pub fn gone(world: &mut World, name: &str) {
-    world.silent.remove(name);
-    // Its kubelet has nothing to report to.
-    let uids: Vec<String> = world.store.pods_on(name).filter_map(|pod| pod.metadata.uid.clone()).collect();
-    for uid in uids {
-        world.plans.remove(&uid);
-    }
 }
 
 /// The pod garbage collector looks around: pods whose node has been gone for long enough are written off.
@@ -249,7 +173,7 @@ pub fn collect_pods(world: &mut World) {
 
 /// A pod whose node is gone has failed, and is deleted without waiting for a kubelet.
 pub fn write_off(world: &mut World, key: &Key) {
-    disrupt(world, key, "DeletionByPodGC", "PodGC: node no longer exists");
+    world.mark_disrupted(key, "DeletionByPodGC", "PodGC: node no longer exists");
     world.modify::<Pod>(key, Write::Status, |pod| {
         let status = pod.status.get_or_insert_default();
         if !matches!(status.phase.as_deref(), Some("Succeeded" | "Failed")) {

@@ -156,7 +156,7 @@ fn related(world: &World, set: &ReplicaSet) -> Vec<Pods> {
     siblings.map(|sibling| Pods::of(world, sibling)).collect()
 }
 
-/// Whether a pod has been ready for long enough.
+/// Returns whether a pod has been ready for long enough.
 fn is_available(pod: &Pod, min_ready_seconds: i32, now_millis: i64) -> bool {
     let since = meta::condition(pod, "Ready").and_then(|ready| ready.last_transition_time.as_ref());
     let wait = i64::from(min_ready_seconds) * 1000;

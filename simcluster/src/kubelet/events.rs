@@ -2,9 +2,9 @@
 
 use k8s_openapi::api::core::v1::Pod;
 
-use super::program::is_detailed;
-use super::{Step, is_running, long_name, waiting};
+use super::pod::{is_running, long_name, waiting};
 use crate::events::NewEvent;
+use crate::runtime::{Step, is_detailed};
 use crate::{World, meta};
 
 pub(super) const COMPONENT: &str = "kubelet";

@@ -1,4 +1,4 @@
-//! What a step of a kubelet leaves in a pod's status: conditions, and the state of each container.
+//! Changes of a pod's status by a step of its kubelet: conditions, and the state of each container.
 
 use k8s_openapi::api::core::v1::{
     ContainerState, ContainerStateRunning, ContainerStateTerminated, ContainerStateWaiting, ContainerStatus, Pod,
@@ -6,8 +6,11 @@ use k8s_openapi::api::core::v1::{
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
-use super::{Fate, Step, closed_gate, crash_back_off, duration, fate, long_name};
-use crate::meta;
+use super::pod::{behavior, closed_gate, duration, long_name};
+use crate::object::Key;
+use crate::runtime::{Behavior, Step, crash_back_off};
+use crate::world::Write;
+use crate::{World, meta};
 
 pub(super) fn take(pod: &Pod, status: &mut PodStatus, step: Step, now: &Time, address: &str) {
     match step {
@@ -24,7 +27,8 @@ pub(super) fn take(pod: &Pod, status: &mut PodStatus, step: Step, now: &Time, ad
             }));
         }
         Step::Run => {
-            let is_ready = matches!(fate(pod), Fate::Healthy | Fate::Slow | Fate::Flap | Fate::Linger);
+            let is_ready =
+                matches!(behavior(pod), Behavior::Healthy | Behavior::Slow | Behavior::Flap | Behavior::Linger);
             status.phase = Some("Running".to_owned());
             let running = ContainerState {
                 running: Some(ContainerStateRunning { started_at: Some(now.clone()) }),
@@ -69,7 +73,8 @@ pub(super) fn take(pod: &Pod, status: &mut PodStatus, step: Step, now: &Time, ad
         }
         Step::RefuseConfig => wait_for(status, "CreateContainerConfigError", "configmap \"settings\" not found"),
         Step::End => {
-            let (exit_code, reason) = if fate(pod) == Fate::OutOfMemory { (137, "OOMKilled") } else { (1, "Error") };
+            let (exit_code, reason) =
+                if behavior(pod) == Behavior::OutOfMemory { (137, "OOMKilled") } else { (1, "Error") };
             for container in status.container_statuses.iter_mut().flatten() {
                 let started_at = container.state.as_ref().and_then(|state| state.running.as_ref()?.started_at.clone());
                 let ended = ContainerStateTerminated {
@@ -142,7 +147,7 @@ fn wait_for(status: &mut PodStatus, reason: &str, message: &str) {
     }
 }
 
-/// How a container ended the last time.
+/// Returns the last exit of a container.
 fn ended(container: &ContainerStatus) -> Option<ContainerState> {
     let now = container.state.as_ref().filter(|state| state.terminated.is_some());
     now.or(container.last_state.as_ref()).cloned()
@@ -161,4 +166,21 @@ fn containers(pod: &Pod, change: impl Fn(&mut ContainerStatus)) -> Vec<Container
         status
     })
     .collect()
+}
+
+pub(super) const OUT_OF_CPU: &str =
+    "Pod was rejected: Node didn't have enough resource: cpu, requested: 500, used: 1800, capacity: 2000";
+
+/// A pod fails as a whole, for good.
+pub(super) fn fail(world: &mut World, key: &Key, reason: &str, message: &str) {
+    world.modify::<Pod>(key, Write::Status, |pod| {
+        let status = pod.status.get_or_insert_default();
+        status.phase = Some("Failed".to_owned());
+        (status.reason, status.message) = (Some(reason.to_owned()), Some(message.to_owned()));
+        for condition in status.conditions.iter_mut().flatten().filter(|condition| condition.type_ == "Ready") {
+            condition.status = "False".to_owned();
+            condition.reason = Some("PodFailed".to_owned());
+        }
+        status.container_statuses = None;
+    });
 }

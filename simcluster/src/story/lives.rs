@@ -1,4 +1,4 @@
-//! What stories ask of the pods' programs and of those who look after them: patches, and the way back to a plain template.
+//! Patches of stories for the programs of pods, and the way back to a plain template.
 
 use k8s_openapi::api::core::v1::PodSpec;
 use serde_json::{Value, json};
@@ -30,7 +30,7 @@ pub(super) fn hangs(name: &str, image: &str) -> Value {
     patch(json!({ "name": name, "image": image, "args": ["live=15"], "livenessProbe": probe }), json!({}))
 }
 
-/// The same probe, and a program that lives on.
+/// Returns a patch with the same probe, and a program that stays alive.
 pub(super) fn hangs_no_more(name: &str, image: &str) -> Value {
     patch(json!({ "name": name, "image": image, "args": null }), json!({}))
 }

@@ -4,15 +4,13 @@ use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{Namespace, PodCondition, PodStatus};
 
-use super::{World, Write};
+use super::{World, Write, delete, quota};
 use crate::change::Stored;
-use crate::controller::quota;
 use crate::object::{Key, Object, Resource};
-use crate::scheduler::has_gates;
 use crate::{ApiError, defaults, hash, meta, time, validate};
 
 /// Counts a change of what is asked for. Of a Deployment annotations count too (`registry/apps/deployment/strategy.go`).
-pub(super) fn count_generation(object: &mut Object, before: &Object) {
+fn count_generation(object: &mut Object, before: &Object) {
     let is_another = match (&*object, before) {
         (Object::Deployment(now), Object::Deployment(before)) => {
             now.spec != before.spec || now.metadata.annotations != before.metadata.annotations
@@ -36,7 +34,7 @@ fn without_status(object: &mut Object) {
         Object::Deployment(deployment) => deployment.status = Some(Default::default()),
         Object::ReplicaSet(set) => set.status = Some(Default::default()),
         Object::Pod(pod) => {
-            let gated = has_gates(pod).then(|| PodCondition {
+            let gated = meta::has_gates(pod).then(|| PodCondition {
                 type_: "PodScheduled".to_owned(),
                 status: "False".to_owned(),
                 reason: Some("SchedulingGated".to_owned()),
@@ -181,5 +179,24 @@ impl World {
             return Ok(Arc::new(Stored::new(object, before.revision)));
         }
         Ok(self.replace(object, &before, write))
+    }
+
+    /// Puts a changed object in the place of another: generation, end of a deletion, wakes.
+    pub(super) fn replace(&mut self, mut object: Object, before: &Arc<Stored>, write: Write) -> Arc<Stored> {
+        object.meta_mut().resource_version.clone_from(&before.object.meta().resource_version);
+        if object == before.object {
+            return before.clone();
+        }
+        if write == Write::Spec {
+            count_generation(&mut object, &before.object);
+        }
+        let is_over = delete::is_over(&object);
+        let key = object.key();
+        let change = self.store.put(object);
+        self.wake(&change);
+        if is_over {
+            self.remove(change.object.object.resource(), &key);
+        }
+        change.object
     }
 }

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use super::World;
+use k8s_openapi::api::core::v1::{Pod, PodCondition};
+
+use super::{World, Write};
 use crate::agenda::Task;
 use crate::change::Stored;
-use crate::controller::node;
 use crate::object::{Key, Object, Resource};
 use crate::{ApiError, meta, time};
 
@@ -14,7 +15,7 @@ pub const ORPHAN: &str = "orphan";
 /// The owner stays until its dependents are gone.
 pub const FOREGROUND: &str = "foregroundDeletion";
 
-/// What becomes of the objects that belong to a deleted one.
+/// Treatment of the objects that belong to a deleted one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Propagation {
     /// They are deleted afterwards.
@@ -26,10 +27,10 @@ pub enum Propagation {
     Orphan,
 }
 
-/// How to delete.
+/// Options of a deletion.
 #[derive(Debug, Clone, Default)]
 pub struct DeleteOptions {
-    /// What becomes of dependents.
+    /// Treatment of dependents.
     pub propagation: Propagation,
     /// Seconds that a pod has; `None` for what it asks for itself.
     pub grace_seconds: Option<i64>,
@@ -41,7 +42,7 @@ pub struct DeleteOptions {
     pub is_dry: bool,
 }
 
-/// Whether nothing holds a deleted object back any more. Pods go when their kubelet lets them.
+/// Returns whether nothing holds a deleted object back any more. Pods go when their kubelet lets them.
 pub(super) fn is_over(object: &Object) -> bool {
     let meta = object.meta();
     let is_held = matches!(object, Object::Pod(_)) && meta.deletion_grace_period_seconds != Some(0)
@@ -117,9 +118,25 @@ impl World {
         if options.is_dry {
             return Ok(());
         }
-        node::disrupt(self, key, "EvictionByEvictionAPI", "Eviction API: evicting");
+        self.mark_disrupted(key, "EvictionByEvictionAPI", "Eviction API: evicting");
         // The version that was asked for was the one before its status said so.
         self.delete(Resource::Pod, key, &DeleteOptions { resource_version: None, ..options.clone() }).map(drop)
+    }
+
+    /// Writes into the status of a pod why it will be deleted.
+    pub(crate) fn mark_disrupted(&mut self, key: &Key, reason: &str, message: &str) {
+        let now = time::second(self.now_millis);
+        self.modify::<Pod>(key, Write::Status, |pod| {
+            let condition = PodCondition {
+                type_: "DisruptionTarget".to_owned(),
+                status: "True".to_owned(),
+                reason: Some(reason.to_owned()),
+                message: Some(message.to_owned()),
+                last_transition_time: Some(now),
+                ..PodCondition::default()
+            };
+            meta::set_condition(pod.status.get_or_insert_default(), condition);
+        });
     }
 
     /// Marks an object as being deleted. Even a pod without a grace period is marked for a moment.

@@ -1,4 +1,4 @@
-//! What people write into the search field: `namespace:shop outcome:failed "crash loop"`.
+//! Language of the search field: `namespace:shop outcome:failed "crash loop"`.
 //!
 //! Words with a key narrow one property, all others are looked for as they are. Quotes keep a word together that has spaces or begins
 //! like a key. A key that is not known is a part of the word: `web:v2` looks for an image.

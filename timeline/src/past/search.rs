@@ -26,7 +26,7 @@ pub struct Search {
     pub had_trouble: bool,
     /// Only those that were over after this time or more.
     pub longer_millis: Option<Millis>,
-    /// What the time was said in: "last night"; empty where two times were.
+    /// Name of the time: "last night"; empty where two times were given.
     pub when: String,
     /// Went on at this time or later.
     pub from_millis: Option<Millis>,
@@ -88,7 +88,7 @@ impl Search {
         self.page(None)
     }
 
-    /// What times are told in: "UTC", or "UTC+02:00".
+    /// Returns the name of the zone of times: "UTC", or "UTC+02:00".
     #[must_use]
     pub fn zone_name(&self) -> String {
         let offset = if self.zone == UTC { "" } else { &self.zone };
@@ -149,7 +149,7 @@ impl Search {
         narrowed.chain(words).collect::<Vec<_>>().join(" ")
     }
 
-    /// The same, after those that were shown.
+    /// Returns the same search for the next page.
     #[must_use]
     pub fn page(&self, after: Option<&str>) -> String {
         let time = |at: Option<Millis>| at.filter(|_| self.when.is_empty()).map(|at| at.to_string());

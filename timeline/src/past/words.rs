@@ -7,11 +7,11 @@ use crate::words::{capitalized, count, duration};
 
 use super::PastRollout;
 
-/// What took less than this is told without a number.
+/// Durations shorter than this have no number.
 const AT_ONCE_MILLIS: Millis = 100;
 
 impl PastRollout {
-    /// How it ended: "Complete after 12 s".
+    /// Formats the result: "Complete after 12 s".
     #[must_use]
     pub fn ended(&self) -> String {
         let end = match self.outcome {
@@ -30,7 +30,7 @@ impl PastRollout {
         }
     }
 
-    /// How long it took, for a column: "12 s"; empty while it goes on.
+    /// Formats the duration for a column: "12 s"; empty while it goes on.
     #[must_use]
     pub fn took(&self) -> String {
         match self.took_millis() {
@@ -40,7 +40,7 @@ impl PastRollout {
         }
     }
 
-    /// How it stands or ended.
+    /// Returns the status or the result.
     #[must_use]
     pub fn status(&self) -> Status {
         let had_trouble = !self.cause.is_empty();
@@ -68,7 +68,7 @@ impl PastRollout {
         capitalized(if self.is_going_on() { rest.to_owned() } else { past(rest) })
     }
 
-    /// What set it off, in words.
+    /// Names the trigger.
     #[must_use]
     pub const fn began(&self) -> &'static str {
         match self.trigger {
@@ -100,14 +100,14 @@ pub fn extremes(peak_pods: u32, lowest: Option<u32>, limits: Option<(u32, u32)>)
     format!("peak {}{}{lowest}", count(peak_pods, "pod"), limit(ceiling))
 }
 
-/// How a rollout stands or ended, as lists show it.
+/// Status or result of a rollout in lists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Status {
     /// The sign before the word.
     pub mark: Mark,
     /// "Complete", "Deadline passed".
     pub word: &'static str,
-    /// What is to be said besides: "then superseded"; may be empty.
+    /// Addition to the word: "then superseded"; may be empty.
     pub note: &'static str,
 }
 

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use serde_json::json;
 
-use crate::sh;
+use crate::process;
 
 /// The process that holds the namespaces: it passes no signal on, so it is killed.
 pub const PART: &str = "node";
@@ -27,7 +27,7 @@ const MOST_PODS: u32 = 120;
 const CGROUPS: &str = "/sys/fs/cgroup";
 /// Folders with fixed names; what is written there is in the mount namespace.
 const FOLDERS: [&str; 2] = ["/var/lib/kubelet", "/var/lib/cni"];
-/// What a kubelet sets for the whole machine.
+/// Settings that a kubelet makes for the whole machine.
 const SETTINGS: [&str; 4] = ["vm/overcommit_memory", "vm/panic_on_oom", "kernel/panic", "kernel/panic_on_oops"];
 const REMOVE_LIMIT: Duration = Duration::from_secs(20);
 
@@ -69,13 +69,13 @@ pub fn command(folder: &Path, programs: &Path, kubernetes: &Path, port: u16) -> 
         format!("address add {address}/24 dev {bridge}"),
         format!("link set {bridge} up"),
     ] {
-        sh::output(sh::command("ip", &[]).args(line.split(' ')))?;
+        process::output(process::command("ip", &[]).args(line.split(' ')))?;
     }
     for hierarchy in hierarchies() {
         fs::create_dir_all(hierarchy.join(&bridge))?;
         let _ = fs::write(hierarchy.join("cgroup.subtree_control"), "+cpu +cpuset +memory +pids"); // cgroup v2
     }
-    sh::output(sh::command(programs.join("app"), &["image"]).arg(node.join("image.tar")))?;
+    process::output(process::command(programs.join("app"), &["image"]).arg(node.join("image.tar")))?;
     fs::write(node.join("containerd.toml"), containerd(&node, programs))?;
     fs::write(node.join("cni/10-bridge.conflist"), network(number, &node).to_string())?;
     fs::write(node.join("kubelet.json"), kubelet(folder, &bridge, port).to_string())?;
@@ -104,7 +104,7 @@ pub fn remove(folder: &Path) -> Result<()> {
             std::thread::sleep(Duration::from_millis(50)); // polling the kernel
         }
     }
-    let _ = sh::command("ip", &["link", "delete", &name(number)]).stderr(Stdio::null()).status();
+    let _ = process::command("ip", &["link", "delete", &name(number)]).stderr(Stdio::null()).status();
     if !(0..MOST_NODES).any(|number| bridge_file(number).exists()) {
         FOLDERS.map(fs::remove_dir).into_iter().for_each(drop); // those that are empty; other nodes may use them
     }

@@ -23,13 +23,13 @@ const LINK: &str = "./parts.js";
 const SHARED: &str = "shared ";
 /// A panel of details opens beside a picture: what these two alone need stays a file of its own, of which lists know nothing.
 const TOGETHER: [&str; 2] = ["pictures", "details"];
-/// How the library names what several parts need, and what only calls something elsewhere.
+/// Names by which the library marks code of several parts, and calls of other code.
 const OF_SEVERAL: &str = "chunk_";
 const CALL: &str = " indirect_call_shim";
 
 /// The program in its parts.
 pub struct Split {
-    /// What all pages share, before its bindings are made.
+    /// Code of all pages, before its bindings are made.
     pub shared: PathBuf,
     /// Files of each part, by the name that the compiler gave it.
     pub parts: BTreeMap<String, Vec<PathBuf>>,
@@ -40,7 +40,7 @@ pub fn plain(part: &str) -> &str {
     part.trim_end_matches(|letter: char| letter.is_ascii_digit()).trim_end_matches('_')
 }
 
-/// What a file of a part is called.
+/// Returns the name of a file of a part.
 pub fn name<'p>(part: &'p str, file: &Path) -> &'p str {
     if is_of_several(file) { "shared" } else { plain(part) }
 }
@@ -102,7 +102,7 @@ fn functions(wasm: &[u8]) -> Result<HashMap<u32, String>> {
     Ok(functions)
 }
 
-/// The same program that exports these functions, too.
+/// Returns the program with these functions as further exports.
 fn exporting(wasm: &[u8], functions: &BTreeSet<u32>) -> Result<Vec<u8>> {
     with_exports(wasm, |exports| {
         for function in functions {
@@ -111,12 +111,12 @@ fn exporting(wasm: &[u8], functions: &BTreeSet<u32>) -> Result<Vec<u8>> {
     })
 }
 
-/// The same program without the exports that are there for the split only.
+/// Returns the program without the exports that are there for the split only.
 pub fn without_shared_exports(wasm: &[u8]) -> Result<Vec<u8>> {
     with_exports(wasm, |_| ())
 }
 
-/// The same program with its own exports, and what else is put there.
+/// Returns the program with its own exports and these.
 fn with_exports(wasm: &[u8], more: impl Fn(&mut ExportSection)) -> Result<Vec<u8>> {
     let mut module = Module::new();
     for payload in Parser::new(0).parse_all(wasm) {

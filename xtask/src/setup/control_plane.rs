@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
 
-use crate::sh;
+use crate::process;
 
 /// Kubernetes' version; also in `end2end/cluster/go.mod`.
 const KUBERNETES: &str = "1.36.3";
@@ -18,14 +18,14 @@ pub struct Binaries {
     pub etcd: PathBuf,
     /// The fake kubelet.
     pub kwok: PathBuf,
-    /// What Kubernetes' own code says of Deployments.
+    /// Program that prints the verdicts of Kubernetes' own code.
     pub oracle: PathBuf,
 }
 
 /// Builds what is missing or older than its sources.
 pub fn ensure_binaries() -> Result<Binaries> {
-    ensure!(sh::has("go"), "the control plane is built with Go 1.26 or newer, which is not on the PATH");
-    let folder = sh::at("target/cluster/bin");
+    ensure!(process::has("go"), "the control plane is built with Go 1.26 or newer, which is not on the PATH");
+    let folder = process::at("target/cluster/bin");
     std::fs::create_dir_all(&folder)?;
     let binaries = Binaries {
         kubernetes: folder.join("rollcast-cluster"),
@@ -33,10 +33,10 @@ pub fn ensure_binaries() -> Result<Binaries> {
         kwok: folder.join("kwok"),
         oracle: folder.join("oracle"),
     };
-    let modules = sh::at("end2end/cluster");
+    let modules = process::at("end2end/cluster");
     let sources = ["main.go", "certificates.go", "go.mod", "go.sum"].map(|file| modules.join(file));
-    if is_older(&binaries.kubernetes, &sources) {
-        sh::say("building the Kubernetes control plane from its Go modules (about 4 minutes the first time)");
+    if process::is_outdated(&binaries.kubernetes, &sources) {
+        process::say("building the Kubernetes control plane from its Go modules (about 4 minutes the first time)");
         let mut versions = KUBERNETES.split('.');
         let version = "k8s.io/component-base/version";
         let flags = format!(
@@ -46,29 +46,23 @@ pub fn ensure_binaries() -> Result<Binaries> {
         );
         go_build(&binaries.kubernetes, ".", &flags, &modules)?;
     }
-    if is_older(&binaries.oracle, &["oracle/main.go", "go.mod", "go.sum"].map(|file| modules.join(file))) {
-        sh::say("building the oracle that verdicts are compared with");
+    if process::is_outdated(&binaries.oracle, &["oracle/main.go", "go.mod", "go.sum"].map(|file| modules.join(file))) {
+        process::say("building the oracle that verdicts are compared with");
         go_build(&binaries.oracle, "./oracle", "-s -w", &modules)?;
     }
     let etcd = modules.join("etcd");
-    if is_older(&binaries.etcd, &["main.go", "go.mod", "go.sum"].map(|file| etcd.join(file))) {
-        sh::say("building etcd");
+    if process::is_outdated(&binaries.etcd, &["main.go", "go.mod", "go.sum"].map(|file| etcd.join(file))) {
+        process::say("building etcd");
         go_build(&binaries.etcd, ".", "-s -w", &etcd)?;
     }
     if !binaries.kwok.exists() {
-        sh::say("building KWOK, the fake kubelet");
-        sh::run(sh::command("go", &["install", KWOK]).env("GOBIN", &folder))?;
+        process::say("building KWOK, the fake kubelet");
+        process::run(process::command("go", &["install", KWOK]).env("GOBIN", &folder))?;
     }
     Ok(binaries)
 }
 
 pub(super) fn go_build(made: &Path, package: &str, flags: &str, modules: &Path) -> Result<()> {
-    let mut go = sh::command("go", &["build", "-trimpath", "-ldflags", flags, "-o"]);
-    sh::run(go.arg(made).arg(package).current_dir(modules))
-}
-
-pub(super) fn is_older(made: &PathBuf, sources: &[PathBuf]) -> bool {
-    let time = |path: &PathBuf| path.metadata().and_then(|data| data.modified()).ok();
-    let Some(made) = time(made) else { return true };
-    sources.iter().filter_map(time).any(|source| source > made)
+    let mut go = process::command("go", &["build", "-trimpath", "-ldflags", flags, "-o"]);
+    process::run(go.arg(made).arg(package).current_dir(modules))
 }

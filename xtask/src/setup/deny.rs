@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::sh;
+use crate::process;
 
 const NAME: &str = "cargo-deny";
 const VERSION: &str = "0.20.2";
@@ -11,18 +11,18 @@ const ROOT: &str = "target/tools";
 
 /// Finds cargo-deny of that version, or installs it. None where crates.io cannot be reached.
 pub fn ensure_deny() -> Option<PathBuf> {
-    let ours = sh::at(ROOT).join("bin").join(NAME);
-    let known = [sh::find(NAME), Some(ours.clone())].into_iter().flatten().find(is_that_version);
+    let ours = process::at(ROOT).join("bin").join(NAME);
+    let known = [process::find(NAME), Some(ours.clone())].into_iter().flatten().find(is_that_version);
     if known.is_some() {
         return known;
     }
-    sh::say(&format!("installing {NAME} {VERSION} into {ROOT} (several minutes, once)"));
+    process::say(&format!("installing {NAME} {VERSION} into {ROOT} (several minutes, once)"));
     // As a debug build: released it is optimised for a quarter of an hour, and then saves a second.
     let install = ["install", NAME, "--version", VERSION, "--locked", "--debug", "--root", ROOT];
-    sh::run(&mut sh::command("cargo", &install)).ok().map(|()| ours)
+    process::run(&mut process::command("cargo", &install)).ok().map(|()| ours)
 }
 
 fn is_that_version(program: &PathBuf) -> bool {
-    let version = sh::output(&mut sh::command(program, &["--version"]));
+    let version = process::output(&mut process::command(program, &["--version"]));
     version.is_ok_and(|told| told.split_whitespace().nth(1) == Some(VERSION))
 }

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::sh;
+use super::apt::apt_install;
+use crate::process;
 
 /// Debian's first: on other systems `firefox` may be a script that starts a sandbox, which sees no profile of a test.
 const PROGRAMS: [&str; 2] = ["firefox-esr", "firefox"];
@@ -15,10 +16,13 @@ pub fn ensure_firefox() -> Option<PathBuf> {
     if let Some(given) = std::env::var_os("FIREFOX") {
         return Some(given.into());
     }
-    find().or_else(|| super::apt_install(&[PACKAGE]).then(find).flatten())
+    find().or_else(|| apt_install(&[PACKAGE]).then(find).flatten())
 }
 
 fn find() -> Option<PathBuf> {
     let on_macos = Path::new(ON_MACOS);
-    PROGRAMS.iter().find_map(|program| sh::find(program)).or_else(|| on_macos.exists().then(|| on_macos.to_owned()))
+    PROGRAMS
+        .iter()
+        .find_map(|program| process::find(program))
+        .or_else(|| on_macos.exists().then(|| on_macos.to_owned()))
 }

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 
-use super::apt_install;
-use super::control_plane::{go_build, is_older};
-use crate::sh;
+use super::apt::apt_install;
+use super::control_plane::go_build;
+use crate::process;
 
 /// Programs of others that `end2end/cluster/node/go.mod` names.
 const MODULES: [&str; 5] = [
@@ -26,34 +26,35 @@ const CAPABILITIES: u64 = 1 << 12 | 1 << 21;
 /// node can run.
 pub fn ensure_node() -> Result<Option<PathBuf>> {
     if let Some(obstacle) = obstacle() {
-        sh::say(&format!("a real node cannot run here: {obstacle}"));
+        process::say(&format!("a real node cannot run here: {obstacle}"));
         return Ok(None);
     }
-    let missing: Vec<&str> = TOOLS.iter().filter(|(tool, _)| !sh::has(tool)).map(|(_, package)| *package).collect();
+    let missing: Vec<&str> =
+        TOOLS.iter().filter(|(tool, _)| !process::has(tool)).map(|(_, package)| *package).collect();
     if !missing.is_empty() && !apt_install(&missing) {
-        sh::say(&format!("a real node cannot run here: it needs {}", missing.join(", ")));
+        process::say(&format!("a real node cannot run here: it needs {}", missing.join(", ")));
         return Ok(None);
     }
-    let (folder, modules) = (sh::at("target/cluster/bin/node"), sh::at("end2end/cluster/node"));
+    let (folder, modules) = (process::at("target/cluster/bin/node"), process::at("end2end/cluster/node"));
     std::fs::create_dir_all(&folder)?;
     for package in MODULES {
         let program = folder.join(package.rsplit('/').next().context("no program")?);
-        if is_older(&program, &["go.mod", "go.sum"].map(|file| modules.join(file))) {
-            sh::say(&format!("building {package} for the real node (2 minutes for all the first time)"));
+        if process::is_outdated(&program, &["go.mod", "go.sum"].map(|file| modules.join(file))) {
+            process::say(&format!("building {package} for the real node (2 minutes for all the first time)"));
             go_build(&program, package, "-s -w", &modules)?;
         }
     }
     let app = folder.join("app");
-    if is_older(&app, &["main.go", "image.go", "registry.go"].map(|file| modules.join("app").join(file))) {
-        let mut go = sh::command("go", &["build", "-trimpath", "-ldflags", "-s -w", "-o"]);
-        sh::run(go.arg(&app).arg("./app").env("CGO_ENABLED", "0").current_dir(&modules))?; // the only file of its image
+    if process::is_outdated(&app, &["main.go", "image.go", "registry.go"].map(|file| modules.join("app").join(file))) {
+        let mut go = process::command("go", &["build", "-trimpath", "-ldflags", "-s -w", "-o"]);
+        process::run(go.arg(&app).arg("./app").env("CGO_ENABLED", "0").current_dir(&modules))?; // the only file of its image
     }
     Ok(Some(folder))
 }
 
-/// What keeps a node from running here.
+/// Returns the obstacle that keeps a node from running here.
 fn obstacle() -> Option<&'static str> {
-    if !sh::has("go") {
+    if !process::has("go") {
         return Some("it is built with Go");
     }
     let Ok(this) = std::fs::metadata("/proc/self") else { return Some("it needs Linux") };

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::apt_install;
+use super::apt::apt_install;
 
 /// Where Debian's packages put the programs, a folder per version.
 const PROGRAMS: &str = "/usr/lib/postgresql";

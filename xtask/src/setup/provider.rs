@@ -4,18 +4,18 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 
-use super::control_plane::{go_build, is_older};
-use crate::sh;
+use super::control_plane::go_build;
+use crate::process;
 
 /// Builds it where it is missing or older than its sources; `None` where there is no Go to build it with.
 pub fn ensure_provider() -> Result<Option<PathBuf>> {
-    if !sh::has("go") {
+    if !process::has("go") {
         return Ok(None);
     }
-    let (made, sources) = (sh::at("target/oidc/provider"), sh::at("end2end/oidc"));
-    if is_older(&made, &["main.go", "go.mod", "go.sum"].map(|file| sources.join(file))) {
-        sh::say("building Dex, the sign-in provider of the tests (about 2 minutes the first time)");
-        std::fs::create_dir_all(sh::at("target/oidc"))?;
+    let (made, sources) = (process::at("target/oidc/provider"), process::at("end2end/oidc"));
+    if process::is_outdated(&made, &["main.go", "go.mod", "go.sum"].map(|file| sources.join(file))) {
+        process::say("building Dex, the sign-in provider of the tests (about 2 minutes the first time)");
+        std::fs::create_dir_all(process::at("target/oidc"))?;
         go_build(&made, ".", "-s -w", &sources)?;
     }
     Ok(Some(made))

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 
-use crate::sh;
+use super::apt::apt_install;
+use crate::process;
 
 const TARGET: &str = "wasm32-unknown-unknown";
 /// `rustup target add` hangs where the release server cannot be reached.
@@ -13,7 +14,7 @@ const RUSTUP_LIMIT: Duration = Duration::from_secs(60);
 const DEBIAN_RUSTC: &str = "/usr/bin/rustc";
 const DEBIAN_CARGO: &str = "/usr/bin/cargo";
 
-/// How to compile for wasm32.
+/// Toolchain that compiles for wasm32.
 pub enum Toolchain {
     /// `cargo build --target wasm32-unknown-unknown` just works.
     Installed,
@@ -31,7 +32,7 @@ impl Toolchain {
         for registry in std::fs::read_dir(format!("{cargo_home}/registry/src")).into_iter().flatten().flatten() {
             flags.push(format!("--remap-path-prefix={}/=", registry.path().display()));
         }
-        flags.push(format!("--remap-path-prefix={}/=", sh::root().display()));
+        flags.push(format!("--remap-path-prefix={}/=", process::root().display()));
         if let Self::Debian { sysroot, linker } = self {
             flags.push(format!("--sysroot={}", sysroot.display()));
             flags.push(format!("-Clinker={}", linker.display()));
@@ -47,20 +48,22 @@ pub fn ensure_wasm() -> Result<Toolchain> {
     if installed() {
         return Ok(Toolchain::Installed);
     }
-    let built = sh::at("target/tools/wasm-sysroot");
+    let built = process::at("target/tools/wasm-sysroot");
     if built.join("complete").exists() {
         return debian(built);
     }
-    if sh::has("rustup") {
-        sh::say("adding the wasm32-unknown-unknown target to the Rust toolchain (at most 60 s)");
-        if sh::succeeds_within(&mut sh::command("rustup", &["target", "add", TARGET]), RUSTUP_LIMIT) && installed() {
+    if process::has("rustup") {
+        process::say("adding the wasm32-unknown-unknown target to the Rust toolchain (at most 60 s)");
+        if process::succeeds_within(&mut process::command("rustup", &["target", "add", TARGET]), RUSTUP_LIMIT)
+            && installed()
+        {
             return Ok(Toolchain::Installed);
         }
     }
-    sh::say("that target cannot be downloaded here; building its standard library from Debian's Rust sources");
+    process::say("that target cannot be downloaded here; building its standard library from Debian's Rust sources");
     if !sources().is_ok_and(|sources| sources.exists()) {
         ensure!(
-            super::apt_install(&["rustc-web", "cargo-web", "rust-web-src"]),
+            apt_install(&["rustc-web", "cargo-web", "rust-web-src"]),
             "no wasm32 target: `rustup target add {TARGET}` failed and there is no apt-get to fall back to"
         );
     }
@@ -69,39 +72,39 @@ pub fn ensure_wasm() -> Result<Toolchain> {
 }
 
 fn installed() -> bool {
-    sh::output(&mut sh::command("rustc", &["--print", "sysroot"]))
+    process::output(&mut process::command("rustc", &["--print", "sysroot"]))
         .is_ok_and(|sysroot| Path::new(&sysroot).join("lib/rustlib").join(TARGET).join("lib").exists())
 }
 
 fn sources() -> Result<PathBuf> {
-    let sysroot = sh::output(&mut sh::command(DEBIAN_RUSTC, &["--print", "sysroot"]))?;
+    let sysroot = process::output(&mut process::command(DEBIAN_RUSTC, &["--print", "sysroot"]))?;
     Ok(Path::new(&sysroot).join("lib/rustlib/src/rust/library"))
 }
 
 fn debian(sysroot: PathBuf) -> Result<Toolchain> {
-    let ours = sh::output(&mut sh::command("rustc", &["--print", "sysroot"]))?;
-    let host = sh::output(&mut sh::command("rustc", &["--print", "host-tuple"]))?;
+    let ours = process::output(&mut process::command("rustc", &["--print", "sysroot"]))?;
+    let host = process::output(&mut process::command("rustc", &["--print", "host-tuple"]))?;
     let linker = Path::new(&ours).join("lib/rustlib").join(host).join("bin/rust-lld");
     if linker.exists() {
         return Ok(Toolchain::Debian { sysroot, linker });
     }
-    if !sh::has("wasm-ld-14") {
-        super::apt_install(&["lld-14"]);
+    if !process::has("wasm-ld-14") {
+        apt_install(&["lld-14"]);
     }
     Ok(Toolchain::Debian { sysroot, linker: PathBuf::from("wasm-ld-14") })
 }
 
 /// Builds std for wasm32 into `sysroot`, about a minute.
 fn build_std(sysroot: &Path) -> Result<()> {
-    let work = sh::at("target/tools/wasm-std");
+    let work = process::at("target/tools/wasm-std");
     if work.exists() {
         std::fs::remove_dir_all(&work)?;
     }
     std::fs::create_dir_all(&work)?;
     let library = work.join("library");
-    sh::run(sh::command("cp", &["-rL"]).arg(sources()?).arg(&library))?;
-    sh::run(
-        sh::command(
+    process::run(process::command("cp", &["-rL"]).arg(sources()?).arg(&library))?;
+    process::run(
+        process::command(
             DEBIAN_CARGO,
             &["build", "--release", "--target", TARGET, "--features", "compiler-builtins-mem", "--manifest-path"],
         )

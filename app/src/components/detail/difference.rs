@@ -1,4 +1,4 @@
-//! What differs in a revision from those before.
+//! Differences between a revision and those before.
 
 use leptos::prelude::*;
 use timeline::Workload;

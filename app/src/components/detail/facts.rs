@@ -6,7 +6,7 @@ use timeline::words::safe;
 use timeline::{Millis, Workload};
 
 use super::link::DetailLink;
-use super::past::present;
+use super::past_moment::present;
 use crate::detail::{Fact, Value};
 use crate::zone::Zone;
 

@@ -8,7 +8,7 @@ use timeline::address;
 use crate::browser::is_plain;
 use crate::rollout::controls::Controls;
 
-/// What is around every detail: its title, and a way to close it.
+/// Frame of every detail: its title, and a button that closes it.
 #[component]
 pub fn Frame(
     /// The workload that the detail is of, to whose page the way back leads.
@@ -18,7 +18,7 @@ pub fn Frame(
     /// The title of the detail.
     #[prop(into)]
     title: Signal<String>,
-    /// What the detail tells, below its title.
+    /// Content of the detail, below its title.
     children: Children,
 ) -> impl IntoView {
     let controls = Controls::of_page();

@@ -1,4 +1,4 @@
-//! What happened to a pod, each line with a way to its moment.
+//! History of a pod, each line with a link to its moment.
 
 use leptos::prelude::*;
 use timeline::Workload;

@@ -19,10 +19,10 @@ pub fn DetailLink(
     /// Class of the link.
     #[prop(optional)]
     class: Option<&'static str>,
-    /// What the link is called, where that is more than it says.
+    /// Accessible name of the link, where it differs from its text.
     #[prop(optional)]
     label: Option<String>,
-    /// What the link says.
+    /// Text of the link.
     children: Children,
 ) -> impl IntoView {
     let controls = Controls::of_page();

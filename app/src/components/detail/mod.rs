@@ -11,7 +11,7 @@ pub mod history;
 pub mod images;
 pub mod link;
 pub mod moment;
-pub mod past;
+pub mod past_moment;
 pub mod past_rollouts;
 pub mod pod;
 pub mod revision;

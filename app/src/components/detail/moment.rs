@@ -5,7 +5,7 @@ use leptos::prelude::*;
 use timeline::address;
 use timeline::{Millis, Uid, Workload};
 
-use super::past::present;
+use super::past_moment::present;
 use crate::rollout::controls::Controls;
 use crate::zone::Zone;
 

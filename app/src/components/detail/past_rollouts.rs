@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 
 use super::following::numbered;
-use super::past::present;
+use super::past_moment::present;
 use crate::detail::RevisionDetail;
 use crate::detail::rollouts::RolloutLine;
 use crate::zone::Zone;

@@ -11,7 +11,7 @@ use super::containers::Containers;
 use super::facts::Facts;
 use super::frame::Frame;
 use super::history::History;
-use super::past::present;
+use super::past_moment::present;
 use super::start::Start;
 use crate::components::tokens::Token;
 use crate::detail::PodDetail;
@@ -23,7 +23,7 @@ use crate::zone::Zone;
 pub fn PodView(
     /// The workload that the pod is of.
     workload: StoredValue<Workload>,
-    /// What the server tells of the pod; followed while it is open.
+    /// The pod as the server sends it; followed while it is open.
     pod: Memo<PodDetail>,
 ) -> impl IntoView {
     let zone = Zone::of_page();

@@ -16,7 +16,7 @@ use crate::detail::RevisionDetail;
 pub fn RevisionView(
     /// The workload that the revision is of.
     workload: StoredValue<Workload>,
-    /// What the server tells of the revision; followed while it is open.
+    /// The revision as the server sends it; followed while it is open.
     revision: Memo<RevisionDetail>,
 ) -> impl IntoView {
     view! {

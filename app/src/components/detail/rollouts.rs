@@ -7,7 +7,7 @@ use timeline::past::Search;
 use super::following::numbered;
 use super::frame::Frame;
 use super::moment::Moment;
-use super::past::present;
+use super::past_moment::present;
 use crate::detail::rollouts::RolloutLine;
 use crate::detail::{Detail, RolloutsDetail};
 use crate::exported::Exported;
@@ -19,7 +19,7 @@ use crate::zone::Zone;
 pub fn RolloutsView(
     /// The workload that the rollouts are of.
     workload: StoredValue<Workload>,
-    /// What the server tells of the rollouts; followed while they are open.
+    /// The rollouts as the server sends them; followed while they are open.
     rollouts: Memo<RolloutsDetail>,
 ) -> impl IntoView {
     let zone = Zone::of_page();

@@ -10,7 +10,7 @@ use super::shared_link::SharedLink;
 use crate::detail::ShareDetail;
 use crate::detail::share::Link;
 
-/// What is said where the links lead nowhere for anybody else.
+/// Note where the links lead nowhere for anybody else.
 pub const LOCAL: &str =
     "This address only works on this computer. To share it, open Rollcast under an address that others can reach.";
 

@@ -11,7 +11,7 @@ use crate::zone::Zone;
 pub fn SharedLink(
     /// The link, with what is said of it.
     link: Link,
-    /// What the button says that copies the link.
+    /// Text of the button that copies the link.
     copy: &'static str,
 ) -> impl IntoView {
     let zone = Zone::of_page();

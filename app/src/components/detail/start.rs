@@ -1,10 +1,10 @@
-//! How long each step from a pod's creation to its counting took.
+//! Duration of each step from a pod's creation to its counting.
 
 use leptos::prelude::*;
 use timeline::words::duration;
 
 use super::history::SHORTEST_MILLIS;
-use super::past::present;
+use super::past_moment::present;
 use crate::detail::PodDetail;
 use crate::detail::pod::Step;
 use crate::zone::Zone;

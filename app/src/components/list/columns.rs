@@ -1,4 +1,4 @@
-//! What stands in the columns of the list, which of them the list is sorted by, and what the colours of the tiny scores mean.
+//! Column heads of the list, its order, and the legend of the tiny scores.
 
 use leptos::prelude::*;
 use timeline::address;
@@ -6,9 +6,9 @@ use timeline::list::{Column, Query};
 use timeline::view::LAYERS;
 
 use crate::list::board::ListBoard;
-use crate::list::tiny::CLASSES;
+use crate::list::tiny_score::CLASSES;
 
-/// What the layers of the tiny scores are.
+/// Meaning of the layers of the tiny scores.
 const KEY: [&str; LAYERS] =
     ["available", "available, previous revision", "not available yet", "failing", "terminating"];
 
@@ -42,9 +42,9 @@ pub fn Columns(
 #[component]
 fn ColumnHead(
     board: ListBoard,
-    /// What the list is sorted by when this is chosen.
+    /// Column by which this head sorts the list.
     column: Column,
-    /// What the head says: what stands in the column.
+    /// Text of the head.
     words: &'static str,
 ) -> impl IntoView {
     let sorted = move || {

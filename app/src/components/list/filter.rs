@@ -1,4 +1,4 @@
-//! What narrows the list: words, labels, groups, and how rows are put together. Without scripts it is a plain form.
+//! Filter of the list: words, labels, groups, and the grouping of rows. Without scripts it is a plain form.
 
 use leptos::ev;
 use leptos::html;

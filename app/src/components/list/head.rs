@@ -8,7 +8,7 @@ use crate::list::row::Heading;
 /// A heading between the rows of the list.
 #[component]
 pub fn Head(
-    /// What the heading says, and how many rows are below it.
+    /// Text of the heading, and the number of rows below it.
     heading: ArcRwSignal<Heading>,
 ) -> impl IntoView {
     let heading: ReadSignal<Heading> = heading.read_only().into();

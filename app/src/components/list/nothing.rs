@@ -1,11 +1,11 @@
-//! What is said where the list has no rows, and where to go from there.
+//! Text of a list without rows, and links from there.
 
 use leptos::prelude::*;
 
 use crate::list::board::ListBoard;
 use crate::list::words::nothing;
 
-/// What is said where the list has no rows, with a way to all Deployments.
+/// Text of a list without rows, with a link to all Deployments.
 #[component]
 pub fn Nothing(
     /// The state of the list's page, which this follows.

@@ -12,7 +12,7 @@ pub fn Pages(
     query: Query,
     /// The numbers of the rows that were rendered.
     window: Window,
-    /// How many rows the whole list has.
+    /// Number of rows of the whole list.
     rows: u32,
 ) -> impl IntoView {
     let address = address::list(&query);

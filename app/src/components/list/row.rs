@@ -4,14 +4,14 @@ use leptos::prelude::*;
 use timeline::view::Tone;
 
 use super::tiny_score::TinyScore;
-use crate::calm::calm;
 use crate::components::image::ImageName;
+use crate::debounce::debounce;
 use crate::list::board::ListBoard;
 use crate::list::keys;
 use crate::list::row::RowText;
 use crate::zone::Zone;
 
-/// What is said of a Deployment, all of it of one moment.
+/// Texts about a Deployment, all of them of one moment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Words {
     /// Class names of the sentence.
@@ -33,13 +33,13 @@ pub fn Row(
     board: ListBoard,
     /// The key of the row in the list.
     key: u128,
-    /// What the row says; each part of it is followed by itself.
+    /// Content of the row; each part of it is followed by itself.
     row: ArcRwSignal<RowText>,
 ) -> impl IntoView {
     let zone = Zone::of_page();
     let row: ReadSignal<RowText> = row.read_only().into();
     let text = move |read: fn(&RowText) -> &String| move || read(&row.read()).clone();
-    let words = calm(Signal::derive(move || Words::of(&row.read())), Signal::stored(false));
+    let words = debounce(Signal::derive(move || Words::of(&row.read())), Signal::stored(false));
     let said = move |read: fn(&Words) -> &String| move || zone.said(read(&words.read()), row.read().near_millis);
     let class = move || if matches!(row.read().tone, Tone::Bad | Tone::Busy) { "row" } else { "row stable" };
     let rollouts = move || format!("{}/rollouts", row.read().address);

@@ -6,9 +6,9 @@ use leptos::prelude::*;
 use super::head::Head;
 use super::row::Row;
 use crate::browser::placed;
-use crate::lasting::LastingFor;
 use crate::list::board::{ListBoard, Slot};
 use crate::numbers::fixed;
+use crate::scoped::ScopedFor;
 
 /// The headings and rows that are made, between room for those that are not.
 #[component]
@@ -26,7 +26,7 @@ pub fn ListRows(
     view! {
         <div class="rows" id="rows" node_ref=board.element>
             <div class="room" aria-hidden="true" use:placed=before></div>
-            <LastingFor each=move || board.slots.get() key=|slot| *slot children=row/>
+            <ScopedFor each=move || board.slots.get() key=|slot| *slot children=row/>
             <div class="room" aria-hidden="true" use:placed=after></div>
         </div>
     }

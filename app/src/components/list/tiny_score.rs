@@ -2,13 +2,13 @@
 
 use leptos::prelude::*;
 
-use crate::list::tiny::{CLASSES, HIGH, Tiny, WIDE};
+use crate::list::tiny_score::{CLASSES, HIGH, TinyPicture, WIDE};
 
 /// A row's picture of the last minute, with the number of available pods beside it.
 #[component]
 pub fn TinyScore(
     /// The layers of the picture, and the number.
-    tiny: Signal<Tiny>,
+    tiny: Signal<TinyPicture>,
 ) -> impl IntoView {
     let layer = move |(layer, class): (usize, &'static str)| {
         let path = move || tiny.read().layers.get(layer).cloned().unwrap_or_default();

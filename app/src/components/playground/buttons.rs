@@ -1,4 +1,4 @@
-//! What can be done to the Deployment and to its cluster.
+//! Actions on the Deployment and on its cluster.
 
 use leptos::ev::SubmitEvent;
 use leptos::prelude::*;

@@ -1,4 +1,4 @@
-//! What can be done, below the line, for those who open it.
+//! Actions of the playground below the line, for those who open it.
 
 use leptos::html;
 use leptos::prelude::*;

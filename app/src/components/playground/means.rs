@@ -6,7 +6,7 @@ use super::state::PlaygroundState;
 use crate::components::detail::following::following;
 use crate::playground::{Button, Playground};
 
-/// What the buttons stand for: the kubectl command of the one that is pointed at, and how kubectl reaches this cluster.
+/// The kubectl command of the button that is pointed at, and how kubectl reaches this cluster.
 #[component]
 pub fn Means(
     /// The state of the playground, which all of the strip shares.

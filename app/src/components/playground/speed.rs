@@ -1,4 +1,4 @@
-//! How fast time passes in the cluster, and how to begin again.
+//! Speed of time in the cluster, and the button that starts again.
 
 use leptos::prelude::*;
 

@@ -6,16 +6,16 @@ use leptos::prelude::*;
 use leptos::task::spawn_local;
 use timeline::wire;
 
-use crate::browser::{self, FilledIn, Stream};
-use crate::playground::{Answer, Playground, meant};
-use crate::rollout::opened::Opened;
+use crate::browser::{self, FormValues, Stream};
+use crate::context::OpenedPod;
+use crate::playground::{ActionResponse, Playground, meant};
 use crate::rows::set_if_new;
 
 /// Where forms are sent, and the page that leads to the Deployment that there is now.
 pub const ADDRESS: &str = "/playground";
 /// Where the server tells what changes.
 const EVENTS: &str = "/playground/events";
-/// What the server is asked to answer with instead of a page.
+/// Content type that asks the server for data instead of a page.
 const BYTES: &str = "application/octet-stream";
 
 /// The playground of the page. Copies are handles of the same one.
@@ -27,7 +27,7 @@ pub struct PlaygroundState {
     pub explained: RwSignal<String>,
     /// The pod that the viewer chose, and which one was opened on the page then.
     chosen: RwSignal<Option<(String, String)>>,
-    opened: Opened,
+    opened: OpenedPod,
 }
 
 impl PlaygroundState {
@@ -38,7 +38,7 @@ impl PlaygroundState {
             now: RwSignal::new(first),
             explained: RwSignal::new(String::new()),
             chosen: RwSignal::new(None),
-            opened: Opened::of_app(),
+            opened: OpenedPod::of_app(),
         };
         let stream = StoredValue::new(None);
         Effect::new(move |_| stream.set_value(state.listen()));
@@ -58,7 +58,7 @@ impl PlaygroundState {
     }
 
     fn listen(self) -> Option<Stream> {
-        Stream::of(EVENTS, move |text| {
+        Stream::open(EVENTS, move |text| {
             // What cannot be read is of another build; the page says that by itself.
             if let Some(now) = Playground::of_text(text) {
                 set_if_new(&self.now, now);
@@ -69,13 +69,13 @@ impl PlaygroundState {
     /// Sends what a form asks for, without loading the page again.
     pub fn submit(self, event: &SubmitEvent) {
         // A form that cannot be read is sent by the browser, as it is without scripts.
-        let Some(form) = FilledIn::of(event) else { return };
+        let Some(form) = FormValues::from_event(event) else { return };
         event.prevent_default();
         spawn_local(async move {
             // Without an answer the server is gone, and the page says so by itself.
             match asked(&form).await {
-                Some(Answer { is_new: true, .. }) => browser::go_to(ADDRESS),
-                Some(Answer { playground, .. }) => {
+                Some(ActionResponse { is_new: true, .. }) => browser::go_to(ADDRESS),
+                Some(ActionResponse { playground, .. }) => {
                     set_if_new(&self.now, playground);
                 }
                 None => {}
@@ -84,7 +84,7 @@ impl PlaygroundState {
     }
 }
 
-async fn asked(form: &FilledIn) -> Option<Answer> {
+async fn asked(form: &FormValues) -> Option<ActionResponse> {
     let answer = browser::send(ADDRESS, form, BYTES).await?;
     wire::decode(&answer.bytes().await?).ok()
 }

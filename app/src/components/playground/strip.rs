@@ -12,7 +12,7 @@ use crate::playground::Playground;
 /// The strip above the pages of the playground.
 #[component]
 pub fn Strip(
-    /// How the playground was when the document was rendered.
+    /// State of the playground when the document was rendered.
     first: Playground,
 ) -> impl IntoView {
     let state = PlaygroundState::new(first);
@@ -35,7 +35,7 @@ pub fn Strip(
 #[cfg(feature = "ssr")]
 #[component]
 pub fn StillStrip(
-    /// How the playground was when the document was rendered.
+    /// State of the playground when the document was rendered.
     playground: Playground,
 ) -> impl IntoView {
     view! {

@@ -4,10 +4,10 @@ use leptos::prelude::*;
 use timeline::story::Line;
 
 use crate::browser::placed;
-use crate::lasting::LastingFor;
 use crate::rollout::board::Board;
 use crate::rollout::picture::Picture;
-use crate::score::placed;
+use crate::scoped::ScopedFor;
+use crate::score::style_sheet;
 use crate::zone::Zone;
 
 /// The time axis above the picture: ticks, points of the story, and the zone of the times.
@@ -20,7 +20,7 @@ pub fn Axis(
     let [ticks, points, ..] = picture.nodes.timed;
     let tick = move |key: u128| {
         let at = key as i64;
-        let style = Signal::derive(move || placed::at(at, picture.base_millis.get()));
+        let style = Signal::derive(move || style_sheet::at(at, picture.base_millis.get()));
         view! { <div class="tick" use:placed=style>{move || zone.clock(at)}</div> }
     };
     let point = move |key: u128| picture.points.row(key).map(|line| view! { <Point line picture/> });
@@ -36,10 +36,10 @@ pub fn Axis(
         <span class="day-of-axis" data-testid="day">{move || day.get()}</span>
         <div class="axis">
             <div class="ticks" id=format!("{}ticks", picture.prefix) node_ref=ticks>
-                <LastingFor each=move || picture.ticks.order() key=|key| *key children=tick/>
+                <ScopedFor each=move || picture.ticks.order() key=|key| *key children=tick/>
             </div>
             <div class="marks" id=format!("{}marks", picture.prefix) node_ref=points>
-                <LastingFor each=move || picture.points.order() key=|key| *key children=point/>
+                <ScopedFor each=move || picture.points.order() key=|key| *key children=point/>
             </div>
         </div>
         <button type="button" class="zone" title="Time zone: yours, or UTC" data-testid="zone" on:click=choose>{name}</button>
@@ -56,7 +56,7 @@ fn Point(
 ) -> impl IntoView {
     let zone = Zone::of_page();
     let Line { at_millis, kind, text } = line.get_untracked();
-    let style = Signal::derive(move || placed::at(at_millis, picture.base_millis.get()));
+    let style = Signal::derive(move || style_sheet::at(at_millis, picture.base_millis.get()));
     let said = text.clone();
     let label = move || format!("{} {}", zone.clock(at_millis), zone.said(&said, at_millis));
     let title = move || zone.said(&text, at_millis);

@@ -6,16 +6,16 @@ use timeline::address;
 use wasm_bindgen::JsCast;
 
 use crate::browser::placed;
-use crate::lasting::LastingFor;
 use crate::numbers::fixed;
 use crate::rollout::controls::Controls;
 use crate::rollout::picture::Picture;
 use crate::rows::parts;
+use crate::scoped::ScopedFor;
 use crate::score::ink::Pattern;
 use crate::score::paint::paint;
 use crate::score::paint::svg::{Path, Paths};
-use crate::score::placed;
 use crate::score::scene::{BandRow, Bars, Gap};
+use crate::score::style_sheet;
 
 /// The patterns of this picture: those of the document, turned and stretched as its view box needs it.
 #[component]
@@ -43,10 +43,10 @@ pub fn BarsOf(
     let bars = move |key: u128| picture.bars.row(key).map(|bars| view! { <PodBars key bars picture/> });
     view! {
         <g>
-            <LastingFor each=move || picture.bands.order() key=|key| *key children=ground/>
+            <ScopedFor each=move || picture.bands.order() key=|key| *key children=ground/>
         </g>
         <g id=format!("{}bars", picture.prefix)>
-            <LastingFor each=move || picture.bars.order() key=|key| *key children=bars/>
+            <ScopedFor each=move || picture.bars.order() key=|key| *key children=bars/>
         </g>
     }
 }
@@ -130,14 +130,14 @@ pub fn Gaps(
     let gap = move |key: u128| {
         picture.gaps.row(key).map(|gap: ArcRwSignal<Gap>| {
             let words = gap.with_untracked(|gap| gap.words);
-            let style = Signal::derive(move || gap.with(placed::gap));
+            let style = Signal::derive(move || gap.with(style_sheet::gap));
             view! { <div class="gap" data-testid="gap" use:placed=style>{words}</div> }
         })
     };
     let [.., node] = picture.nodes.timed;
     view! {
         <div class="gaps" id=format!("{}gaps", picture.prefix) node_ref=node>
-            <LastingFor each=move || picture.gaps.order() key=|key| *key children=gap/>
+            <ScopedFor each=move || picture.gaps.order() key=|key| *key children=gap/>
         </div>
     }
 }

@@ -1,4 +1,4 @@
-//! How live the page is, in words: a chip in the header, and bars when something is wrong. The last good picture stays.
+//! Connection of the page in words: a chip in the header, and bars when something is wrong. The last good picture stays.
 
 use leptos::prelude::*;
 use timeline::wire::ConnectionState;

@@ -8,12 +8,12 @@ use crate::browser::{self, placed};
 use crate::components::detail::link::DetailLink;
 use crate::components::image::ImageName;
 use crate::images::ImageText;
-use crate::lasting::LastingFor;
 use crate::rollout::board::Board;
 use crate::rollout::picture::Picture;
 use crate::rows::parts;
-use crate::score::placed;
+use crate::scoped::ScopedFor;
 use crate::score::scene::BandRow;
+use crate::score::style_sheet;
 
 /// Bands lower than this have room for a line, of those out of rotation too, and for three.
 const ONE_LINE: f64 = 52.0;
@@ -29,7 +29,7 @@ pub fn Gutter(
     let beside = move |key: u128| picture.bands.row(key).map(|band| view! { <Beside band picture/> });
     view! {
         <div class="gutter" id=format!("{}gutter", picture.prefix)>
-            <LastingFor each=move || picture.bands.order() key=|key| *key children=beside/>
+            <ScopedFor each=move || picture.bands.order() key=|key| *key children=beside/>
         </div>
     }
 }
@@ -51,7 +51,7 @@ fn Beside(
     };
     let is_out = band.with_untracked(|band| band.heading.is_out());
     let with = parts(band);
-    let style: Signal<String> = with(placed::beside).into();
+    let style: Signal<String> = with(style_sheet::beside).into();
     let (class, revision) = (with(class), with(|band| band.heading.revision_name()));
     let title = with(|band| match (band.heading.is_out(), band.heading.revision) {
         (true, _) => "Out of rotation".to_owned(),
@@ -77,7 +77,7 @@ fn Beside(
     let (test_id, heading_class) = if is_out { ("gutter-out", "out-title") } else { ("gutter", "revision") };
     let (images, hash, counts) =
         (with(|band| band.heading.images.clone()), with(|band| safe(&band.heading.hash)), with(counts));
-    let images = Signal::derive(move || ImageText::of(&images.read()));
+    let images = Signal::derive(move || ImageText::new(&images.read()));
     view! {
         <div class=class data-testid=test_id data-revision=revision use:placed=style on:keydown=pressed>
             <div class=heading_class>{heading}<span class="was">{was}</span></div>

@@ -1,4 +1,4 @@
-//! What the header of a Deployment's page has besides: what can be done with it, and how live it is.
+//! Buttons of the header of a Deployment's page, and its connection.
 
 use leptos::prelude::*;
 use timeline::address;
@@ -29,7 +29,7 @@ pub fn RolloutHeader(
     // Of what is not there, there is nothing to open.
     let is_there = Memo::new(move |_| board.view.read().is_some());
     view! {
-        <Header section=Section::Deployments trail=Trail::of(&workload)>
+        <Header section=Section::Deployments trail=Trail::for_workload(&workload)>
             <div class=move || if is_there.get() { "actions" } else { "unused" }>
                 <DetailLink workload=workload.clone() path="rollouts".to_owned() class="choice">"Rollouts"</DetailLink>
                 // A file is shared by handing it on, and nothing happens in it.

@@ -6,13 +6,13 @@ use timeline::words::{safe, short};
 
 use crate::browser::{self, placed};
 use crate::components::tokens::Token;
-use crate::lasting::LastingFor;
 use crate::numbers::fixed;
 use crate::rollout::controls::Controls;
 use crate::rollout::picture::Picture;
+use crate::scoped::ScopedFor;
 use crate::score::paint::Mark;
-use crate::score::placed;
 use crate::score::scene::{Head, Spot};
+use crate::score::style_sheet;
 use crate::zone::Zone;
 
 /// In rows lower than this names are left out, and tokens become squares.
@@ -33,10 +33,10 @@ pub fn Heads(
     view! {
         <svg class="tokens" role="group" aria-label="Pods">
             <g>
-                <LastingFor each=move || picture.columns.order() key=|key| *key children=column/>
+                <ScopedFor each=move || picture.columns.order() key=|key| *key children=column/>
             </g>
             <g id=format!("{}heads", picture.prefix)>
-                <LastingFor each=move || picture.heads.order() key=|key| *key children=head/>
+                <ScopedFor each=move || picture.heads.order() key=|key| *key children=head/>
             </g>
         </svg>
     }
@@ -104,7 +104,7 @@ fn PodHead(
     // A little more, so that rounding leaves no line between neighbours.
     let square = move || format!("M4 {}h10v{}h-10z", fixed(-row.get() / 2.0), fixed(row.get() + 0.03));
     let hit = move || format!("M0 {}h90v{}h-90z", fixed(-row.get() / 2.0), fixed(row.get()));
-    let travels = Signal::derive(move || placed::travels(*spot.read()));
+    let travels = Signal::derive(move || style_sheet::travels(*spot.read()));
     view! {
         <g
             node_ref=picture.nodes.heads.of(key)
@@ -127,7 +127,7 @@ fn PodHead(
             <g class="travel" use:placed=travels>
                 <g class="move">
                     <g transform=scale>
-                        <LastingFor each=move || [state.get()] key=|state| *state let:state><Token state/></LastingFor>
+                        <ScopedFor each=move || [state.get()] key=|state| *state let:state><Token state/></ScopedFor>
                         <circle r="10.5" class="outer"></circle>
                     </g>
                 </g>

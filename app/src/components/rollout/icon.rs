@@ -11,7 +11,7 @@ const USUAL: &str = "/icon.svg";
 /// Keeps the icon right. It stands in the document's head, outside of the application: nothing is rendered here.
 #[component]
 pub fn TabIcon(
-    /// How the rollout stands; `None` while that is not known.
+    /// Status of the rollout; `None` while it is not known.
     #[prop(into)]
     tone: Signal<Option<Tone>>,
 ) -> impl IntoView {

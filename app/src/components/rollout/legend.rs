@@ -54,10 +54,10 @@ fn Marks() -> impl IntoView {
     }
 }
 
-/// What stands beside the limits while something holds the controller.
+/// Text beside the limits while something holds the controller.
 #[component]
 fn HoldMark(
-    /// What holds it.
+    /// Cause that holds the controller.
     hold: Hold,
 ) -> impl IntoView {
     view! { <span class=hold_class(hold)>{hold.words()}</span> }

@@ -1,4 +1,4 @@
-//! How long the rollout may still take, or took, measured by those before it: a figure beside the verdict.
+//! Expected time left, or duration, of the rollout compared with earlier ones: a figure beside the verdict.
 
 use std::time::Duration;
 
@@ -8,13 +8,13 @@ use timeline::address;
 use timeline::view::Tone;
 
 use crate::browser;
-use crate::compare::measure::{Measure, Standing};
 use crate::detail::Detail;
 use crate::exported::Exported;
+use crate::measure::{Measure, RolloutProgress};
 use crate::rollout::board::Board;
-use crate::rollout::panel::{self, Shown};
+use crate::rollout::panel::{self, PanelContent};
 
-/// What is kept may know of a begin or an end a little later than the page: so often it is asked again.
+/// The history may learn of a begin or an end later than the page: it is asked again this often.
 const TRIES: u8 = 4;
 /// And after this long.
 const AGAIN: Duration = Duration::from_millis(1_500);
@@ -22,10 +22,10 @@ const AGAIN: Duration = Duration::from_millis(1_500);
 /// The figure, where there is ground for one.
 #[component]
 pub fn Measured(
-    /// What it follows.
+    /// The board of the page.
     board: Board,
 ) -> impl IntoView {
-    let asked = Asked { board, measure: RwSignal::new(None), times: StoredValue::new(0) };
+    let asked = MeasureQuery { board, measure: RwSignal::new(None), times: StoredValue::new(0) };
     let is_file = Exported::of_app().is_some();
     let stands = Memo::new(move |_| {
         let is_shown = board.is_over || board.time.read().tenths.is_none();
@@ -52,26 +52,26 @@ pub fn Measured(
     }
 }
 
-/// What was told is of the rollout that the page shows, and of how that stands.
+/// Returns whether an answer is about the rollout that the page shows, and about its present status.
 fn fits(measure: &Measure, revision: u64, tone: Option<Tone>, is_over: bool) -> bool {
     measure.revision == revision
         && match measure.standing {
-            Standing::GoingOn(_) => !is_over && tone == Some(Tone::Busy),
-            Standing::Complete(_) => tone == Some(Tone::Ok),
-            Standing::Otherwise => false,
+            RolloutProgress::GoingOn(_) => !is_over && tone == Some(Tone::Busy),
+            RolloutProgress::Complete(_) => tone == Some(Tone::Ok),
+            RolloutProgress::Otherwise => false,
         }
 }
 
-/// What the server is asked, and what it told last.
+/// The request for a measure, and the last answer.
 #[derive(Clone, Copy)]
-struct Asked {
+struct MeasureQuery {
     board: Board,
     measure: RwSignal<Option<Measure>>,
-    /// How often it was asked: what it was asked before does not matter any more.
+    /// Number of requests. Answers to earlier ones are ignored.
     times: StoredValue<u32>,
 }
 
-impl Asked {
+impl MeasureQuery {
     fn ask(self, revision: u64, tone: Option<Tone>, tries: u8) {
         let number = self.times.try_update_value(|times| {
             *times += 1;
@@ -80,7 +80,7 @@ impl Asked {
         let address = self.board.workload.with_untracked(|workload| address::below(workload, "rollouts"));
         spawn_local(async move {
             let told = match panel::answer(&address).await {
-                Some(Shown::Detail(Detail::Rollouts(rollouts))) => rollouts.measure,
+                Some(PanelContent::Detail(Detail::Rollouts(rollouts))) => rollouts.measure,
                 _ => None,
             };
             // Meanwhile the rollout may stand otherwise, which was asked for then, or the page be left.

@@ -6,23 +6,23 @@ use leptos::prelude::*;
 use leptos::task::spawn_local;
 use timeline::view::Tone;
 
-use crate::browser::{self, Every, Notifications};
-use crate::news::{News, Standing};
+use crate::browser::{self, Interval, Notifications};
+use crate::news::{DeploymentState, News};
 use crate::rows::set_if_new;
 
-/// What waits to be told is looked at this often.
+/// Interval at which pending notifications are checked.
 const LOOK: Duration = Duration::from_secs(1);
-/// What the button explains while notifications can be asked for.
+/// Explanation of the button while notifications can be allowed.
 const USUAL: &str = "A notification when this rollout is complete or in trouble";
-/// What it explains where the viewer has forbidden notifications.
+/// Explanation where the viewer has forbidden notifications.
 const DENIED: &str = "The browser blocks notifications of this page: allow them in its settings for this site";
 
 /// The button. It is hidden where the browser has no notifications, and until the page is alive.
 #[component]
 pub fn Notify(
-    /// How the rollout stands; `None` while that is not known.
+    /// Status of the rollout; `None` while it is not known.
     #[prop(into)]
-    standing: Signal<Option<Standing>>,
+    standing: Signal<Option<DeploymentState>>,
     /// Title of a notification: that of the page.
     #[prop(into)]
     title: Signal<String>,
@@ -71,9 +71,9 @@ pub fn Notify(
         }
     });
     // It ends with the page.
-    let timer: StoredValue<Option<Every>> = StoredValue::new(None);
+    let timer: StoredValue<Option<Interval>> = StoredValue::new(None);
     Effect::new(move |_| {
-        timer.set_value(Every::new(LOOK, move || {
+        timer.set_value(Interval::new(LOOK, move || {
             if is_past.try_get_untracked() == Some(false) {
                 notify(news.try_update_value(|news| news.due(browser::page_millis())).flatten());
             }

@@ -1,4 +1,4 @@
-//! What grants all that Rollcast reads, ready to apply; shown while something is forbidden.
+//! Role that grants all that Rollcast reads, ready to apply; shown while something is forbidden.
 
 use leptos::prelude::*;
 

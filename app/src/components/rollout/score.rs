@@ -14,9 +14,9 @@ use super::tip::PlaceTip;
 use crate::browser::{has_modifier, placed, tag};
 use crate::rollout::board::Board;
 use crate::rollout::controls::Controls;
-use crate::rollout::picture::{Moving, Picture};
+use crate::rollout::picture::{FrameStyles, Picture};
 use crate::rollout::screen::RolloutScreen;
-use crate::score::placed;
+use crate::score::style_sheet;
 
 /// The score of one Deployment: axis, budget strip, and the picture with its bands.
 #[component]
@@ -26,11 +26,11 @@ pub fn Score(
     /// The picture whose state this shows.
     picture: Picture,
     /// Where everything that moves is at first.
-    moving: Moving,
+    moving: FrameStyles,
 ) -> impl IntoView {
     let (nodes, prefix) = (picture.nodes, picture.prefix);
     let label = move || board.said(|view| view.verdict.sentence.clone());
-    let size = Signal::derive(move || placed::picture(picture.height.get(), picture.width.get()));
+    let size = Signal::derive(move || style_sheet::picture(picture.height.get(), picture.width.get()));
     let controls = Controls::of_page();
     let act = move |act: &dyn Fn(&RolloutScreen)| {
         if let Some(controls) = controls {

@@ -5,11 +5,11 @@ use leptos::prelude::*;
 use timeline::story::Line;
 
 use crate::browser;
-use crate::lasting::LastingFor;
 use crate::rollout::board::Board;
 use crate::rollout::controls::Controls;
 use crate::rollout::picture::Picture;
 use crate::rollout::screen::RolloutScreen;
+use crate::scoped::ScopedFor;
 use crate::zone::Zone;
 
 /// The story of a rollout, one line for each thing that happened.
@@ -41,7 +41,7 @@ pub fn Story(
     });
     view! {
         <div class="story" tabindex="0" data-testid="story" id="story" node_ref=part>
-            <ol><LastingFor each=move || picture.story.order() key=|key| *key children=line/></ol>
+            <ol><ScopedFor each=move || picture.story.order() key=|key| *key children=line/></ol>
         </div>
     }
 }

@@ -4,12 +4,12 @@ use leptos::prelude::*;
 use timeline::phase::PodState;
 
 use crate::browser::placed;
-use crate::lasting::LastingFor;
 use crate::rollout::picture::Picture;
+use crate::scoped::ScopedFor;
 use crate::score::budget::{self, LAYERS, Limit, hold_class};
 use crate::score::ink::Fill;
-use crate::score::placed;
 use crate::score::scene::Gap;
+use crate::score::style_sheet;
 
 /// The budget strip: limits, pods over time, and what holds the controller.
 #[component]
@@ -35,7 +35,7 @@ pub fn BudgetStrip(
     }
 }
 
-/// What the limits are, and where they come from.
+/// The limits, and where they come from.
 #[component]
 fn Limits(picture: Picture) -> impl IntoView {
     let limit = move |limit: Limit| {
@@ -83,14 +83,14 @@ fn Areas(picture: Picture) -> impl IntoView {
 fn Unseen(picture: Picture) -> impl IntoView {
     let gap = move |key: u128| {
         picture.gaps.row(key).map(|gap: ArcRwSignal<Gap>| {
-            let style = Signal::derive(move || gap.with(placed::gap));
+            let style = Signal::derive(move || gap.with(style_sheet::gap));
             view! { <div class="gap" use:placed=style></div> }
         })
     };
     let [.., node, _] = picture.nodes.timed;
     view! {
         <div class="gaps" id=format!("{}strip-gaps", picture.prefix) aria-hidden="true" node_ref=node data-testid="strip-gaps">
-            <LastingFor each=move || picture.gaps.order() key=|key| *key children=gap/>
+            <ScopedFor each=move || picture.gaps.order() key=|key| *key children=gap/>
         </div>
     }
 }
@@ -103,13 +103,13 @@ fn Labels(picture: Picture) -> impl IntoView {
             let labels = &picture.strip.read().labels;
             labels.iter().find(|(known, ..)| *known == limit).map(|(_, pods, top)| (*pods, *top))
         });
-        let style = Signal::derive(move || now.get().map(|(_, top)| placed::label(top)).unwrap_or_default());
+        let style = Signal::derive(move || now.get().map(|(_, top)| style_sheet::label(top)).unwrap_or_default());
         let class = move || if now.read().is_some() { format!("label {}", limit.name()) } else { "unused".to_owned() };
         let pods = move || now.get().map(|(pods, _)| pods.to_string()).unwrap_or_default();
         view! { <div class=class use:placed=style>{pods}</div> }
     };
     let hold = Memo::new(move |_| picture.strip.read().hold);
-    let style = Signal::derive(move || hold.get().map(|(_, top)| placed::label(top)).unwrap_or_default());
+    let style = Signal::derive(move || hold.get().map(|(_, top)| style_sheet::label(top)).unwrap_or_default());
     let held = move || hold.get().map(|(hold, _)| hold).unwrap_or_default();
     let (class, words) = (move || hold_class(held()), move || held().words());
     let labels = Limit::ALL.map(label).into_iter().collect_view();

@@ -6,13 +6,13 @@ use timeline::address;
 use timeline::words::safe;
 
 use crate::components::detail::link::DetailLink;
-use crate::lasting::LastingFor;
 use crate::rollout::board::Board;
 use crate::rollout::controls::Controls;
 use crate::rollout::picture::Picture;
 use crate::rollout::screen::RolloutScreen;
+use crate::scoped::ScopedFor;
 use crate::score::order::{PodColumn, PodOrder};
-use crate::score::scene::{Listed, TableRow};
+use crate::score::scene::{TableRow, TableScope};
 use crate::zone::Zone;
 
 /// The pods in view as a table.
@@ -25,9 +25,9 @@ pub fn PodTable(
 ) -> impl IntoView {
     let zone = Zone::of_page();
     let caption = move || match picture.listed.get() {
-        Listed::All => "Pods in view".to_owned(),
-        Listed::NotAvailable { more: 0 } => "Pods in view that are not available".to_owned(),
-        Listed::NotAvailable { more } => format!("Pods in view that are not available; {more} more are not listed"),
+        TableScope::All => "Pods in view".to_owned(),
+        TableScope::NotAvailable { more: 0 } => "Pods in view that are not available".to_owned(),
+        TableScope::NotAvailable { more } => format!("Pods in view that are not available; {more} more are not listed"),
     };
     let row = move |key: u128| {
         let workload = board.workload.get_untracked();
@@ -47,7 +47,7 @@ pub fn PodTable(
                     </tr>
                 </thead>
                 <tbody>
-                    <LastingFor each=move || picture.table.order() key=|key| *key children=row/>
+                    <ScopedFor each=move || picture.table.order() key=|key| *key children=row/>
                 </tbody>
             </table>
         </div>
@@ -61,9 +61,9 @@ fn ColumnHead(
     board: Board,
     /// The picture whose pods are listed.
     picture: Picture,
-    /// What the table is sorted by when this is chosen.
+    /// Column by which this head sorts the table.
     column: PodColumn,
-    /// What the head says: what stands in the column.
+    /// Text of the head.
     #[prop(into)]
     words: Signal<String>,
 ) -> impl IntoView {
@@ -86,7 +86,7 @@ fn ColumnHead(
 /// One pod as a row of the table.
 #[component]
 fn PodRow(
-    /// What the row says of the pod.
+    /// The pod of the row.
     row: ArcRwSignal<TableRow>,
     /// The Deployment of the page, for links.
     workload: Workload,

@@ -7,7 +7,7 @@ use timeline::words::{duration, safe};
 use crate::browser::placed;
 use crate::detail::history::at_least;
 use crate::numbers::fixed;
-use crate::rollout::picture::{Picture, Tip, Told};
+use crate::rollout::picture::{Picture, Tip, TipContent};
 use crate::score::budget::Limit;
 use crate::zone::Zone;
 
@@ -40,7 +40,7 @@ pub fn PlaceTip(
 fn words(tip: &Tip, zone: Zone) -> [String; 3] {
     let at = zone.clock(tip.at_millis);
     match &tip.told {
-        Told::Pod { name, look, since_millis, is_older, until_millis, lasted_millis, reason } => {
+        TipContent::Pod { name, look, since_millis, is_older, until_millis, lasted_millis, reason } => {
             let since = zone.clock(*since_millis);
             let lasted = format!("{}{}", at_least(*is_older), duration(*lasted_millis));
             let when = match until_millis {
@@ -49,8 +49,10 @@ fn words(tip: &Tip, zone: Zone) -> [String; 3] {
             };
             [safe(name), format!("{}: {when}", look.label()), safe(reason)]
         }
-        Told::Ribbon(counts) => [at, listed(counts.iter().map(|(look, count)| (*count, look.label()))), String::new()],
-        Told::Budget(counts, limits) => {
+        TipContent::Ribbon(counts) => {
+            [at, listed(counts.iter().map(|(look, count)| (*count, look.label()))), String::new()]
+        }
+        TipContent::Budget(counts, limits) => {
             let limits = limits
                 .map(|limits| Limit::ALL.map(|limit| format!("{} {}", limit.name(), limit.of(limits))).join(", "));
             let counts = counts.iter().map(|(state, count)| (*count as usize, state.label()));

@@ -7,7 +7,7 @@ use timeline::view::Tone;
 use super::keys::keys;
 use crate::components::page_keys::KeyHelp;
 use crate::exported::Exported;
-use crate::rollout::board::{Board, KEPT, Kept, SLIDER, Time};
+use crate::rollout::board::{Board, SLIDER, SLIDER_PARTS, SliderMarks, Time};
 use crate::rollout::controls::Controls;
 use crate::rollout::screen::RolloutScreen;
 use crate::zone::Zone;
@@ -79,13 +79,13 @@ pub fn Transport(
     }
 }
 
-/// What the slider goes through: the rollouts as blocks, in the colours of how they ended, and a frame around what the picture shows.
+/// Track of the slider: the rollouts as blocks, in the colours of their results, and a frame around the shown window.
 #[component]
 fn KeptMarks(board: Board) -> impl IntoView {
     let block = |from: i64, to: i64| format!("M{from} 0H{to}V1H{from}z");
     let rollouts = move |tone: Tone| {
         let shape = Memo::new(move |_| {
-            let Kept { rollouts, .. } = &*board.kept.read();
+            let SliderMarks { rollouts, .. } = &*board.kept.read();
             rollouts.iter().filter(|(of, ..)| *of == tone).map(|(_, from, to)| block(*from, *to)).collect::<String>()
         });
         view! { <path class=tone.name() d=shape></path> }
@@ -95,7 +95,7 @@ fn KeptMarks(board: Board) -> impl IntoView {
         block(from, to)
     });
     view! {
-        <svg viewBox=format!("0 0 {KEPT} 1") preserveAspectRatio="none" aria-hidden="true" data-testid="overview-track">
+        <svg viewBox=format!("0 0 {SLIDER_PARTS} 1") preserveAspectRatio="none" aria-hidden="true" data-testid="overview-track">
             {[Tone::Quiet, Tone::Ok, Tone::Busy, Tone::Bad].map(rollouts).into_iter().collect_view()}
             <path class="window" d=window></path>
         </svg>

@@ -7,12 +7,12 @@ use timeline::words::duration;
 
 use super::measured::Measured;
 use super::remedy::Remedy;
-use crate::calm::calm;
-use crate::lasting::LastingFor;
+use crate::debounce::debounce;
 use crate::rollout::board::Board;
+use crate::scoped::ScopedFor;
 use crate::zone::Zone;
 
-/// What is said of a Deployment, all of it of one moment.
+/// Texts about a Deployment, all of them of one moment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Words {
     badge: String,
@@ -25,7 +25,7 @@ struct Words {
 }
 
 impl Words {
-    /// What is said now. Of a past moment it is said as past, and nothing of it tells what to do today.
+    /// Builds the texts. Those of a past moment are in the past tense and give no advice.
     fn of(view: &View, is_past: bool) -> Self {
         let verdict = &view.verdict;
         Self {
@@ -66,7 +66,7 @@ pub fn VerdictLine(
     let zone = Zone::of_page();
     // A moment that the viewer chose is told at once.
     let is_at_once = Signal::derive(move || board.time.read().tenths.is_some());
-    let words = calm(Signal::derive(move || board.said(|view| Words::of(view, board.is_past()))), is_at_once);
+    let words = debounce(Signal::derive(move || board.said(|view| Words::of(view, board.is_past()))), is_at_once);
     let said = move |read: fn(&Words) -> &str| move || zone.said(read(&words.read()), board.now_millis());
     let sentence = said(|words| &words.sentence);
     let remedy = Signal::derive(move || words.read().remedy.clone());
@@ -115,5 +115,5 @@ fn Ticking(
     text: Signal<String>,
 ) -> impl IntoView {
     let text = Memo::new(move |_| text.get());
-    view! { <LastingFor each=move || [text.get()] key=String::clone let:figure><span class="ticking">{figure}</span></LastingFor> }
+    view! { <ScopedFor each=move || [text.get()] key=String::clone let:figure><span class="ticking">{figure}</span></ScopedFor> }
 }

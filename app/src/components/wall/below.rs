@@ -8,7 +8,7 @@ use crate::wall;
 use crate::wall::board::WallBoard;
 use crate::zone::Zone;
 
-/// How many letters of a time of day are shown: those of "14:02".
+/// Number of letters of a time of day that are shown: those of "14:02".
 const MINUTES: usize = 5;
 
 /// The line along the lower edge of the wall.

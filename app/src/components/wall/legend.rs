@@ -1,4 +1,4 @@
-//! What the marks of the pictures mean, read from across a room.
+//! Legend of the marks in the pictures, to be read from across a room.
 
 use leptos::prelude::*;
 
@@ -10,7 +10,7 @@ use crate::score::ink::Look;
 /// The legend; not there while there are no pictures.
 #[component]
 pub fn WallLegend(
-    /// Whether there are pictures whose marks it explains.
+    /// True while there are pictures to explain.
     is_needed: Signal<bool>,
 ) -> impl IntoView {
     let class = move || if is_needed.get() { "wall-legend" } else { "unused" };

@@ -1,13 +1,13 @@
-//! What happened last to the Deployment of a tile, shown where there is room.
+//! Last lines of the story of a tile's Deployment, shown where there is room.
 
 use leptos::prelude::*;
 use timeline::story::Line;
 
-use crate::lasting::LastingFor;
 use crate::rollout::picture::Picture;
+use crate::scoped::ScopedFor;
 use crate::zone::Zone;
 
-/// How many lines of a story are shown.
+/// Number of lines that are shown.
 const MOST: usize = 4;
 
 /// The last lines of a tile's story, the newest first.
@@ -19,9 +19,9 @@ pub fn Lines(
     let story = picture.story;
     view! {
         <ol class="lately">
-            <LastingFor each=move || story.order().into_iter().rev().take(MOST) key=|key| *key let:key>
+            <ScopedFor each=move || story.order().into_iter().rev().take(MOST) key=|key| *key let:key>
                 {story.row(key).map(|line| view! { <Told line/> })}
-            </LastingFor>
+            </ScopedFor>
         </ol>
     }
 }

@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-/// What is in trouble or in progress, as the server knew it. Style sheets show it where scripts do not run.
+/// Rows in trouble or in progress, as the server knew them. Style sheets show them where scripts do not run.
 #[component]
 pub fn PlainRows(
     /// A line for each Deployment.

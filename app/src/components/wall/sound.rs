@@ -6,13 +6,13 @@ use leptos::prelude::*;
 use timeline::Workload;
 use timeline::view::Tone;
 
-use crate::browser::{self, Every, page_millis};
-use crate::news::{News, Standing};
+use crate::browser::{self, Interval, page_millis};
+use crate::news::{DeploymentState, News};
 use crate::wall::Look;
 use crate::wall::board::{Seat, WallBoard};
 use crate::wall::tones::tones;
 
-/// What waits to be told is looked at this often.
+/// Interval at which pending tones are checked.
 const LOOK: Duration = Duration::from_secs(1);
 
 /// The sound of the wall: tones for what happens on its seats.
@@ -23,7 +23,7 @@ pub fn Sound(
 ) -> impl IntoView {
     // Where a browser has no sound there is none; it ends with this component.
     let sound: StoredValue<Option<browser::Sound>> = StoredValue::new(None);
-    let timer: StoredValue<Option<Every>> = StoredValue::new(None);
+    let timer: StoredValue<Option<Interval>> = StoredValue::new(None);
     Effect::new(move |_| sound.set_value(browser::Sound::new()));
     let play = move |told: Option<Tone>| {
         sound.try_with_value(|sound| {
@@ -47,7 +47,7 @@ pub fn Sound(
         });
     }
     Effect::new(move |_| {
-        timer.set_value(Every::new(LOOK, move || {
+        timer.set_value(Interval::new(LOOK, move || {
             for news in &news {
                 play(news.try_update_value(|(_, news)| news.due(page_millis())).flatten());
             }
@@ -55,8 +55,8 @@ pub fn Sound(
     });
 }
 
-/// How whoever sits there stands; `None` while nothing goes on there.
-fn heard(seat: Seat) -> Option<Standing> {
+/// Returns the status of the Deployment on a seat; `None` while nothing goes on there.
+fn heard(seat: Seat) -> Option<DeploymentState> {
     let is_on_stage = seat.look.get() == Look::OnStage;
     let standing = seat.board.view.with(|view| view.as_ref().map(|view| (view.verdict.tone, view.revision)));
     standing.filter(|_| is_on_stage)

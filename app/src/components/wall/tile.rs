@@ -4,12 +4,12 @@ use leptos::prelude::*;
 use timeline::words::safe;
 
 use super::lines::Lines;
-use crate::calm::calm;
 use crate::components::image::ImageName;
 use crate::components::rollout::score::Score;
+use crate::debounce::debounce;
 use crate::images::{ImageText, with_short_images};
 use crate::list::row::revisions;
-use crate::rollout::picture::Moving;
+use crate::rollout::picture::FrameStyles;
 use crate::score::frame::Frame;
 use crate::wall::board::Seat;
 use crate::zone::Zone;
@@ -32,9 +32,9 @@ pub fn Tile(
         let sentence = board.said(|view| view.verdict.sentence.clone());
         with_short_images(&sentence, images.read().whole.split(" → "))
     });
-    let said = calm(said, Signal::stored(false));
+    let said = debounce(said, Signal::stored(false));
     let sentence = move || zone.said(&said.read(), board.now_millis());
-    let moving = Moving::at(Frame::unmeasured(0, 60_000.0, 0), 0.0);
+    let moving = FrameStyles::at(Frame::unmeasured(0, 60_000.0, 0), 0.0);
     let place = move || {
         board.workload.with(|workload| format!("{} / {} / ", safe(&workload.cluster), safe(&workload.namespace)))
     };

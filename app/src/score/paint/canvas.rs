@@ -21,7 +21,7 @@ pub struct Canvas {
     marks: Vec<Mark>,
     /// The marks differ from what is painted.
     is_old: bool,
-    /// What is painted: where now is, the window, size and sharpness.
+    /// Settings of a painting: now, the window, size and sharpness.
     painted: Option<(f64, f64, f64, f64, f64)>,
     theme: String,
     palette: Palette,
@@ -35,7 +35,7 @@ struct Palette {
 }
 
 impl Canvas {
-    /// That canvas; `None` where the browser does not paint.
+    /// Returns the brush for a canvas; `None` where the browser does not paint.
     #[must_use]
     pub fn new(canvas: HtmlCanvasElement) -> Option<Self> {
         let context = context(&canvas)?;
@@ -43,7 +43,7 @@ impl Canvas {
         Some(Self { canvas, context, marks: Vec::new(), is_old: false, painted: None, theme, palette })
     }
 
-    /// What to paint from here on.
+    /// Sets the painting to draw.
     pub fn show(&mut self, marks: Vec<Mark>) {
         self.is_old |= !(marks.is_empty() && self.marks.is_empty());
         self.marks = marks;
@@ -121,12 +121,12 @@ struct Brush<'c> {
     /// Where the base of times is.
     zero: f64,
     per_milli: f64,
-    /// What it is dipped into.
+    /// Colour or pattern of the brush.
     dipped: Option<(Colour, Fill)>,
 }
 
 impl Brush<'_> {
-    /// What is filled from here on is filled with this.
+    /// Sets the filling of the next shapes.
     fn dip(&mut self, colour: Colour, fill: Fill) {
         if self.dipped == Some((colour, fill)) {
             return;

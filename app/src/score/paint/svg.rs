@@ -19,9 +19,9 @@ pub struct Path {
     pub class: String,
     /// Shape of the path, as attribute `d` has it.
     pub d: String,
-    /// What it is filled with.
+    /// Filling of the path.
     pub fill: String,
-    /// How much of it.
+    /// Opacity of the filling.
     pub fill_opacity: Option<f64>,
     /// The colour of its line.
     pub stroke: Option<String>,
@@ -46,7 +46,7 @@ impl<'p> Paths<'p> {
         Self { base_millis, prefix, paths: Vec::new() }
     }
 
-    /// What was painted.
+    /// Returns the painted paths.
     #[must_use]
     pub fn done(self) -> Vec<Path> {
         self.paths

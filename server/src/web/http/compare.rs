@@ -1,6 +1,6 @@
 //! `/clusters/…/deployments/{name}/compare`: a rollout beside those before it, and laid over one of them.
 
-use app::compare::{Before, ComparePayload};
+use app::compare::{ComparePayload, EarlierRollout};
 use axum::extract::Request;
 use axum::http::StatusCode;
 use axum::response::Response;
@@ -59,7 +59,7 @@ pub(super) async fn page(
             format!("The history has no rollout of {name} with this revision, or Rollcast did not see its start.");
         return pages::refuse(view, StatusCode::NOT_FOUND, why, instead(&workload), request).await;
     };
-    let whole = |rollout: &&PastRollout| Before::of(rollout).took_millis.is_some();
+    let whole = |rollout: &&PastRollout| EarlierRollout::from_record(rollout).took_millis.is_some();
     let other = match with {
         Some(revision) => all.iter().find(|rollout| rollout.revision == revision),
         None => before.iter().find(whole).or_else(|| before.first()),
@@ -77,7 +77,10 @@ pub(super) async fn page(
     };
     let payload = ComparePayload {
         said: earlier::standing(view, &workload, this, before).await.0,
-        before: before.iter().map(|rollout| (zone.stamp(rollout.started_millis), Before::of(rollout))).collect(),
+        before: before
+            .iter()
+            .map(|rollout| (zone.stamp(rollout.started_millis), EarlierRollout::from_record(rollout)))
+            .collect(),
         began: zone.stamp(course.started_millis),
         zone: zone.said(),
         workload,

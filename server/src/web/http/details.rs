@@ -1,9 +1,9 @@
 //! Details of one pod or revision, all rollouts, links to share: a page of its own, or with `?part` only the bytes of what stands
 //! beside the picture.
 
-use app::compare::measure::Measure;
 use app::detail::history::PodPast;
 use app::detail::{Detail, PodDetail, RevisionDetail, RolloutsDetail, ShareDetail};
+use app::measure::Measure;
 use app::payload::{DetailPayload, Payload};
 use axum::extract::Request;
 use axum::http::StatusCode;
@@ -36,7 +36,7 @@ pub(super) async fn pod(
         let changes: Vec<(i64, Change)> = past.map(|(at, change)| (at, change.clone())).collect();
         let past = PodPast { before: then.history.pod_before(uid), changes: &changes };
         let choices = &mut Choices::new(then.model, then.now.skew_millis);
-        let detail = PodDetail::of((workload, then.deployment), then.model, pod, past, then.now, choices);
+        let detail = PodDetail::from_model((workload, then.deployment), then.model, pod, past, then.now, choices);
         Some(Detail::Pod(Box::new(detail)))
     };
     answer(view, workload, parameters, When::Asked, look, why, request).await
@@ -52,7 +52,8 @@ pub(super) async fn revision(
     let why = format!("{} has no revision {:?}, or its history has expired.", safe(&workload.name), safe(&revision));
     let look = move |workload: &Workload, then: &Then<'_>| {
         let deployment = then.model.deployments.get(&then.deployment)?;
-        let detail = RevisionDetail::of(workload, then.model, deployment, revision.parse().ok()?, then.now.millis)?;
+        let detail =
+            RevisionDetail::from_model(workload, then.model, deployment, revision.parse().ok()?, then.now.millis)?;
         Some(Detail::Revision(Box::new(detail)))
     };
     answer(view, workload, parameters, When::Asked, look, why, request).await
@@ -63,7 +64,7 @@ pub(super) async fn rollouts(view: &View, workload: Workload, parameters: &Param
     let (standing, measure) = standing(view, &workload, parameters).await.unzip();
     let look = move |_: &Workload, then: &Then<'_>| {
         let deployment = then.model.deployments.get(&then.deployment)?;
-        Some(Detail::Rollouts(RolloutsDetail::of(
+        Some(Detail::Rollouts(RolloutsDetail::from_model(
             then.model,
             deployment,
             standing.clone().unwrap_or_default(),
@@ -100,7 +101,7 @@ pub(super) async fn share(view: &View, workload: Workload, parameters: &Paramete
         let uid = then.deployment;
         let revision = timeline::rollout::current_revision(then.model, then.model.deployments.get(&uid)?);
         let past = then.is_past.then_some(then.now.millis);
-        Some(Detail::Share(ShareDetail::of(origin.clone(), uid, revision, past, then.now.millis)))
+        Some(Detail::Share(ShareDetail::new(origin.clone(), uid, revision, past, then.now.millis)))
     };
     answer(view, workload, parameters, When::Asked, look, why, request).await
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use app::playground::Answer;
+use app::playground::ActionResponse;
 use axum::extract::{Form, RawQuery, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::sse::{Event, KeepAlive, Sse};
@@ -70,7 +70,7 @@ async fn act(State(rollcast): State<Arc<Rollcast>>, headers: HeaderMap, Form(for
     if !takes_bytes {
         return Redirect::to(&playground.page()).into_response();
     }
-    match wire::encode(&Answer { playground: playground.strip(), is_new }) {
+    match wire::encode(&ActionResponse { playground: playground.strip(), is_new }) {
         Ok(bytes) => ([(header::CONTENT_TYPE, BYTES), (header::CACHE_CONTROL, "no-store")], bytes).into_response(),
         Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, format!("{error}\n")).into_response(),
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use app::pages::sign_in::{SignInPayload, Way};
+use app::pages::sign_in::{SignInMethod, SignInPayload};
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{AppendHeaders, IntoResponse, Redirect, Response};
@@ -51,7 +51,11 @@ pub(super) async fn back(
 /// The page on which people go to the provider.
 pub(super) fn payload(to: String, trouble: &str, end: String) -> SignInPayload {
     let query = form_urlencoded::Serializer::new(String::new()).append_pair("to", &to).finish();
-    SignInPayload { to, trouble: trouble.to_owned(), way: Way::Provider { start: format!("{START}?{query}"), end } }
+    SignInPayload {
+        to,
+        trouble: trouble.to_owned(),
+        way: SignInMethod::Provider { start: format!("{START}?{query}"), end },
+    }
 }
 
 async fn say(rollcast: &Rollcast, failed: Failed, to: String) -> Response {

@@ -248,7 +248,7 @@ async fn a_check_of_a_server_that_never_answers_ends() {
     api.stand(Verb::List, "deployments", Some(Fault::Hang));
     let (hub, _) = Handle::start("fake", Arc::default(), timeline::Retention::default());
     let pace = Pace { answer: Duration::from_millis(100), ..quick() };
-    let target = kubeconfig::Target {
+    let target = kube::access::Target {
         name: hub.name().to_owned(),
         address: api.address.to_string(),
         access: Access::fixed(api.client()),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use app::exported::Export;
+use app::payload::Export;
 use axum::http::{Method, StatusCode};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;

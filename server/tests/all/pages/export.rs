@@ -1,7 +1,7 @@
 //! Rollouts in files of their own: what they hold is what pages show, nothing else is in them, and nothing is loaded.
 
 use app::detail::Detail;
-use app::exported::Export;
+use app::payload::Export;
 use axum::body::Body;
 use axum::http::{Request, StatusCode, header};
 use base64::Engine;

@@ -1,6 +1,6 @@
 //! The playground's strip over HTTP: only where there is one, only for its own pages, and what is refused is told.
 
-use app::playground::{Answer, Playground as Strip};
+use app::playground::{ActionResponse, Playground as Strip};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -71,7 +71,7 @@ async fn told(rollcast: &Arc<Rollcast>, form: &str) -> Strip {
     let response = post(rollcast, form, &[(header::ACCEPT, "application/octet-stream")]).await;
     assert_eq!(response.status(), StatusCode::OK);
     let bytes = response.into_body().collect().await.unwrap().to_bytes();
-    timeline::wire::decode::<Answer>(&bytes).unwrap().playground
+    timeline::wire::decode::<ActionResponse>(&bytes).unwrap().playground
 }
 
 /// One of its buttons.

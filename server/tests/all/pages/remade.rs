@@ -80,11 +80,11 @@ async fn the_course_of_a_rollout_is_that_of_what_was_seen() {
         let uid = rollout.uid;
         let course = hub.read(move |reader| {
             let now = Now { millis: reader.now_millis, skew_millis: reader.timeline.skew_millis() };
-            Course::of(reader.timeline.model(), uid, revision, now)
+            Course::from_model(reader.timeline.model(), uid, revision, now)
         });
         let course = course.await.unwrap().unwrap();
         let now = Now { millis: i64::MAX / 4, skew_millis: whole.skew_millis() };
-        let all = Course::of(model, uid, revision, now).unwrap();
+        let all = Course::from_model(model, uid, revision, now).unwrap();
         if rollout.ended_millis.is_some() {
             assert_eq!(course.available, all.available, "{name} {revision}");
             assert_eq!(course.took_millis, all.took_millis, "{name} {revision}");

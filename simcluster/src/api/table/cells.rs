@@ -1,4 +1,4 @@
-//! What stands in the columns.
+//! Cells of the columns.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use k8s_openapi::api::core::v1::{
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use serde_json::{Value, json};
 
-use crate::controller::node;
+use crate::node;
 use crate::object::Object;
 use crate::{meta, time};
 
@@ -140,7 +140,7 @@ fn sidecars<'s>(pod: &Pod, status: &'s PodStatus) -> Vec<&'s ContainerStatus> {
     all.filter(|container| names.contains(&container.name.as_str())).collect()
 }
 
-/// How far the init containers are, as kubectl says it; `None` when they are done.
+/// Formats the progress of the init containers as kubectl does; `None` when they are done.
 fn initializing(pod: &Pod, status: &PodStatus) -> Option<String> {
     let all = status.init_container_statuses.as_deref()?;
     let sidecars = sidecars(pod, status);

@@ -29,7 +29,7 @@ impl Round<'_> {
         self.report_rollout(&sets::all(&old, new.as_ref()), new.as_ref())
     }
 
-    /// Whether any pod of an old ReplicaSet is left, even one that is terminating.
+    /// Returns whether any pod of an old ReplicaSet is left, even one that is terminating.
     fn has_old_pods(&self, new: Option<&ReplicaSet>, old: &[ReplicaSet], mine: &[ReplicaSet]) -> bool {
         let new = new.and_then(|new| new.metadata.uid.clone());
         sets::sum(old, |status| status.replicas) > 0

@@ -12,7 +12,7 @@ use crate::strategy::{max_surge, strategy};
 use crate::world::Write;
 
 impl Round<'_> {
-    /// Whether the Deployment's size was changed since a ReplicaSet was last scaled.
+    /// Returns whether the Deployment's size was changed since a ReplicaSet was last scaled.
     pub(super) fn is_scaling(&mut self, all: &[ReplicaSet]) -> Result<bool, ApiError> {
         let (new, old) = self.new_and_old(all, false)?;
         let n = desired(&self.deployment);
@@ -84,7 +84,7 @@ impl Round<'_> {
         }
     }
 
-    /// What one ReplicaSet gets of what is to be added, never beyond what is left (`GetReplicaSetProportion`).
+    /// Returns the share of one ReplicaSet in the replicas to add, never beyond the rest (`GetReplicaSetProportion`).
     fn share(&self, set: &ReplicaSet, to_add: i32, added: i32) -> i32 {
         let size = replicas_of(set);
         if size == 0 || to_add == 0 || to_add == added {

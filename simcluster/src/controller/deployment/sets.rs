@@ -15,7 +15,7 @@ pub const REVISION: &str = "deployment.kubernetes.io/revision";
 pub const REVISION_HISTORY: &str = "deployment.kubernetes.io/revision-history";
 /// The Deployment's replicas when this ReplicaSet was last scaled.
 pub const DESIRED: &str = "deployment.kubernetes.io/desired-replicas";
-/// The same plus maxSurge.
+/// The Deployment's replicas plus maxSurge then.
 pub const MAXIMUM: &str = "deployment.kubernetes.io/max-replicas";
 
 /// Older first; by name within a second.
@@ -53,7 +53,7 @@ fn without_hash(template: &PodTemplateSpec) -> PodTemplateSpec {
     template
 }
 
-/// Whether the ReplicaSet is of this template.
+/// Returns whether the ReplicaSet is of this template.
 pub fn is_of(set: &ReplicaSet, template: &PodTemplateSpec) -> bool {
     let own = set.spec.as_ref().and_then(|spec| spec.template.as_ref());
     own.is_some_and(|own| without_hash(own) == without_hash(template))
@@ -69,7 +69,7 @@ pub fn split(deployment: &Deployment, sets: &[ReplicaSet]) -> (Option<ReplicaSet
     (new, sets)
 }
 
-/// Those that ask for pods.
+/// Returns the ReplicaSets that want pods.
 pub fn active(sets: &[ReplicaSet]) -> Vec<ReplicaSet> {
     sets.iter().filter(|set| replicas_of(set) > 0).cloned().collect()
 }
@@ -84,7 +84,7 @@ pub fn asked(sets: &[ReplicaSet]) -> i32 {
     sets.iter().map(replicas_of).sum()
 }
 
-/// What their status says, added up.
+/// Adds up the counts of their status.
 pub fn sum(sets: &[ReplicaSet], of: impl Fn(&ReplicaSetStatus) -> i32) -> i32 {
     sets.iter().filter_map(|set| set.status.as_ref()).map(of).sum()
 }

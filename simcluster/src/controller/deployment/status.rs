@@ -1,4 +1,4 @@
-//! What a Deployment reports: counts, conditions, the deadline, and the history it lets go of (`sync.go`, `progress.go`).
+//! Status of a Deployment: counts, conditions, the deadline, and the limit of its history (`sync.go`, `progress.go`).
 
 use k8s_openapi::api::apps::v1::{DeploymentCondition, DeploymentStatus, ReplicaSet, ReplicaSetCondition};
 
@@ -108,7 +108,7 @@ impl Round<'_> {
         status
     }
 
-    /// Whether everything that is asked for is there, and nothing else.
+    /// Returns whether all desired pods are there, and nothing else.
     pub(super) fn is_complete(&self, status: &DeploymentStatus) -> bool {
         let n = desired(&self.deployment);
         let is = |number: Option<i32>| number.unwrap_or_default() == n;
@@ -118,7 +118,7 @@ impl Round<'_> {
             && status.observed_generation >= self.deployment.metadata.generation
     }
 
-    /// Whether this status is nearer to the end than the last one.
+    /// Returns whether this status is nearer to the end than the last one.
     fn is_progress(&self, now: &DeploymentStatus) -> bool {
         let before = self.status();
         let number = |number: Option<i32>| number.unwrap_or_default();

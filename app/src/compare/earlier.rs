@@ -1,0 +1,222 @@
+//! Where a rollout stands among those before it, in sentences. Only those that replaced something and were complete are compared with, and an end is told
+//! in advance only where enough of them took longer than it has taken.
+
+use timeline::Millis;
+use timeline::past::PastRollout;
+use timeline::words::{count, duration};
+
+use crate::images::ImageText;
+use crate::measure::{ENOUGH, RolloutProgress, compared, earlier, expected, median};
+
+/// Rollouts with at most so many times as many replicas are compared, and with at least that part.
+const ALIKE: u32 = 2;
+
+/// A rollout before.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EarlierRollout {
+    /// The revision that it rolled out.
+    pub revision: u64,
+    /// When it began.
+    pub started_millis: Millis,
+    /// Time until it was complete; `None` when it never was, or that was not seen.
+    pub took_millis: Option<Millis>,
+    /// Result, as words.
+    pub ended: String,
+    /// Time until its first pod was available.
+    pub first_available_millis: Option<Millis>,
+    /// Number of restarts of containers of its pods; `None` where that is not known.
+    pub restarts: Option<u32>,
+    /// From which images to which, short.
+    pub images: String,
+    /// Why it had trouble; empty if it never had.
+    pub cause: String,
+    /// Number of desired replicas.
+    pub replicas: u32,
+    /// It replaced nothing: the Deployment was created, or took over what was there.
+    pub is_first: bool,
+}
+
+impl EarlierRollout {
+    /// Of what the index says.
+    #[must_use]
+    pub fn from_record(rollout: &PastRollout) -> Self {
+        use timeline::rollout::{Outcome, Trigger};
+        let is_whole = rollout.outcome == Outcome::Complete && rollout.trigger != Trigger::Unknown;
+        let took = rollout.ended_millis.map(|ended| ended - rollout.started_millis);
+        Self {
+            revision: rollout.revision,
+            started_millis: rollout.started_millis,
+            took_millis: took.filter(|_| is_whole),
+            ended: rollout.ended(),
+            first_available_millis: rollout.first_available_millis,
+            restarts: rollout.restarts,
+            images: ImageText::change(&rollout.images_before, &rollout.images).to_string(),
+            cause: rollout.cause_words(),
+            replicas: rollout.replicas,
+            is_first: matches!(rollout.trigger, Trigger::Created | Trigger::Adopted),
+        }
+    }
+}
+
+/// The rollout that is compared with earlier ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ComparedRollout {
+    /// Its status.
+    pub standing: RolloutProgress,
+    /// Time until its first pod was available.
+    pub first_available_millis: Option<Millis>,
+    /// Number of restarts of containers of its pods.
+    pub restarts: u32,
+    /// Number of desired replicas.
+    pub replicas: u32,
+}
+
+fn is_alike(this: &ComparedRollout, other: &EarlierRollout) -> bool {
+    let (few, many) = (this.replicas.min(other.replicas), this.replicas.max(other.replicas));
+    many <= few.saturating_mul(ALIKE) && !other.is_first
+}
+
+/// Returns the durations of comparable rollouts, the fastest first.
+#[must_use]
+pub fn comparable(this: &ComparedRollout, before: &[EarlierRollout]) -> Vec<Millis> {
+    let alike = before.iter().filter(|other| is_alike(this, other));
+    let mut took: Vec<Millis> = alike.filter_map(|other| other.took_millis).collect();
+    took.sort_unstable();
+    took
+}
+
+/// Where it stands among those before it, a sentence each; none where there is nothing to compare with.
+#[must_use]
+pub fn sentences(this: ComparedRollout, before: &[EarlierRollout]) -> Vec<String> {
+    let alike: Vec<&EarlierRollout> = before.iter().filter(|other| is_alike(&this, other)).collect();
+    let took = comparable(&this, before);
+    let mut said = Vec::new();
+    match this.standing {
+        RolloutProgress::Complete(millis) => said.extend(compared(millis, &took)),
+        RolloutProgress::GoingOn(millis) => said.extend(expected(millis, &took)),
+        RolloutProgress::Otherwise => {}
+    }
+    let firsts: Vec<Millis> = alike.iter().filter_map(|other| other.first_available_millis).collect();
+    if let (Some(first), true) = (this.first_available_millis, firsts.len() >= ENOUGH) {
+        let usual = median(firsts.iter().copied()).unwrap_or_default();
+        let (first, usual) = (duration(first), duration(usual));
+        said.push(format!("First pod available after {first}; median of {} {usual}.", earlier(firsts.len())));
+    }
+    let restarts: Vec<u32> = alike.iter().filter_map(|other| other.restarts).collect();
+    if this.restarts > 0 && !restarts.is_empty() {
+        let without = restarts.iter().filter(|count| **count == 0).count() as u32;
+        let restarted = count(this.restarts, "container restart");
+        said.push(format!("{restarted}; none in {without} of {}.", earlier(restarts.len())));
+    }
+    said
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn before(took: &[Millis]) -> Vec<EarlierRollout> {
+        let one = |took: &Millis| EarlierRollout {
+            revision: 1,
+            started_millis: 0,
+            took_millis: Some(*took).filter(|took| *took > 0),
+            ended: String::new(),
+            first_available_millis: Some(took / 2),
+            restarts: Some(u32::from(*took > 40_000)),
+            images: String::new(),
+            cause: String::new(),
+            replicas: 4,
+            is_first: false,
+        };
+        took.iter().map(one).collect()
+    }
+
+    fn told(standing: RolloutProgress, took: &[Millis]) -> Vec<String> {
+        sentences(ComparedRollout { standing, first_available_millis: None, restarts: 0, replicas: 4 }, &before(took))
+    }
+
+    #[test]
+    fn one_that_is_complete_has_its_place() {
+        let complete = RolloutProgress::Complete(42_000);
+        assert!(told(complete, &[]).is_empty());
+        assert!(told(complete, &[0, 0, 0, 0]).is_empty(), "none of them was complete");
+        assert_eq!(told(complete, &[31_000]), ["Took 42 s; 1 earlier one took 31 s."]);
+        let two = told(complete, &[51_000, 31_000]);
+        assert_eq!(two, ["Took 42 s; 2 earlier ones took 31 s and 51 s."]);
+        let ranged = "ones: median 31 s, 24 s to 51 s.";
+        let many = told(complete, &[31_000, 24_000, 51_000, 0, 44_000, 25_000]);
+        assert_eq!(many, [format!("Took 42 s, slower than 3 of 5 earlier {ranged}")]);
+        let fastest = told(RolloutProgress::Complete(9_000), &[31_000, 24_000, 51_000]);
+        assert_eq!(fastest, [format!("Took 9.0 s, no slower than any of 3 earlier {ranged}")]);
+        let slowest = told(RolloutProgress::Complete(90_000), &[31_000, 24_000, 51_000]);
+        assert!(slowest[0].contains(", slower than all 3 earlier ones: "), "{slowest:?}");
+    }
+
+    #[test]
+    fn an_end_is_told_in_advance_only_on_ground() {
+        let going = |millis| RolloutProgress::GoingOn(millis);
+        assert!(told(going(1_000), &[31_000, 24_000]).is_empty());
+        let early = told(going(12_000), &[31_000, 24_000, 51_000]);
+        assert_eq!(early, ["12 s to 39 s left: 3 earlier ones took 24 s to 51 s."]);
+        let some = told(going(30_000), &[31_000, 24_000, 51_000, 40_000, 25_000]);
+        assert_eq!(some, ["1.0 s to 21 s left: the 3 slowest of 5 earlier ones took 31 s to 51 s."]);
+        let late = told(going(45_000), &[31_000, 24_000, 51_000]);
+        assert_eq!(late, ["In progress for 45 s: 2 of 3 earlier ones were complete by then."]);
+        let latest = told(going(90_000), &[31_000, 24_000, 51_000]);
+        assert_eq!(latest, ["In progress for 1 min 30 s: all 3 earlier ones were complete by then."]);
+        assert!(told(RolloutProgress::Otherwise, &[31_000, 24_000, 51_000]).is_empty());
+    }
+
+    #[test]
+    fn rollouts_of_other_sizes_are_no_measure() {
+        let this = ComparedRollout {
+            standing: RolloutProgress::Complete(9_000),
+            first_available_millis: None,
+            restarts: 0,
+            replicas: 9,
+        };
+        assert!(sentences(this, &before(&[31_000, 24_000, 51_000])).is_empty());
+        assert_eq!(sentences(ComparedRollout { replicas: 8, ..this }, &before(&[31_000, 24_000, 51_000])).len(), 1);
+        assert_eq!(sentences(ComparedRollout { replicas: 2, ..this }, &before(&[31_000, 24_000, 51_000])).len(), 1);
+        assert!(sentences(ComparedRollout { replicas: 1, ..this }, &before(&[31_000, 24_000, 51_000])).is_empty());
+    }
+
+    #[test]
+    fn a_creation_is_no_measure_of_a_replacement() {
+        let this = ComparedRollout {
+            standing: RolloutProgress::Complete(9_000),
+            first_available_millis: None,
+            restarts: 0,
+            replicas: 4,
+        };
+        let mut before = before(&[31_000, 24_000]);
+        before.extend(before.clone().into_iter().map(|other| EarlierRollout { is_first: true, ..other }));
+        assert_eq!(sentences(this, &before), ["Took 9.0 s; 2 earlier ones took 24 s and 31 s."]);
+    }
+
+    #[test]
+    fn first_pods_and_restarts_are_compared_where_that_says_something() {
+        let this = ComparedRollout {
+            standing: RolloutProgress::Otherwise,
+            first_available_millis: Some(9_000),
+            restarts: 2,
+            replicas: 4,
+        };
+        let said = sentences(this, &before(&[31_000, 24_000, 51_000]));
+        assert_eq!(
+            said,
+            [
+                "First pod available after 9.0 s; median of 3 earlier ones 15 s.",
+                "2 container restarts; none in 2 of 3 earlier ones.",
+            ]
+        );
+    }
+
+    #[test]
+    fn the_median_lies_in_the_middle() {
+        assert_eq!(median([].into_iter()), None);
+        assert_eq!(median([7].into_iter()), Some(7));
+        assert_eq!(median([9, 1, 5].into_iter()), Some(5));
+        assert_eq!(median([9, 1, 5, 6].into_iter()), Some(5));
+    }
+}

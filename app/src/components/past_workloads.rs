@@ -1,0 +1,94 @@
+//! The last rollouts of a workload as a small picture, drawn from the index: a bar for each, as high as it took long, in the colour of
+//! how it ended.
+
+use leptos::prelude::*;
+use timeline::past::{Mark, PastRollout, Search};
+use timeline::words::{count, safe};
+
+use crate::history::PastWorkload;
+
+/// Width of a bar with the gap after it, and height of the highest one, in pixels.
+const STEP: u32 = 9;
+const HEIGHT: u32 = 28;
+/// So many workloads are shown at once; the others are unfolded.
+const FIRST: usize = 8;
+/// A bar of something that took no time can still be seen and hit.
+const LEAST: u32 = 4;
+
+/// Returns the heights of the bars, the first one first. By the square root: a minute can be told from ten seconds beside an hour.
+fn heights(rollouts: &[PastRollout]) -> Vec<u32> {
+    let took = |rollout: &PastRollout| rollout.took_millis().unwrap_or_default().max(0) as f64;
+    let longest = rollouts.iter().map(took).fold(1.0, f64::max);
+    let height = |rollout| LEAST + ((took(rollout) / longest).sqrt() * f64::from(HEIGHT - LEAST)) as u32;
+    rollouts.iter().map(height).collect()
+}
+
+/// Workloads, each with its last rollouts that were asked for.
+#[component]
+pub fn PastWorkloads(
+    /// The workloads, each with its last rollouts.
+    workloads: Vec<PastWorkload>,
+    /// The search of the page.
+    search: Search,
+) -> impl IntoView {
+    let workload = move |workload: PastWorkload| {
+        let summary = workload.summary();
+        let PastWorkload { name, place: (cluster, namespace), rollouts, .. } = workload;
+        let where_words = format!("{} / {} / ", safe(&cluster), safe(&namespace));
+        let only = Search { name: name.clone(), cluster, namespace, ..search.clone() };
+        let width = STEP * u32::try_from(rollouts.len()).unwrap_or_default();
+        let label = format!("Rollouts of {}: {summary}", safe(&name));
+        let heights = heights(&rollouts);
+        let bar = |(index, (rollout, height)): (u32, (PastRollout, u32))| {
+            let words = format!("Revision {}. {}. {}", rollout.revision, rollout.ended(), rollout.cause_words());
+            let class = rollout.status().mark.name();
+            let bar = view! {
+                <rect class=class x=index * STEP y=HEIGHT - height width=STEP - 2 height=height rx="1"/>
+                <title>{words.clone()}</title>
+            };
+            // Rows lead to the same places: one stop for each workload is enough for who goes by keyboard.
+            if rollout.is_kept {
+                view! { <a href=rollout.played() tabindex="-1" aria-label=words>{bar}</a> }.into_any()
+            } else {
+                view! { <g>{bar}</g> }.into_any()
+            }
+        };
+        let bars = (0..).zip(rollouts.into_iter().zip(heights)).map(bar).collect_view();
+        view! {
+            <li data-testid="workload">
+                <a class="name" href=only.address()><span class="muted">{where_words}</span>{safe(&name)}</a>
+                <svg width=width height=HEIGHT viewBox=format!("0 0 {width} {HEIGHT}") role="group" aria-label=label>{bars}</svg>
+                <span class="muted">{summary}</span>
+            </li>
+        }
+    };
+    let mut first = workloads;
+    let more = first.split_off(first.len().min(FIRST));
+    let many = count(u32::try_from(more.len()).unwrap_or(u32::MAX), "workload");
+    let more_words = many.replacen(' ', " more ", 1);
+    let list = move |workloads: Vec<PastWorkload>| {
+        let workload = workload.clone();
+        view! { <ul class="workloads" aria-label="Workloads">{workloads.into_iter().map(workload).collect_view()}</ul> }
+    };
+    let more = (!more.is_empty()).then(|| {
+        view! { <details class="workloads-more"><summary>{more_words}</summary>{list(more)}</details> }
+    });
+    let signs =
+        Mark::ALL.map(|(mark, words)| view! { <li><span class=format!("sign {}", mark.name())>{words}</span></li> });
+    let key = view! { <ul class="signs" aria-label="Signs">{signs.collect_view()}</ul> };
+    (!first.is_empty()).then(|| view! { {list(first)}{more}{key} })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use timeline::past::example as rollout;
+
+    #[test]
+    fn what_took_longest_is_highest_and_what_took_nothing_is_there() {
+        let all = [rollout(1, Some(0)), rollout(2, Some(10_000)), rollout(3, Some(40_000)), rollout(4, None)];
+        assert_eq!(heights(&all), [4, 16, 28, 4]);
+        assert_eq!(heights(&all[..1]), [4]);
+        assert!(heights(&[]).is_empty());
+    }
+}

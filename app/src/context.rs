@@ -1,0 +1,43 @@
+//! Contexts that the application provides and its pages read.
+
+use std::sync::{Arc, Mutex};
+
+use leptos::prelude::*;
+
+use crate::payload::Payload;
+
+/// The payload of the document: the first page takes it, later pages load their content over the live connection.
+#[derive(Clone)]
+pub struct FirstPayload(Arc<Mutex<Option<Payload>>>);
+
+impl FirstPayload {
+    /// Provides the payload to all pages.
+    pub fn provide(payload: Payload) {
+        provide_context(Self(Arc::new(Mutex::new(Some(payload)))));
+    }
+
+    /// Takes the payload; `None` if an earlier page took it, or if `select` finds that it is of another page.
+    #[must_use]
+    pub fn take<P>(select: impl FnOnce(Payload) -> Option<P>) -> Option<P> {
+        let first: Self = use_context()?;
+        let payload = first.0.lock().ok()?.take()?;
+        select(payload)
+    }
+}
+
+/// Name of the pod whose details are open; empty while none is. The playground's buttons act on it. Copies are handles of the same signal.
+#[derive(Clone, Copy)]
+pub struct OpenedPod(pub RwSignal<String>);
+
+impl OpenedPod {
+    /// Provides the signal to the whole application.
+    pub fn provide() {
+        provide_context(Self(RwSignal::new(String::new())));
+    }
+
+    /// Returns the signal of the application around this component.
+    #[must_use]
+    pub fn of_app() -> Self {
+        use_context().unwrap_or_else(|| Self(RwSignal::new(String::new())))
+    }
+}

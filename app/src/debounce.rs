@@ -1,0 +1,65 @@
+//! Words that stay long enough to be read: they change at most once a second, and what is contradicted at once is not shown at all.
+
+use std::time::Duration;
+
+use leptos::prelude::*;
+
+use crate::browser;
+
+/// Words are shown when they are this old: two observations that contradict each other come together.
+const SETTLE_MILLIS: f64 = 150.0;
+/// And they stay for this long.
+const LEAST_MILLIS: f64 = 1_000.0;
+
+/// Follows words at a pace at which people read. Words that were empty, or become so, change at once; all do while `is_at_once`, such
+/// as at a moment that the viewer chose.
+pub fn debounce<T>(words: Signal<T>, is_at_once: Signal<bool>) -> Signal<T>
+where
+    T: Clone + Default + PartialEq + Send + Sync + 'static,
+{
+    let shown = RwSignal::new(words.get_untracked());
+    let changed_millis = StoredValue::new(f64::NEG_INFINITY);
+    let is_waiting = StoredValue::new(false);
+    let show = move |words: &T| {
+        if shown.try_with_untracked(|shown| shown != words).unwrap_or(false) {
+            changed_millis.set_value(browser::page_millis());
+            shown.set(words.clone());
+        }
+    };
+    Effect::new(move |_| {
+        let (words_now, nothing) = (words.get(), T::default());
+        let is_empty = shown.with_untracked(|shown| *shown == nothing) || words_now == nothing;
+        if is_empty || is_at_once.get() {
+            show(&words_now);
+            return;
+        }
+        let is_new = shown.with_untracked(|shown| *shown != words_now);
+        if !is_new || is_waiting.get_value() {
+            return;
+        }
+        is_waiting.set_value(true);
+        let wait = wait_millis(browser::page_millis() - changed_millis.get_value());
+        browser::after(Duration::from_millis(wait as u64), move || {
+            // The page may be left by now.
+            if is_waiting.try_set_value(false).is_none() {
+                words.try_with_untracked(show);
+            }
+        });
+    });
+    shown.into()
+}
+
+/// Returns how long new words wait when the shown ones are this old.
+fn wait_millis(age_millis: f64) -> f64 {
+    (LEAST_MILLIS - age_millis).max(SETTLE_MILLIS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_stay_for_a_second_and_settle_before_they_are_shown() {
+        assert_eq!([0.0, 400.0, 950.0, f64::INFINITY].map(wait_millis), [1_000.0, 600.0, 150.0, 150.0]);
+    }
+}

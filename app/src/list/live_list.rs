@@ -1,0 +1,62 @@
+//! A list as the browser knows it: its rows, and the clocks of its clusters, carried on by the browser's own ticking. Pure: the
+//! browser's time is an argument.
+
+use timeline::list::{ListCopy, ListDelta};
+use timeline::wire::ServerFrame;
+
+use crate::list::Ages;
+use crate::live::clock::Clock;
+
+/// A list with the clocks of its clusters.
+#[derive(Debug, Clone, Default)]
+pub struct LiveList {
+    /// Rows of the list, as this page knows them.
+    pub copy: ListCopy,
+    clocks: Vec<Clock>,
+}
+
+impl LiveList {
+    /// As the server rendered it.
+    #[must_use]
+    pub fn from_copy(copy: ListCopy, page_millis: f64) -> Self {
+        Self { clocks: clocks(&copy, page_millis), copy }
+    }
+
+    /// Takes what is new of the list that is followed; says whether anything was. What was on its way for the list before this one
+    /// is of no use: this one is begun when it is told anew.
+    pub fn take(&mut self, frames: Vec<ServerFrame>, is_begun: &mut bool, page_millis: f64) -> bool {
+        let mut is_news = false;
+        for frame in frames {
+            if let ServerFrame::List(delta) = frame {
+                *is_begun |= delta.is_anew;
+                if *is_begun {
+                    self.take_delta(*delta, page_millis);
+                    is_news = true;
+                }
+            }
+        }
+        is_news
+    }
+
+    fn take_delta(&mut self, delta: ListDelta, page_millis: f64) {
+        let is_anew = delta.is_anew;
+        self.copy.take(delta);
+        if is_anew || self.clocks.len() != self.copy.overall.clusters.len() {
+            self.clocks = clocks(&self.copy, page_millis);
+        }
+        for (clock, cluster) in self.clocks.iter_mut().zip(&self.copy.overall.clusters) {
+            clock.hear(cluster.now_millis, page_millis);
+            clock.set_pace(&cluster.connection, true, page_millis);
+        }
+    }
+
+    /// The clusters' clocks now.
+    #[must_use]
+    pub fn ages(&self, page_millis: f64) -> Ages {
+        Ages(self.clocks.iter().map(|clock| clock.now_millis(page_millis)).collect())
+    }
+}
+
+fn clocks(copy: &ListCopy, page_millis: f64) -> Vec<Clock> {
+    copy.overall.clusters.iter().map(|cluster| Clock::new(cluster.now_millis, page_millis)).collect()
+}

@@ -1,0 +1,119 @@
+//! Which rows of a list are made: those in view and a few more. Pure, the same on the server and in the browser.
+
+use timeline::list::Overall;
+
+/// Height of a heading, in pixels; style sheets have the same.
+const HEAD_PX: f64 = 44.0;
+/// Height of a row before it was measured.
+pub const ROW_PX: f64 = 58.0;
+
+/// Something in its place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ListItem {
+    /// A heading by its number.
+    Head(usize),
+    /// A row by its number.
+    Row(u32),
+}
+
+/// The part of a list that is made.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct VisibleRows {
+    /// Its items, in order.
+    pub spots: Vec<ListItem>,
+    /// Height of what is before it, in pixels.
+    pub before_px: f64,
+    /// Height of what is after it, in pixels.
+    pub after_px: f64,
+}
+
+impl VisibleRows {
+    /// Numbers of the first and the last row in it; `None` where there is no row.
+    #[must_use]
+    pub fn rows(&self) -> Option<(u32, u32)> {
+        let mut numbers = self.spots.iter().filter_map(|spot| match spot {
+            ListItem::Row(number) => Some(*number),
+            ListItem::Head(_) => None,
+        });
+        let first = numbers.next()?;
+        Some((first, numbers.next_back().unwrap_or(first)))
+    }
+}
+
+/// Returns the items of a list between two heights, in pixels from its top.
+#[must_use]
+pub fn rows_between(overall: &Overall, row_px: f64, from_px: f64, to_px: f64) -> VisibleRows {
+    let mut part = VisibleRows::default();
+    let (mut y, mut number) = (0.0, 0_u32);
+    for (index, head) in overall.heads.iter().enumerate() {
+        if y + HEAD_PX > from_px && y < to_px {
+            part.spots.push(ListItem::Head(index));
+        } else if y < from_px {
+            part.before_px += HEAD_PX;
+        } else {
+            part.after_px += HEAD_PX;
+        }
+        y += HEAD_PX;
+        // Rows of this heading that end before the part begins, and that begin after it ends.
+        let rows = f64::from(head.lines);
+        // Not `clamp`: what it says when its bounds are wrong brings the formatting of floating point numbers along.
+        let before = ((from_px - y) / row_px).floor().min(rows).max(0.0);
+        let until = ((to_px - y) / row_px).ceil().min(rows).max(before);
+        part.before_px += before * row_px;
+        part.after_px += (rows - until) * row_px;
+        part.spots.extend((number + before as u32..number + until as u32).map(ListItem::Row));
+        y += rows * row_px;
+        number += head.lines;
+    }
+    part
+}
+
+/// The part with the first rows, as the server renders it: nothing is left out before it.
+#[must_use]
+pub fn rows_from(overall: &Overall, from: u32, to: u32) -> VisibleRows {
+    let mut part = VisibleRows::default();
+    let mut number = 0;
+    for (index, head) in overall.heads.iter().enumerate() {
+        let (first, last) = (number.max(from), (number + head.lines).min(to));
+        if first < last {
+            part.spots.push(ListItem::Head(index));
+            part.spots.extend((first..last).map(ListItem::Row));
+        }
+        number += head.lines;
+    }
+    part
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use timeline::list::{Common, Group, Head};
+
+    fn overall(lines: &[u32]) -> Overall {
+        let head = |(&lines, group): (&u32, &Group)| Head { of: Common::Group(*group), lines };
+        Overall { heads: lines.iter().zip(&Group::ALL).map(head).collect(), ..Overall::default() }
+    }
+
+    #[test]
+    fn whatever_is_in_view_the_list_is_as_high() {
+        let overall = overall(&[2, 0, 1, 2_000]);
+        let height = 4.0 * HEAD_PX + 2_003.0 * ROW_PX;
+        for (from, to) in [(0.0, 900.0), (-400.0, 10.0), (130.0, 131.0), (60_000.0, 61_000.0), (1e9, 2e9)] {
+            let part = rows_between(&overall, ROW_PX, from, to);
+            let spot = |spot: &ListItem| if matches!(spot, ListItem::Head(_)) { HEAD_PX } else { ROW_PX };
+            let made: f64 = part.spots.iter().map(spot).sum();
+            assert!((part.before_px + made + part.after_px - height).abs() < 0.01, "{from}: {part:?}");
+            assert!(part.spots.len() < 30, "{from}");
+        }
+    }
+
+    #[test]
+    fn what_is_in_view_is_in_order_and_touches_the_view() {
+        let part = rows_between(&overall(&[2, 3]), 50.0, 100.0, 200.0);
+        // Heading 0 to 44, rows to 94 and 144, heading to 188, rows to 238 …
+        assert_eq!(part.spots, [ListItem::Row(1), ListItem::Head(1), ListItem::Row(2)]);
+        assert_eq!(part.rows(), Some((1, 2)));
+        assert!((part.before_px - 94.0).abs() < 0.01);
+        assert_eq!(rows_from(&overall(&[2, 3]), 1, 4).spots[..2], [ListItem::Head(0), ListItem::Row(1)]);
+    }
+}

@@ -1,0 +1,211 @@
+//! Signals that live longer than who reads them, and lists that live longer than their rows.
+
+use std::hash::Hash;
+
+use leptos::prelude::*;
+use leptos::reactive::graph::{Observer, Source, ToAnySource};
+use leptos::tachys::reactive_graph::OwnedView;
+use leptos::tachys::view::keyed::{SerializableKey, keyed};
+
+use crate::rows::set_if_new;
+
+/// A signal of a page or a picture that rows, pods and ticks read, which come and go. Copies are handles of the same one.
+///
+/// The reactive graph takes back what an effect subscribed to when that effect runs again, not when it ends: a plain signal
+/// would keep a place for everything that ever read it, and go through all of it at each change, on a wall for weeks. Here
+/// the subscription ends with who reads.
+#[derive(Debug)]
+pub struct ScopedSignal<T: 'static>(RwSignal<T>);
+
+impl<T> Clone for ScopedSignal<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for ScopedSignal<T> {}
+
+impl<T: Send + Sync + 'static> ScopedSignal<T> {
+    /// A signal with that value, which ends with the component that makes it.
+    #[must_use]
+    pub fn new(value: T) -> Self {
+        Self(RwSignal::new(value))
+    }
+
+    /// Reads the value with `read`; the reader is told of changes for as long as it exists.
+    pub fn with<R>(self, read: impl FnOnce(&T) -> R) -> R {
+        if let Some(reader) = Observer::get() {
+            let source = self.0.to_any_source();
+            on_cleanup(move || source.remove_subscriber(&reader));
+        }
+        self.0.with(read)
+    }
+
+    /// Reads the value without being told of changes.
+    pub fn with_untracked<R>(self, read: impl FnOnce(&T) -> R) -> R {
+        self.0.with_untracked(read)
+    }
+
+    /// Sets the value, and tells who reads it where it is another one.
+    pub fn set(self, value: T)
+    where
+        T: PartialEq,
+    {
+        set_if_new(&self.0, value);
+    }
+}
+
+impl<T: Copy + Send + Sync + 'static> ScopedSignal<T> {
+    /// The value; whoever asks is told of changes for as long as it is there.
+    #[must_use]
+    pub fn get(self) -> T {
+        self.with(|value| *value)
+    }
+}
+
+/// `<For>` for lists of a page that stays open while rows come and go, for weeks: the same properties and the same views.
+///
+/// An owner of the reactive graph keeps a place for each owner that was ever made below it, also when that one is gone. The
+/// rows of `<For>` are all made below the component with the list; here they are made below [`RowOwners`].
+#[component]
+pub fn ScopedFor<IF, I, T, EF, N, KF, K>(
+    /// The items.
+    each: IF,
+    /// The key of an item.
+    key: KF,
+    /// The view of an item, made once for each key.
+    children: EF,
+) -> impl IntoView
+where
+    IF: Fn() -> I + Send + 'static,
+    I: IntoIterator<Item = T> + Send + 'static,
+    EF: Fn(T) -> N + Send + Clone + 'static,
+    N: IntoView + 'static,
+    KF: Fn(&T) -> K + Send + Clone + 'static,
+    K: Eq + Hash + SerializableKey + 'static,
+    T: Send + 'static,
+{
+    let owners = RowOwners::new();
+    let children = move |_, item| {
+        let owner = owners.row();
+        let view = owner.with(|| children(item));
+        (drop, OwnedView::new_with_owner(view, owner))
+    };
+    move || keyed(each(), key.clone(), children.clone())
+}
+
+/// Owners for rows, a litter of them below one parent. A parent goes with the last row of its litter, and the places that it
+/// kept for them go with it: what is left of a whole litter is one place. Clones are handles of the same ones.
+#[derive(Clone)]
+struct RowOwners {
+    component: Owner,
+    /// The parent of the rows to come, and how many it has.
+    parent: ArcStoredValue<Option<(Owner, usize)>>,
+}
+
+impl RowOwners {
+    /// Number of rows with the same parent.
+    const SIZE: usize = 256;
+
+    /// Below the component that is being made.
+    fn new() -> Self {
+        Self { component: Owner::current().unwrap_or_default(), parent: ArcStoredValue::new(None) }
+    }
+
+    /// The owner of another row.
+    fn row(&self) -> Owner {
+        let (parent, rows) = match self.parent.get_value() {
+            Some((parent, rows)) if rows < Self::SIZE => (parent, rows),
+            _ => (self.component.child(), 0),
+        };
+        self.parent.set_value(Some((parent.clone(), rows + 1)));
+        let row = parent.child();
+        row.with(|| on_cleanup(move || drop(parent)));
+        row
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, RwLock, Weak};
+
+    use leptos::reactive::graph::{AnySource, AnySubscriber, ReactiveNode, Subscriber, WithObserver};
+
+    use super::*;
+
+    /// Somebody who reads, and how often they were told of a change.
+    #[derive(Default)]
+    struct Reader(RwLock<usize>);
+
+    impl ReactiveNode for Reader {
+        fn mark_dirty(&self) {
+            *self.0.write().unwrap() += 1;
+        }
+
+        fn mark_check(&self) {}
+
+        fn mark_subscribers_check(&self) {}
+
+        fn update_if_necessary(&self) -> bool {
+            false
+        }
+    }
+
+    impl Subscriber for Reader {
+        fn add_source(&self, _: AnySource) {}
+
+        fn clear_sources(&self, _: &AnySubscriber) {}
+    }
+
+    #[test]
+    fn a_parent_of_rows_is_there_until_its_last_row_is_gone() {
+        let page = Owner::new();
+        page.with(|| {
+            let owners = RowOwners::new();
+            provide_context("of the page");
+            let mut rows: Vec<Owner> = (0..=RowOwners::SIZE).map(|_| owners.row()).collect();
+            let next = rows.pop().unwrap();
+            let parent = rows[0].parent().unwrap().downgrade();
+            assert!(rows.iter().all(|row| row.parent() == rows[0].parent()), "one litter");
+            assert!(next.parent() != rows[0].parent(), "the next one");
+            assert_eq!([&rows[0], &next].map(|row| row.with(use_context::<&str>)), [Some("of the page"); 2]);
+            rows.truncate(1);
+            assert!(parent.upgrade().is_some());
+            drop(rows);
+            assert!(parent.upgrade().is_none(), "its places are free");
+            assert!(next.parent().is_some());
+        });
+    }
+
+    #[test]
+    fn rows_end_with_the_component() {
+        let page = Owner::new();
+        let ended = Arc::new(RwLock::new(false));
+        let seen = ended.clone();
+        let row = page.with(|| RowOwners::new().row());
+        row.with(|| on_cleanup(move || *seen.write().unwrap() = true));
+        page.cleanup();
+        assert!(*ended.read().unwrap());
+    }
+
+    #[test]
+    fn nothing_is_kept_of_who_read_it_and_is_gone() {
+        let page = Owner::new();
+        page.with(|| {
+            let signal = ScopedSignal::new(1);
+            let reader = Arc::new(Reader::default());
+            let weak: Weak<dyn Subscriber + Send + Sync> = Arc::<Reader>::downgrade(&reader);
+            let subscriber = AnySubscriber(Arc::as_ptr(&reader) as usize, weak);
+            let row = Owner::new();
+            row.with(|| subscriber.with_observer(|| assert_eq!(signal.get(), 1)));
+            signal.set(2);
+            signal.set(2);
+            assert_eq!(*reader.0.read().unwrap(), 1, "told of the change, once");
+            drop(row);
+            drop(subscriber);
+            assert_eq!(Arc::weak_count(&reader), 0, "the signal knows it no more");
+            signal.set(3);
+            assert_eq!((*reader.0.read().unwrap(), signal.get()), (1, 3));
+        });
+    }
+}

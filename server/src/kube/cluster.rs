@@ -1,0 +1,93 @@
+//! Everything that the sources of one cluster share.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use timeline::Millis;
+use tokio::sync::{mpsc, watch as signal};
+
+use super::access::Access;
+use super::event::SourceEvent;
+use super::pace::Pace;
+use super::translate::Object;
+use crate::telemetry::clock::Clock;
+use crate::telemetry::viewers::Viewers;
+
+/// What a source counts; shown under `/metrics`.
+#[derive(Debug, Default)]
+pub struct Counters {
+    /// Lists started.
+    pub lists: AtomicU64,
+    /// Pieces of lists that were read: signs of life.
+    pub pieces: AtomicU64,
+    /// Watches started.
+    pub watches: AtomicU64,
+    /// Requests that failed.
+    pub failures: AtomicU64,
+    /// Objects that could not be decoded and were skipped.
+    pub malformed: AtomicU64,
+    /// Watch events received.
+    pub events: AtomicU64,
+}
+
+impl Counters {
+    pub(super) fn add(counter: &AtomicU64) {
+        counter.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// Whether the texts that people and programs of a cluster write are taken from it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Texts {
+    /// Texts are taken.
+    #[default]
+    Taken,
+    /// Texts are left out before anything else happens to an object: they are on no page, in no history and in no recording.
+    LeftOut,
+}
+
+impl Texts {
+    pub(super) fn of(self, object: Object) -> Object {
+        match self {
+            Self::Taken => object,
+            Self::LeftOut => object.without_texts(),
+        }
+    }
+}
+
+/// Everything that the sources of one cluster share.
+#[derive(Clone)]
+pub struct Cluster {
+    /// Name of the cluster, for logs.
+    pub name: Arc<str>,
+    /// The way to its API, with the credentials.
+    pub access: Access,
+    /// Where events go.
+    pub events: mpsc::Sender<SourceEvent>,
+    /// How many viewers look at this server.
+    pub viewers: Viewers,
+    /// What the sources count.
+    pub counters: Arc<Counters>,
+    /// Times and limits of the watch loop.
+    pub pace: Arc<Pace>,
+    /// Whether texts that people and programs write are taken.
+    pub texts: Texts,
+    /// The cluster's time, in which arrivals are told.
+    pub clock: signal::Receiver<Clock>,
+    /// How often everything that exists was asked for once more; each time it is listed anew.
+    pub anew: signal::Receiver<u64>,
+}
+
+impl Cluster {
+    pub(super) fn now_millis(&self) -> Millis {
+        self.clock.borrow().now_millis()
+    }
+
+    /// The same with watches that last as long as so many of them should.
+    pub(super) fn with_watches(&self, watches: usize) -> Self {
+        let Pace { watch_seconds, most_watch_seconds, .. } = *self.pace;
+        let many = u32::try_from(watches).unwrap_or(u32::MAX).min(most_watch_seconds);
+        let pace = Arc::new(Pace { watch_seconds: watch_seconds.max(many), ..(*self.pace).clone() });
+        Self { pace, ..self.clone() }
+    }
+}

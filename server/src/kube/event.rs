@@ -1,0 +1,104 @@
+//! Events of a source, as they arrive in the queue of the hub.
+
+use timeline::Millis;
+use timeline::fact::{Kind, Seen};
+use timeline::wire::Unwritten;
+
+use super::observed::{InitialState, Observed};
+use super::translate::Object;
+use crate::telemetry::clock::OwnClock;
+
+/// Capacity of the queue from a cluster's sources to its hub, in events.
+pub const QUEUE: usize = 1024;
+
+/// An event of a source. It has no copies: decoded objects are large.
+#[derive(Debug)]
+pub enum SourceEvent {
+    /// A list is complete; known objects of that kind that it lacks are gone.
+    Reset {
+        /// The kind that it watches.
+        kind: Kind,
+        /// The namespace it was limited to.
+        namespace: Option<String>,
+        /// Everything it held, in the server's order.
+        objects: Vec<Object>,
+        /// For a list after the first: the last word before it. What happened since then was not seen.
+        gap_since_millis: Option<Millis>,
+        /// When it arrived, in milliseconds of the cluster's time.
+        at_millis: Millis,
+    },
+    /// One object from a watch.
+    Object {
+        /// The object as it was sent, decoded.
+        object: Object,
+        /// Whether the watch says that it was added, modified or deleted.
+        seen: Seen,
+        /// When it arrived, in milliseconds of the cluster's time.
+        at_millis: Millis,
+    },
+    /// One watch is in another state.
+    Health {
+        /// The kind that it watches.
+        kind: Kind,
+        /// The namespace that it is limited to; `None` for all.
+        namespace: Option<String>,
+        /// The state that it is in.
+        health: Health,
+    },
+    /// Whether the cluster answers at all.
+    Answers {
+        /// `None` while it does; else the time of its last answer and what went wrong.
+        silent: Option<(Millis, String)>,
+    },
+    /// Another timeline begins: nothing of what was known before holds.
+    Begins(Box<InitialState>),
+    /// A recording is played, and its time passes so from here on. Its observations have their own times.
+    Played {
+        /// Name of the recording.
+        name: String,
+        /// The time of the recording.
+        clock: OwnClock,
+    },
+    /// An observation of a recording.
+    Recorded {
+        /// The fact and its arrival.
+        observed: Box<Observed>,
+        /// Its line, where the recording is to be kept.
+        line: Option<String>,
+    },
+    /// The source's time passes so from here on, and arrivals are told in it.
+    Paced(OwnClock),
+    /// Observations are not stored, since when and why; `None` once they are again.
+    Unwritten(Option<Unwritten>),
+    /// The clock of this machine was set.
+    ClockSet {
+        /// Forward by so many milliseconds; backward where it is less than nothing.
+        by_millis: Millis,
+    },
+}
+
+/// The state of one watch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Health {
+    /// The first list is under way.
+    Connecting {
+        /// Objects that its pages held so far, told once it takes a while.
+        listed: usize,
+    },
+    /// Listed and watching.
+    Live,
+    /// The API server is silent, refuses, or cannot be reached.
+    Stale {
+        /// When it last said something, in milliseconds of the cluster's time.
+        since_millis: Millis,
+        /// When it is tried again, in milliseconds of the cluster's time.
+        retry_at_millis: Millis,
+        /// What went wrong, in a sentence.
+        why: String,
+    },
+    /// RBAC does not allow it.
+    Forbidden {
+        /// The verb that is refused: "list" or "watch".
+        verb: &'static str,
+    },
+}

@@ -1,0 +1,95 @@
+//! Targets of requests: kind, namespace, name, part and query.
+
+use std::collections::BTreeMap;
+
+use http::{HeaderMap, header};
+
+use crate::{Key, Resource};
+
+/// A part of an object with an address of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// The object.
+    Whole,
+    /// Its status.
+    Status,
+    /// Its size.
+    Scale,
+    /// Its being evicted, which is only ever created.
+    Eviction,
+}
+
+/// Target of a request.
+#[derive(Debug)]
+pub struct Target {
+    /// Which kind.
+    pub resource: Resource,
+    /// Which namespace, if one is named.
+    pub namespace: Option<String>,
+    /// Which object, if one is named.
+    pub name: Option<String>,
+    /// Which part of it.
+    pub part: Part,
+    /// Query of the address.
+    pub query: Query,
+    /// Header `Accept`.
+    pub accept: String,
+}
+
+impl Target {
+    /// `[namespaces NAMESPACE] RESOURCE [NAME [PART]]` behind the group and version.
+    pub fn parse(segments: &[&str], query: Query, headers: &HeaderMap) -> Option<Self> {
+        let (group, version, rest) = match segments {
+            ["api", version, rest @ ..] => ("", *version, rest),
+            ["apis", group, version, rest @ ..] => (*group, *version, rest),
+            _ => return None,
+        };
+        let accept = headers.get(header::ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or_default().to_owned();
+        let known = |plural: &str| {
+            Resource::ALL.into_iter().find(|of| of.plural() == plural && of.group() == group && of.version() == version)
+        };
+        let (namespace, rest) = match rest {
+            ["namespaces", namespace, rest @ ..] if !rest.is_empty() && *rest != ["status"] => (Some(*namespace), rest),
+            rest => (None, rest),
+        };
+        let [plural, rest @ ..] = rest else { return None };
+        let resource = known(plural).filter(|of| namespace.is_none() || of.is_namespaced())?;
+        let (name, part) = match rest {
+            [] => (None, Part::Whole),
+            [name] => (Some(*name), Part::Whole),
+            [name, "status"] => (Some(*name), Part::Status),
+            [name, "scale"] if matches!(resource, Resource::Deployment | Resource::ReplicaSet) => {
+                (Some(*name), Part::Scale)
+            }
+            [name, "eviction"] if resource == Resource::Pod => (Some(*name), Part::Eviction),
+            _ => return None,
+        };
+        let owned = |text: Option<&str>| text.map(str::to_owned);
+        Some(Self { resource, namespace: owned(namespace), name: owned(name), part, query, accept })
+    }
+
+    /// Where the named object is.
+    pub fn key(&self) -> Key {
+        Key::new(self.namespace.as_deref().unwrap_or_default(), self.name.as_deref().unwrap_or_default())
+    }
+}
+
+/// Query of an address.
+#[derive(Debug, Default)]
+pub struct Query(BTreeMap<String, String>);
+
+impl Query {
+    pub fn read(text: &str) -> Self {
+        Self(form_urlencoded::parse(text.as_bytes()).into_owned().collect())
+    }
+
+    /// A value, unless it is empty.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(String::as_str).filter(|value| !value.is_empty())
+    }
+
+    /// Returns whether a parameter is true.
+    pub fn is(&self, name: &str) -> bool {
+        self.0.get(name).is_some_and(|value| value == "true" || value == "1")
+    }
+}

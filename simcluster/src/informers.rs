@@ -1,0 +1,187 @@
+//! Informers: after each change, they wake the controllers, the scheduler and the kubelet that it concerns.
+
+use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
+use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+
+use crate::agenda::Task;
+use crate::change::{Change, Verb};
+use crate::object::{Key, Kind, Object};
+use crate::selector::Labels;
+use crate::world::delete::{FOREGROUND, ORPHAN};
+use crate::{World, kubelet, meta, strategy};
+
+impl World {
+    pub(crate) fn wake(&mut self, change: &Change) {
+        let object = &change.object.object;
+        let before = change.before.as_ref().map(|stored| &stored.object);
+        match object {
+            Object::Deployment(deployment) if change.verb != Verb::Deleted => {
+                self.soon(Task::Deployment(Key::of(&deployment.metadata)));
+            }
+            Object::ReplicaSet(set) => self.wake_for_set(set, before, change.verb),
+            Object::Pod(pod) => self.wake_for_pod(pod, before, change.verb),
+            Object::Node(object) => {
+                let key = Key::of(&object.metadata);
+                match change.verb {
+                    Verb::Added => self.later(20, 60, Task::NodeReports(key)),
+                    Verb::Modified => {}
+                    Verb::Deleted => self.forget_node(&key.name),
+                }
+                self.retry_unschedulable();
+            }
+            Object::ResourceQuota(quota) if change.verb != Verb::Deleted => {
+                let namespace = quota.metadata.namespace.clone().unwrap_or_default();
+                self.later(5, 30, Task::Quota(namespace));
+            }
+            Object::Namespace(namespace) if meta::is_deleting(&namespace.metadata) => {
+                let name = namespace.metadata.name.clone().unwrap_or_default();
+                if change.verb != Verb::Deleted {
+                    self.later(10, 60, Task::Namespace(name));
+                }
+            }
+            _ => {}
+        }
+        if change.verb == Verb::Deleted {
+            self.wake_collector(object);
+        }
+    }
+
+    /// Forgets a node that is gone: its kubelet has nothing to report to.
+    fn forget_node(&mut self, name: &str) {
+        self.silent.remove(name);
+        let uids: Vec<String> = self.store.pods_on(name).filter_map(|pod| pod.metadata.uid.clone()).collect();
+        for uid in uids {
+            self.plans.remove(&uid);
+        }
+    }
+
+    fn wake_for_set(&mut self, set: &ReplicaSet, before: Option<&Object>, verb: Verb) {
+        let key = Key::of(&set.metadata);
+        self.wake_deployment_of(&set.metadata);
+        if let Some(before) = before {
+            self.wake_deployment_of(before.meta());
+        }
+        if meta::controller(&set.metadata).is_none() && verb != Verb::Deleted {
+            let read =
+                |owner: &Deployment| Some((Key::of(&owner.metadata), Labels::of(&owner.spec.as_ref()?.selector)));
+            self.wake_selecting(&set.metadata, read, Task::Deployment);
+        }
+        self.soon(Task::ReplicaSet(key));
+    }
+
+    /// Nobody's: whoever selects it may adopt it.
+    fn wake_selecting<K: Kind>(
+        &mut self,
+        orphan: &ObjectMeta,
+        read: fn(&K) -> Option<(Key, Labels)>,
+        task: fn(Key) -> Task,
+    ) {
+        let owners = self.store.all::<K>(orphan.namespace.as_deref()).filter_map(read);
+        let labels = meta::labels(orphan);
+        let found: Vec<Key> = owners.filter(|(_, selector)| selector.matches(labels)).map(|(key, _)| key).collect();
+        found.into_iter().for_each(|key| self.soon(task(key)));
+    }
+
+    fn wake_deployment_of(&mut self, meta: &ObjectMeta) {
+        if let Some(owner) = meta::controller(meta).filter(|owner| owner.kind == "Deployment") {
+            self.soon(Task::Deployment(Key::new(meta.namespace.as_deref().unwrap_or_default(), &owner.name)));
+        }
+    }
+
+    fn wake_set_of(&mut self, meta: &ObjectMeta) -> Option<Key> {
+        let owner = meta::controller(meta).filter(|owner| owner.kind == "ReplicaSet")?;
+        let key = Key::new(meta.namespace.as_deref().unwrap_or_default(), &owner.name);
+        self.soon(Task::ReplicaSet(key.clone()));
+        Some(key)
+    }
+
+    fn wake_for_pod(&mut self, pod: &Pod, before: Option<&Object>, verb: Verb) {
+        let key = Key::of(&pod.metadata);
+        // A ReplicaSet's round would find nothing to do after any other change.
+        let is_concerned = verb != Verb::Modified || before.is_none_or(|before| concerns_owner(pod, before));
+        let set = if is_concerned { self.wake_set_of(&pod.metadata) } else { None };
+        if let Some(before) = before.filter(|_| is_concerned) {
+            self.wake_set_of(before.meta());
+        }
+        let was_changed = before.is_none_or(|before| {
+            before.meta().labels != pod.metadata.labels
+                || before.meta().owner_references != pod.metadata.owner_references
+        });
+        if is_concerned && set.is_none() && was_changed && verb != Verb::Deleted {
+            let read =
+                |owner: &ReplicaSet| Some((Key::of(&owner.metadata), Labels::of(&owner.spec.as_ref()?.selector)));
+            self.wake_selecting(&pod.metadata, read, Task::ReplicaSet);
+        }
+        if verb == Verb::Deleted {
+            // A Recreate rollout waits for the last pod to be gone.
+            let owner = set.as_ref().and_then(|set| meta::controller(&self.store.typed::<ReplicaSet>(set)?.metadata));
+            if let Some(deployment) = owner.map(|owner| Key::new(&key.namespace, &owner.name))
+                && self
+                    .store
+                    .typed::<Deployment>(&deployment)
+                    .is_some_and(|deployment| strategy::strategy(deployment) == "Recreate")
+            {
+                self.soon(Task::Deployment(deployment));
+            }
+            let uid = pod.metadata.uid.as_deref().unwrap_or_default();
+            self.plans.remove(uid);
+            self.pods.remove(uid);
+            self.unschedulable.remove(&key);
+        } else if meta::node_of(pod).is_none() {
+            if !self.unschedulable.contains(&key) {
+                self.soon(Task::Schedule(key.clone()));
+            }
+        } else {
+            if meta::is_deleting(&pod.metadata) && before.is_some_and(|before| !meta::is_deleting(before.meta())) {
+                kubelet::killing(self, pod);
+            }
+            kubelet::plan(self, pod);
+        }
+        let counts = |pod: Option<&Pod>| pod.is_some_and(|pod| !meta::is_finished(pod));
+        let before = before.and_then(|before| match before {
+            Object::Pod(pod) => Some(&**pod),
+            _ => None,
+        });
+        if counts(before) && (verb == Verb::Deleted || !counts(Some(pod))) {
+            self.retry_unschedulable();
+            self.later(10, 60, Task::Quota(key.namespace));
+        }
+    }
+
+    /// Pods that found no node look again when something became free.
+    pub(crate) fn retry_unschedulable(&mut self) {
+        for key in std::mem::take(&mut self.unschedulable) {
+            self.later(20, 200, Task::Schedule(key));
+        }
+    }
+
+    /// The garbage collector looks at what belonged to something that is gone, and at the owner that waited for it.
+    fn wake_collector(&mut self, gone: &Object) {
+        let key = gone.key();
+        for (resource, dependent) in self.store.dependents(gone.resource(), &key, gone.uid()) {
+            self.later(15, 90, Task::Collect(resource, dependent));
+        }
+        for owner in gone.meta().owner_references.clone().unwrap_or_default() {
+            let Some(resource) = meta::resource_of(&owner) else { continue };
+            let owner = Key::new(&key.namespace, &owner.name);
+            let waits = self.store.get(resource, &owner).is_some_and(|stored| {
+                stored.object.meta().finalizers.iter().flatten().any(|name| name == FOREGROUND || name == ORPHAN)
+            });
+            if waits {
+                self.later(15, 60, Task::Collect(resource, owner));
+            }
+        }
+    }
+}
+
+/// Returns whether an owning ReplicaSet, or one that could own the pod, looks at the difference.
+fn concerns_owner(pod: &Pod, before: &Object) -> bool {
+    let Object::Pod(before) = before else { return true };
+    let (now, then) = (&pod.metadata, &before.metadata);
+    now.labels != then.labels
+        || now.owner_references != then.owner_references
+        || now.deletion_timestamp != then.deletion_timestamp
+        || meta::phase(pod) != meta::phase(before)
+        || meta::condition(pod, "Ready") != meta::condition(before, "Ready")
+}

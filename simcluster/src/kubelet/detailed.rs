@@ -1,0 +1,145 @@
+//! Pods of which more is asked than a few steps: probes, init containers, sidecars, volumes, programs that end. A small kubelet that works as
+//! the real one does, in rounds: what it sees of its containers is written as the pod's status, then it does what is next. So a status tells
+//! what the round before found out, and Events come before it (recorded of a kubelet 1.36).
+//!
+//! ```text
+//!  bound ─► volumes mounted ─► sandbox ─► init containers, one after the other ─► containers ⇄ probes
+//!             │ again after 0.5, 1, 2, … s      │ image, configuration, start: again after 10, 20, 40, … s
+//! ```
+
+mod events;
+mod start;
+mod status;
+mod stop;
+mod sync;
+
+use std::collections::BTreeSet;
+
+use k8s_openapi::api::core::v1::{ConfigMap, Pod, PodStatus};
+
+use super::pod::behavior;
+use super::status::{OUT_OF_CPU, fail};
+use crate::agenda::Task;
+use crate::events::NewEvent;
+use crate::object::{Key, Resource};
+use crate::runtime::{Behavior, PodRecord, Timer};
+use crate::world::Write;
+use crate::{World, meta};
+
+/// Inputs and outputs of one sync of a pod.
+struct SyncContext<'w> {
+    pod: &'w Pod,
+    now: i64,
+    random: &'w mut fastrand::Rng,
+    config_maps: BTreeSet<String>,
+    /// Events to record.
+    events: Vec<NewEvent>,
+    /// Status to write.
+    status: Option<PodStatus>,
+    is_gone: bool,
+}
+
+impl SyncContext<'_> {
+    fn between(&mut self, from: i64, to: i64) -> i64 {
+        self.now + self.random.i64(from..=to)
+    }
+}
+
+impl PodRecord {
+    fn happen(&mut self, timer: Timer, context: &mut SyncContext<'_>) {
+        match timer {
+            Timer::Mount => self.mount(context),
+            Timer::Sandbox => {
+                self.has_sandbox = true;
+                self.work(context);
+                let soon = context.between(50, 300);
+                self.at(soon, Timer::Round);
+            }
+            Timer::Pulled(index, run) => self.pulled(index, run, context),
+            Timer::Started(index, run) => self.started(index, run, context),
+            Timer::Exit(index, run) => self.exited(index, run, context),
+            Timer::Killed(index, run) => self.killed(index, run, context),
+            Timer::Probe(index, run, kind) => self.ask(index, run, kind, context),
+            Timer::Round => {
+                context.status = Some(status::status(self, context.pod, context.now));
+                if self.stops.is_some() { self.stop_next(context) } else { self.work(context) }
+            }
+            Timer::Gone => {
+                self.is_let_go = true;
+                context.is_gone = true;
+            }
+        }
+    }
+}
+
+fn is_held(pod: &Pod) -> bool {
+    pod.metadata.finalizers.as_ref().is_some_and(|finalizers| !finalizers.is_empty())
+}
+
+/// Plans when the kubelet looks at a pod next. A pod that is new to it begins a little later.
+pub(super) fn plan(world: &mut World, pod: &Pod) {
+    let uid = pod.metadata.uid.clone().unwrap_or_default();
+    let now = world.now_millis();
+    if meta::is_finished(pod) && !meta::is_deleting(&pod.metadata) {
+        world.pods.remove(&uid);
+        return;
+    }
+    if !world.pods.contains_key(&uid) {
+        let begins = now + world.random.i64(30..=120);
+        let address = format!("10.{}.{}.{}", world.random.u8(0..250), world.random.u8(..), world.random.u8(1..));
+        world.pods.insert(uid.clone(), PodRecord::new(pod, begins, address));
+    }
+    let Some(life) = world.pods.get_mut(&uid) else { return };
+    life.heed(pod, now);
+    wake(world, &uid, Key::of(&pod.metadata));
+}
+
+fn wake(world: &mut World, uid: &str, key: Key) {
+    let now = world.now_millis();
+    let Some(life) = world.pods.get_mut(uid) else { return };
+    let due = life.timers.first().map(|(at, _)| (*at).max(now));
+    if life.wakes.map(|(at, _)| at) == due && due.is_some_and(|due| due > now) {
+        return;
+    }
+    world.plan_count += 1;
+    life.wakes = due.map(|at| (at, world.plan_count));
+    if let Some((at, number)) = life.wakes {
+        world.agenda.add(at, Task::Kubelet(key, number));
+    }
+}
+
+/// The kubelet looks at a pod: everything that is due happens.
+pub(super) fn act(world: &mut World, pod: &Pod, number: u64) {
+    let key = Key::of(&pod.metadata);
+    let uid = pod.metadata.uid.clone().unwrap_or_default();
+    let now = world.now_millis();
+    let Some(life) = world.pods.get_mut(&uid).filter(|life| life.wakes.is_some_and(|(_, of)| of == number)) else {
+        return;
+    };
+    life.wakes = None;
+    if behavior(pod) == Behavior::Refused && !life.has_sandbox && life.mount_tries == 0 && world.random.bool() {
+        return fail(world, &key, "OutOfcpu", OUT_OF_CPU);
+    }
+    let config_maps = world.store.all::<ConfigMap>(Some(&key.namespace)).filter_map(|map| map.metadata.name.clone());
+    let config_maps = config_maps.collect();
+    let Some(life) = world.pods.get_mut(&uid) else { return };
+    let random = &mut world.random;
+    let mut context = SyncContext { pod, now, random, config_maps, events: Vec::new(), status: None, is_gone: false };
+    while life.timers.first().is_some_and(|(at, _)| *at <= now)
+        && let Some((_, timer)) = life.timers.pop_first()
+    {
+        life.happen(timer, &mut context);
+    }
+    let SyncContext { events, status, is_gone, .. } = context;
+    if world.settings.has_container_events {
+        events.into_iter().for_each(|event| world.record_event(event));
+    }
+    if let Some(status) = status {
+        world.modify::<Pod>(&key, Write::Status, |pod| pod.status = Some(status));
+    }
+    if is_gone && !is_held(pod) {
+        world.remove(Resource::Pod, &key);
+        return;
+    }
+    wake(world, &uid, key);
+}

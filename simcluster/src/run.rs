@@ -1,0 +1,125 @@
+//! Time passes in the cluster: each due task goes to the controller, the scheduler or the kubelet that does it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use k8s_openapi::api::core::v1::{Namespace, NamespaceSpec, NamespaceStatus};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+
+use crate::agenda::{Agenda, Task};
+use crate::events::Recorder;
+use crate::object::{Key, Kind, Object};
+use crate::runtime::PodRecords;
+use crate::store::Store;
+use crate::world::autoscaler::AutoscalerMemory;
+use crate::{ApiError, Settings, World, controller, kubelet, node, scheduler};
+
+impl World {
+    /// A cluster with its nodes ready, at this moment.
+    #[must_use]
+    pub fn new(seed: u64, now_millis: i64, settings: Settings) -> Self {
+        let mut world = Self {
+            store: Store::new(settings.history, settings.first_revision),
+            now_millis,
+            random: fastrand::Rng::with_seed(seed),
+            // A world that begins again is the same, but not its UIDs: what is gone never returns.
+            uids: fastrand::Rng::with_seed(seed ^ settings.first_revision.rotate_left(32)),
+            agenda: Agenda::default(),
+            recorder: Recorder::default(),
+            failures: BTreeMap::new(),
+            plans: BTreeMap::new(),
+            plan_count: 0,
+            pods: PodRecords::new(),
+            silent: BTreeMap::new(),
+            lost: BTreeMap::new(),
+            autoscaler: AutoscalerMemory::default(),
+            unschedulable: BTreeSet::new(),
+            settings,
+        };
+        for name in ["default", "kube-node-lease", "kube-public", "kube-system"] {
+            world.put(namespace(name));
+        }
+        for name in world.settings.nodes.clone() {
+            let key = Key::new("", &name);
+            world.put(node::new_node(&name));
+            controller::node::report(&mut world, &key);
+        }
+        world.agenda.add(now_millis + controller::node::ROUND_MILLIS, Task::Nodes);
+        world.agenda.add(now_millis + controller::node::PODS_ROUND_MILLIS, Task::CollectPods);
+        world
+    }
+
+    /// Lets time pass: everything that is due until then happens, in its order.
+    pub fn advance_to(&mut self, millis: i64) {
+        while let Some((at, task)) = self.agenda.take(millis) {
+            self.now_millis = self.now_millis.max(at);
+            self.happen(task);
+        }
+        self.now_millis = self.now_millis.max(millis);
+    }
+
+    /// Lets time pass until nothing but the regular rounds will happen within the next `quiet_millis`, or until `limit_millis` have passed.
+    /// Returns whether it came to rest.
+    pub fn rest(&mut self, quiet_millis: i64, limit_millis: i64) -> bool {
+        let limit = self.now_millis + limit_millis;
+        while self.now_millis < limit {
+            if !self.agenda.is_busy_before(self.now_millis + quiet_millis) {
+                return true;
+            }
+            let next = self.agenda.next_millis().unwrap_or(limit);
+            self.advance_to(next.min(limit));
+        }
+        false
+    }
+
+    fn happen(&mut self, task: Task) {
+        match task {
+            Task::Deployment(key) => {
+                self.work(Task::Deployment(key.clone()), |world| controller::deployment::sync(world, &key))
+            }
+            Task::ReplicaSet(key) => {
+                self.work(Task::ReplicaSet(key.clone()), |world| controller::replicaset::sync(world, &key))
+            }
+            Task::Schedule(key) => scheduler::schedule(self, &key),
+            Task::Kubelet(key, number) => kubelet::act(self, &key, number),
+            Task::Collect(resource, key) => controller::gc::collect(self, resource, &key),
+            Task::CollectPods => controller::node::collect_pods(self),
+            Task::WriteOff(key) => controller::node::write_off(self, &key),
+            Task::Nodes => controller::node::round(self),
+            Task::NodeReports(key) => controller::node::report(self, &key),
+            Task::Autoscaler => controller::autoscaler::look(self),
+            Task::Boot(name) => controller::autoscaler::boot(self, &name),
+            Task::Quota(namespace) => controller::quota::count(self, &namespace),
+            Task::Namespace(name) => controller::namespace::empty(self, &name),
+            Task::TaintEviction(key, uid) => controller::node::evict(self, &key, &uid),
+            Task::Event(event) => self.write_event(*event),
+        }
+    }
+
+    /// A controller's work on one object; when it fails it is tried again, each time after twice as long (5 ms at first).
+    fn work(&mut self, task: Task, work: impl FnOnce(&mut Self) -> Result<(), ApiError>) {
+        match work(self) {
+            Ok(()) => {
+                self.failures.remove(&task);
+            }
+            Err(_) => {
+                let count = self.failures.entry(task.clone()).or_default();
+                let wait = 5_i64.saturating_mul(1 << (*count).min(17)).min(1_000_000);
+                *count += 1;
+                self.agenda.add(self.now_millis + wait, task);
+            }
+        }
+    }
+}
+
+fn namespace(name: &str) -> Object {
+    Namespace {
+        metadata: ObjectMeta {
+            name: Some(name.to_owned()),
+            labels: Some([("kubernetes.io/metadata.name".to_owned(), name.to_owned())].into()),
+            ..ObjectMeta::default()
+        },
+        spec: Some(NamespaceSpec { finalizers: Some(vec!["kubernetes".to_owned()]) }),
+        status: Some(NamespaceStatus { phase: Some("Active".to_owned()), conditions: None }),
+    }
+    .into_object()
+}

@@ -1,0 +1,15 @@
+//! The containers of a pod as its kubelet knows them: programs, probes, waits, and the record of each pod. Nothing here reads or
+//! writes the cluster.
+
+mod back_off;
+mod behavior;
+pub(crate) mod config_maps;
+mod probe;
+mod program;
+mod record;
+
+pub(crate) use back_off::{BackOff, crash_back_off, pull_back_off};
+pub use behavior::Behavior;
+pub(crate) use probe::{Kind, Probe};
+pub(crate) use program::{Pull, full_name, is_detailed};
+pub(crate) use record::{ContainerPhase, ContainerRecord, Exit, Plan, PodRecord, PodRecords, Step, Timer};

@@ -1,0 +1,135 @@
+//! Probes: what each asks, how often, and after how many answers it changes its mind (`pkg/kubelet/prober/worker.go`).
+
+use k8s_openapi::api::core::v1::{Container, Probe as Spec};
+
+/// Purpose of a probe.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Kind {
+    /// Until it succeeds the others wait; when it fails the container is killed.
+    Startup,
+    /// When it fails the container is killed.
+    Liveness,
+    /// Tells whether the container is ready.
+    Readiness,
+}
+
+impl Kind {
+    /// As it begins a message.
+    pub const fn capital(self) -> &'static str {
+        match self {
+            Self::Startup => "Startup",
+            Self::Liveness => "Liveness",
+            Self::Readiness => "Readiness",
+        }
+    }
+
+    /// As it stands within a sentence.
+    pub const fn small(self) -> &'static str {
+        match self {
+            Self::Startup => "startup",
+            Self::Liveness => "liveness",
+            Self::Readiness => "readiness",
+        }
+    }
+}
+
+/// A probe of a container that runs.
+#[derive(Debug, Clone)]
+pub(crate) struct Probe {
+    pub kind: Kind,
+    delay_millis: i64,
+    /// From one to the next.
+    pub period_millis: i64,
+    successes: i32,
+    failures: i32,
+    /// Seconds that the container has to end, where the probe says so itself.
+    pub grace_seconds: Option<i64>,
+    /// Message of a failure.
+    pub refusal: String,
+    last: Option<bool>,
+    streak: i32,
+    /// The present result.
+    pub result: Option<bool>,
+}
+
+impl Probe {
+    /// The probes of a container.
+    pub fn of(container: &Container, address: &str) -> Vec<Self> {
+        let all = [
+            (Kind::Startup, &container.startup_probe),
+            (Kind::Liveness, &container.liveness_probe),
+            (Kind::Readiness, &container.readiness_probe),
+        ];
+        all.into_iter().filter_map(|(kind, spec)| Some(Self::new(kind, spec.as_ref()?, address))).collect()
+    }
+
+    fn new(kind: Kind, spec: &Spec, address: &str) -> Self {
+        Self {
+            kind,
+            delay_millis: i64::from(spec.initial_delay_seconds.unwrap_or_default()) * 1000,
+            period_millis: i64::from(spec.period_seconds.unwrap_or(10).max(1)) * 1000,
+            successes: spec.success_threshold.unwrap_or(1),
+            failures: spec.failure_threshold.unwrap_or(3),
+            grace_seconds: spec.termination_grace_period_seconds,
+            refusal: refusal(kind, spec, address),
+            last: None,
+            streak: 0,
+            result: None,
+        }
+    }
+
+    /// When it asks for the first time, of a container that began at `began`.
+    pub fn first(&self, began: i64, now: i64) -> i64 {
+        now.max(began + self.delay_millis)
+    }
+
+    /// It begins anew, with another run of the container.
+    pub fn forget(&mut self) {
+        (self.last, self.streak, self.result) = (None, 0, None);
+    }
+
+    /// Takes an answer; whether it changed its mind.
+    pub fn take(&mut self, is_success: bool) -> bool {
+        self.streak = if self.last == Some(is_success) { self.streak + 1 } else { 1 };
+        self.last = Some(is_success);
+        let needed = if is_success { self.successes } else { self.failures };
+        if self.streak < needed || self.result == Some(is_success) {
+            return false;
+        }
+        self.result = Some(is_success);
+        true
+    }
+}
+
+/// Returns the message of a failure, in the kubelet's words.
+fn refusal(kind: Kind, spec: &Spec, address: &str) -> String {
+    if let Some(tcp) = &spec.tcp_socket {
+        let port = serde_json::to_value(&tcp.port).unwrap_or_default();
+        return format!("dial tcp {address}:{port}: connect: connection refused");
+    }
+    if spec.grpc.is_some() {
+        return "service unhealthy (responded with \"NOT_SERVING\")".to_owned();
+    }
+    if spec.exec.is_some() {
+        // What the command printed: nothing.
+        return String::new();
+    }
+    format!("HTTP probe failed with statuscode: {}", if kind == Kind::Liveness { 500 } else { 503 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_probe_changes_its_mind_after_as_many_answers_as_it_was_told() {
+        let spec = Spec { failure_threshold: Some(3), success_threshold: Some(2), ..Spec::default() };
+        let mut probe = Probe::new(Kind::Readiness, &spec, "");
+        let answers = [true, true, true, false, false, true, false, false, false, false, true, true];
+        let seen: Vec<(bool, Option<bool>)> =
+            answers.into_iter().map(|answer| (probe.take(answer), probe.result)).collect();
+        let changes: Vec<usize> = seen.iter().enumerate().filter(|(_, seen)| seen.0).map(|(index, _)| index).collect();
+        assert_eq!(changes, [1, 8, 11]);
+        assert_eq!(seen.last(), Some(&(true, Some(true))));
+    }
+}

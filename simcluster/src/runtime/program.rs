@@ -1,0 +1,262 @@
+//! Programs of containers: read from a word in the image and from the arguments.
+//!
+//! The arguments are those of the program that test clusters with a real kubelet run, so that one manifest lives alike in both:
+//!
+//! | argument | what it does |
+//! |---|---|
+//! | `ready=S` | is ready after S seconds; until then readiness and startup probes get 503 |
+//! | `live=S` | liveness probes get 500 from then on |
+//! | `exit=CODE@S` | ends by itself after S seconds |
+//! | `term=S`, `term=ignore` | ends S seconds after having been asked, with 0; or does not listen |
+//! | `eat=MB` | takes so much memory, and is killed if its limit is lower |
+//! | `flap=S` | ready and not ready in turn, S seconds each |
+
+use k8s_openapi::api::core::v1::{Container, Pod};
+
+use super::behavior::Behavior;
+use super::probe::Kind;
+use crate::meta;
+
+/// A second, in milliseconds.
+const SECOND: i64 = 1000;
+/// Seconds after which a program ends that ends at once.
+const SOON_MILLIS: i64 = SECOND;
+
+/// Program of a container.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Program {
+    /// When it is ready after its start; `None` for never.
+    ready_millis: Option<i64>,
+    /// From when on it is no longer alive.
+    dead_millis: Option<i64>,
+    /// With which code it ends by itself, and when.
+    pub exit: Option<(i32, i64)>,
+    /// It is the kernel that ends it, for its memory.
+    pub is_out_of_memory: bool,
+    /// Reaction to the request to end.
+    term: Term,
+    flap_millis: Option<i64>,
+    /// Result of pulling its image.
+    pub pull: Pull,
+    /// A ConfigMap that it needs and that nobody can make.
+    pub lacks_config: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Term {
+    /// Nothing was made for it: the signal ends it.
+    Signal,
+    /// It ends in order after this long.
+    Ends(i64),
+    /// It goes on until it is killed.
+    Ignored,
+}
+
+/// Result of pulling an image.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Pull {
+    /// It is there after so long.
+    Takes(i64),
+    /// There is no such image.
+    NotFound,
+    /// The registry does not show it.
+    Denied,
+    /// The registry was asked too often.
+    TooMany,
+    /// There is no such registry.
+    NoHost,
+}
+
+impl Pull {
+    /// The words of the container runtime (containerd 2) when it is refused; `None` when it succeeds.
+    pub fn refusal(self, image: &str) -> Option<String> {
+        let full = full_name(image);
+        let (host, rest) = full.split_once('/').unwrap_or_default();
+        let (path, tag) = rest.rsplit_once(':').unwrap_or((rest, "latest"));
+        let why = match self {
+            Self::Takes(_) => return None,
+            Self::NotFound => format!("failed to resolve image: {full}: not found"),
+            Self::Denied => "failed to resolve image: pull access denied, repository does not exist or may require authorization: server message: insufficient_scope: authorization failed".to_owned(),
+            Self::TooMany => format!("failed to resolve image: unexpected status from HEAD request to https://{host}/v2/{path}/manifests/{tag}: 429 Too Many Requests"),
+            Self::NoHost => format!("failed to resolve image: failed to do request: Head \"https://{host}/v2/{path}/manifests/{tag}\": dial tcp: lookup {host}: no such host"),
+        };
+        Some(format!("failed to pull and unpack image \"{full}\": {why}"))
+    }
+}
+
+/// An image as runtimes name it: with its registry and its tag.
+pub(crate) fn full_name(image: &str) -> String {
+    let tagged = if image.rsplit('/').next().is_some_and(|last| last.contains(':')) { "" } else { ":latest" };
+    match image.split_once('/') {
+        Some((host, _)) if host.contains(['.', ':']) || host == "localhost" => format!("{image}{tagged}"),
+        Some(_) => format!("docker.io/{image}{tagged}"),
+        None => format!("docker.io/library/{image}{tagged}"),
+    }
+}
+
+/// An argument that this module knows: its name and its value.
+fn argument(text: &str) -> Option<(&str, &str)> {
+    text.split_once('=').filter(|(name, _)| ["ready", "live", "exit", "term", "eat", "flap"].contains(name))
+}
+
+fn arguments(container: &Container) -> impl Iterator<Item = (&str, &str)> {
+    container.args.iter().flatten().filter_map(|text| argument(text))
+}
+
+fn millis(seconds: &str) -> Option<i64> {
+    let seconds = seconds.parse::<f64>().ok().filter(|seconds| (0.0..1e9).contains(seconds))?;
+    Some((seconds * 1e3) as i64)
+}
+
+/// Bytes of a memory limit.
+fn limit(container: &Container) -> Option<i128> {
+    let limit = container.resources.as_ref()?.limits.as_ref()?.get("memory")?;
+    Some(meta::quantity(limit) / 1000)
+}
+
+impl Program {
+    /// Reads the program of a container; that of an init container ends by itself.
+    pub fn of(container: &Container, is_to_end: bool) -> Self {
+        let behavior = Behavior::of_image(container.image.as_deref().unwrap_or_default());
+        let mut program = Self {
+            ready_millis: Some(0),
+            dead_millis: None,
+            exit: is_to_end.then_some((0, SOON_MILLIS)),
+            is_out_of_memory: false,
+            term: Term::Signal,
+            flap_millis: None,
+            pull: Pull::Takes(800),
+            lacks_config: behavior == Behavior::BadConfig,
+        };
+        match behavior {
+            Behavior::Healthy | Behavior::BadConfig | Behavior::Refused => {}
+            Behavior::Slow => program.ready_millis = Some(5 * SECOND),
+            Behavior::Never => program.ready_millis = None,
+            Behavior::Crash => program.exit = Some((1, SOON_MILLIS)),
+            Behavior::Ends => program.exit = Some((0, SOON_MILLIS)),
+            Behavior::OutOfMemory => (program.exit, program.is_out_of_memory) = (Some((137, SOON_MILLIS)), true),
+            Behavior::Flap => program.flap_millis = Some(6 * SECOND),
+            Behavior::Linger => program.term = Term::Ignored,
+            Behavior::Large => program.pull = Pull::Takes(45 * SECOND),
+            Behavior::Missing => program.pull = Pull::NotFound,
+            Behavior::Denied => program.pull = Pull::Denied,
+            Behavior::TooMany => program.pull = Pull::TooMany,
+            Behavior::NoHost => program.pull = Pull::NoHost,
+        }
+        for (name, value) in arguments(container) {
+            match name {
+                "ready" => program.ready_millis = millis(value),
+                "live" => program.dead_millis = millis(value),
+                "exit" => {
+                    let (code, after) = value.split_once('@').unwrap_or((value, "1"));
+                    program.exit = code.parse().ok().zip(millis(after));
+                }
+                "term" if value == "ignore" => program.term = Term::Ignored,
+                "term" => program.term = millis(value).map_or(Term::Signal, Term::Ends),
+                "flap" => program.flap_millis = millis(value).filter(|millis| *millis > 0),
+                _ => {
+                    let eaten = value.parse::<i128>().unwrap_or_default() * 1_000_000;
+                    if limit(container).is_some_and(|limit| eaten > limit) {
+                        (program.exit, program.is_out_of_memory) = (Some((137, SOON_MILLIS)), true);
+                    }
+                }
+            }
+        }
+        program
+    }
+
+    /// Returns whether a probe succeeds, so long after the start.
+    pub fn answers(&self, kind: Kind, age: i64) -> bool {
+        match kind {
+            Kind::Liveness => self.dead_millis.is_none_or(|dead| age < dead),
+            Kind::Startup | Kind::Readiness => {
+                let is_up = self.flap_millis.is_none_or(|millis| age / millis % 2 == 0);
+                self.ready_millis.is_some_and(|ready| age >= ready) && (kind == Kind::Startup || is_up)
+            }
+        }
+    }
+
+    /// When a probe that succeeds may fail next; `None` for never.
+    pub fn fails_after(&self, kind: Kind, age: i64) -> Option<i64> {
+        match kind {
+            Kind::Startup => None,
+            Kind::Liveness => self.dead_millis,
+            Kind::Readiness => self.flap_millis.map(|millis| (age / millis + 1) * millis),
+        }
+    }
+
+    /// Returns the end after the request to end, with this much time: delay and exit code.
+    pub fn ends(&self, grace_millis: i64) -> (i64, i32) {
+        match self.term {
+            Term::Signal => (grace_millis.min(200), 143),
+            Term::Ends(millis) if millis <= grace_millis => (millis, 0),
+            Term::Ends(_) | Term::Ignored => (grace_millis, 137),
+        }
+    }
+}
+
+/// Returns whether a pod needs a detailed simulation: probes, init containers, volumes or known arguments.
+pub(crate) fn is_detailed(pod: &Pod) -> bool {
+    let Some(spec) = &pod.spec else { return false };
+    let is_more = |container: &Container| {
+        let behavior = Behavior::of_image(container.image.as_deref().unwrap_or_default());
+        container.startup_probe.is_some()
+            || container.liveness_probe.is_some()
+            || container.readiness_probe.is_some()
+            || matches!(
+                behavior,
+                Behavior::Ends | Behavior::Large | Behavior::Denied | Behavior::TooMany | Behavior::NoHost
+            )
+            || arguments(container).next().is_some()
+            || super::config_maps::of_container(container).next().is_some()
+    };
+    spec.init_containers.as_ref().is_some_and(|init| !init.is_empty())
+        || super::config_maps::of_volumes(spec).next().is_some()
+        || spec.containers.iter().any(is_more)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn program(image: &str, args: &[&str]) -> Program {
+        let container = Container {
+            image: Some(image.to_owned()),
+            args: Some(args.iter().map(|text| (*text).to_owned()).collect()),
+            ..Container::default()
+        };
+        Program::of(&container, false)
+    }
+
+    #[test]
+    fn arguments_say_more_than_words() {
+        let slow = program("web:v1", &["ready=28", "live=40"]);
+        assert_eq!(
+            [27_999, 28_000].map(|age| (slow.answers(Kind::Readiness, age), slow.answers(Kind::Liveness, age))),
+            [(false, true), (true, true)]
+        );
+        assert!(!slow.answers(Kind::Liveness, 40_000));
+        assert_eq!(program("web:crash-v2", &[]).exit, Some((1, 1000)));
+        assert_eq!(program("web:crash-v2", &["exit=0@5"]).exit, Some((0, 5000)));
+        assert_eq!(program("web:v1", &["exit=nonsense"]).exit, None);
+    }
+
+    #[test]
+    fn programs_end_by_signal_in_order_or_not_at_all() {
+        let ends = |args: &[&str]| program("web:v1", args).ends(30_000);
+        assert_eq!((ends(&[]), ends(&["term=3"]), ends(&["term=ignore"])), ((200, 143), (3000, 0), (30_000, 137)));
+        assert_eq!(ends(&["term=60"]), (30_000, 137), "killed before it ended in order");
+    }
+
+    #[test]
+    fn refusals_are_in_the_words_of_the_runtime() {
+        let said = |pull: Pull| pull.refusal("registry.local/app:nope").unwrap_or_default();
+        assert_eq!(
+            said(Pull::NoHost),
+            "failed to pull and unpack image \"registry.local/app:nope\": failed to resolve image: failed to do request: Head \"https://registry.local/v2/app/manifests/nope\": dial tcp: lookup registry.local: no such host"
+        );
+        assert!(said(Pull::TooMany).ends_with("429 Too Many Requests"));
+        assert_eq!(full_name("web"), "docker.io/library/web:latest");
+        assert_eq!(full_name("team/web:v1"), "docker.io/team/web:v1");
+    }
+}

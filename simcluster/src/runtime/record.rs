@@ -1,0 +1,199 @@
+//! Records of a kubelet about its pods: the next step of simple ones, the timers and containers of detailed ones.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use k8s_openapi::api::core::v1::{Container, Pod};
+
+use super::back_off::BackOff;
+use super::config_maps;
+use super::probe::{Kind, Probe};
+use super::program::Program;
+
+/// Next step of a kubelet with a pod.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Step {
+    Create,
+    Run,
+    Gate,
+    FailPull,
+    BackOffPull,
+    RefuseConfig,
+    End,
+    Flap,
+    Remove,
+}
+
+/// A step that is planned; the number tells it from plans that were given up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Plan {
+    pub number: u64,
+    pub step: Step,
+}
+
+/// Records of pods, by their UID.
+pub(crate) type PodRecords = BTreeMap<String, PodRecord>;
+
+/// Something that will happen to a pod. The index is that of a container; the run tells it from what was planned for an earlier one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Timer {
+    /// The volumes are tried.
+    Mount,
+    /// The sandbox is there.
+    Sandbox,
+    /// The image is there, or refused.
+    Pulled(usize, u32),
+    /// A container runs.
+    Started(usize, u32),
+    /// A program ends by itself.
+    Exit(usize, u32),
+    /// A program that was asked to end does, or is killed.
+    Killed(usize, u32),
+    /// A probe asks.
+    Probe(usize, u32, Kind),
+    /// A round.
+    Round,
+    /// The pod may go.
+    Gone,
+}
+
+/// Phase of a container.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ContainerPhase {
+    /// It was never started.
+    Waiting,
+    /// Its image is pulled, or it is created.
+    Starting,
+    /// It runs, since then.
+    Running(i64),
+    /// It runs since then and is asked to end, which it will do with this code.
+    Ending(i64, i32),
+    /// It ended.
+    Over,
+}
+
+/// Exit of a container.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Exit {
+    pub code: i32,
+    pub reason: &'static str,
+    /// Number of restarts before it.
+    pub restarts: i32,
+    pub started: i64,
+    pub finished: i64,
+}
+
+/// Record of a container.
+#[derive(Debug)]
+pub(crate) struct ContainerRecord {
+    pub name: String,
+    pub image: String,
+    pub is_init: bool,
+    /// An init container that stays.
+    pub is_sidecar: bool,
+    pub is_always_pulled: bool,
+    pub needs: Vec<String>,
+    pub program: Program,
+    pub probes: Vec<Probe>,
+    pub now: ContainerPhase,
+    pub run: u32,
+    /// Its last exits, the latest one last.
+    pub exits: Vec<Exit>,
+    pub restarts: i32,
+    pub has_run: bool,
+    pub has_image: bool,
+    pub is_started: bool,
+    pub is_ready: bool,
+    /// Why it does not run, as the round before found out.
+    pub reason: Option<(&'static str, String)>,
+    /// The probe that wants it killed.
+    pub must_end: Option<Kind>,
+    pub back_off: Option<BackOff>,
+    pub pull_back_off: Option<BackOff>,
+}
+
+impl ContainerRecord {
+    /// Returns whether the next containers wait for it: it has to end well, or to have started.
+    pub fn holds_up(&self) -> bool {
+        match self.now {
+            ContainerPhase::Running(_) => !self.is_sidecar || !self.is_started,
+            ContainerPhase::Over => self.is_sidecar || self.exits.last().is_none_or(|exit| exit.code != 0),
+            ContainerPhase::Waiting | ContainerPhase::Starting | ContainerPhase::Ending(..) => true,
+        }
+    }
+
+    pub const fn is_alive(&self) -> bool {
+        matches!(self.now, ContainerPhase::Running(_) | ContainerPhase::Ending(..))
+    }
+}
+
+/// Record of a pod.
+#[derive(Debug)]
+pub(crate) struct PodRecord {
+    pub timers: BTreeSet<(i64, Timer)>,
+    /// When it wakes up next, and the number of that plan.
+    pub wakes: Option<(i64, u64)>,
+    pub began: i64,
+    pub address: String,
+    pub is_mounted: bool,
+    pub mount_tries: u32,
+    pub has_sandbox: bool,
+    /// It is being deleted: until when it has to be over.
+    pub stops: Option<i64>,
+    /// Nothing of it runs any more.
+    pub is_over: bool,
+    /// Its object may go, as soon as no finalizer holds it.
+    pub is_let_go: bool,
+    pub containers: Vec<ContainerRecord>,
+}
+
+impl PodRecord {
+    pub fn new(pod: &Pod, now: i64, address: String) -> Self {
+        let spec = pod.spec.clone().unwrap_or_default();
+        let init = spec.init_containers.iter().flatten().map(|container| (container, true));
+        let all = init.chain(spec.containers.iter().map(|container| (container, false)));
+        let is_sidecar = |container: &Container| container.restart_policy.as_deref() == Some("Always");
+        let containers = all.map(|(container, is_init)| ContainerRecord {
+            name: container.name.clone(),
+            image: container.image.clone().unwrap_or_default(),
+            is_init,
+            is_sidecar: is_init && is_sidecar(container),
+            is_always_pulled: container.image_pull_policy.as_deref() == Some("Always"),
+            needs: config_maps::of_container(container).map(str::to_owned).collect(),
+            program: Program::of(container, is_init && !is_sidecar(container)),
+            probes: Probe::of(container, &address),
+            now: ContainerPhase::Waiting,
+            run: 0,
+            exits: Vec::new(),
+            restarts: 0,
+            has_run: false,
+            has_image: false,
+            is_started: false,
+            is_ready: false,
+            reason: None,
+            must_end: None,
+            back_off: None,
+            pull_back_off: None,
+        });
+        Self {
+            timers: BTreeSet::from([(now, Timer::Round), (now, Timer::Mount)]),
+            wakes: None,
+            began: now,
+            containers: containers.collect(),
+            address,
+            is_mounted: false,
+            mount_tries: 0,
+            has_sandbox: false,
+            stops: None,
+            is_over: false,
+            is_let_go: false,
+        }
+    }
+
+    pub fn at(&mut self, millis: i64, timer: Timer) {
+        self.timers.insert((millis, timer));
+    }
+
+    pub fn run(&mut self, index: usize, run: u32) -> Option<&mut ContainerRecord> {
+        self.containers.get_mut(index).filter(|known| known.run == run)
+    }
+}

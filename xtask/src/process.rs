@@ -1,0 +1,119 @@
+//! Running other programs, with the line that is run said first.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::LazyLock;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+
+/// The workspace root.
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().map_or_else(|| PathBuf::from("."), Path::to_path_buf)
+}
+
+/// A path below the workspace root.
+pub fn at(path: &str) -> PathBuf {
+    root().join(path)
+}
+
+/// A file is missing, or one of its sources is newer: it has to be made again.
+pub fn is_outdated(made: &Path, sources: &[PathBuf]) -> bool {
+    let time = |path: &Path| path.metadata().and_then(|data| data.modified()).ok();
+    time(made).is_none_or(|made| sources.iter().filter_map(|source| time(source)).any(|source| source > made))
+}
+
+/// When the first command was announced.
+static BEGAN: LazyLock<Instant> = LazyLock::new(Instant::now);
+
+/// Says which command runs next, and how long ago the first one began.
+fn announce(line: &str) {
+    let seconds = BEGAN.elapsed().as_secs();
+    eprintln!("  {:02}:{:02} $ {line}", seconds / 60, seconds % 60);
+}
+
+/// Says what happens next.
+pub fn say(text: &str) {
+    eprintln!("xtask: {text}");
+}
+
+/// A command that starts in the workspace root.
+pub fn command(program: impl AsRef<std::ffi::OsStr>, arguments: &[&str]) -> Command {
+    let mut command = Command::new(program);
+    // What `cargo run` says of xtask: ring's build script reads it, and would run again, with all that uses ring, whenever somebody calls
+    // cargo and xtask in turn.
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("CARGO_PKG_") || name.to_string_lossy().starts_with("CARGO_MANIFEST_") {
+            command.env_remove(name);
+        }
+    }
+    command.args(arguments).current_dir(root());
+    command
+}
+
+/// Runs a command and fails when it fails.
+pub fn run(command: &mut Command) -> Result<()> {
+    let line = shown(command);
+    announce(&line);
+    let status = command.status().with_context(|| format!("cannot start {line}"))?;
+    ensure!(status.success(), "`{line}` failed ({status})");
+    Ok(())
+}
+
+/// Runs a command and returns what it printed, trimmed.
+pub fn output(command: &mut Command) -> Result<String> {
+    let line = shown(command);
+    let output = command.stdin(Stdio::null()).output().with_context(|| format!("cannot start {line}"))?;
+    if !output.status.success() {
+        bail!("`{line}` failed ({}): {}", output.status, String::from_utf8_lossy(&output.stderr).trim());
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
+/// Runs a command and returns what it printed; what it says beside that is shown as it comes.
+pub fn said(command: &mut Command) -> Result<String> {
+    let line = shown(command);
+    announce(&line);
+    let output = command.stderr(Stdio::inherit()).output().with_context(|| format!("cannot start {line}"))?;
+    ensure!(output.status.success(), "`{line}` failed ({})", output.status);
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// Runs a command for at most so long; true when it ended well in time.
+pub fn succeeds_within(command: &mut Command, limit: Duration) -> bool {
+    announce(&shown(command));
+    let Ok(mut child) = command.stdin(Stdio::null()).spawn() else {
+        return false;
+    };
+    let started = Instant::now();
+    while started.elapsed() < limit {
+        if let Ok(Some(status)) = child.try_wait() {
+            return status.success();
+        }
+        std::thread::sleep(Duration::from_millis(100)); // waiting for another process to end
+    }
+    let _ = child.kill();
+    let _ = child.wait();
+    false
+}
+
+/// This is continuous integration, where nothing may be left out silently.
+pub fn is_ci() -> bool {
+    std::env::var("CI").is_ok_and(|value| value == "true")
+}
+
+/// The program is on the PATH.
+pub fn has(program: &str) -> bool {
+    find(program).is_some()
+}
+
+/// Where the PATH has a program.
+pub fn find(program: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path).map(|folder| folder.join(program)).find(|file| file.is_file())
+}
+
+fn shown(command: &Command) -> String {
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    words.map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,58 @@
+//! Every test program of the workspace, built once: whoever asks cargo for some of them by name gets other features of the
+//! dependencies, and builds a quarter of everything once more.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::{Result, anyhow};
+
+use crate::process;
+
+/// Arguments of cargo that say which programs these are. Examples are none: clippy checks them, and whoever runs one builds it.
+pub const ALL: [&str; 3] = ["test", "--workspace", "--tests"];
+
+/// Tells the tests to leave nothing out of their long sets.
+pub const WHOLE: &str = "ROLLCAST_TEST_WHOLE";
+
+/// The test program of each package, by the folder of the package, in which it runs.
+pub struct Tests(BTreeMap<PathBuf, PathBuf>);
+
+impl Tests {
+    /// Builds them, and the program with them.
+    pub fn build() -> Result<Self> {
+        let mut command = process::command("cargo", &ALL);
+        command.args(["--no-run", "--message-format=json-render-diagnostics"]);
+        let said = process::said(&mut command)?;
+        Ok(Self(said.lines().filter_map(built).collect()))
+    }
+
+    /// Runs the ignored tests of modules of a package, one module after the other, with more arguments.
+    pub fn run_ignored(
+        &self,
+        package: &str,
+        modules: &[&str],
+        arguments: &[&str],
+        environment: &[(&str, OsString)],
+    ) -> Result<()> {
+        let folder = process::at(package);
+        let program = self.0.get(&folder).ok_or_else(|| anyhow!("{package} has no test program"))?;
+        for module in modules {
+            let mut command = Command::new(program);
+            command.arg("--ignored").arg(module).args(arguments).current_dir(&folder);
+            command.envs(environment.iter().cloned());
+            process::run(&mut command)?;
+        }
+        Ok(())
+    }
+}
+
+/// The package's folder and the test program, if this line of cargo's is about one.
+fn built(line: &str) -> Option<(PathBuf, PathBuf)> {
+    let message: serde_json::Value = serde_json::from_str(line).ok()?;
+    let is_test = message.pointer("/target/kind/0")?.as_str()? == "test";
+    let program = message.get("executable")?.as_str()?;
+    let folder = PathBuf::from(message.get("manifest_path")?.as_str()?).parent()?.to_path_buf();
+    is_test.then(|| (folder, program.into()))
+}
