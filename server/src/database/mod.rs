@@ -271,7 +271,7 @@ impl Connection {
     }
 
     /// This connection, if the tables have the format of this version.
-    fn to_read(mut self, schema: &Schema) -> Result<Self, StoreError> {
+    fn with_tables(mut self, schema: &Schema) -> Result<Self, StoreError> {
         if self.format(schema)? < schema.last_format() { Err(self.failed("no history yet")) } else { Ok(self) }
     }
 

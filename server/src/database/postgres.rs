@@ -113,8 +113,8 @@ impl ConnectionPool {
         let pooled = match block_on(self.pool.acquire()) {
             Ok(pooled) => pooled,
             // The pool does not say what it waited for.
-            Err(_) => return Connection::to(&self.server)?.to_read(schema),
+            Err(_) => return Connection::to(&self.server)?.with_tables(schema),
         };
-        Connection::new(Inner::Pooled(pooled), self.server.to_string(), ANSWER).to_read(schema)
+        Connection::new(Inner::Pooled(pooled), self.server.to_string(), ANSWER).with_tables(schema)
     }
 }

@@ -27,7 +27,7 @@ impl Connection {
 
     /// Opens a file to read the tables in it.
     pub(crate) fn to_read_file(path: &Path, schema: &Schema) -> Result<Self, StoreError> {
-        Self::to_file(path)?.to_read(schema)
+        Self::to_file(path)?.with_tables(schema)
     }
 
     /// Opens a file to write it; makes the tables where they are not there.
