@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use futures::future::join_all;
+use futures::future::{BoxFuture, join_all};
 use tokio::sync::{Semaphore, watch as signal};
 use tokio::time::{Instant, timeout};
 
@@ -12,7 +12,6 @@ use super::answers::{ASK_AGAIN, Answers, PATIENCE};
 use super::once::Once;
 use super::{Subjects, Viewer};
 use crate::access::sight::{Seen, Sight};
-use crate::history::Archive;
 use crate::hub::Handle;
 
 /// Namespaces that were not there before are looked for this often.
@@ -30,7 +29,10 @@ const NAMED_AT_ONCE: usize = 4;
 const READ: Duration = Duration::from_secs(1);
 
 /// The namespaces of clusters, by their names.
-type Places = BTreeMap<String, BTreeSet<String>>;
+pub type Places = BTreeMap<String, BTreeSet<String>>;
+
+/// Asks for the namespaces of everything that is kept; `None` when they cannot be read now.
+pub type KeptNamespaces = Box<dyn Fn() -> BoxFuture<'static, Option<Places>> + Send + Sync>;
 
 /// The namespaces of one, and when that was so.
 type Looked = (Instant, Arc<BTreeSet<String>>);
@@ -38,7 +40,7 @@ type Looked = (Instant, Arc<BTreeSet<String>>);
 /// What viewers may see.
 pub struct Rights {
     clusters: Vec<Handle>,
-    archive: Option<Archive>,
+    history: Option<KeptNamespaces>,
     known: Mutex<HashMap<Arc<Subjects>, Known>>,
     first: Once<Arc<Subjects>>,
     /// The namespaces of each cluster, and when that was so: looked at once for everybody.
@@ -79,10 +81,10 @@ struct Remembered {
 impl Rights {
     /// In these clusters, and in what is kept of them.
     #[must_use]
-    pub fn new(clusters: Vec<Handle>, archive: Option<Archive>) -> Arc<Self> {
+    pub fn new(clusters: Vec<Handle>, history: Option<KeptNamespaces>) -> Arc<Self> {
         Arc::new(Self {
             clusters,
-            archive,
+            history,
             known: Mutex::default(),
             first: Once::default(),
             namespaces: Mutex::default(),
@@ -207,15 +209,14 @@ impl Rights {
 
     /// The namespaces of everything that is kept, as they were a while ago at most. What cannot be read cannot be shown either.
     async fn kept(&self) -> Arc<Places> {
-        let Some(archive) = &self.archive else { return Arc::default() };
+        let Some(ask) = &self.history else { return Arc::default() };
         let mut kept = self.kept.lock().await;
         let before = match &*kept {
             Some((at, places)) if at.elapsed() < ASK_AGAIN => return places.clone(),
             Some((_, places)) => places.clone(),
             None => Arc::default(),
         };
-        let read = timeout(READ, archive.read(|reader| reader.namespaces())).await;
-        let now = read.ok().and_then(Result::ok).map_or(before, Arc::new);
+        let now = timeout(READ, ask()).await.ok().flatten().map_or(before, Arc::new);
         *kept = Some((Instant::now(), now.clone()));
         now
     }

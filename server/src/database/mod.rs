@@ -2,9 +2,9 @@
 //!
 //! Owns how to connect, the deadline of answers, and the words for errors. Must not know any table: each room brings its [`Schema`].
 
-pub mod postgres;
+pub(crate) mod postgres;
 pub mod server;
-pub mod sqlite;
+pub(crate) mod sqlite;
 
 use std::any::Any;
 use std::sync::{Arc, LazyLock};
@@ -15,7 +15,7 @@ use futures::executor::block_on;
 use sqlx::any::{AnyArguments, AnyRow};
 use sqlx::migrate::{MigrateError, Migration, MigrationType, Migrator};
 use sqlx::pool::PoolConnection;
-use sqlx::{AssertSqlSafe, Either, PgConnection, Postgres, Row as _, SqlSafeStr, SqliteConnection};
+use sqlx::{AssertSqlSafe, Decode, Either, PgConnection, Postgres, Row as _, SqlSafeStr, SqliteConnection, Type};
 use sqlx_core::any::{AnyArgumentBuffer, AnyConnectionBackend, AnyValueKind};
 use tokio::runtime::Runtime;
 
@@ -65,7 +65,7 @@ pub enum StoreError {
 
 /// A parameter of a statement.
 #[derive(Debug, Clone)]
-pub struct Value(AnyValueKind);
+pub(crate) struct Value(AnyValueKind);
 
 impl From<i64> for Value {
     fn from(number: i64) -> Self {
@@ -105,60 +105,47 @@ impl From<&[u8]> for Value {
 }
 
 /// A row of an answer.
-pub struct Row(AnyRow);
+pub(crate) struct Row(AnyRow);
 
 impl Row {
-    /// A number; `None` where there is none.
-    #[must_use]
-    pub fn number_if_any(&self, column: usize) -> Option<i64> {
-        self.0.try_get(column).ok()
+    fn get<'r, T: Decode<'r, sqlx::Any> + Type<sqlx::Any>>(&'r self, column: usize) -> Result<T, StoreError> {
+        self.0.try_get(column).map_err(|error| StoreError::Failed(error.to_string()))
     }
 
-    /// A number.
-    ///
-    /// # Errors
-    /// When it is none.
-    pub fn number(&self, column: usize) -> Result<i64, StoreError> {
-        self.0.try_get(column).map_err(|error| StoreError::Failed(error.to_string()))
+    pub(crate) fn number(&self, column: usize) -> Result<i64, StoreError> {
+        self.get(column)
     }
 
     /// A condition, as a number.
-    ///
-    /// # Errors
-    /// When it is no number.
-    pub fn is(&self, column: usize) -> Result<bool, StoreError> {
+    pub(crate) fn is(&self, column: usize) -> Result<bool, StoreError> {
         self.number(column).map(|number| number != 0)
     }
 
-    /// A text.
-    ///
-    /// # Errors
-    /// When it is none.
-    pub fn text(&self, column: usize) -> Result<String, StoreError> {
-        self.0.try_get(column).map_err(|error| StoreError::Failed(error.to_string()))
+    pub(crate) fn text(&self, column: usize) -> Result<String, StoreError> {
+        self.get(column)
     }
 
-    /// Bytes.
-    ///
-    /// # Errors
-    /// When they are none.
-    pub fn bytes(&self, column: usize) -> Result<Vec<u8>, StoreError> {
-        self.0.try_get(column).map_err(|error| StoreError::Failed(error.to_string()))
+    pub(crate) fn bytes(&self, column: usize) -> Result<Vec<u8>, StoreError> {
+        self.get(column)
     }
 }
 
 /// The tables of one room: what makes those of each format from those of the format before.
 #[derive(Debug)]
-pub struct Schema {
+pub(crate) struct Schema {
     /// The table that has the formats of the others.
-    pub table: &'static str,
+    pub(crate) table: &'static str,
     /// The statements of each format, from the first one on.
-    pub migrations: &'static [&'static str],
+    pub(crate) migrations: &'static [&'static str],
     /// A statement that counts what only versions before the first release made.
-    pub unreleased: &'static str,
+    pub(crate) unreleased: &'static str,
 }
 
 impl Schema {
+    const fn last_format(&self) -> i64 {
+        self.migrations.len() as i64
+    }
+
     fn migrator(&self) -> Migrator {
         let migration = |(format, sql): (i64, &&'static str)| {
             Migration::new(format, "".into(), MigrationType::Simple, sql.into_sql_str(), false)
@@ -172,7 +159,7 @@ impl Schema {
 
 /// A connection.
 #[derive(Debug)]
-pub struct Connection {
+pub(crate) struct Connection {
     /// `None` only while it is dropped.
     inner: Option<Inner>,
     /// The file or the database, for people.
@@ -206,8 +193,7 @@ impl Connection {
     }
 
     /// It does not answer any more.
-    #[must_use]
-    pub const fn is_lost(&self) -> bool {
+    pub(crate) const fn is_lost(&self) -> bool {
         self.is_lost
     }
 
@@ -219,48 +205,35 @@ impl Connection {
     }
 
     /// The function that tells at which place of a text another one begins.
-    #[must_use]
-    pub fn place_in(&self) -> &'static str {
+    pub(crate) fn place_in(&self) -> &'static str {
         if self.is_postgres() { "strpos" } else { "instr" }
     }
 
     /// Runs a statement; returns how many rows it changed. Without values it may be several statements.
-    ///
-    /// # Errors
-    /// When it cannot be run.
-    pub fn run(&mut self, sql: &str, values: &[Value]) -> Result<u64, StoreError> {
+    pub(crate) fn run(&mut self, sql: &str, values: &[Value]) -> Result<u64, StoreError> {
         self.answer(sql, values).map(|(changed, _)| changed)
     }
 
     /// Runs a statement; returns what it answers.
-    ///
-    /// # Errors
-    /// When it cannot be run.
-    pub fn rows(&mut self, sql: &str, values: &[Value]) -> Result<Vec<Row>, StoreError> {
+    pub(crate) fn rows(&mut self, sql: &str, values: &[Value]) -> Result<Vec<Row>, StoreError> {
         self.answer(sql, values).map(|(_, rows)| rows)
     }
 
     /// The first row of an answer; `None` when there is none.
-    ///
-    /// # Errors
-    /// When the statement cannot be run.
-    pub fn row(&mut self, sql: &str, values: &[Value]) -> Result<Option<Row>, StoreError> {
+    pub(crate) fn row(&mut self, sql: &str, values: &[Value]) -> Result<Option<Row>, StoreError> {
         Ok(self.rows(sql, values)?.into_iter().next())
     }
 
     /// The only number of an answer; `None` when there is none.
-    ///
-    /// # Errors
-    /// When the statement cannot be run.
-    pub fn number(&mut self, sql: &str, values: &[Value]) -> Result<Option<i64>, StoreError> {
-        Ok(self.row(sql, values)?.and_then(|row| row.number_if_any(0)))
+    pub(crate) fn number(&mut self, sql: &str, values: &[Value]) -> Result<Option<i64>, StoreError> {
+        Ok(self.row(sql, values)?.and_then(|row| row.number(0).ok()))
     }
 
     /// Does several things, all of them or none.
-    ///
-    /// # Errors
-    /// When one of them fails.
-    pub fn together<T>(&mut self, act: impl FnOnce(&mut Self) -> Result<T, StoreError>) -> Result<T, StoreError> {
+    pub(crate) fn together<T>(
+        &mut self,
+        act: impl FnOnce(&mut Self) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
         self.run("BEGIN", &[])?;
         match act(self) {
             Ok(done) => self.run("COMMIT", &[]).map(|_| done),
@@ -272,10 +245,7 @@ impl Connection {
     }
 
     /// Looks through the file; returns what is wrong with it, in words. A server looks after its files itself.
-    ///
-    /// # Errors
-    /// When it cannot be done.
-    pub fn examine(&mut self) -> Result<Vec<String>, StoreError> {
+    pub(crate) fn examine(&mut self) -> Result<Vec<String>, StoreError> {
         if self.is_postgres() {
             return Ok(Vec::new());
         }
@@ -283,11 +253,8 @@ impl Connection {
         Ok(said.collect::<Result<Vec<String>, StoreError>>()?.into_iter().filter(|said| said != "ok").collect())
     }
 
-    /// The tables have the format of this version; `false` when they have an earlier one, or there are none.
-    ///
-    /// # Errors
-    /// When a later version wrote them, or one before the first release, and when that cannot be told.
-    pub fn is_current(&mut self, schema: &Schema) -> Result<bool, StoreError> {
+    /// The format of the tables, at most the last one that is known; 0 where there are none.
+    pub(crate) fn format(&mut self, schema: &Schema) -> Result<i64, StoreError> {
         if self.number(schema.unreleased, &[])? != Some(0) {
             return Err(StoreError::Unreleased { place: self.place.clone() });
         }
@@ -296,19 +263,16 @@ impl Connection {
             false => "SELECT count(*) FROM sqlite_schema WHERE name = $1",
         };
         if self.number(is_there, &[schema.table.into()])? != Some(1) {
-            return Ok(false);
+            return Ok(0);
         }
         let found = self.number(&format!("SELECT max(version) FROM {}", schema.table), &[])?.unwrap_or_default();
-        let known = schema.migrations.len() as i64;
-        if found > known {
-            return Err(StoreError::Newer { place: self.place.clone(), found, known });
-        }
-        Ok(found == known)
+        let known = schema.last_format();
+        if found > known { Err(StoreError::Newer { place: self.place.clone(), found, known }) } else { Ok(found) }
     }
 
     /// This connection, if the tables have the format of this version.
-    fn to_read(mut self, schema: &Schema) -> Result<Self, StoreError> {
-        if self.is_current(schema)? { Ok(self) } else { Err(self.failed("no history yet")) }
+    fn with_tables(mut self, schema: &Schema) -> Result<Self, StoreError> {
+        if self.format(schema)? < schema.last_format() { Err(self.failed("no history yet")) } else { Ok(self) }
     }
 
     /// Brings the tables to the format of this version.
@@ -379,8 +343,7 @@ impl Connection {
 }
 
 /// The place is damaged.
-#[must_use]
-pub fn damaged(place: &str, why: &str) -> StoreError {
+pub(crate) fn damaged(place: &str, why: &str) -> StoreError {
     StoreError::Damaged { place: place.to_owned(), why: why.to_owned() }
 }
 

@@ -20,9 +20,9 @@ const MIGRATION: Duration = Duration::from_secs(3_600);
 const TURN: Duration = Duration::from_secs(4);
 const BETWEEN: Duration = Duration::from_millis(50);
 /// "Roll", the first half of the numbers of our locks; who makes tables holds the one without a second half.
-pub const LOCKS: i64 = 0x526f_6c6c << 32;
+pub(crate) const LOCKS: i64 = 0x526f_6c6c << 32;
 /// Counts tables that only versions before the first release made.
-pub const UNRELEASED: &str =
+pub(crate) const UNRELEASED: &str =
     "SELECT count(*) FROM pg_tables WHERE schemaname = 'rollcast' AND tablename IN ('format', 'schema_format')";
 /// How a session is: the server notices soon that a connection is lost, as its locks end with it.
 const SESSION: &str = "SET search_path = rollcast; SET lock_timeout = '5s'; SET statement_timeout = '9s';
@@ -30,10 +30,7 @@ const SESSION: &str = "SET search_path = rollcast; SET lock_timeout = '5s'; SET 
 
 impl Connection {
     /// Connects to a server, whatever is there.
-    ///
-    /// # Errors
-    /// When the server does not answer, or not let us in.
-    pub fn to(server: &Server) -> Result<Self, StoreError> {
+    pub(crate) fn to(server: &Server) -> Result<Self, StoreError> {
         let place = server.to_string();
         let failed = |why: &str| StoreError::Failed(format!("{place}: {why}"));
         let _runtime = RUNTIME.enter();
@@ -50,12 +47,9 @@ impl Connection {
     }
 
     /// Connects to write; makes the tables where they are not there.
-    ///
-    /// # Errors
-    /// When the server does not answer, another version wrote the tables, or a right is missing.
-    pub fn to_write(server: &Server, schema: &Schema) -> Result<Self, StoreError> {
+    pub(crate) fn to_write(server: &Server, schema: &Schema) -> Result<Self, StoreError> {
         let mut connection = Self::to(server)?;
-        if !connection.is_current(schema)? {
+        if connection.format(schema)? < schema.last_format() {
             connection.make_tables(schema)?;
         }
         Ok(connection)
@@ -84,33 +78,26 @@ impl Connection {
     }
 
     /// Takes a lock that ends with the connection. `false` when another one has it.
-    ///
-    /// # Errors
-    /// When the server does not answer.
-    pub fn lock(&mut self, lock: i64) -> Result<bool, StoreError> {
+    pub(crate) fn lock(&mut self, lock: i64) -> Result<bool, StoreError> {
         let row = "SELECT CASE WHEN pg_try_advisory_lock($1) THEN 1 ELSE 0 END";
         Ok(self.number(row, &[lock.into()])? == Some(1))
     }
 
     /// Lets go of a lock.
-    ///
-    /// # Errors
-    /// When the server does not answer.
-    pub fn unlock(&mut self, lock: i64) -> Result<(), StoreError> {
+    pub(crate) fn unlock(&mut self, lock: i64) -> Result<(), StoreError> {
         self.rows("SELECT pg_advisory_unlock($1)", &[lock.into()]).map(drop)
     }
 }
 
 /// Connections of those who read.
-pub struct ConnectionPool {
+pub(crate) struct ConnectionPool {
     server: Server,
     pool: Pool<Postgres>,
 }
 
 impl ConnectionPool {
     /// To a server; nothing is connected yet.
-    #[must_use]
-    pub fn new(server: Server, most: u32) -> Self {
+    pub(crate) fn new(server: Server, most: u32) -> Self {
         let _runtime = RUNTIME.enter();
         let pool = PoolOptions::new().max_connections(most).acquire_timeout(CONNECT);
         let pool = pool.after_connect(|connection: &mut PgConnection, _| {
@@ -121,16 +108,13 @@ impl ConnectionPool {
     }
 
     /// One of them, to read with.
-    ///
-    /// # Errors
-    /// When the server does not answer, or another version wrote the tables.
-    pub fn connection(&self, schema: &Schema) -> Result<Connection, StoreError> {
+    pub(crate) fn connection(&self, schema: &Schema) -> Result<Connection, StoreError> {
         let _runtime = RUNTIME.enter();
         let pooled = match block_on(self.pool.acquire()) {
             Ok(pooled) => pooled,
             // The pool does not say what it waited for.
-            Err(_) => return Connection::to(&self.server)?.to_read(schema),
+            Err(_) => return Connection::to(&self.server)?.with_tables(schema),
         };
-        Connection::new(Inner::Pooled(pooled), self.server.to_string(), ANSWER).to_read(schema)
+        Connection::new(Inner::Pooled(pooled), self.server.to_string(), ANSWER).with_tables(schema)
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use serde::Deserialize;
 use sqlx::ConnectOptions;
@@ -55,7 +56,7 @@ impl DatabaseUrl {
 /// A database of a PostgreSQL server, and who we are there.
 #[derive(Clone)]
 pub struct Server {
-    options: PgConnectOptions,
+    options: Arc<PgConnectOptions>,
     has_password: bool,
 }
 
@@ -110,7 +111,7 @@ impl FromStr for Server {
         // Who encrypts looks at the certificate, too. Poolers do not know the parameter of floating-point numbers.
         let options = options.ssl_mode(mode.unwrap_or(PgSslMode::VerifyFull)).extra_float_digits(None);
         let has_password = url.password().is_some() || query().any(|key| key == "password");
-        Ok(Self { options: options.disable_statement_logging(), has_password })
+        Ok(Self { options: Arc::new(options.disable_statement_logging()), has_password })
     }
 }
 
@@ -146,10 +147,11 @@ impl Server {
             return Err(PasswordError::Second);
         }
         let password = str::from_utf8(password).map_err(|_| PasswordError::Encoding)?;
-        Ok(Self { options: self.options.password(password), has_password: true })
+        let options = PgConnectOptions::clone(&self.options).password(password);
+        Ok(Self { options: Arc::new(options), has_password: true })
     }
 
-    pub(super) const fn options(&self) -> &PgConnectOptions {
+    pub(super) fn options(&self) -> &PgConnectOptions {
         &self.options
     }
 

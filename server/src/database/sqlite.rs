@@ -16,33 +16,24 @@ const READ_CACHE_KIB: &str = "-256";
 /// "Rolc": files of other programs are not touched.
 const APPLICATION: i64 = 0x526f_6c63;
 /// Answers 1 for a file of a version before the first release: "Roll", or a format that it counted itself.
-pub const UNRELEASED: &str = "SELECT count(*) FROM pragma_application_id, pragma_user_version
+pub(crate) const UNRELEASED: &str = "SELECT count(*) FROM pragma_application_id, pragma_user_version
      WHERE application_id = 0x526f6c6c OR application_id = 0x526f6c63 AND user_version > 0";
 
 impl Connection {
     /// Opens a file, whatever it is, to read it while another one may write.
-    ///
-    /// # Errors
-    /// When it cannot be opened.
-    pub fn to_file(path: &Path) -> Result<Self, StoreError> {
+    pub(crate) fn to_file(path: &Path) -> Result<Self, StoreError> {
         open(path, SqliteConnectOptions::new().read_only(true).pragma("cache_size", READ_CACHE_KIB))
     }
 
     /// Opens a file to read the tables in it.
-    ///
-    /// # Errors
-    /// When it cannot be opened, or another version wrote it.
-    pub fn to_read_file(path: &Path, schema: &Schema) -> Result<Self, StoreError> {
-        Self::to_file(path)?.to_read(schema)
+    pub(crate) fn to_read_file(path: &Path, schema: &Schema) -> Result<Self, StoreError> {
+        Self::to_file(path)?.with_tables(schema)
     }
 
     /// Opens a file to write it; makes the tables where they are not there.
-    ///
-    /// # Errors
-    /// When it cannot be opened or written, another version wrote it, or another program.
-    pub fn to_write_file(path: &Path, schema: &Schema) -> Result<Self, StoreError> {
+    pub(crate) fn to_write_file(path: &Path, schema: &Schema) -> Result<Self, StoreError> {
         let mut connection = open(path, SqliteConnectOptions::new())?;
-        let is_current = connection.is_current(schema)?;
+        let format = connection.format(schema)?;
         let is_empty = connection.number("PRAGMA page_count", &[])? == Some(0);
         if !is_empty && connection.number("PRAGMA application_id", &[])? != Some(APPLICATION) {
             return Err(StoreError::Failed(format!("{} is not a history database of Rollcast", path.display())));
@@ -53,7 +44,7 @@ impl Connection {
             connection.run(&begin, &[])?;
         }
         connection.run("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL", &[])?;
-        if !is_current {
+        if format < schema.last_format() {
             connection.migrate(schema)?;
         }
         Ok(connection)

@@ -106,7 +106,7 @@ impl Location {
     pub fn is_begun(&self) -> Result<bool, StoreError> {
         match self {
             Self::Folder(folder) => Ok(folder.join(FILE).exists()),
-            Self::Postgres(server) => Connection::to(server)?.is_current(&postgres::SCHEMA),
+            Self::Postgres(server) => Ok(Connection::to(server)?.format(&postgres::SCHEMA)? > 0),
         }
     }
 }

@@ -14,7 +14,7 @@ use timeline::{Millis, Workload};
 
 use crate::access::followers::Follower;
 use crate::access::forwarded::is_among;
-use crate::access::rights::Rights;
+use crate::access::rights::{KeptNamespaces, Rights};
 use crate::access::scope::Scope;
 use crate::access::share::Shares;
 use crate::access::{Auth, Stranger, Viewer};
@@ -126,7 +126,13 @@ impl Rollcast {
         let clusters = hubs.iter().map(|hub| (hub.name().to_owned(), hub.clone())).collect();
         // As old as the others, so that they say the same of how long they have looked.
         let empty = hubs.iter().filter(|_| auth.asks()).map(|hub| (hub.name().to_owned(), hub.empty())).collect();
-        let rights = Rights::new(hubs.clone(), archive.clone());
+        let kept = archive.clone().map(|archive| -> KeptNamespaces {
+            Box::new(move || {
+                let archive = archive.clone();
+                Box::pin(async move { archive.read(|reader| reader.namespaces()).await.ok() })
+            })
+        });
+        let rights = Rights::new(hubs.clone(), kept);
         let connections = Arc::<Connections>::default();
         let limits = connections.limits.clone();
         let listings = Listings::new(Clusters::new(hubs), limits.clone());

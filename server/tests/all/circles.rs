@@ -30,7 +30,7 @@ const ORDERS: [(&str, &str); 5] = [
         "xtask",
         "process lock setup story fonts test_programs cluster page build size check bench dev mutants shots test",
     ),
-    ("server", "telemetry kube feed hub access history export web terminal cli"),
+    ("server", "telemetry database kube feed hub access history export web terminal cli"),
 ];
 
 /// Folders that import against the order until somebody turns them: this list, too, only gets shorter.

@@ -12,8 +12,6 @@ use super::place::{Changes, Place, PlaceError};
 
 /// The version of the file, for those who come later.
 const VERSION: u32 = 2;
-/// The first one, in which links opened workloads and walls only; it is read as the present one is.
-const FIRST_VERSION: u32 = 1;
 
 /// The file.
 #[derive(Serialize, Deserialize)]
@@ -41,7 +39,7 @@ impl File {
             None => Vec::new(),
             Some(text) => {
                 let written: Written = serde_json::from_str(&text).map_err(|why| unreadable(why.to_string()))?;
-                if !(FIRST_VERSION..=VERSION).contains(&written.version) {
+                if written.version != VERSION {
                     return Err(unreadable(format!("unknown version {}", written.version)));
                 }
                 written.shares

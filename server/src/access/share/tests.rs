@@ -154,16 +154,3 @@ async fn a_preview_is_there_where_the_maker_allowed_it_until_the_link_ends_and_o
     shares.revoke(&ann, false, &share.id).await.unwrap();
     assert!(shares.previewed(&preview, 1).await.unwrap().is_none());
 }
-
-#[tokio::test]
-async fn links_of_the_first_version_are_read() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("links.json");
-    let old = r#"{"version":1,"shares":[{"id":"1","maker":"ann","subjects":SUBJECTS,"scope":{"kind":"workload",
-        "cluster":"prod","namespace":"shop","name":"web"},"to":"/x","madeMillis":0,"untilMillis":5,"renewsMillis":null}]}"#;
-    let ann = viewer("ann");
-    let subjects = serde_json::to_string(ann.subjects.as_ref().unwrap().as_ref()).unwrap();
-    std::fs::write(&file, old.replace("SUBJECTS", &subjects)).unwrap();
-    let read = Shares::open(Keys::own(), Some(file)).unwrap().made_by(&ann, false, 0);
-    assert_eq!(read.iter().map(|share| (&share.scope, share.allows_preview)).collect::<Vec<_>>(), [(&web(), false)]);
-}
