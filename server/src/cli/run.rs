@@ -192,6 +192,9 @@ async fn replay(arguments: Replay) -> anyhow::Result<()> {
         if arguments.hold_at.is_some() {
             // The first viewer sees the moment, not what came before.
             played.await?;
+            if let Some(archive) = &archive {
+                archive.checkpoint().await; // until then some of it may be on its way to the hub
+            }
         }
         hubs.push(hub);
     }

@@ -3,7 +3,6 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::sync::mpsc::{SyncSender, TrySendError};
 
 use timeline::fact::{Kind, Seen};
@@ -12,7 +11,6 @@ use timeline::phase::PodState;
 use timeline::{Millis, Model, Uid};
 use tokio::sync::oneshot;
 
-use super::Counters;
 use super::activity::Turns;
 use super::store::{Checkpoint, Stored};
 use crate::feed::recording::{self, LineType, ListDone};
@@ -116,17 +114,11 @@ pub struct Journal {
     held: Option<Held>,
     /// Lines for which there was no room, though no step may be left out.
     late: VecDeque<ObservedLines>,
-    counters: Arc<Counters>,
 }
 
 impl Journal {
-    pub(super) fn new(
-        cluster: Arc<str>,
-        scope: Arc<str>,
-        to_writer: SyncSender<Message>,
-        counters: Arc<Counters>,
-    ) -> Self {
-        Self { cluster, scope, to_writer, held: None, late: VecDeque::new(), counters }
+    pub(super) fn new(cluster: Arc<str>, scope: Arc<str>, to_writer: SyncSender<Message>) -> Self {
+        Self { cluster, scope, to_writer, held: None, late: VecDeque::new() }
     }
 
     /// Takes what a source said.
@@ -172,10 +164,10 @@ impl Journal {
         self.held.is_some()
     }
 
-    /// Tells what came of the steps that are missing, if there is room: the last state of each object, and which objects exist.
-    pub fn end_gap(&mut self, existing: &[(Kind, Vec<Uid>)]) {
+    /// Tells what came of the steps that are missing: the last state of each object, and which objects exist. `false` when there is no room.
+    pub fn end_gap(&mut self, existing: &[(Kind, Vec<Uid>)]) -> bool {
         self.tell_late();
-        let Some(held) = self.held.as_ref().filter(|_| self.late.is_empty()) else { return };
+        let Some(held) = self.held.as_ref().filter(|_| self.late.is_empty()) else { return false };
         let mut latest: Vec<&(Millis, String)> = held.latest.values().collect();
         latest.sort_by_key(|(at, _)| *at);
         let (from_millis, gap_since_millis) = (held.since_millis, Some(held.since_millis));
@@ -192,10 +184,11 @@ impl Journal {
         });
         let lines = latest.into_iter().map(|(_, line)| line.clone()).chain(done);
         let text = lines.map(|line| line + "\n").collect();
-        if self.tell(Told::Lines(ObservedLines { from_millis, to_millis, text })).is_ok() {
-            self.counters.missed.fetch_add(1, Ordering::Relaxed);
+        let is_told = self.tell(Told::Lines(ObservedLines { from_millis, to_millis, text })).is_ok();
+        if is_told {
             self.held = None;
         }
+        is_told
     }
 
     /// Takes note that the cluster is there.

@@ -26,6 +26,7 @@ pub mod private;
 mod pulse;
 pub mod recorder;
 pub mod resume;
+mod rollout_index;
 pub(crate) mod shelf;
 pub mod sql;
 pub mod sqlite;
@@ -241,7 +242,7 @@ impl Archive {
     /// What the tap of a cluster tells what is observed.
     #[must_use]
     pub fn journal(&self, cluster: &str, namespaces: &[String]) -> Journal {
-        Journal::new(cluster.into(), namespaces.join(",").into(), self.to_writer.clone(), self.counters.clone())
+        Journal::new(cluster.into(), namespaces.join(",").into(), self.to_writer.clone())
     }
 
     /// What was known of a cluster when its last observation was written; what is not there is told from what cannot be read now.

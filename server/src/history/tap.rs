@@ -2,8 +2,8 @@
 //!
 //! ```text
 //!   sources ──queue──► tap ──queue──► hub
-//!                       ├─ Journal ──► writer        ▲
-//!                       └──── reads the timeline ────┘ (index of rollouts, checkpoint)
+//!                       ├─ Journal ──► writer
+//!                       └─ reads what follows from it (index of rollouts, checkpoint)
 //! ```
 //!
 //! While the tap reads, it hands nothing on, and a hub takes everything that is in its queue before it answers. So what was read follows
@@ -11,23 +11,22 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-use timeline::past::PastRollout;
 use timeline::fact::{Kind, Seen};
 use timeline::model::Deployment;
 use timeline::phase::PodState;
-use timeline::view::Now;
 use timeline::wire::{Connection, ConnectionState, Unwritten};
 use timeline::{Fact, Millis, Retention, Uid};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
 
-use super::activity::{Activity, Turns};
-use super::index;
+use super::activity::Turns;
 use super::journal::{Journal, ObservedLines, existing};
 use super::resume::{self, Standing};
+use super::rollout_index::RolloutIndex;
 use super::{Archive, Before, Keeping};
 use crate::feed::recording;
 use crate::hub::{Handle, HubEnded, Reader, WeakHandle};
@@ -45,8 +44,6 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 const MOST_HELD: usize = 32 << 20;
 /// What was made so long before the last word was seen by whoever watched then; clocks may differ.
 const LONG_BEFORE_MILLIS: Millis = 600_000;
-/// Capacity of the queue to the tap. The hub's own queue is behind it.
-const QUEUE: usize = 1;
 
 /// Starts the hub of a cluster that goes on from its history, and stores what its sources send to the returned queue.
 #[must_use]
@@ -59,7 +56,7 @@ pub fn start(
 ) -> (Handle, mpsc::Sender<SourceEvent>) {
     let (initial, initial_state) = oneshot::channel();
     let (hub, to_hub) = Handle::start_from(name, sources, retention, initial_state);
-    let (events, inbox) = mpsc::channel(QUEUE);
+    let (events, inbox) = mpsc::channel(kube::QUEUE);
     let (checkpoints, asked) = mpsc::channel(1);
     let mut taps = archive.taps.lock().unwrap_or_else(PoisonError::into_inner);
     taps.retain(|tap| !tap.is_closed());
@@ -134,25 +131,6 @@ struct Asked {
     since: Option<String>,
 }
 
-/// What the index of rollouts was told.
-#[derive(Default)]
-struct RolloutIndex {
-    /// It may be another one, which knows nothing of what was told before.
-    is_another: bool,
-    /// Deployments of which it may tell too little.
-    unindexed: BTreeSet<Uid>,
-    /// Rollouts that go on, each with the cause that the index was told: causes change with time alone, too.
-    open: BTreeMap<Uid, String>,
-    /// Which workloads are at rest.
-    activity: Activity,
-    /// Which timeline was read last, and its last change then.
-    position: (u64, u64),
-    /// The last observation of a recording, and the one at which the index was told last. Played fast, many rollouts may be over before
-    /// anybody looks at the clock, which is ahead of what was played.
-    played_millis: Option<Millis>,
-    indexed_millis: Option<Millis>,
-}
-
 impl Tap {
     async fn run(
         mut self,
@@ -189,11 +167,11 @@ impl Tap {
         }
         let mut heard = tokio::time::interval(HEARD_EVERY);
         let mut checkpoint = tokio::time::interval_at(Instant::now() + CHECKPOINT_EVERY, CHECKPOINT_EVERY);
-        loop {
+        'stored: loop {
             tokio::select! {
                 Some(event) = events.recv() => {
                     if !self.event(event).await? {
-                        return self.pass_on(events).await;
+                        break;
                     }
                 }
                 Some(reply) = asked.recv() => {
@@ -201,7 +179,7 @@ impl Tap {
                     for _ in 0..kube::QUEUE {
                         let Ok(event) = events.try_recv() else { break };
                         if !self.event(event).await? {
-                            return self.pass_on(events).await;
+                            break 'stored;
                         }
                     }
                     self.checkpoint().await?;
@@ -214,6 +192,11 @@ impl Tap {
                 () = self.to_hub.closed() => return Ok(()),
             }
         }
+        drop(asked); // nobody waits for a checkpoint of a cluster that is not stored
+        while let Some(event) = events.recv().await {
+            self.send(event).await?;
+        }
+        Ok(())
     }
 
     /// Hands an event on, and notes it. `false` where the history is of another cluster: nothing is stored from here on.
@@ -294,14 +277,6 @@ impl Tap {
         self.send(event).await
     }
 
-    /// Hands everything on, and stores nothing.
-    async fn pass_on(self, mut events: mpsc::Receiver<SourceEvent>) -> Result<(), HubEnded> {
-        while let Some(event) = events.recv().await {
-            self.send(event).await?;
-        }
-        Ok(())
-    }
-
     fn now_millis(&self) -> Millis {
         self.clock.borrow().now_millis()
     }
@@ -352,7 +327,8 @@ impl Tap {
         self.journal.tell_late();
         if self.journal.has_gap() {
             let existing = self.hub.read(|reader| existing(reader.timeline.model())).await?;
-            self.journal.end_gap(&existing);
+            let is_told = self.journal.end_gap(&existing);
+            self.archive.counters().missed.fetch_add(u64::from(is_told), Ordering::Relaxed);
         }
         let is_live = self.connection.borrow().state == ConnectionState::Live;
         if is_live {
@@ -461,34 +437,6 @@ impl Tap {
             self.index.activity.again(turns);
         }
         Ok(())
-    }
-}
-
-impl RolloutIndex {
-    /// Reads how rollouts and workloads stand that something was heard of.
-    fn read(&mut self, cluster: &str, reader: &Reader<'_>) -> (Vec<PastRollout>, Turns) {
-        let model = reader.timeline.model();
-        let now = Now { millis: self.played_millis.unwrap_or(reader.now.millis), ..reader.now };
-        let (epoch, last) = self.position;
-        self.unindexed.extend(reader.touched_since(if epoch == reader.epoch { last } else { 0 }));
-        if mem::take(&mut self.is_another) {
-            self.unindexed.extend(model.deployments.keys());
-        }
-        (self.position, self.indexed_millis) = ((reader.epoch, reader.timeline.seq()), self.played_millis);
-        let turns = self.activity.turns(model, &self.unindexed, now.millis);
-        let last = |uid: &Uid| index::rollouts(cluster, model, *uid, now, 1).pop();
-        let is_otherwise = |(uid, told): &(&Uid, &String)| last(uid).is_none_or(|last| last.cause != **told);
-        self.unindexed.extend(self.open.iter().filter(is_otherwise).map(|(uid, _)| *uid));
-        let rollouts = |uid: &Uid| index::rollouts(cluster, model, *uid, now, index::LAST);
-        (self.unindexed.iter().flat_map(rollouts).collect(), turns)
-    }
-
-    /// So much was played of a recording since the index was told.
-    fn is_due(&self) -> bool {
-        let since = |played: Millis| {
-            self.indexed_millis.is_none_or(|indexed| played - indexed >= HEARD_EVERY.as_millis() as Millis)
-        };
-        self.played_millis.is_some_and(since)
     }
 }
 
