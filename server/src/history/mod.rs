@@ -24,7 +24,6 @@ pub mod private;
 mod pulse;
 pub mod recorder;
 pub mod resume;
-pub(crate) mod shelf;
 pub mod sql;
 pub mod sqlite;
 pub mod store;
