@@ -90,6 +90,8 @@ pub struct DeploymentPayload {
     pub snapshot: Snapshot,
     /// The moment that the link names; `None` for the present.
     pub moment: Option<Moment>,
+    /// A rollout that goes on is shown as it was when the page was opened.
+    pub is_snapshot: bool,
 }
 
 /// The content of a rollout's file.

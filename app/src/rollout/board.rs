@@ -48,6 +48,8 @@ pub struct Board {
     pub workload: RwSignal<Workload>,
     /// The revision that the link to the page names; `None` where it names none.
     pub linked_revision: Option<u64>,
+    /// A rollout that goes on is shown as it was when the page was opened.
+    pub is_snapshot: bool,
     /// This is a rollout by itself, from what was kept of it: it has an end and no present.
     pub is_over: bool,
     /// True once anything was heard of it.
@@ -84,6 +86,7 @@ impl Board {
             is_over: workload.rollout.is_some() || Exported::of_app().is_some(),
             workload: RwSignal::new(workload),
             linked_revision,
+            is_snapshot: false,
             is_known: RwSignal::new(false),
             view: RwSignal::default(),
             current: RwSignal::default(),
@@ -108,9 +111,9 @@ impl Board {
     /// The board of a page that was just rendered, and what it was rendered from.
     #[must_use]
     pub fn rendered(payload: DeploymentPayload) -> (Self, RenderedPage) {
-        let DeploymentPayload { workload, revision, connection, snapshot, moment } = payload;
+        let DeploymentPayload { workload, revision, connection, snapshot, moment, is_snapshot } = payload;
         let (told_millis, looking_since_millis) = (snapshot.now_millis, snapshot.looking_since_millis);
-        let board = Self::for_workload(workload, revision);
+        let board = Self { is_snapshot, ..Self::for_workload(workload, revision) };
         let copy: DeploymentCopy = snapshot.into();
         let over = board.over(&copy);
         let told_millis = over.map_or(told_millis, |over| told_millis.min(over.until_millis()));

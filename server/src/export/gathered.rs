@@ -54,7 +54,7 @@ pub fn gather(reader: &Reader<'_>, workload: Workload, revision: Option<u64>) ->
 }
 
 /// The revision that is meant, and the stretch of time in which its rollout is shown.
-fn stretch(
+pub(super) fn stretch(
     model: &Model,
     deployment: &Deployment,
     revision: Option<u64>,
@@ -132,6 +132,7 @@ impl Gathered {
             connection: Connection { state, speed_percent: 0, ..Connection::default() },
             snapshot,
             moment: None,
+            is_snapshot: false,
         };
         let (told, details) = self.told(&pods);
         let record = Record {

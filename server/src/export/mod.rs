@@ -19,13 +19,9 @@ mod gathered;
 pub mod redact;
 
 use timeline::Workload;
-use tokio::sync::Semaphore;
 
 pub use self::error::ExportError;
 use crate::hub::Handle;
-
-/// Files are made one at a time: each takes a moment of a processor.
-static AT_A_TIME: Semaphore = Semaphore::const_new(1);
 
 /// Which rollout is to be exported, and how.
 #[derive(Debug, Clone)]
@@ -49,7 +45,7 @@ pub struct Exported {
 
 /// Makes the file of a rollout out of what a hub knows.
 ///
-/// The turn is over when this is dropped, and the work is not: whoever may leave has it made by a task of its own.
+/// Most of the work cannot be cancelled: whoever may leave has it made by a task of its own.
 ///
 /// # Errors
 /// When there is no such rollout, or the page cannot be made.
@@ -58,7 +54,6 @@ pub async fn html(hub: &Handle, request: ExportRequest) -> Result<Exported, Expo
     let place = workload.clone();
     let gathered = hub.read(move |reader| gathered::gather(reader, place, revision)).await?;
     let gathered = gathered.ok_or(ExportError::Unknown)?;
-    let _one = AT_A_TIME.acquire().await;
     let name = if is_redacted { "rollout".to_owned() } else { format!("{}-{}", workload.namespace, workload.name) };
     let name = format!("{name}-revision-{}.html", gathered.revision);
     let export = tokio::task::spawn_blocking(move || {

@@ -27,7 +27,6 @@ mod pulse;
 pub mod recorder;
 pub mod resume;
 mod rollout_index;
-pub(crate) mod shelf;
 pub mod sql;
 pub mod sqlite;
 pub mod store;

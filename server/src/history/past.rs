@@ -8,74 +8,36 @@ use timeline::{History, Millis, Timeline, Workload};
 use tokio::time::Instant;
 
 use super::Archive;
-use super::store::StoreError;
+pub use super::hub_cache::Lost;
+use super::hub_cache::{HubCache, Most, StandingHub, Turn};
+use super::store::Cut;
 use crate::access::followers::Follower;
 use crate::feed::recording;
-use crate::history::hub_cache::{Entry, HubCache, Most};
-use crate::history::shelf::Held;
-use crate::hub::flight::{Flights, Turn};
 use crate::hub::{Handle, Standing};
 use crate::kube::Observed;
 
-/// Rollouts that are held, and observations in all of them together; whoever looks at another one makes it again.
-const HELD: usize = 12;
-const MOST_HELD: usize = 400_000;
-/// Rollouts that are made at once. Each reads hours of a whole cluster, for as long as a processor takes, and the others are for pages.
+/// Rollouts that are cached, and observations in all of them together.
+const CACHED: (usize, usize) = (12, 400_000);
+/// Rollouts that are in use at once, and observations in all of them together.
+const USED: (usize, usize) = (48, 800_000);
+/// Rollouts that are made at once. Each takes a processor, and the others are for pages.
 const MADE_AT_ONCE: usize = 1;
-/// Rollouts that are there at once, held or followed, and observations in all of them together.
-const MOST: usize = 4 * HELD;
-const MOST_SIZE: usize = 2 * MOST_HELD;
 /// Those of them that one client follows at once, and all who came by links of one maker together.
 pub const MOST_OF_ONE: usize = 8;
 const MOST_OF_LINKS: usize = 2 * MOST_OF_ONE;
 /// One that still goes on is made anew for who comes after this.
 const ANEW_AFTER: Duration = Duration::from_secs(5);
 
-/// The rollouts that were looked at lately, those that somebody has still, and those that are made: each by itself, and once for all who
-/// want it at the same time.
+/// The rollouts that were looked at lately, and those that somebody has still.
 #[derive(Clone)]
-pub struct Past {
-    cache: Arc<HubCache<Remade>>,
-    made: Arc<Flights<Asked, Result<Handle, Arc<Lost>>>>,
-}
+pub struct Past(Arc<HubCache<Workload>>);
 
 impl Default for Past {
     fn default() -> Self {
         let most =
-            Most { cached: (HELD, MOST_HELD), alive: (MOST, MOST_SIZE), of_one: MOST_OF_ONE, of_links: MOST_OF_LINKS };
-        Self { cache: Arc::new(HubCache::new(&most)), made: Arc::new(Flights::at_most(MADE_AT_ONCE)) }
+            Most { cached: CACHED, used: USED, made: MADE_AT_ONCE, of_one: MOST_OF_ONE, of_links: MOST_OF_LINKS };
+        Self(Arc::new(HubCache::new(&most)))
     }
-}
-
-/// A rollout, and until when it is to be told.
-type Asked = (Workload, Option<Millis>);
-
-/// A rollout that was made again, for as long as it is held or somebody has a way to its hub.
-struct Remade {
-    workload: Workload,
-    /// It is told until then.
-    to_millis: Millis,
-    /// It could be told until then.
-    most_millis: Millis,
-    /// What was observed.
-    size: usize,
-    /// It still goes on: until then it is told as it is here.
-    fresh_until: Option<Instant>,
-    hub: Handle,
-}
-
-/// Why a rollout cannot be shown.
-#[derive(Debug, thiserror::Error)]
-pub enum Lost {
-    /// It is not kept, or not any more.
-    #[error("no such rollout; its history may have expired")]
-    Unknown,
-    /// What is kept cannot be read.
-    #[error("cannot read the history: {0}")]
-    Unreadable(#[from] StoreError),
-    /// There is no room for one more.
-    #[error("too many past rollouts and moments are open")]
-    Full,
 }
 
 impl Past {
@@ -89,87 +51,44 @@ impl Past {
         workload: &Workload,
         until_millis: Option<Millis>,
     ) -> Result<Handle, Arc<Lost>> {
-        let asked = (workload.clone(), until_millis);
-        if let Some(known) = self.find(&asked) {
-            return Ok(known);
-        }
-        let (past, archive, this) = (self.clone(), archive.clone(), asked.clone());
-        let make = |turn| async move { past.make(&archive, this, turn).await.map_err(Arc::new) };
-        self.made.join(&asked, make).await
+        let make = async |turn| {
+            let made = make(archive, workload, until_millis, turn).await;
+            made.map_err(|lost| (Arc::new(lost), Duration::ZERO))
+        };
+        self.0.open(workload, until_millis, make).await
     }
 
     /// A way to a hub for somebody who follows it; `None` where they follow too many rollouts that are over already.
     #[must_use]
     pub(crate) fn seat(&self, hub: Handle, follower: &Follower) -> Option<Handle> {
-        self.cache.seat(hub, follower)
-    }
-
-    fn find(&self, (workload, until_millis): &Asked) -> Option<Handle> {
-        self.cache.find(|remade| {
-            // What is after its last moment is not shown, so that it need not be read.
-            let reaches = until_millis.is_none_or(|until| until <= remade.to_millis || until > remade.most_millis);
-            remade.workload == *workload && reaches && remade.is_fresh()
-        })
-    }
-
-    /// Makes a rollout again from what is kept of it.
-    async fn make(&self, archive: &Archive, asked: Asked, turn: Turn) -> Result<Handle, Lost> {
-        // The one before may have been made just now.
-        if let Some(known) = self.find(&asked) {
-            return Ok(known);
-        }
-        if !self.cache.make_room() {
-            return Err(Lost::Full);
-        }
-        let (workload, until_millis) = asked;
-        let (Some(uid), Some(number)) = (workload.uid, workload.rollout) else { return Err(Lost::Unknown) };
-        let cluster = workload.cluster.clone();
-        let mut cut =
-            archive.read(move |reader| reader.cut(&cluster, uid, number, until_millis)).await?.ok_or(Lost::Unknown)?;
-        let text = std::mem::take(&mut cut.text);
-        let name = format!("{} revision {}", workload.name, cut.revision);
-        let made = tokio::task::spawn_blocking(move || {
-            let _turn: Turn = turn; // whoever asked may have left
-            let mut size = 0;
-            let observed = recording::observations(&text).inspect(|_| size += 1);
-            let standing = standing(name, observed, cut.to_millis)?;
-            Some((size, standing))
-        });
-        let (size, standing) = made.await.ok().flatten().ok_or(Lost::Unknown)?;
-        let hub = Handle::standing(&workload.cluster, standing);
-        let (to_millis, most_millis) = (cut.to_millis, cut.most_millis);
-        // What is not over yet is told for longer the next time.
-        let fresh_until = (!cut.is_settled).then(|| Instant::now() + ANEW_AFTER);
-        Ok(self.cache.insert(Remade { workload, to_millis, most_millis, size, fresh_until, hub }))
+        self.0.seat(hub, follower)
     }
 }
 
-impl Entry for Remade {
-    /// Its address: one rollout may be there several times, told for less long or longer.
-    type Key = usize;
-
-    fn key(&self) -> usize {
-        std::ptr::from_ref(self).addr()
-    }
-
-    fn hub(&self) -> &Handle {
-        &self.hub
-    }
-
-    fn is_fresh(&self) -> bool {
-        self.fresh_until.is_none_or(|until| until > Instant::now())
-    }
-}
-
-impl Held for Remade {
-    fn size(&self) -> usize {
-        self.size
-    }
-
-    /// Also the same rollout that was told for less long.
-    fn replaces(&self, other: &Self) -> bool {
-        self.workload == other.workload
-    }
+/// Makes a rollout again from what is kept of it.
+async fn make(
+    archive: &Archive,
+    workload: &Workload,
+    until_millis: Option<Millis>,
+    turn: Turn,
+) -> Result<StandingHub, Lost> {
+    let (Some(uid), Some(number)) = (workload.uid, workload.rollout) else { return Err(Lost::Unknown) };
+    let cluster = workload.cluster.clone();
+    let cut = archive.read(move |reader| reader.cut(&cluster, uid, number, until_millis)).await?;
+    let Cut { revision, to_millis, most_millis, is_settled, text } = cut.ok_or(Lost::Unknown)?;
+    let name = format!("{} revision {revision}", workload.name);
+    let made = tokio::task::spawn_blocking(move || {
+        let _turn: Turn = turn; // whoever asked may have left
+        let mut size = 0;
+        let observed = recording::observations(&text).inspect(|_| size += 1);
+        let standing = standing(name, observed, to_millis)?;
+        Some((size, standing))
+    });
+    let (size, standing) = made.await.ok().flatten().ok_or(Lost::Unknown)?;
+    let hub = Handle::standing(&workload.cluster, standing);
+    // What is not over yet is told for longer the next time.
+    let fresh_until = (!is_settled).then(|| Instant::now() + ANEW_AFTER);
+    Ok(StandingHub { hub, size, to_millis, most_millis, is_settled, fresh_until })
 }
 
 /// Plays a recording to its end, and lets the time pass until then, for a hub that stands still there. `None` where it is empty.

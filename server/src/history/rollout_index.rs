@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem;
 
-use app::history::PastRollout;
+use timeline::past::PastRollout;
 use timeline::view::Now;
 use timeline::{Millis, Uid};
 

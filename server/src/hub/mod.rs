@@ -15,7 +15,6 @@
 //! published, and passed on in that order (`Followed`).
 
 mod connection;
-pub(crate) mod flight;
 mod follow;
 mod listed;
 mod moments;
@@ -29,6 +28,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use bytes::Bytes;
+use moka::future::Cache;
 use timeline::document::{self, Document};
 use timeline::view::Now;
 use timeline::wire::{Connection, Objects, Position, Snapshot};
@@ -42,7 +42,6 @@ pub use self::moments::Then;
 use self::moments::{Pasts, Streams};
 pub use self::tally::{Series, Tally};
 pub use self::task::told;
-use crate::hub::flight::{Flights, Turn};
 use crate::kube::review::Reviewer;
 use crate::kube::{self, Counters, InitialState, SourceEvent};
 use crate::telemetry::clock::{Clock, OwnClock};
@@ -184,8 +183,10 @@ pub struct Handle {
     pasts: Pasts,
     streams: Streams,
     documents: Arc<Semaphore>,
-    pages: Arc<Flights<Workload, Option<Arc<Snapshot>>>>,
-    /// It stands still for good.
+    /// Pages that are being made. None is kept: each is of its moment.
+    pages: Cache<Workload, Arc<Snapshot>>,
+    page_turns: Arc<Semaphore>,
+    /// It stands still at the end of what it shows.
     is_over: bool,
     /// What counts those who have a way to it, where they are counted.
     lease: Option<Lease>,
@@ -260,10 +261,11 @@ impl Handle {
             counters,
             sources,
             reviewer: Reviewer::new(signal::channel(None).1),
-            pasts: Pasts::default(),
+            pasts: moments::no_pasts(),
             streams: Streams::default(),
             documents: Arc::new(Semaphore::new(DOCUMENTS)),
-            pages: Arc::new(Flights::at_most(PAGES)),
+            pages: Cache::new(0),
+            page_turns: Arc::new(Semaphore::new(PAGES)),
             is_over: false,
             lease: None,
         };
@@ -294,13 +296,13 @@ impl Handle {
         self.namespaces.is_empty() || self.namespaces.iter().any(|watched| watched == namespace)
     }
 
-    /// One that stands still for good: what is in it is never made anew for who looks at it.
+    /// One that stands still at the end of what it shows.
     #[must_use]
     pub fn over(self) -> Self {
         Self { is_over: true, ..self }
     }
 
-    /// It stands still for good.
+    /// It stands still at the end of what it shows.
     #[must_use]
     pub const fn is_over(&self) -> bool {
         self.is_over
@@ -406,16 +408,17 @@ impl Handle {
     /// # Errors
     /// When the hub has ended.
     pub async fn page(&self, workload: &Workload) -> Result<Snapshot, HubEnded> {
-        let (commands, of) = (self.commands.clone(), workload.clone());
-        let make = |turn| async move {
-            let copied = ask(&commands, |reply| Command::Page { workload: of, reply }).await.ok()?;
+        let make = async {
+            let turn = self.page_turns.clone().acquire_owned().await;
+            let copied = self.ask(|reply| Command::Page { workload: workload.clone(), reply }).await?;
             let made = tokio::task::spawn_blocking(move || {
-                let _turn: Turn = turn; // whoever asked may have left
+                let _turn = turn; // whoever asked may have left
                 Arc::new(copied.page())
             });
-            made.await.ok()
+            made.await.map_err(|_| HubEnded)
         };
-        self.pages.join(workload, make).await.map(Arc::unwrap_or_clone).ok_or(HubEnded)
+        let made = self.pages.try_get_with_by_ref(workload, make).await;
+        made.map(Arc::unwrap_or_clone).map_err(|_| HubEnded)
     }
 
     /// Reads something from the timeline, in the hub's task. The job must be short.

@@ -1,27 +1,31 @@
 //! Moments of the past, and details of the present, looked at outside of the hub's task: the hub hands out the past of one Deployment, which
 //! is gone through here and kept for a while for whoever goes on asking.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use moka::sync::Cache;
 use timeline::view::Now;
 use timeline::wire::{Moment, ServerFrame};
 use timeline::{History, Millis, Model, Uid, Workload};
 use tokio::sync::{Mutex, oneshot};
-use tokio::time::Instant;
 
 use super::topic::encode;
 use super::{Handle, HubEnded, Reader, told};
 
-/// Pasts that are kept at once.
-const MOST: usize = 4;
+/// Pasts that are kept at once, one of each Deployment.
+const MOST: u64 = 4;
 /// One that nobody asks for any more is let go of after this long.
 const KEPT_FOR: Duration = Duration::from_secs(30);
 
 /// What was handed out: one moment of a cluster is made at a time, and whatever else is asked of it comes between.
-pub(super) type Pasts = Arc<Mutex<VecDeque<(Instant, Arc<Past>)>>>;
+pub(super) type Pasts = Arc<Mutex<Cache<Uid, Arc<Past>>>>;
+
+/// No past yet.
+pub(super) fn no_pasts() -> Pasts {
+    Arc::new(Mutex::new(Cache::builder().max_capacity(MOST).time_to_idle(KEPT_FOR).build()))
+}
 
 /// Whose turn it is of the streams that ask for moments.
 pub(super) type Streams = Arc<Mutex<()>>;
@@ -67,16 +71,16 @@ impl Past {
 }
 
 /// In the hub's task: the past in which a moment is, one of those that are known or a new one.
-fn find(reader: &Reader<'_>, workload: &Workload, at_millis: Millis, known: &[Arc<Past>]) -> Found {
+fn find(reader: &Reader<'_>, workload: &Workload, at_millis: Millis, known: &Cache<Uid, Arc<Past>>) -> Found {
     let at_millis = at_millis.min(reader.now_millis);
     let (model, skew_millis) = (reader.timeline.model(), reader.timeline.skew_millis());
     let is_kept = reader.history.base_millis().is_none_or(|base| base <= at_millis);
     let deployment = workload.find(model).map(|found| found.uid).filter(|_| is_kept);
     let past = deployment.map(|deployment| {
         let touched = reader.touched(deployment);
-        let is_it = |past: &&Arc<Past>| {
+        let is_it = |past: &Arc<Past>| {
             let reaches = at_millis < past.until_millis || past.touched == touched;
-            past.deployment == deployment && past.epoch == reader.epoch && reaches
+            past.epoch == reader.epoch && reaches
         };
         let new = || Past {
             deployment,
@@ -85,7 +89,7 @@ fn find(reader: &Reader<'_>, workload: &Workload, at_millis: Millis, known: &[Ar
             until_millis: reader.history.last_millis().unwrap_or(Millis::MIN),
             touched,
         };
-        known.iter().find(is_it).cloned().unwrap_or_else(|| Arc::new(new()))
+        known.get(&deployment).filter(is_it).unwrap_or_else(|| Arc::new(new()))
     });
     Found { at_millis, skew_millis, past }
 }
@@ -142,18 +146,14 @@ impl Handle {
         asked_millis: Option<Millis>,
         look: impl FnOnce(&Then<'_>) -> T + Send + 'static,
     ) -> Result<(Millis, Option<T>), HubEnded> {
-        let mut pasts = self.pasts.clone().lock_owned().await;
-        let (workload, known) = (workload.clone(), pasts.iter().map(|(_, past)| past.clone()).collect::<Vec<_>>());
+        let pasts = self.pasts.clone().lock_owned().await;
+        let (workload, known) = (workload.clone(), pasts.clone());
         let at_millis = asked_millis.unwrap_or(Millis::MAX);
         let found = self.read(move |reader| find(reader, &workload, at_millis, &known)).await?;
         let Found { at_millis, skew_millis, past } = found;
         let Some(past) = past else { return Ok((at_millis, None)) };
-        if pasts.is_empty() {
-            tokio::spawn(let_go(self.pasts.clone())); // else one is at it
-        }
-        pasts.retain(|(_, known)| known.deployment != past.deployment);
-        pasts.truncate(MOST - 1);
-        pasts.push_front((Instant::now(), past.clone()));
+        pasts.insert(past.deployment, past.clone());
+        pasts.run_pending_tasks(); // else there are more of them for a while
         let now = Now { millis: at_millis, skew_millis };
         let (tell, seen) = oneshot::channel();
         tokio::task::spawn_blocking(move || {
@@ -168,18 +168,6 @@ impl Handle {
     }
 }
 
-/// Lets go of what nobody asks for any more, until nothing is left.
-async fn let_go(pasts: Pasts) {
-    loop {
-        tokio::time::sleep(KEPT_FOR).await;
-        let mut pasts = pasts.lock().await;
-        pasts.retain(|(used, _)| used.elapsed() < KEPT_FOR);
-        if pasts.is_empty() {
-            return;
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
@@ -187,6 +175,7 @@ mod tests {
     use futures::future::join_all;
     use timeline::Retention;
     use tokio::sync::mpsc;
+    use tokio::time::Instant;
 
     use super::*;
     use crate::feed::recording::Recording;
@@ -224,7 +213,7 @@ mod tests {
         let asked = async |at_millis| {
             let moment = hub.moment(&workload, at_millis).await.unwrap();
             assert!(moment.said.is_some());
-            let past = hub.pasts.lock().await.front().map(|(_, past)| past.clone());
+            let past = hub.pasts.lock().await.iter().next().map(|(_, past)| past);
             (moment.said, past.unwrap())
         };
         let (said, first) = asked(Millis::MAX).await;
@@ -248,8 +237,8 @@ mod tests {
         let (hub, events, workload, rest) = rollover().await;
         let asked = async |at_millis| {
             assert!(hub.moment(&workload, at_millis).await.unwrap().said.is_some());
-            let pasts = hub.pasts.lock().await;
-            let [(_, past)] = pasts.iter().collect::<Vec<_>>()[..] else { panic!("{} are kept", pasts.len()) };
+            let pasts: Vec<_> = hub.pasts.lock().await.iter().map(|(_, past)| past).collect();
+            let [past] = &pasts[..] else { panic!("{} are kept", pasts.len()) };
             past.clone()
         };
         let first = asked(Millis::MAX).await;

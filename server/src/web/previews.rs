@@ -1,10 +1,10 @@
-//! Previews that were drawn lately, for whoever asks next, and whose turn it is to draw one.
+//! Caches previews for ten seconds, and limits how many are drawn at once and how many wait for that.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
+use moka::future::Cache;
 use timeline::Workload;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -12,13 +12,13 @@ use crate::access::scope::Scope;
 
 /// A picture is used again for this long.
 const FRESH: Duration = Duration::from_secs(10);
-/// Pictures that are kept.
-const MOST: usize = 128;
-/// Who waits for a turn; whoever comes then may come again later.
+/// Pictures that are cached.
+const MOST: u64 = 128;
+/// Pictures that wait for their turn; whoever asks for another one may come again later.
 const MOST_WAITING: usize = 16;
 
 /// In which form a picture is drawn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Form {
     /// As SVG.
     Svg,
@@ -27,7 +27,7 @@ pub enum Form {
 }
 
 /// What a picture is of.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Pictured {
     /// A workload as it is.
     Workload(Workload),
@@ -35,30 +35,48 @@ pub enum Pictured {
     Part(Scope),
 }
 
-/// Pictures that were drawn lately.
+/// Why there is no picture.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NoPreview {
+    /// There is no such workload.
+    Unknown,
+    /// It could not be drawn.
+    Failed,
+    /// Too many wait for their turn.
+    Busy,
+}
+
+/// Pictures that were drawn lately, and turns to draw one.
 pub struct Previews {
-    drawn: Mutex<BTreeMap<(Pictured, Form), (Instant, Bytes)>>,
-    /// Who may come: the one who draws, and those who wait and may find it drawn.
+    drawn: Cache<(Pictured, Form), Bytes>,
+    /// Pictures that are being drawn or wait for that.
     places: Arc<Semaphore>,
     turns: Arc<Semaphore>,
 }
 
-/// Somebody's turn to draw. What cannot be called off keeps it.
+/// A turn to draw. What cannot be cancelled keeps it.
 pub struct Turn(#[expect(dead_code, reason = "held until the picture is drawn")] [OwnedSemaphorePermit; 2]);
 
 impl Default for Previews {
     fn default() -> Self {
+        let drawn = Cache::builder().max_capacity(MOST).time_to_live(FRESH).build();
         let of = |many| Arc::new(Semaphore::new(many));
-        Self { drawn: Mutex::default(), places: of(1 + MOST_WAITING), turns: of(1) }
+        Self { drawn, places: of(1 + MOST_WAITING), turns: of(1) }
     }
 }
 
 impl Previews {
-    /// The picture of a workload, as long as it is fresh.
-    pub fn get(&self, of: &(Pictured, Form)) -> Option<Bytes> {
-        let mut known = self.drawn.lock().unwrap_or_else(PoisonError::into_inner);
-        known.retain(|_, (at, _)| at.elapsed() < FRESH);
-        known.get(of).map(|(_, picture)| picture.clone())
+    /// Returns a picture, which is drawn once for all who ask for it at the same time.
+    ///
+    /// # Errors
+    /// When too many wait, or it cannot be drawn.
+    pub async fn get_or_draw(
+        &self,
+        of: (Pictured, Form),
+        draw: impl AsyncFnOnce(Turn) -> Result<Bytes, NoPreview>,
+    ) -> Result<Bytes, NoPreview> {
+        let draw = async { draw(self.turn().await.ok_or(NoPreview::Busy)?).await };
+        self.drawn.try_get_with(of, draw).await.map_err(|why| *why)
     }
 
     /// Waits for the turn to draw; `None` where too many wait.
@@ -66,50 +84,47 @@ impl Previews {
         let place = self.places.clone().try_acquire_owned().ok()?;
         Some(Turn([place, self.turns.clone().acquire_owned().await.ok()?]))
     }
-
-    /// Keeps a picture.
-    pub fn keep(&self, of: (Pictured, Form), picture: Bytes) {
-        let mut known = self.drawn.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.len() >= MOST
-            && let Some(oldest) = known.iter().min_by_key(|(_, (at, _))| *at).map(|(of, _)| of.clone())
-        {
-            known.remove(&oldest);
-        }
-        known.insert(of, (Instant::now(), picture));
-    }
 }
 
 #[cfg(test)]
 mod tests {
+    use futures::future::join_all;
+
     use super::*;
 
+    fn of(form: Form, name: &str) -> (Pictured, Form) {
+        (Pictured::Workload(Workload::deployment("prod", "shop", name)), form)
+    }
+
     #[tokio::test]
-    async fn one_draws_some_wait_and_the_others_are_turned_away() {
+    async fn one_is_drawn_some_wait_and_the_others_are_turned_away() {
         let previews = Arc::new(Previews::default());
         let turn = previews.turn().await;
-        assert!(turn.is_some());
-        let waiting: Vec<_> = (0..MOST_WAITING)
-            .map(|_| {
-                let previews = previews.clone();
-                tokio::spawn(async move { previews.turn().await.is_some() })
+        let waiting = (0..MOST_WAITING).map(|at| {
+            let previews = previews.clone();
+            tokio::spawn(async move {
+                let draw = async |_| Ok(Bytes::from_static(b"<svg/>"));
+                previews.get_or_draw(of(Form::Svg, &at.to_string()), draw).await
             })
-            .collect();
+        });
+        let waiting: Vec<_> = waiting.collect();
         while previews.places.available_permits() > 0 {
             tokio::task::yield_now().await;
         }
-        assert!(previews.turn().await.is_none(), "one too many");
+        let more = previews.get_or_draw(of(Form::Svg, "more"), async |_| Ok(Bytes::new())).await;
+        assert_eq!(more, Err(NoPreview::Busy), "one too many");
         drop(turn);
-        for one in waiting {
-            assert!(one.await.unwrap());
-        }
+        assert!(join_all(waiting).await.into_iter().all(|drawn| drawn.is_ok_and(|drawn| drawn.is_ok())));
         assert!(previews.turn().await.is_some());
     }
 
-    #[test]
-    fn each_form_is_kept_by_itself() {
-        let (previews, web) = (Previews::default(), Pictured::Workload(Workload::deployment("prod", "shop", "web")));
-        previews.keep((web.clone(), Form::Svg), Bytes::from_static(b"<svg/>"));
-        assert_eq!(previews.get(&(web.clone(), Form::Svg)).as_deref(), Some(&b"<svg/>"[..]));
-        assert_eq!(previews.get(&(web, Form::Png)), None);
+    #[tokio::test]
+    async fn each_form_is_drawn_by_itself_and_what_failed_is_tried_again() {
+        let previews = Previews::default();
+        let draw = async |form, drawn| previews.get_or_draw(of(form, "web"), async move |_| drawn).await;
+        assert_eq!(draw(Form::Svg, Err(NoPreview::Failed)).await, Err(NoPreview::Failed));
+        assert_eq!(draw(Form::Svg, Ok(Bytes::from_static(b"<svg/>"))).await.as_deref(), Ok(&b"<svg/>"[..]));
+        assert_eq!(draw(Form::Svg, Err(NoPreview::Failed)).await.as_deref(), Ok(&b"<svg/>"[..]));
+        assert_eq!(draw(Form::Png, Err(NoPreview::Unknown)).await, Err(NoPreview::Unknown));
     }
 }

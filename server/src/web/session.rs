@@ -23,7 +23,6 @@ use tokio::time::Instant;
 use self::list::FollowedList;
 use crate::access::Stranger;
 use crate::access::sight::Sight;
-use crate::export::excerpt;
 use crate::history::past::Lost;
 use crate::hub::{First, Followed, Update};
 use crate::web::budget::Budget;
@@ -137,8 +136,6 @@ async fn talk(
     let end = Instant::now() + COME_AGAIN.mul_f64(1.0 + fastrand::f64() / 5.0);
     let is_signed_in = view.viewer().subjects.is_some();
     let mut budget = Budget::full();
-    let mut anew = tokio::time::interval(excerpt::ANEW_EVERY);
-    anew.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     // When the cluster said last that a namespace which was named may be seen.
     let mut said = Instant::now();
     loop {
@@ -195,7 +192,6 @@ async fn talk(
                     }
                 }
             }
-            _ = anew.tick(), if view.part().is_some() => following = Box::pin(cut_anew(out, &view, following)).await?,
             told = next(&mut following) => match (told?, &mut following) {
                 (Update::Frame(bytes), _) => send(out, bytes).await?,
                 (Update::Connection(_), Following::Deployment(followed)) => {
@@ -309,19 +305,6 @@ async fn look_again(
         }
         following => Ok(following),
     }
-}
-
-/// A rollout that goes on is cut out anew for who came by a link to that alone.
-async fn cut_anew(out: &mut (impl Sink<Message> + Unpin), view: &View, following: Following) -> Result<Following, End> {
-    let Following::Deployment(followed) = following else { return Ok(following) };
-    if followed.hub().is_over() {
-        return Ok(Following::Deployment(followed));
-    }
-    let anew = view.hub(followed.workload()).await.filter(|hub| !hub.is_same(followed.hub()));
-    let Some(hub) = anew.and_then(|hub| view.seat(hub)) else { return Ok(Following::Deployment(followed)) };
-    let (first, followed) = hub.follow(followed.workload().clone(), None).await.map_err(|_| End::Broken)?;
-    begin(out, view, first).await?;
-    Ok(Following::Deployment(Box::new(followed)))
 }
 
 /// Writes down what somebody looks at, where that is wanted.

@@ -268,14 +268,12 @@ impl Rollcast {
     pub(crate) async fn excerpt(&self, scope: &Scope, payer: &Follower) -> Result<Handle, Arc<Lost>> {
         let live = scope.cluster().and_then(|cluster| self.clusters.get(cluster));
         let live = live.ok_or_else(|| Arc::new(Lost::Unknown))?;
-        if let Some(known) = self.excerpts.find(scope) {
+        if let Some(known) = self.excerpts.find(scope).await {
             return known;
         }
-        if !self.excerpts.is_made(scope) {
-            self.budgets.ready(payer).await;
-        }
-        let kept = self.archive.as_ref().map(|archive| (archive, &self.past));
-        let opened = self.excerpts.open(live, kept, scope).await;
+        self.budgets.ready(payer).await;
+        let stored = self.archive.as_ref().map(|archive| (archive, &self.past));
+        let opened = self.excerpts.open(live, stored, scope).await;
         if opened.as_ref().is_err_and(|why| matches!(**why, Lost::Full)) {
             self.limits.met(Limit::Rollouts);
         }
@@ -294,7 +292,7 @@ impl Rollcast {
     /// There is something that a link to one rollout or one moment opens.
     pub(crate) async fn has_excerpt(&self, scope: &Scope) -> bool {
         let Some(live) = scope.cluster().and_then(|cluster| self.clusters.get(cluster)) else { return false };
-        self.excerpts.find(scope).is_some_and(|known| known.is_ok())
+        self.excerpts.find(scope).await.is_some_and(|known| known.is_ok())
             || excerpt::is_known(live, self.archive.as_ref(), scope).await
     }
 }

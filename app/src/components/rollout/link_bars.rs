@@ -48,6 +48,9 @@ fn words(board: Board, zone: Zone) -> Option<String> {
         let day = moment.split_once(' ').map(|(day, _)| format!(" ({day})")).unwrap_or_default();
         return Some(format!("Recording of a finished rollout{day}."));
     }
+    if board.is_snapshot {
+        return Some("The rollout goes on: this page shows it as it was when you opened it.".to_owned());
+    }
     let (wanted, current) = (board.linked_revision?, board.current.get()?);
     if wanted == current {
         return None;
@@ -65,6 +68,9 @@ fn words(board: Board, zone: Zone) -> Option<String> {
 fn invitation(board: Board) -> String {
     if let Some(name) = board.workload.with(|workload| workload.rollout.map(|_| safe(&workload.name))) {
         return format!("Look at {name} as it is now");
+    }
+    if board.is_snapshot {
+        return "Show its newest state".to_owned();
     }
     let is_past = board.time.get().tenths.is_some();
     match (is_past, board.linked_revision, board.current.get()) {

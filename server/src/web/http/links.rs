@@ -110,7 +110,8 @@ pub(super) async fn workload(view: &View, workload: Workload, parameters: &Param
                 }
                 None => None,
             };
-            let stands = Stands { now_millis: snapshot.now_millis, is_over: hub.is_over(), last: last.flatten() };
+            let is_part = view.part().is_some();
+            let stands = Stands { now_millis: snapshot.now_millis, is_part, last: last.flatten() };
             meaning(&model, uid, named, &workload, stands)
         }
         None if named.uid.is_none() => Meaning::Live, // the page waits for it
@@ -138,6 +139,7 @@ pub(super) async fn workload(view: &View, workload: Workload, parameters: &Param
         revision: named.revision.filter(|_| snapshot.deployment.is_some()),
         workload,
         connection,
+        is_snapshot: view.part().is_some() && snapshot.deployment.is_some() && !hub.is_over(),
         snapshot,
         moment,
     };
@@ -180,8 +182,8 @@ async fn kept(
 struct Stands {
     /// The time that it stands at.
     now_millis: Millis,
-    /// That is so for good.
-    is_over: bool,
+    /// It holds one rollout or one moment, and stands still.
+    is_part: bool,
     /// The last moment of the revision that is named, as [`last_moment`] tells it.
     last: Option<Option<Millis>>,
 }
@@ -192,7 +194,7 @@ fn meaning(
     uid: Uid,
     named: LinkParameters,
     workload: &Workload,
-    Stands { now_millis, is_over, last }: Stands,
+    Stands { now_millis, is_part, last }: Stands,
 ) -> Meaning {
     let page = &address::whatever_bears_the_name(workload);
     let is_by_itself = workload.rollout.is_some();
@@ -209,7 +211,7 @@ fn meaning(
     let name = safe(&deployment.name);
     if let Some(at_millis) = named.at_millis {
         let since = deployment.known_since_millis();
-        let is_still = is_by_itself || is_over;
+        let is_still = is_by_itself || is_part;
         let time_of_day = crate::telemetry::clock::now_millis();
         return if is_still && at_millis > now_millis {
             // What is over stands still at its end; the time of day goes on.

@@ -13,7 +13,7 @@ use timeline::viewer::DeploymentCopy;
 use super::extract::NamedWorkload;
 use crate::export::assets;
 use crate::web::limits::Limit;
-use crate::web::previews::{Form, Pictured};
+use crate::web::previews::{Form, NoPreview, Pictured, Turn};
 use crate::web::view::View;
 
 pub(super) async fn svg(view: View, NamedWorkload(workload): NamedWorkload) -> Response {
@@ -34,36 +34,30 @@ pub(super) async fn picture(view: &View, workload: &Workload, form: Form) -> Res
         Some(_) => return nothing(),
         None => Pictured::Workload(workload.clone()),
     };
-    let of = (pictured, form);
-    let previews = &view.rollcast().previews;
-    if let Some(drawn) = previews.get(&of) {
-        return image(form, drawn);
-    }
-    let Some(turn) = previews.turn().await else {
-        view.rollcast().limits.met(Limit::Previews);
-        let why = "The server is busy drawing previews. Try again in a moment.\n";
-        return (StatusCode::SERVICE_UNAVAILABLE, why).into_response();
-    };
-    if let Some(drawn) = previews.get(&of) {
-        return image(form, drawn); // somebody who waited before had it drawn
-    }
-    let Some(svg) = drawing(view, workload).await else {
-        return nothing();
-    };
-    // Whoever asked may leave meanwhile: drawing is not called off, and it stays its turn until it has ended.
-    let (drawn, _turn) = match form {
-        Form::Svg => (Some(svg.into_bytes()), Some(turn)),
-        Form::Png => {
-            let drawing = tokio::task::spawn_blocking(move || (pixels(&svg), Some(turn)));
-            drawing.await.unwrap_or_default()
+    let draw = async |turn| {
+        let svg = drawing(view, workload).await.ok_or(NoPreview::Unknown)?;
+        match form {
+            Form::Svg => Ok(Bytes::from(svg)),
+            Form::Png => {
+                let drawing = tokio::task::spawn_blocking(move || {
+                    let _turn: Turn = turn; // whoever asked may have left
+                    pixels(&svg)
+                });
+                drawing.await.ok().flatten().map(Bytes::from).ok_or(NoPreview::Failed)
+            }
         }
     };
-    match drawn.map(Bytes::from) {
-        Some(drawn) => {
-            previews.keep(of, drawn.clone());
-            image(form, drawn)
+    match view.rollcast().previews.get_or_draw((pictured, form), draw).await {
+        Ok(drawn) => image(form, drawn),
+        Err(NoPreview::Unknown) => nothing(),
+        Err(NoPreview::Failed) => {
+            (StatusCode::INTERNAL_SERVER_ERROR, "The preview could not be drawn.\n").into_response()
         }
-        None => (StatusCode::INTERNAL_SERVER_ERROR, "The preview could not be drawn.\n").into_response(),
+        Err(NoPreview::Busy) => {
+            view.rollcast().limits.met(Limit::Previews);
+            let why = "The server is busy drawing previews. Try again in a moment.\n";
+            (StatusCode::SERVICE_UNAVAILABLE, why).into_response()
+        }
     }
 }
 

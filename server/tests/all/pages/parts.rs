@@ -258,7 +258,7 @@ async fn a_link_to_a_moment_opens_it_and_nothing_else() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_link_to_the_present_rollout_is_live_until_the_next_one_begins() {
+async fn a_link_to_a_rollout_that_goes_on_shows_it_as_it_was_when_it_was_opened() {
     let (_, text) = common::recordings().into_iter().find(|(name, _)| name == "rollover").unwrap();
     let (_, known) = rollouts(&site(&rules(&PROD)).await).await;
     let mut first = Recording::read(&text).observed;
@@ -281,35 +281,30 @@ async fn a_link_to_the_present_rollout_is_live_until_the_next_one_begins() {
     let rollcast = Rollcast::with(hubs, "build", Viewers::default(), Site { auth: proxy(), shares, ..Site::default() });
     let (_, secret) = signed_in("partly").make(&rollcast, &format!("{WEB}?revision=2")).await;
     let (visitor, _) = by_link(&rollcast, &secret).await.unwrap();
-    let (said, mut heard) = stream(&rollcast, &visitor).await;
-    follow(&said, web());
-    let states = |snapshot: &Snapshot| format!("{:?}", snapshot.objects.pods);
-    let before = snapshot(&mut heard).await;
-    feed(&events, rest).await;
-    let mut after = snapshot(&mut heard).await;
-    while states(&after) == states(&before) {
-        after = snapshot(&mut heard).await;
-    }
-    // It stands still just before the first sign of the next one, and nothing of that one is ever told.
-    let is_of_it = |told: &Snapshot| assert!(!format!("{told:?}").contains("web:v3"), "{told:?}");
-    feed(&events, later).await;
-    while after.now_millis != edit_millis - 1 {
-        after = snapshot(&mut heard).await;
-        is_of_it(&after);
-    }
-    feed(&events, begun).await;
-    let end = loop {
-        match tokio::time::timeout(Duration::from_secs(30), next(&mut heard)).await {
-            Ok(ServerFrame::Snapshot(told)) => {
-                is_of_it(&told);
-                after = *told;
-            }
-            Ok(frame) => panic!("{frame:?}"),
-            Err(_) => break after,
-        }
+    let says = "The rollout goes on: this page shows it as it was when you opened it.";
+    assert!(visitor.get(&rollcast, WEB).await.text.contains(says));
+    let open = async || {
+        let (said, mut heard) = stream(&rollcast, &visitor).await;
+        follow(&said, web());
+        let told = snapshot(&mut heard).await;
+        assert!(!format!("{told:?}").contains("web:v3"), "nothing of the next one is ever told: {told:?}");
+        (told, said, heard)
     };
-    assert_eq!(end.now_millis, edit_millis - 1);
-    assert!(visitor.get(&rollcast, WEB).await.text.contains("slow-v2"));
+    let states = |snapshot: &Snapshot| format!("{:?}", snapshot.objects.pods);
+    let (before, _said, mut heard) = open().await;
+    feed(&events, rest).await;
+    let more = tokio::time::timeout(Duration::from_secs(30), next(&mut heard)).await;
+    assert!(more.is_err(), "it stands still: {more:?}");
+    let (later_told, ..) = open().await;
+    assert_ne!(states(&later_told), states(&before), "who comes later is shown more");
+    // It ends just before the first sign of the next one.
+    for next_one in [later, begun] {
+        feed(&events, next_one).await;
+        tokio::time::sleep(Duration::from_secs(30)).await;
+        assert_eq!(open().await.0.now_millis, edit_millis - 1);
+        let page = visitor.get(&rollcast, WEB).await.text;
+        assert!(page.contains("slow-v2") && !page.contains(says), "{page}");
+    }
 }
 
 #[tokio::test]
