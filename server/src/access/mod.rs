@@ -19,13 +19,13 @@
 pub(crate) mod allowance;
 mod answers;
 mod attempts;
+mod checked;
 pub mod cookie;
 mod ended;
 pub(crate) mod fetch;
 pub mod followers;
 pub mod forwarded;
 pub mod oidc;
-mod once;
 pub mod proxy;
 pub mod rights;
 pub mod scope;
