@@ -16,9 +16,7 @@
 //! ```
 //! What may not be seen does not exist: it is answered by the code that answers for what was never there.
 
-pub(crate) mod allowance;
 mod answers;
-mod attempts;
 mod checked;
 pub mod cookie;
 mod ended;

@@ -15,13 +15,14 @@ use moka::policy::EvictionPolicy;
 use sha2::{Digest, Sha256};
 use tokio::time::{Instant, timeout};
 
-use super::attempts::Attempts;
 use super::checked::{Checked, Terms};
 use super::cookie::{Keys, Name};
 use super::ended::Ended;
+use super::followers::client_key;
 use super::{Stranger, Subjects, Viewer};
 use crate::kube::review::{Asker, Reviewer, Subject};
 use crate::telemetry::clock;
+use crate::telemetry::rate::RateLimit;
 
 /// How long counts what a cluster said of a token, and how long an answer is waited for.
 const TERMS: Terms = Terms {
@@ -32,6 +33,10 @@ const TERMS: Terms = Terms {
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Tokens that are somebody's, and tokens that are not.
 const MOST: u64 = 4_096;
+/// Tokens of one client that no cluster takes: so many at once, then one each time. Clusters are asked about each, and one client must
+/// not have them asked without end. A client that is not known by an address is not limited.
+const REFUSED_AT_ONCE: u32 = 20;
+const REFUSED_EVERY: Duration = Duration::from_secs(2);
 /// Longest token, in bytes: sealed, it has to fit into a cookie.
 const LONGEST: usize = 2_800;
 
@@ -50,8 +55,8 @@ pub struct Tokens {
     known: Cache<Print, Arc<Said>>,
     /// What was said of all others: apart, so that whoever invents tokens pushes nobody's out.
     strange: Cache<Print, Arc<Said>>,
-    /// Clients whose tokens were refused lately.
-    attempts: Attempts,
+    /// Tokens of clients that clusters are asked about, and that they refuse.
+    attempts: RateLimit<IpAddr>,
     /// By the tokens that they rest on.
     ended: Ended<Print>,
 }
@@ -103,7 +108,7 @@ impl Tokens {
             clusters,
             known: cache(),
             strange: cache(),
-            attempts: Attempts::default(),
+            attempts: RateLimit::new(REFUSED_AT_ONCE, REFUSED_EVERY),
             ended: Ended::default(),
         }
     }
@@ -175,14 +180,14 @@ impl Tokens {
             let (was_known, before) = (known.is_some(), known.or_else(|| strange.map(Entry::into_value)));
             let asker = if was_known { Asker::Known } else { asker };
             // All at once: of many that are shown at the same time no more are asked about.
-            let attempt = match asker {
-                Asker::Stranger => Some(self.attempts.begin(client).ok_or(Stranger::TooMany)?),
-                Asker::Known => None,
-            };
+            let payer = client.filter(|_| asker == Asker::Stranger).map(client_key);
+            if payer.is_some_and(|payer| self.attempts.take(&payer).is_err()) {
+                return Err(Stranger::TooMany);
+            }
             let said = Arc::new(self.ask_clusters(token, asker, before.unwrap_or_default()).await);
             let viewer = viewer(&said);
-            if let Some(attempt) = attempt.filter(|_| matches!(viewer, Err(Stranger::SignIn))) {
-                attempt.refused();
+            if let Some(payer) = payer.filter(|_| !matches!(viewer, Err(Stranger::SignIn))) {
+                self.attempts.give_back(&payer);
             }
             if viewer.is_ok() || (was_known && viewer.is_err_and(|why| why == Stranger::Unknown)) {
                 self.known.insert(print, said).await;

@@ -21,12 +21,13 @@ use timeline::fact::Kind;
 use tokio::sync::watch as signal;
 use tokio::time::Instant;
 
-use super::backoff::{Backoff, Bucket};
+use super::backoff::Backoff;
 use super::list::{self, List, Page};
 use super::liveness::{self, Life};
 use super::request::RequestError;
 use super::stream::{Ended, Stream, WatchEvent};
 use super::{Cluster, Counters, Health, SourceEvent};
+use crate::telemetry::rate::RateLimit;
 
 /// The hub is gone: time to end.
 pub(super) struct HubGone;
@@ -47,8 +48,7 @@ pub(super) struct Watch {
     namespace: Option<String>,
     life: signal::Receiver<Life>,
     /// Requests that brought nothing, as far as it may still make them; each list and watch begins with one.
-    budget: Bucket,
-    started: Instant,
+    budget: RateLimit<()>,
     backoff: Backoff,
     /// The list that has not ended.
     list: Option<List>,
@@ -76,14 +76,13 @@ const PROGRESS_EVERY: Duration = Duration::from_secs(1);
 
 impl Watch {
     pub(super) fn new(cluster: Cluster, kind: Kind, namespace: Option<String>, life: signal::Receiver<Life>) -> Self {
-        let budget = Bucket::new(cluster.pace.burst, cluster.pace.earn);
+        let budget = RateLimit::new(cluster.pace.burst, cluster.pace.earn);
         Self {
             cluster,
             kind,
             namespace,
             life,
             budget,
-            started: Instant::now(),
             backoff: Backoff::default(),
             list: None,
             failed_watches: 0,
@@ -132,7 +131,7 @@ impl Watch {
 
     /// Waits until one more request may be made that may bring nothing.
     async fn take(&mut self) {
-        tokio::time::sleep(self.budget.take(self.started.elapsed())).await;
+        self.budget.ready(&()).await;
     }
 
     /// Reads the pages of a list that are still to come, until one fails or the last was read.
