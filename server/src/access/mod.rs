@@ -76,7 +76,7 @@ pub enum Auth {
     /// A proxy in front signs them in.
     Proxy(Proxy),
     /// They show a Kubernetes token.
-    Token(Tokens),
+    Token(Box<Tokens>),
     /// They sign in at a provider.
     Oidc(Oidc),
 }
