@@ -16,16 +16,14 @@
 //! ```
 //! What may not be seen does not exist: it is answered by the code that answers for what was never there.
 
-pub(crate) mod allowance;
 mod answers;
-mod attempts;
+mod checked;
 pub mod cookie;
 mod ended;
 pub(crate) mod fetch;
 pub mod followers;
 pub mod forwarded;
 pub mod oidc;
-mod once;
 pub mod proxy;
 pub mod rights;
 pub mod scope;
@@ -75,7 +73,7 @@ pub enum Auth {
     /// A proxy in front signs them in.
     Proxy(Proxy),
     /// They show a Kubernetes token.
-    Token(Tokens),
+    Token(Box<Tokens>),
     /// They sign in at a provider.
     Oidc(Oidc),
 }

@@ -1,28 +1,35 @@
 //! What viewers may see, as their clusters say: asked when they come, and again for as long as they look.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures::future::{BoxFuture, join_all};
-use tokio::sync::{Semaphore, watch as signal};
+use moka::future::Cache;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch as signal};
 use tokio::time::{Instant, timeout};
 
-use super::answers::{ASK_AGAIN, Answers, PATIENCE};
-use super::once::Once;
+use super::answers::{self, Answers, PATIENCE};
+use super::checked::{Checked, Terms};
 use super::{Subjects, Viewer};
 use crate::access::sight::{Seen, Sight};
 use crate::hub::Handle;
+use crate::kube::review::Subject;
 
-/// Namespaces that were not there before are looked for this often.
+/// Namespaces that were not there before are looked for this often, once for all viewers.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
+const THERE: Terms = Terms { ask_again: LOOK_EVERY, good_for: LOOK_EVERY, ask_the_silent: LOOK_EVERY };
+/// Those of which something is kept are read again after as long as permissions are. While they cannot be read, the last ones count.
+const KEPT: Terms = Terms { good_for: Duration::MAX, ask_the_silent: answers::TERMS.ask_again, ..answers::TERMS };
+/// A refusal is not asked about again for this long.
+const REFUSED_FOR: Duration = Duration::from_secs(5);
+const REFUSED: Terms = Terms { ask_again: REFUSED_FOR, good_for: REFUSED_FOR, ask_the_silent: REFUSED_FOR };
 /// What is known of a viewer is forgotten when they have not looked for this long.
 const FORGET: Duration = Duration::from_secs(60);
 /// Most viewers whose rights are held.
 const MOST: usize = 4_096;
-/// Most namespaces that a viewer named whose answers are held, and how long a refusal is not asked about again.
+/// Most namespaces that a viewer named whose answers are held: refusals, those seen anyway, and beside these as many more.
 const MOST_NAMED: usize = 64;
-const REFUSED_FOR: Duration = Duration::from_secs(5);
 /// Namespaces that one viewer names and that clusters are asked about at once: each may be a question to many clusters.
 const NAMED_AT_ONCE: usize = 4;
 /// What is kept is waited for no longer than this.
@@ -34,19 +41,17 @@ pub type Places = BTreeMap<String, BTreeSet<String>>;
 /// Asks for the namespaces of everything that is kept; `None` when they cannot be read now.
 pub type KeptNamespaces = Box<dyn Fn() -> BoxFuture<'static, Option<Places>> + Send + Sync>;
 
-/// The namespaces of one, and when that was so.
-type Looked = (Instant, Arc<BTreeSet<String>>);
-
 /// What viewers may see.
 pub struct Rights {
     clusters: Vec<Handle>,
     history: Option<KeptNamespaces>,
-    known: Mutex<HashMap<Arc<Subjects>, Known>>,
-    first: Once<Arc<Subjects>>,
-    /// The namespaces of each cluster, and when that was so: looked at once for everybody.
-    namespaces: Mutex<HashMap<String, Looked>>,
-    /// Those of which something is kept, in the same way.
-    kept: tokio::sync::Mutex<Option<(Instant, Arc<Places>)>>,
+    viewers: Cache<Arc<Subjects>, Arc<Permissions>>,
+    /// One permit for each viewer whose permissions are asked about.
+    room: Arc<Semaphore>,
+    /// The namespaces of each cluster.
+    namespaces: Mutex<Checked<String, Arc<BTreeSet<String>>>>,
+    /// Those of which something is kept.
+    kept: tokio::sync::Mutex<Checked<(), Arc<Places>>>,
     all: signal::Sender<Arc<Sight>>,
 }
 
@@ -56,26 +61,21 @@ pub struct Rights {
 pub struct TooMany;
 
 /// What is known of those whom clusters know by the same names.
-struct Known {
-    sight: signal::Sender<Arc<Sight>>,
-    /// When somebody looked last.
-    looked: Instant,
-    /// Namespaces that they named and may see, in which nothing was: nobody else would ask about these.
-    named: Places,
-    /// Those that they named and that were seen anyway: something was in them then, which may be gone by the next round.
-    looked_at: Places,
-    /// Those that they may not see (`false`) or of which their cluster did not say so (`None`), and when that was.
-    refused: HashMap<(String, String), (Instant, Option<bool>)>,
+struct Permissions {
+    state: Mutex<State>,
     /// The turns of those who ask about what is named.
-    turns: Arc<Semaphore>,
+    turns: Semaphore,
 }
 
-/// What is known of a place that somebody names.
-struct Remembered {
-    sight: Arc<Sight>,
-    /// What need not be asked again: whether they may see it, and `None` in it where its cluster did not say.
-    said: Option<Option<bool>>,
-    turns: Arc<Semaphore>,
+struct State {
+    /// Tells what they may see; `None` when nothing is asked for them any more.
+    sight: Option<signal::Sender<Arc<Sight>>>,
+    /// When somebody looked last.
+    looked: Instant,
+    /// Namespaces that they named and may see. Nobody else asks about those in which nothing is, or will be by the next round.
+    named: Places,
+    /// Those that they may not see (`false`) or of which their cluster did not say so (`None`).
+    refused: Checked<(String, String), Option<bool>>,
 }
 
 impl Rights {
@@ -85,10 +85,10 @@ impl Rights {
         Arc::new(Self {
             clusters,
             history,
-            known: Mutex::default(),
-            first: Once::default(),
-            namespaces: Mutex::default(),
-            kept: tokio::sync::Mutex::default(),
+            viewers: Cache::builder().build(),
+            room: Arc::new(Semaphore::new(MOST)),
+            namespaces: Mutex::new(Checked::new(THERE)),
+            kept: tokio::sync::Mutex::new(Checked::new(KEPT)),
             all: signal::Sender::new(Arc::new(Sight::All)),
         })
     }
@@ -99,57 +99,40 @@ impl Rights {
     /// When there are too many viewers.
     pub async fn of(self: &Arc<Self>, viewer: &Viewer) -> Result<signal::Receiver<Arc<Sight>>, TooMany> {
         let Some(subjects) = &viewer.subjects else { return Ok(self.all.subscribe()) };
-        if let Some(known) = self.known(subjects) {
-            return Ok(known);
+        loop {
+            if let Some(told) = self.permissions(subjects).await?.subscribe() {
+                return Ok(told);
+            }
+            self.viewers.invalidate(subjects).await; // asking ended a moment ago
         }
-        let _turn = self.first.turn(subjects).await;
-        if let Some(known) = self.known(subjects) {
-            return Ok(known); // somebody else asked meanwhile
-        }
-        if self.known.lock().unwrap_or_else(PoisonError::into_inner).len() >= MOST {
-            return Err(TooMany);
-        }
-        let mut asker = Asker { rights: self.clone(), subjects: subjects.clone(), answers: BTreeMap::new() };
-        asker.ask().await;
-        let (sight, told) = signal::channel(Arc::new(asker.sight()));
-        let known = Known::new(sight);
-        self.known.lock().unwrap_or_else(PoisonError::into_inner).insert(subjects.clone(), known);
-        tokio::spawn(asker.run());
-        Ok(told)
     }
 
-    fn known(&self, subjects: &Arc<Subjects>) -> Option<signal::Receiver<Arc<Sight>>> {
-        self.of_known(subjects, |known| {
-            known.looked = Instant::now();
-            known.sight.subscribe()
-        })
-    }
-
-    fn of_known<T>(&self, subjects: &Arc<Subjects>, read: impl FnOnce(&mut Known) -> T) -> Option<T> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner).get_mut(subjects).map(read)
+    /// What is known of a viewer. Who is not known is asked about, once for all who want to know it.
+    async fn permissions(self: &Arc<Self>, subjects: &Arc<Subjects>) -> Result<Arc<Permissions>, TooMany> {
+        self.viewers.try_get_with_by_ref(subjects, Asker::begin(self, subjects)).await.map_err(|_| TooMany)
     }
 
     /// Whether a viewer may see a namespace that they name. Namespaces in which nothing is are asked about as well: something may be
     /// there later, or was there a moment ago. Whether there is such a namespace makes no difference.
-    pub async fn may_see(&self, viewer: &Viewer, cluster: &str, namespace: &str) -> bool {
+    pub async fn may_see(self: &Arc<Self>, viewer: &Viewer, cluster: &str, namespace: &str) -> bool {
         self.says(viewer, cluster, namespace).await == Some(true)
     }
 
     /// The same; `None` where the cluster does not say.
-    pub async fn says(&self, viewer: &Viewer, cluster: &str, namespace: &str) -> Option<bool> {
+    pub async fn says(self: &Arc<Self>, viewer: &Viewer, cluster: &str, namespace: &str) -> Option<bool> {
         let Some(subjects) = &viewer.subjects else { return Some(true) };
+        let known = self.permissions(subjects).await.ok()?;
         let place = (cluster.to_owned(), namespace.to_owned());
-        let mut remembered = self.of_known(subjects, |known| known.remembered(&place));
-        let mut turn = None;
-        if let Some(Remembered { said: None, turns, .. }) = &remembered {
-            // Whose turn does not come is told as little as whose cluster does not say.
-            turn = Some(timeout(PATIENCE, turns.clone().acquire_owned()).await.ok()?);
-            remembered = self.of_known(subjects, |known| known.remembered(&place)); // somebody else may have asked meanwhile
-        }
-        if let Some(said) = remembered.as_ref().and_then(|remembered| remembered.said) {
+        if let Some(said) = known.state().remembered(&place) {
             return said;
         }
-        let sees = |cluster: &str| remembered.as_ref().is_some_and(|known| known.sight.of(cluster).is_some());
+        // Whose turn does not come is told as little as whose cluster does not say.
+        let _turn = timeout(PATIENCE, known.turns.acquire()).await.ok()?.ok()?;
+        if let Some(said) = known.state().remembered(&place) {
+            return said; // somebody else asked meanwhile
+        }
+        let sight = known.state().sight();
+        let sees = |cluster: &str| sight.of(cluster).is_some();
         // Of a cluster of which nothing is seen nobody may learn that it is there, nor from how long an answer takes: whichever is named, all
         // that are hidden are asked, and all of them are waited for.
         let is_asked = |hub: &&Handle| if sees(cluster) { hub.name() == cluster } else { !sees(hub.name()) };
@@ -161,49 +144,27 @@ impl Rights {
             })
         });
         let answers = join_all(asked).await;
-        drop(turn);
         let said = answers.into_iter().find(|(name, _)| *name == cluster).map_or(Some(false), |(_, said)| said);
-        let is_hidden = !sees(cluster);
-        self.of_known(subjects, |known| match said {
-            Some(true) => known.name(&place),
+        match said {
+            Some(true) => known.state().note(&place, 2 * MOST_NAMED),
             // It may say more the next time. Of a hidden one nobody may learn that it is there from being kept waiting twice.
-            None if !is_hidden => {}
-            _ => known.refuse(place, said),
-        });
+            None if sees(cluster) => {}
+            _ => known.state().refuse(place, said),
+        }
         said
-    }
-
-    /// Tells what may be seen now; `false` when nobody has looked lately, and nothing is told any more.
-    fn tell(&self, subjects: &Arc<Subjects>, sight: Sight) -> bool {
-        let mut all = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(known) = all.get_mut(subjects) else { return false };
-        if known.sight.receiver_count() > 0 {
-            known.looked = Instant::now();
-        }
-        if known.looked.elapsed() >= FORGET {
-            all.remove(subjects);
-            return false;
-        }
-        known.sight.send_if_modified(|now| {
-            let is_new = **now != sight;
-            *now = Arc::new(sight);
-            is_new
-        });
-        true
     }
 
     /// The namespaces of a cluster that there are now.
     fn namespaces(&self, hub: &Handle) -> Arc<BTreeSet<String>> {
-        let mut all = self.namespaces.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((at, namespaces)) = all.get(hub.name())
-            && at.elapsed() < LOOK_EVERY
-        {
+        let (mut all, cluster) =
+            (self.namespaces.lock().unwrap_or_else(PoisonError::into_inner), hub.name().to_owned());
+        if let Some(namespaces) = all.get(&cluster) {
             return namespaces.clone();
         }
         let list = hub.list().borrow().clone();
         let found: BTreeSet<&str> = list.iter().map(|listed| listed.summary.namespace.as_str()).collect();
         let found: Arc<BTreeSet<String>> = Arc::new(found.into_iter().map(str::to_owned).collect());
-        all.insert(hub.name().to_owned(), (Instant::now(), found.clone()));
+        all.answer(cluster, Instant::now(), found.clone());
         found
     }
 
@@ -211,60 +172,84 @@ impl Rights {
     async fn kept(&self) -> Arc<Places> {
         let Some(ask) = &self.history else { return Arc::default() };
         let mut kept = self.kept.lock().await;
-        let before = match &*kept {
-            Some((at, places)) if at.elapsed() < ASK_AGAIN => return places.clone(),
-            Some((_, places)) => places.clone(),
-            None => Arc::default(),
-        };
-        let now = timeout(READ, ask()).await.ok().flatten().map_or(before, Arc::new);
-        *kept = Some((Instant::now(), now.clone()));
-        now
+        if kept.is_due(&()) {
+            match timeout(READ, ask()).await.ok().flatten() {
+                Some(places) => kept.answer((), Instant::now(), Arc::new(places)),
+                None => kept.set_silent(Instant::now(), true),
+            }
+        }
+        kept.get(&()).cloned().unwrap_or_default()
     }
 }
 
-impl Known {
-    fn new(sight: signal::Sender<Arc<Sight>>) -> Self {
-        Self {
-            sight,
+impl Permissions {
+    fn new() -> Arc<Self> {
+        let state = State {
+            sight: Some(signal::Sender::new(Arc::new(Sight::nothing()))),
             looked: Instant::now(),
             named: Places::new(),
-            looked_at: Places::new(),
-            refused: HashMap::new(),
-            turns: Arc::new(Semaphore::new(NAMED_AT_ONCE)),
-        }
+            refused: Checked::new(REFUSED),
+        };
+        Arc::new(Self { state: Mutex::new(state), turns: Semaphore::new(NAMED_AT_ONCE) })
     }
 
-    /// What is known of a place; if it is seen it stays among what is asked about.
-    fn remembered(&mut self, place: &(String, String)) -> Remembered {
-        let (cluster, namespace) = place;
-        let sight = self.sight.borrow().clone();
-        let seen = sight.of(cluster).filter(|seen| seen.has_all_of(namespace));
-        let refused = self.refused.get(place).filter(|(at, _)| at.elapsed() < REFUSED_FOR).map(|(_, said)| *said);
-        let said = if seen.is_some() { Some(Some(true)) } else { refused };
-        let is_named = self.named.get(cluster).is_some_and(|named| named.contains(namespace));
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What they may see from now on; `None` where nothing is asked for them any more.
+    fn subscribe(&self) -> Option<signal::Receiver<Arc<Sight>>> {
+        let mut state = self.state();
+        state.looked = Instant::now();
+        state.sight.as_ref().map(signal::Sender::subscribe)
+    }
+}
+
+impl State {
+    fn sight(&self) -> Arc<Sight> {
+        self.sight.as_ref().map_or_else(|| Arc::new(Sight::nothing()), |sight| sight.borrow().clone())
+    }
+
+    /// Tells what may be seen now; `false` when nobody has looked lately.
+    fn tell(&mut self, sight: Sight) -> bool {
+        let Some(told) = &self.sight else { return false };
+        if told.receiver_count() > 0 {
+            self.looked = Instant::now();
+        }
+        told.send_if_modified(|now| {
+            let is_new = **now != sight;
+            *now = Arc::new(sight);
+            is_new
+        });
+        self.looked.elapsed() < FORGET
+    }
+
+    /// What need not be asked again of a place: whether they may see it, and `None` in it where its cluster did not say. If it is seen it
+    /// stays among what is asked about.
+    fn remembered(&mut self, place: &(String, String)) -> Option<Option<bool>> {
+        let (sight, (cluster, namespace)) = (self.sight(), place);
+        let Some(seen) = sight.of(cluster).filter(|seen| seen.has_all_of(namespace)) else {
+            return self.refused.get(place).copied();
+        };
         // Who sees all of a cluster need not name parts of it.
-        if seen.is_some_and(|seen| *seen != Seen::All) && !is_named {
-            note(&mut self.looked_at, place);
+        if *seen != Seen::All {
+            self.note(place, MOST_NAMED);
         }
-        Remembered { sight, said, turns: self.turns.clone() }
+        Some(Some(true))
     }
 
-    fn name(&mut self, place: &(String, String)) {
-        note(&mut self.named, place);
+    /// Asks about a place from now on, where fewer than so many are.
+    fn note(&mut self, (cluster, namespace): &(String, String), most: usize) {
+        if self.named.values().map(BTreeSet::len).sum::<usize>() < most {
+            self.named.entry(cluster.clone()).or_default().insert(namespace.clone());
+        }
     }
 
     fn refuse(&mut self, place: (String, String), said: Option<bool>) {
-        self.refused.retain(|_, (at, _)| at.elapsed() < REFUSED_FOR);
-        if self.refused.len() < MOST_NAMED {
-            self.refused.insert(place, (Instant::now(), said));
+        self.refused.retain_good();
+        if self.refused.good().count() < MOST_NAMED {
+            self.refused.answer(place, Instant::now(), said);
         }
-    }
-}
-
-/// One place more, if there is room.
-fn note(places: &mut Places, (cluster, namespace): &(String, String)) {
-    if places.values().map(BTreeSet::len).sum::<usize>() < MOST_NAMED {
-        places.entry(cluster.clone()).or_default().insert(namespace.clone());
     }
 }
 
@@ -272,61 +257,61 @@ fn note(places: &mut Places, (cluster, namespace): &(String, String)) {
 struct Asker {
     rights: Arc<Rights>,
     subjects: Arc<Subjects>,
-    answers: BTreeMap<String, Answers>,
+    known: Arc<Permissions>,
+    answers: Vec<(Handle, Subject, Answers)>,
+    _room: OwnedSemaphorePermit,
 }
 
 /// However asking ends, nothing that was told before counts any longer: whoever listens hears that it ended.
 impl Drop for Asker {
     fn drop(&mut self) {
-        if std::thread::panicking() {
-            self.rights.known.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.subjects);
-        }
+        self.known.state().sight = None;
     }
 }
 
 impl Asker {
-    fn sight(&self) -> Sight {
-        let answers = || self.answers.iter();
-        let seen =
-            |(name, answers): (&String, &Answers)| -> Option<(String, Seen)> { Some((name.clone(), answers.seen()?)) };
-        Sight::Part {
-            clusters: answers().filter_map(seen).collect(),
-            is_silent: answers().any(|(_, it)| it.is_silent()),
-        }
+    /// Asks for the first time, and from then on for as long as somebody looks.
+    async fn begin(rights: &Arc<Rights>, subjects: &Arc<Subjects>) -> Result<Arc<Permissions>, TooMany> {
+        let room = rights.room.clone().try_acquire_owned().map_err(|_| TooMany)?;
+        let own = |hub: &Handle| Some((hub.clone(), subjects.of(hub.name())?.clone(), Answers::new(answers::TERMS)));
+        let answers = rights.clusters.iter().filter_map(own).collect();
+        let (rights, subjects, known) = (rights.clone(), subjects.clone(), Permissions::new());
+        let mut asker = Self { rights, subjects, known: known.clone(), answers, _room: room };
+        asker.ask().await;
+        tokio::spawn(asker.run());
+        Ok(known)
     }
 
     /// Asks for as long as somebody looks, and a while longer: they may look again.
     async fn run(mut self) {
         loop {
             tokio::time::sleep(LOOK_EVERY).await;
-            self.ask().await;
-            if !self.rights.tell(&self.subjects, self.sight()) {
-                return;
+            if !self.ask().await {
+                return self.rights.viewers.invalidate(&self.subjects).await;
             }
         }
     }
 
-    /// Asks all clusters at once: one that does not answer keeps the others waiting for no longer than a round may take.
-    async fn ask(&mut self) {
-        let kept = self.rights.kept().await;
-        let Self { rights, subjects, answers } = self;
-        let named = rights.of_known(subjects, |known| (known.named.clone(), known.looked_at.clone()));
-        let (named, looked_at) = named.unwrap_or_default();
-        for hub in &rights.clusters {
-            if subjects.of(hub.name()).is_some() {
-                answers.entry(hub.name().to_owned()).or_default();
-            }
-        }
-        let rounds = answers.iter_mut().filter_map(|(cluster, answers)| {
-            let hub = rights.clusters.iter().find(|hub| hub.name() == cluster)?;
-            let (subject, there) = (subjects.of(cluster)?, rights.namespaces(hub));
-            let others = [kept.get(cluster), named.get(cluster), looked_at.get(cluster)];
-            Some(async move {
+    /// Asks all clusters at once, and tells what they said: one that does not answer keeps the others waiting for no longer than a round
+    /// may take. Returns `false` when nobody has looked lately.
+    async fn ask(&mut self) -> bool {
+        let (kept, named) = (self.rights.kept().await, self.known.state().named.clone());
+        let rounds = self.answers.iter_mut().map(|(hub, subject, answers)| {
+            let there = self.rights.namespaces(hub);
+            let others = [kept.get(hub.name()), named.get(hub.name())];
+            async move {
                 let namespaces = there.iter().chain(others.into_iter().flatten().flatten()).collect();
                 answers.ask(hub, subject, &namespaces).await;
-            })
+            }
         });
         join_all(rounds).await;
+        let seen = self.answers.iter().filter_map(|(hub, _, answers)| Some((hub.name().to_owned(), answers.seen()?)));
+        let clusters: BTreeMap<String, Seen> = seen.collect();
+        // It does not say, and nothing that it said before is good any more.
+        let is_silent =
+            |(hub, _, answers): &(Handle, Subject, Answers)| answers.is_silent() && !clusters.contains_key(hub.name());
+        let is_silent = self.answers.iter().any(is_silent);
+        self.known.state().tell(Sight::Part { clusters, is_silent })
     }
 }
 
@@ -339,19 +324,22 @@ mod tests {
         let place = |namespace: &str| ("prod".to_owned(), namespace.to_owned());
         let names: BTreeSet<String> = (0..2 * MOST_NAMED).map(|n| format!("n-{n}")).collect();
         let known = |seen| {
-            let clusters = BTreeMap::from([("prod".to_owned(), seen)]);
-            Known::new(signal::Sender::new(Arc::new(Sight::Part { clusters, is_silent: false })))
+            let (known, clusters) = (Permissions::new(), BTreeMap::from([("prod".to_owned(), seen)]));
+            known.state().tell(Sight::Part { clusters, is_silent: false });
+            known
         };
-        let mut part = known(Seen::Namespaces(names.clone()));
+        let part = known(Seen::Namespaces(names.clone()));
         for name in &names {
-            assert_eq!(part.remembered(&place(name)).said, Some(Some(true)), "{name}");
+            assert_eq!(part.state().remembered(&place(name)), Some(Some(true)), "{name}");
         }
-        assert_eq!(part.looked_at["prod"].len(), MOST_NAMED, "they are bounded as well");
-        assert_eq!(part.remembered(&place("empty")).said, None);
-        part.name(&place("empty"));
-        assert_eq!(part.named["prod"], BTreeSet::from(["empty".to_owned()]));
-        let mut all = known(Seen::All);
-        assert_eq!(all.remembered(&place("n-1")).said, Some(Some(true)));
-        assert!(all.looked_at.is_empty() && all.named.is_empty());
+        assert_eq!(part.state().named["prod"].len(), MOST_NAMED, "they are bounded as well");
+        assert_eq!(part.state().remembered(&place("empty")), None);
+        for name in 0..2 * MOST_NAMED {
+            part.state().note(&place(&format!("empty-{name}")), 2 * MOST_NAMED);
+        }
+        assert_eq!(part.state().named["prod"].len(), 2 * MOST_NAMED, "as many as that have a place");
+        let all = known(Seen::All);
+        assert_eq!(all.state().remembered(&place("n-1")), Some(Some(true)));
+        assert!(all.state().named.is_empty());
     }
 }

@@ -1,33 +1,42 @@
 //! A Kubernetes token shows who somebody is: each cluster says whether it takes it, and for whom. In a browser the token rests in the
 //! session's cookie, encrypted, with which session it is; a program sends it with every request.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::net::IpAddr;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::http::{HeaderMap, HeaderValue, header};
 use futures::future::join_all;
+use moka::Entry;
+use moka::future::Cache;
+use moka::ops::compute::Op;
+use moka::policy::EvictionPolicy;
 use sha2::{Digest, Sha256};
 use tokio::time::{Instant, timeout};
 
-use super::attempts::Attempts;
+use super::checked::{Checked, Terms};
 use super::cookie::{Keys, Name};
 use super::ended::Ended;
-use super::once::Once;
+use super::followers::client_key;
 use super::{Stranger, Subjects, Viewer};
 use crate::kube::review::{Asker, Reviewer, Subject};
 use crate::telemetry::clock;
+use crate::telemetry::rate::RateLimit;
 
-/// What a cluster said of a token is asked again after this long.
-const ASK_AGAIN: Duration = Duration::from_secs(25);
-/// It is good for so long where the cluster does not answer.
-const GOOD_FOR: Duration = Duration::from_secs(45);
-/// A cluster that did not answer is asked again after this long, and an answer is waited for so long.
-const ASK_THE_SILENT: Duration = Duration::from_secs(5);
+/// How long counts what a cluster said of a token, and how long an answer is waited for.
+const TERMS: Terms = Terms {
+    ask_again: Duration::from_secs(25),
+    good_for: Duration::from_secs(45),
+    ask_the_silent: Duration::from_secs(5),
+};
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Tokens that are known, and tokens that are nobody's.
-const MOST: usize = 4_096;
+/// Tokens that are somebody's, and tokens that are not.
+const MOST: u64 = 4_096;
+/// Tokens of one client that no cluster takes: so many at once, then one each time. Clusters are asked about each, and one client must
+/// not have them asked without end. A client that is not known by an address is not limited.
+const REFUSED_AT_ONCE: u32 = 20;
+const REFUSED_EVERY: Duration = Duration::from_secs(2);
 /// Longest token, in bytes: sealed, it has to fit into a cookie.
 const LONGEST: usize = 2_800;
 
@@ -42,13 +51,12 @@ fn print(token: &str) -> Print {
 pub struct Tokens {
     keys: Keys,
     clusters: Vec<(String, Reviewer)>,
-    /// What was said lately of tokens that somebody has.
-    known: Mutex<HashMap<Print, Known>>,
-    /// When tokens were said to be nobody's: apart, so that whoever invents tokens pushes nobody's out.
-    refused: Mutex<HashMap<Print, Instant>>,
-    asking: Once<Print>,
-    /// Clients whose tokens were refused lately.
-    attempts: Attempts,
+    /// What was said of tokens that a cluster took for somebody's.
+    known: Cache<Print, Arc<Said>>,
+    /// What was said of all others: apart, so that whoever invents tokens pushes nobody's out.
+    strange: Cache<Print, Arc<Said>>,
+    /// Tokens of clients that clusters are asked about, and that they refuse.
+    attempts: RateLimit<IpAddr>,
     /// By the tokens that they rest on.
     ended: Ended<Print>,
 }
@@ -80,28 +88,8 @@ impl Session {
     }
 }
 
-/// What each cluster said of a token.
-type Known = BTreeMap<String, Said>;
-
-/// What a cluster said of a token.
-#[derive(Clone, Default)]
-struct Said {
-    /// Whose it is, and when that was asked.
-    whose: Option<(Instant, Option<Subject>)>,
-    /// When the cluster did not answer.
-    silent: Option<Instant>,
-}
-
-impl Said {
-    fn is_old(&self) -> bool {
-        let is_resting = self.silent.is_some_and(|at| at.elapsed() < ASK_THE_SILENT);
-        !is_resting && self.whose.as_ref().is_none_or(|(at, _)| at.elapsed() >= ASK_AGAIN)
-    }
-
-    fn good(&self) -> Option<&Option<Subject>> {
-        self.whose.as_ref().filter(|(at, _)| at.elapsed() < GOOD_FOR).map(|(_, whose)| whose)
-    }
-}
+/// What each cluster said of a token: whose it is.
+type Said = BTreeMap<String, Checked<(), Option<Subject>>>;
 
 impl std::fmt::Debug for Tokens {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -113,13 +101,14 @@ impl Tokens {
     /// Tokens of these clusters.
     #[must_use]
     pub fn new(keys: Keys, clusters: Vec<(String, Reviewer)>) -> Self {
+        // The one that nobody has shown for longest goes first.
+        let cache = || Cache::builder().max_capacity(MOST).eviction_policy(EvictionPolicy::lru()).build();
         Self {
             keys,
             clusters,
-            known: Mutex::default(),
-            refused: Mutex::default(),
-            asking: Once::default(),
-            attempts: Attempts::default(),
+            known: cache(),
+            strange: cache(),
+            attempts: RateLimit::new(REFUSED_AT_ONCE, REFUSED_EVERY),
             ended: Ended::default(),
         }
     }
@@ -179,92 +168,80 @@ impl Tokens {
             return Err(Stranger::SignIn);
         }
         let print = print(token);
-        if let Some(known) = self.known(&print) {
-            return known;
+        if let Some(viewer) = self.remembered(&print).await {
+            return viewer;
         }
-        let _turn = self.asking.turn(&print).await;
-        if let Some(known) = self.known(&print) {
-            return known; // somebody else asked meanwhile
-        }
-        let mut said =
-            self.known.lock().unwrap_or_else(PoisonError::into_inner).get(&print).cloned().unwrap_or_default();
-        let asked = self.clusters.iter().filter(|(name, _)| said.get(name).is_none_or(Said::is_old));
-        // Strangers may make up tokens without end: who was known does not wait for them.
-        let was_known = said.values().any(|said| matches!(said.whose, Some((_, Some(_)))));
-        let asker = if was_known { Asker::Known } else { asker };
-        // All at once: of many that are shown at the same time no more are asked about.
-        let attempt = match asker {
-            Asker::Stranger => Some(self.attempts.begin(client).ok_or(Stranger::TooMany)?),
-            Asker::Known => None,
-        };
-        // What is answered was so at some time since then.
+        let asked = self.strange.entry_by_ref(&print).and_try_compute_with(|strange| async move {
+            if self.remembered(&print).await.is_some() {
+                return Ok::<_, Stranger>(Op::Nop); // somebody else asked meanwhile
+            }
+            let known = self.known.get(&print).await;
+            // Strangers may make up tokens without end: who was known does not wait for them.
+            let (was_known, before) = (known.is_some(), known.or_else(|| strange.map(Entry::into_value)));
+            let asker = if was_known { Asker::Known } else { asker };
+            // All at once: of many that are shown at the same time no more are asked about.
+            let payer = client.filter(|_| asker == Asker::Stranger).map(client_key);
+            if payer.is_some_and(|payer| self.attempts.take(&payer).is_err()) {
+                return Err(Stranger::TooMany);
+            }
+            let said = Arc::new(self.ask_clusters(token, asker, before.unwrap_or_default()).await);
+            let viewer = viewer(&said);
+            if let Some(payer) = payer.filter(|_| !matches!(viewer, Err(Stranger::SignIn))) {
+                self.attempts.give_back(&payer);
+            }
+            if viewer.is_ok() || (was_known && viewer.is_err_and(|why| why == Stranger::Unknown)) {
+                self.known.insert(print, said).await;
+                return Ok(Op::Remove);
+            }
+            self.known.invalidate(&print).await;
+            Ok(Op::Put(said))
+        });
+        asked.await?;
+        self.remembered(&print).await.unwrap_or(Err(Stranger::Unknown))
+    }
+
+    /// Asks the clusters whose answers are old whose token it is.
+    async fn ask_clusters(&self, token: &str, asker: Asker, before: Arc<Said>) -> Said {
+        let asked = self.clusters.iter().filter(|(name, _)| is_due(&before, name));
         let asked_at = Instant::now();
         let answers = join_all(asked.map(|(name, reviewer)| async move {
             (name.clone(), timeout(PATIENCE, reviewer.whose(token, asker)).await)
         }));
-        for (cluster, answer) in answers.await {
-            let said = said.entry(cluster).or_default();
+        let (answers, mut said) = (answers.await, Arc::unwrap_or_clone(before));
+        for (cluster, answer) in answers {
+            let said = said.entry(cluster).or_insert_with(|| Checked::new(TERMS));
             match answer {
-                Ok(Ok(whose)) => *said = Said { whose: Some((asked_at, whose)), silent: None },
-                Ok(Err(_)) | Err(_) => said.silent = Some(Instant::now()),
+                Ok(Ok(whose)) => said.answer((), asked_at, whose),
+                Ok(Err(_)) | Err(_) => said.set_silent(Instant::now(), true),
             }
         }
-        let viewer = viewer(&said);
-        if let Some(attempt) = attempt.filter(|_| matches!(viewer, Err(Stranger::SignIn))) {
-            attempt.refused();
-        }
-        self.learn(print, said, &viewer);
-        viewer
+        said
     }
 
-    /// What is known of a token without asking; `None` when clusters have to be asked.
-    fn known(&self, print: &Print) -> Option<Result<Viewer, Stranger>> {
-        let refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
-        if refused.get(print).is_some_and(|at| at.elapsed() < ASK_AGAIN) {
-            return Some(Err(Stranger::SignIn));
-        }
-        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let said = known.get(print)?;
-        let is_old = self.clusters.iter().any(|(name, _)| said.get(name).is_none_or(Said::is_old));
-        (!is_old).then(|| viewer(said))
-    }
-
-    fn learn(&self, print: Print, said: Known, viewer: &Result<Viewer, Stranger>) {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        match viewer {
-            Err(Stranger::SignIn) => {
-                known.remove(&print);
-                drop(known);
-                let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
-                if refused.len() >= MOST {
-                    refused.retain(|_, at| at.elapsed() < ASK_AGAIN);
-                }
-                if refused.len() < MOST {
-                    refused.insert(print, Instant::now());
-                }
-            }
-            _ => {
-                if known.len() >= MOST {
-                    known.retain(|_, said| said.values().any(|said| said.good().is_some()));
-                }
-                if known.len() < MOST || known.contains_key(&print) {
-                    known.insert(print, said);
-                }
-            }
-        }
+    /// Whose a token is as far as that is known; `None` when clusters have to be asked.
+    async fn remembered(&self, print: &Print) -> Option<Result<Viewer, Stranger>> {
+        let said = match self.known.get(print).await {
+            Some(said) => said,
+            None => self.strange.get(print).await?,
+        };
+        (!self.clusters.iter().any(|(name, _)| is_due(&said, name))).then(|| viewer(&said))
     }
 }
 
+fn is_due(said: &Said, cluster: &str) -> bool {
+    said.get(cluster).is_none_or(|said| said.is_due(&()))
+}
+
 /// Whom the clusters take a token for.
-fn viewer(said: &Known) -> Result<Viewer, Stranger> {
-    let taken = said.iter().filter_map(|(cluster, said)| Some((cluster.clone(), said.good()?.clone()?)));
+fn viewer(said: &Said) -> Result<Viewer, Stranger> {
+    let taken = said.iter().filter_map(|(cluster, said)| Some((cluster.clone(), said.get(&())?.clone()?)));
     let taken: BTreeMap<String, Subject> = taken.collect();
     match taken.values().next() {
         Some(first) => {
             let name = first.user.as_str().into();
             Ok(Viewer::known(name, Subjects::Each(taken)))
         }
-        None if said.values().all(|said| said.good().is_some()) => Err(Stranger::SignIn),
+        None if said.values().all(|said| said.get(&()).is_some()) => Err(Stranger::SignIn),
         None => Err(Stranger::Unknown),
     }
 }

@@ -111,7 +111,7 @@ impl SignIn {
             AuthMode::Token => {
                 let keys = keys()?;
                 let clusters = hubs.iter().map(|hub| (hub.name().to_owned(), hub.reviewer().clone()));
-                (Auth::Token(Tokens::new(keys.clone(), clusters.collect())), keys)
+                (Auth::Token(Box::new(Tokens::new(keys.clone(), clusters.collect()))), keys)
             }
             AuthMode::Oidc => {
                 let keys = keys()?;

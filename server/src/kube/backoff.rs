@@ -1,4 +1,4 @@
-//! When to ask again: full-jitter back-off and a token bucket. Pure: time and chance are arguments.
+//! When to ask again: full-jitter back-off. Pure: chance is an argument.
 
 use std::time::Duration;
 
@@ -29,31 +29,6 @@ impl Backoff {
     }
 }
 
-/// A token bucket: a burst, then one request in every `earn`.
-#[derive(Debug, Clone)]
-pub struct Bucket {
-    burst: u32,
-    earn: Duration,
-    /// When the bucket would be full again, as time since start.
-    full_at: Duration,
-}
-
-impl Bucket {
-    /// A full bucket.
-    #[must_use]
-    pub const fn new(burst: u32, earn: Duration) -> Self {
-        Self { burst, earn, full_at: Duration::ZERO }
-    }
-
-    /// Takes a token at `now` (time since start) and returns how long to wait for it.
-    #[must_use]
-    pub fn take(&mut self, now: Duration) -> Duration {
-        let full_at = self.full_at.max(now) + self.earn;
-        self.full_at = full_at;
-        full_at.saturating_sub(now).saturating_sub(self.earn * self.burst)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -67,20 +42,5 @@ mod tests {
         assert_eq!(backoff.fail(first, max, 0.0), Duration::ZERO);
         backoff.reset();
         assert_eq!(backoff.fail(first, max, 0.5), Duration::from_millis(200));
-    }
-
-    #[test]
-    fn bucket_allows_less_than_one_request_a_second_over_any_minute() {
-        let mut bucket = Bucket::new(8, Duration::from_millis(1200));
-        let mut now = Duration::ZERO;
-        let mut requests = 0;
-        loop {
-            now += bucket.take(now);
-            if now > Duration::from_secs(60) {
-                break;
-            }
-            requests += 1;
-        }
-        assert!((50..=60).contains(&requests), "{requests}");
     }
 }

@@ -22,13 +22,14 @@ use tokio::sync::watch as signal;
 use tokio::time::Instant;
 use tracing::Instrument;
 
-use super::backoff::{Backoff, Bucket};
+use super::backoff::Backoff;
 use super::cluster::{Cluster, Counters};
 use super::error::RequestError;
 use super::event::{Health, SourceEvent};
 use super::list::{self, List, Page};
 use super::liveness::{self, Life};
 use super::stream::{Ended, Stream, WatchEvent};
+use crate::telemetry::rate::RateLimit;
 
 /// The hub is gone: time to end.
 pub(super) struct HubGone;
@@ -49,8 +50,7 @@ pub(super) struct Watch {
     namespace: Option<String>,
     life: signal::Receiver<Life>,
     /// Requests that brought nothing, as far as it may still make them; each list and watch begins with one.
-    budget: Bucket,
-    started: Instant,
+    budget: RateLimit<()>,
     backoff: Backoff,
     /// The list that has not ended.
     list: Option<List>,
@@ -78,14 +78,13 @@ const PROGRESS_EVERY: Duration = Duration::from_secs(1);
 
 impl Watch {
     pub(super) fn new(cluster: Cluster, kind: Kind, namespace: Option<String>, life: signal::Receiver<Life>) -> Self {
-        let budget = Bucket::new(cluster.pace.burst, cluster.pace.earn);
+        let budget = RateLimit::new(cluster.pace.burst, cluster.pace.earn);
         Self {
             cluster,
             kind,
             namespace,
             life,
             budget,
-            started: Instant::now(),
             backoff: Backoff::default(),
             list: None,
             failed_watches: 0,
@@ -134,7 +133,7 @@ impl Watch {
 
     /// Waits until one more request may be made that may bring nothing.
     async fn take(&mut self) {
-        tokio::time::sleep(self.budget.take(self.started.elapsed())).await;
+        self.budget.ready(&()).await;
     }
 
     /// Reads the pages of a list that are still to come, until one fails or the last was read.

@@ -1,10 +1,11 @@
 //! Tells operators what the process does, and when.
-//! Owns the log, the audit log, the way to the terminal, signals, the clock and the number of viewers.
+//! Owns the log, the audit log, the way to the terminal, signals, the clock, rate limits and the number of viewers.
 //! Must not know any other room.
 
 pub mod audit;
 pub mod clock;
 pub mod log;
 pub mod print;
+pub(crate) mod rate;
 pub mod signals;
 pub mod viewers;

@@ -3,6 +3,11 @@
 //! Other limits, such as those of sizes, of links and of what is remembered, are not counted.
 
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// What a stream may ask at once, and how often after that; what one client may have made on all of its streams together is the same.
+pub(crate) const QUESTIONS_AT_ONCE: u32 = 20;
+pub(crate) const QUESTION_EVERY: Duration = Duration::from_millis(100);
 
 /// A limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,7 +3,6 @@
 //! Must not know types of Kubernetes or SQL.
 
 pub mod addressed;
-pub mod budget;
 pub mod connections;
 mod earlier;
 pub mod http;

@@ -4,6 +4,7 @@
 mod list;
 
 use std::net::IpAddr;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -25,8 +26,8 @@ use crate::access::Stranger;
 use crate::access::sight::Sight;
 use crate::history::past::Lost;
 use crate::hub::{First, Followed, Update};
-use crate::web::budget::Budget;
-use crate::web::limits::Limit;
+use crate::telemetry::rate::RateLimit;
+use crate::web::limits::{Limit, QUESTION_EVERY, QUESTIONS_AT_ONCE};
 use crate::web::view::View;
 
 /// A viewer that takes no frame for this long is gone.
@@ -135,7 +136,13 @@ async fn talk(
     known.reset();
     let end = Instant::now() + COME_AGAIN.mul_f64(1.0 + fastrand::f64() / 5.0);
     let is_signed_in = view.viewer().subjects.is_some();
-    let mut budget = Budget::full();
+    let questions = RateLimit::new(QUESTIONS_AT_ONCE, QUESTION_EVERY);
+    let mut inbox = pin!(inbox.then(async |message| {
+        if questions.ready(&()).await {
+            rollcast.limits.met(Limit::Questions);
+        }
+        message
+    }));
     // When the cluster said last that a namespace which was named may be seen.
     let mut said = Instant::now();
     loop {
@@ -167,10 +174,7 @@ async fn talk(
                 let now_millis = now(&following);
                 send_frame(out, &ServerFrame::Heartbeat { now_millis }).await?;
             }
-            message = async { budget.ready().await; inbox.next().await } => {
-                if budget.spend() {
-                    rollcast.limits.met(Limit::Questions);
-                }
+            message = inbox.next() => {
                 let message = message.ok_or(End::Left)?.map_err(|_| End::Broken)?;
                 match request(message)? {
                     None => {}

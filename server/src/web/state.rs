@@ -26,11 +26,11 @@ use crate::history::past::{Lost, Past};
 use crate::hub::Handle;
 use crate::telemetry::audit::Audit;
 use crate::telemetry::clock;
+use crate::telemetry::rate::RateLimit;
 use crate::telemetry::viewers::Viewers;
 use crate::web::addressed::Addressed;
-use crate::web::budget::Budgets;
 use crate::web::connections::Connections;
-use crate::web::limits::{Limit, Limits};
+use crate::web::limits::{Limit, Limits, QUESTION_EVERY, QUESTIONS_AT_ONCE};
 use crate::web::listing::{Clusters, Listings};
 use crate::web::previews::Previews;
 use crate::web::unsent::Unsent;
@@ -74,8 +74,8 @@ pub struct Rollcast {
     pub addressed: Addressed,
     /// Files of rollouts that are being made: that takes a while.
     pub exports: Arc<Exports>,
-    /// What clients may have made for them.
-    pub budgets: Budgets,
+    /// What clients may have made for them, however many streams each of them has.
+    budgets: RateLimit<Follower>,
     /// Answers that wait to be sent.
     pub unsent: Arc<Unsent>,
     /// Previews that were drawn lately.
@@ -145,7 +145,7 @@ impl Rollcast {
             listings,
             addressed,
             exports: Arc::default(),
-            budgets: Budgets::default(),
+            budgets: RateLimit::new(QUESTIONS_AT_ONCE, QUESTION_EVERY),
             unsent: Arc::default(),
             previews: Previews::default(),
             archive,
@@ -261,6 +261,13 @@ impl Rollcast {
         opened
     }
 
+    /// Waits until something that takes long may be made for a client once more. Who is not told from others is not held back.
+    pub(crate) async fn pay(&self, payer: &Follower) {
+        if *payer != Follower::Many {
+            self.budgets.ready(payer).await;
+        }
+    }
+
     /// What a link to one rollout or one moment opens. One client has so many of them made.
     ///
     /// # Errors
@@ -271,7 +278,7 @@ impl Rollcast {
         if let Some(known) = self.excerpts.find(scope).await {
             return known;
         }
-        self.budgets.ready(payer).await;
+        self.pay(payer).await;
         let stored = self.archive.as_ref().map(|archive| (archive, &self.past));
         let opened = self.excerpts.open(live, stored, scope).await;
         if opened.as_ref().is_err_and(|why| matches!(**why, Lost::Full)) {

@@ -225,7 +225,7 @@ impl View {
 
     /// Waits until something that takes long may be made for them once more.
     pub async fn pay(&self) {
-        self.rollcast.budgets.ready(&self.payer()).await;
+        self.rollcast.pay(&self.payer()).await;
     }
 
     /// Follows a list.

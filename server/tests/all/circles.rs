@@ -42,7 +42,6 @@ const KNOWN: &[(&str, &[&str])] = &[
     (
         "server",
         &[
-            "access/attempts.rs",
             "access/followers.rs",
             "access/mod.rs",
             "access/oidc/discovery.rs",

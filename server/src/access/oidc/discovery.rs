@@ -1,8 +1,7 @@
 //! What the provider says of itself: where it is asked for what, and with which keys it signs. Read when it is needed first, so that it
 //! may be down when Rollcast starts.
 
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use openidconnect::core::{
     CoreAuthDisplay, CoreClaimName, CoreClaimType, CoreClientAuthMethod, CoreGrantType, CoreJsonWebKey,
@@ -18,6 +17,7 @@ use tokio::time::Instant;
 use super::client::Client;
 use super::identity::Trouble;
 use super::options::{Issuer, Options, Times};
+use crate::access::checked::{Checked, Terms};
 
 /// Where sessions end, at providers that say it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -53,75 +53,78 @@ struct Inner {
     client: Client,
     issuer: Issuer,
     times: Times,
-    /// What was read last, and when.
-    known: Mutex<Option<(Instant, Arc<Metadata>)>>,
-    /// Held by who asks: when that was done last.
-    asked: Arc<Turn<Option<Instant>>>,
+    known: Mutex<Checked<(), Arc<Metadata>>>,
+    /// Held by who asks.
+    turn: Arc<Turn<()>>,
 }
 
 impl Discovery {
     pub(super) fn new(client: Client, options: &Options) -> Self {
         let Options { issuer, times, .. } = options;
-        let (issuer, times) = (issuer.clone(), times.clone());
-        Self(Arc::new(Inner { client, issuer, times, known: Mutex::default(), asked: Arc::default() }))
+        let terms = Terms {
+            ask_again: times.read_again,
+            good_for: times.believe_the_silent,
+            ask_the_silent: times.ask_the_silent,
+        };
+        let (issuer, times, known) = (issuer.clone(), times.clone(), Mutex::new(Checked::new(terms)));
+        Self(Arc::new(Inner { client, issuer, times, known, turn: Arc::default() }))
     }
 
-    /// What the provider says of itself. Nobody waits while it is known; what is old is read again meanwhile.
+    /// What the provider says of itself. Nobody waits while it is known; what is old is read again meanwhile. Who waited for one that did
+    /// not answer does not ask it once more, each in turn.
     pub(super) async fn metadata(&self) -> Result<Arc<Metadata>, Trouble> {
-        let Inner { times, asked, .. } = &*self.0;
-        if let Some(known) = self.0.known(times.believe_the_silent) {
-            if self.0.known(times.read_again).is_none()
-                && let Ok(mut asked) = asked.clone().try_lock_owned()
+        let inner = &self.0;
+        let metadata = || inner.known().get(&()).cloned();
+        if let Some(known) = metadata() {
+            if inner.known().is_due(&())
+                && let Ok(turn) = inner.turn.clone().try_lock_owned()
             {
-                let inner = self.0.clone();
-                tokio::spawn(async move { inner.ask(&mut asked, inner.times.ask_the_silent).await });
+                let inner = inner.clone();
+                tokio::spawn(async move {
+                    inner.ask().await;
+                    drop(turn);
+                });
             }
             return Ok(known);
         }
-        let mut asked = asked.lock().await;
-        if self.0.known(times.read_again).is_none() {
-            self.0.ask(&mut asked, times.ask_the_silent).await;
+        let _turn = inner.turn.lock().await;
+        if inner.known().is_due(&()) {
+            inner.ask().await;
         }
-        self.0.known(times.believe_the_silent).ok_or(Trouble::Silent)
+        metadata().ok_or(Trouble::Silent)
     }
 
     /// What it says now, where that was not asked a moment ago.
     pub(super) async fn newer(&self, than: &Arc<Metadata>) -> Arc<Metadata> {
-        let Inner { times, asked, .. } = &*self.0;
-        let known = || self.0.known(times.believe_the_silent).unwrap_or_else(|| than.clone());
-        let mut asked = asked.lock().await;
-        if Arc::ptr_eq(&known(), than) {
-            self.0.ask(&mut asked, times.read_keys).await;
+        let inner = &self.0;
+        let metadata = || inner.known().get(&()).cloned().unwrap_or_else(|| than.clone());
+        let _turn = inner.turn.lock().await;
+        let is_recent = inner.known().asked_at().is_some_and(|at| at.elapsed() < inner.times.read_keys);
+        if Arc::ptr_eq(&metadata(), than) && !is_recent {
+            inner.ask().await;
         }
-        known()
+        metadata()
     }
 }
 
 impl Inner {
-    /// What was read at most that long ago.
-    fn known(&self, age: Duration) -> Option<Arc<Metadata>> {
-        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        known.as_ref().filter(|(at, _)| at.elapsed() < age).map(|(_, known)| known.clone())
+    fn known(&self) -> MutexGuard<'_, Checked<(), Arc<Metadata>>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Reads it, unless that was tried a moment ago: who waited for one that did not answer does not ask it once more, each in turn.
-    async fn ask(&self, asked: &mut Option<Instant>, pause: Duration) {
-        if asked.is_some_and(|at| at.elapsed() < pause) {
-            return;
-        }
+    async fn ask(&self) {
         let found = Metadata::discover_async(self.issuer.url().clone(), &self.client);
         let found = tokio::time::timeout(self.times.answer, found).await;
-        *asked = Some(Instant::now());
         let is_plain = self.issuer.is_plain();
         match found {
             Ok(Ok(found)) if is_plain || found.authorization_endpoint().url().scheme() == "https" => {
-                let known = Some((Instant::now(), Arc::new(found)));
-                *self.known.lock().unwrap_or_else(PoisonError::into_inner) = known;
+                return self.known().answer((), Instant::now(), Arc::new(found));
             }
             Ok(Ok(_)) => tracing::warn!("the sign-in page of the provider does not use TLS"),
             Ok(Err(why)) => tracing::warn!("cannot read the metadata of the sign-in provider: {}", reason(&why)),
             Err(_) => tracing::warn!("the sign-in provider does not respond"),
         }
+        self.known().set_silent(Instant::now(), true);
     }
 }
 

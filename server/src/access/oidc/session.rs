@@ -1,9 +1,10 @@
 //! Sessions: what a browser's cookie holds, what became of it since, and which sessions are over. Everything in memory is bounded.
 
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use moka::policy::EvictionPolicy;
+use moka::sync::Cache;
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
@@ -14,7 +15,7 @@ use crate::access::subject::Prefixes;
 use crate::kube::review::Subject;
 
 /// Sessions that went on since their browser was told; the one that nobody has asked about for longest goes first.
-const MOST_HELD: usize = 4_096;
+const MOST_HELD: u64 = 4_096;
 /// What the text of a session begins with: no token does.
 const MARK: &str = "session ";
 
@@ -87,7 +88,7 @@ fn due(until: i64, can_ask: bool, now: i64, ask_again: Duration) -> i64 {
 
 /// A session that went on.
 pub(super) struct Held {
-    newest: Mutex<(Session, Instant)>,
+    newest: Mutex<Session>,
     /// Who renews it, and when the provider did not answer last.
     pub(super) turn: tokio::sync::Mutex<Option<Instant>>,
 }
@@ -95,27 +96,27 @@ pub(super) struct Held {
 impl Held {
     /// As it is now.
     pub(super) fn newest(&self) -> Session {
-        let mut newest = self.newest.lock().unwrap_or_else(PoisonError::into_inner);
-        newest.1 = Instant::now();
-        newest.0.clone()
+        self.newest.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// What became of it.
     pub(super) fn set(&self, session: Session) {
-        *self.newest.lock().unwrap_or_else(PoisonError::into_inner) = (session, Instant::now());
-    }
-
-    fn used(&self) -> Instant {
-        self.newest.lock().unwrap_or_else(PoisonError::into_inner).1
+        *self.newest.lock().unwrap_or_else(PoisonError::into_inner) = session;
     }
 }
 
 /// What became of sessions.
-#[derive(Default)]
 pub(super) struct Sessions {
-    held: Mutex<HashMap<String, Arc<Held>>>,
+    held: Cache<String, Arc<Held>>,
     /// By what the provider calls their owners.
     ended: Ended<String>,
+}
+
+impl Default for Sessions {
+    fn default() -> Self {
+        let held = Cache::builder().max_capacity(MOST_HELD).eviction_policy(EvictionPolicy::lru()).build();
+        Self { held, ended: Ended::default() }
+    }
 }
 
 impl Sessions {
@@ -124,34 +125,24 @@ impl Sessions {
         if self.is_ended(&session) {
             return None;
         }
-        let held = self.held.lock().unwrap_or_else(PoisonError::into_inner).get(&session.id).cloned();
+        let held = self.held.get(&session.id);
         Some(held.map(|held| held.newest()).filter(|newest| newest.turn > session.turn).unwrap_or(session))
     }
 
     /// Holds a session that goes on.
     pub(super) fn hold(&self, session: &Session) -> Arc<Held> {
-        let mut all = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(held) = all.get(&session.id) {
-            // Another Rollcast may have renewed it.
-            if held.newest().turn < session.turn {
-                held.set(session.clone());
-            }
-            return held.clone();
+        let begin = || Arc::new(Held { newest: Mutex::new(session.clone()), turn: tokio::sync::Mutex::default() });
+        let held = self.held.get_with_by_ref(&session.id, begin);
+        // Another Rollcast may have renewed it.
+        if held.newest().turn < session.turn {
+            held.set(session.clone());
         }
-        if all.len() >= MOST_HELD
-            && let Some(oldest) = all.iter().min_by_key(|(_, held)| held.used()).map(|(id, _)| id.clone())
-        {
-            all.remove(&oldest);
-        }
-        let newest = Mutex::new((session.clone(), Instant::now()));
-        let held = Arc::new(Held { newest, turn: tokio::sync::Mutex::default() });
-        all.insert(session.id.clone(), held.clone());
         held
     }
 
     /// It is over.
     pub(super) fn end(&self, session: &Session) {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner).remove(&session.id);
+        self.held.invalidate(&session.id);
         self.ended.insert(&session.sub, session.began, &session.id);
     }
 
@@ -256,6 +247,7 @@ mod tests {
         for number in 0..MOST_HELD + 100 {
             sessions.hold(&session(&number.to_string(), 1_000));
         }
-        assert_eq!(sessions.held.lock().unwrap().len(), MOST_HELD);
+        sessions.held.run_pending_tasks();
+        assert_eq!(sessions.held.entry_count(), MOST_HELD);
     }
 }

@@ -29,6 +29,7 @@ pub use self::link::{LONGEST, SHORTEST, Share, Wanted};
 pub use self::place::{Changes, Place, PlaceError};
 use self::postgres::Postgres;
 use super::Viewer;
+use super::checked::{Checked, Terms};
 use super::cookie::{Keys, Name};
 use crate::database::server::Server;
 
@@ -94,13 +95,6 @@ fn swapped(sign: char, signs: [(char, char); 3]) -> char {
     signs.iter().find(|(from, _)| *from == sign).map_or(sign, |(_, to)| *to)
 }
 
-/// How well what is known of a place that others change as well is known.
-struct Shared {
-    pace: Pace,
-    /// When that was looked at last which is known; `None` before the first time.
-    looked: Mutex<Option<Instant>>,
-}
-
 /// The links that there are.
 pub struct Shares {
     keys: Keys,
@@ -108,8 +102,8 @@ pub struct Shares {
     /// Those that were taken away here, and are not taken away where they are kept.
     doomed: Mutex<BTreeSet<String>>,
     place: Arc<tokio::sync::Mutex<Box<dyn Place>>>,
-    /// Others change what is there as well.
-    shared: Option<Shared>,
+    /// How fresh our copy of a place is that others change as well.
+    copy: Option<Mutex<Checked<(), ()>>>,
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -139,7 +133,9 @@ impl Shares {
     /// Those of a place that others change as well.
     #[must_use]
     pub fn shared(keys: Keys, place: Box<dyn Place>, pace: Pace) -> Arc<Self> {
-        let shares = Arc::new(Self::of(keys, place, Some(Shared { pace, looked: Mutex::default() })));
+        let Pace { look_every, believed_for } = pace;
+        let copy = Checked::new(Terms { ask_again: look_every, good_for: believed_for, ask_the_silent: look_every });
+        let shares = Arc::new(Self::of(keys, place, Some(Mutex::new(copy))));
         let held = Arc::downgrade(&shares);
         tokio::spawn(async move {
             let mut is_away = false;
@@ -152,15 +148,15 @@ impl Shares {
                     _ => {}
                 }
                 is_away = looked.is_err();
-                tokio::time::sleep(pace.look_every).await;
+                tokio::time::sleep(look_every).await;
             }
         });
         shares
     }
 
-    fn of(keys: Keys, place: Box<dyn Place>, shared: Option<Shared>) -> Self {
+    fn of(keys: Keys, place: Box<dyn Place>, copy: Option<Mutex<Checked<(), ()>>>) -> Self {
         let place = Arc::new(tokio::sync::Mutex::new(place));
-        Self { keys, all: Mutex::default(), doomed: Mutex::default(), place, shared }
+        Self { keys, all: Mutex::default(), doomed: Mutex::default(), place, copy }
     }
 
     /// Does something at the place, one after the other.
@@ -203,22 +199,17 @@ impl Shares {
     /// Looks what others did, unless somebody has looked since.
     async fn look(self: &Arc<Self>, since: Instant) -> Result<(), PlaceError> {
         self.at_place(move |this, place| {
-            let Some(shared) = &this.shared else { return Ok(()) };
-            if this.seen().is_some_and(|seen| seen >= since) {
+            let Some(copy) = &this.copy else { return Ok(()) };
+            if locked(copy).answered_at(&()).is_some_and(|at| at >= since) {
                 return Ok(());
             }
             let now = Instant::now();
             let changes = place.changes()?;
             this.take(changes);
-            *locked(&shared.looked) = Some(now);
+            locked(copy).answer((), now, ());
             Ok(())
         })
         .await
-    }
-
-    /// When what is known was looked at last.
-    fn seen(&self) -> Option<Instant> {
-        self.shared.as_ref().and_then(|shared| *locked(&shared.looked))
     }
 
     /// What is known may be believed: nobody else can have changed it, or not for long.
@@ -226,9 +217,7 @@ impl Shares {
     /// # Errors
     /// When nobody can tell what was changed.
     pub fn checked(&self) -> Result<(), Unchecked> {
-        let Some(shared) = &self.shared else { return Ok(()) };
-        let is_known = self.seen().is_some_and(|seen| seen.elapsed() < shared.pace.believed_for);
-        if is_known { Ok(()) } else { Err(Unchecked) }
+        if self.copy.as_ref().is_none_or(|copy| locked(copy).get(&()).is_some()) { Ok(()) } else { Err(Unchecked) }
     }
 
     /// Brings what is known up to date.
@@ -237,7 +226,7 @@ impl Shares {
     /// When that cannot be done now.
     pub async fn refresh(self: &Arc<Self>) -> Result<(), Unchecked> {
         self.checked()?;
-        match self.shared {
+        match self.copy {
             None => Ok(()),
             Some(_) => timeout(LOOK, self.look(Instant::now())).await.ok().and_then(Result::ok).ok_or(Unchecked),
         }
@@ -248,7 +237,7 @@ impl Shares {
         self.checked()?;
         let known = || locked(&self.all).get(id).cloned();
         let found = match known() {
-            None if self.shared.is_some() => {
+            None if self.copy.is_some() => {
                 self.refresh().await?;
                 known()
             }
@@ -300,7 +289,7 @@ impl Shares {
     /// A link of which nobody was told is taken away; where there are too many of these, it stays and opens nothing, as nobody knows it.
     fn doom(&self, id: &str) {
         let mut doomed = locked(&self.doomed);
-        if self.shared.is_some() && doomed.len() < MOST_OF_ONE {
+        if self.copy.is_some() && doomed.len() < MOST_OF_ONE {
             doomed.insert(id.to_owned());
         }
     }
@@ -393,7 +382,7 @@ impl Shares {
     /// # Errors
     /// When that cannot be written down; it opens nothing any more for as long as the program runs.
     pub async fn revoke(self: &Arc<Self>, maker: &Viewer, is_everybodys: bool, id: &str) -> Result<bool, ShareError> {
-        if self.shared.is_some() && !locked(&self.all).contains_key(id) {
+        if self.copy.is_some() && !locked(&self.all).contains_key(id) {
             let looked = self.look(Instant::now()).await;
             looked.inspect_err(|why| tracing::debug!("cannot read the share links: {}", said(why)))?;
         }

@@ -61,7 +61,8 @@ async fn ask_at(
 
 #[tokio::test]
 async fn who_looked_is_written_down_as_a_trusted_proxy_says_it_however_people_sign_in() {
-    let modes: [fn() -> Auth; 3] = [|| Auth::None, proxy, || Auth::Token(Tokens::new(Keys::own(), Vec::new()))];
+    let modes: [fn() -> Auth; 3] =
+        [|| Auth::None, proxy, || Auth::Token(Box::new(Tokens::new(Keys::own(), Vec::new())))];
     for auth in modes {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("audit");

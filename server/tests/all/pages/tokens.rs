@@ -66,7 +66,7 @@ fn quick_reviewer() -> (Reviewer, Arc<AtomicUsize>) {
 async fn a_client_does_not_have_clusters_asked_about_made_up_tokens_without_end() {
     let (reviewer, asked) = quick_reviewer();
     let tokens = Tokens::new(Keys::own(), vec![("prod".to_owned(), reviewer)]);
-    let site = Site { auth: Auth::Token(tokens), ..Site::default() };
+    let site = Site { auth: Auth::Token(Box::new(tokens)), ..Site::default() };
     let rollcast = Rollcast::with(vec![cluster("prod", &rules(&PROD)).await], "build", Viewers::default(), site);
     let session = session(&ask(&rollcast, "POST", "/sign-in", "token=good&to=/", "").await);
     let before = asked.load(Ordering::Relaxed);
@@ -104,7 +104,7 @@ fn session(answer: &Response<Body>) -> String {
 
 #[tokio::test]
 async fn who_signed_out_is_out_whoever_kept_the_cookie() {
-    let site = Site { auth: Auth::Token(tokens()), ..Site::default() };
+    let site = Site { auth: Auth::Token(Box::new(tokens())), ..Site::default() };
     let rollcast = Rollcast::with(vec![cluster("prod", &rules(&PROD)).await], "build", Viewers::default(), site);
     let sign_in = async || session(&ask(&rollcast, "POST", "/sign-in", "token=good&to=/", "").await);
     let list = async |cookie: &str| ask(&rollcast, "GET", "/api/v1/deployments", "", cookie).await.status();

@@ -1,0 +1,142 @@
+//! Rate limits: so many at once, then one after each period. On tokio's clock, which tests can stop.
+
+use std::hash::Hash;
+use std::num::NonZeroU32;
+use std::sync::Arc;
+use std::time::Duration;
+
+use governor::clock::Clock;
+use governor::middleware::NoOpMiddleware;
+use governor::nanos::Nanos;
+use governor::state::StateStore;
+use governor::state::keyed::{HashMapStateStore, ShrinkableKeyedStateStore};
+use governor::{Quota, RateLimiter};
+use tokio::time::{Instant, sleep};
+
+/// Keys of which it is not looked whether they may be forgotten.
+const FEW: usize = 1_024;
+
+/// The time since a limit was made.
+#[derive(Debug, Clone)]
+struct SinceStart(Instant);
+
+impl Clock for SinceStart {
+    type Instant = Duration;
+
+    fn now(&self) -> Duration {
+        self.0.elapsed()
+    }
+}
+
+/// Shared with the limiter, so that what was taken can be given back.
+#[derive(Debug, Clone)]
+struct Store<K>(Arc<HashMapStateStore<K>>);
+
+impl<K: Hash + Eq + Clone> StateStore for Store<K> {
+    type Key = K;
+
+    fn measure_and_replace<T, F, E>(&self, key: &K, replace: F) -> Result<T, E>
+    where
+        F: Fn(Option<Nanos>) -> Result<(T, Nanos), E>,
+    {
+        self.0.measure_and_replace(key, replace)
+    }
+}
+
+/// A limit for each key.
+#[derive(Debug)]
+pub(crate) struct RateLimit<K: Hash + Eq + Clone> {
+    limiter: RateLimiter<K, Store<K>, SinceStart, NoOpMiddleware<Duration>>,
+    store: Store<K>,
+    period: Duration,
+}
+
+impl<K: Hash + Eq + Clone> RateLimit<K> {
+    /// Allows a burst at once (at least one), and one more after each period.
+    pub(crate) fn new(burst: u32, period: Duration) -> Self {
+        let quota = Quota::with_period(period).unwrap_or(Quota::per_second(NonZeroU32::MAX));
+        let quota = quota.allow_burst(NonZeroU32::new(burst).unwrap_or(NonZeroU32::MIN));
+        let (store, clock) = (Store(Arc::default()), SinceStart(Instant::now()));
+        Self { limiter: RateLimiter::new(quota, store.clone(), clock), store, period }
+    }
+
+    /// Takes one.
+    ///
+    /// # Errors
+    /// After how long there is one again.
+    pub(crate) fn take(&self, key: &K) -> Result<(), Duration> {
+        let now = self.limiter.clock().now();
+        if self.store.0.len() >= FEW {
+            self.store.0.retain_recent(now.saturating_sub(self.period).into());
+        }
+        self.limiter.check_key(key).map_err(|not_until| not_until.wait_time_from(now))
+    }
+
+    /// Takes one as soon as there is one. Returns `true` where that took a while.
+    pub(crate) async fn ready(&self, key: &K) -> bool {
+        let mut has_waited = false;
+        while let Err(wait) = self.take(key) {
+            has_waited = true;
+            sleep(wait).await;
+        }
+        has_waited
+    }
+
+    /// Gives back one that was taken.
+    pub(crate) fn give_back(&self, key: &K) {
+        let period = self.period.into();
+        let _ = self.store.measure_and_replace(key, |full_at| {
+            full_at.map(|full_at| ((), full_at.saturating_sub(period))).ok_or(()) // what is forgotten is full
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::future::join_all;
+
+    use super::*;
+
+    fn limit() -> RateLimit<usize> {
+        RateLimit::new(20, Duration::from_millis(100))
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_asks_without_end_is_heard_ten_times_a_second_and_holds_up_no_other() {
+        let (limit, began) = (limit(), Instant::now());
+        let waited = join_all((0..120).map(|_| limit.ready(&1))).await;
+        assert_eq!((began.elapsed().as_secs(), waited.into_iter().filter(|has_waited| *has_waited).count()), (10, 100));
+        let now = Instant::now();
+        assert!(!limit.ready(&2).await, "somebody else");
+        tokio::time::advance(Duration::from_secs(60)).await;
+        let waited = join_all((0..20).map(|_| limit.ready(&1))).await;
+        assert!(waited.iter().all(|has_waited| !has_waited), "somebody who waited may ask at once again");
+        assert_eq!((now.elapsed().as_secs(), limit.take(&1)), (60, Err(Duration::from_millis(100))));
+        // Who leaves while they wait has used nothing up.
+        for _ in 0..1_000 {
+            assert!(tokio::time::timeout(Duration::ZERO, limit.ready(&1)).await.is_err(), "it has to wait");
+        }
+        limit.ready(&1).await;
+        assert!(now.elapsed() < Duration::from_secs(61), "{:?}", now.elapsed());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_given_back_may_be_taken_again_and_is_no_more_than_the_burst() {
+        let limit = limit();
+        limit.give_back(&1);
+        (0..20).for_each(|_| assert_eq!(limit.take(&1), Ok(())));
+        limit.give_back(&1);
+        assert!(limit.take(&1).is_ok() && limit.take(&1).is_err());
+        tokio::time::advance(Duration::from_secs(60)).await;
+        limit.give_back(&1);
+        assert_eq!((0..40).filter(|_| limit.take(&1).is_ok()).count(), 20);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn keys_are_forgotten_that_wait_for_nothing() {
+        let limit = limit();
+        (0..FEW).for_each(|key| assert_eq!(limit.take(&key), Ok(())));
+        tokio::time::advance(Duration::from_secs(60)).await;
+        assert_eq!((limit.take(&FEW), limit.store.0.len()), (Ok(()), 1));
+    }
+}
