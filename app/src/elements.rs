@@ -62,7 +62,7 @@ where
 
 /// The key before or after another one in an order; `None` at its ends.
 #[must_use]
-pub fn beside(order: &[u128], key: u128, is_next: bool) -> Option<u128> {
+pub fn neighbour_key(order: &[u128], key: u128, is_next: bool) -> Option<u128> {
     let at = order.iter().position(|known| *known == key)?;
     let to = if is_next { at.checked_add(1) } else { at.checked_sub(1) };
     order.get(to?).copied()
@@ -70,16 +70,16 @@ pub fn beside(order: &[u128], key: u128, is_next: bool) -> Option<u128> {
 
 #[cfg(test)]
 mod tests {
-    use super::beside;
+    use super::neighbour_key;
 
     #[test]
     fn beside_a_key_is_the_one_before_or_after_it() {
         let order = [7, 3, 9];
         assert_eq!(
-            [beside(&order, 7, true), beside(&order, 3, true), beside(&order, 9, true)],
+            [neighbour_key(&order, 7, true), neighbour_key(&order, 3, true), neighbour_key(&order, 9, true)],
             [Some(3), Some(9), None]
         );
-        assert_eq!([beside(&order, 7, false), beside(&order, 9, false)], [None, Some(3)]);
-        assert_eq!(beside(&order, 1, true), None, "it is not there any more");
+        assert_eq!([neighbour_key(&order, 7, false), neighbour_key(&order, 9, false)], [None, Some(3)]);
+        assert_eq!(neighbour_key(&order, 1, true), None, "it is not there any more");
     }
 }

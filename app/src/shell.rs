@@ -55,7 +55,12 @@ pub fn missing(
     instead: Vec<(String, String)>,
     build: &str,
 ) -> impl IntoView + use<> {
-    still(build, &format!("{title} — Rollcast"), ().into_any(), view! { <Missing asked why instead/> }.into_any())
+    document_without_program(
+        build,
+        &format!("{title} — Rollcast"),
+        ().into_any(),
+        view! { <Missing asked why instead/> }.into_any(),
+    )
 }
 
 /// The whole document of what is kept; no program runs in it.
@@ -63,7 +68,7 @@ pub fn missing(
 pub fn history(history: HistoryPayload, build: &str) -> impl IntoView + use<> {
     let title = history.title();
     let head = view! { <MetaTags/>{form_sheet(build)}{still_script()} };
-    still(build, &title, head.into_any(), view! { <HistoryPage history/> }.into_any())
+    document_without_program(build, &title, head.into_any(), view! { <HistoryPage history/> }.into_any())
 }
 
 /// The whole document of a rollout beside others; no program runs in it.
@@ -71,14 +76,14 @@ pub fn history(history: HistoryPayload, build: &str) -> impl IntoView + use<> {
 pub fn compare(compare: ComparePayload, build: &str) -> impl IntoView + use<> {
     let title = compare.title();
     let head = view! { <MetaTags/>{form_sheet(build)}{still_script()} };
-    still(build, &title, head.into_any(), view! { <ComparePage compare/> }.into_any())
+    document_without_program(build, &title, head.into_any(), view! { <ComparePage compare/> }.into_any())
 }
 
 /// The whole document on which viewers sign in; no program runs in it.
 #[must_use]
 pub fn sign_in(page: SignInPayload, build: &str) -> impl IntoView + use<> {
     let head = view! { {form_sheet(build)}{hidden()} };
-    still(build, "Sign in — Rollcast", head.into_any(), view! { <SignIn page/> }.into_any())
+    document_without_program(build, "Sign in — Rollcast", head.into_any(), view! { <SignIn page/> }.into_any())
 }
 
 /// The whole document of somebody's links; no program runs in it.
@@ -86,7 +91,7 @@ pub fn sign_in(page: SignInPayload, build: &str) -> impl IntoView + use<> {
 pub fn shares(page: SharesPayload, build: &str) -> impl IntoView + use<> {
     let head = view! { {form_sheet(build)}{hidden()} };
     let page = view! { <SharesPage page/>{script(include_str!("pages/copy.js"))} };
-    still(build, "Share links — Rollcast", head.into_any(), page.into_any())
+    document_without_program(build, "Share links — Rollcast", head.into_any(), page.into_any())
 }
 
 /// The whole document to which links lead. It says nothing of what they open, unless the maker allowed that: chats and search engines
@@ -96,14 +101,24 @@ pub fn shared(trouble: String, shown: Option<Preview>, origin: &str, build: &str
     let script = format!("/shared.js?v={build}");
     provide_context(Origin(origin.to_owned()));
     let head = view! { <MetaTags/>{form_sheet(build)}{hidden()}<script src=script></script> };
-    still(build, "A shared rollout — Rollcast", head.into_any(), view! { <SharedPage trouble shown/> }.into_any())
+    document_without_program(
+        build,
+        "A shared rollout — Rollcast",
+        head.into_any(),
+        view! { <SharedPage trouble shown/> }.into_any(),
+    )
 }
 
 /// The whole document in which who is signed in is asked whether a link is to take the place of what they see.
 #[must_use]
 pub fn confirm(says: String, secret: String, build: &str) -> impl IntoView + use<> {
     let head = view! { <MetaTags/>{form_sheet(build)}{hidden()} };
-    still(build, "A shared rollout — Rollcast", head.into_any(), view! { <ConfirmPage says secret/> }.into_any())
+    document_without_program(
+        build,
+        "A shared rollout — Rollcast",
+        head.into_any(),
+        view! { <ConfirmPage says secret/> }.into_any(),
+    )
 }
 
 /// Files that an exported page embeds, so that it needs no server.
@@ -187,7 +202,7 @@ fn document(build: &str, head: AnyView, body: AnyView) -> impl IntoView + use<> 
 }
 
 /// The document of a page in which no program runs. The text of a title is not a view: that would leave a mark of the renderer in it.
-fn still(build: &str, title: &str, head: AnyView, body: AnyView) -> impl IntoView + use<> {
+fn document_without_program(build: &str, title: &str, head: AnyView, body: AnyView) -> impl IntoView + use<> {
     let title = title.replace('&', "&amp;").replace('<', "&lt;");
     let playground = use_context::<Playground>();
     let sheet =

@@ -17,14 +17,14 @@ impl World {
         let before = change.before.as_ref().map(|stored| &stored.object);
         match object {
             Object::Deployment(deployment) if change.verb != Verb::Deleted => {
-                self.soon(Task::Deployment(Key::of(&deployment.metadata)));
+                self.schedule_soon(Task::Deployment(Key::of(&deployment.metadata)));
             }
             Object::ReplicaSet(set) => self.wake_for_set(set, before, change.verb),
             Object::Pod(pod) => self.wake_for_pod(pod, before, change.verb),
             Object::Node(object) => {
                 let key = Key::of(&object.metadata);
                 match change.verb {
-                    Verb::Added => self.later(20, 60, Task::NodeReports(key)),
+                    Verb::Added => self.schedule_between(20, 60, Task::NodeReports(key)),
                     Verb::Modified => {}
                     Verb::Deleted => self.forget_node(&key.name),
                 }
@@ -32,12 +32,12 @@ impl World {
             }
             Object::ResourceQuota(quota) if change.verb != Verb::Deleted => {
                 let namespace = quota.metadata.namespace.clone().unwrap_or_default();
-                self.later(5, 30, Task::Quota(namespace));
+                self.schedule_between(5, 30, Task::Quota(namespace));
             }
             Object::Namespace(namespace) if meta::is_deleting(&namespace.metadata) => {
                 let name = namespace.metadata.name.clone().unwrap_or_default();
                 if change.verb != Verb::Deleted {
-                    self.later(10, 60, Task::Namespace(name));
+                    self.schedule_between(10, 60, Task::Namespace(name));
                 }
             }
             _ => {}
@@ -67,7 +67,7 @@ impl World {
                 |owner: &Deployment| Some((Key::of(&owner.metadata), Labels::of(&owner.spec.as_ref()?.selector)));
             self.wake_selecting(&set.metadata, read, Task::Deployment);
         }
-        self.soon(Task::ReplicaSet(key));
+        self.schedule_soon(Task::ReplicaSet(key));
     }
 
     /// Nobody's: whoever selects it may adopt it.
@@ -80,19 +80,19 @@ impl World {
         let owners = self.store.all::<K>(orphan.namespace.as_deref()).filter_map(read);
         let labels = meta::labels(orphan);
         let found: Vec<Key> = owners.filter(|(_, selector)| selector.matches(labels)).map(|(key, _)| key).collect();
-        found.into_iter().for_each(|key| self.soon(task(key)));
+        found.into_iter().for_each(|key| self.schedule_soon(task(key)));
     }
 
     fn wake_deployment_of(&mut self, meta: &ObjectMeta) {
         if let Some(owner) = meta::controller(meta).filter(|owner| owner.kind == "Deployment") {
-            self.soon(Task::Deployment(Key::new(meta.namespace.as_deref().unwrap_or_default(), &owner.name)));
+            self.schedule_soon(Task::Deployment(Key::new(meta.namespace.as_deref().unwrap_or_default(), &owner.name)));
         }
     }
 
     fn wake_set_of(&mut self, meta: &ObjectMeta) -> Option<Key> {
         let owner = meta::controller(meta).filter(|owner| owner.kind == "ReplicaSet")?;
         let key = Key::new(meta.namespace.as_deref().unwrap_or_default(), &owner.name);
-        self.soon(Task::ReplicaSet(key.clone()));
+        self.schedule_soon(Task::ReplicaSet(key.clone()));
         Some(key)
     }
 
@@ -122,7 +122,7 @@ impl World {
                     .typed::<Deployment>(&deployment)
                     .is_some_and(|deployment| strategy::strategy(deployment) == "Recreate")
             {
-                self.soon(Task::Deployment(deployment));
+                self.schedule_soon(Task::Deployment(deployment));
             }
             let uid = pod.metadata.uid.as_deref().unwrap_or_default();
             self.plans.remove(uid);
@@ -130,7 +130,7 @@ impl World {
             self.unschedulable.remove(&key);
         } else if meta::node_of(pod).is_none() {
             if !self.unschedulable.contains(&key) {
-                self.soon(Task::Schedule(key.clone()));
+                self.schedule_soon(Task::Schedule(key.clone()));
             }
         } else {
             if meta::is_deleting(&pod.metadata) && before.is_some_and(|before| !meta::is_deleting(before.meta())) {
@@ -145,14 +145,14 @@ impl World {
         });
         if counts(before) && (verb == Verb::Deleted || !counts(Some(pod))) {
             self.retry_unschedulable();
-            self.later(10, 60, Task::Quota(key.namespace));
+            self.schedule_between(10, 60, Task::Quota(key.namespace));
         }
     }
 
     /// Pods that found no node look again when something became free.
     pub(crate) fn retry_unschedulable(&mut self) {
         for key in std::mem::take(&mut self.unschedulable) {
-            self.later(20, 200, Task::Schedule(key));
+            self.schedule_between(20, 200, Task::Schedule(key));
         }
     }
 
@@ -160,7 +160,7 @@ impl World {
     fn wake_collector(&mut self, gone: &Object) {
         let key = gone.key();
         for (resource, dependent) in self.store.dependents(gone.resource(), &key, gone.uid()) {
-            self.later(15, 90, Task::Collect(resource, dependent));
+            self.schedule_between(15, 90, Task::Collect(resource, dependent));
         }
         for owner in gone.meta().owner_references.clone().unwrap_or_default() {
             let Some(resource) = meta::resource_of(&owner) else { continue };
@@ -169,7 +169,7 @@ impl World {
                 stored.object.meta().finalizers.iter().flatten().any(|name| name == FOREGROUND || name == ORPHAN)
             });
             if waits {
-                self.later(15, 60, Task::Collect(resource, owner));
+                self.schedule_between(15, 60, Task::Collect(resource, owner));
             }
         }
     }

@@ -22,9 +22,9 @@ mod status;
 use k8s_openapi::api::core::v1::Pod;
 
 pub use self::events::killing;
-use self::events::say;
+use self::events::record_step;
 use self::pod::{behavior, closed_gate, is_running, waiting};
-use self::status::{OUT_OF_CPU, fail, set, take};
+use self::status::{OUT_OF_CPU, apply_step, fail, set_condition};
 use crate::agenda::Task;
 use crate::object::{Key, Resource};
 use crate::runtime::{Behavior, Plan, Step, crash_back_off, is_detailed, pull_back_off};
@@ -94,15 +94,15 @@ pub fn plan(world: &mut World, pod: &Pod) {
     world.plan_count += 1;
     let number = world.plan_count;
     world.plans.insert(uid, Plan { number, step });
-    world.later(from, to, Task::Kubelet(Key::of(&pod.metadata), number));
+    world.schedule_between(from, to, Task::Kubelet(Key::of(&pod.metadata), number));
 }
 
 /// Does the step that was planned for a pod under this number, unless another plan took its place or its node is lost.
-pub fn act(world: &mut World, key: &Key, number: u64) {
+pub fn run_step(world: &mut World, key: &Key, number: u64) {
     let Some(pod) = world.get::<Pod>(key) else { return };
     if is_detailed(&pod) {
         if is_alive(world, meta::node_of(&pod).unwrap_or_default()) {
-            detailed::act(world, &pod, number);
+            detailed::sync_pod(world, &pod, number);
         }
         return;
     }
@@ -119,12 +119,12 @@ pub fn act(world: &mut World, key: &Key, number: u64) {
         world.remove(Resource::Pod, key);
         return;
     }
-    say(world, &pod, step);
+    record_step(world, &pod, step);
     let now = time::second(world.now_millis());
     let address = format!("10.{}.{}.{}", world.random.u8(0..250), world.random.u8(..), world.random.u8(1..));
     world.modify::<Pod>(key, Write::Status, |pod| {
         let mut status = pod.status.take().unwrap_or_default();
-        take(pod, &mut status, step, &now, &address);
+        apply_step(pod, &mut status, step, &now, &address);
         pod.status = Some(status);
     });
     // Two steps within a second may leave the same object; nothing would wake the next one.
@@ -148,9 +148,9 @@ pub fn run_at_once(world: &mut World, key: &Key, node: &str) {
             spec.node_name = Some(node.to_owned());
         }
         let mut status = pod.status.take().unwrap_or_default();
-        set(&mut status, "PodScheduled", true, None, &now);
-        take(pod, &mut status, Step::Create, &now, "10.0.0.2");
-        take(pod, &mut status, Step::Run, &now, "");
+        set_condition(&mut status, "PodScheduled", true, None, &now);
+        apply_step(pod, &mut status, Step::Create, &now, "10.0.0.2");
+        apply_step(pod, &mut status, Step::Run, &now, "");
         pod.status = Some(status);
     });
 }

@@ -52,7 +52,7 @@ impl World {
     pub fn advance_to(&mut self, millis: i64) {
         while let Some((at, task)) = self.agenda.take(millis) {
             self.now_millis = self.now_millis.max(at);
-            self.happen(task);
+            self.run_task(task);
         }
         self.now_millis = self.now_millis.max(millis);
     }
@@ -71,22 +71,22 @@ impl World {
         false
     }
 
-    fn happen(&mut self, task: Task) {
+    fn run_task(&mut self, task: Task) {
         match task {
             Task::Deployment(key) => {
-                self.work(Task::Deployment(key.clone()), |world| controller::deployment::sync(world, &key))
+                self.run_controller(Task::Deployment(key.clone()), |world| controller::deployment::sync(world, &key))
             }
             Task::ReplicaSet(key) => {
-                self.work(Task::ReplicaSet(key.clone()), |world| controller::replicaset::sync(world, &key))
+                self.run_controller(Task::ReplicaSet(key.clone()), |world| controller::replicaset::sync(world, &key))
             }
             Task::Schedule(key) => scheduler::schedule(self, &key),
-            Task::Kubelet(key, number) => kubelet::act(self, &key, number),
+            Task::Kubelet(key, number) => kubelet::run_step(self, &key, number),
             Task::Collect(resource, key) => controller::gc::collect(self, resource, &key),
             Task::CollectPods => controller::node::collect_pods(self),
             Task::WriteOff(key) => controller::node::write_off(self, &key),
             Task::Nodes => controller::node::round(self),
             Task::NodeReports(key) => controller::node::report(self, &key),
-            Task::Autoscaler => controller::autoscaler::look(self),
+            Task::Autoscaler => controller::autoscaler::round(self),
             Task::Boot(name) => controller::autoscaler::boot(self, &name),
             Task::Quota(namespace) => controller::quota::count(self, &namespace),
             Task::Namespace(name) => controller::namespace::empty(self, &name),
@@ -96,7 +96,7 @@ impl World {
     }
 
     /// A controller's work on one object; when it fails it is tried again, each time after twice as long (5 ms at first).
-    fn work(&mut self, task: Task, work: impl FnOnce(&mut Self) -> Result<(), ApiError>) {
+    fn run_controller(&mut self, task: Task, work: impl FnOnce(&mut Self) -> Result<(), ApiError>) {
         match work(self) {
             Ok(()) => {
                 self.failures.remove(&task);

@@ -108,7 +108,7 @@ impl World {
 
     /// A controller's work soon: what a watch event, a work queue and the writes of the round before take. A ReplicaSet's
     /// rounds write several objects, so the Deployment controller usually sees what stands between two of them.
-    pub(crate) fn soon(&mut self, task: Task) {
+    pub(crate) fn schedule_soon(&mut self, task: Task) {
         let wait = match task {
             Task::ReplicaSet(_) => self.random.i64(5..=14),
             _ => self.random.i64(1..=4),
@@ -117,14 +117,14 @@ impl World {
     }
 
     /// A task after some time, picked between two.
-    pub(crate) fn later(&mut self, from_millis: i64, to_millis: i64, task: Task) {
+    pub(crate) fn schedule_between(&mut self, from_millis: i64, to_millis: i64, task: Task) {
         let at = self.now_millis + self.random.i64(from_millis..=to_millis.max(from_millis));
         self.agenda.add(at, task);
     }
 
     /// Something to be written as an Event, a little later as components do.
     pub(crate) fn record_event(&mut self, event: NewEvent) {
-        self.later(2, 12, Task::Event(Box::new(event)));
+        self.schedule_between(2, 12, Task::Event(Box::new(event)));
     }
 
     pub(crate) fn write_event(&mut self, event: NewEvent) {

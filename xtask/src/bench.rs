@@ -21,12 +21,12 @@ pub fn print() -> Result<()> {
     let browser = setup::ensure_browser()?;
     for pods in ["500", "5000"] {
         let mut frames = process::command("node", &["measure/frames.mjs"]);
-        frames.current_dir(process::at("end2end")).arg(&rollcast).args([pods, "50"]);
+        frames.current_dir(process::workspace_path("end2end")).arg(&rollcast).args([pods, "50"]);
         browser.configure(&mut frames);
         process::run(&mut frames)?;
     }
-    if !process::has("go") {
-        process::say("LEFT OUT: latency on a real control plane (no Go here)");
+    if !process::is_installed("go") {
+        process::print_note("LEFT OUT: latency on a real control plane (no Go here)");
         return Ok(());
     }
     let cluster = Running(Cluster::named("bench"));
@@ -38,12 +38,12 @@ pub fn print() -> Result<()> {
     // History must not be noticed; what the machine does meanwhile falls on both alike.
     let (off, on) = ("--no-history", "--data-dir=target/bench-history");
     for history in [off, on, on, off] {
-        process::say(&format!("with {history}"));
+        process::print_note(&format!("with {history}"));
         let serve = ["serve", "--listen", "127.0.0.1:0", history, "--kubeconfig"];
         let server = Server::start(process::command(&rollcast, &serve).arg(&kubeconfig))?;
         let page = format!("{}/clusters/rollcast-test/namespaces/{namespace}/deployments/basic", server.address);
         let mut measure = process::command("node", &["measure/latency.mjs"]);
-        measure.current_dir(process::at("end2end")).arg(&kubeconfig).args([page.as_str(), namespace]);
+        measure.current_dir(process::workspace_path("end2end")).arg(&kubeconfig).args([page.as_str(), namespace]);
         browser.configure(&mut measure);
         process::run(&mut measure)?;
     }

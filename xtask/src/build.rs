@@ -20,14 +20,14 @@ pub fn server() -> Result<PathBuf> {
 
 /// The path of the development binary, which is built with the tests as well.
 pub fn development() -> PathBuf {
-    process::at("target/debug/rollcast")
+    process::workspace_path("target/debug/rollcast")
 }
 
 /// Builds page and server as they are shipped: one file with everything embedded.
 pub fn release() -> Result<PathBuf> {
     page::build()?;
     process::run(&mut process::command("cargo", &["build", "--release", "--package", "server", "--bin", "rollcast"]))?;
-    Ok(process::at("target/release/rollcast"))
+    Ok(process::workspace_path("target/release/rollcast"))
 }
 
 /// Starts rollcast: on the current context, or on a simulated cluster when there is none.
@@ -52,7 +52,7 @@ fn playground(rollcast: &Path, arguments: &[String]) -> Result<()> {
 
 /// Returns the command that starts the playground.
 pub fn playground_command(rollcast: &Path, arguments: &[String]) -> std::process::Command {
-    let kubeconfig = process::at("target/playground.kubeconfig");
+    let kubeconfig = process::workspace_path("target/playground.kubeconfig");
     let mut command = process::command(rollcast, &["demo"]);
     if !arguments.iter().any(|argument| argument.starts_with("--write-kubeconfig")) {
         command.arg("--write-kubeconfig").arg(kubeconfig);
@@ -69,11 +69,11 @@ pub fn load(pods: u32, rate: u32, seed: u64) -> Result<()> {
     );
     let (pods, rate, seed) = (pods.to_string(), rate.to_string(), seed.to_string());
     command.args(["--pods", &pods, "--rate", &rate, "--seed", &seed, "--kubeconfig"]);
-    process::run(command.arg(process::at("target/load.kubeconfig")))
+    process::run(command.arg(process::workspace_path("target/load.kubeconfig")))
 }
 
 fn why_not(error: &anyhow::Error) {
     let text = error.to_string();
     let why = text.rsplit("rollcast: ").next().unwrap_or(&text);
-    process::say(&format!("starting a simulated cluster to play with, because {why}"));
+    process::print_note(&format!("starting a simulated cluster to play with, because {why}"));
 }

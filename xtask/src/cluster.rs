@@ -102,7 +102,7 @@ pub fn test_real_node(tests: &Tests, is_whole: bool, situations: &str) -> Result
     let running = Running(Cluster::named("real-node"));
     let cluster = &running.0;
     if setup::ensure_node()?.is_none() {
-        process::say("LEFT OUT: what is said of pods on a real node (it cannot run here, as said above)");
+        process::print_note("LEFT OUT: what is said of pods on a real node (it cannot run here, as said above)");
         return Ok(());
     }
     cluster.down()?; // of an earlier run, with its namespaces
@@ -110,7 +110,7 @@ pub fn test_real_node(tests: &Tests, is_whole: bool, situations: &str) -> Result
     cluster.add_real_node()?;
     let mut environment = vec![
         ("ROLLCAST_TEST_KUBECONFIG", cluster.kubeconfig().into()),
-        ("ROLLCAST_RECORDED", process::at("target/kubelet").into()),
+        ("ROLLCAST_RECORDED", process::workspace_path("target/kubelet").into()),
         ("ROLLCAST_TEST_SITUATIONS", situations.into()),
     ];
     if is_whole {
@@ -135,7 +135,7 @@ struct Ports {
 impl Cluster {
     /// The cluster of that name, whether it runs or not.
     pub fn named(name: &str) -> Self {
-        Self { folder: process::at("target/cluster").join(name) }
+        Self { folder: process::workspace_path("target/cluster").join(name) }
     }
 
     /// Its administrator's kubeconfig.
@@ -151,7 +151,7 @@ impl Cluster {
         }
         self.down()?;
         std::fs::create_dir_all(&self.folder)?;
-        process::say("starting the control plane");
+        process::print_note("starting the control plane");
         let started = Instant::now();
         let [etcd, etcd_peers, apiserver, controller_manager, scheduler] = free_ports()?;
         let ports = Ports { etcd, etcd_peers, apiserver, controller_manager, scheduler };
@@ -167,7 +167,7 @@ impl Cluster {
             std::thread::sleep(Duration::from_millis(100)); // polling another process
         }
         self.start_rest(&binaries, &ports)?;
-        process::say(&format!("the control plane answers after {:.1} s", started.elapsed().as_secs_f32()));
+        process::print_note(&format!("the control plane answers after {:.1} s", started.elapsed().as_secs_f32()));
         Ok(())
     }
 
@@ -178,7 +178,7 @@ impl Cluster {
         }
         let Some(programs) = setup::ensure_node()? else { return Ok(false) };
         let (kubernetes, started) = (setup::ensure_binaries()?.kubernetes, Instant::now());
-        process::say("starting a real node: kubelet, containerd, runc");
+        process::print_note("starting a real node: kubelet, containerd, runc");
         let [port, registry, secure] = free_ports()?;
         let [address, secured] = [registry, secure].map(|port| format!("127.0.0.1:{port}"));
         // Beside the kubeconfig, where tests look for it: the one by HTTP, the one with a certificate that nobody knows.
@@ -192,7 +192,7 @@ impl Cluster {
             process::output(process::command(&kubernetes, &wait).arg(&kubeconfig))
                 .with_context(|| format!("the real node does not become ready; see {}", self.text("node.log")))?;
         }
-        process::say(&format!("the real node is ready after {:.1} s", started.elapsed().as_secs_f32()));
+        process::print_note(&format!("the real node is ready after {:.1} s", started.elapsed().as_secs_f32()));
         Ok(true)
     }
 
@@ -277,7 +277,7 @@ impl Cluster {
                 "--service-cluster-ip-range=10.0.0.0/24",
                 "--disable-admission-plugins=ServiceAccount",
                 "--audit-policy-file",
-                &process::at("end2end/cluster/audit.yaml").display().to_string(),
+                &process::workspace_path("end2end/cluster/audit.yaml").display().to_string(),
                 "--audit-log-path",
                 &self.text("audit.log"), // beside the kubeconfig, where tests look for it
             ],
@@ -317,7 +317,7 @@ impl Cluster {
         for node in NODES {
             self.apply(&binaries.kubernetes, &story::node(node))?;
         }
-        let stages = process::at("end2end/cluster/stages.yaml").display().to_string();
+        let stages = process::workspace_path("end2end/cluster/stages.yaml").display().to_string();
         let others = format!("--manage-nodes-with-label-selector=!{}", node::KEY);
         self.start(
             "kwok",

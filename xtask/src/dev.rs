@@ -30,9 +30,9 @@ pub fn run(arguments: &[String]) -> Result<()> {
                 Ok(program) => {
                     stop(running.take());
                     running = Some(build::playground_command(&program, arguments).spawn()?);
-                    process::say(&format!("built in {:.0} s", began.elapsed().as_secs_f64()));
+                    process::print_note(&format!("built in {:.0} s", began.elapsed().as_secs_f64()));
                 }
-                Err(error) => process::say(&format!("not built: {error:#}")),
+                Err(error) => process::print_note(&format!("not built: {error:#}")),
             }
         }
         std::thread::sleep(LOOK);
@@ -41,7 +41,7 @@ pub fn run(arguments: &[String]) -> Result<()> {
 
 /// Builds both at once: the server reads the page's files when it runs, and needs their folder alone before.
 fn made() -> Result<PathBuf> {
-    std::fs::create_dir_all(process::at(page::SITE))?;
+    std::fs::create_dir_all(process::workspace_path(page::SITE))?;
     std::thread::scope(|both| {
         let page = both.spawn(|| page::build_as(Speed::Soon));
         let server = build::server();
@@ -59,7 +59,7 @@ fn stop(running: Option<Child>) {
 
 /// When the last change was made.
 fn latest() -> Option<SystemTime> {
-    SOURCES.iter().filter_map(|folder| latest_of(&process::at(folder))).max()
+    SOURCES.iter().filter_map(|folder| latest_of(&process::workspace_path(folder))).max()
 }
 
 fn latest_of(path: &Path) -> Option<SystemTime> {

@@ -21,11 +21,11 @@ pub type Font = (&'static str, String);
 
 /// Makes the fonts and puts them into the site. What did not change is not made again.
 pub fn build(site: &Path) -> Result<Vec<Font>> {
-    let made = process::at(MADE);
+    let made = process::workspace_path(MADE);
     // The last one that the script writes.
     let last = made.join("fonts.txt");
-    if process::is_outdated(&last, &[SCRIPT, "end2end/node_modules/.package-lock.json"].map(process::at)) {
-        process::say("cutting the fonts of the pages");
+    if process::is_outdated(&last, &[SCRIPT, "end2end/node_modules/.package-lock.json"].map(process::workspace_path)) {
+        process::print_note("cutting the fonts of the pages");
         process::run(process::command("node", &[SCRIPT]).arg(&made))?;
     }
     let (pkg, previews) = (site.join("pkg"), site.join("previews"));
@@ -59,7 +59,7 @@ pub fn named(sheet: &str, fonts: &[Font]) -> Result<String> {
 
 /// Returns the size of a page's font, which is compressed already.
 pub fn weight(name: &str) -> Result<u64> {
-    let made = process::at(MADE);
+    let made = process::workspace_path(MADE);
     Ok(made.join(file(&made, name)?).metadata()?.len())
 }
 

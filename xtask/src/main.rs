@@ -5,10 +5,10 @@
 
 mod bench;
 mod build;
-mod check;
 mod cluster;
 mod dev;
 mod fonts;
+mod lint;
 mod lock;
 mod mutants;
 mod page;
@@ -144,7 +144,7 @@ fn run(command: Command) -> Result<()> {
         Command::Nightly { only } => test::run(&only, true),
         Command::Invariants => test::thousand_clusters(),
         Command::Cluster(command) => cluster::run(command),
-        Command::Lint => check::lint(),
+        Command::Lint => lint::lint(),
         Command::Size => size::print(),
         Command::Bench => bench::print(),
         Command::Mutants { only, arguments } => mutants::run(&only, &arguments),

@@ -41,7 +41,7 @@ pub fn run(only: &str, arguments: &[String]) -> Result<()> {
     let mut command = process::command(program, &["mutants", "--jobs=1", "--no-shuffle", "--baseline=run"]);
     command.args(["--package", part.package, "--test-package", part.package, "--timeout", part.timeout_seconds]);
     let out = format!("target/mutants/{only}");
-    std::fs::create_dir_all(process::at(&out))?;
+    std::fs::create_dir_all(process::workspace_path(&out))?;
     command.args(["--output", &out]).args(arguments);
     if !arguments.iter().any(|argument| argument.starts_with("--file") || argument == "-f") {
         for files in part.files {
@@ -53,23 +53,25 @@ pub fn run(only: &str, arguments: &[String]) -> Result<()> {
     }
     // One folder for the dependencies of all runs of a part, of which cargo-mutants lets only one run at a time; nobody debugs a
     // mutant; a few cases find most of what many find.
-    command.env("CARGO_TARGET_DIR", process::at(&out).join("build"));
+    command.env("CARGO_TARGET_DIR", process::workspace_path(&out).join("build"));
     command.env("CARGO_PROFILE_DEV_DEBUG", "0").env("PROPTEST_CASES", "40").env("INSTA_UPDATE", "no");
     let status = command.status()?;
     // 2 and 3: mutants were missed, or ran out of time. That is what was asked.
     ensure!(matches!(status.code(), Some(0 | 2 | 3)), "cargo-mutants failed ({status})");
-    process::say(&format!("what was caught and missed: {out}/mutants.out; the figures of record: docs/mutants.md"));
+    process::print_note(&format!(
+        "what was caught and missed: {out}/mutants.out; the figures of record: docs/mutants.md"
+    ));
     Ok(())
 }
 
 /// cargo-mutants of our version, in a folder of its own: another one that is installed stays as it is.
 fn ensure_program() -> Result<std::path::PathBuf> {
-    let program = process::at("target/tools/bin/cargo-mutants");
+    let program = process::workspace_path("target/tools/bin/cargo-mutants");
     let is_there = program.is_file()
         && process::output(&mut process::command(&program, &["mutants", "--version"]))
             .is_ok_and(|line| line.ends_with(VERSION));
     if !is_there {
-        process::say(&format!("installing cargo-mutants {VERSION} into target/tools (minutes, once)"));
+        process::print_note(&format!("installing cargo-mutants {VERSION} into target/tools (minutes, once)"));
         let install = ["install", "cargo-mutants", "--locked", "--force", "--root=target/tools", "--version", VERSION];
         process::run(&mut process::command("cargo", &install))?;
     }

@@ -59,16 +59,18 @@ pub fn build() -> Result<()> {
 
 /// Builds the page in one of two ways; both put it into the same place, so only one at a time does.
 pub fn build_as(speed: Speed) -> Result<()> {
-    let _alone = locked(&process::at(LOCK), || process::say("another command builds the page; waiting until it has"))?;
+    let _alone = locked(&process::workspace_path(LOCK), || {
+        process::print_note("another command builds the page; waiting until it has")
+    })?;
     let toolchain = setup::ensure_wasm()?;
     setup::ensure_node_modules()?;
-    let site = process::at(SITE);
+    let site = process::workspace_path(SITE);
     let pkg = site.join("pkg");
     std::fs::create_dir_all(&pkg)?;
     program(&toolchain, speed, &pkg)?;
     let fonts = fonts::build(&site)?;
     write(&pkg.join("rollcast.css"), &minified(&fonts::named(&style()?, &fonts)?)?)?;
-    write(&pkg.join("fonts.txt"), &std::fs::read_to_string(process::at(fonts::MADE).join("fonts.txt"))?)?;
+    write(&pkg.join("fonts.txt"), &std::fs::read_to_string(process::workspace_path(fonts::MADE).join("fonts.txt"))?)?;
     // Only pages of the playground load this one.
     write(&pkg.join("playground.css"), &minified(&part("playground.css")?)?)?;
     // Only pages on which no program runs load this one.
@@ -76,7 +78,7 @@ pub fn build_as(speed: Speed) -> Result<()> {
     write(&pkg.join("still.css"), &minified(&still)?)?;
     // Only files that people export carry this one: what they hold is packed.
     write(&pkg.join("unpack.js"), &unpacking()?)?;
-    for entry in std::fs::read_dir(process::at("public"))? {
+    for entry in std::fs::read_dir(process::workspace_path("public"))? {
         let path = entry?.path();
         let name = path.file_name().context("a file without a name in public")?;
         write(&site.join(name), &std::fs::read_to_string(&path)?)?;
@@ -94,10 +96,10 @@ fn program(toolchain: &setup::Toolchain, speed: Speed, pkg: &Path) -> Result<()>
     cargo.args(["--", "-Clink-arg=--emit-relocs"]);
     toolchain.configure(&mut cargo);
     process::run(&mut cargo)?;
-    let built = process::at(&format!("target/page/{TARGET}/{profile}/app.wasm"));
+    let built = process::workspace_path(&format!("target/page/{TARGET}/{profile}/app.wasm"));
     let made = pkg.join(format!("{PROGRAM}_bg.wasm"));
     // Which way it was made last.
-    let stamp = process::at("target/page/made");
+    let stamp = process::workspace_path("target/page/made");
     let way = format!("{profile} {:016x}", way_of_making()?);
     let is_made = std::fs::read_to_string(&stamp).is_ok_and(|known| known == way);
     if process::is_outdated(&made, &[built.clone()]) || !is_made {
@@ -117,14 +119,14 @@ fn program(toolchain: &setup::Toolchain, speed: Speed, pkg: &Path) -> Result<()>
 fn way_of_making() -> Result<u64> {
     let mut hasher = DefaultHasher::new();
     [include_str!("page.rs"), include_str!("page/parts.rs"), include_str!("page/parts.js")].hash(&mut hasher);
-    std::fs::read(process::at("end2end/package-lock.json"))?.hash(&mut hasher);
+    std::fs::read(process::workspace_path("end2end/package-lock.json"))?.hash(&mut hasher);
     Ok(hasher.finish())
 }
 
 /// Splits the program, makes its JavaScript bindings, and shrinks the wasm where it is to be small.
 fn bind(wasm: &Path, speed: Speed, pkg: &Path) -> Result<()> {
-    process::say("splitting the page's program and making its bindings");
-    let made = process::at("target/page/bindings");
+    process::print_note("splitting the page's program and making its bindings");
+    let made = process::workspace_path("target/page/bindings");
     let (folder, lists) = (pkg.join(PARTS), pkg.join(format!("{PARTS}.txt")));
     for old in [&made, &folder] {
         if old.exists() {
@@ -189,7 +191,7 @@ fn shrink(program: &Path, speed: Speed, to: &Path) -> Result<()> {
         std::fs::copy(program, to)?;
         return Ok(());
     }
-    let wasm_opt = process::at("end2end/node_modules/.bin/wasm-opt");
+    let wasm_opt = process::workspace_path("end2end/node_modules/.bin/wasm-opt");
     process::run(process::command(wasm_opt, &WASM_OPT).arg("-o").arg(to).arg(program))
 }
 
@@ -208,19 +210,20 @@ fn style() -> Result<String> {
 
 /// The library that unpacks zstd in browsers, with its licence.
 fn unpacking() -> Result<String> {
-    let of = |name: &str| std::fs::read_to_string(process::at("end2end/node_modules/fzstd").join(name));
+    let of = |name: &str| std::fs::read_to_string(process::workspace_path("end2end/node_modules/fzstd").join(name));
     Ok(format!("/*! fzstd\n{}*/\n{}", of("LICENSE")?, of("umd/index.js")?))
 }
 
 /// A file of `style`.
 fn part(name: &str) -> Result<String> {
-    std::fs::read_to_string(process::at("style").join(name)).with_context(|| format!("there is no style/{name}"))
+    std::fs::read_to_string(process::workspace_path("style").join(name))
+        .with_context(|| format!("there is no style/{name}"))
 }
 
 /// The same sheet in fewer bytes, for browsers of today: nothing is written in an older way.
 fn minified(sheet: &str) -> Result<String> {
-    let plain = process::at("target/page/plain.css");
-    std::fs::create_dir_all(process::at("target/page"))?;
+    let plain = process::workspace_path("target/page/plain.css");
+    std::fs::create_dir_all(process::workspace_path("target/page"))?;
     std::fs::write(&plain, sheet)?;
     let output = esbuild(&["--minify", "--loader:.css=css", "--log-limit=1"]).arg(plain).output()?;
     let complaints = String::from_utf8_lossy(&output.stderr);
@@ -229,7 +232,7 @@ fn minified(sheet: &str) -> Result<String> {
 }
 
 fn esbuild(arguments: &[&str]) -> Command {
-    let mut command = process::command(process::at("end2end/node_modules/.bin/esbuild"), arguments);
+    let mut command = process::command(process::workspace_path("end2end/node_modules/.bin/esbuild"), arguments);
     command.arg("--log-level=warning");
     command
 }

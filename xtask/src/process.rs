@@ -13,7 +13,7 @@ pub fn root() -> PathBuf {
 }
 
 /// A path below the workspace root.
-pub fn at(path: &str) -> PathBuf {
+pub fn workspace_path(path: &str) -> PathBuf {
     root().join(path)
 }
 
@@ -33,7 +33,7 @@ fn announce(line: &str) {
 }
 
 /// Says what happens next.
-pub fn say(text: &str) {
+pub fn print_note(text: &str) {
     eprintln!("xtask: {text}");
 }
 
@@ -53,7 +53,7 @@ pub fn command(program: impl AsRef<std::ffi::OsStr>, arguments: &[&str]) -> Comm
 
 /// Runs a command and fails when it fails.
 pub fn run(command: &mut Command) -> Result<()> {
-    let line = shown(command);
+    let line = command_line(command);
     announce(&line);
     let status = command.status().with_context(|| format!("cannot start {line}"))?;
     ensure!(status.success(), "`{line}` failed ({status})");
@@ -62,7 +62,7 @@ pub fn run(command: &mut Command) -> Result<()> {
 
 /// Runs a command and returns what it printed, trimmed.
 pub fn output(command: &mut Command) -> Result<String> {
-    let line = shown(command);
+    let line = command_line(command);
     let output = command.stdin(Stdio::null()).output().with_context(|| format!("cannot start {line}"))?;
     if !output.status.success() {
         bail!("`{line}` failed ({}): {}", output.status, String::from_utf8_lossy(&output.stderr).trim());
@@ -71,8 +71,8 @@ pub fn output(command: &mut Command) -> Result<String> {
 }
 
 /// Runs a command and returns what it printed; what it says beside that is shown as it comes.
-pub fn said(command: &mut Command) -> Result<String> {
-    let line = shown(command);
+pub fn stdout_of(command: &mut Command) -> Result<String> {
+    let line = command_line(command);
     announce(&line);
     let output = command.stderr(Stdio::inherit()).output().with_context(|| format!("cannot start {line}"))?;
     ensure!(output.status.success(), "`{line}` failed ({})", output.status);
@@ -81,7 +81,7 @@ pub fn said(command: &mut Command) -> Result<String> {
 
 /// Runs a command for at most so long; true when it ended well in time.
 pub fn succeeds_within(command: &mut Command, limit: Duration) -> bool {
-    announce(&shown(command));
+    announce(&command_line(command));
     let Ok(mut child) = command.stdin(Stdio::null()).spawn() else {
         return false;
     };
@@ -103,7 +103,7 @@ pub fn is_ci() -> bool {
 }
 
 /// The program is on the PATH.
-pub fn has(program: &str) -> bool {
+pub fn is_installed(program: &str) -> bool {
     find(program).is_some()
 }
 
@@ -113,7 +113,7 @@ pub fn find(program: &str) -> Option<PathBuf> {
     std::env::split_paths(&path).map(|folder| folder.join(program)).find(|file| file.is_file())
 }
 
-fn shown(command: &Command) -> String {
+fn command_line(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
     words.map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
 }

@@ -29,25 +29,29 @@ pub fn everything() -> Result<()> {
     ensure_node_modules()?;
     ensure_browser()?;
     if ensure_firefox().is_none() {
-        process::say("no Firefox here, and none to install: the tests in it will be left out (FIREFOX names one)");
+        process::print_note(
+            "no Firefox here, and none to install: the tests in it will be left out (FIREFOX names one)",
+        );
     }
     if !ensure_postgres() {
-        process::say("no PostgreSQL here, and none to install: the tests of history in a database will be left out");
+        process::print_note(
+            "no PostgreSQL here, and none to install: the tests of history in a database will be left out",
+        );
     }
     if ensure_deny().is_none() {
-        process::say(
+        process::print_note(
             "no cargo-deny here, and none to install: licences and sources of dependencies will not be checked",
         );
     }
-    if process::has("go") {
+    if process::is_installed("go") {
         ensure_binaries()?;
         ensure_provider()?;
         ensure_node()?;
     } else {
-        process::say(
+        process::print_note(
             "no Go here: the control plane of the cluster tests cannot be built (set ROLLCAST_TEST_KUBECONFIG to use a cluster of yours), nor the provider of the sign-in tests",
         );
     }
-    process::say("set-up complete");
+    process::print_note("set-up complete");
     Ok(())
 }

@@ -36,10 +36,10 @@ const FILM_LIMIT: &str = "1000000";
 pub fn film(folder: &str) -> Result<()> {
     let rollcast = build::build()?;
     let browser = setup::ensure_browser()?;
-    let folder = process::at(folder);
+    let folder = process::workspace_path(folder);
     std::fs::create_dir_all(&folder)?;
     let (recording, deployment, size, scale) = FILM;
-    let trace = process::at("server/tests/traces").join(format!("{recording}.jsonl"));
+    let trace = process::workspace_path("server/tests/traces").join(format!("{recording}.jsonl"));
     // Held after the last moment of the film, so that the slider comes near its end.
     let mut replay = process::command(&rollcast, &["replay", "--listen", "127.0.0.1:0", "--hold-at", "16"]);
     let server = Server::start(replay.arg(trace))?;
@@ -47,7 +47,7 @@ pub fn film(folder: &str) -> Result<()> {
         format!("{}/clusters/{recording}/namespaces/{recording}/deployments/{deployment}?theme=dark", server.address);
     let file = folder.join(format!("{recording}.webp"));
     let mut film = process::command("node", &["measure/film.mjs", &address, &file.display().to_string(), size, scale]);
-    browser.configure(film.current_dir(process::at("end2end")).args(FILM_TIMES).arg(FILM_LIMIT));
+    browser.configure(film.current_dir(process::workspace_path("end2end")).args(FILM_TIMES).arg(FILM_LIMIT));
     process::run(&mut film)?;
     println!("{}", file.display());
     Ok(())
@@ -57,18 +57,18 @@ pub fn film(folder: &str) -> Result<()> {
 pub fn sheet(folder: &str) -> Result<()> {
     let rollcast = build::build()?;
     let browser = setup::ensure_browser()?;
-    let folder = process::at(folder);
+    let folder = process::workspace_path(folder);
     let data = folder.join("data");
     std::fs::create_dir_all(&data)?;
     let mut demo = process::command(&rollcast, &["demo", "--listen", "127.0.0.1:0", "--write-kubeconfig"]);
     demo.arg(data.join("kubeconfig")).arg("--data-dir").arg(&data);
     let playground = Server::start(&mut demo)?;
-    let traces = process::at("server/tests/traces");
+    let traces = process::workspace_path("server/tests/traces");
     let mut replay = process::command(&rollcast, &["replay", "--listen", "127.0.0.1:0", "--hold-at", MANY_HELD_AT]);
     replay.args(SHEET.map(|name| traces.join(format!("{name}.jsonl"))));
     let recordings = Server::start(&mut replay)?;
     let mut sheet = process::command("node", &["measure/sheet.mjs", &playground.address, &recordings.address]);
-    browser.configure(sheet.current_dir(process::at("end2end")).arg(&folder));
+    browser.configure(sheet.current_dir(process::workspace_path("end2end")).arg(&folder));
     process::run(&mut sheet)
 }
 
@@ -76,9 +76,9 @@ pub fn sheet(folder: &str) -> Result<()> {
 pub fn take(folder: &str) -> Result<()> {
     let rollcast = build::build()?;
     let browser = setup::ensure_browser()?;
-    let folder = process::at(folder);
+    let folder = process::workspace_path(folder);
     std::fs::create_dir_all(&folder)?;
-    let traces = process::at("server/tests/traces");
+    let traces = process::workspace_path("server/tests/traces");
     let held = |seconds: &str, names: &[&str]| {
         let mut replay = process::command(&rollcast, &["replay", "--listen", "127.0.0.1:0", "--hold-at", seconds]);
         replay.args(names.iter().map(|name| traces.join(format!("{name}.jsonl"))));
@@ -87,7 +87,7 @@ pub fn take(folder: &str) -> Result<()> {
     let shoot = |name: &str, address: &str, size: &str, click: &str, says: &str| {
         let file = folder.join(format!("{name}.png"));
         let mut shoot = process::command("node", &["measure/shoot.mjs", address, &file.display().to_string(), size]);
-        shoot.current_dir(process::at("end2end")).args([click, says]);
+        shoot.current_dir(process::workspace_path("end2end")).args([click, says]);
         browser.configure(&mut shoot);
         process::run(&mut shoot)
     };

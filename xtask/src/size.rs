@@ -49,7 +49,7 @@ pub fn check(rollcast: &Path) -> Result<()> {
         over.extend(measure(&server, visit)?);
     }
     drop(server);
-    let kubeconfig = process::at("target/size.kubeconfig");
+    let kubeconfig = process::workspace_path("target/size.kubeconfig");
     let demo = ["demo", "--no-stories", "--listen", "127.0.0.1:0", "--write-kubeconfig"];
     over.extend(measure(&Server::start(Command::new(rollcast).args(demo).arg(kubeconfig))?, PLAYGROUND)?);
     let (bytes, millis) = many_pods(rollcast)?;
@@ -68,7 +68,7 @@ fn measure(server: &Server, (name, path, limit): (&str, &str, u64)) -> Result<Op
     let html = server.answer(path, "br")?;
     let mut parts = vec![(html.len() as u64, "the HTML".to_owned())];
     for file in named(&String::from_utf8(server.answer(path, "identity")?)?) {
-        parts.push((std::fs::metadata(process::at(page::SITE).join(format!("{file}.br")))?.len(), file));
+        parts.push((std::fs::metadata(process::workspace_path(page::SITE).join(format!("{file}.br")))?.len(), file));
     }
     for font in fonts::OF_PAGES {
         parts.push((fonts::weight(font)?, format!("the font {font}")));
@@ -85,7 +85,10 @@ fn measure(server: &Server, (name, path, limit): (&str, &str, u64)) -> Result<Op
 fn named(html: &str) -> BTreeSet<String> {
     let addresses = ["href=\"/", "src=\"/"].into_iter().flat_map(|begin| html.split(begin).skip(1));
     let files = addresses.filter_map(|rest| rest.split(['"', '?']).next());
-    files.filter(|file| process::at(page::SITE).join(format!("{file}.br")).is_file()).map(str::to_owned).collect()
+    files
+        .filter(|file| process::workspace_path(page::SITE).join(format!("{file}.br")).is_file())
+        .map(str::to_owned)
+        .collect()
 }
 
 /// Returns the size of the page of many pods, and the median of the server's time for it.
@@ -104,7 +107,7 @@ fn many_pods(rollcast: &Path) -> Result<(u64, f64)> {
 
 /// Rollcast with a recording of that many pods, which stands still.
 fn replaying(rollcast: &Path, pods: u32) -> Result<Server> {
-    let recording = process::at("target/size.jsonl");
+    let recording = process::workspace_path("target/size.jsonl");
     std::fs::write(&recording, self::pods(pods))?;
     Server::start(Command::new(rollcast).args(["replay", "--listen", "127.0.0.1:0", "--hold-at", "9"]).arg(&recording))
 }

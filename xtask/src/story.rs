@@ -74,7 +74,7 @@ pub fn list() -> Result<()> {
 }
 
 fn names() -> Result<Vec<String>> {
-    let mut names: Vec<String> = std::fs::read_dir(process::at(FOLDER))?
+    let mut names: Vec<String> = std::fs::read_dir(process::workspace_path(FOLDER))?
         .filter_map(|entry| Some(entry.ok()?.path().file_stem()?.to_string_lossy().into_owned()))
         .collect();
     names.sort();
@@ -84,7 +84,7 @@ fn names() -> Result<Vec<String>> {
 impl Story {
     /// Reads a story.
     pub fn named(name: &str) -> Result<Self> {
-        let path = process::at(FOLDER).join(format!("{name}.toml"));
+        let path = process::workspace_path(FOLDER).join(format!("{name}.toml"));
         let known = || format!("there is no story {name:?}; there are: {}", names().unwrap_or_default().join(", "));
         let text = std::fs::read_to_string(&path).with_context(known)?;
         let mut story: Self = toml::from_str(&text).with_context(|| format!("{} is not a story", path.display()))?;
@@ -215,10 +215,10 @@ impl Kubectl {
 
     /// The kubectl of the control plane's version, or the installed one where it cannot be built.
     pub fn find() -> Result<Self> {
-        if process::has("go") {
+        if process::is_installed("go") {
             return Ok(Self::new(setup::ensure_binaries()?.kubernetes));
         }
-        ensure!(process::has("kubectl"), "stories need kubectl, or Go to build it");
+        ensure!(process::is_installed("kubectl"), "stories need kubectl, or Go to build it");
         Ok(Self { program: "kubectl".into(), prefix: None, kubeconfig: None, namespace: None })
     }
 

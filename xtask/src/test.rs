@@ -28,8 +28,8 @@ const LEAST_THREADS: usize = 4;
 
 /// Runs the checks for every change: format, clippy, unit tests, documents, words and architecture. Minutes.
 pub fn check() -> Result<()> {
-    crate::check::lint()?;
-    if !process::at(crate::page::SITE).exists() {
+    crate::lint::lint()?;
+    if !process::workspace_path(crate::page::SITE).exists() {
         crate::page::build()?; // the server embeds the folder, whatever is in it
     }
     let cargo = |arguments: &[&str]| process::run(process::command("cargo", &["test", "--workspace"]).args(arguments));
@@ -51,7 +51,7 @@ pub fn run(only: &[String], is_whole: bool) -> Result<()> {
     // The page first: the server embeds it, and a page that does not build should be known at once.
     crate::page::build()?;
     if wants("lint") {
-        crate::check::lint()?;
+        crate::lint::lint()?;
     }
     let tests = Tests::build()?;
     let rollcast = build::development();
@@ -90,7 +90,9 @@ fn rust(tests: &Tests, is_whole: bool) -> Result<()> {
             !process::is_ci(),
             "the tests of history in a database need PostgreSQL; with CI=true they may not be left out"
         );
-        process::say("LEFT OUT: the tests of history in a database (there is no PostgreSQL here, and none to install)");
+        process::print_note(
+            "LEFT OUT: the tests of history in a database (there is no PostgreSQL here, and none to install)",
+        );
         environment.push(("ROLLCAST_TEST_NO_POSTGRES", "yes".into()));
         left_out.extend(["--skip", "in_postgres"]);
     }
@@ -111,7 +113,7 @@ fn rust(tests: &Tests, is_whole: bool) -> Result<()> {
             !process::is_ci(),
             "the tests of signing in at a provider need Go; with CI=true they may not be left out"
         );
-        process::say("LEFT OUT: the tests of signing in at a real provider (no Go here)");
+        process::print_note("LEFT OUT: the tests of signing in at a real provider (no Go here)");
         left_out.extend(["--skip", "at_dex"]);
     }
     left_out.extend(NOT_BY_NIGHT.iter().flat_map(|module| ["--skip", module]));
@@ -123,14 +125,14 @@ fn rust(tests: &Tests, is_whole: bool) -> Result<()> {
 fn browsers(is_whole: bool) -> Result<Command> {
     let mut command = process::command("npx", &["playwright", "test"]);
     command
-        .current_dir(process::at("end2end"))
+        .current_dir(process::workspace_path("end2end"))
         .env("ROLLCAST_BIN", build::development())
         .env("ROLLCAST_XTASK", std::env::current_exe()?);
     if is_whole {
         command.env(WHOLE, "yes");
     }
     setup::ensure_browser()?.configure(&mut command);
-    process::run(process::command("npx", &["tsc", "--project", "."]).current_dir(process::at("end2end")))?;
+    process::run(process::command("npx", &["tsc", "--project", "."]).current_dir(process::workspace_path("end2end")))?;
     Ok(command)
 }
 
@@ -142,7 +144,7 @@ fn add_pages(command: &mut Command) -> Result<()> {
         None if process::is_ci() => {
             bail!("the tests in Firefox need one (FIREFOX names it); with CI=true they may not be left out")
         }
-        None => process::say("LEFT OUT: the tests in Firefox (there is none here, and none to install)"),
+        None => process::print_note("LEFT OUT: the tests in Firefox (there is none here, and none to install)"),
     }
     Ok(())
 }
@@ -156,12 +158,12 @@ fn clusters(tests: &Tests, is_whole: bool, running: &mut Option<Running>, browse
             !is_ci,
             "the tests on a real control plane need Go or ROLLCAST_TEST_KUBECONFIG; with CI=true they may not be left out"
         );
-        process::say(
+        process::print_note(
             "LEFT OUT: the tests on a real control plane (no Go here, and ROLLCAST_TEST_KUBECONFIG is not set)",
         );
         return Ok(false);
     };
-    let recorded = process::at(RECORDED);
+    let recorded = process::workspace_path(RECORDED);
     if recorded.exists() {
         std::fs::remove_dir_all(&recorded)?; // of an earlier run
     }
@@ -187,14 +189,14 @@ fn clusters(tests: &Tests, is_whole: bool, running: &mut Option<Running>, browse
     }
     browsers.env("ROLLCAST_RECORDED", recorded).env("ROLLCAST_TEST_KUBECONFIG", kubeconfig);
     browsers.args(["--project=cluster", "--project=faithful"]);
-    if process::has("go") {
+    if process::is_installed("go") {
         browsers.env("ROLLCAST_ORACLE", setup::ensure_binaries()?.oracle);
         if is_whole && let Some(provider) = setup::ensure_provider()? {
             browsers.env("ROLLCAST_PROVIDER", provider);
         }
     } else {
         ensure!(!is_ci, "Kubernetes' own verdicts and the provider need Go; with CI=true they may not be left out");
-        process::say(
+        process::print_note(
             "LEFT OUT: the comparison with Kubernetes' own verdicts, and signing in at a provider (no Go here)",
         );
     }
@@ -207,12 +209,17 @@ pub fn thousand_clusters() -> Result<()> {
 }
 
 fn invariants(tests: &Tests, test: &str) -> Result<()> {
-    tests.run_ignored("server", &[test], &["--nocapture"], &[("ROLLCAST_RECORDED", process::at(RECORDED).into())])
+    tests.run_ignored(
+        "server",
+        &[test],
+        &["--nocapture"],
+        &[("ROLLCAST_RECORDED", process::workspace_path(RECORDED).into())],
+    )
 }
 
 /// The control plane and the real node; by night also the provider at which people sign in.
 fn build_with_go(is_whole: bool) -> Result<()> {
-    if process::has("go") {
+    if process::is_installed("go") {
         setup::ensure_binaries()?;
         if is_whole {
             setup::ensure_provider()?;
@@ -224,14 +231,14 @@ fn build_with_go(is_whole: bool) -> Result<()> {
 
 /// kubectl on the simulated cluster. Returns which kubectl that is.
 fn kubectl(tests: &Tests, is_ci: bool) -> Result<Option<String>> {
-    let program = if process::has("go") {
+    let program = if process::is_installed("go") {
         format!("{} kubectl", setup::ensure_binaries()?.kubernetes.display())
-    } else if process::has("kubectl") {
+    } else if process::is_installed("kubectl") {
         "kubectl".to_owned()
     } else if is_ci {
         bail!("the tests of kubectl need Go or kubectl; with CI=true they may not be left out");
     } else {
-        process::say(
+        process::print_note(
             "LEFT OUT: kubectl on the simulated cluster, and what it says of the manifests' account (neither Go nor kubectl here)",
         );
         return Ok(None);
@@ -245,7 +252,7 @@ fn kubeconfig(running: &mut Option<Running>) -> Result<Option<std::path::PathBuf
     if let Some(given) = std::env::var_os("ROLLCAST_TEST_KUBECONFIG") {
         return Ok(Some(given.into()));
     }
-    if !process::has("go") {
+    if !process::is_installed("go") {
         return Ok(None);
     }
     let cluster = Running(Cluster::named("test"));

@@ -24,7 +24,7 @@ impl Tests {
     pub fn build() -> Result<Self> {
         let mut command = process::command("cargo", &ALL);
         command.args(["--no-run", "--message-format=json-render-diagnostics"]);
-        let said = process::said(&mut command)?;
+        let said = process::stdout_of(&mut command)?;
         Ok(Self(said.lines().filter_map(built).collect()))
     }
 
@@ -36,7 +36,7 @@ impl Tests {
         arguments: &[&str],
         environment: &[(&str, OsString)],
     ) -> Result<()> {
-        let folder = process::at(package);
+        let folder = process::workspace_path(package);
         let program = self.0.get(&folder).ok_or_else(|| anyhow!("{package} has no test program"))?;
         for module in modules {
             let mut command = Command::new(program);

@@ -11,7 +11,7 @@ pub struct Ages(pub Vec<Millis>);
 impl Ages {
     /// As they were told.
     #[must_use]
-    pub fn told(overall: &Overall) -> Self {
+    pub fn from_overall(overall: &Overall) -> Self {
         Self(overall.clusters.iter().map(|cluster| cluster.now_millis).collect())
     }
 

@@ -57,7 +57,7 @@ impl ListBoard {
 
     /// Gives the focus to the row before or after another one, where there is one.
     fn focus_beside(self, key: u128, is_next: bool) -> bool {
-        crate::elements::beside(&self.order(), key, is_next).is_some_and(|key| self.links.focus(key))
+        crate::elements::neighbour_key(&self.order(), key, is_next).is_some_and(|key| self.links.focus(key))
     }
 
     /// Keys of the rows that are made and known, in order.

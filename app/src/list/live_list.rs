@@ -24,7 +24,7 @@ impl LiveList {
 
     /// Takes what is new of the list that is followed; says whether anything was. What was on its way for the list before this one
     /// is of no use: this one is begun when it is told anew.
-    pub fn take(&mut self, frames: Vec<ServerFrame>, is_begun: &mut bool, page_millis: f64) -> bool {
+    pub fn apply_frames(&mut self, frames: Vec<ServerFrame>, is_begun: &mut bool, page_millis: f64) -> bool {
         let mut is_news = false;
         for frame in frames {
             if let ServerFrame::List(delta) = frame {

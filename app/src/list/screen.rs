@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use leptos::prelude::*;
 use timeline::list::{Query, Window};
-use timeline::wire::{Position, Scope, ServerFrame};
+use timeline::wire::{Scope, ServerFrame};
 
 use super::board::ListBoard;
 use super::memory::{SavedList, View};
@@ -71,7 +71,7 @@ impl ListScreen {
 
     /// A screen of a list as it was left.
     #[must_use]
-    pub fn again(board: ListBoard, left: SavedList) -> Self {
+    pub fn from_saved(board: ListBoard, left: SavedList) -> Self {
         let SavedList { known, window, view, row, .. } = left;
         Self::at(board, known, window, view, row)
     }
@@ -101,7 +101,7 @@ impl ListScreen {
 
     /// The list as it is left.
     #[must_use]
-    pub fn left(&self, page_millis: f64) -> (Query, SavedList) {
+    pub fn save(&self, page_millis: f64) -> (Query, SavedList) {
         let state = self.state.borrow();
         let (query, window) = state.asked.clone();
         let (known, ages) = (state.known.clone(), state.known.ages(page_millis));
@@ -118,7 +118,7 @@ impl Screen for ListScreen {
 
     fn frames(&self, frames: Vec<ServerFrame>, page_millis: f64) -> ScreenRequest {
         let state = &mut *self.state.borrow_mut();
-        if state.known.take(frames, &mut state.is_begun, page_millis) {
+        if state.known.apply_frames(frames, &mut state.is_begun, page_millis) {
             state.is_dirty = true;
             self.board.hear(&state.known.copy.overall);
         }
@@ -153,10 +153,6 @@ impl Screen for ListScreen {
         }
         state.ask(self.board)
     }
-
-    fn position(&self) -> Option<Position> {
-        None
-    }
 }
 
 impl State {
@@ -175,7 +171,7 @@ impl State {
         let query = board.query.with_untracked(|query| (*query != self.asked.0).then(|| query.clone()));
         let wanted = match &query {
             Some(_) => Some(FIRST),
-            None => self.far(),
+            None => self.missing_rows(),
         };
         let Some(window) = wanted.filter(|_| self.is_linked) else { return ScreenRequest::Nothing };
         self.asked.1 = window;
@@ -186,7 +182,7 @@ impl State {
     }
 
     /// Other rows than those that were asked for, where some in view are not among these.
-    fn far(&self) -> Option<Window> {
+    fn missing_rows(&self) -> Option<Window> {
         let (first, last) = in_view(&self.known, self.view).rows()?;
         let is_known = self.asked.1.from <= first && last < self.asked.1.to;
         let rows = self.known.copy.overall.rows();

@@ -34,8 +34,10 @@ pub trait Screen {
     fn frames(&self, frames: Vec<ServerFrame>, page_millis: f64) -> ScreenRequest;
     /// An animation frame; none comes while the tab is hidden.
     fn animate(&self, page_millis: f64) -> ScreenRequest;
-    /// Where the page's copy stands.
-    fn position(&self) -> Option<Position>;
+    /// Returns the position of the page's copy, from which the server goes on; `None` if everything has to be sent.
+    fn position(&self) -> Option<Position> {
+        None
+    }
 }
 
 /// Request of a screen after it took frames.
@@ -171,7 +173,7 @@ impl Client {
             listeners: RefCell::default(),
         }));
         if client.0.exported.is_some() {
-            client.happened(LinkEvent::Opened); // and never closes
+            client.handle_event(LinkEvent::Opened); // and never closes
         } else {
             client.connect();
             client.watch_over();
@@ -184,7 +186,7 @@ impl Client {
     fn watch_over(&self) {
         let client = self.clone();
         let tick = move || {
-            client.happened(LinkEvent::Tick);
+            client.handle_event(LinkEvent::Tick);
             if browser::is_hidden() {
                 client.drain(); // what came before it was hidden
             }
@@ -192,7 +194,7 @@ impl Client {
         self.0.timer.replace(Interval::new(TICK, tick));
         for event in ["online", "pageshow", "focus"] {
             let client = self.clone();
-            let awake = move |_| client.happened(LinkEvent::WakeLock);
+            let awake = move |_| client.handle_event(LinkEvent::WakeLock);
             self.0.listeners.borrow_mut().push(browser::listen(event, awake));
         }
     }
@@ -229,7 +231,7 @@ impl Client {
         self.0.followed.borrow().as_ref().map(|(screen, _)| screen.clone())
     }
 
-    fn happened(&self, event: LinkEvent) {
+    fn handle_event(&self, event: LinkEvent) {
         if self.0.is_over.get() {
             return;
         }
@@ -261,12 +263,12 @@ impl Client {
         self.0.socket.replace(None);
         let client = self.clone();
         let socket = Socket::open(STREAM, move |event| match event {
-            SocketEvent::Opened => client.happened(LinkEvent::Opened),
+            SocketEvent::Opened => client.handle_event(LinkEvent::Opened),
             // Whoever looks is not known any more, or not yet: the server leads to where one signs in, and back.
             SocketEvent::Closed { code: STRANGER } => browser::reload(),
-            SocketEvent::Closed { .. } => client.happened(LinkEvent::Closed),
+            SocketEvent::Closed { .. } => client.handle_event(LinkEvent::Closed),
             SocketEvent::Bytes(bytes) => {
-                client.happened(LinkEvent::Heard);
+                client.handle_event(LinkEvent::Heard);
                 client.hear(&bytes);
             }
         });

@@ -23,7 +23,7 @@ pub struct Question {
 impl Question {
     /// Starts with a moment that was answered already.
     #[must_use]
-    pub const fn known(at_millis: Millis) -> Self {
+    pub const fn answered(at_millis: Millis) -> Self {
         Self { asked: Some((at_millis, f64::NEG_INFINITY)), is_answered: true }
     }
 
@@ -74,7 +74,7 @@ mod tests {
 
     #[test]
     fn after_a_break_of_the_link_the_paused_moment_is_asked_again() {
-        let mut question = Question::known(7);
+        let mut question = Question::answered(7);
         assert_eq!(question.ask(7, 0.0), None);
         question.forget();
         assert_eq!(question.ask(7, 1.0), Some(7));

@@ -128,7 +128,7 @@ fn begin(board: ListBoard) -> Option<ListPayload> {
             let copy = payload.copy();
             board.hear(&copy.overall);
             let part = visible_rows::rows_from(&copy.overall, payload.window.from, payload.window.to);
-            board.show(&copy, &part, &Ages::told(&copy.overall));
+            board.show(&copy, &part, &Ages::from_overall(&copy.overall));
         }
         Start::Saved(left) => {
             board.hear(&left.known.copy.overall);
@@ -141,14 +141,14 @@ fn begin(board: ListBoard) -> Option<ListPayload> {
             Start::Rendered(payload) => {
                 ListScreen::new(board, LiveList::from_copy(payload.copy(), browser::page_millis()), payload.window)
             }
-            Start::Saved(left) => ListScreen::again(board, *left),
+            Start::Saved(left) => ListScreen::from_saved(board, *left),
             Start::Empty => ListScreen::new(board, LiveList::default(), FIRST),
         });
         let scope = screen.scope();
         (screen, scope)
     };
     let keep = move |screen: &ListScreen| {
-        let (query, left) = screen.left(browser::page_millis());
+        let (query, left) = screen.save(browser::page_millis());
         if let Some(memory) = memory {
             memory.keep(address::list(&query), left);
         }

@@ -90,7 +90,7 @@ pub fn Rollout(
         }
         None => (Board::for_workload(workload.clone(), revision), None),
     };
-    let drawn = rendered.as_ref().map(|rendered| drawn(rendered.copy.deployment, rendered.shown()));
+    let drawn = rendered.as_ref().map(|rendered| draw(rendered.copy.deployment, rendered.first_content()));
     let drawn = drawn.unwrap_or_else(Drawn::nothing);
     let Drawn { picture, moving, sheet } = drawn;
     let (controls, as_table) = (Controls::provide(), NodeRef::<html::Input>::new());
@@ -170,12 +170,12 @@ impl Drawn {
     }
 }
 
-fn drawn(deployment: Option<Uid>, shown: ShownMoment) -> Drawn {
+fn draw(deployment: Option<Uid>, shown: ShownMoment) -> Drawn {
     let ShownMoment { model, said, frame } = shown;
     let scene = scene::scene(&model, deployment, &said, frame, &Motion::default());
     let ticks = scale::ticks(frame.now_millis, frame.window_millis, frame.width);
     let (moving, sheet) = (FrameStyles::at(frame, scene.height), style_sheet::sheet(&scene, &ticks, frame));
-    Drawn { picture: Picture::drawn("", scene, &ticks, frame), moving, sheet }
+    Drawn { picture: Picture::from_scene("", scene, &ticks, frame), moving, sheet }
 }
 
 /// Once the page is alive it follows its Deployment, until the viewer leaves it.

@@ -36,7 +36,7 @@ pub fn WallPage() -> impl IntoView {
         _ => None,
     });
     let settings = match &payload {
-        Some(payload) => Settings::told(payload),
+        Some(payload) => Settings::from_payload(payload),
         None => Settings::from_parameters(&Parameters::parse(use_url().read_untracked().search())),
     };
     if let Some(payload) = &payload {

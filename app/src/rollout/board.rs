@@ -125,7 +125,7 @@ impl Board {
         board.present_millis.set(minute(told_millis));
         let tenths = rendered.moment.as_ref().map(|moment| moment.at_millis.div_euclid(100));
         board.time.set(Time { tenths, ..Time::default() });
-        let shown = rendered.shown();
+        let shown = rendered.first_content();
         board.view.set(shown.said.view.clone());
         board.second.set(shown.frame.now_millis.div_euclid(1000));
         drop(shown);
@@ -232,7 +232,7 @@ impl RenderedPage {
 
     /// Returns the first content of the page: the present, or the moment of its link.
     #[must_use]
-    pub fn shown(&self) -> ShownMoment<'_> {
+    pub fn first_content(&self) -> ShownMoment<'_> {
         let Self { copy, told_millis, moment, over } = self;
         let (told_millis, moment) = (*told_millis, moment.as_ref());
         let now_millis = moment.map_or(told_millis, |moment| moment.at_millis);

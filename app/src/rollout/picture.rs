@@ -8,7 +8,7 @@ use timeline::budget::Limits;
 use timeline::phase::PodState;
 use timeline::story::Line;
 
-use crate::elements::{Elements, beside};
+use crate::elements::{Elements, neighbour_key};
 use crate::numbers::{fixed, thousandths};
 use crate::rows::{Rows, set_if_new};
 use crate::scoped::ScopedSignal;
@@ -136,12 +136,12 @@ impl Picture {
     /// Returns an empty picture. `prefix` is before the ids of its patterns.
     #[must_use]
     pub fn new(prefix: &'static str) -> Self {
-        Self::drawn(prefix, Scene::default(), &[], Frame::unmeasured(0, 60_000.0, 0))
+        Self::from_scene(prefix, Scene::default(), &[], Frame::unmeasured(0, 60_000.0, 0))
     }
 
     /// Returns a picture of that scene, drawn for that stretch of time.
     #[must_use]
-    pub fn drawn(prefix: &'static str, scene: Scene, ticks: &[Millis], frame: Frame) -> Self {
+    pub fn from_scene(prefix: &'static str, scene: Scene, ticks: &[Millis], frame: Frame) -> Self {
         Self {
             prefix,
             base_millis: ScopedSignal::new(frame.base_millis),
@@ -194,7 +194,7 @@ impl Picture {
 
     /// Gives the focus to the pod before or after another one; false where there is none.
     pub fn focus_beside(&self, head: u128, is_next: bool) -> bool {
-        beside(&self.heads.order_untracked(), head, is_next).is_some_and(|head| self.nodes.heads.focus(head))
+        neighbour_key(&self.heads.order_untracked(), head, is_next).is_some_and(|head| self.nodes.heads.focus(head))
     }
 
     /// Gives the focus to the first pod of a band that is still there; false where it has none.

@@ -213,7 +213,7 @@ impl RolloutScreen {
             None
         } else if is_in(&room.strip) {
             let deployment = state.copy.deployment()?;
-            let (counts, limits) = budget::counted(&state.copy.model, deployment, at_millis);
+            let (counts, limits) = budget::count_states(&state.copy.model, deployment, at_millis);
             Some(TipContent::Budget(counts, limits))
         } else if is_in(&room.scroller) {
             let y = y - room.canvas.top();
@@ -251,7 +251,7 @@ impl RolloutScreen {
         }
         // Since when it is in a state does not depend on whose ReplicaSet it was in then.
         let side = if head.is_out { Side::Outside } else { Side::Inside { since_millis: None } };
-        let mut lived = bars::lived(pod, side, state.frame);
+        let mut lived = bars::drawn_states(pod, side, state.frame);
         let (look, since_millis, until) =
             lived.find(|(_, from, to)| *from <= at_millis && to.is_none_or(|to| to > at_millis))?;
         let until_millis = until.filter(|until| *until <= state.frame.now_millis);
@@ -274,7 +274,7 @@ impl RolloutScreen {
         let key = keys.into_iter().find(|key| bands.row(*key).is_some_and(|band| band.with_untracked(is_there)))?;
         let (model, deployment) = (&state.copy.model, state.copy.deployment?);
         let replica_set = Some(Uid::from_bits(key)).filter(|uid| model.replica_sets.get(uid).is_some());
-        Some(TipContent::Ribbon(scene::counted(model, replica_set, deployment, at_millis, state.frame)))
+        Some(TipContent::Ribbon(scene::count_looks(model, replica_set, deployment, at_millis, state.frame)))
     }
 }
 

@@ -179,7 +179,7 @@ impl RolloutScreen {
             playback: moment.as_ref().map_or(Playback::Live, |moment| Playback::Still { at_millis: moment.at_millis }),
             speed: 1.0,
             lines: copy.said.story.len(),
-            question: moment.as_ref().map(|moment| Question::known(moment.at_millis)).unwrap_or_default(),
+            question: moment.as_ref().map(|moment| Question::answered(moment.at_millis)).unwrap_or_default(),
             then: moment,
             aim: None,
             copy,

@@ -186,7 +186,7 @@ impl RolloutScreen {
             exported.show(moment);
         }
         let is_due = page_millis - state.kept_at > KEPT_MILLIS;
-        let kept = is_due.then(|| kept(state.copy.deployment(), state.frame, (from, live)));
+        let kept = is_due.then(|| slider_marks(state.copy.deployment(), state.frame, (from, live)));
         drop(state);
         if let Some(kept) = kept {
             self.0.state.borrow_mut().kept_at = page_millis;
@@ -220,7 +220,7 @@ impl RolloutScreen {
 }
 
 /// Returns the marks of the slider, from the first stored moment to the present.
-fn kept(deployment: Option<&Deployment>, frame: Frame, (from, live): (Millis, Millis)) -> SliderMarks {
+fn slider_marks(deployment: Option<&Deployment>, frame: Frame, (from, live): (Millis, Millis)) -> SliderMarks {
     let part =
         |at: Millis| ((at - from) * SLIDER_PARTS).checked_div(live - from).unwrap_or_default().clamp(0, SLIDER_PARTS);
     let rollout = |rollout: &Rollout| {

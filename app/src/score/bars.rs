@@ -16,16 +16,20 @@ const FLICKER: f64 = 10.0;
 const GONE: Look = Look::In(PodState::Gone);
 
 /// Returns the drawn states of a pod: (look, since, until).
-pub fn lived(pod: &Pod, side: Side, frame: Frame) -> impl Iterator<Item = (Look, Millis, Option<Millis>)> + use<> {
+pub fn drawn_states(
+    pod: &Pod,
+    side: Side,
+    frame: Frame,
+) -> impl Iterator<Item = (Look, Millis, Option<Millis>)> + use<> {
     let segments = match side {
-        Side::Inside { since_millis } => since(segments(pod), since_millis),
-        Side::Outside => outside(pod),
+        Side::Inside { since_millis } => cut_before(segments(pod), since_millis),
+        Side::Outside => outside_segments(pod),
     };
-    merged(segments, frame).into_iter().map(|Segment { look, from, to }| (look, from, to))
+    merge_flicker(segments, frame).into_iter().map(|Segment { look, from, to }| (look, from, to))
 }
 
 /// Without what was before a moment.
-fn since(mut segments: Vec<Segment>, since_millis: Option<Millis>) -> Vec<Segment> {
+fn cut_before(mut segments: Vec<Segment>, since_millis: Option<Millis>) -> Vec<Segment> {
     if let Some(since) = since_millis {
         segments.retain(|segment| segment.to.is_none_or(|to| to > since));
         segments.iter_mut().for_each(|segment| segment.from = segment.from.max(since));
@@ -38,11 +42,11 @@ pub fn bars(pod: &Pod, side: Side, row: f64, y: f64, frame: Frame) -> impl Itera
     let (whole, density) = (bar_height(row), density(row));
     let share = move |look: Look| if density == Density::Roomy { look.ink().share } else { 1.0 };
     let mark = move |(look, from, to)| Mark { look, from, to, y, height: whole * share(look), density };
-    lived(pod, side, frame).map(mark).filter(|mark| mark.density != Density::Tight || mark.look != GONE)
+    drawn_states(pod, side, frame).map(mark).filter(|mark| mark.density != Density::Tight || mark.look != GONE)
 }
 
 /// A crash loop alternates between failing and running: where that would be flicker, it is one failing stretch.
-fn merged(segments: Vec<Segment>, frame: Frame) -> Vec<Segment> {
+fn merge_flicker(segments: Vec<Segment>, frame: Frame) -> Vec<Segment> {
     let mut merged: Vec<Segment> = Vec::with_capacity(segments.len());
     for segment in segments {
         let is_narrow = frame.wide(segment.from, segment.to) < FLICKER;
@@ -101,7 +105,7 @@ fn segments(pod: &Pod) -> Vec<Segment> {
 }
 
 /// A pod's bar in the band "Out of rotation".
-fn outside(pod: &Pod) -> Vec<Segment> {
+fn outside_segments(pod: &Pod) -> Vec<Segment> {
     let back = pod.adopted_millis().filter(|_| !pod.is_out_of_rotation());
     let segment = |from| Segment { look: Look::Outside, from, to: back.or(pod.gone_millis()) };
     pod.released_millis().map(segment).into_iter().collect()
@@ -115,8 +119,8 @@ mod tests {
     fn of_a_replica_set_that_was_taken_over_nothing_is_drawn_before() {
         let segment = |from, to| Segment { look: Look::In(PodState::Available), from, to };
         let lived = || vec![segment(0, Some(1_000)), segment(1_000, Some(3_000)), segment(3_000, None)];
-        assert_eq!(since(lived(), Some(2_000)), [segment(2_000, Some(3_000)), segment(3_000, None)]);
-        assert_eq!(since(lived(), None), lived());
+        assert_eq!(cut_before(lived(), Some(2_000)), [segment(2_000, Some(3_000)), segment(3_000, None)]);
+        assert_eq!(cut_before(lived(), None), lived());
     }
 
     #[test]
@@ -132,8 +136,8 @@ mod tests {
             states.iter().enumerate().map(segment).collect::<Vec<_>>()
         };
         let frame = |width| Frame { width, ..Frame::unmeasured(60_000, 60_000.0, 0) };
-        assert_eq!(merged(segments(), frame(1_200.0)), segments());
-        let merged = merged(segments(), frame(300.0));
+        assert_eq!(merge_flicker(segments(), frame(1_200.0)), segments());
+        let merged = merge_flicker(segments(), frame(300.0));
         let names: Vec<_> = merged.iter().map(|segment| (segment.look.name(), segment.from, segment.to)).collect();
         assert_eq!(
             names,

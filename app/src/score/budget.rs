@@ -47,7 +47,11 @@ pub const fn fill(layer: PodState) -> (Colour, Fill) {
 
 /// Returns the number of pods in each state at a moment, and the limits that were in force then.
 #[must_use]
-pub fn counted(model: &Model, deployment: &Deployment, at_millis: Millis) -> (Vec<(PodState, u32)>, Option<Limits>) {
+pub fn count_states(
+    model: &Model,
+    deployment: &Deployment,
+    at_millis: Millis,
+) -> (Vec<(PodState, u32)>, Option<Limits>) {
     let layer = |_: &Pod, state| layer_of(state);
     let steps = timeline::steps::steps(&model.counted_pods(deployment.uid), layer, at_millis);
     let counts = steps.first().map(|(_, counts)| *counts).unwrap_or_default();

@@ -91,7 +91,7 @@ pub fn bands(model: &Model, deployment: &Deployment, from_millis: Millis) -> Vec
     let bands = model
         .sets_of(deployment.uid)
         .filter_map(|set| {
-            let pods = sorted(model.pods_of(set.uid));
+            let pods = sort_by_age(model.pods_of(set.uid));
             let from_millis = taken_over(set, deployment.uid).map_or(from_millis, |since| since.max(from_millis));
             let is_current = current == Some(set.uid);
             let is_live = set.removed_millis.is_none() && set.now.counts.desired > 0;
@@ -109,7 +109,7 @@ pub fn bands(model: &Model, deployment: &Deployment, from_millis: Millis) -> Vec
     let out = order::by(out.collect(), |pod: &&Pod| (pod.released_millis().unwrap_or_default(), pod.uid.bits()));
     if !out.is_empty() {
         let span = |pod: &Pod| (pod.released_millis().unwrap_or_default(), pod.adopted_millis().or(pod.gone_millis()));
-        let (pods, slots) = slotted(&out, span);
+        let (pods, slots) = assign_slots(&out, span);
         bands.push(Band {
             heading: Heading::default(),
             living: out.iter().filter(|pod| pod.state() != PodState::Gone).count() as u32,
@@ -120,7 +120,7 @@ pub fn bands(model: &Model, deployment: &Deployment, from_millis: Millis) -> Vec
     bands
 }
 
-fn sorted<'m>(pods: impl Iterator<Item = &'m Pod>) -> Vec<&'m Pod> {
+fn sort_by_age<'m>(pods: impl Iterator<Item = &'m Pod>) -> Vec<&'m Pod> {
     order::by(pods.collect(), |pod| (pod.first_seen_millis(), pod.uid.bits()))
 }
 
@@ -135,7 +135,7 @@ fn band(deployment: Uid, set: &ReplicaSet, pods: &[&Pod], is_current: bool, from
         let left = pod.gone_millis().or(pod.released_millis().filter(|_| pod.is_out_of_rotation()));
         (pod.first_seen_millis(), left)
     };
-    let mut placed = slotted(pods, span).0;
+    let mut placed = assign_slots(pods, span).0;
     let mut seen = pods.iter().map(|pod| in_view(pod, from_millis));
     placed.retain(|_| seen.next().unwrap_or(false)); // placed in the order of the pods
     let slots = placed.iter().map(|(_, slot)| slot + 1).max().unwrap_or(0);
@@ -167,7 +167,7 @@ pub fn taken_over(set: &ReplicaSet, deployment: Uid) -> Option<Millis> {
 
 /// Gives each pod, in the order in which their spans begin, the first slot that is free; slots rest a moment before they are
 /// used again.
-fn slotted(pods: &[&Pod], span: impl Fn(&Pod) -> (Millis, Option<Millis>)) -> (Vec<(Uid, u32)>, u32) {
+fn assign_slots(pods: &[&Pod], span: impl Fn(&Pod) -> (Millis, Option<Millis>)) -> (Vec<(Uid, u32)>, u32) {
     let mut free_at: Vec<Millis> = Vec::new();
     // When the next one is free: most pods stay, and need no look at the slots.
     let mut next_free = Millis::MAX;
@@ -259,7 +259,7 @@ mod tests {
     fn a_slot_is_kept_until_its_pod_is_gone_and_then_used_again() {
         let pods = [pod(1, 0, Some(1000)), pod(2, 10, None), pod(3, 1500, None), pod(4, 2000, None)];
         let (placed, slots) =
-            slotted(&pods.iter().collect::<Vec<_>>(), |pod| (pod.first_seen_millis(), pod.gone_millis()));
+            assign_slots(&pods.iter().collect::<Vec<_>>(), |pod| (pod.first_seen_millis(), pod.gone_millis()));
         let slots_of: Vec<u32> = placed.iter().map(|(_, slot)| *slot).collect();
         assert_eq!((slots_of, slots), (vec![0, 1, 2, 0], 3));
     }

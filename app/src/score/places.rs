@@ -80,14 +80,15 @@ pub fn places(bands: &[Band], height: f64, scale: f64) -> Vec<BandPlace> {
     let replaced = replaced(bands);
     let is_main = |(index, band): (usize, &Band)| band.heading.is_current || Some(index) == replaced;
     let room = |spacing: Spacing| height - bands.len() as f64 * (2.0 * spacing.padding + spacing.gap);
-    let wanted: f64 = bands.iter().map(wanted).sum();
+    let wanted: f64 = bands.iter().map(comfortable_height).sum();
     let spacing = if wanted <= room(AIRY) { AIRY } else { CLOSE };
     let room = room(spacing);
     let main = bands.iter().enumerate().filter(|one| is_main(*one)).count() as f64;
     let others = bands.len() as f64 - main;
     let least_main = (height / (2.0 * main.max(1.0))).clamp(LEAST_OUT, LEAST_BAND);
     let least_other = ((room - main * least_main) / others.max(1.0)).max(LEAST_OTHER);
-    let least = |one: (usize, &Band)| if is_main(one) { least_main } else { least_other.min(self::wanted(one.1)) };
+    let least =
+        |one: (usize, &Band)| if is_main(one) { least_main } else { least_other.min(self::comfortable_height(one.1)) };
     let leasts: Vec<f64> = bands.iter().enumerate().map(least).collect();
     let row = row(bands, &leasts, room, (scale * TALLEST_ROW).max(height / ROWS_IN_ROOM));
     let mut top = 0.0;
@@ -136,7 +137,7 @@ const fn is_empty(band: &Band) -> bool {
 }
 
 /// Returns the height at which a band is easy to read.
-fn wanted(band: &Band) -> f64 {
+fn comfortable_height(band: &Band) -> f64 {
     match (is_empty(band), band.heading.is_out()) {
         (true, _) => LEAST_OTHER,
         (_, true) => LEAST_OUT,

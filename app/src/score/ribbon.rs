@@ -5,7 +5,7 @@ use timeline::model::Pod;
 use timeline::phase::PodState;
 use timeline::{Millis, order};
 
-use super::bars::lived;
+use super::bars::drawn_states;
 use super::frame::Frame;
 use super::ink::Look;
 use super::paint::Mark;
@@ -44,7 +44,7 @@ pub fn marks(one: &PlacedBand, pods: &[(&Pod, u32)], frame: Frame) -> Vec<Mark> 
     let from_millis = frame.from_millis() - frame.window_millis as Millis;
     for (pod, slot) in pods {
         let Some(moves) = moves.get_mut(row_of(*slot)) else { continue };
-        for (look, from, to) in lived(pod, one.band.heading.side(), frame) {
+        for (look, from, to) in drawn_states(pod, one.band.heading.side(), frame) {
             let Some(layer) = LAYERS.iter().position(|known| *known == look) else { continue };
             if to.is_none_or(|to| to > from_millis.max(from)) {
                 moves.push((from.max(from_millis), layer, true));

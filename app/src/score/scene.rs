@@ -174,7 +174,7 @@ pub struct TableRow {
 
 /// Counts the pods of a band by look at a moment, the most frequent look first.
 #[must_use]
-pub fn counted(
+pub fn count_looks(
     model: &Model,
     replica_set: Option<Uid>,
     deployment: Uid,
@@ -192,7 +192,7 @@ pub fn counted(
         None => model.pods_of_deployment(deployment),
     };
     for pod in pods {
-        let mut lived = bars::lived(pod, side, frame);
+        let mut lived = bars::drawn_states(pod, side, frame);
         let then = lived.find(|(_, from, to)| *from <= at_millis && to.is_none_or(|to| to > at_millis));
         if let Some((look, ..)) = then {
             match counts.iter_mut().find(|(known, _)| *known == look) {

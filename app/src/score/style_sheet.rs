@@ -21,7 +21,7 @@ pub fn times(frame: Frame) -> String {
 
 /// A moment on the axis.
 #[must_use]
-pub fn at(at_millis: Millis, base_millis: Millis) -> String {
+pub fn moment_style(at_millis: Millis, base_millis: Millis) -> String {
     format!("--at:{}", thousandths((at_millis - base_millis) as f64 / 1000.0))
 }
 
@@ -33,7 +33,7 @@ pub fn gap(gap: &Gap) -> String {
 
 /// Returns the style of a heading beside a band.
 #[must_use]
-pub fn beside(band: &BandRow) -> String {
+pub fn heading_style(band: &BandRow) -> String {
     format!("transform:translateY({}px);height:{}px", fixed(band.place.top), fixed(band.place.height))
 }
 
@@ -43,7 +43,7 @@ pub fn label(top: f64) -> String {
     format!("top:{}%", fixed(top / HEIGHT * 100.0))
 }
 
-/// What is told of a place stands beside it, towards the middle of the score: a place and the size of the score, in pixels.
+/// Returns the style of a tip beside a place, towards the middle of the score: the place and the size of the score, in pixels.
 #[must_use]
 pub fn tip((x, y): (f64, f64), (width, height): (f64, f64)) -> String {
     let beside = |at: f64, all: f64, [near, far]: [&str; 2]| {
@@ -71,12 +71,12 @@ pub fn picture(height: f64, width: Option<i32>) -> String {
 pub fn sheet(scene: &Scene, ticks: &[Millis], frame: Frame) -> String {
     let mut out =
         format!("#ticks,#gaps,#strip-gaps,#marks{{{}}}#picture{{{}}}", times(frame), picture(scene.height, None));
-    add(&mut out, "gutter", scene.bands.iter().map(|(_, band)| beside(band)));
+    add(&mut out, "gutter", scene.bands.iter().map(|(_, band)| heading_style(band)));
     for list in ["gaps", "strip-gaps"] {
         add(&mut out, list, of(&scene.gaps, gap));
     }
-    add(&mut out, "marks", of(&scene.points, |line| at(line.at_millis, frame.base_millis)));
-    add(&mut out, "ticks", ticks.iter().map(|tick| at(*tick, frame.base_millis)));
+    add(&mut out, "marks", of(&scene.points, |line| moment_style(line.at_millis, frame.base_millis)));
+    add(&mut out, "ticks", ticks.iter().map(|tick| moment_style(*tick, frame.base_millis)));
     add(&mut out, "labels", labels(&scene.strip).into_iter().map(label));
     out
 }

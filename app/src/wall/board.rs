@@ -78,7 +78,7 @@ impl WallBoard {
             seats: PREFIXES.map(seat),
         };
         if let Some(copy) = copy {
-            let ages = Ages::told(&copy.overall);
+            let ages = Ages::from_overall(&copy.overall);
             board.hear(&copy.overall);
             board.is_stable.set(is_stable(&copy.overall));
             board.strip.set(strip(copy, &[], &ages, 0));

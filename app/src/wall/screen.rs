@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use leptos::prelude::*;
 use timeline::list::{Group, ListCopy, Row, Window};
-use timeline::wire::{Position, Scope, ServerFrame};
+use timeline::wire::{Scope, ServerFrame};
 
 use super::age::Age;
 use super::board::{Seat, WallBoard};
@@ -89,7 +89,7 @@ impl Screen for WallScreen {
         let state = &mut *self.state.borrow_mut();
         set_if_new(&self.board.heard_millis, now_millis());
         let before = names(&state.known.copy);
-        if state.known.take(frames, &mut state.is_begun, page_millis) {
+        if state.known.apply_frames(frames, &mut state.is_begun, page_millis) {
             if before != names(&state.known.copy) {
                 state.seats = Seats::default(); // numbers of clusters mean others now
             }
@@ -106,10 +106,6 @@ impl Screen for WallScreen {
             self.direct(state, page_millis);
         }
         ScreenRequest::Nothing
-    }
-
-    fn position(&self) -> Option<Position> {
-        None
     }
 }
 

@@ -27,7 +27,7 @@ pub struct Settings {
 impl Settings {
     /// Returns the settings that the server read.
     #[must_use]
-    pub fn told(payload: &WallPayload) -> Self {
+    pub fn from_payload(payload: &WallPayload) -> Self {
         let WallPayload { list, rotate_seconds, columns, has_sound } = payload;
         Self { query: list.query.clone(), rotate_seconds: *rotate_seconds, columns: *columns, has_sound: *has_sound }
     }

@@ -26,10 +26,7 @@ const ORDERS: [(&str, &str); 5] = [
          link_preview measure history detail compare playground exported live list payload context score preview rollout wall \
          components pages parts app shell",
     ),
-    (
-        "xtask",
-        "process lock setup story fonts test_programs cluster page build size check bench dev mutants shots test",
-    ),
+    ("xtask", "process lock setup story fonts test_programs cluster page build size lint bench dev mutants shots test"),
     ("server", "telemetry database kube feed hub access history export web terminal cli"),
 ];
 

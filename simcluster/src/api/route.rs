@@ -10,7 +10,7 @@ use http_body_util::{BodyExt, Limited};
 
 use tokio::net::TcpListener;
 
-use super::target::{Part, Query, Target};
+use super::target::{Query, Subresource, Target};
 use super::{Cluster, discovery, read, scale, watch, write};
 use crate::ApiError;
 
@@ -77,7 +77,7 @@ fn dispatch(
     if is_one && target.resource.is_namespaced() && target.namespace.is_none() {
         return Err(ApiError::no_such_path());
     }
-    if target.part == Part::Eviction {
+    if target.part == Subresource::Eviction {
         return if method == Method::POST {
             write::evict(cluster, &target, headers, body)
         } else {
@@ -90,12 +90,12 @@ fn dispatch(
             Err(ApiError::bad_request("watch a list with a field selector instead".to_owned()))
         }
         (&Method::GET, false) => read::list(cluster, &target),
-        (&Method::GET, true) if target.part == Part::Scale => scale::get(cluster, &target),
+        (&Method::GET, true) if target.part == Subresource::Scale => scale::get(cluster, &target),
         (&Method::GET, true) => read::get(cluster, &target),
         (&Method::POST, false) => write::create(cluster, &target, headers, body),
         (&Method::PUT, true) => write::update(cluster, &target, headers, body),
         (&Method::PATCH, true) => write::patch(cluster, &target, headers, body),
-        (&Method::DELETE, true) if target.part == Part::Whole => write::delete(cluster, &target, body),
+        (&Method::DELETE, true) if target.part == Subresource::Whole => write::delete(cluster, &target, body),
         (&Method::DELETE, false) => write::delete_all(cluster, &target, body),
         _ => Err(ApiError::not_allowed()),
     }

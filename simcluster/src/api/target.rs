@@ -8,7 +8,7 @@ use crate::{Key, Resource};
 
 /// A part of an object with an address of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
+pub enum Subresource {
     /// The object.
     Whole,
     /// Its status.
@@ -29,7 +29,7 @@ pub struct Target {
     /// Which object, if one is named.
     pub name: Option<String>,
     /// Which part of it.
-    pub part: Part,
+    pub part: Subresource,
     /// Query of the address.
     pub query: Query,
     /// Header `Accept`.
@@ -55,13 +55,13 @@ impl Target {
         let [plural, rest @ ..] = rest else { return None };
         let resource = known(plural).filter(|of| namespace.is_none() || of.is_namespaced())?;
         let (name, part) = match rest {
-            [] => (None, Part::Whole),
-            [name] => (Some(*name), Part::Whole),
-            [name, "status"] => (Some(*name), Part::Status),
+            [] => (None, Subresource::Whole),
+            [name] => (Some(*name), Subresource::Whole),
+            [name, "status"] => (Some(*name), Subresource::Status),
             [name, "scale"] if matches!(resource, Resource::Deployment | Resource::ReplicaSet) => {
-                (Some(*name), Part::Scale)
+                (Some(*name), Subresource::Scale)
             }
-            [name, "eviction"] if resource == Resource::Pod => (Some(*name), Part::Eviction),
+            [name, "eviction"] if resource == Resource::Pod => (Some(*name), Subresource::Eviction),
             _ => return None,
         };
         let owned = |text: Option<&str>| text.map(str::to_owned);

@@ -6,7 +6,7 @@ use http::{HeaderMap, StatusCode, header};
 use serde_json::Value;
 
 use super::read::{Selection, respond_with};
-use super::target::{Part, Target};
+use super::target::{Subresource, Target};
 use super::{Cluster, answer, scale, unknown};
 use crate::object::{Key, Object, Resource};
 use crate::world::{DeleteOptions, Propagation, Write};
@@ -117,7 +117,7 @@ pub fn create(cluster: &Cluster, target: &Target, headers: &HeaderMap, bytes: &B
 /// Answers PUT: replaces an object.
 pub fn update(cluster: &Cluster, target: &Target, headers: &HeaderMap, bytes: &Bytes) -> Result<Response, ApiError> {
     let value = body(headers, bytes)?;
-    if target.part == Part::Scale {
+    if target.part == Subresource::Scale {
         let written = cluster.with(|world| {
             let object = scale::into_object(&world.store().existing(target.resource, &target.key())?.object, &value)?;
             world.update(object, Write::Spec, is_dry(target))
@@ -131,7 +131,7 @@ pub fn update(cluster: &Cluster, target: &Target, headers: &HeaderMap, bytes: &B
 }
 
 const fn part(target: &Target) -> Write {
-    if matches!(target.part, Part::Status) { Write::Status } else { Write::Spec }
+    if matches!(target.part, Subresource::Status) { Write::Status } else { Write::Spec }
 }
 
 /// Format of a patch.
@@ -170,20 +170,20 @@ pub fn patch(cluster: &Cluster, target: &Target, headers: &HeaderMap, bytes: &By
     };
     let (written, status, strange) = cluster.with(|world| {
         let before = match world.store().existing(target.resource, &target.key()) {
-            Err(_) if style == Style::Apply && target.part == Part::Whole => {
+            Err(_) if style == Style::Apply && target.part == Subresource::Whole => {
                 let (object, strange) = read(target, patch.clone())?;
                 let made = world.create(placed(target, object)?, is_dry(target))?;
                 return Ok((made, StatusCode::CREATED, strange));
             }
             before => before?,
         };
-        let mut value = if target.part == Part::Scale { scale::of(&before) } else { before.object.to_value() };
+        let mut value = if target.part == Subresource::Scale { scale::of(&before) } else { before.object.to_value() };
         // A patch that names no resourceVersion is for whatever there is.
         if let Some(meta) = value.get_mut("metadata").and_then(Value::as_object_mut) {
             meta.remove("resourceVersion");
         }
         merge(&mut value, &patch, style)?;
-        let (object, strange) = if target.part == Part::Scale {
+        let (object, strange) = if target.part == Subresource::Scale {
             (scale::into_object(&before.object, &value)?, Vec::new())
         } else {
             read(target, value)?
@@ -192,7 +192,7 @@ pub fn patch(cluster: &Cluster, target: &Target, headers: &HeaderMap, bytes: &By
         let written = world.update(object, part(target), is_dry(target))?;
         Ok::<_, ApiError>((written, StatusCode::OK, strange))
     })?;
-    if target.part == Part::Scale {
+    if target.part == Subresource::Scale {
         return Ok(answer::ok(&scale::of(&written)));
     }
     Ok(warned(respond_with(cluster, target, status, &written), &strange))

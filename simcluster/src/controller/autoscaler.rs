@@ -22,7 +22,7 @@ fn nodes_of(world: &World, pool: &Pool) -> Vec<String> {
 }
 
 /// Looks around.
-pub(crate) fn look(world: &mut World) {
+pub(crate) fn round(world: &mut World) {
     let Some(pool) = world.settings.pool.clone() else { return };
     let nodes = nodes_of(world, &pool);
     scale_up(world, &pool, &nodes);

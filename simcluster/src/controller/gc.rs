@@ -61,6 +61,6 @@ fn release(world: &mut World, resource: Resource, key: &Key, finalizer: &str) {
         }
     });
     if world.store.get(resource, key).is_some() {
-        world.later(50, 200, Task::Collect(resource, key.clone()));
+        world.schedule_between(50, 200, Task::Collect(resource, key.clone()));
     }
 }

@@ -18,6 +18,6 @@ pub fn empty(world: &mut World, name: &str) {
     if is_empty {
         world.remove(Resource::Namespace, &Key::new("", name));
     } else {
-        world.later(300, 700, Task::Namespace(name.to_owned()));
+        world.schedule_between(300, 700, Task::Namespace(name.to_owned()));
     }
 }

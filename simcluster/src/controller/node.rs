@@ -44,7 +44,7 @@ impl World {
         if is_silent {
             self.silent.entry(node.to_owned()).or_insert(self.now_millis);
         } else if self.silent.remove(node).is_some() {
-            self.soon(Task::NodeReports(Key::new("", node)));
+            self.schedule_soon(Task::NodeReports(Key::new("", node)));
         }
     }
 }
@@ -58,12 +58,12 @@ pub fn round(world: &mut World) {
     for name in silent {
         let key = Key::new("", &name);
         if world.store.typed::<Node>(&key).is_some_and(is_ready) {
-            lose(world, &key);
+            mark_unreachable(world, &key);
         }
     }
 }
 
-fn lose(world: &mut World, key: &Key) {
+fn mark_unreachable(world: &mut World, key: &Key) {
     let now = time::second(world.now_millis());
     world.modify::<Node>(key, Write::Status, |node| {
         for condition in node.status.iter_mut().filter_map(|status| status.conditions.as_mut()).flatten() {

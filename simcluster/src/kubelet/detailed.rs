@@ -46,14 +46,14 @@ impl SyncContext<'_> {
 }
 
 impl PodRecord {
-    fn happen(&mut self, timer: Timer, context: &mut SyncContext<'_>) {
+    fn run_timer(&mut self, timer: Timer, context: &mut SyncContext<'_>) {
         match timer {
             Timer::Mount => self.mount(context),
             Timer::Sandbox => {
                 self.has_sandbox = true;
-                self.work(context);
+                self.start_containers(context);
                 let soon = context.between(50, 300);
-                self.at(soon, Timer::Round);
+                self.add_timer(soon, Timer::Round);
             }
             Timer::Pulled(index, run) => self.pulled(index, run, context),
             Timer::Started(index, run) => self.started(index, run, context),
@@ -62,7 +62,7 @@ impl PodRecord {
             Timer::Probe(index, run, kind) => self.ask(index, run, kind, context),
             Timer::Round => {
                 context.status = Some(status::status(self, context.pod, context.now));
-                if self.stops.is_some() { self.stop_next(context) } else { self.work(context) }
+                if self.stops.is_some() { self.stop_next(context) } else { self.start_containers(context) }
             }
             Timer::Gone => {
                 self.is_let_go = true;
@@ -90,7 +90,7 @@ pub(super) fn plan(world: &mut World, pod: &Pod) {
         world.pods.insert(uid.clone(), PodRecord::new(pod, begins, address));
     }
     let Some(life) = world.pods.get_mut(&uid) else { return };
-    life.heed(pod, now);
+    life.react_to_change(pod, now);
     wake(world, &uid, Key::of(&pod.metadata));
 }
 
@@ -109,7 +109,7 @@ fn wake(world: &mut World, uid: &str, key: Key) {
 }
 
 /// The kubelet looks at a pod: everything that is due happens.
-pub(super) fn act(world: &mut World, pod: &Pod, number: u64) {
+pub(super) fn sync_pod(world: &mut World, pod: &Pod, number: u64) {
     let key = Key::of(&pod.metadata);
     let uid = pod.metadata.uid.clone().unwrap_or_default();
     let now = world.now_millis();
@@ -128,7 +128,7 @@ pub(super) fn act(world: &mut World, pod: &Pod, number: u64) {
     while life.timers.first().is_some_and(|(at, _)| *at <= now)
         && let Some((_, timer)) = life.timers.pop_first()
     {
-        life.happen(timer, &mut context);
+        life.run_timer(timer, &mut context);
     }
     let SyncContext { events, status, is_gone, .. } = context;
     if world.settings.has_container_events {

@@ -12,16 +12,16 @@ use crate::runtime::{Behavior, Step, crash_back_off};
 use crate::world::Write;
 use crate::{World, meta};
 
-pub(super) fn take(pod: &Pod, status: &mut PodStatus, step: Step, now: &Time, address: &str) {
+pub(super) fn apply_step(pod: &Pod, status: &mut PodStatus, step: Step, now: &Time, address: &str) {
     match step {
         Step::Create => {
             status.start_time = Some(now.clone());
             status.host_ip = Some("10.0.0.1".to_owned());
             status.pod_ip = Some(address.to_owned());
             status.pod_ips = Some(vec![PodIP { ip: address.to_owned() }]);
-            set(status, "Initialized", true, None, now);
-            set(status, "Ready", false, Some(NOT_READY), now);
-            set(status, "ContainersReady", false, Some(NOT_READY), now);
+            set_condition(status, "Initialized", true, None, now);
+            set_condition(status, "Ready", false, Some(NOT_READY), now);
+            set_condition(status, "ContainersReady", false, Some(NOT_READY), now);
             status.container_statuses = Some(containers(pod, |container| {
                 container.state = Some(waiting_for("ContainerCreating", None));
             }));
@@ -49,15 +49,15 @@ pub(super) fn take(pod: &Pod, status: &mut PodStatus, step: Step, now: &Time, ad
                 become_ready(pod, status, now);
             }
         }
-        Step::Gate => set(status, "Ready", true, None, now),
+        Step::Gate => set_condition(status, "Ready", true, None, now),
         Step::Flap => {
             let is_ready = meta::find(status, "Ready").is_some_and(|ready| ready.status == "True");
             for container in status.container_statuses.iter_mut().flatten() {
                 container.ready = !is_ready;
             }
             if is_ready {
-                set(status, "Ready", false, Some(NOT_READY), now);
-                set(status, "ContainersReady", false, Some(NOT_READY), now);
+                set_condition(status, "Ready", false, Some(NOT_READY), now);
+                set_condition(status, "ContainersReady", false, Some(NOT_READY), now);
             } else {
                 become_ready(pod, status, now);
             }
@@ -107,17 +107,23 @@ fn image(pod: &Pod) -> &str {
 }
 
 fn become_ready(pod: &Pod, status: &mut PodStatus, now: &Time) {
-    set(status, "ContainersReady", true, None, now);
+    set_condition(status, "ContainersReady", true, None, now);
     match closed_gate(pod) {
-        None => set(status, "Ready", true, None, now),
+        None => set_condition(status, "Ready", true, None, now),
         Some(gate) => {
             let why = format!("corresponding condition of pod readiness gate {gate} does not exist.");
-            set(status, "Ready", false, Some(("ReadinessGatesNotReady", &why)), now);
+            set_condition(status, "Ready", false, Some(("ReadinessGatesNotReady", &why)), now);
         }
     }
 }
 
-pub(super) fn set(status: &mut PodStatus, r#type: &str, is_true: bool, why: Option<(&str, &str)>, now: &Time) {
+pub(super) fn set_condition(
+    status: &mut PodStatus,
+    r#type: &str,
+    is_true: bool,
+    why: Option<(&str, &str)>,
+    now: &Time,
+) {
     let condition = PodCondition {
         type_: r#type.to_owned(),
         status: if is_true { "True" } else { "False" }.to_owned(),

@@ -89,7 +89,7 @@ impl Probe {
     }
 
     /// Takes an answer; whether it changed its mind.
-    pub fn take(&mut self, is_success: bool) -> bool {
+    pub fn record_answer(&mut self, is_success: bool) -> bool {
         self.streak = if self.last == Some(is_success) { self.streak + 1 } else { 1 };
         self.last = Some(is_success);
         let needed = if is_success { self.successes } else { self.failures };
@@ -127,7 +127,7 @@ mod tests {
         let mut probe = Probe::new(Kind::Readiness, &spec, "");
         let answers = [true, true, true, false, false, true, false, false, false, false, true, true];
         let seen: Vec<(bool, Option<bool>)> =
-            answers.into_iter().map(|answer| (probe.take(answer), probe.result)).collect();
+            answers.into_iter().map(|answer| (probe.record_answer(answer), probe.result)).collect();
         let changes: Vec<usize> = seen.iter().enumerate().filter(|(_, seen)| seen.0).map(|(index, _)| index).collect();
         assert_eq!(changes, [1, 8, 11]);
         assert_eq!(seen.last(), Some(&(true, Some(true))));

@@ -189,7 +189,7 @@ impl PodRecord {
         }
     }
 
-    pub fn at(&mut self, millis: i64, timer: Timer) {
+    pub fn add_timer(&mut self, millis: i64, timer: Timer) {
         self.timers.insert((millis, timer));
     }
 

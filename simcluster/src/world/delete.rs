@@ -103,7 +103,7 @@ impl World {
         }
         let marked = self.mark(before.object.clone(), grace, finalizer);
         if finalizer.is_some() {
-            self.later(20, 120, Task::Collect(resource, key.clone()));
+            self.schedule_between(20, 120, Task::Collect(resource, key.clone()));
         }
         Ok((marked, false))
     }

@@ -4,10 +4,10 @@ use crate::process;
 
 /// Installs Debian packages, said aloud. False where that is not possible.
 pub fn apt_install(packages: &[&str]) -> bool {
-    if !process::has("apt-get") {
+    if !process::is_installed("apt-get") {
         return false;
     }
-    process::say(&format!("installing Debian packages on this machine: {}", packages.join(" ")));
+    process::print_note(&format!("installing Debian packages on this machine: {}", packages.join(" ")));
     let mut install = vec!["install", "-y", "-qq", "--no-install-recommends"];
     install.extend(packages);
     let quiet = |arguments: &[&str]| {

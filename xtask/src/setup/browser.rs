@@ -12,17 +12,19 @@ const SYSTEM_CHROMIUM: &str = "/usr/bin/chromium";
 
 /// Installs the npm packages of `end2end` (browser tests, fonts, wasm-opt, esbuild) as its lock file says.
 pub fn ensure_node_modules() -> Result<()> {
-    let (lock, installed) =
-        (process::at("end2end/package-lock.json"), process::at("end2end/node_modules/.package-lock.json"));
+    let (lock, installed) = (
+        process::workspace_path("end2end/package-lock.json"),
+        process::workspace_path("end2end/node_modules/.package-lock.json"),
+    );
     if !process::is_outdated(&installed, &[lock]) {
         return Ok(());
     }
-    ensure!(process::has("npm"), "npm is missing: install Node.js 20 or newer");
-    process::say("installing the npm packages of end2end into end2end/node_modules");
+    ensure!(process::is_installed("npm"), "npm is missing: install Node.js 20 or newer");
+    process::print_note("installing the npm packages of end2end into end2end/node_modules");
     // No package needs a script to be installed; one that comes with a script later does not run it.
     process::run(
         process::command("npm", &["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"])
-            .current_dir(process::at("end2end"))
+            .current_dir(process::workspace_path("end2end"))
             .env("PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD", "1"),
     )
 }
@@ -39,7 +41,7 @@ impl Browser {
         if let Some(path) = &self.path {
             command.env("CHROMIUM", path);
         }
-        command.env("FONTCONFIG_FILE", process::at("end2end/fonts.conf"));
+        command.env("FONTCONFIG_FILE", process::workspace_path("end2end/fonts.conf"));
     }
 }
 
@@ -48,13 +50,15 @@ pub fn ensure_browser() -> Result<Browser> {
     if let Ok(path) = std::env::var("CHROMIUM") {
         return Ok(Browser { path: Some(path) });
     }
-    if !Path::new(SYSTEM_CHROMIUM).exists() && process::has("apt-get") {
+    if !Path::new(SYSTEM_CHROMIUM).exists() && process::is_installed("apt-get") {
         apt_install(&["chromium"]);
     }
     if Path::new(SYSTEM_CHROMIUM).exists() {
         return Ok(Browser { path: Some(SYSTEM_CHROMIUM.to_owned()) });
     }
-    process::say("no system Chromium: letting Playwright install its own");
-    process::run(process::command("npx", &["playwright", "install", "chromium"]).current_dir(process::at("end2end")))?;
+    process::print_note("no system Chromium: letting Playwright install its own");
+    process::run(
+        process::command("npx", &["playwright", "install", "chromium"]).current_dir(process::workspace_path("end2end")),
+    )?;
     Ok(Browser { path: None })
 }

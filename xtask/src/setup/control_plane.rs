@@ -24,8 +24,8 @@ pub struct Binaries {
 
 /// Builds what is missing or older than its sources.
 pub fn ensure_binaries() -> Result<Binaries> {
-    ensure!(process::has("go"), "the control plane is built with Go 1.26 or newer, which is not on the PATH");
-    let folder = process::at("target/cluster/bin");
+    ensure!(process::is_installed("go"), "the control plane is built with Go 1.26 or newer, which is not on the PATH");
+    let folder = process::workspace_path("target/cluster/bin");
     std::fs::create_dir_all(&folder)?;
     let binaries = Binaries {
         kubernetes: folder.join("rollcast-cluster"),
@@ -33,10 +33,12 @@ pub fn ensure_binaries() -> Result<Binaries> {
         kwok: folder.join("kwok"),
         oracle: folder.join("oracle"),
     };
-    let modules = process::at("end2end/cluster");
+    let modules = process::workspace_path("end2end/cluster");
     let sources = ["main.go", "certificates.go", "go.mod", "go.sum"].map(|file| modules.join(file));
     if process::is_outdated(&binaries.kubernetes, &sources) {
-        process::say("building the Kubernetes control plane from its Go modules (about 4 minutes the first time)");
+        process::print_note(
+            "building the Kubernetes control plane from its Go modules (about 4 minutes the first time)",
+        );
         let mut versions = KUBERNETES.split('.');
         let version = "k8s.io/component-base/version";
         let flags = format!(
@@ -47,16 +49,16 @@ pub fn ensure_binaries() -> Result<Binaries> {
         go_build(&binaries.kubernetes, ".", &flags, &modules)?;
     }
     if process::is_outdated(&binaries.oracle, &["oracle/main.go", "go.mod", "go.sum"].map(|file| modules.join(file))) {
-        process::say("building the oracle that verdicts are compared with");
+        process::print_note("building the oracle that verdicts are compared with");
         go_build(&binaries.oracle, "./oracle", "-s -w", &modules)?;
     }
     let etcd = modules.join("etcd");
     if process::is_outdated(&binaries.etcd, &["main.go", "go.mod", "go.sum"].map(|file| etcd.join(file))) {
-        process::say("building etcd");
+        process::print_note("building etcd");
         go_build(&binaries.etcd, ".", "-s -w", &etcd)?;
     }
     if !binaries.kwok.exists() {
-        process::say("building KWOK, the fake kubelet");
+        process::print_note("building KWOK, the fake kubelet");
         process::run(process::command("go", &["install", KWOK]).env("GOBIN", &folder))?;
     }
     Ok(binaries)

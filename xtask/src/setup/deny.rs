@@ -11,12 +11,12 @@ const ROOT: &str = "target/tools";
 
 /// Finds cargo-deny of that version, or installs it. None where crates.io cannot be reached.
 pub fn ensure_deny() -> Option<PathBuf> {
-    let ours = process::at(ROOT).join("bin").join(NAME);
+    let ours = process::workspace_path(ROOT).join("bin").join(NAME);
     let known = [process::find(NAME), Some(ours.clone())].into_iter().flatten().find(is_that_version);
     if known.is_some() {
         return known;
     }
-    process::say(&format!("installing {NAME} {VERSION} into {ROOT} (several minutes, once)"));
+    process::print_note(&format!("installing {NAME} {VERSION} into {ROOT} (several minutes, once)"));
     // As a debug build: released it is optimised for a quarter of an hour, and then saves a second.
     let install = ["install", NAME, "--version", VERSION, "--locked", "--debug", "--root", ROOT];
     process::run(&mut process::command("cargo", &install)).ok().map(|()| ours)

@@ -26,21 +26,22 @@ const CAPABILITIES: u64 = 1 << 12 | 1 << 21;
 /// node can run.
 pub fn ensure_node() -> Result<Option<PathBuf>> {
     if let Some(obstacle) = obstacle() {
-        process::say(&format!("a real node cannot run here: {obstacle}"));
+        process::print_note(&format!("a real node cannot run here: {obstacle}"));
         return Ok(None);
     }
     let missing: Vec<&str> =
-        TOOLS.iter().filter(|(tool, _)| !process::has(tool)).map(|(_, package)| *package).collect();
+        TOOLS.iter().filter(|(tool, _)| !process::is_installed(tool)).map(|(_, package)| *package).collect();
     if !missing.is_empty() && !apt_install(&missing) {
-        process::say(&format!("a real node cannot run here: it needs {}", missing.join(", ")));
+        process::print_note(&format!("a real node cannot run here: it needs {}", missing.join(", ")));
         return Ok(None);
     }
-    let (folder, modules) = (process::at("target/cluster/bin/node"), process::at("end2end/cluster/node"));
+    let (folder, modules) =
+        (process::workspace_path("target/cluster/bin/node"), process::workspace_path("end2end/cluster/node"));
     std::fs::create_dir_all(&folder)?;
     for package in MODULES {
         let program = folder.join(package.rsplit('/').next().context("no program")?);
         if process::is_outdated(&program, &["go.mod", "go.sum"].map(|file| modules.join(file))) {
-            process::say(&format!("building {package} for the real node (2 minutes for all the first time)"));
+            process::print_note(&format!("building {package} for the real node (2 minutes for all the first time)"));
             go_build(&program, package, "-s -w", &modules)?;
         }
     }
@@ -54,7 +55,7 @@ pub fn ensure_node() -> Result<Option<PathBuf>> {
 
 /// Returns the obstacle that keeps a node from running here.
 fn obstacle() -> Option<&'static str> {
-    if !process::has("go") {
+    if !process::is_installed("go") {
         return Some("it is built with Go");
     }
     let Ok(this) = std::fs::metadata("/proc/self") else { return Some("it needs Linux") };

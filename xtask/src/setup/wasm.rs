@@ -48,19 +48,21 @@ pub fn ensure_wasm() -> Result<Toolchain> {
     if installed() {
         return Ok(Toolchain::Installed);
     }
-    let built = process::at("target/tools/wasm-sysroot");
+    let built = process::workspace_path("target/tools/wasm-sysroot");
     if built.join("complete").exists() {
         return debian(built);
     }
-    if process::has("rustup") {
-        process::say("adding the wasm32-unknown-unknown target to the Rust toolchain (at most 60 s)");
+    if process::is_installed("rustup") {
+        process::print_note("adding the wasm32-unknown-unknown target to the Rust toolchain (at most 60 s)");
         if process::succeeds_within(&mut process::command("rustup", &["target", "add", TARGET]), RUSTUP_LIMIT)
             && installed()
         {
             return Ok(Toolchain::Installed);
         }
     }
-    process::say("that target cannot be downloaded here; building its standard library from Debian's Rust sources");
+    process::print_note(
+        "that target cannot be downloaded here; building its standard library from Debian's Rust sources",
+    );
     if !sources().is_ok_and(|sources| sources.exists()) {
         ensure!(
             apt_install(&["rustc-web", "cargo-web", "rust-web-src"]),
@@ -88,7 +90,7 @@ fn debian(sysroot: PathBuf) -> Result<Toolchain> {
     if linker.exists() {
         return Ok(Toolchain::Debian { sysroot, linker });
     }
-    if !process::has("wasm-ld-14") {
+    if !process::is_installed("wasm-ld-14") {
         apt_install(&["lld-14"]);
     }
     Ok(Toolchain::Debian { sysroot, linker: PathBuf::from("wasm-ld-14") })
@@ -96,7 +98,7 @@ fn debian(sysroot: PathBuf) -> Result<Toolchain> {
 
 /// Builds std for wasm32 into `sysroot`, about a minute.
 fn build_std(sysroot: &Path) -> Result<()> {
-    let work = process::at("target/tools/wasm-std");
+    let work = process::workspace_path("target/tools/wasm-std");
     if work.exists() {
         std::fs::remove_dir_all(&work)?;
     }

@@ -20,7 +20,7 @@ pub fn Axis(
     let [ticks, points, ..] = picture.nodes.timed;
     let tick = move |key: u128| {
         let at = key as i64;
-        let style = Signal::derive(move || style_sheet::at(at, picture.base_millis.get()));
+        let style = Signal::derive(move || style_sheet::moment_style(at, picture.base_millis.get()));
         view! { <div class="tick" use:placed=style>{move || zone.clock(at)}</div> }
     };
     let point = move |key: u128| picture.points.row(key).map(|line| view! { <Point line picture/> });
@@ -56,7 +56,7 @@ fn Point(
 ) -> impl IntoView {
     let zone = Zone::of_page();
     let Line { at_millis, kind, text } = line.get_untracked();
-    let style = Signal::derive(move || style_sheet::at(at_millis, picture.base_millis.get()));
+    let style = Signal::derive(move || style_sheet::moment_style(at_millis, picture.base_millis.get()));
     let said = text.clone();
     let label = move || format!("{} {}", zone.clock(at_millis), zone.said(&said, at_millis));
     let title = move || zone.said(&text, at_millis);

@@ -51,7 +51,7 @@ fn Beside(
     };
     let is_out = band.with_untracked(|band| band.heading.is_out());
     let with = parts(band);
-    let style: Signal<String> = with(style_sheet::beside).into();
+    let style: Signal<String> = with(style_sheet::heading_style).into();
     let (class, revision) = (with(class), with(|band| band.heading.revision_name()));
     let title = with(|band| match (band.heading.is_out(), band.heading.revision) {
         (true, _) => "Out of rotation".to_owned(),

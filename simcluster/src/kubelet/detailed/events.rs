@@ -13,7 +13,7 @@ impl SyncContext<'_> {
         NewEvent::about::<Pod>(&self.pod.metadata, COMPONENT, reason, message)
     }
 
-    fn say(&mut self, known: &ContainerRecord, reason: &'static str, message: String) {
+    fn record(&mut self, known: &ContainerRecord, reason: &'static str, message: String) {
         let event = self.event(known, reason, message);
         self.events.push(event);
     }
@@ -30,73 +30,73 @@ impl SyncContext<'_> {
         event
     }
 
-    pub(super) fn say_mount(&mut self, volume: &str, map: &str) {
+    pub(super) fn record_mount(&mut self, volume: &str, map: &str) {
         let message = format!("MountVolume.SetUp failed for volume \"{volume}\" : configmap \"{map}\" not found");
         let event = self.about("FailedMount", message).warning();
         self.events.push(event);
     }
 
-    pub(super) fn say_pulling(&mut self, known: &ContainerRecord) {
-        self.say(known, "Pulling", format!("Pulling image \"{}\"", known.image));
+    pub(super) fn record_pulling(&mut self, known: &ContainerRecord) {
+        self.record(known, "Pulling", format!("Pulling image \"{}\"", known.image));
     }
 
-    pub(super) fn say_pulled(&mut self, known: &ContainerRecord, millis: i64) {
+    pub(super) fn record_pulled(&mut self, known: &ContainerRecord, millis: i64) {
         let took = if millis < 1000 { format!("{millis}ms") } else { duration(millis) };
         let message = format!(
             "Successfully pulled image \"{}\" in {took} ({took} including waiting). Image size: 27194366 bytes.",
             known.image
         );
-        self.say(known, "Pulled", message);
+        self.record(known, "Pulled", message);
     }
 
-    pub(super) fn say_present(&mut self, known: &ContainerRecord) {
+    pub(super) fn record_present(&mut self, known: &ContainerRecord) {
         let image = &known.image;
         let message = format!("Container image \"{image}\" already present on machine and can be accessed by the pod");
-        self.say(known, "Pulled", message);
+        self.record(known, "Pulled", message);
     }
 
-    pub(super) fn say_created(&mut self, known: &ContainerRecord) {
-        self.say(known, "Created", "Container created".to_owned());
+    pub(super) fn record_created(&mut self, known: &ContainerRecord) {
+        self.record(known, "Created", "Container created".to_owned());
     }
 
-    pub(super) fn say_started(&mut self, known: &ContainerRecord) {
-        self.say(known, "Started", "Container started".to_owned());
+    pub(super) fn record_started(&mut self, known: &ContainerRecord) {
+        self.record(known, "Started", "Container started".to_owned());
     }
 
-    pub(super) fn say_refused(&mut self, known: &ContainerRecord, why: &str) {
+    pub(super) fn record_refused(&mut self, known: &ContainerRecord, why: &str) {
         self.warn(known, "Failed", format!("Failed to pull image \"{}\": {why}", known.image));
         self.warn(known, "Failed", "Error: ErrImagePull".to_owned());
     }
 
     /// Returns what the status says of it.
-    pub(super) fn say_pull_back_off(&mut self, known: &ContainerRecord, why: &str) -> String {
+    pub(super) fn record_pull_back_off(&mut self, known: &ContainerRecord, why: &str) -> String {
         let message = format!("Back-off pulling image \"{}\"", known.image);
-        self.say(known, "BackOff", message.clone());
+        self.record(known, "BackOff", message.clone());
         self.warn(known, "Failed", "Error: ImagePullBackOff".to_owned());
         format!("{message}: ErrImagePull: {why}")
     }
 
-    pub(super) fn say_config(&mut self, known: &ContainerRecord, why: &str) {
+    pub(super) fn record_config(&mut self, known: &ContainerRecord, why: &str) {
         self.warn(known, "Failed", format!("Error: {why}"));
     }
 
     /// Returns what the status says of it.
-    pub(super) fn say_back_off(&mut self, known: &ContainerRecord, millis: i64) -> String {
+    pub(super) fn record_back_off(&mut self, known: &ContainerRecord, millis: i64) -> String {
         let (name, pod) = (&known.name, long_name(self.pod));
         self.warn(known, "BackOff", format!("Back-off restarting failed container {name} in pod {pod}"));
         format!("back-off {} restarting failed container={name} pod={pod}", duration(millis))
     }
 
-    pub(super) fn say_unhealthy(&mut self, known: &ContainerRecord, kind: Kind, refusal: &str) {
+    pub(super) fn record_unhealthy(&mut self, known: &ContainerRecord, kind: Kind, refusal: &str) {
         self.warn(known, "Unhealthy", format!("{} probe failed: {refusal}", kind.capital()));
     }
 
-    pub(super) fn say_killing_failed(&mut self, known: &ContainerRecord, kind: Kind) {
+    pub(super) fn record_killing_failed(&mut self, known: &ContainerRecord, kind: Kind) {
         let message = format!("Container {} failed {} probe, will be restarted", known.name, kind.small());
-        self.say(known, "Killing", message);
+        self.record(known, "Killing", message);
     }
 
-    pub(super) fn say_stopping(&mut self, known: &ContainerRecord) {
-        self.say(known, "Killing", format!("Stopping container {}", known.name));
+    pub(super) fn record_stopping(&mut self, known: &ContainerRecord) {
+        self.record(known, "Killing", format!("Stopping container {}", known.name));
     }
 }

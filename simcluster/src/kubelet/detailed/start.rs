@@ -14,31 +14,31 @@ impl PodRecord {
         if let Some(ended) = ended {
             let until = known.back_off.and_then(|back_off| Some((back_off.until(ended, now)?, back_off.millis)));
             if let Some((until, millis)) = until {
-                known.reason = Some(("CrashLoopBackOff", context.say_back_off(known, millis)));
-                self.at(until, Timer::Round);
+                known.reason = Some(("CrashLoopBackOff", context.record_back_off(known, millis)));
+                self.add_timer(until, Timer::Round);
                 return;
             }
             known.back_off = Some(BackOff::next(known.back_off, ended, now));
         }
         if known.has_image && !known.is_always_pulled {
-            context.say_present(known);
+            context.record_present(known);
             self.create(index, context);
             return;
         }
         if let (Some(why), Some(true)) =
             (known.program.pull.refusal(&known.image), known.pull_back_off.map(|back_off| back_off.is_waiting(now)))
         {
-            known.reason = Some(("ImagePullBackOff", context.say_pull_back_off(known, &why)));
+            known.reason = Some(("ImagePullBackOff", context.record_pull_back_off(known, &why)));
             let again = context.between(AGAIN_MILLIS.0, AGAIN_MILLIS.1);
-            self.at(again, Timer::Round);
+            self.add_timer(again, Timer::Round);
             return;
         }
-        context.say_pulling(known);
+        context.record_pulling(known);
         known.run += 1;
         known.now = ContainerPhase::Starting;
         let takes = if let Pull::Takes(millis) = known.program.pull { millis } else { 300 };
         let run = known.run;
-        self.at(now + takes, Timer::Pulled(index, run));
+        self.add_timer(now + takes, Timer::Pulled(index, run));
     }
 
     /// The image is there, or refused.
@@ -46,20 +46,20 @@ impl PodRecord {
         let now = context.now;
         let Some(known) = self.run(index, run) else { return };
         if let Some(why) = known.program.pull.refusal(&known.image) {
-            context.say_refused(known, &why);
+            context.record_refused(known, &why);
             known.reason = Some(("ErrImagePull", why));
-            known.now = known.rest();
+            known.now = known.phase_after_failure();
             let is_first = known.pull_back_off.is_none();
             known.pull_back_off = Some(BackOff::next(known.pull_back_off, now, now));
             // The first time the sandbox that came up makes a round at once.
             let again =
                 if is_first { context.between(600, 1_200) } else { context.between(AGAIN_MILLIS.0, AGAIN_MILLIS.1) };
-            self.at(again, Timer::Round);
+            self.add_timer(again, Timer::Round);
             return;
         }
         known.has_image = true;
         if let Pull::Takes(millis) = known.program.pull {
-            context.say_pulled(known, millis);
+            context.record_pulled(known, millis);
         }
         self.create(index, context);
     }
@@ -69,29 +69,29 @@ impl PodRecord {
         let absent = known.needs.iter().find(|map| !context.config_maps.contains(*map)).cloned();
         if let Some(map) = absent.or_else(|| known.program.lacks_config.then(|| "settings".to_owned())) {
             let why = format!("configmap \"{map}\" not found");
-            context.say_config(known, &why);
+            context.record_config(known, &why);
             known.reason = Some(("CreateContainerConfigError", why));
-            known.now = known.rest();
+            known.now = known.phase_after_failure();
             let is_first = known.run <= 1;
             known.run += 1;
             let again =
                 if is_first { context.between(300, 900) } else { context.between(AGAIN_MILLIS.0, AGAIN_MILLIS.1) };
-            self.at(again, Timer::Round);
+            self.add_timer(again, Timer::Round);
             return;
         }
-        context.say_created(known);
+        context.record_created(known);
         known.run += 1;
         known.now = ContainerPhase::Starting;
         let run = known.run;
         let at = context.between(80, 300);
-        self.at(at, Timer::Started(index, run));
+        self.add_timer(at, Timer::Started(index, run));
     }
 
     /// A container runs.
     pub(super) fn started(&mut self, index: usize, run: u32, context: &mut SyncContext<'_>) {
         let now = context.now;
         let Some(known) = self.run(index, run) else { return };
-        context.say_started(known);
+        context.record_started(known);
         known.now = ContainerPhase::Running(now);
         known.restarts += i32::from(known.has_run);
         known.has_run = true;
@@ -101,11 +101,11 @@ impl PodRecord {
         known.is_ready = known.is_started && !known.has(Kind::Readiness) && (!known.is_init || known.is_sidecar);
         let exit = known.program.exit;
         if let Some((_, after)) = exit {
-            self.at(now + after, Timer::Exit(index, run));
+            self.add_timer(now + after, Timer::Exit(index, run));
         }
         self.begin_probes(index, now);
         let soon = context.between(20, 80);
-        self.at(soon, Timer::Round);
+        self.add_timer(soon, Timer::Round);
     }
 
     /// Starts the probes that are due from here on.
@@ -125,22 +125,22 @@ impl PodRecord {
         let ContainerPhase::Running(began) = known.now else { return };
         let is_success = known.program.answers(kind, now - began);
         let Some(probe) = known.probes.iter_mut().find(|probe| probe.kind == kind) else { return };
-        let is_other = probe.take(is_success);
+        let is_other = probe.record_answer(is_success);
         let (result, period, refusal) = (probe.result, probe.period_millis, probe.refusal.clone());
         if !is_success {
-            context.say_unhealthy(known, kind, &refusal);
+            context.record_unhealthy(known, kind, &refusal);
         }
         match (kind, result) {
             (Kind::Startup, Some(true)) => {
                 known.is_started = true;
                 known.is_ready = !known.has(Kind::Readiness);
                 self.begin_probes(index, now);
-                self.at(now, Timer::Round);
+                self.add_timer(now, Timer::Round);
                 return;
             }
             (Kind::Startup | Kind::Liveness, Some(false)) => {
                 known.must_end = Some(kind);
-                self.at(now, Timer::Round);
+                self.add_timer(now, Timer::Round);
                 return;
             }
             (Kind::Readiness, Some(is_ready)) => known.is_ready = is_ready,
@@ -157,10 +157,10 @@ impl PodRecord {
             _ => Some(next),
         };
         if let Some(next) = next {
-            self.at(next, Timer::Probe(index, run, kind));
+            self.add_timer(next, Timer::Probe(index, run, kind));
         }
         if is_other && kind == Kind::Readiness {
-            self.at(now, Timer::Round);
+            self.add_timer(now, Timer::Round);
         }
     }
 }
@@ -171,7 +171,7 @@ impl ContainerRecord {
     }
 
     /// Returns the phase of a container that could not be started.
-    pub(super) const fn rest(&self) -> ContainerPhase {
+    pub(super) const fn phase_after_failure(&self) -> ContainerPhase {
         if self.exits.is_empty() { ContainerPhase::Waiting } else { ContainerPhase::Over }
     }
 }

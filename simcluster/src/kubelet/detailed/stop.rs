@@ -50,7 +50,7 @@ impl PodRecord {
             self.stop_next(context);
         } else {
             let at = context.between(200, 900);
-            self.at(at, Timer::Round);
+            self.add_timer(at, Timer::Round);
         }
     }
 
@@ -58,14 +58,14 @@ impl PodRecord {
     pub(super) fn kill_failed(&mut self, index: usize, context: &mut SyncContext<'_>) {
         let Some(known) = self.containers.get_mut(index) else { return };
         let (Some(kind), ContainerPhase::Running(began)) = (known.must_end, known.now) else { return };
-        context.say_killing_failed(known, kind);
+        context.record_killing_failed(known, kind);
         let own = known.probes.iter().find(|probe| probe.kind == kind).and_then(|probe| probe.grace_seconds);
         let spec = context.pod.spec.as_ref();
         let seconds = own.or_else(|| spec.and_then(|spec| spec.termination_grace_period_seconds)).unwrap_or(30);
         let (takes, code) = known.program.ends(seconds * 1000);
         known.now = ContainerPhase::Ending(began, code);
         let run = known.run;
-        self.at(context.now + takes, Timer::Killed(index, run));
+        self.add_timer(context.now + takes, Timer::Killed(index, run));
     }
 
     /// A container that was asked to end did.
@@ -80,24 +80,24 @@ impl PodRecord {
             // In the same round, in which the kubelet still remembers the end before this one.
             self.start(index, before, context);
             let at = context.between(200, 500);
-            self.at(at, Timer::Round);
+            self.add_timer(at, Timer::Round);
         } else {
             self.after_end(context);
         }
     }
 
     /// Reacts to a change by others: a gate, the deletion of the pod, a shorter grace period.
-    pub(super) fn heed(&mut self, pod: &Pod, now: i64) {
+    pub(super) fn react_to_change(&mut self, pod: &Pod, now: i64) {
         // A readiness gate opened or closed, or the node was silent: nobody but its kubelet says that a pod is ready.
         let has_others = meta::condition(pod, "ContainersReady").is_some_and(|known| known.status == "True");
         if has_others && status::is_ready(self, pod) != meta::is_ready(pod) {
-            self.at(now, Timer::Round);
+            self.add_timer(now, Timer::Round);
         }
         if !meta::is_deleting(&pod.metadata) {
             return;
         }
         if self.is_let_go && !is_held(pod) {
-            self.at(now, Timer::Gone);
+            self.add_timer(now, Timer::Gone);
         }
         let stops = now + pod.metadata.deletion_grace_period_seconds.unwrap_or_default() * 1000;
         let known = self.stops.map_or(i64::MAX, |known| known);
@@ -105,7 +105,7 @@ impl PodRecord {
             return;
         }
         self.stops = Some(stops);
-        self.at(now, Timer::Round);
+        self.add_timer(now, Timer::Round);
         let mut asked = Vec::new();
         for (index, known) in self.containers.iter_mut().enumerate() {
             if let ContainerPhase::Ending(began, _) = known.now {
@@ -122,7 +122,7 @@ impl PodRecord {
         for known in &mut self.containers {
             if known.now == ContainerPhase::Starting {
                 known.run += 1;
-                known.now = known.rest();
+                known.now = known.phase_after_failure();
             }
         }
         let has_containers = self.containers.iter().any(|known| !known.is_init && known.is_alive());
@@ -131,7 +131,7 @@ impl PodRecord {
         for (index, known) in self.containers.iter_mut().enumerate() {
             let is_due = if has_containers { !known.is_init } else { Some(index) == last };
             if let (true, ContainerPhase::Running(began)) = (is_due, known.now) {
-                context.say_stopping(known);
+                context.record_stopping(known);
                 let (takes, code) = known.program.ends((stops - context.now).max(0));
                 known.now = ContainerPhase::Ending(began, code);
                 asked.push((context.now + takes, Timer::Killed(index, known.run)));
@@ -141,8 +141,8 @@ impl PodRecord {
         if !has_containers && last.is_none() && !self.is_over {
             self.is_over = true;
             let (told, gone) = (context.between(100, 400), context.between(500, 1_200));
-            self.at(told, Timer::Round);
-            self.at(gone, Timer::Gone);
+            self.add_timer(told, Timer::Round);
+            self.add_timer(gone, Timer::Gone);
         }
     }
 }

@@ -21,19 +21,19 @@ impl PodRecord {
             .find(|(_, map)| !context.config_maps.contains(*map))
             .map(|(volume, map)| (volume.to_owned(), map.to_owned()));
         if let Some((volume, map)) = missing {
-            context.say_mount(&volume, &map);
+            context.record_mount(&volume, &map);
             let wait = (MOUNT_MILLIS << self.mount_tries.min(10)).min(MAX_MOUNT_MILLIS);
             self.mount_tries += 1;
-            self.at(context.now + wait, Timer::Mount);
+            self.add_timer(context.now + wait, Timer::Mount);
             return;
         }
         self.is_mounted = true;
         let at = context.between(400, 900);
-        self.at(at, Timer::Sandbox);
+        self.add_timer(at, Timer::Sandbox);
     }
 
     /// Does what is next: kills what a probe gave up, starts what is to run.
-    pub(super) fn work(&mut self, context: &mut SyncContext<'_>) {
+    pub(super) fn start_containers(&mut self, context: &mut SyncContext<'_>) {
         if self.stops.is_some() || !self.has_sandbox {
             return;
         }

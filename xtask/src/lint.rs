@@ -23,7 +23,7 @@ pub fn lint() -> Result<()> {
             "licences and sources need cargo-deny, which cannot be installed here; with CI=true they may not be left out"
         ),
         None => {
-            process::say(
+            process::print_note(
                 "LEFT OUT: licences, sources and advisories of dependencies (no cargo-deny here, and none to install)",
             );
             Ok(())
@@ -37,12 +37,12 @@ fn dependencies(deny: &Path) -> Result<()> {
     process::run(&mut process::command(deny, &["check", "bans", "licenses", "sources"]))?;
     if process::succeeds_within(&mut process::command(deny, &["fetch", "db"]), FETCH_LIMIT) {
         if process::run(&mut process::command(deny, &["check", "--disable-fetch", "advisories"])).is_err() {
-            process::say("ADVISORIES: there are some of our dependencies, see above");
+            process::print_note("ADVISORIES: there are some of our dependencies, see above");
         }
-        process::say("checked: licences, sources, bans and advisories of all dependencies");
+        process::print_note("checked: licences, sources, bans and advisories of all dependencies");
     } else {
-        process::say("checked: licences, sources and bans of all dependencies");
-        process::say(
+        process::print_note("checked: licences, sources and bans of all dependencies");
+        process::print_note(
             "NOT CHECKED: advisories (their database, github.com/rustsec/advisory-db, cannot be fetched here)",
         );
     }
