@@ -16,7 +16,7 @@ use super::{Handle, HubEnded, Reader, told};
 
 /// Pasts that are kept at once, one of each Deployment.
 const MOST: u64 = 4;
-/// One that nobody asks for any more is let go of after this long.
+/// One that nobody asks for is evicted after this long, when somebody asks for another one.
 const KEPT_FOR: Duration = Duration::from_secs(30);
 
 /// What was handed out: one moment of a cluster is made at a time, and whatever else is asked of it comes between.
