@@ -16,7 +16,6 @@ mod known;
 pub(crate) mod made;
 pub mod memory;
 pub mod part;
-pub mod query;
 pub mod row;
 pub mod screen;
 pub mod tiny;

@@ -24,12 +24,12 @@ use crate::components::title::PageTitle;
 use crate::connection::{lost, next_try};
 use crate::list::board::ListBoard;
 use crate::list::memory::{Left, ListMemory};
-use crate::list::query::Parameters;
 use crate::list::screen::{FIRST, ListScreen, in_view};
 use crate::list::{Ages, Known, keys, part, words};
 use crate::live::client::Live;
 use crate::payload::{ListPayload, Payload};
 use crate::zone::Zone;
+use timeline::address::Parameters;
 
 /// The page.
 #[component]
