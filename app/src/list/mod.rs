@@ -13,7 +13,6 @@ pub mod board;
 pub mod keys;
 mod live_list;
 pub mod memory;
-pub mod query;
 pub mod row;
 pub mod screen;
 #[cfg(test)]

@@ -24,12 +24,12 @@ use crate::connection::{lost, next_try};
 use crate::context::FirstPayload;
 use crate::list::board::ListBoard;
 use crate::list::memory::{ListMemory, SavedList};
-use crate::list::query::Parameters;
 use crate::list::screen::{FIRST, ListScreen, in_view};
 use crate::list::{Ages, LiveList, keys, visible_rows, words};
 use crate::live::client::Live;
 use crate::payload::{ListPayload, Payload};
 use crate::zone::Zone;
+use timeline::address::Parameters;
 
 /// The page.
 #[component]

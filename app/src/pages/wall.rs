@@ -18,7 +18,6 @@ use crate::components::wall::stable::StableLine;
 use crate::components::wall::tile::Tile;
 use crate::connection::next_try;
 use crate::context::FirstPayload;
-use crate::list::query::Parameters;
 use crate::list::{self, LiveList};
 use crate::live::client::Live;
 use crate::payload::Payload;
@@ -27,6 +26,7 @@ use crate::wall::screen::WallScreen;
 use crate::wall::settings::Settings;
 use crate::wall::{self, shift};
 use crate::zone::Zone;
+use timeline::address::Parameters;
 
 /// The page.
 #[component]

@@ -2,8 +2,8 @@
 
 use timeline::list::{By, Query, Sort};
 
-use crate::list::query::Parameters;
 use crate::payload::WallPayload;
+use timeline::address::Parameters;
 
 /// Seconds after which the strip tells of others, where nothing is said.
 const ROTATE_SECONDS: u32 = 12;

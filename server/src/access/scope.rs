@@ -1,7 +1,7 @@
-//! What a link opens, and which address leads there. Pure.
+//! The scope of a link. Pure.
 
-use percent_encoding::percent_decode_str;
 use serde::{Deserialize, Serialize};
+use timeline::address::{self, Parameters};
 use timeline::words::{clock, safe};
 use timeline::{Millis, Uid, Workload, WorkloadKind};
 
@@ -75,67 +75,6 @@ impl Named {
     }
 }
 
-/// What an address of this server names.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Addressed {
-    /// A workload, which of its pages, and what else is named as it is written: parameters and their values.
-    Workload(Named, Below, Vec<(String, String)>),
-    /// A wall that is not searched.
-    Wall(Scope),
-}
-
-/// What stands below the page of a workload in an address.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Below {
-    /// Nothing, or another page of the same: a pod's, the one with all rollouts, a comparison.
-    Page,
-    /// What is no page to lead to, as a file or a picture: links lead to the workload's own page.
-    Form,
-    /// The page of a revision, which names it as the parameter does.
-    Revision(u64),
-}
-
-impl Below {
-    /// What the rest of a path names; `None` where nothing is there.
-    fn read(rest: &[&str]) -> Option<Self> {
-        match rest {
-            [] | ["rollouts" | "compare"] | ["pods", _] => Some(Self::Page),
-            ["share" | "export" | "badge.svg" | "preview.svg" | "preview.png"] => Some(Self::Form),
-            ["revisions", revision] => revision.parse().ok().map(Self::Revision),
-            _ => None,
-        }
-    }
-}
-
-impl Addressed {
-    /// What an address names; `None` where there are no links to that.
-    #[must_use]
-    pub fn read(to: &str) -> Option<Self> {
-        let (path, query) = to.split_once('?').unwrap_or((to, ""));
-        let decoded = |part: &str| percent_decode_str(part).decode_utf8().ok().map(|text| text.into_owned());
-        let parts: Vec<String> = path.trim_start_matches('/').split('/').map(decoded).collect::<Option<_>>()?;
-        let asked: Vec<(String, String)> = form_urlencoded::parse(query.as_bytes()).into_owned().collect();
-        match parts.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
-            ["wall"] => {
-                let named = |name: &str| {
-                    let mut all = asked.iter().filter(|(known, _)| known == name);
-                    all.next_back().map(|(_, value)| value.clone()).filter(|value| !value.is_empty())
-                };
-                // What is searched for is no limit: a link to it would open more than it seems to.
-                let is_searched = ["q", "labels", "show"].iter().any(|name| named(name).is_some());
-                let wall = || Scope::Wall { cluster: named("cluster"), namespace: named("namespace") };
-                (!is_searched).then(|| Self::Wall(wall()))
-            }
-            ["clusters", cluster, "namespaces", namespace, resource, name, below @ ..] => {
-                let (kind, below) = (WorkloadKind::of_resource(resource)?, Below::read(below)?);
-                let (cluster, namespace, name) = ((*cluster).to_owned(), (*namespace).to_owned(), (*name).to_owned());
-                Some(Self::Workload(Named { cluster, kind, namespace, name }, below, asked))
-            }
-            _ => None,
-        }
-    }
-}
-
 impl Scope {
     /// What sort of thing it opens, in a word for programs.
     #[must_use]
@@ -201,12 +140,8 @@ impl Scope {
     #[must_use]
     pub fn address(&self) -> Option<String> {
         match self {
-            Self::Rollout { of, uid, revision } => {
-                Some(timeline::address::permanent(&of.workload(None), *uid, Some(*revision)))
-            }
-            Self::Moment { of, uid, at_millis } => {
-                Some(timeline::address::moment(&of.workload(None), *uid, *at_millis))
-            }
+            Self::Rollout { of, uid, revision } => Some(address::permanent(&of.workload(None), *uid, Some(*revision))),
+            Self::Moment { of, uid, at_millis } => Some(address::moment(&of.workload(None), *uid, *at_millis)),
             Self::Workload(_) | Self::Wall { .. } => None,
         }
     }
@@ -216,8 +151,8 @@ impl Scope {
     pub fn words(&self, to: &str) -> String {
         match self {
             Self::Workload(of) => {
-                let query = to.split_once('?').map_or("", |(_, query)| query);
-                let has = |name| form_urlencoded::parse(query.as_bytes()).any(|(known, _)| known == name);
+                let parameters = Parameters::parse(to.split_once('?').map_or("", |(_, query)| query));
+                let has = |name| parameters.has(name);
                 match () {
                     () if has("at") => format!("{}, at one of its moments", of.words()),
                     () if has("rollout") || has("revision") => format!("{}, at one of its rollouts", of.words()),
@@ -247,48 +182,6 @@ mod tests {
 
     fn web() -> Named {
         Named::of(&Workload::deployment("prod/eu", "shop", "web"))
-    }
-
-    #[test]
-    fn links_lead_to_workloads_and_walls_only() {
-        let at = || vec![("at".to_owned(), "5".to_owned())];
-        for (more, below, asked) in [
-            ("", Below::Page, vec![]),
-            ("?at=5", Below::Page, at()),
-            ("/pods/x", Below::Page, vec![]),
-            ("/rollouts", Below::Page, vec![]),
-            ("/compare", Below::Page, vec![]),
-            ("/revisions/3?at=5", Below::Revision(3), at()),
-            ("/share?at=5", Below::Form, at()),
-            ("/export", Below::Form, vec![]),
-            ("/badge.svg", Below::Form, vec![]),
-            ("/preview.png", Below::Form, vec![]),
-        ] {
-            let to = format!("/clusters/prod%2Feu/namespaces/shop/deployments/web{more}");
-            assert_eq!(Addressed::read(&to), Some(Addressed::Workload(web(), below, asked)), "{to}");
-        }
-        let wall = Scope::Wall { cluster: Some("b".into()), namespace: None };
-        assert_eq!(Addressed::read("/wall?cluster=a&cluster=b&namespace="), Some(Addressed::Wall(wall)));
-        for to in [
-            "/",
-            "",
-            "/history",
-            "/clusters/prod",
-            "/clusters/prod/namespaces/shop",
-            "/clusters/prod/namespaces/shop/secrets/web",
-            "/clusters/prod/namespaces/shop/deployments/web/nothing",
-            "/clusters/prod/namespaces/shop/deployments/web/pods",
-            "/clusters/prod/namespaces/shop/deployments/web/pods/x/y",
-            "/clusters/prod/namespaces/shop/deployments/web/revisions/x",
-            "/api/v1/clusters/prod/namespaces/shop/deployments/web/timeline",
-            "/metrics",
-            "/wall/x",
-            "/%ff",
-            "/wall?q=web",
-            "/wall?labels=a%3Db",
-        ] {
-            assert_eq!(Addressed::read(to), None, "{to}");
-        }
     }
 
     #[test]

@@ -68,27 +68,6 @@ const KNOWN: &[(&str, &[&str])] = &[
         ],
     ),
     ("server", &["hub/keep.rs", "hub/mod.rs", "hub/moments.rs", "hub/task.rs", "hub/task/publish.rs"]),
-    (
-        "server",
-        &[
-            "web/http/api.rs",
-            "web/http/compare.rs",
-            "web/http/details.rs",
-            "web/http/export.rs",
-            "web/http/files.rs",
-            "web/http/guard.rs",
-            "web/http/history.rs",
-            "web/http/hold.rs",
-            "web/http/links.rs",
-            "web/http/mod.rs",
-            "web/http/pages.rs",
-            "web/http/provider.rs",
-            "web/http/shared.rs",
-            "web/http/shares.rs",
-            "web/http/sign_in.rs",
-            "web/http/stream.rs",
-        ],
-    ),
 ];
 
 #[test]

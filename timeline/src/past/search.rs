@@ -5,7 +5,7 @@ use crate::rollout::Outcome;
 use serde::{Deserialize, Serialize};
 
 use super::language;
-use crate::address;
+use crate::address::{Address, Route};
 
 /// Which rollouts are asked for.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -152,24 +152,22 @@ impl Search {
     /// Returns the same search for the next page.
     #[must_use]
     pub fn page(&self, after: Option<&str>) -> String {
-        let time = |at: Option<Millis>| at.filter(|_| self.when.is_empty()).map(|at| at.to_string());
-        let (from, to) = (time(self.from_millis).unwrap_or_default(), time(self.to_millis).unwrap_or_default());
-        let told = [
-            ("q", self.text.as_str()),
-            ("cluster", &self.cluster),
-            ("namespace", &self.namespace),
-            ("name", &self.name),
-            ("image", &self.image),
-            ("outcome", self.outcome_name().unwrap_or_default()),
-            ("trouble", if self.had_trouble { "yes" } else { "" }),
-            ("longer", self.length().unwrap_or_default()),
-            ("when", &self.when),
-            ("since", &from),
-            ("until", &to),
-            ("tz", &self.zone),
-            ("after", after.unwrap_or_default()),
-        ];
-        format!("/history{}", address::parameters(&told))
+        let time = |at: Option<Millis>| at.filter(|_| self.when.is_empty());
+        Address::new(Route::History, &[])
+            .with("q", Some(&self.text))
+            .with("cluster", Some(&self.cluster))
+            .with("namespace", Some(&self.namespace))
+            .with("name", Some(&self.name))
+            .with("image", Some(&self.image))
+            .with("outcome", self.outcome_name())
+            .with("trouble", self.had_trouble.then_some("yes"))
+            .with("longer", self.length())
+            .with("when", Some(&self.when))
+            .with("since", time(self.from_millis))
+            .with("until", time(self.to_millis))
+            .with("tz", Some(&self.zone))
+            .with("after", after)
+            .to_string()
     }
 }
 

@@ -7,6 +7,7 @@
     reason = "a test ends where its assumptions do"
 )]
 
+mod addresses;
 mod made;
 mod properties;
 mod said;

@@ -10,26 +10,11 @@ use serde_json::json;
 use timeline::Workload;
 
 use super::extract::{NamedWorkload, file_name};
-use super::history;
+use super::respond::{api_error, lost_rollout, unreadable_history};
 use crate::history::sql::Reader;
 use crate::web::limits::Limit;
 use crate::web::unsent::keeping;
 use crate::web::view::View;
-
-/// The list of all Deployments.
-pub const DEPLOYMENTS: &str = "/api/v1/deployments";
-/// The timeline document of one.
-pub const TIMELINE: &str = "/api/v1/clusters/{cluster}/namespaces/{namespace}/{resource}/{name}/timeline";
-/// The recording of a rollout that is kept.
-pub const RECORDING: &str = "/api/v1/clusters/{cluster}/namespaces/{namespace}/{resource}/{name}/recording";
-/// Rollouts that are kept.
-pub const ROLLOUTS: &str = "/api/v1/rollouts";
-/// Links for people without an account, which somebody made; one is made there as well.
-pub const SHARES: &str = "/api/v1/shares";
-/// Where one is taken away.
-pub const REVOKE: &str = "/api/v1/shares/revoke";
-/// The description of this API.
-pub const DESCRIPTION: &str = "/api/v1/openapi.json";
 
 pub(super) async fn description() -> Response {
     ([(header::CONTENT_TYPE, "application/json")], include_str!("openapi.json")).into_response()
@@ -66,27 +51,27 @@ pub(super) async fn timeline(view: View, NamedWorkload(workload): NamedWorkload)
     let hub = match view.hub_at(&workload, None).await {
         Ok(hub) => hub,
         Err(lost) => {
-            let (status, why) = history::lost(&view, &lost, format!("This server does not watch cluster {cluster:?}."));
-            return error(status, why);
+            let (status, why) = lost_rollout(&view, &lost, format!("This server does not watch cluster {cluster:?}."));
+            return api_error(status, why);
         }
     };
     let kind = kind.name();
     let missing = format!("There is no {kind} {name:?} in namespace {namespace:?} of cluster {cluster:?}.");
     match hub.document(&workload).await {
         Ok(Some(document)) => Json(document).into_response(),
-        Ok(None) => error(StatusCode::NOT_FOUND, missing),
-        Err(ended) => error(StatusCode::SERVICE_UNAVAILABLE, ended.to_string()),
+        Ok(None) => api_error(StatusCode::NOT_FOUND, missing),
+        Err(ended) => api_error(StatusCode::SERVICE_UNAVAILABLE, ended.to_string()),
     }
 }
 
 pub(super) async fn recording(view: View, NamedWorkload(workload): NamedWorkload) -> Response {
     let (true, Some(uid), Some(number)) = (view.keeps(), workload.uid, workload.rollout) else {
-        return error(StatusCode::NOT_FOUND, "Name a rollout of the history with uid= and rollout=.".to_owned());
+        return api_error(StatusCode::NOT_FOUND, "Name a rollout of the history with uid= and rollout=.".to_owned());
     };
     let Some(making) = view.rollcast().exports.begin(view.follower()) else {
         view.rollcast().limits.met(Limit::Exports);
         let why = "The server is creating other recordings, or still sending one to you. Try again in a moment.";
-        return error(StatusCode::SERVICE_UNAVAILABLE, why.to_owned());
+        return api_error(StatusCode::SERVICE_UNAVAILABLE, why.to_owned());
     };
     let cluster = workload.cluster.clone();
     // It counts until it is read, though whoever asked may leave.
@@ -100,14 +85,10 @@ pub(super) async fn recording(view: View, NamedWorkload(workload): NamedWorkload
             ];
             (headers, keeping(cut.text, making.made())).into_response()
         }
-        Ok(_) => error(StatusCode::NOT_FOUND, "No such rollout. Its history may have expired.".to_owned()),
+        Ok(_) => api_error(StatusCode::NOT_FOUND, "No such rollout. Its history may have expired.".to_owned()),
         Err(why) => {
-            let (status, why) = history::unreadable(&view, &why);
-            error(status, why)
+            let (status, why) = unreadable_history(&view, &why);
+            api_error(status, why)
         }
     }
-}
-
-pub(super) fn error(status: StatusCode, sentence: String) -> Response {
-    (status, Json(json!({ "error": sentence }))).into_response()
 }

@@ -4,11 +4,12 @@ use jiff::civil::DateTime;
 use jiff::tz::{Offset, TimeZone};
 use jiff::{Timestamp, ToSpan, Zoned};
 use timeline::Millis;
+use timeline::address::{Address, InvalidParameter};
 use timeline::past::language::{self, Term};
 use timeline::past::{Day, LENGTHS, OUTCOMES, Search, TIMES, UTC};
 use timeline::rollout::Outcome;
 
-use super::extract::{Malformed, Parameters, millis_in, offset};
+use super::extract::{millis_in, offset};
 use crate::history::store::Place;
 
 /// Days of the strip.
@@ -28,8 +29,8 @@ pub(super) struct Zone {
 }
 
 /// The zone that an address names: UTC where it names none.
-pub(super) fn zone(parameters: &Parameters) -> Result<Zone, Malformed> {
-    let offset = parameters.read("tz", offset)?.unwrap_or(Offset::UTC);
+pub(super) fn zone(address: &Address) -> Result<Zone, InvalidParameter> {
+    let offset = address.check("tz", offset)?.unwrap_or(Offset::UTC);
     Ok(Zone::of(offset))
 }
 
@@ -86,37 +87,40 @@ fn outcome(text: &str) -> Option<Outcome> {
 }
 
 /// Reads it.
-pub(super) fn asked(parameters: &Parameters, now_millis: Millis) -> Result<Asked, Malformed> {
+pub(super) fn asked(address: &Address, now_millis: Millis) -> Result<Asked, InvalidParameter> {
     let (keyed, words): (Vec<Term>, Vec<Term>) =
-        parameters.read("q", terms)?.unwrap_or_default().into_iter().partition(|term| term.key.is_some());
-    let keyed = keyed.into_iter().filter_map(|Term { key, value }| Some((key?.to_owned(), value)));
-    let parameters = &parameters.and(keyed);
+        address.check("q", terms)?.unwrap_or_default().into_iter().partition(|term| term.key.is_some());
+    // A key in the text wins over the parameter of that name.
+    let address = &keyed.iter().fold(address.clone(), |address, Term { key, value }| match key {
+        Some(key) => address.with(key, Some(value)),
+        None => address,
+    });
     let words: Vec<String> = words.iter().map(|word| language::written(None, &word.value)).collect();
     let named = |text: &str| TIMES.iter().find(|(name, _)| *name == text).map(|(name, _)| (*name).to_owned());
     let length = |text: &str| LENGTHS.iter().find(|(name, ..)| *name == text).map(|(_, millis, _)| *millis);
-    let zone = zone(parameters)?;
+    let zone = zone(address)?;
     let time = |text: &str| millis_in(text, &zone.zone);
-    let (since, until) = (parameters.read("since", time)?, parameters.read("until", time)?);
+    let (since, until) = (address.check("since", time)?, address.check("until", time)?);
     // Two times say it better than a word.
-    let when = parameters.read("when", named)?.filter(|_| since.or(until).is_none()).unwrap_or_default();
+    let when = address.check("when", named)?.filter(|_| since.or(until).is_none()).unwrap_or_default();
     let (from, to) = span(&when, now_millis, &zone).unzip();
     Ok(Asked {
         search: Search {
             text: words.join(" "),
-            cluster: parameters.text("cluster"),
-            namespace: parameters.text("namespace"),
-            name: parameters.text("name"),
-            image: parameters.text("image"),
-            outcome: parameters.read("outcome", outcome)?,
-            had_trouble: parameters.read("trouble", |text| (text == "yes").then_some(()))?.is_some(),
-            longer_millis: parameters.read("longer", length)?,
+            cluster: address.parameters.text("cluster"),
+            namespace: address.parameters.text("namespace"),
+            name: address.parameters.text("name"),
+            image: address.parameters.text("image"),
+            outcome: address.check("outcome", outcome)?,
+            had_trouble: address.check("trouble", |text| (text == "yes").then_some(()))?.is_some(),
+            longer_millis: address.check("longer", length)?,
             from_millis: since.or(from),
             to_millis: until.or(to),
             when,
-            zone: if parameters.has("tz") { zone.in_address() } else { String::new() },
+            zone: if address.parameters.has("tz") { zone.in_address() } else { String::new() },
         },
         zone,
-        after: parameters.read("after", place)?,
+        after: address.check("after", place)?,
     })
 }
 

@@ -4,13 +4,13 @@ use app::compare::{ComparePayload, EarlierRollout};
 use axum::extract::Request;
 use axum::http::StatusCode;
 use axum::response::Response;
-use timeline::address;
+use timeline::address::{self, Address, InvalidParameter};
 use timeline::past::PastRollout;
 use timeline::words::safe;
 
 use super::asked::{Zone, zone};
-use super::extract::{Malformed, NamedWorkload, Parameters};
-use super::pages;
+use super::extract::{NamedWorkload, RequestAddress};
+use super::respond::{missing, refuse, render_static};
 use crate::web::earlier;
 use crate::web::view::View;
 
@@ -21,35 +21,33 @@ struct Asked {
     zone: Zone,
 }
 
-fn asked(parameters: &Parameters) -> Result<Asked, Malformed> {
-    let number = |text: &str| text.parse().ok();
-    let (revision, with) = (parameters.read("revision", number)?, parameters.read("with", number)?);
-    Ok(Asked { revision, with, zone: zone(parameters)? })
+fn asked(address: &Address) -> Result<Asked, InvalidParameter> {
+    Ok(Asked { revision: address.parse("revision")?, with: address.parse("with")?, zone: zone(address)? })
 }
 
 /// The page.
 pub(super) async fn page(
     view: View,
     NamedWorkload(workload): NamedWorkload,
-    parameters: Parameters,
+    RequestAddress(asked_for): RequestAddress,
     request: Request,
 ) -> Response {
     let view = &view;
     let name = safe(&workload.name);
     let instead = |workload| vec![(address::workload(workload), format!("The page of {name}"))];
-    let Asked { revision, with, zone } = match asked(&parameters) {
+    let Asked { revision, with, zone } = match asked(&asked_for) {
         Ok(asked) => asked,
         Err(wrong) => {
-            return pages::refuse(view, StatusCode::BAD_REQUEST, wrong.why(), instead(&workload), request).await;
+            return refuse(view, StatusCode::BAD_REQUEST, wrong.to_string(), instead(&workload), request).await;
         }
     };
     let Some(uid) = earlier::deployment(view, &workload).await else {
         let why = format!("Rollcast has not seen a Deployment {name} there.");
-        return pages::missing(view, why, request).await;
+        return missing(view, why, request).await;
     };
     let Some(all) = earlier::rollouts(view, &workload, uid).await else {
         let why = "Cannot read the history right now.".to_owned();
-        return pages::refuse(view, StatusCode::SERVICE_UNAVAILABLE, why, instead(&workload), request).await;
+        return refuse(view, StatusCode::SERVICE_UNAVAILABLE, why, instead(&workload), request).await;
     };
     let place = |revision: u64| all.iter().position(|rollout| rollout.revision == revision);
     let this = revision.map_or_else(|| (!all.is_empty()).then_some(0), place);
@@ -57,7 +55,7 @@ pub(super) async fn page(
     let Some((this, before)) = found else {
         let why =
             format!("The history has no rollout of {name} with this revision, or Rollcast did not see its start.");
-        return pages::refuse(view, StatusCode::NOT_FOUND, why, instead(&workload), request).await;
+        return refuse(view, StatusCode::NOT_FOUND, why, instead(&workload), request).await;
     };
     let whole = |rollout: &&PastRollout| EarlierRollout::from_record(rollout).took_millis.is_some();
     let other = match with {
@@ -69,7 +67,7 @@ pub(super) async fn page(
             "The pods of revision {} of {name} are no longer in the history, or the cluster changed too much to load them.",
             this.revision
         );
-        return pages::refuse(view, StatusCode::NOT_FOUND, why, instead(&workload), request).await;
+        return refuse(view, StatusCode::NOT_FOUND, why, instead(&workload), request).await;
     };
     let other = match other {
         Some(other) => earlier::course(view, &workload, other).await,
@@ -88,5 +86,5 @@ pub(super) async fn page(
         course,
         other,
     };
-    pages::still(view, StatusCode::OK, request, move |build| app::shell::compare(payload.clone(), build)).await
+    render_static(view, StatusCode::OK, request, move |build| app::shell::compare(payload.clone(), build)).await
 }

@@ -9,25 +9,20 @@ use axum::extract::Request;
 use axum::http::StatusCode;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
-use timeline::address;
+use timeline::address::{self, Address};
 use timeline::change::Subject;
 use timeline::removal_order::Choices;
 use timeline::words::safe;
 use timeline::{Change, Uid, Workload, wire};
 
-use super::extract::{Parameters, origin};
-use super::pages;
+use super::extract::{moment, origin};
+use super::respond::{refuse, render};
 use crate::hub::Then;
 use crate::web::earlier;
 use crate::web::view::View;
 
-pub(super) async fn pod(
-    view: &View,
-    workload: Workload,
-    uid: String,
-    parameters: &Parameters,
-    request: Request,
-) -> Response {
+pub(super) async fn pod(view: &View, workload: Workload, asked_for: &Address, request: Request) -> Response {
+    let uid = asked_for.value("uid").to_owned();
     let why = format!("{} has no pod with the UID {:?}, or its history has expired.", safe(&workload.name), safe(&uid));
     let look = move |workload: &Workload, then: &Then<'_>| {
         let uid: Uid = uid.parse().ok()?;
@@ -39,16 +34,11 @@ pub(super) async fn pod(
         let detail = PodDetail::from_model((workload, then.deployment), then.model, pod, past, then.now, choices);
         Some(Detail::Pod(Box::new(detail)))
     };
-    answer(view, workload, parameters, When::Asked, look, why, request).await
+    answer(view, workload, asked_for, When::Asked, look, why, request).await
 }
 
-pub(super) async fn revision(
-    view: &View,
-    workload: Workload,
-    revision: String,
-    parameters: &Parameters,
-    request: Request,
-) -> Response {
+pub(super) async fn revision(view: &View, workload: Workload, asked_for: &Address, request: Request) -> Response {
+    let revision = asked_for.value("revision").to_owned();
     let why = format!("{} has no revision {:?}, or its history has expired.", safe(&workload.name), safe(&revision));
     let look = move |workload: &Workload, then: &Then<'_>| {
         let deployment = then.model.deployments.get(&then.deployment)?;
@@ -56,12 +46,12 @@ pub(super) async fn revision(
             RevisionDetail::from_model(workload, then.model, deployment, revision.parse().ok()?, then.now.millis)?;
         Some(Detail::Revision(Box::new(detail)))
     };
-    answer(view, workload, parameters, When::Asked, look, why, request).await
+    answer(view, workload, asked_for, When::Asked, look, why, request).await
 }
 
-pub(super) async fn rollouts(view: &View, workload: Workload, parameters: &Parameters, request: Request) -> Response {
+pub(super) async fn rollouts(view: &View, workload: Workload, asked_for: &Address, request: Request) -> Response {
     let why = format!("Rollcast has not seen a Deployment {} there.", safe(&workload.name));
-    let (standing, measure) = standing(view, &workload, parameters).await.unzip();
+    let (standing, measure) = standing(view, asked_for).await.unzip();
     let look = move |_: &Workload, then: &Then<'_>| {
         let deployment = then.model.deployments.get(&then.deployment)?;
         Some(Detail::Rollouts(RolloutsDetail::from_model(
@@ -73,12 +63,12 @@ pub(super) async fn rollouts(view: &View, workload: Workload, parameters: &Param
         )))
     };
     // All of them, whichever moment is shown.
-    answer(view, workload, parameters, When::Now, look, why, request).await
+    answer(view, workload, asked_for, When::Now, look, why, request).await
 }
 
 /// Where the last rollout of a Deployment stands among those before it, or the one that the address names: in words, and for figures.
-async fn standing(view: &View, workload: &Workload, parameters: &Parameters) -> Option<(String, Measure)> {
-    let workload = parameters.of(workload.clone()).ok()?;
+async fn standing(view: &View, asked_for: &Address) -> Option<(String, Measure)> {
+    let workload = asked_for.workload().ok()??;
     let uid = earlier::deployment(view, &workload).await?;
     let all = earlier::rollouts(view, &workload, uid).await?;
     let (last, before) = match workload.rollout {
@@ -94,7 +84,7 @@ async fn standing(view: &View, workload: &Workload, parameters: &Parameters) -> 
     Some((said, measure))
 }
 
-pub(super) async fn share(view: &View, workload: Workload, parameters: &Parameters, request: Request) -> Response {
+pub(super) async fn share(view: &View, workload: Workload, asked_for: &Address, request: Request) -> Response {
     let why = format!("Rollcast has not seen a Deployment {} there.", safe(&workload.name));
     let origin = origin(&request).to_string();
     let look = move |_: &Workload, then: &Then<'_>| {
@@ -103,7 +93,7 @@ pub(super) async fn share(view: &View, workload: Workload, parameters: &Paramete
         let past = then.is_past.then_some(then.now.millis);
         Some(Detail::Share(ShareDetail::new(origin.clone(), uid, revision, past, then.now.millis)))
     };
-    answer(view, workload, parameters, When::Asked, look, why, request).await
+    answer(view, workload, asked_for, When::Asked, look, why, request).await
 }
 
 /// Which time a detail is of.
@@ -117,20 +107,20 @@ enum When {
 async fn answer(
     view: &View,
     workload: Workload,
-    parameters: &Parameters,
+    asked_for: &Address,
     when: When,
     look: impl Fn(&Workload, &Then<'_>) -> Option<Detail> + Send + Sync + 'static,
     why: String,
     request: Request,
 ) -> Response {
-    let is_part = parameters.has("part");
-    let asked = parameters.of(workload).and_then(|workload| Ok((workload, parameters.moment()?)));
+    let is_part = asked_for.parameters.has("part");
+    let asked = asked_for.workload().and_then(|named| Ok((named.unwrap_or(workload), moment(asked_for)?)));
     let (workload, at_millis) = match asked {
         Ok((workload, at_millis)) => (workload, at_millis.filter(|_| matches!(when, When::Asked))),
-        Err(wrong) if is_part => return plain(StatusCode::BAD_REQUEST, &wrong.why()),
+        Err(wrong) if is_part => return plain(StatusCode::BAD_REQUEST, &wrong.to_string()),
         Err(wrong) => {
             let instead = vec![("/".to_owned(), "All Deployments".to_owned())];
-            return pages::refuse(view, StatusCode::BAD_REQUEST, wrong.why(), instead, request).await;
+            return refuse(view, StatusCode::BAD_REQUEST, wrong.to_string(), instead, request).await;
         }
     };
     let of = workload.clone();
@@ -143,12 +133,12 @@ async fn answer(
         None if is_part => plain(StatusCode::NOT_FOUND, &why),
         None => {
             let instead = vec![(address::workload(&workload), format!("The page of {}", safe(&workload.name)))];
-            pages::refuse(view, StatusCode::NOT_FOUND, why, instead, request).await
+            refuse(view, StatusCode::NOT_FOUND, why, instead, request).await
         }
         Some(detail) if is_part => part(&detail),
         Some(detail) => {
             let payload = Payload::Detail(Box::new(DetailPayload { workload, detail }));
-            pages::render(view, payload, StatusCode::OK, request).await
+            render(view, payload, StatusCode::OK, request).await
         }
     }
 }

@@ -4,12 +4,11 @@ use axum::extract::Request;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use timeline::Workload;
-use timeline::address;
+use timeline::address::{self, Address, InvalidParameter};
 use timeline::words::safe;
 
-use super::extract::{Malformed, NamedWorkload, Parameters, file_name};
-use super::history;
-use super::pages;
+use super::extract::{NamedWorkload, RequestAddress, file_name};
+use super::respond::{lost_rollout, refuse, unreadable_history};
 use crate::export::exports::Turn;
 use crate::export::redact::Names;
 use crate::export::{self, ExportError, ExportRequest};
@@ -35,16 +34,16 @@ struct Asked {
     is_redacted: bool,
 }
 
-fn asked(parameters: &Parameters) -> Result<Asked, Malformed> {
+fn asked(address: &Address) -> Result<Asked, InvalidParameter> {
     let format = |text: &str| match text {
         "html" => Some(Format::Html),
         "jsonl" => Some(Format::Lines),
         _ => None,
     };
     Ok(Asked {
-        format: parameters.read("format", format)?.unwrap_or(Format::Html),
-        revision: parameters.read("revision", |text| text.parse().ok())?,
-        is_redacted: parameters.read("redact", |text| (text == "yes").then_some(()))?.is_some(),
+        format: address.check("format", format)?.unwrap_or(Format::Html),
+        revision: address.parse("revision")?,
+        is_redacted: address.check("redact", |text| (text == "yes").then_some(()))?.is_some(),
     })
 }
 
@@ -52,19 +51,19 @@ fn asked(parameters: &Parameters) -> Result<Asked, Malformed> {
 pub(super) async fn file(
     view: View,
     NamedWorkload(workload): NamedWorkload,
-    parameters: Parameters,
+    RequestAddress(asked_for): RequestAddress,
     request: Request,
 ) -> Response {
     let name = safe(&workload.name);
     let instead = vec![(address::whatever_bears_the_name(&workload), format!("The page of {name}"))];
-    let Asked { format, revision, is_redacted } = match asked(&parameters) {
+    let Asked { format, revision, is_redacted } = match asked(&asked_for) {
         Ok(asked) => asked,
-        Err(wrong) => return pages::refuse(&view, StatusCode::BAD_REQUEST, wrong.why(), instead, request).await,
+        Err(wrong) => return refuse(&view, StatusCode::BAD_REQUEST, wrong.to_string(), instead, request).await,
     };
     let Some(making) = view.rollcast().exports.begin(view.follower()) else {
         view.rollcast().limits.met(Limit::Exports);
         let why = "The server is creating other files, or still sending one to you. Try again in a moment.".to_owned();
-        return pages::refuse(&view, StatusCode::SERVICE_UNAVAILABLE, why, instead, request).await;
+        return refuse(&view, StatusCode::SERVICE_UNAVAILABLE, why, instead, request).await;
     };
     let seen = view.clone();
     // Made to its end though whoever asked leaves: most of the work cannot be called off, and it is counted for as long as it lasts.
@@ -78,7 +77,7 @@ pub(super) async fn file(
     let ended = |_| Err((StatusCode::INTERNAL_SERVER_ERROR, "The file could not be created.".to_owned()));
     match made.await.unwrap_or_else(ended) {
         Ok(response) => response,
-        Err((status, why)) => pages::refuse(&view, status, why, instead, request).await,
+        Err((status, why)) => refuse(&view, status, why, instead, request).await,
     }
 }
 
@@ -94,7 +93,7 @@ async fn html(view: &View, request: ExportRequest) -> Result<File, Refused> {
         // What no hub holds any more may be kept.
         Err(ExportError::Unknown) => {
             let kept = kept(view, &request.workload, request.revision).await.ok_or_else(unknown)?;
-            let hub = view.hub_at(&kept, None).await.map_err(|why| history::lost(view, &why, UNKNOWN))?;
+            let hub = view.hub_at(&kept, None).await.map_err(|why| lost_rollout(view, &why, UNKNOWN))?;
             export::html(&hub, ExportRequest { workload: kept, ..request }).await
         }
         made => made,
@@ -129,7 +128,7 @@ async fn lines(view: &View, workload: Workload, revision: Option<u64>, is_redact
     let (Some(uid), Some(number)) = (kept.uid, kept.rollout) else { return Err(unknown()) };
     let cluster = kept.cluster.clone();
     let cut = view.kept(&kept, uid, move |reader| reader.cut(&cluster, uid, number, None)).await.map(Option::flatten);
-    let cut = cut.map_err(|why| history::unreadable(view, &why))?;
+    let cut = cut.map_err(|why| unreadable_history(view, &why))?;
     let Cut { revision, text, .. } = cut.ok_or_else(unknown)?;
     let (place, text) = match is_redacted {
         true => ("rollout".to_owned(), Names::of_lines(&text).redact_lines(&text)),

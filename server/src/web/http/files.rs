@@ -7,7 +7,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use tower_http::services::ServeDir;
 
-use super::pages;
+use super::respond::not_found;
 use crate::export::assets::{self, Folder};
 use crate::web::state::Rollcast;
 use crate::web::view::View;
@@ -21,7 +21,7 @@ pub(super) async fn file_or_not_found(State(rollcast): State<Arc<Rollcast>>, req
     let Some(mut file) = files.try_call(asked).await.ok().filter(|answer| answer.status() != StatusCode::NOT_FOUND)
     else {
         return match request.extensions().get::<View>().cloned() {
-            Some(view) => pages::not_found(&view, request).await,
+            Some(view) => not_found(&view, request).await,
             None => StatusCode::NOT_FOUND.into_response(),
         };
     };

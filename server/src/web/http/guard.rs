@@ -7,25 +7,21 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use axum::RequestExt;
-use axum::extract::{MatchedPath, RawPathParams, Request, State};
+use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use timeline::address::{Address, Route};
 
-use super::extract::OwnOrigin;
-use super::health;
-use super::provider;
-use super::shared;
-use super::sign_in::{self, Done};
-use super::stream;
-use super::{BADGE, OF_WORKLOADS, PREVIEW_PNG, PREVIEW_SVG};
+use super::extract::{Client, OwnOrigin, address};
+use super::respond::{AuditEntry, policy, turn_away};
+use super::{shared, sign_in};
 use crate::access::forwarded;
 use crate::access::rights::TooMany;
 use crate::access::{Stranger, Viewer};
 use crate::export::assets;
 use crate::web::addressed::Addressed;
-use crate::web::connections::{Open, Peer};
+use crate::web::connections::Peer;
 use crate::web::limits::Limit;
 use crate::web::state::Rollcast;
 use crate::web::view::View;
@@ -34,7 +30,7 @@ use crate::web::view::View;
 pub(super) async fn guard(State(rollcast): State<Arc<Rollcast>>, mut request: Request, next: Next) -> Response {
     let host = request.headers().get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
     let addressed = &rollcast.addressed;
-    let is_meant = addressed.answers_to(host, health::is_asked(request.uri().path()));
+    let is_meant = addressed.answers_to(host, is_probe(request.uri().path()));
     let peer = request.extensions().get::<Peer>().map(|peer| peer.0.ip());
     let is_proxy = |address| rollcast.is_proxy(address);
     let from = peer.map(|peer| forwarded::client(peer, request.headers(), is_proxy));
@@ -97,15 +93,6 @@ pub(super) async fn guard(State(rollcast): State<Arc<Rollcast>>, mut request: Re
     response
 }
 
-/// From whom a request is, for those who count and write that down.
-#[derive(Debug, Clone)]
-pub(super) struct Client {
-    /// Their address, as a proxy says it that is believed.
-    pub(super) address: Option<IpAddr>,
-    /// They are counted for as long as somebody has this.
-    _turn: Option<Arc<Open>>,
-}
-
 /// Where a request came from: the other end of its connection, and whom a proxy there had it from.
 #[derive(Debug, Clone, Copy)]
 struct Came {
@@ -113,16 +100,15 @@ struct Came {
     from: Option<IpAddr>,
 }
 
+/// The path of links. What follows it in a path is secret.
+const SHARED: &str = Route::Shared.pattern();
 /// Who is told to come again may do so after this many seconds.
 const AGAIN: HeaderValue = HeaderValue::from_static("5");
 
-/// A badge or a preview, where these are for everybody. What matters is who answers and not how the address ends: clusters, namespaces
-/// and workloads may be called like a picture.
+/// A badge or a preview, where these are for everybody.
 fn is_public_picture(rollcast: &Rollcast, request: &Request) -> bool {
-    let part = request.extensions().get::<MatchedPath>().and_then(|path| path.as_str().strip_prefix(OF_WORKLOADS));
-    let is_picture = part.is_some_and(|part| [BADGE, PREVIEW_SVG, PREVIEW_PNG].contains(&part));
     let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
-    rollcast.has_public_pictures && is_read && is_picture
+    rollcast.has_public_pictures && is_read && address(request.uri()).is_some_and(|address| address.route.is_picture())
 }
 
 /// Answers those who are known, each as far as they may see; and everybody who asks for the program itself, or to sign in.
@@ -131,12 +117,10 @@ async fn admit(rollcast: &Arc<Rollcast>, came: Came, request: Request, next: Nex
     let (who, response) = answer(rollcast, came, request, next).await;
     if let Some(audit) = rollcast.audit.as_ref().filter(|_| !is_of_program(&path)) {
         let status = response.status().as_u16();
-        match response.extensions().get::<Done>() {
-            Some(Done { who, did, at }) => audit.note(who, came.from, did, at, status),
+        match response.extensions().get::<AuditEntry>() {
+            Some(AuditEntry { who, did, at }) => audit.note(who, came.from, did, at, status),
             // What stands behind it shows something of a link to whoever has it.
-            None if path.starts_with(shared::OPEN) => {
-                audit.note(&who, came.from, method.as_str(), shared::OPEN, status)
-            }
+            None if path.starts_with(SHARED) => audit.note(&who, came.from, method.as_str(), SHARED, status),
             None => audit.note(&who, came.from, method.as_str(), &path, status),
         }
     }
@@ -149,6 +133,7 @@ async fn answer(rollcast: &Arc<Rollcast>, came: Came, mut request: Request, next
         return (Arc::default(), next.run(request).await);
     }
     let is_public = is_public_picture(rollcast, &request);
+    let address = address(request.uri());
     let viewer = match is_public {
         true => Ok(Viewer::anybody()), // whoever asks, with a session or without one, gets the same
         false => rollcast.viewer(request.headers(), came.peer, came.from).await,
@@ -161,14 +146,14 @@ async fn answer(rollcast: &Arc<Rollcast>, came: Came, mut request: Request, next
                 (Some(_), Some(shares)) => shares.resealed(request.headers()),
                 _ => rollcast.auth.renewed(request.headers()),
             };
-            let view = match view(rollcast, viewer, &mut request).await {
+            let view = match view(rollcast, viewer, came.from, address.as_ref()).await {
                 Ok(view) => view,
                 Err(why) => {
                     rollcast.limits.met(Limit::Viewers);
-                    return (name, sign_in::turn_away(&format!("Try again in a moment: {why}.\n")));
+                    return (name, turn_away(&format!("Try again in a moment: {why}.\n")));
                 }
             };
-            let mut response = match shared::elsewhere(&view, &mut request).await {
+            let mut response = match shared::elsewhere(&view, address.as_ref(), request.method(), request.uri()).await {
                 Some(refused) => refused,
                 None => {
                     request.extensions_mut().insert(view);
@@ -191,34 +176,49 @@ async fn answer(rollcast: &Arc<Rollcast>, came: Came, mut request: Request, next
 }
 
 /// What somebody may see, who names a namespace in an address.
-async fn view(rollcast: &Arc<Rollcast>, viewer: Viewer, request: &mut Request) -> Result<View, TooMany> {
-    let from = request.extensions().get::<Client>().and_then(|client| client.address);
+async fn view(
+    rollcast: &Arc<Rollcast>,
+    viewer: Viewer,
+    from: Option<IpAddr>,
+    address: Option<&Address>,
+) -> Result<View, TooMany> {
     let view = View::of(rollcast, viewer).await?.coming_from(from);
-    let named = request.extract_parts::<RawPathParams>().await.ok();
-    let part = |name| named.as_ref()?.iter().find(|(known, _)| *known == name).map(|(_, value)| value.to_owned());
-    Ok(match (part("cluster"), part("namespace")) {
-        (Some(cluster), Some(namespace)) => view.naming(&cluster, &namespace).await,
+    let value = |name| address.map(|address| address.value(name)).filter(|value| !value.is_empty());
+    Ok(match (value("cluster"), value("namespace")) {
+        (Some(cluster), Some(namespace)) => view.naming(cluster, namespace).await,
         _ => view,
     })
 }
 
-/// What shows nothing of any cluster, and nothing of who looks.
+/// A file or a probe: the same for everybody, without data of a cluster.
 fn is_of_program(path: &str) -> bool {
-    health::is_asked(path) || assets::has(path)
+    is_probe(path) || assets::has(path)
 }
 
-/// What shows nothing of any cluster, or what the maker of a link allowed everybody to see.
+fn is_probe(path: &str) -> bool {
+    [Route::Healthz, Route::Readyz].iter().any(|probe| probe.pattern() == path)
+}
+
+/// Needs no sign-in: it has no data of a cluster, or the maker of a link allowed everybody to see it.
 fn is_open(request: &Request) -> bool {
-    let path = request.uri().path();
-    let is_previewed = [shared::PREVIEWED, shared::PICTURE];
-    is_of_program(path)
-        || [sign_in::ADDRESS, sign_in::END, provider::START, provider::BACK, shared::OPEN].contains(&path)
-        || request.extensions().get::<MatchedPath>().is_some_and(|path| is_previewed.contains(&path.as_str()))
+    is_of_program(request.uri().path())
+        || address(request.uri()).is_some_and(|address| {
+            matches!(
+                address.route,
+                Route::SignIn
+                    | Route::SignInStart
+                    | Route::SignInCallback
+                    | Route::SignOut
+                    | Route::Shared
+                    | Route::SharedPreview
+                    | Route::SharedPicture
+            )
+        })
 }
 
 /// A page opens its stream, to be told that its viewer has to sign in.
 fn is_of_page(request: &Request) -> bool {
-    request.uri().path() == stream::ADDRESS && request.headers().contains_key(header::ORIGIN)
+    request.uri().path() == Route::Stream.pattern() && request.headers().contains_key(header::ORIGIN)
 }
 
 /// A page of another site makes the browser ask this, and not by a link that a viewer follows. What changes something has to say that it
@@ -229,16 +229,6 @@ fn is_from_elsewhere(addressed: &Addressed, method: &Method, headers: &HeaderMap
     let is_link = said("sec-fetch-mode") == Some(b"navigate") && is_reading;
     let is_other_site = matches!(said("sec-fetch-site"), Some(b"cross-site" | b"same-site")) && !is_link;
     is_other_site || !is_own(addressed, headers) || (!is_reading && !headers.contains_key(header::ORIGIN))
-}
-
-/// The content security policy: nothing but this server's own files, and in a page what carries its nonce. Markup goes through the policy
-/// of `theme.js` (Trusted Types, where browsers have them): none of it may run anything.
-pub(super) fn policy(nonce: &str) -> String {
-    format!(
-        "default-src 'none'; script-src 'self' 'wasm-unsafe-eval' {nonce}; style-src 'self' {nonce}; connect-src 'self'; \
-         img-src 'self'; font-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'self'; \
-         require-trusted-types-for 'script'; trusted-types default"
-    )
 }
 
 /// What a browser's page asks is asked by one of this server's; programs say nothing of a page.

@@ -8,16 +8,6 @@ use timeline::wire::ConnectionState;
 
 use crate::web::state::Rollcast;
 
-/// Where the program says that it runs.
-pub(super) const ALIVE: &str = "/healthz";
-/// Where it says whether pages tell something.
-pub(super) const READY: &str = "/readyz";
-
-/// That address asks after the health of the program.
-pub(super) fn is_asked(path: &str) -> bool {
-    [ALIVE, READY].contains(&path)
-}
-
 pub(super) async fn healthz() -> &'static str {
     "ok\n"
 }

@@ -10,16 +10,13 @@ use axum::response::{IntoResponse, Response};
 use serde_json::json;
 use timeline::past::{PastRollout, Search};
 use timeline::wire::{Connection, Unwritten};
-use timeline::words::safe;
 use timeline::{Millis, Uid};
 
-use super::api;
 use super::asked::{Asked, Zone, asked, days, in_address};
-use super::extract::Parameters;
-use super::pages;
+use super::extract::RequestAddress;
+use super::respond::{api_error, missing, refuse, render_static, unreadable_history};
 use crate::access::sight::{Sight, UNWRITTEN};
 use crate::history::Keeping;
-use crate::history::past::Lost;
 use crate::history::sql::{Overview, Reader};
 use crate::history::store::{Found, StoreError};
 use crate::telemetry::clock;
@@ -33,31 +30,6 @@ const MOST: u32 = 500;
 const WORKLOADS: usize = LINES as usize;
 const BARS: u32 = 24;
 
-/// Why a rollout cannot be shown; `unknown` where it is not known.
-pub(super) fn lost(view: &View, lost: &Lost, unknown: impl Into<String>) -> (StatusCode, String) {
-    match lost {
-        Lost::Unknown => (StatusCode::NOT_FOUND, unknown.into()),
-        Lost::Unreadable(why) => unreadable(view, why),
-        Lost::Full => {
-            let why = "Too many past rollouts and moments are open. Try again in a moment.";
-            (StatusCode::SERVICE_UNAVAILABLE, why.to_owned())
-        }
-    }
-}
-
-/// That what is kept cannot be read: with the reason for those who may see everything, because it may name a database or a folder.
-pub(super) fn unreadable(view: &View, why: &StoreError) -> (StatusCode, String) {
-    match why {
-        why if view.sees_all() => {
-            (StatusCode::SERVICE_UNAVAILABLE, format!("Cannot read the history: {}.", safe(&why.to_string())))
-        }
-        why => {
-            tracing::debug!("cannot read the history: {why}");
-            (StatusCode::SERVICE_UNAVAILABLE, "Cannot read the history right now.".to_owned())
-        }
-    }
-}
-
 /// Since when what is observed is not written, and why, as the other pages say it.
 fn unwritten(view: &View, keeping: &Keeping, zone: &Zone) -> String {
     let Keeping::Failing { since_millis, why } = keeping else { return String::new() };
@@ -68,20 +40,20 @@ fn unwritten(view: &View, keeping: &Keeping, zone: &Zone) -> String {
 }
 
 /// The page.
-pub(super) async fn page(view: View, parameters: Parameters, request: Request) -> Response {
+pub(super) async fn page(view: View, RequestAddress(address): RequestAddress, request: Request) -> Response {
     let view = &view;
     view.pay().await; // one search may read all that is kept
     let now_millis = clock::now_millis();
-    let Asked { search, zone, after } = match asked(&parameters, now_millis) {
+    let Asked { search, zone, after } = match asked(&address, now_millis) {
         Ok(asked) => asked,
         Err(wrong) => {
             let instead = vec![("/history".to_owned(), "All rollouts in the history".to_owned())];
-            return pages::refuse(view, StatusCode::BAD_REQUEST, wrong.why(), instead, request).await;
+            return refuse(view, StatusCode::BAD_REQUEST, wrong.to_string(), instead, request).await;
         }
     };
     let Some(archive) = view.archive() else {
         let why = "This server stores no history: it runs with --no-history, or shows a recording or the playground without --data-dir.";
-        return pages::missing(view, why.to_owned(), request).await;
+        return missing(view, why.to_owned(), request).await;
     };
     let (asked, sight, days) = (search.clone(), view.sight().clone(), days(now_millis, &zone));
     let unwritten = unwritten(view, &archive.keeping().borrow(), &zone);
@@ -117,11 +89,11 @@ pub(super) async fn page(view: View, parameters: Parameters, request: Request) -
             (payload, StatusCode::OK)
         }
         Err(why) => {
-            let (status, trouble) = unreadable(view, &why);
+            let (status, trouble) = unreadable_history(view, &why);
             (HistoryPayload { search, trouble, unwritten, ..HistoryPayload::default() }, status)
         }
     };
-    pages::still(view, status, request, move |build| app::shell::history(payload.clone(), build)).await
+    render_static(view, status, request, move |build| app::shell::history(payload.clone(), build)).await
 }
 
 /// The workloads of a page's rollouts, each with its last ones of all that is asked for; and how many that are of all workloads.
@@ -146,16 +118,16 @@ fn overview(
 }
 
 /// The same as JSON.
-pub(super) async fn json(view: View, parameters: Parameters) -> Response {
+pub(super) async fn json(view: View, RequestAddress(address): RequestAddress) -> Response {
     view.pay().await;
     let limit = |text: &str| text.parse().ok().filter(|limit| (1..=MOST).contains(limit));
-    let read = asked(&parameters, clock::now_millis()).and_then(|asked| Ok((asked, parameters.read("limit", limit)?)));
+    let read = asked(&address, clock::now_millis()).and_then(|asked| Ok((asked, address.check("limit", limit)?)));
     let (Asked { search, after, .. }, limit) = match read {
         Ok(read) => read,
-        Err(wrong) => return api::error(StatusCode::BAD_REQUEST, wrong.why()),
+        Err(wrong) => return api_error(StatusCode::BAD_REQUEST, wrong.to_string()),
     };
     let Some(archive) = view.archive() else {
-        return api::error(StatusCode::NOT_FOUND, "This server stores no history.".to_owned());
+        return api_error(StatusCode::NOT_FOUND, "This server stores no history.".to_owned());
     };
     let sight = view.sight().clone();
     let found: Result<Found, StoreError> =
@@ -166,8 +138,8 @@ pub(super) async fn json(view: View, parameters: Parameters) -> Response {
             Json(json!({ "rollouts": found.rollouts, "after": after })).into_response()
         }
         Err(why) => {
-            let (status, why) = unreadable(&view, &why);
-            api::error(status, why)
+            let (status, why) = unreadable_history(&view, &why);
+            api_error(status, why)
         }
     }
 }

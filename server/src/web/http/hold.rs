@@ -7,8 +7,8 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use hyper::body::Body as _;
 
-use super::api;
-use super::guard::Client;
+use super::extract::Client;
+use super::respond::api_error;
 use crate::web::unsent::{Pieces, keeping};
 use crate::web::view::View;
 
@@ -34,7 +34,7 @@ pub(super) async fn hold(request: Request, next: Next) -> Response {
         None => {
             let (status, why) =
                 (StatusCode::SERVICE_UNAVAILABLE, "Too many responses are still being sent. Try again in a moment.");
-            if is_api { api::error(status, why.to_owned()) } else { (status, format!("{why}\n")).into_response() }
+            if is_api { api_error(status, why.to_owned()) } else { (status, format!("{why}\n")).into_response() }
         }
     }
 }

@@ -12,17 +12,16 @@
 //! What the hub does not hold any more leads to what is kept of it, and so does a cluster that is not watched any more. Whatever cannot be shown is answered with a page that says why and has the nearest link that can.
 
 use app::payload::{DeploymentPayload, Payload};
-use axum::extract::{Path, Request};
+use axum::extract::Request;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect, Response};
-use timeline::address;
+use timeline::address::{self, Address, InvalidParameter};
 use timeline::model::ReplicaSet;
 use timeline::words::{clock, moment, safe};
 use timeline::{Millis, Model, Uid, Workload, rollout};
 
-use super::extract::{Malformed, Parameters};
-use super::history;
-use super::pages;
+use super::extract::{RequestAddress, moment as moment_of};
+use super::respond::{lost_rollout, missing, no_cluster, refuse, render};
 use crate::history::store::Sought;
 use crate::hub::Handle;
 use crate::web::view::View;
@@ -39,11 +38,11 @@ struct LinkParameters {
 }
 
 impl LinkParameters {
-    fn read(parameters: &Parameters) -> Result<Self, Malformed> {
+    fn read(address: &Address) -> Result<Self, InvalidParameter> {
         Ok(Self {
-            uid: parameters.parse("uid")?,
-            revision: parameters.read("revision", |text| text.parse().ok().filter(|revision| *revision > 0))?,
-            at_millis: parameters.moment()?,
+            uid: address.parse("uid")?,
+            revision: address.check("revision", |text| text.parse().ok().filter(|revision| *revision > 0))?,
+            at_millis: moment_of(address)?,
         })
     }
 
@@ -66,33 +65,33 @@ enum Meaning {
 }
 
 /// The page of a workload, or of a moment of it.
-pub(super) async fn workload(view: &View, workload: Workload, parameters: &Parameters, request: Request) -> Response {
-    if !parameters.has("rollout") && !view.has_cluster(&workload.cluster) {
+pub(super) async fn workload(view: &View, workload: Workload, asked_for: &Address, request: Request) -> Response {
+    if !asked_for.parameters.has("rollout") && !view.has_cluster(&workload.cluster) {
         // What was watched once may be kept.
-        if let (Ok(named), Ok(workload)) = (LinkParameters::read(parameters), parameters.of(workload.clone()))
+        if let (Ok(named), Ok(Some(workload))) = (LinkParameters::read(asked_for), asked_for.workload())
             && let Some(link) = kept(view, &workload, named, None, crate::telemetry::clock::now_millis()).await
         {
-            return redirect(&link, parameters);
+            return redirect(&link, asked_for);
         }
-        let (why, instead) = (pages::no_cluster(view, &workload.cluster), elsewhere(view, &workload));
-        return pages::refuse(view, StatusCode::NOT_FOUND, why, instead, request).await;
+        let (why, instead) = (no_cluster(view, &workload.cluster), elsewhere(view, &workload));
+        return refuse(view, StatusCode::NOT_FOUND, why, instead, request).await;
     };
     let page = address::whatever_bears_the_name(&workload);
     let name = safe(&workload.name);
     let now = |page: &str| vec![(page.to_owned(), format!("{name} as it is now"))];
-    let read = LinkParameters::read(parameters).and_then(|named| Ok((named, parameters.of(workload.clone())?)));
+    let read = LinkParameters::read(asked_for).and_then(|named| Ok((named, asked_for.workload()?)));
     let (named, workload) = match read {
-        Ok(read) => read,
+        Ok((named, meant)) => (named, meant.unwrap_or(workload)),
         Err(wrong) => {
-            return pages::refuse(view, StatusCode::BAD_REQUEST, wrong.why(), now(&page), request).await;
+            return refuse(view, StatusCode::BAD_REQUEST, wrong.to_string(), now(&page), request).await;
         }
     };
     let hub = match view.hub_at(&workload, named.at_millis).await {
         Ok(hub) => hub,
         Err(lost) => {
             let unknown = format!("No such rollout of {name}. Its history may have expired.");
-            let (status, why) = history::lost(view, &lost, unknown);
-            return pages::refuse(view, status, why, now(&page), request).await;
+            let (status, why) = lost_rollout(view, &lost, unknown);
+            return refuse(view, status, why, now(&page), request).await;
         }
     };
     let connection = view.connection(&hub);
@@ -126,12 +125,12 @@ pub(super) async fn workload(view: &View, workload: Workload, parameters: &Param
     let moment = match meaning {
         Meaning::Live => None,
         Meaning::Then(at_millis) => hub.moment(&workload, at_millis).await.ok(),
-        Meaning::Elsewhere(link) => return redirect(&link, parameters),
+        Meaning::Elsewhere(link) => return redirect(&link, asked_for),
         Meaning::Nothing(why, instead) => {
             if let Some(link) = kept(view, &workload, named, snapshot.deployment, snapshot.now_millis).await {
-                return redirect(&link, parameters);
+                return redirect(&link, asked_for);
             }
-            return pages::refuse(view, StatusCode::NOT_FOUND, why, instead, request).await;
+            return refuse(view, StatusCode::NOT_FOUND, why, instead, request).await;
         }
     };
     let status = if snapshot.deployment.is_some() { StatusCode::OK } else { StatusCode::NOT_FOUND };
@@ -143,12 +142,12 @@ pub(super) async fn workload(view: &View, workload: Workload, parameters: &Param
         snapshot,
         moment,
     };
-    pages::render(view, Payload::Deployment(Box::new(page)), status, request).await
+    render(view, Payload::Deployment(Box::new(page)), status, request).await
 }
 
 /// Leads elsewhere; what is to be played is played there.
-fn redirect(link: &str, parameters: &Parameters) -> Response {
-    let play = if parameters.text("play") == "yes" { "&play=yes" } else { "" };
+fn redirect(link: &str, asked_for: &Address) -> Response {
+    let play = if asked_for.parameters.text("play") == "yes" { "&play=yes" } else { "" };
     Redirect::temporary(&format!("{link}{play}")).into_response()
 }
 
@@ -299,11 +298,12 @@ fn leading(workload: &Workload, uid: Uid, request: &Request) -> Response {
 }
 
 /// The short link by UID alone: leads to the whole one, and keeps what else it names.
-pub(super) async fn by_uid(view: View, Path(uid): Path<String>, request: Request) -> Response {
+pub(super) async fn by_uid(view: View, RequestAddress(asked_for): RequestAddress, request: Request) -> Response {
+    let uid = asked_for.value("uid");
     let Ok(wanted) = uid.parse::<Uid>() else {
-        let why = format!("{} is not a valid UID.", safe(&uid));
+        let why = format!("{} is not a valid UID.", safe(uid));
         let instead = vec![("/".to_owned(), "All Deployments".to_owned())];
-        return pages::refuse(&view, StatusCode::BAD_REQUEST, why, instead, request).await;
+        return refuse(&view, StatusCode::BAD_REQUEST, why, instead, request).await;
     };
     for hub in view.hubs() {
         let place = hub.read(move |reader| {
@@ -323,5 +323,5 @@ pub(super) async fn by_uid(view: View, Path(uid): Path<String>, request: Request
             return leading(workload, wanted, &request);
         }
     }
-    pages::missing(&view, "Rollcast has not seen a Deployment with that UID.".to_owned(), request).await
+    missing(&view, "Rollcast has not seen a Deployment with that UID.".to_owned(), request).await
 }

@@ -8,7 +8,6 @@ use axum::extract::{Form, RawQuery, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Redirect, Response};
-use axum::routing::{MethodRouter, get};
 use futures::stream::Stream;
 use timeline::wire;
 
@@ -20,13 +19,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// How the page's program takes answers; without it a form leads to the page again.
 const BYTES: &str = "application/octet-stream";
 
-/// The routes of the playground; without one they are not found.
-pub fn routes() -> [(String, MethodRouter<Arc<Rollcast>>); 2] {
-    [("/playground".to_owned(), get(enter).post(act)), ("/playground/events".to_owned(), get(events))]
-}
-
 /// Its page, with what was asked of pages (a theme).
-async fn enter(State(rollcast): State<Arc<Rollcast>>, RawQuery(query): RawQuery) -> Response {
+pub(super) async fn enter(State(rollcast): State<Arc<Rollcast>>, RawQuery(query): RawQuery) -> Response {
     match &rollcast.playground {
         Some(playground) => {
             let query = query.map(|query| format!("?{query}")).unwrap_or_default();
@@ -40,7 +34,7 @@ fn nothing() -> Response {
     (StatusCode::NOT_FOUND, "This server has no playground, and nothing can be changed.\n").into_response()
 }
 
-async fn events(State(rollcast): State<Arc<Rollcast>>) -> Response {
+pub(super) async fn events(State(rollcast): State<Arc<Rollcast>>) -> Response {
     let Some(playground) = rollcast.playground.clone() else { return nothing() };
     Sse::new(stream(&playground)).keep_alive(KeepAlive::default()).into_response()
 }
@@ -58,7 +52,11 @@ fn stream(playground: &Arc<Playground>) -> impl Stream<Item = Result<Event, std:
     })
 }
 
-async fn act(State(rollcast): State<Arc<Rollcast>>, headers: HeaderMap, Form(form): Form<controls::Form>) -> Response {
+pub(super) async fn act(
+    State(rollcast): State<Arc<Rollcast>>,
+    headers: HeaderMap,
+    Form(form): Form<controls::Form>,
+) -> Response {
     let Some(playground) = rollcast.playground.clone() else { return nothing() };
     playground.ask(&form);
     playground.tell();

@@ -2,33 +2,31 @@
 
 use std::sync::Arc;
 
-use app::pages::sign_in::{SignInMethod, SignInPayload};
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{AppendHeaders, IntoResponse, Redirect, Response};
+use timeline::address::Route;
 
-use super::extract::Parameters;
-use super::sign_in::{self, local};
+use super::extract::{RequestAddress, local};
+use super::sign_in;
 use crate::access::Auth;
 use crate::access::cookie::{Keys, Name};
 use crate::access::oidc::{Back, Failed, SignedIn};
 use crate::web::state::Rollcast;
 
-/// The way there.
-pub(super) const START: &str = "/sign-in/start";
-/// The way back.
-pub(super) const BACK: &str = "/sign-in/callback";
+/// The path to which the provider redirects people after they signed in.
+const CALLBACK: &str = Route::SignInCallback.pattern();
 
 /// Leads to the provider.
 pub(super) async fn start(
     State(rollcast): State<Arc<Rollcast>>,
-    parameters: Parameters,
+    RequestAddress(address): RequestAddress,
     headers: HeaderMap,
 ) -> Response {
     let Auth::Oidc(oidc) = &rollcast.auth else { return StatusCode::NOT_FOUND.into_response() };
-    let to = local(&parameters.text("to"));
-    match oidc.begin(host(&headers), BACK, &to).await {
-        Ok((address, cookie)) => ([(header::SET_COOKIE, cookie)], Redirect::to(&address)).into_response(),
+    let to = local(&address.parameters.text("to"));
+    match oidc.begin(host(&headers), CALLBACK, &to).await {
+        Ok((there, cookie)) => ([(header::SET_COOKIE, cookie)], Redirect::to(&there)).into_response(),
         Err(failed) => say(&rollcast, failed, to).await,
     }
 }
@@ -36,25 +34,16 @@ pub(super) async fn start(
 /// Leads whom the provider sent back to where they wanted to go. What the provider says besides is shown to nobody.
 pub(super) async fn back(
     State(rollcast): State<Arc<Rollcast>>,
-    parameters: Parameters,
+    RequestAddress(address): RequestAddress,
     headers: HeaderMap,
 ) -> Response {
     let Auth::Oidc(oidc) = &rollcast.auth else { return StatusCode::NOT_FOUND.into_response() };
-    let back = Back { code: parameters.text("code"), state: parameters.text("state"), issuer: parameters.text("iss") };
+    let text = |name| address.parameters.text(name);
+    let back = Back { code: text("code"), state: text("state"), issuer: text("iss") };
     let gone = AppendHeaders([(header::SET_COOKIE, Keys::nothing_as(Name::Start))]);
-    match oidc.finish(&headers, host(&headers), BACK, back).await {
+    match oidc.finish(&headers, host(&headers), CALLBACK, back).await {
         Ok(SignedIn { viewer, cookie, to }) => (gone, sign_in::signed_in(viewer, cookie, &local(&to))).into_response(),
         Err(failed) => (gone, say(&rollcast, failed, "/".to_owned()).await).into_response(),
-    }
-}
-
-/// The page on which people go to the provider.
-pub(super) fn payload(to: String, trouble: &str, end: String) -> SignInPayload {
-    let query = form_urlencoded::Serializer::new(String::new()).append_pair("to", &to).finish();
-    SignInPayload {
-        to,
-        trouble: trouble.to_owned(),
-        way: SignInMethod::Provider { start: format!("{START}?{query}"), end },
     }
 }
 
@@ -64,7 +53,7 @@ async fn say(rollcast: &Rollcast, failed: Failed, to: String) -> Response {
         Failed::Refused | Failed::Nameless => StatusCode::FORBIDDEN,
         Failed::Silent => StatusCode::SERVICE_UNAVAILABLE,
     };
-    let payload = payload(to, &failed.to_string(), String::new());
+    let payload = sign_in::provider_payload(to, &failed.to_string(), String::new());
     sign_in::answer(rollcast, status, payload, Request::default()).await
 }
 

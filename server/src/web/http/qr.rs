@@ -6,18 +6,18 @@ use axum::response::{IntoResponse, Response};
 use qrcode::QrCode;
 use qrcode::render::svg::Color;
 
-use super::extract::{Parameters, origin};
+use super::extract::{RequestAddress, origin};
 
 /// Longest path that becomes a code: more is a picture that no camera reads.
 const LONGEST: usize = 700;
 
 /// `GET /qr.svg?path=/clusters/…`: paths of this server only, so that the code never leads anywhere else.
-pub(super) async fn code(parameters: Parameters, request: axum::extract::Request) -> Response {
+pub(super) async fn code(RequestAddress(address): RequestAddress, request: axum::extract::Request) -> Response {
     let is_path = |text: &str| {
         let is_own = text.starts_with('/') && !text.starts_with("//") && text.len() <= LONGEST;
         (is_own && text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\')).then(|| text.to_owned())
     };
-    let Ok(Some(path)) = parameters.read("path", is_path) else {
+    let Ok(Some(path)) = address.check("path", is_path) else {
         return (StatusCode::BAD_REQUEST, "path must be the path of a page of this server.\n").into_response();
     };
     match QrCode::new(format!("{}{path}", origin(&request))) {

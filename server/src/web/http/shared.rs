@@ -5,19 +5,17 @@ use std::sync::Arc;
 
 use app::payload::Preview;
 use axum::Extension;
-use axum::RequestExt;
-use axum::extract::{Form as Sent, MatchedPath, Path, Request, State};
-use axum::http::{HeaderMap, Method, StatusCode, header};
+use axum::extract::{Form as Sent, Request, State};
+use axum::http::{HeaderMap, Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use percent_encoding::percent_decode_str;
 use serde::Deserialize;
+use timeline::address::{Address, InvalidParameter, Parameters, Route};
 use timeline::words::safe;
 
-use super::extract::{NamedWorkload, OwnOrigin, Parameters};
-use super::guard::Client;
-use super::shares::done;
-use super::sign_in::local;
-use super::{BADGE, EXPORT, OF_WORKLOADS, PREVIEW_PNG, PREVIEW_SVG, api, pages, preview, stream};
+use super::extract::{Client, OwnOrigin, RequestAddress, local, moment};
+use super::preview::{nothing as no_picture, picture as picture_of};
+use super::respond::{UNCHECKED, api_error, audit_share, refuse, render_bare};
 use crate::access::cookie::{Keys, Name};
 use crate::access::scope::Scope;
 use crate::access::share::{Share, Unchecked};
@@ -27,20 +25,6 @@ use crate::web::connections::Peer;
 use crate::web::previews::Form;
 use crate::web::state::Rollcast;
 use crate::web::view::View;
-
-/// Where links lead, and where they are handed in.
-pub(super) const OPEN: &str = "/shared";
-/// Where links lead that have a preview.
-pub(super) const PREVIEWED: &str = "/shared/{preview}";
-/// The picture of such a preview.
-pub(super) const PICTURE: &str = "/shared/{preview}/preview.png";
-
-/// What of a workload a link to a rollout or a moment opens, besides its page, the document and the stream: details of pods and revisions,
-/// pictures. What lists other rollouts, or leads to them, is not among it.
-const OF_PARTS: [&str; 5] = ["pods/{uid}", "revisions/{revision}", BADGE, PREVIEW_SVG, PREVIEW_PNG];
-
-/// What those are told who come by a link of which nobody can tell now whether it still opens anything.
-pub(super) const UNCHECKED: &str = "Cannot check right now whether this link is still valid. Trying again in a moment.";
 
 /// What stands in a link.
 #[derive(Deserialize)]
@@ -59,12 +43,12 @@ pub(super) async fn way_in(State(rollcast): State<Arc<Rollcast>>, request: Reque
 /// The same page, which says what a link opens whose maker allowed that.
 pub(super) async fn previewed(
     State(rollcast): State<Arc<Rollcast>>,
-    Path(preview): Path<String>,
+    RequestAddress(address): RequestAddress,
     Extension(OwnOrigin(origin)): Extension<OwnOrigin>,
     request: Request,
 ) -> Response {
-    let shown = match look(&rollcast, &preview).await {
-        Ok(Some((share, view))) => Some(said(&share, &view, &format!("{OPEN}/{preview}")).await),
+    let shown = match look(&rollcast, address.value("preview")).await {
+        Ok(Some((share, view))) => Some(said(&share, &view, &address).await),
         Ok(None) | Err(Unchecked) => None,
     };
     let shown = shown.map(|shown| (shown, origin.to_string()));
@@ -72,13 +56,16 @@ pub(super) async fn previewed(
 }
 
 /// The picture of what such a link opens.
-pub(super) async fn picture(State(rollcast): State<Arc<Rollcast>>, Path(preview): Path<String>) -> Response {
-    match look(&rollcast, &preview)
+pub(super) async fn picture(
+    State(rollcast): State<Arc<Rollcast>>,
+    RequestAddress(address): RequestAddress,
+) -> Response {
+    match look(&rollcast, address.value("preview"))
         .await
         .map(|looked| looked.and_then(|(share, view)| Some((share.scope.workload()?, view))))
     {
-        Ok(Some((workload, view))) => preview::picture(&view, &workload, Form::Png).await,
-        Ok(None) => preview::nothing(),
+        Ok(Some((workload, view))) => picture_of(&view, &workload, Form::Png).await,
+        Ok(None) => no_picture(),
         Err(Unchecked) => (StatusCode::SERVICE_UNAVAILABLE, format!("{UNCHECKED}\n")).into_response(),
     }
 }
@@ -105,7 +92,7 @@ async fn sees(rollcast: &Arc<Rollcast>, viewer: Viewer, scope: &Scope) -> Option
     }
 }
 
-async fn said(share: &Share, view: &View, path: &str) -> Preview {
+async fn said(share: &Share, view: &View, address: &Address) -> Preview {
     let verdict = async {
         let workload = share.scope.workload()?;
         let snapshot = view.hub(&workload).await?.page(&workload).await.ok()?;
@@ -115,7 +102,7 @@ async fn said(share: &Share, view: &View, path: &str) -> Preview {
     let verdict = verdict.await;
     Preview {
         title: share.opens(),
-        image: verdict.as_ref().map(|_| format!("{path}/preview.png")),
+        image: verdict.as_ref().map(|_| Address::new(Route::SharedPicture, &[address.value("preview")]).to_string()),
         description: verdict.unwrap_or_default(),
     }
 }
@@ -160,7 +147,7 @@ pub(super) async fn hand_in(
     }
     match found.and_then(|share| Some((share, Keys::cookie_of(Name::Link, secret)?))) {
         Some((share, cookie)) => {
-            let done = done(&share, format!("link {} of {}", share.id, share.maker).into(), "opened a link");
+            let done = audit_share(&share, format!("link {} of {}", share.id, share.maker).into(), "opened a link");
             (done, [(header::SET_COOKIE, cookie)], Redirect::to(&local(&share.to))).into_response()
         }
         None => {
@@ -179,7 +166,7 @@ async fn ask(rollcast: &Rollcast, share: &Share, secret: &str) -> Response {
     );
     let secret = secret.to_owned();
     let shell = move |build| app::shell::confirm(says.clone(), secret.clone(), build);
-    pages::plain(rollcast, StatusCode::OK, Request::default(), shell).await
+    render_bare(rollcast, StatusCode::OK, Request::default(), shell).await
 }
 
 async fn enter(
@@ -195,7 +182,7 @@ async fn enter(
     let (shown, origin) = shown.unzip();
     let origin = origin.unwrap_or_default();
     let shell = move |build| app::shell::shared(trouble.clone(), shown.clone(), &origin, build);
-    pages::plain(rollcast, status, request, shell).await
+    render_bare(rollcast, status, request, shell).await
 }
 
 /// A request came by a link, which may still open something.
@@ -206,55 +193,43 @@ pub(super) async fn is_by_link(rollcast: &Rollcast, headers: &HeaderMap) -> bool
     }
 }
 
-/// What is answered to who came by a link to one rollout or one moment and asks for something else; `None` where they may ask.
-pub(super) async fn elsewhere(view: &View, request: &mut Request) -> Option<Response> {
+/// The response to a viewer with a link to one rollout or moment who requests something else; `None` for what the link opens.
+pub(super) async fn elsewhere(view: &View, address: Option<&Address>, method: &Method, uri: &Uri) -> Option<Response> {
     let part = view.part()?.clone();
-    if is_within(&part, request).await {
+    let is_read = matches!(*method, Method::GET | Method::HEAD);
+    if is_read && address.is_some_and(|address| is_within(&part, address)) {
         return None;
     }
     let why = "This link opens one rollout or one moment, and nothing else.";
-    // What is asked for a page is shown beside its picture, as words.
-    let is_for_a_page = request.extract_parts::<Parameters>().await.is_ok_and(|parameters| parameters.has("part"));
+    // A page shows the text of such a response beside its picture.
+    let is_for_a_page = Parameters::parse(uri.query().unwrap_or_default()).has("part");
     Some(if is_for_a_page {
         (StatusCode::NOT_FOUND, format!("{why}\n")).into_response()
-    } else if request.uri().path().starts_with("/api/") {
-        api::error(StatusCode::NOT_FOUND, why.to_owned())
+    } else if uri.path().starts_with("/api/") {
+        api_error(StatusCode::NOT_FOUND, why.to_owned())
     } else {
         let instead = part.address().map(|address| (address, "The shared page".to_owned()));
-        let request = Request::get(request.uri().clone()).body(axum::body::Body::empty()).unwrap_or_default();
-        pages::refuse(view, StatusCode::NOT_FOUND, why.to_owned(), instead.into_iter().collect(), request).await
+        let request = Request::get(uri.clone()).body(axum::body::Body::empty()).unwrap_or_default();
+        refuse(view, StatusCode::NOT_FOUND, why.to_owned(), instead.into_iter().collect(), request).await
     })
 }
 
-/// An address is one of those that show a part of a workload and nothing else: each parameter that says which part means that one.
-async fn is_within(part: &Scope, request: &mut Request) -> bool {
-    if !matches!(*request.method(), Method::GET | Method::HEAD) {
-        return false;
+/// A link to a rollout or a moment opens this address: each parameter that names a rollout or a moment names that one.
+fn is_within(part: &Scope, address: &Address) -> bool {
+    match address.route {
+        Route::Stream => return true, // the view checks what is followed there
+        Route::Workload | Route::Pod | Route::Revision | Route::ApiTimeline => {}
+        Route::Badge | Route::PreviewSvg | Route::PreviewPng => {}
+        // The file of a rollout has what its page has. Recordings come from the history, which such a link does not open.
+        Route::Export if matches!(part, Scope::Rollout { .. }) => {
+            if address.parameters.has("format") && address.parameters.text("format") != "html" {
+                return false;
+            }
+        }
+        _ => return false,
     }
-    let pattern = request.extensions().get::<MatchedPath>().map(|path| path.as_str().to_owned()).unwrap_or_default();
-    if pattern == stream::ADDRESS {
-        return true; // what is followed there is looked at by the view
-    }
-    let of_workload = pattern.strip_prefix(OF_WORKLOADS);
-    let is_page = pattern == OF_WORKLOADS.trim_end_matches('/');
-    // A link to a rollout opens the file of it besides, as a page. A moment is none to play.
-    let is_file = of_workload == Some(EXPORT) && matches!(part, Scope::Rollout { .. });
-    let is_opened = of_workload.is_some_and(|of| OF_PARTS.contains(&of)) || is_page || pattern == api::TIMELINE;
-    if !is_file && !is_opened {
-        return false;
-    }
-    let (Ok(NamedWorkload(workload)), Ok(parameters)) =
-        (request.extract_parts::<NamedWorkload>().await, request.extract_parts::<Parameters>().await)
-    else {
-        return false;
-    };
-    let (Ok(at), Ok(revision)) = (parameters.moment(), parameters.read("revision", |text| text.parse::<u64>().ok()))
-    else {
-        return false;
-    };
-    if is_file && parameters.has("format") && parameters.text("format") != "html" {
-        return false; // recordings are of what is kept, which is not looked into by links to a part
-    }
+    let read = || Ok::<_, InvalidParameter>((address.workload()?, moment(address)?, address.parse::<u64>("revision")?));
+    let Ok((Some(workload), at, revision)) = read() else { return false };
     let is_meant = match part {
         Scope::Rollout { revision: only, .. } => revision.is_none_or(|revision| revision == *only),
         Scope::Moment { at_millis, .. } => revision.is_none() && at.is_none_or(|at| at == *at_millis),

@@ -10,26 +10,19 @@ use axum::{Extension, Json};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Deserialize;
 use serde_json::json;
-use timeline::address;
+use timeline::address::{self, Address, Route};
 use timeline::words::safe;
 use timeline::{Millis, Uid, Workload};
 
-use super::extract::{OwnOrigin, Parameters};
-use super::shared::OPEN;
-use super::sign_in::{Done, local};
-use super::{api, pages};
-use crate::access::scope::{Addressed, Below, Named, Scope};
+use super::extract::{OwnOrigin, RequestAddress, local, moment};
+use super::respond::{AuditEntry, api_error, audit_share, refuse, render_static};
+use crate::access::scope::{Named, Scope};
 use crate::access::share::{Share, ShareError, Shares, Unchecked, Wanted};
 use crate::telemetry::clock;
 use crate::telemetry::clock::parse_duration;
 use crate::web::earlier;
 use crate::web::state::Rollcast;
 use crate::web::view::View;
-
-/// The page with links; a form that is sent there makes one.
-pub(super) const LIST: &str = "/shares";
-/// Where one is taken away.
-pub(super) const REVOKE: &str = "/shares/revoke";
 
 /// What is to be shared, and for how long.
 #[derive(Deserialize)]
@@ -98,34 +91,46 @@ async fn listed(rollcast: &Rollcast, view: &View) -> Result<(Vec<Share>, Result<
     Ok((shares.made_by(view.viewer(), view.sees_all(), clock::now_millis()), checked))
 }
 
-/// What an address would open, for who may see that, and where a link to it leads. What it names is what is opened: a workload, one of
-/// its rollouts, or one of its moments.
+/// The scope of a link to an address, and the address to which the link leads; `None` where the viewer may not see it. The
+/// parameters decide whether that is a workload, one of its rollouts, or one of its moments.
 async fn opened(view: &View, to: &str) -> Option<(Scope, String)> {
-    let (of, below, asked) = match Addressed::read(to)? {
-        Addressed::Workload(of, below, asked) => (of, below, Parameters::of_pairs(asked)),
-        Addressed::Wall(scope) => {
-            let is_seen = scope.cluster().is_none_or(|cluster| view.has_cluster(cluster));
-            return is_seen.then(|| (scope, to.to_owned()));
-        }
+    let address = Address::read(to)?;
+    if address.route == Route::Wall {
+        // A search is no limit: a link to it would open more than it shows.
+        let is_searched = ["q", "labels", "show"].iter().any(|name| address.parameters.get(name).is_some());
+        let place = |name| address.parameters.get(name).map(str::to_owned);
+        let scope = Scope::Wall { cluster: place("cluster"), namespace: place("namespace") };
+        let is_seen = scope.cluster().is_none_or(|cluster| view.has_cluster(cluster));
+        return (is_seen && !is_searched).then(|| (scope, to.to_owned()));
+    }
+    // Files and pictures are no pages: a link to one leads to the page of the workload.
+    let is_page = match address.route {
+        Route::Workload | Route::Pod | Route::Revision | Route::Rollouts | Route::Compare => true,
+        Route::Share | Route::Export | Route::Badge | Route::PreviewSvg | Route::PreviewPng => false,
+        _ => return None,
     };
+    let of = Named::of(&address.named_workload()?);
+    let of_path = (address.route == Route::Revision).then(|| address.value("revision").parse().ok());
+    if of_path == Some(None) {
+        return None;
+    }
     let view = view.clone().naming(&of.cluster, &of.namespace).await;
-    let workload = asked.of(of.workload(None)).ok().filter(|workload| view.shows(workload))?;
-    let named: Option<u64> = asked.read("revision", |text| text.parse().ok()).ok()?;
+    let workload = address.workload().ok().flatten().filter(|workload| view.shows(workload))?;
+    let named: Option<u64> = address.parse("revision").ok()?;
     // The page of a revision names it, and is none of another one.
-    let revision = match (named, below) {
-        (Some(named), Below::Revision(revision)) if named != revision => return None,
-        (None, Below::Revision(revision)) => Some(revision),
-        (named, _) => named,
+    let revision = match (named, of_path.flatten()) {
+        (Some(named), Some(revision)) if named != revision => return None,
+        (named, of_path) => named.or(of_path),
     };
     // Nothing is kept here: which rollout that is cannot be told.
     if workload.rollout.is_some() && !view.keeps() {
         return None;
     }
     let number = workload.rollout;
-    let scope = match (asked.moment().ok()?, revision, number) {
+    let scope = match (moment(&address).ok()?, revision, number) {
         (None, None, None) => {
             let page = || address::workload(&workload);
-            return Some((Scope::Workload(of), if below == Below::Form { page() } else { to.to_owned() }));
+            return Some((Scope::Workload(of), if is_page { to.to_owned() } else { page() }));
         }
         (Some(at_millis), ..) => Scope::Moment { uid: earlier::deployment(&view, &workload).await?, of, at_millis },
         (None, Some(revision), _) => Scope::Rollout { uid: earlier::deployment(&view, &workload).await?, of, revision },
@@ -146,13 +151,12 @@ async fn opened(view: &View, to: &str) -> Option<(Scope, String)> {
 
 /// What may be shared of what somebody looks at, each with its address: what the address names, and then what is wider or narrower.
 async fn offers(view: &View, to: &str) -> Vec<(String, String)> {
-    let named = match (opened(view, to).await, Addressed::read(to)) {
+    let of_revision = Address::read(to).filter(|address| address.route == Route::Revision);
+    let named = match (opened(view, to).await, of_revision.and_then(|address| address.named_workload())) {
         (Some(named), _) => Some(named),
-        // The page of a revision whose rollout is not known is one of its Deployment.
-        (None, Some(Addressed::Workload(of, Below::Revision(_), _))) => {
-            opened(view, &address::whatever_bears_the_name(&of.workload(None))).await
-        }
-        _ => None,
+        // The rollout of the revision is unknown: the link leads to the Deployment.
+        (None, Some(workload)) => opened(view, &address::workload(&workload)).await,
+        (None, None) => None,
     };
     let Some(named) = named else { return Vec::new() };
     let mut all = vec![named];
@@ -207,7 +211,8 @@ async fn made(rollcast: &Rollcast, view: &View, form: &ShareForm, origin: &str) 
     let wanted = Wanted { scope, to, lasts_millis: lasts, allows_preview };
     let (share, secret) = shares.make(view.viewer(), wanted, clock::now_millis()).await?;
     let preview = shares.preview_of(&share).map(|preview| format!("/{preview}")).unwrap_or_default();
-    let link = format!("{origin}{OPEN}{preview}#{}", utf8_percent_encode(&secret, NON_ALPHANUMERIC));
+    let link =
+        format!("{origin}{}{preview}#{}", Route::Shared.pattern(), utf8_percent_encode(&secret, NON_ALPHANUMERIC));
     Ok((share, link))
 }
 
@@ -216,12 +221,12 @@ pub(super) async fn page(
     State(rollcast): State<Arc<Rollcast>>,
     view: View,
     Extension(OwnOrigin(origin)): Extension<OwnOrigin>,
-    parameters: Parameters,
+    RequestAddress(address): RequestAddress,
     request: Request,
 ) -> Response {
     let referer = request.headers().get(header::REFERER).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let from = referer.strip_prefix(&*origin).unwrap_or_default().to_owned();
-    let to = Some(parameters.text("to")).filter(|to| !to.is_empty()).unwrap_or(from);
+    let to = Some(address.parameters.text("to")).filter(|to| !to.is_empty()).unwrap_or(from);
     // What a link would open is looked for by those who may make one.
     let offers = if shares(&rollcast, &view).is_ok() { offers(&view, &local(&to)).await } else { Vec::new() };
     show(&rollcast, &view, SharesPayload { offers, ..SharesPayload::default() }, StatusCode::OK, request).await
@@ -244,7 +249,7 @@ pub(super) async fn make(
             let said = format!("It opens {} until {}{lasts}, unless you revoke it.", share.opens(), until(&share));
             let payload = SharesPayload { made: Some((link, said)), ..SharesPayload::default() };
             let shown = show(&rollcast, &view, payload, StatusCode::OK, Request::default()).await;
-            return (done(&share, view.viewer().who(), "made a link"), shown).into_response();
+            return (audit_share(&share, view.viewer().who(), "made a link"), shown).into_response();
         }
         Err(Refused(status, trouble)) => (SharesPayload { trouble, ..SharesPayload::default() }, status),
     };
@@ -258,7 +263,7 @@ pub(super) async fn revoke(
     Form(ById { id }): Form<ById>,
 ) -> Response {
     match revoked(&rollcast, &view, &id).await {
-        Ok(()) => (revoking(&view, &id), Redirect::to(LIST)).into_response(),
+        Ok(()) => (revoking(&view, &id), Redirect::to(Route::Shares.pattern())).into_response(),
         Err(Refused(status, trouble)) => {
             let payload = SharesPayload { trouble, ..SharesPayload::default() };
             show(&rollcast, &view, payload, status, Request::default()).await
@@ -282,7 +287,7 @@ async fn show(
 ) -> Response {
     let (listed, checked) = match listed(rollcast, view).await {
         Ok(listed) => listed,
-        Err(Refused(status, why)) => return pages::refuse(view, status, why, Vec::new(), request).await,
+        Err(Refused(status, why)) => return refuse(view, status, why, Vec::new(), request).await,
     };
     let mut status = status;
     if let (Err(why), true) = (checked, payload.trouble.is_empty()) {
@@ -297,18 +302,16 @@ async fn show(
     };
     payload.lines = listed.into_iter().map(line).collect();
     payload.is_everybodys = view.sees_all();
-    pages::still(view, status, request, move |build| app::shell::shares(payload.clone(), build)).await
-}
-
-/// What is written down of a link: which one, and what it opens.
-pub(super) fn done(share: &Share, who: Arc<str>, did: &'static str) -> Extension<Done> {
-    let path = share.to.split('?').next().unwrap_or_default();
-    Extension(Done { who, did, at: format!("{path}#{}", share.id) })
+    render_static(view, status, request, move |build| app::shell::shares(payload.clone(), build)).await
 }
 
 /// What is written down of one that was taken away.
-fn revoking(view: &View, id: &str) -> Extension<Done> {
-    Extension(Done { who: view.viewer().who(), did: "revoked a link", at: format!("{LIST}#{id}") })
+fn revoking(view: &View, id: &str) -> Extension<AuditEntry> {
+    Extension(AuditEntry {
+        who: view.viewer().who(),
+        did: "revoked a link",
+        at: format!("{}#{id}", Route::Shares.pattern()),
+    })
 }
 
 fn until(share: &Share) -> String {
@@ -331,7 +334,7 @@ pub(super) async fn list(State(rollcast): State<Arc<Rollcast>>, view: View) -> R
     };
     match listed {
         Ok(listed) => Json(json!({ "shares": listed.iter().map(as_json).collect::<Vec<_>>() })).into_response(),
-        Err(Refused(status, why)) => api::error(status, why),
+        Err(Refused(status, why)) => api_error(status, why),
     }
 }
 
@@ -348,9 +351,9 @@ pub(super) async fn api_make(
             if let Some(told) = told.as_object_mut() {
                 told.insert("link".to_owned(), link.into());
             }
-            (done(&share, view.viewer().who(), "made a link"), Json(told)).into_response()
+            (audit_share(&share, view.viewer().who(), "made a link"), Json(told)).into_response()
         }
-        Err(Refused(status, why)) => api::error(status, why),
+        Err(Refused(status, why)) => api_error(status, why),
     }
 }
 
@@ -362,6 +365,6 @@ pub(super) async fn api_revoke(
 ) -> Response {
     match revoked(&rollcast, &view, &id).await {
         Ok(()) => (revoking(&view, &id), StatusCode::NO_CONTENT).into_response(),
-        Err(Refused(status, why)) => api::error(status, why),
+        Err(Refused(status, why)) => api_error(status, why),
     }
 }

@@ -2,39 +2,24 @@
 
 use std::sync::Arc;
 
-use app::pages::sign_in::SignInPayload;
+use app::pages::sign_in::{SignInMethod, SignInPayload};
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::{AppendHeaders, IntoResponse, Redirect, Response};
 use axum::{Extension, Form};
 use serde::Deserialize;
+use timeline::address::Route;
 
-use super::extract::Parameters;
-use super::guard::Client;
-use super::{pages, provider, shared};
+use super::extract::{Client, RequestAddress, local};
+use super::respond::{AuditEntry, UNCHECKED, render_bare, turn_away};
+use super::shared;
 use crate::access::cookie::{Keys, Name};
 use crate::access::{Auth, Stranger, Viewer};
 use crate::web::limits::Limit;
 use crate::web::state::Rollcast;
 
-/// The page on which viewers sign in.
-pub(super) const ADDRESS: &str = "/sign-in";
-/// Where they sign out.
-pub(super) const END: &str = "/sign-out";
 /// What those are told of whom too many tokens were refused.
 const TOO_MANY: &str = "Too many invalid tokens from your address. Try again in a moment.";
-/// Longest address that a viewer is led back to, in bytes.
-const LONGEST: usize = 2_000;
-
-/// Somebody signed in, or did something with links: an answer carries it to those who write down who does what.
-#[derive(Clone)]
-pub(super) struct Done {
-    pub(super) who: Arc<str>,
-    pub(super) did: &'static str,
-    /// Where they did it, or what it is about.
-    pub(super) at: String,
-}
-
 /// What the form sends.
 #[derive(Deserialize)]
 pub(super) struct Shown {
@@ -44,8 +29,12 @@ pub(super) struct Shown {
 }
 
 /// The page.
-pub(super) async fn page(State(rollcast): State<Arc<Rollcast>>, parameters: Parameters, request: Request) -> Response {
-    let to = local(&parameters.text("to"));
+pub(super) async fn page(
+    State(rollcast): State<Arc<Rollcast>>,
+    RequestAddress(address): RequestAddress,
+    request: Request,
+) -> Response {
+    let to = local(&address.parameters.text("to"));
     // Who is known at the provider already may see what they wanted to.
     if let Auth::Oidc(oidc) = &rollcast.auth
         && oidc.viewer(request.headers()).await.is_ok()
@@ -54,8 +43,8 @@ pub(super) async fn page(State(rollcast): State<Arc<Rollcast>>, parameters: Para
     }
     let payload = match &rollcast.auth {
         Auth::Oidc(oidc) => {
-            let end = if parameters.has("left") { oidc.provider_end().await } else { None };
-            provider::payload(to, "", end.unwrap_or_default())
+            let end = if address.parameters.has("left") { oidc.provider_end().await } else { None };
+            provider_payload(to, "", end.unwrap_or_default())
         }
         _ => SignInPayload { to, ..SignInPayload::default() },
     };
@@ -93,7 +82,7 @@ pub(super) async fn sign_in(
 
 /// Lets somebody in whose session that cookie holds: whoever signs in is who they are, whichever link they came by before.
 pub(super) fn signed_in(viewer: Viewer, cookie: HeaderValue, to: &str) -> Response {
-    let who = Extension(Done { who: viewer.name, did: "signed in", at: ADDRESS.to_owned() });
+    let who = Extension(AuditEntry { who: viewer.name, did: "signed in", at: Route::SignIn.pattern().to_owned() });
     let cookies = [(header::SET_COOKIE, cookie), (header::SET_COOKIE, Keys::nothing_as(Name::Link))];
     (who, AppendHeaders(cookies), Redirect::to(to)).into_response()
 }
@@ -104,7 +93,7 @@ pub(super) async fn sign_out(State(rollcast): State<Arc<Rollcast>>, headers: Hea
         // They leave what the link opened, and are who they were before.
         return ([(header::SET_COOKIE, Keys::nothing_as(Name::Link))], Redirect::to("/")).into_response();
     }
-    let mut to = ADDRESS.to_owned();
+    let mut to = Route::SignIn.pattern().to_owned();
     match &rollcast.auth {
         Auth::Oidc(oidc) => {
             oidc.end(&headers);
@@ -125,7 +114,7 @@ pub(super) async fn answer(
     if !matches!(rollcast.auth, Auth::Token(_) | Auth::Oidc(_)) {
         return Redirect::to(&payload.to).into_response();
     }
-    pages::plain(rollcast, status, request, move |build| app::shell::sign_in(payload.clone(), build)).await
+    render_bare(rollcast, status, request, move |build| app::shell::sign_in(payload.clone(), build)).await
 }
 
 /// What those get who are not known: a way to sign in, where a person looks at a page.
@@ -136,7 +125,7 @@ pub(super) fn refuse(auth: &Auth, stranger: Stranger, request: &Request) -> Resp
         Stranger::SignIn if is_page => {
             let to = request.uri().path_and_query().map(|path| path.as_str()).unwrap_or("/");
             let query = form_urlencoded::Serializer::new(String::new()).append_pair("to", &local(to)).finish();
-            Redirect::to(&format!("{ADDRESS}?{query}")).into_response()
+            Redirect::to(&format!("{}?{query}", Route::SignIn.pattern())).into_response()
         }
         Stranger::SignIn => {
             let how = [(header::WWW_AUTHENTICATE, "Bearer")];
@@ -153,7 +142,7 @@ pub(super) fn refuse(auth: &Auth, stranger: Stranger, request: &Request) -> Resp
             (StatusCode::UNAUTHORIZED, why).into_response()
         }
         Stranger::TooMany => (StatusCode::TOO_MANY_REQUESTS, format!("{TOO_MANY}\n")).into_response(),
-        Stranger::Unchecked => turn_away(&format!("{}\n", shared::UNCHECKED)),
+        Stranger::Unchecked => turn_away(&format!("{}\n", UNCHECKED)),
         Stranger::Unknown => turn_away(match auth {
             Auth::Oidc(_) => "Cannot check your sign-in right now: the provider does not respond. Trying again.\n",
             _ => "Cannot check your sign-in right now: no cluster responds. Trying again.\n",
@@ -161,41 +150,12 @@ pub(super) fn refuse(auth: &Auth, stranger: Stranger, request: &Request) -> Resp
     }
 }
 
-/// What those get who may come again in a moment; browsers do by themselves, so that a wall needs nobody.
-pub(super) fn turn_away(why: &str) -> Response {
-    (StatusCode::SERVICE_UNAVAILABLE, [(header::REFRESH, "5")], why.to_owned()).into_response()
-}
-
-/// An address of this server; another one leads to the list.
-pub(super) fn local(to: &str) -> String {
-    let is_path = to.starts_with('/') && !to[1..].starts_with(['/', '\\']) && to.len() <= LONGEST;
-    let is_plain = to.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\');
-    let is_ours = is_path && is_plain && !to.starts_with(ADDRESS) && !to.starts_with(END);
-    if is_ours { to.to_owned() } else { "/".to_owned() }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn viewers_are_led_back_to_addresses_of_this_server_only() {
-        for to in ["/", "/wall?rotate=5", "/clusters/a/namespaces/b/deployments/c?at=5#x"] {
-            assert_eq!(local(to), to);
-        }
-        for to in [
-            "",
-            "//evil.example",
-            "/\\evil.example",
-            "https://evil.example",
-            "javascript:alert(1)",
-            "/a\r\nb",
-            "/ä",
-            "/sign-in?to=/",
-            "/sign-out",
-        ] {
-            assert_eq!(local(to), "/", "{to}");
-        }
-        assert_eq!(local(&format!("/{}", "x".repeat(3_000))), "/");
+/// The page on which people go to the provider.
+pub(super) fn provider_payload(to: String, trouble: &str, end: String) -> SignInPayload {
+    let query = form_urlencoded::Serializer::new(String::new()).append_pair("to", &to).finish();
+    SignInPayload {
+        to,
+        trouble: trouble.to_owned(),
+        way: SignInMethod::Provider { start: format!("{}?{query}", Route::SignInStart.pattern()), end },
     }
 }

@@ -6,13 +6,11 @@ use axum::http::{HeaderMap, HeaderValue};
 use axum::response::Response;
 use timeline::wire::MAX_VIEWER_FRAME;
 
-use super::guard::Client;
+use super::extract::Client;
 use crate::web::connections::Peer;
 use crate::web::session::{self, Shown};
 use crate::web::view::View;
 
-/// Where it is.
-pub(super) const ADDRESS: &str = "/api/v1/stream";
 /// Bytes that may wait for a slow viewer before its connection is given up.
 const MAX_WRITE_BUFFER: usize = 64 << 20;
 

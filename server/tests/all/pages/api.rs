@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use axum::http::StatusCode;
 use serde_json::{Value, json};
-use server::web::http::api;
 use server::web::state::Rollcast;
 use timeline::Workload;
+use timeline::address::Route;
 use timeline::phase::PodState;
 
 use crate::pages::site::{everything, fetch, site};
@@ -41,16 +41,22 @@ pub fn assert_described_as(description: &Value, path: &str, method: &str, status
 async fn every_answer_is_as_described() {
     let (rollcast, clusters) = site().await;
     assert_eq!(clusters.len(), 23);
-    let (_, description) = get(&rollcast, api::DESCRIPTION).await;
+    let (_, description) = get(&rollcast, Route::ApiDescription.pattern()).await;
     assert_eq!(description["openapi"], "3.1.0");
     let described: Vec<&String> = description["paths"].as_object().unwrap().keys().collect();
-    let mut served = vec![api::DEPLOYMENTS, api::ROLLOUTS, api::RECORDING, api::TIMELINE, api::DESCRIPTION];
-    served.extend([api::SHARES, api::REVOKE]);
+    let mut served = vec![
+        Route::ApiDeployments.pattern(),
+        Route::ApiRollouts.pattern(),
+        Route::ApiRecording.pattern(),
+        Route::ApiTimeline.pattern(),
+        Route::ApiDescription.pattern(),
+    ];
+    served.extend([Route::ApiShares.pattern(), Route::ApiRevokeShare.pattern()]);
     served.sort_unstable();
     assert_eq!(described, served);
 
-    let (status, lists) = get(&rollcast, api::DEPLOYMENTS).await;
-    assert_described(&description, api::DEPLOYMENTS, status, &lists);
+    let (status, lists) = get(&rollcast, Route::ApiDeployments.pattern()).await;
+    assert_described(&description, Route::ApiDeployments.pattern(), status, &lists);
     let mut documents = 0;
     for cluster in &clusters {
         for deployment in deployments(&rollcast, cluster).await {
@@ -58,7 +64,7 @@ async fn every_answer_is_as_described() {
             let path = timeline::address::timeline(&Workload::deployment(cluster.as_str(), namespace, name));
             let (status, document) = get(&rollcast, &path).await;
             assert_eq!(status, StatusCode::OK);
-            assert_described(&description, api::TIMELINE, status, &document);
+            assert_described(&description, Route::ApiTimeline.pattern(), status, &document);
             documents += 1;
         }
     }
@@ -67,7 +73,7 @@ async fn every_answer_is_as_described() {
         let (status, answer) =
             get(&rollcast, &timeline::address::timeline(&Workload::deployment(cluster, "shop", "web"))).await;
         assert_eq!(status, StatusCode::NOT_FOUND);
-        assert_described(&description, api::TIMELINE, status, &answer);
+        assert_described(&description, Route::ApiTimeline.pattern(), status, &answer);
     }
 }
 
@@ -85,7 +91,7 @@ async fn deployments(rollcast: &Arc<Rollcast>, cluster: &str) -> Vec<(String, St
 #[tokio::test]
 async fn every_pod_state_is_described() {
     let (rollcast, _) = site().await;
-    let (_, description) = get(&rollcast, api::DESCRIPTION).await;
+    let (_, description) = get(&rollcast, Route::ApiDescription.pattern()).await;
     let described =
         &description["components"]["schemas"]["Pod"]["properties"]["states"]["items"]["prefixItems"][0]["enum"];
     assert_eq!(*described, json!(PodState::ALL.map(PodState::name)));

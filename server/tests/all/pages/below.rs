@@ -7,8 +7,8 @@ use axum::http::{Method, StatusCode};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
-use server::web::http::api;
 use server::web::state::Rollcast;
+use timeline::address::Route;
 use timeline::wire;
 
 use crate::pages::people::{PROD, rules, site};
@@ -50,7 +50,7 @@ async fn a_link_made_below_a_page_opens_what_that_page_names() {
         ("/preview.png".to_owned(), workload("")),
     ] {
         let to = format!("{WEB}{below}");
-        let answer = maker.send(&rollcast, Method::POST, api::SHARES, &[("to", &to)]).await;
+        let answer = maker.send(&rollcast, Method::POST, Route::ApiShares.pattern(), &[("to", &to)]).await;
         assert_eq!(answer.status, StatusCode::OK, "{to}: {}", answer.text);
         let told: Value = serde_json::from_str(&answer.text).unwrap();
         assert_eq!((told["scope"].as_str(), told["to"].as_str()), (Some(opens), Some(leads.as_str())), "{to}");
@@ -72,7 +72,7 @@ async fn a_link_made_below_a_page_opens_what_that_page_names() {
         "/timeline",
     ] {
         let to = format!("{WEB}{nowhere}");
-        let answer = maker.send(&rollcast, Method::POST, api::SHARES, &[("to", &to)]).await;
+        let answer = maker.send(&rollcast, Method::POST, Route::ApiShares.pattern(), &[("to", &to)]).await;
         assert_eq!(answer.status, StatusCode::BAD_REQUEST, "{to}: {}", answer.text);
     }
     // The page with links offers what the page names first, and what is wider.

@@ -20,9 +20,10 @@ use server::access::token::Tokens;
 use server::telemetry::audit::Audit;
 use server::telemetry::viewers::Viewers;
 use server::web::connections::Peer;
-use server::web::http::{api, router};
+use server::web::http::router;
 use server::web::limits::Limit;
 use server::web::state::{Rollcast, Site};
+use timeline::address::Route;
 use timeline::list::{Query, Window};
 use timeline::wire::{self, Scope, ServerFrame, ViewerFrame};
 use tokio::time::Instant;
@@ -231,7 +232,7 @@ async fn who_follows_too_many_lists_is_told_so_and_shown_the_next_one_when_there
 async fn requests_of_one_client_have_ten_lists_a_second_chosen_and_hold_up_no_other() {
     let rollcast = behind(Auth::None, None).await;
     let ask = async |peer, number: usize| {
-        let path = ["/", "/wall", api::DEPLOYMENTS][number % 3];
+        let path = ["/", "/wall", Route::ApiDeployments.pattern()][number % 3];
         ask_at(&rollcast, &format!("{path}?q=word{number}"), peer, &[]).await.0
     };
     let began = Instant::now();

@@ -13,9 +13,9 @@ use server::access::scope::{Named, Scope};
 use server::access::share::{Shares, Wanted};
 use server::telemetry::clock;
 use server::telemetry::viewers::Viewers;
-use server::web::http::api;
 use server::web::state::{Rollcast, Site};
 use timeline::Workload;
+use timeline::address::Route;
 use timeline::wire::{self, ConnectionState, ServerFrame};
 use tokio::time::Instant;
 
@@ -32,7 +32,8 @@ type Locks = fn(&mut Rules, bool);
 
 /// Makes a link with a preview; returns its name, and the address of the preview.
 async fn previewed(rollcast: &Arc<Rollcast>, maker: &Somebody, to: &str) -> (String, String) {
-    let answer = maker.send(rollcast, Method::POST, api::SHARES, &[("to", to), ("preview", "yes")]).await;
+    let answer =
+        maker.send(rollcast, Method::POST, Route::ApiShares.pattern(), &[("to", to), ("preview", "yes")]).await;
     assert_eq!(answer.status, StatusCode::OK, "{}", answer.text);
     let told: Value = serde_json::from_str(&answer.text).unwrap();
     let link = told["link"].as_str().unwrap().strip_prefix("http://localhost:7440").unwrap();
@@ -76,7 +77,7 @@ async fn a_preview_dies_with_its_makers_right_and_with_the_link() {
             tokio::time::sleep(MINUTE).await;
             assert!(is_shown(&rollcast, &address).await, "{to}: the cluster says so again");
         }
-        let revoked = maker.send(&rollcast, Method::POST, api::REVOKE, &[("id", &id)]).await;
+        let revoked = maker.send(&rollcast, Method::POST, Route::ApiRevokeShare.pattern(), &[("id", &id)]).await;
         assert_eq!(revoked.status, StatusCode::NO_CONTENT);
         assert!(!is_shown(&rollcast, &address).await, "{to}: it was revoked");
     }

@@ -7,10 +7,10 @@ use server::history::options::{Limits, Location, Options};
 use server::history::sqlite::Sqlite;
 use server::history::store::{Commit, Store};
 use server::telemetry::viewers::Viewers;
-use server::web::http::api;
 use server::web::state::{Rollcast, Site};
 use timeline::Millis;
 use timeline::address;
+use timeline::address::Route;
 use timeline::past::{PastRollout, Search};
 use timeline::rollout::Outcome;
 
@@ -87,7 +87,7 @@ async fn rollouts_are_found_by_what_is_asked_for_page_after_page() {
     // Page after page there are the same ones.
     let (mut paged, mut after) = (Vec::new(), String::new());
     loop {
-        let (_, answer) = json(rollcast, &format!("{}?limit=7&after={after}", api::ROLLOUTS)).await;
+        let (_, answer) = json(rollcast, &format!("{}?limit=7&after={after}", Route::ApiRollouts.pattern())).await;
         paged.extend(serde_json::from_value::<Vec<PastRollout>>(answer["rollouts"].clone()).unwrap());
         // The place tells what was told of the last one, and nothing of the rollouts of others.
         let last = answer["rollouts"].as_array().unwrap().last();
@@ -107,9 +107,9 @@ async fn rollouts_are_found_by_what_is_asked_for_page_after_page() {
 #[tokio::test]
 async fn answers_are_as_described_and_what_makes_no_sense_is_told() {
     let kept = kept();
-    let (_, description) = json(&kept.rollcast, api::DESCRIPTION).await;
-    let (status, answer) = json(&kept.rollcast, api::ROLLOUTS).await;
-    assert_described(&description, api::ROLLOUTS, status, &answer);
+    let (_, description) = json(&kept.rollcast, Route::ApiDescription.pattern()).await;
+    let (status, answer) = json(&kept.rollcast, Route::ApiRollouts.pattern()).await;
+    assert_described(&description, Route::ApiRollouts.pattern(), status, &answer);
     let wrong = [
         "when=someday",
         "outcome=good",
@@ -126,15 +126,15 @@ async fn answers_are_as_described_and_what_makes_no_sense_is_told() {
         &format!("q=name:{}", "x".repeat(10_000)),
     ];
     for wrong in wrong {
-        let (status, answer) = json(&kept.rollcast, &format!("{}?{wrong}", api::ROLLOUTS)).await;
+        let (status, answer) = json(&kept.rollcast, &format!("{}?{wrong}", Route::ApiRollouts.pattern())).await;
         assert_eq!(status, StatusCode::BAD_REQUEST, "{wrong}");
-        assert_described(&description, api::ROLLOUTS, status, &answer);
+        assert_described(&description, Route::ApiRollouts.pattern(), status, &answer);
         assert!(answer["error"].as_str().unwrap().contains("is invalid"), "{answer}");
     }
     let nothing = Rollcast::new(Vec::new(), "build", Viewers::default(), Vec::new(), None);
-    let (status, answer) = json(&nothing, api::ROLLOUTS).await;
+    let (status, answer) = json(&nothing, Route::ApiRollouts.pattern()).await;
     assert_eq!(status, StatusCode::NOT_FOUND);
-    assert_described(&description, api::ROLLOUTS, status, &answer);
+    assert_described(&description, Route::ApiRollouts.pattern(), status, &answer);
     assert_eq!(fetch(&nothing, "/history").await.status, StatusCode::NOT_FOUND);
 }
 

@@ -16,9 +16,9 @@ use server::history::sqlite::Sqlite;
 use server::history::store::{Commit, Lines, Store};
 use server::history::{Archive, index};
 use server::telemetry::viewers::Viewers;
-use server::web::http::api;
 use server::web::state::{Rollcast, Site};
 use timeline::Timeline;
+use timeline::address::Route;
 use timeline::past::{PastRollout, Search, UNKNOWN_CAUSE};
 use timeline::view::Now;
 
@@ -104,7 +104,7 @@ pub async fn json(rollcast: &Arc<Rollcast>, path: &str) -> (StatusCode, Value) {
 }
 
 pub async fn found(rollcast: &Arc<Rollcast>, query: &str) -> Vec<PastRollout> {
-    let (status, answer) = json(rollcast, &format!("{}?limit=500&{query}", api::ROLLOUTS)).await;
+    let (status, answer) = json(rollcast, &format!("{}?limit=500&{query}", Route::ApiRollouts.pattern())).await;
     assert_eq!(status, StatusCode::OK, "{query}: {answer}");
     serde_json::from_value(answer["rollouts"].clone()).unwrap()
 }

@@ -7,12 +7,13 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use fastrand::Rng;
 use server::access::cookie::{Keys, Name};
 use server::access::forwarded;
-use server::access::scope::{Addressed, Named, Scope};
+use server::access::scope::{Named, Scope};
 use server::access::share::{Shares, Wanted};
 use server::access::{Subjects, Viewer};
 use server::feed::recording::Recording;
 use server::history::batch::{pack, unpack};
 use server::kube::review::Subject;
+use timeline::address::Address;
 use timeline::list::{Query, Window};
 use timeline::wire::{self, PROTOCOL, ServerFrame, ViewerFrame};
 use timeline::{Timeline, Workload};
@@ -83,7 +84,7 @@ async fn cookies_links_and_previews() {
 }
 
 #[test]
-fn addresses_that_are_shared() {
+fn addresses_and_the_words_of_links() {
     let whole: [&[u8]; 3] = [
         b"/clusters/prod%2Feu/namespaces/shop/deployments/web?uid=79326eb3-6188-4285-bb51-b7e0e8cf9f90&revision=7&at=5",
         b"/wall?cluster=prod&namespace=shop&q=web",
@@ -93,14 +94,14 @@ fn addresses_that_are_shared() {
     for seed in seeds(20_000) {
         let rng = &mut Rng::with_seed(seed);
         let text = String::from_utf8_lossy(&damaged(whole[rng.usize(..whole.len())], rng)).into_owned();
-        let Some(addressed) = Addressed::read(&text) else { continue };
+        let Some(address) = Address::read(&text) else { continue };
         read += 1;
-        let scope = match addressed {
-            Addressed::Workload(of, _, asked) => {
-                assert!(asked.iter().map(|(name, value)| name.len() + value.len()).sum::<usize>() <= 3 * text.len());
-                Scope::Workload(of)
-            }
-            Addressed::Wall(wall) => wall,
+        let pairs = address.parameters.pairs();
+        assert!(pairs.map(|(name, value)| name.len() + value.len()).sum::<usize>() <= 3 * text.len());
+        let place = |name| address.parameters.get(name).map(str::to_owned);
+        let scope = match address.named_workload() {
+            Some(workload) => Scope::Workload(Named::of(&workload)),
+            None => Scope::Wall { cluster: place("cluster"), namespace: place("namespace") },
         };
         let words = scope.words(&text);
         assert!(words.len() < 400 + 12 * text.len() && !words.chars().any(char::is_control), "seed {seed}: {words:?}");

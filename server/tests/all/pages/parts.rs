@@ -17,10 +17,11 @@ use server::hub::Handle;
 use server::kube::Observed;
 use server::kube::SourceEvent;
 use server::telemetry::viewers::Viewers;
-use server::web::http::{addresses, api};
+use server::web::http::addresses;
 use server::web::session::{Shown, serve_over};
 use server::web::state::{Rollcast, Site};
 use server::web::view::View;
+use timeline::address::Route;
 use timeline::list::{Query, Window};
 use timeline::wire::{self, PROTOCOL, Scope, ServerFrame, Snapshot, ViewerFrame};
 use timeline::{Retention, Uid, Workload};
@@ -52,7 +53,7 @@ const OPENED: [&str; 6] = [
     "/clusters/{cluster}/namespaces/{namespace}/{resource}/{name}/badge.svg",
     "/clusters/{cluster}/namespaces/{namespace}/{resource}/{name}/preview.svg",
     "/clusters/{cluster}/namespaces/{namespace}/{resource}/{name}/preview.png",
-    api::TIMELINE,
+    Route::ApiTimeline.pattern(),
 ];
 
 /// Every address but those that everybody may ask: nothing is there but what the link opens.
@@ -86,7 +87,9 @@ async fn look_everywhere(rollcast: &Arc<Rollcast>, visitor: &Somebody, revision:
         assert!(!other.text.contains("web:v"), "{path}");
     }
     assert_eq!(opened, OPENED.len());
-    for (method, path) in [(Method::POST, api::SHARES), (Method::POST, "/shares"), (Method::POST, "/shares/revoke")] {
+    for (method, path) in
+        [(Method::POST, Route::ApiShares.pattern()), (Method::POST, "/shares"), (Method::POST, "/shares/revoke")]
+    {
         let answer = visitor.send(rollcast, method, path, &[("to", WEB), ("id", "x")]).await;
         assert_eq!(answer.status, StatusCode::NOT_FOUND, "{path}");
     }
@@ -251,7 +254,7 @@ async fn a_link_to_a_moment_opens_it_and_nothing_else() {
     assert!(calm.is_err(), "{calm:?}");
     for never in [known[0].1 - 600_000, i64::MAX] {
         let answer = signed_in("partly")
-            .send(&rollcast, Method::POST, api::SHARES, &[("to", &format!("{WEB}?at={never}"))])
+            .send(&rollcast, Method::POST, Route::ApiShares.pattern(), &[("to", &format!("{WEB}?at={never}"))])
             .await;
         assert_eq!(answer.status, StatusCode::BAD_REQUEST, "{never}: {}", answer.text);
     }
@@ -319,7 +322,7 @@ async fn a_link_to_what_is_only_kept_opens_that_and_nothing_else_of_what_is_kept
     let site = Site { auth: proxy(), shares, archive: Some(archive.clone()), ..Site::default() };
     let rollcast = Rollcast::with(hubs, "build", Viewers::default(), site);
     let maker = signed_in("fully");
-    let all: Value = serde_json::from_str(&maker.get(&rollcast, api::ROLLOUTS).await.text).unwrap();
+    let all: Value = serde_json::from_str(&maker.get(&rollcast, Route::ApiRollouts.pattern()).await.text).unwrap();
     let known = all["rollouts"].as_array().unwrap();
     let [last, before, ..] = &known[..] else { panic!("some rollouts: {all}") };
     let text = |field: &str| before[field].as_str().unwrap();
@@ -340,7 +343,7 @@ async fn a_link_to_what_is_only_kept_opens_that_and_nothing_else_of_what_is_kept
         format!("{page}/compare?uid={uid}"),
         format!("/api/v1{page}/recording?uid={uid}&rollout={number}"),
         "/history".to_owned(),
-        api::ROLLOUTS.to_owned(),
+        Route::ApiRollouts.pattern().to_owned(),
     ] {
         assert_eq!(visitor.get(&rollcast, &beyond).await.status, StatusCode::NOT_FOUND, "{beyond}");
     }
@@ -354,7 +357,8 @@ async fn previews_of_links_are_shown_where_their_maker_allowed_it() {
     let nobody = Somebody::default();
     let plain = nobody.get(&rollcast, "/shared").await.text;
     let make = async |to: &str, preview: &str| {
-        let answer = maker.send(&rollcast, Method::POST, api::SHARES, &[("to", to), ("preview", preview)]).await;
+        let answer =
+            maker.send(&rollcast, Method::POST, Route::ApiShares.pattern(), &[("to", to), ("preview", preview)]).await;
         assert_eq!(answer.status, StatusCode::OK, "{}", answer.text);
         let told: Value = serde_json::from_str(&answer.text).unwrap();
         assert_eq!(told["allowsPreview"], preview == "yes");
@@ -362,7 +366,8 @@ async fn previews_of_links_are_shown_where_their_maker_allowed_it() {
         (told["id"].as_str().unwrap().to_owned(), link.split_once('#').unwrap().0.to_owned())
     };
     assert_eq!(make(WEB, "no").await.1, "/shared", "it says nothing");
-    let wrong = maker.send(&rollcast, Method::POST, api::SHARES, &[("to", WEB), ("preview", "maybe")]).await;
+    let wrong =
+        maker.send(&rollcast, Method::POST, Route::ApiShares.pattern(), &[("to", WEB), ("preview", "maybe")]).await;
     assert_eq!(wrong.status, StatusCode::BAD_REQUEST);
     let mut pictures = Vec::new();
     for (to, says) in [
@@ -380,7 +385,7 @@ async fn previews_of_links_are_shown_where_their_maker_allowed_it() {
         pictures.push(drawn.text);
         // It opens nothing: neither the page, nor another link's preview.
         assert_eq!(nobody.get(&rollcast, &to).await.status, StatusCode::UNAUTHORIZED);
-        let revoked = maker.send(&rollcast, Method::POST, api::REVOKE, &[("id", &id)]).await;
+        let revoked = maker.send(&rollcast, Method::POST, Route::ApiRevokeShare.pattern(), &[("id", &id)]).await;
         assert_eq!(revoked.status, StatusCode::NO_CONTENT);
         assert_eq!(nobody.get(&rollcast, &picture).await.status, StatusCode::NOT_FOUND);
         assert!(!nobody.get(&rollcast, &address).await.text.contains("og:"), "it stopped responding");

@@ -9,8 +9,9 @@ use axum::http::{Method, Request, StatusCode, header};
 use http_body_util::BodyExt;
 use serde_json::Value;
 use server::web::connections::Peer;
-use server::web::http::{addresses, api, router};
+use server::web::http::{addresses, router};
 use server::web::state::Rollcast;
+use timeline::address::Route;
 use tower::ServiceExt;
 
 use crate::common::addresses::named;
@@ -85,12 +86,12 @@ impl Somebody {
 
     /// Makes a link; returns its name and its secret.
     pub(crate) async fn make(&self, rollcast: &Arc<Rollcast>, to: &str) -> (String, String) {
-        let answer = self.send(rollcast, Method::POST, api::SHARES, &[("to", to)]).await;
+        let answer = self.send(rollcast, Method::POST, Route::ApiShares.pattern(), &[("to", to)]).await;
         assert_eq!(answer.status, StatusCode::OK, "{}", answer.text);
         let told: Value = serde_json::from_str(&answer.text).unwrap();
-        let description = self.get(rollcast, api::DESCRIPTION).await.text;
+        let description = self.get(rollcast, Route::ApiDescription.pattern()).await.text;
         let description = serde_json::from_str(&description).unwrap();
-        assert_described_as(&description, api::SHARES, "post", answer.status, &told);
+        assert_described_as(&description, Route::ApiShares.pattern(), "post", answer.status, &told);
         let link = told["link"].as_str().unwrap();
         let secret = link.strip_prefix("http://localhost:7440/shared#").unwrap();
         let secret = percent_encoding::percent_decode_str(secret).decode_utf8().unwrap().into_owned();
@@ -137,11 +138,16 @@ async fn who_has_a_link_sees_what_it_opens_and_nothing_else() {
         assert!(!answer.text.contains("kill-pod") && !answer.text.contains("secret-eu"), "{path}");
         assert_ne!(answer.status, StatusCode::UNAUTHORIZED, "{path}");
     }
-    let list: Value = serde_json::from_str(&visitor.get(&rollcast, api::DEPLOYMENTS).await.text).unwrap();
+    let list: Value =
+        serde_json::from_str(&visitor.get(&rollcast, Route::ApiDeployments.pattern()).await.text).unwrap();
     let clusters = list["clusters"].as_array().unwrap();
     assert_eq!((clusters.len(), clusters[0]["deployments"].as_array().unwrap().len()), (1, 1));
     // They make, see and take away no links.
-    for (method, path) in [(Method::GET, "/shares"), (Method::GET, api::SHARES), (Method::POST, api::SHARES)] {
+    for (method, path) in [
+        (Method::GET, "/shares"),
+        (Method::GET, Route::ApiShares.pattern()),
+        (Method::POST, Route::ApiShares.pattern()),
+    ] {
         let answer = visitor.send(&rollcast, method, path, &[("to", WEB)]).await;
         assert_eq!(answer.status, StatusCode::FORBIDDEN, "{path}");
     }
@@ -167,7 +173,8 @@ async fn a_link_dies_with_its_makers_right_and_when_it_is_revoked() {
     rules.lock().unwrap().allowed.insert(("partly".to_owned(), "rollover".to_owned()));
     tokio::time::sleep(Duration::from_secs(60)).await;
     assert_eq!(visitor.get(&rollcast, WEB).await.status, StatusCode::OK);
-    let foreign = signed_in("foreign").send(&rollcast, Method::POST, api::REVOKE, &[("id", &id)]).await;
+    let foreign =
+        signed_in("foreign").send(&rollcast, Method::POST, Route::ApiRevokeShare.pattern(), &[("id", &id)]).await;
     assert_eq!(foreign.status, StatusCode::NOT_FOUND, "{}", foreign.text);
     assert!(maker.get(&rollcast, "/shares").await.text.contains(&id));
     let gone = maker.send(&rollcast, Method::POST, "/shares/revoke", &[("id", &id)]).await;
@@ -175,7 +182,7 @@ async fn a_link_dies_with_its_makers_right_and_when_it_is_revoked() {
     assert_eq!(visitor.get(&rollcast, WEB).await.status, StatusCode::UNAUTHORIZED);
     assert!(by_link(&rollcast, &secret).await.is_none());
     let (id, _) = maker.make(&rollcast, WEB).await;
-    let gone = signed_in("fully").send(&rollcast, Method::POST, api::REVOKE, &[("id", &id)]).await;
+    let gone = signed_in("fully").send(&rollcast, Method::POST, Route::ApiRevokeShare.pattern(), &[("id", &id)]).await;
     assert_eq!(gone.status, StatusCode::NO_CONTENT, "who sees everything may take every link away");
     assert!(!maker.get(&rollcast, "/shares").await.text.contains(&id));
 }
@@ -203,7 +210,7 @@ async fn links_lead_to_what_their_maker_may_see_and_to_this_server_only() {
         (WEB, "-1d"),
         (WEB, "soon"),
     ] {
-        for path in ["/shares", api::SHARES] {
+        for path in ["/shares", Route::ApiShares.pattern()] {
             let answer = maker.send(&rollcast, Method::POST, path, &[("to", to), ("lasts", lasts)]).await;
             assert_eq!(answer.status, StatusCode::BAD_REQUEST, "{path} {to} {lasts}: {}", answer.text);
             assert!(!answer.text.contains("/shared#"), "{path} {to} {lasts}");
@@ -264,9 +271,9 @@ async fn a_link_takes_the_place_of_what_somebody_sees_who_is_signed_in_only_if_t
 #[tokio::test]
 async fn where_nobody_signs_in_there_are_no_links() {
     let (rollcast, _) = crate::pages::site::site().await;
-    for path in ["/shares", "/shared", api::SHARES] {
+    for path in ["/shares", "/shared", Route::ApiShares.pattern()] {
         assert_eq!(Somebody::default().get(&rollcast, path).await.status, StatusCode::NOT_FOUND, "{path}");
     }
-    let made = Somebody::default().send(&rollcast, Method::POST, api::SHARES, &[("to", "/wall")]).await;
+    let made = Somebody::default().send(&rollcast, Method::POST, Route::ApiShares.pattern(), &[("to", "/wall")]).await;
     assert_eq!(made.status, StatusCode::NOT_FOUND);
 }

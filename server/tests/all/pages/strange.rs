@@ -11,10 +11,11 @@ use fastrand::Rng;
 use http_body_util::BodyExt;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use server::access::cookie::{Keys, Name};
-use server::access::scope::{Addressed as Named, Scope as Shared};
+use server::access::scope::{Named, Scope as Shared};
 use server::web::addressed::Addressed;
 use server::web::connections::Peer;
 use server::web::http::{addresses, router};
+use timeline::address::Address;
 use timeline::list::{Query, Window};
 use timeline::wire::{self, PROTOCOL, Position, Scope, ViewerFrame};
 use timeline::{Uid, Workload};
@@ -300,13 +301,12 @@ fn strange_cookies_hosts_addresses_and_frames_are_none() {
             assert!(!is_own || is_same, "seed {seed}: {origin:?} {host:?}");
             assert!(!addressed.answers_to(&host, false) || addressed.answers_to(&host, true), "seed {seed}: {host:?}");
         }
-        let scope = Named::read(&text(rng)).map(|addressed| match addressed {
-            Named::Workload(of, _, _) => Shared::Moment { of, uid: Uid::from_bits(1), at_millis: rng.i64(..) },
-            Named::Wall(wall) => wall,
-        });
-        if let Some(scope) = scope {
-            assert!(!scope.words(&text(rng)).chars().any(char::is_control), "seed {seed}");
-        }
+        let strange = text(rng);
+        let named = Address::read(&strange).and_then(|address| address.named_workload());
+        let workload =
+            named.unwrap_or_else(|| Workload::deployment(strange.as_str(), strange.as_str(), strange.as_str()));
+        let scope = Shared::Moment { of: Named::of(&workload), uid: Uid::from_bits(1), at_millis: rng.i64(..) };
+        assert!(!scope.words(&text(rng)).chars().any(char::is_control), "seed {seed}");
         // Bytes of a cookie changed, taken out, or put in.
         let mut bytes = sealed.clone().into_bytes();
         for _ in 0..=rng.usize(..3) {

@@ -9,9 +9,9 @@ use server::access::cookie::Keys;
 use server::access::share::{Changes, Pace, Place, PlaceError, Share, Shares};
 use server::history::store::StoreError;
 use server::telemetry::viewers::Viewers;
-use server::web::http::api;
 use server::web::state::{Rollcast, Site};
 use timeline::Workload;
+use timeline::address::Route;
 use timeline::wire::ServerFrame;
 use tokio::time::Instant;
 
@@ -70,7 +70,8 @@ async fn links_that_cannot_be_checked_for_a_minute_open_nothing_until_they_can()
     let maker = signed_in("partly");
     let (id, secret) = maker.make(&rollcast, WEB).await;
     let (_, revoked_secret) = maker.make(&rollcast, WEB).await;
-    let made = maker.send(&rollcast, Method::POST, api::SHARES, &[("to", WEB), ("preview", "yes")]).await;
+    let made =
+        maker.send(&rollcast, Method::POST, Route::ApiShares.pattern(), &[("to", WEB), ("preview", "yes")]).await;
     let made: serde_json::Value = serde_json::from_str(&made.text).unwrap();
     let preview = made["link"].as_str().unwrap().strip_prefix("http://localhost:7440").unwrap();
     let preview = preview.split_once('#').unwrap().0;
@@ -84,7 +85,7 @@ async fn links_that_cannot_be_checked_for_a_minute_open_nothing_until_they_can()
     // Known links open; nothing is made.
     assert_eq!(visitor.get(&rollcast, WEB).await.status, StatusCode::OK);
     assert!(by_link(&rollcast, &revoked_secret).await.is_some());
-    for path in ["/shares", api::SHARES] {
+    for path in ["/shares", Route::ApiShares.pattern()] {
         let refused = maker.send(&rollcast, Method::POST, path, &[("to", WEB)]).await;
         assert_eq!(refused.status, StatusCode::SERVICE_UNAVAILABLE, "{path}: {}", refused.text);
         assert_eq!(refused.again.as_deref(), Some("5"), "{path}");
@@ -92,7 +93,7 @@ async fn links_that_cannot_be_checked_for_a_minute_open_nothing_until_they_can()
         let listed = maker.get(&rollcast, path).await;
         assert_eq!((listed.status, listed.again.as_deref()), (StatusCode::SERVICE_UNAVAILABLE, Some("5")), "{path}");
         assert!(listed.text.contains("The link database does not respond"), "{path}: {}", listed.text);
-        assert!(path == api::SHARES || listed.text.contains(&id), "what is known is shown");
+        assert!(path == Route::ApiShares.pattern() || listed.text.contains(&id), "what is known is shown");
     }
     // An open stream ends once nobody can tell any more, and so does everything else.
     let closed = async { while heard.next().await.is_some() {} };
@@ -158,7 +159,7 @@ async fn a_stream_ends_within_five_seconds_after_its_link_was_revoked_at_another
         assert!(matches!(next(&mut heard).await, ServerFrame::Snapshot(shown) if shown.deployment.is_some()));
         tokio::time::sleep(Duration::from_millis(700 * at)).await; // at another time between two looks
         assert!(maker.get(&other, "/shares").await.text.contains(&id), "it is listed there");
-        let revoked = maker.send(&other, Method::POST, api::REVOKE, &[("id", &id)]).await;
+        let revoked = maker.send(&other, Method::POST, Route::ApiRevokeShare.pattern(), &[("id", &id)]).await;
         assert_eq!(revoked.status, StatusCode::NO_CONTENT, "{}", revoked.text);
         let ended = async { while heard.next().await.is_some() {} };
         tokio::time::timeout(Duration::from_secs(5), ended).await.expect("the stream ends");

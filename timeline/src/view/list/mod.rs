@@ -53,6 +53,18 @@ pub enum By {
     Place,
 }
 
+impl By {
+    /// Reads its name in addresses.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        match name {
+            "verdict" => Some(Self::Verdict),
+            "namespace" => Some(Self::Place),
+            _ => None,
+        }
+    }
+}
+
 /// In which order the rows of a list are. Rows that a column does not tell apart are in the order of their places.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Sort {

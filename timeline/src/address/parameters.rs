@@ -1,40 +1,63 @@
-//! Which Deployments an address asks for. The address is the only truth of it, for the server and for the browser.
+//! The query parameters of an address.
 
-use timeline::list::{By, Column, Group, Query, Sort};
+use crate::list::{By, Column, Group, Query, Sort};
 
-/// The parameters of an address, read as the server reads them; of two with the same name the last one counts. The router's own
-/// map decodes values twice, which makes another text of one with percent signs.
+/// Query parameters. Of two with the same name the last one counts. The page uses this and not the map of its router, which decodes
+/// values twice.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Parameters(Vec<(String, String)>);
 
 impl Parameters {
-    /// Parses the parameters of `q=web&by=namespace`.
+    /// Parses the part of an address after the question mark.
     #[must_use]
     pub fn parse(search: &str) -> Self {
         Self(form_urlencoded::parse(search.as_bytes()).into_owned().collect())
     }
 
-    /// Returns the value of a parameter; `None` where there is none.
-    #[must_use]
-    pub fn get(&self, name: &str) -> Option<&str> {
-        let said = self.0.iter().rev().find(|(known, _)| known == name);
-        said.map(|(_, value)| value.as_str()).filter(|text| !text.is_empty())
+    /// Adds a parameter, unless it is empty. It wins over one of the same name.
+    pub fn push(&mut self, name: &str, value: String) {
+        if !value.is_empty() {
+            self.0.push((name.to_owned(), value));
+        }
     }
 
-    /// Which Deployments they ask for, of those in a place that the path names, if it names one. What makes no sense is not asked.
+    /// All names and values, in order.
+    pub fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+
+    /// The name occurs, also with an empty value.
+    #[must_use]
+    pub fn has(&self, name: &str) -> bool {
+        self.pairs().any(|(known, _)| known == name)
+    }
+
+    /// A value; `None` where it is missing or empty.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&str> {
+        let values = self.0.iter().rev().find(|(known, _)| known == name);
+        values.map(|(_, value)| value.as_str()).filter(|text| !text.is_empty())
+    }
+
+    /// A value; empty where it is missing.
+    #[must_use]
+    pub fn text(&self, name: &str) -> String {
+        self.get(name).unwrap_or_default().to_owned()
+    }
+
+    /// The list that is requested, of the place in the path if it has one. Invalid values count as missing.
     #[must_use]
     pub fn query(&self, cluster: Option<String>, namespace: Option<String>) -> Query {
-        let text = |name| self.get(name).unwrap_or_default().to_owned();
         let place = |name| self.get(name).map(str::to_owned);
         let (cluster, namespace) = match (cluster, namespace) {
             (None, None) => (place("cluster"), place("namespace")),
             named => named,
         };
         Query {
-            text: text("q"),
-            labels: text("labels"),
+            text: self.text("q"),
+            labels: self.text("labels"),
             group: self.get("show").and_then(Group::named),
-            by: if self.get("by") == Some("namespace") { By::Place } else { By::Verdict },
+            by: self.get("by").and_then(By::named).unwrap_or_default(),
             sort: Sort {
                 column: self.get("sort").and_then(Column::named).unwrap_or_default(),
                 is_descending: self.get("order") == Some("desc"),
@@ -48,7 +71,6 @@ impl Parameters {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use timeline::address;
 
     #[test]
     fn an_address_asks_for_what_it_was_made_for() {
@@ -64,7 +86,7 @@ mod tests {
                         namespace: place,
                         cluster: None,
                     };
-                    let address = address::list(&query);
+                    let address = crate::address::list(&query);
                     let (_, search) = address.split_once('?').unwrap();
                     assert_eq!(Parameters::parse(search).query(None, None), query, "{address}");
                 }

@@ -1,0 +1,200 @@
+//! Responses that several handlers make: rendered pages, refusals, errors of the API, and what the audit log records.
+
+use std::sync::Arc;
+
+use app::components::audience::Audience;
+use app::payload::{Page, Payload};
+use app::playground::Playground;
+use app::site::Site;
+use axum::extract::Request;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
+use leptos::prelude::{IntoView, provide_context, use_context};
+use leptos_axum::ResponseOptions;
+use serde_json::json;
+use timeline::words::safe;
+
+use super::extract::origin;
+use crate::access::share::Share;
+use crate::export::assets;
+use crate::history::past::Lost;
+use crate::history::store::StoreError;
+use crate::web::state::Rollcast;
+use crate::web::view::View;
+
+/// What those are told who come by a link of which nobody can tell now whether it still opens anything.
+pub(super) const UNCHECKED: &str = "Cannot check right now whether this link is still valid. Trying again in a moment.";
+
+/// Somebody signed in, or did something with links: an answer carries it to those who write down who does what.
+#[derive(Clone)]
+pub(super) struct AuditEntry {
+    pub(super) who: Arc<str>,
+    pub(super) did: &'static str,
+    /// Where they did it, or what it is about.
+    pub(super) at: String,
+}
+
+pub(super) fn no_cluster(view: &View, cluster: &str) -> String {
+    let known = view.hubs().map(|hub| safe(hub.name())).collect::<Vec<_>>().join(", ");
+    let text = format!("Rollcast does not watch a cluster named {:?}. It watches: {known}.", safe(cluster));
+    format!("{} {text}", view.sight().trouble()).trim_start().to_owned()
+}
+
+pub(super) async fn not_found(view: &View, request: Request) -> Response {
+    let why = "There is no such page. The list of all Deployments is at /, the page of a Deployment at \
+               /clusters/{cluster}/namespaces/{namespace}/deployments/{name}.";
+    missing(view, why.to_owned(), request).await
+}
+
+pub(super) async fn missing(view: &View, why: String, request: Request) -> Response {
+    let instead = vec![("/".to_owned(), "All Deployments".to_owned())];
+    refuse(view, StatusCode::NOT_FOUND, why, instead, request).await
+}
+
+/// A page that says what is wrong with an address, and where to go instead.
+pub(super) async fn refuse(
+    view: &View,
+    status: StatusCode,
+    why: String,
+    instead: Vec<(String, String)>,
+    request: Request,
+) -> Response {
+    // What was asked for is what is wrong with it, more often than the path.
+    let asked = safe(request.uri().path_and_query().map_or("/", |asked| asked.as_str()));
+    let is_silent = view.sight().is_silent();
+    let status = if is_silent { StatusCode::SERVICE_UNAVAILABLE } else { status };
+    let title = status.canonical_reason().unwrap_or_default();
+    let shell = move |build| app::shell::missing(title, asked.clone(), why.clone(), instead.clone(), build);
+    let mut response = render_static(view, status, request, shell).await;
+    if is_silent {
+        // It may be there, and be shown as soon as the cluster says so.
+        response.headers_mut().insert(header::REFRESH, HeaderValue::from_static("5"));
+    }
+    response
+}
+
+/// A page in which no program runs.
+pub(super) async fn render_static<V: IntoView + 'static>(
+    view: &View,
+    status: StatusCode,
+    request: Request,
+    shell: impl Fn(&'static str) -> V + Clone + Send + Sync + 'static,
+) -> Response {
+    let audience = view.rollcast().audience(view.viewer());
+    let (site, playground) = (site(view, &audience), playground(view));
+    let shell = move |build| {
+        provide_context(site);
+        provide_context(audience.clone());
+        if let Some(playground) = playground.clone() {
+            provide_context(playground);
+        }
+        shell(build)
+    };
+    render_bare(view.rollcast(), status, request, shell).await
+}
+
+/// Which pages there are for who looks.
+fn site(view: &View, audience: &Audience) -> Site {
+    let has_links = matches!(audience, Audience::Known { can_share: true, .. });
+    Site { has_history: view.keeps(), has_links }
+}
+
+/// The playground as its strip shows it now, where there is one.
+fn playground(view: &View) -> Option<Playground> {
+    view.rollcast().playground.as_ref().map(|playground| playground.strip())
+}
+
+/// A page in which no program runs and nothing of any cluster stands.
+pub(super) async fn render_bare<V: IntoView + 'static>(
+    rollcast: &Rollcast,
+    status: StatusCode,
+    request: Request,
+    shell: impl Fn(&'static str) -> V + Clone + Send + Sync + 'static,
+) -> Response {
+    let build = rollcast.build;
+    let guarded = move || {
+        set_policy();
+        shell(build)
+    };
+    with_status(leptos_axum::render_app_async_with_context(|| {}, guarded)(request).await, status)
+}
+
+/// A page of the application, rendered from what it is about.
+pub(super) async fn render(view: &View, payload: Payload, status: StatusCode, request: Request) -> Response {
+    let origin = origin(&request);
+    let audience = view.rollcast().audience(view.viewer());
+    let (site, playground) = (site(view, &audience), playground(view));
+    let page = Page { build: view.rollcast().build.to_owned(), payload, playground, site };
+    let shell = move || {
+        set_policy();
+        provide_context(audience.clone());
+        app::shell::shell(page.clone(), &origin, assets::part)
+    };
+    with_status(leptos_axum::render_app_async_with_context(|| {}, shell)(request).await, status)
+}
+
+/// Sends the page's content security policy: what its markup may run carries the nonce of this answer.
+fn set_policy() {
+    if let (Some(nonce), Some(response)) = (leptos::nonce::use_nonce(), use_context::<ResponseOptions>())
+        && let Ok(policy) = HeaderValue::from_str(&policy(&format!("'nonce-{nonce}'")))
+    {
+        response.insert_header(header::CONTENT_SECURITY_POLICY, policy);
+    }
+}
+
+fn with_status(mut response: Response, status: StatusCode) -> Response {
+    *response.status_mut() = status;
+    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}
+
+/// The content security policy: nothing but this server's own files, and in a page what carries its nonce. Markup goes through the policy
+/// of `theme.js` (Trusted Types, where browsers have them): none of it may run anything.
+pub(super) fn policy(nonce: &str) -> String {
+    format!(
+        "default-src 'none'; script-src 'self' 'wasm-unsafe-eval' {nonce}; style-src 'self' {nonce}; connect-src 'self'; \
+         img-src 'self'; font-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'self'; \
+         require-trusted-types-for 'script'; trusted-types default"
+    )
+}
+
+pub(super) fn api_error(status: StatusCode, sentence: String) -> Response {
+    (status, Json(json!({ "error": sentence }))).into_response()
+}
+
+/// Why a rollout cannot be shown; `unknown` where it is not known.
+pub(super) fn lost_rollout(view: &View, lost: &Lost, unknown: impl Into<String>) -> (StatusCode, String) {
+    match lost {
+        Lost::Unknown => (StatusCode::NOT_FOUND, unknown.into()),
+        Lost::Unreadable(why) => unreadable_history(view, why),
+        Lost::Full => {
+            let why = "Too many past rollouts and moments are open. Try again in a moment.";
+            (StatusCode::SERVICE_UNAVAILABLE, why.to_owned())
+        }
+    }
+}
+
+/// That what is kept cannot be read: with the reason for those who may see everything, because it may name a database or a folder.
+pub(super) fn unreadable_history(view: &View, why: &StoreError) -> (StatusCode, String) {
+    match why {
+        why if view.sees_all() => {
+            (StatusCode::SERVICE_UNAVAILABLE, format!("Cannot read the history: {}.", safe(&why.to_string())))
+        }
+        why => {
+            tracing::debug!("cannot read the history: {why}");
+            (StatusCode::SERVICE_UNAVAILABLE, "Cannot read the history right now.".to_owned())
+        }
+    }
+}
+
+/// What those get who may come again in a moment; browsers do by themselves, so that a wall needs nobody.
+pub(super) fn turn_away(why: &str) -> Response {
+    (StatusCode::SERVICE_UNAVAILABLE, [(header::REFRESH, "5")], why.to_owned()).into_response()
+}
+
+/// What is written down of a link: which one, and what it opens.
+pub(super) fn audit_share(share: &Share, who: Arc<str>, did: &'static str) -> Extension<AuditEntry> {
+    let path = share.to.split('?').next().unwrap_or_default();
+    Extension(AuditEntry { who, did, at: format!("{path}#{}", share.id) })
+}
