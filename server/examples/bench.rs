@@ -232,7 +232,7 @@ fn main() {
         let changes = timeline.apply(turn as i64 + 2, fact);
         let applied = Instant::now();
         if !changes.is_empty() {
-            let changes = changes.iter().filter_map(wire::Change::of).collect();
+            let changes = changes.into_iter().filter(timeline::Change::travels).collect();
             let delta = Delta { from, to: timeline.seq(), now_millis: 0, changes, said: None };
             bytes += wire::encode(&ServerFrame::Delta(delta)).map_or(0, |frame| frame.len());
             frames += 1;

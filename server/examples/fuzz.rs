@@ -143,10 +143,10 @@ fn run(recordings: &[Vec<Value>], seed: u64) -> Result<Run, String> {
         return Err("the changes do not rebuild the model".into());
     }
     for uid in timeline.model().deployments.keys() {
-        let objects = Objects::of(timeline.model(), *uid);
-        let travelled = wire::encode(&objects).map_err(|error| error.to_string())?;
+        let encoded = |model| wire::encode(&Objects::of(model, *uid)).map_err(|error| error.to_string());
+        let travelled = encoded(timeline.model())?;
         let arrived = Model::from(wire::decode::<Objects>(&travelled).map_err(|error| error.to_string())?);
-        if Objects::of(&arrived, *uid) != objects {
+        if encoded(&arrived)? != travelled {
             return Err("a Deployment does not survive its journey".into());
         }
     }

@@ -24,8 +24,8 @@ use k8s_openapi::api::core::v1::Pod;
 use simcluster::api::{self, Cluster};
 use simcluster::load::{self, Load};
 use simcluster::{Key, World};
-use timeline::wire::{self, Change, ServerFrame};
-use timeline::{Uid, Workload};
+use timeline::wire::{self, ServerFrame};
+use timeline::{Change, Uid, Workload};
 
 use support::{Program, Socket, listen};
 

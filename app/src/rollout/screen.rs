@@ -9,7 +9,7 @@ use leptos::prelude::*;
 use timeline::Millis;
 use timeline::playback::Playback;
 use timeline::viewer::{DeploymentCopy, Taken};
-use timeline::wire::{self, Connection, Delta, Moment, Position, Said, Scope, ServerFrame, Snapshot};
+use timeline::wire::{Connection, Delta, Moment, Position, Said, Scope, ServerFrame, Snapshot};
 
 use super::board::{Board, RenderedPage, minute, said_then};
 use super::picture::{FrameStyles, Picture};
@@ -370,8 +370,8 @@ impl RolloutScreen {
     /// A frame is about what is followed: one that was on its way when the viewer went elsewhere is not.
     fn is_of(&self, snapshot: &Snapshot) -> bool {
         self.0.board.workload.with_untracked(|workload| {
-            let is_it = |known: &wire::Deployment| known.name == workload.name && known.namespace == workload.namespace;
-            snapshot.objects.deployments.iter().all(is_it)
+            let mut known = snapshot.objects.deployments.iter();
+            known.all(|known| known.name == workload.name && known.namespace == workload.namespace)
         })
     }
 

@@ -1,5 +1,9 @@
 //! A cluster as it was known when the last observation was written: the checkpoint, and what came after it.
+//!
+//! A checkpoint is MessagePack that says that it is human-readable: only such a format holds the whole model, and the maps of a
+//! timeline have keys that JSON cannot hold.
 
+use rmp_serde::{Deserializer, Serializer};
 use serde::{Deserialize, Serialize};
 use timeline::{History, Millis, Timeline};
 
@@ -33,13 +37,14 @@ struct Stood {
 /// Puts a hub's state away. `None` when there is not enough memory for it.
 #[must_use]
 pub fn checkpoint(standing: &Standing<'_>) -> Option<Checkpoint> {
-    let bytes = postcard::to_stdvec(standing).ok()?;
+    let mut bytes = Vec::new();
+    standing.serialize(&mut Serializer::new(&mut bytes).with_human_readable()).ok()?;
     Some(Checkpoint { made_by: FINGERPRINT.to_owned(), body: zstd::bulk::compress(&bytes, LEVEL).ok()? })
 }
 
 fn stood(checkpoint: &Checkpoint) -> Option<Stood> {
     let bytes = zstd::stream::decode_all(checkpoint.body.as_slice()).ok()?;
-    postcard::from_bytes(&bytes).ok()
+    Stood::deserialize(&mut Deserializer::from_read_ref(&bytes).with_human_readable()).ok()
 }
 
 /// Takes a cluster up again. `None` when nothing of it can be read.

@@ -21,7 +21,7 @@ pub(super) struct Topic {
     frames: broadcast::Sender<Bytes>,
     /// Number of the last change that was sent.
     sent: u64,
-    pending: Vec<wire::Change>,
+    pending: Vec<Change>,
     /// Changes alone would not tell the story: send everything.
     anew: bool,
     /// The last snapshot, encoded, and where it stands.
@@ -92,7 +92,7 @@ impl Topic {
     pub(super) fn push(&mut self, change: &Change) {
         self.is_said_old = true;
         self.is_verdict_new |= matches!(change, Change::Verdict(..));
-        self.pending.extend(wire::Change::of(change));
+        self.pending.extend(change.travels().then(|| change.clone()));
     }
 
     pub(super) fn renew(&mut self, deployment: Option<Uid>) {

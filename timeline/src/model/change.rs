@@ -10,7 +10,7 @@ use crate::model::{
     Deployment, DeploymentNow, EndReason, Event, Gap, Mark, Model, Pod, PodNow, Release, RemovedBecause, ReplicaSet,
     ReplicaSetNow, Rollout, Scale,
 };
-use crate::model::{KubectlVerdict, Limits, PodState};
+use crate::model::{KubectlVerdict, Limits, PodState, server_only};
 use crate::{Millis, Uid};
 
 /// One alteration of the model.
@@ -24,6 +24,8 @@ pub enum Change {
     Rollout(Uid, u32, Box<Rollout>),
     /// Nobody looked for a while. Joined with the last gap when they touch.
     Gap(Uid, Gap),
+    /// The limits of its strategy changed.
+    Limits(Uid, Millis, Limits),
     /// It was deleted.
     DeploymentDeleted(Uid, Millis),
     /// A ReplicaSet appeared, or is sent whole.
@@ -52,18 +54,16 @@ pub enum Change {
     PodEnds(Uid, EndReason),
     /// Old history is let go of; of the named Deployment, or of what belongs to none.
     Pruned(Option<Uid>, Box<Pruned>),
-    /// The limits of its strategy changed.
-    Limits(Uid, Millis, Limits),
     /// A mark was made.
-    Mark(Uid, Mark),
+    Mark(Uid, #[serde(with = "server_only")] Mark),
     /// Something is told of it, or told better.
-    Story(Uid, Box<Entry>),
+    Story(Uid, #[serde(with = "server_only")] Box<Entry>),
     /// An entry of its story is taken back, or became part of another one.
     StoryTaken(Uid, u64),
     /// The kubectl verdict changed.
     Verdict(Uid, Millis, KubectlVerdict),
     /// An Event about it or what belongs to it; replaces an earlier one with the same UID.
-    Event(Uid, Box<Event>),
+    Event(Uid, #[serde(with = "server_only")] Box<Event>),
     /// A kind may not be listed from then on, in a namespace or in all; `None` when it may again.
     Unseen(Kind, Option<String>, Option<Millis>),
 }
@@ -93,6 +93,20 @@ pub enum Subject {
 }
 
 impl Change {
+    /// Alters what viewers hold. The others alter only what sentences are made of.
+    #[must_use]
+    pub const fn travels(&self) -> bool {
+        !matches!(
+            self,
+            Self::Mark(..)
+                | Self::Story(..)
+                | Self::StoryTaken(..)
+                | Self::Verdict(..)
+                | Self::Event(..)
+                | Self::Unseen(..)
+        )
+    }
+
     /// The object that it is about.
     #[must_use]
     pub fn subject(&self) -> Subject {

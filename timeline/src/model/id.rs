@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 /// `metadata.uid`. Kubernetes makes these as UUIDs; text is the canonical lower-case form with hyphens, and only that
 /// form is accepted, so that what is printed is byte for byte what the cluster said.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Uid(u128);
 
 /// The text is not a UID in canonical form.

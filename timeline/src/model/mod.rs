@@ -12,6 +12,7 @@ pub mod order;
 pub mod pod;
 pub mod pod_state;
 pub mod queries;
+mod server_only;
 pub mod story;
 pub mod table;
 pub mod verdict;

@@ -3,8 +3,8 @@
 //! Starts are stored, ends derived: a pod's life is an ordered list of (state, since). Times are arrival times unless a
 //! field says otherwise.
 //!
-//! Less than this travels to viewers ([`crate::wire`]): the rest is what sentences are made of, and sentences travel as
-//! sentences ([`crate::wire::Said`]). In a viewer's model it is empty.
+//! Less than this travels to viewers ([`crate::wire`]): fields that are [`server_only`] are what sentences are made of, and
+//! sentences travel as sentences ([`crate::wire::Said`]). In a viewer's model they are empty.
 
 use std::collections::BTreeMap;
 
@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::limits::Limits;
 use super::pod::Pod;
+use super::server_only;
 use super::story::Entry;
 use super::verdict::KubectlVerdict;
 use crate::model::fact::{Condition, DeploymentSpec, DeploymentStatus, Image, Kind, ReplicaSetCounts};
@@ -75,16 +76,20 @@ pub struct Deployment {
     /// Every change of the revision annotation, in order.
     pub rollouts: Vec<Rollout>,
     /// Moments that are no rollout and no scale step.
+    #[serde(with = "server_only")]
     pub marks: Vec<Mark>,
     /// The limits of its strategy, with the moments in which they changed.
     pub limits: Vec<(Millis, Limits)>,
     /// Its story, in the order of writing: each entry as it was decided when it happened.
+    #[serde(with = "server_only")]
     pub story: Vec<Entry>,
     /// The verdict of `kubectl rollout status`, with the moments in which it changed.
+    #[serde(with = "server_only")]
     pub verdicts: Vec<(Millis, KubectlVerdict)>,
     /// Stretches of time in which nobody looked, in order, not touching each other.
     pub gaps: Vec<Gap>,
     /// Events about it and what belongs to it, by arrival: Warnings, and those that say what is waited for.
+    #[serde(with = "server_only")]
     pub events: Vec<Event>,
     /// History before this time is not kept; `None` while everything seen is still there.
     pub kept_since_millis: Option<Millis>,
@@ -122,7 +127,7 @@ pub struct Gap {
 }
 
 /// An Event, kept to illustrate the story and to say what is waited for.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Event {
     /// UID of the Event.
     pub uid: Uid,
@@ -151,22 +156,29 @@ impl Event {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct DeploymentNow {
     /// `metadata.labels`: lists are searched by them.
+    #[serde(with = "server_only")]
     pub labels: BTreeMap<String, String>,
     /// `metadata.generation`.
+    #[serde(with = "server_only")]
     pub generation: u64,
     /// `metadata.deletionTimestamp` is set.
     pub deleting: bool,
     /// Annotation `deployment.kubernetes.io/revision`.
     pub revision: Option<u64>,
     /// The pod template's annotation `kubectl.kubernetes.io/restartedAt`.
+    #[serde(with = "server_only")]
     pub restarted_at: Option<String>,
     /// Hash of the whole pod template; `None` where it is not known.
+    #[serde(with = "server_only")]
     pub template: Option<u64>,
     /// Hash of the pod template without `restartedAt`; `None` where it is not known.
+    #[serde(with = "server_only")]
     pub template_apart: Option<u64>,
     /// `spec`, reduced.
+    #[serde(with = "server_only")]
     pub spec: DeploymentSpec,
     /// `status`, as the Deployment controller reports it.
+    #[serde(with = "server_only")]
     pub status: DeploymentStatus,
 }
 
@@ -187,17 +199,21 @@ pub struct Rollout {
     /// Arrival of the Deployment that first carries it; `None` when it came with the first list.
     pub started_millis: Option<Millis>,
     /// `metadata.generation` at the start.
+    #[serde(with = "server_only")]
     pub generation: u64,
     /// The template's images at the start.
     pub images: Vec<Image>,
     /// The template's `restartedAt` at the start.
+    #[serde(with = "server_only")]
     pub restarted_at: Option<String>,
     /// No rollout of this Deployment was seen before it.
+    #[serde(with = "server_only")]
     pub is_first: bool,
     /// Hash of the template at the start without `restartedAt`; `None` where it is not known.
-    #[serde(default)]
+    #[serde(with = "server_only")]
     pub template_apart: Option<u64>,
     /// The template's `restartedAt` became another time, and nothing else of the template changed as far as that is known.
+    #[serde(with = "server_only")]
     pub is_restart: bool,
     /// Resolved `maxSurge` at the start.
     pub max_surge: u32,
@@ -210,10 +226,13 @@ pub struct Rollout {
     pub available_millis: Option<Millis>,
     /// For how many replicas everything was available last, as far as that was seen: what is missing above was never there, what
     /// is missing below is lost.
+    #[serde(with = "server_only")]
     pub available_of: Option<u32>,
     /// Somebody looked when it started.
+    #[serde(with = "server_only")]
     pub was_start_seen: bool,
     /// When the condition moved last that told at its start that a deadline had passed: that one was of the rollout before.
+    #[serde(with = "server_only")]
     pub passed_before: Option<Millis>,
     /// Arrival of the next revision's start, when this one was not complete.
     pub superseded_millis: Option<Millis>,
@@ -224,6 +243,7 @@ pub struct Rollout {
     /// Most owned pods without deletion timestamp at once, from start to completion or supersession.
     pub peak_pods: u32,
     /// Most owned pods at once that neither ended nor were asked to go, same span.
+    #[serde(with = "server_only")]
     pub peak_active: u32,
     /// Most owned pods with deletion timestamp at once, same span.
     pub peak_terminating: u32,
@@ -244,7 +264,7 @@ impl Rollout {
 }
 
 /// A moment in a Deployment's life.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mark {
     /// When it arrived, in milliseconds of the cluster's time.
     pub at_millis: Millis,
@@ -253,7 +273,7 @@ pub struct Mark {
 }
 
 /// The event of a [`Mark`].
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum MarkKind {
     /// `spec.paused` became true.
     Paused,
@@ -267,6 +287,7 @@ pub enum MarkKind {
         to: u32,
     },
     /// `metadata.deletionTimestamp` was set.
+    #[default]
     Deleting,
 }
 
@@ -292,6 +313,7 @@ pub struct ReplicaSet {
     /// The template's images.
     pub images: Vec<Image>,
     /// The template's `restartedAt`.
+    #[serde(with = "server_only")]
     pub restarted_at: Option<String>,
     /// The Deployment that controls it now.
     pub owner: Option<Uid>,
@@ -335,18 +357,24 @@ pub struct ReplicaSetNow {
     /// Annotation `desired-replicas`.
     pub desired_replicas: Option<u32>,
     /// Annotation `max-replicas`.
+    #[serde(with = "server_only")]
     pub max_replicas: Option<u32>,
     /// Annotation `kubernetes.io/change-cause`.
+    #[serde(with = "server_only")]
     pub change_cause: Option<String>,
     /// The tool that deploys it and what it calls that: "Helm release web"; empty where none is known.
+    #[serde(with = "server_only")]
     pub managed_by: String,
     /// Label `app.kubernetes.io/version`; empty when absent.
+    #[serde(with = "server_only")]
     pub version: String,
     /// Hash of the whole pod template; `None` where it is not known.
+    #[serde(with = "server_only")]
     pub template: Option<u64>,
     /// Longest time that the probes of its containers may take until a pod is ready, in milliseconds; 0 without probes.
     pub probe_millis: Millis,
     /// Condition `ReplicaFailure`: the API server refuses its pods.
+    #[serde(with = "server_only")]
     pub failure: Option<Condition>,
 }
 

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::PodState;
 use crate::model::fact::{Container, PodCondition};
+use crate::model::{PodState, server_only};
 use crate::{Millis, Uid};
 
 /// A pod that arrives this long after its creation was there before somebody looked. Creation times are whole seconds.
@@ -152,11 +152,14 @@ pub struct PodNow {
     /// Restarts as kubectl counts them: of init containers while it initialises, of sidecars and app containers after that.
     pub restarts: u32,
     /// Highest sum of `restartCount` of all its containers seen.
+    #[serde(with = "server_only")]
     pub most_restarts: u32,
     /// Restarts when it was first seen.
+    #[serde(with = "server_only")]
     pub first_restarts: u32,
     /// The last message about an image that cannot be pulled; empty while none fails. Some kubelets say why at the first failure, and
     /// then only that they back off.
+    #[serde(with = "server_only")]
     pub pull_error: String,
     /// A ready pod starts to count at this time, by our clock.
     pub available_at_millis: Option<Millis>,
@@ -165,16 +168,22 @@ pub struct PodNow {
     /// Since when its phase is Succeeded or Failed, which it never leaves: by arrival, or its creation where that was not seen.
     pub terminal_millis: Option<Millis>,
     /// When a list told a state of it whose beginning nobody saw.
+    #[serde(with = "server_only")]
     pub listed_millis: Option<Millis>,
     /// Since when it is ready, or was when it last was, by the kubelet's clock.
+    #[serde(with = "server_only")]
     pub ready_since_millis: Option<Millis>,
     /// Condition `DisruptionTarget`, when it was true last: its reason, and when that arrived.
+    #[serde(with = "server_only")]
     pub disruption: Option<(String, Millis)>,
     /// Its pod deletion cost.
+    #[serde(with = "server_only")]
     pub deletion_cost: i32,
     /// Containers in the order of the spec: init containers first.
+    #[serde(with = "server_only")]
     pub containers: Vec<Container>,
     /// Conditions that are worth a look.
+    #[serde(with = "server_only")]
     pub conditions: Vec<PodCondition>,
 }
 

@@ -53,7 +53,7 @@ impl LineKind {
 }
 
 /// An entry of the story.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
     /// Tells it from the other entries of its Deployment; later entries have higher ones.
     pub id: u64,
@@ -120,7 +120,7 @@ pub enum NodeDeparture {
 }
 
 /// An event in the life of a Deployment.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Happening {
     /// It was there when watching began.
     Begins {
@@ -363,6 +363,7 @@ pub enum Happening {
         count: u32,
     },
     /// The history before this moment is not kept.
+    #[default]
     NotKept,
 }
 

@@ -2,10 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Change, Moment, Objects, Said, SaidDelta};
+use super::{Moment, Said, SaidDelta};
+use crate::model::{Deployment, Pod, ReplicaSet};
 use crate::view::connection::Connection;
 use crate::view::list::{self, Query, Window};
-use crate::{Millis, Uid, Workload};
+use crate::{Change, Millis, Model, Uid, Workload};
 
 /// From the viewer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -107,6 +108,40 @@ pub struct Snapshot {
     pub said: Said,
 }
 
+/// One Deployment with all that belongs to it; nothing when there is none.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Objects {
+    /// The Deployment.
+    pub deployments: Vec<Deployment>,
+    /// ReplicaSets that it controls or ever controlled, by arrival.
+    pub replica_sets: Vec<ReplicaSet>,
+    /// Pods that any of these controls or ever controlled, by arrival.
+    pub pods: Vec<Pod>,
+}
+
+impl Objects {
+    /// Collects the objects that a viewer of `deployment` needs.
+    #[must_use]
+    pub fn of(model: &Model, deployment: Uid) -> Self {
+        Self {
+            deployments: model.deployments.get(&deployment).cloned().into_iter().collect(),
+            replica_sets: model.sets_of(deployment).cloned().collect(),
+            pods: model.pods_of_deployment(deployment).into_iter().cloned().collect(),
+        }
+    }
+}
+
+impl From<Objects> for Model {
+    fn from(objects: Objects) -> Self {
+        let mut model = Self::default();
+        objects.deployments.into_iter().for_each(|deployment| model.deployments.insert(deployment.uid, deployment));
+        objects.replica_sets.into_iter().for_each(|set| model.replica_sets.insert(set.uid, set));
+        objects.pods.into_iter().for_each(|pod| model.pods.insert(pod.uid, pod));
+        model.index();
+        model
+    }
+}
+
 /// Changes of one scope.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Delta {
@@ -116,7 +151,7 @@ pub struct Delta {
     pub to: u64,
     /// The cluster's time at the server, in milliseconds.
     pub now_millis: Millis,
-    /// The changes between the two, in order.
+    /// The changes between the two that travel, in order.
     pub changes: Vec<Change>,
     /// The difference of the sentences; `None` when there is none.
     pub said: Option<SaidDelta>,

@@ -15,16 +15,13 @@
 //! A Connection comes after everything that was known when it became so: who hears that a cluster is live has heard what it
 //! holds.
 //!
-//! Less travels than the [`crate::Model`] holds, in its own set of types: [`Objects`] in a snapshot,
-//! [`Change`] in a delta. The conversions name every field and every kind of change, those that stay at home too, so that a
-//! new one does not compile before someone decided whether it travels. Values that viewers need whole (states, counts, gaps,
-//! limits) and everything that is made for viewers (views, lines of the story, lines of a list) travel as they are.
+//! Frames hold the types of the [`crate::Model`] without the fields that stay on the server (`model/server_only.rs`), and only
+//! the changes that [`crate::Change::travels`] names. Views, lines of the story and lines of a list are made for viewers.
 //!
-//! `tests/all/wire.rs` holds the shape of every type that travels by this [`PROTOCOL`]: who changes one raises it.
+//! `tests/all/wire.rs` holds the shape of every type that travels by this [`PROTOCOL`]: who changes one raises it. A new
+//! field of the model appears there unless it is `server_only`.
 
-mod change;
 mod frame;
-mod objects;
 mod said;
 pub mod viewer;
 
@@ -32,9 +29,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 pub use crate::view::connection::{Connection, ConnectionState, Forbidden, Listing, Unwritten};
-pub use change::Change;
-pub use frame::{Delta, Position, Scope, ServerFrame, Snapshot, ViewerFrame};
-pub use objects::{Deployment, DeploymentNow, Objects, Pod, PodNow, ReplicaSet, ReplicaSetNow, Rollout};
+pub use frame::{Delta, Objects, Position, Scope, ServerFrame, Snapshot, ViewerFrame};
 pub use said::{Moment, Said, SaidDelta};
 
 /// Version of the frames. Another version cannot be read; `Hello` is the same in all of them.

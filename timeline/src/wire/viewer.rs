@@ -11,7 +11,7 @@
 
 use crate::model::Deployment;
 use crate::wire::{Delta, Position, Said, Snapshot};
-use crate::{Change, Model, Uid};
+use crate::{Model, Uid};
 
 /// One Deployment as a viewer knows it.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -53,7 +53,7 @@ impl DeploymentCopy {
             return Taken::Missed;
         }
         position.seq = position.seq.max(to);
-        changes.into_iter().map(Change::from).for_each(|change| self.model.apply_change(&change));
+        changes.iter().for_each(|change| self.model.apply_change(change));
         if let Some(said) = said {
             self.said.take(said);
         }

@@ -2,19 +2,20 @@
 
 use std::fmt::Write;
 
-use serde_reflection::{ContainerFormat, Named, Samples, Tracer, TracerConfig, VariantFormat};
+use serde_reflection::{ContainerFormat, Format, Named, Samples, Tracer, TracerConfig, VariantFormat};
+use timeline::fact::{ConditionStatus, Container, ContainerState, Image, Kind, PodCondition, Role};
 use timeline::list::{By, Column, Common, Group, RowDelta};
-use timeline::model::{EndReason, RemovedBecause, ScaleCause};
+use timeline::model::story::{Entry, Happening};
+use timeline::model::{EndReason, Event, RemovedBecause, ScaleCause};
 use timeline::phase::PodState;
 use timeline::story::LineKind;
 use timeline::verdict::KubectlVerdict;
 use timeline::view::{Hold, Tone};
 use timeline::viewer::{DeploymentCopy, Taken};
 use timeline::wire::{
-    self, Change, ConnectionState, Delta, Objects, PROTOCOL, Said, Scope, ServerFrame, Snapshot, Unreadable,
-    ViewerFrame,
+    self, ConnectionState, Delta, Objects, PROTOCOL, Said, Scope, ServerFrame, Snapshot, Unreadable, ViewerFrame,
 };
-use timeline::{WorkloadKind, fact, story};
+use timeline::{Change, WorkloadKind, fact, story};
 
 use crate::made::{self, Web};
 
@@ -26,10 +27,11 @@ fn shapes() -> String {
         ($($known:ty),*) => { $(tracer.trace_type::<$known>(&samples).unwrap();)* };
     }
     trace!(ServerFrame, ViewerFrame, Scope, ConnectionState, Change, PodState, EndReason, RemovedBecause, ScaleCause);
-    trace!(KubectlVerdict, LineKind, Hold, Tone, Common, Group, By, Column, RowDelta, WorkloadKind);
+    trace!(KubectlVerdict, Kind, LineKind, Hold, Tone, Common, Group, By, Column, RowDelta, WorkloadKind);
     let mut out = format!("protocol {PROTOCOL}\n");
     let fields = |out: &mut String, fields: &[Named<_>], indent: &str| {
-        fields.iter().for_each(|field| writeln!(out, "{indent}{}: {:?}", field.name, field.value).unwrap());
+        let travels = fields.iter().filter(|field| field.value != Format::Unit); // others stay on the server
+        travels.for_each(|field| writeln!(out, "{indent}{}: {:?}", field.name, field.value).unwrap());
     };
     for (name, format) in tracer.registry().unwrap() {
         writeln!(out, "{name}").unwrap();
@@ -124,8 +126,7 @@ fn a_delta_after_a_gap_alters_nothing() {
         .values()
         .find(|pod| pod.name == "web-100")
         .or_else(|| web.timeline.model().pods.values().next());
-    let changes: Vec<Change> =
-        known.map(|pod| Change::of(&timeline::Change::Pod(Box::new(pod.clone())))).into_iter().flatten().collect();
+    let changes = known.map(|pod| Change::Pod(Box::new(pod.clone()))).into_iter().collect();
     assert_eq!(copy.take_delta(Delta { changes, ..delta(seq + 1, seq + 2) }), Taken::Missed);
     assert_eq!(copy, before);
     assert_eq!(copy.take_delta(delta(seq, seq + 2)), Taken::Fits);
@@ -134,8 +135,58 @@ fn a_delta_after_a_gap_alters_nothing() {
 }
 
 #[test]
-fn what_only_sentences_are_made_of_stays_at_home() {
-    let copy = DeploymentCopy::from(snapshot(&Web::live(3)));
+fn no_frame_holds_what_stays_on_the_server() {
+    const STAYS: &str = "stays-on-the-server";
+    let stays = || STAYS.to_owned();
+    let failed = || Some(made::condition(ConditionStatus::True, STAYS, STAYS));
+    let entry = || Entry { id: 1, at_millis: 0, what: Happening::Adopted { pod: stays() } };
+    let event = || Event { reason: stays(), message: stays(), about: (stays(), stays()), ..Event::default() };
+    let mut full = snapshot(&Web::live(3));
+    let known = &mut full.objects.deployments[0];
+    (known.story, known.events) = (vec![entry()], vec![event()]);
+    known.now.labels = [(stays(), stays())].into();
+    known.now.restarted_at = Some(stays());
+    known.now.spec.images = vec![Image { container: stays(), image: stays() }];
+    (known.now.status.progressing, known.now.status.replica_failure) = (failed(), failed());
+    known.rollouts.iter_mut().for_each(|rollout| rollout.restarted_at = Some(stays()));
+    for set in &mut full.objects.replica_sets {
+        (set.restarted_at, set.now.change_cause, set.now.failure) = (Some(stays()), Some(stays()), failed());
+        (set.now.managed_by, set.now.version) = (stays(), stays());
+    }
+    for pod in &mut full.objects.pods {
+        (pod.now.pull_error, pod.now.disruption) = (stays(), Some((stays(), 0)));
+        let waits = Some(ContainerState::Waiting { reason: stays(), message: stays() });
+        pod.now.containers = vec![Container { state: waits, ..Container::new(stays(), Role::App) }];
+        let condition = |status| PodCondition { kind: stays(), status, reason: stays(), message: stays() };
+        pod.now.conditions = vec![condition(ConditionStatus::False)];
+    }
+    assert_eq!(serde_json::to_string(&full.objects).unwrap().matches(STAYS).count(), 45);
+    let Objects { deployments, replica_sets, pods } = &full.objects;
+    let (known, set, pod) = (&deployments[0], &replica_sets[0], &pods[0]);
+    let uid = known.uid;
+    let changes = vec![
+        Change::DeploymentNow(uid, Box::new(known.now.clone())),
+        Change::Rollout(uid, 0, Box::new(known.rollouts[0].clone())),
+        Change::ReplicaSetNow(set.uid, Box::new(set.now.clone())),
+        Change::PodNow(pod.uid, Box::new(pod.now.clone())),
+        Change::Deployment(Box::new(known.clone())),
+        Change::ReplicaSet(Box::new(set.clone())),
+        Change::Pod(Box::new(pod.clone())),
+        Change::Story(uid, Box::new(entry())),
+        Change::Event(uid, Box::new(event())),
+    ];
+    let delta = Delta { from: full.seq, to: full.seq + 1, now_millis: 0, changes, said: None };
+    for frame in [ServerFrame::Snapshot(Box::new(full)), ServerFrame::Delta(delta)] {
+        let bytes = wire::encode(&frame).unwrap();
+        assert!(!bytes.windows(STAYS.len()).any(|window| window == STAYS.as_bytes()));
+        assert_eq!(wire::encode(&wire::decode::<ServerFrame>(&bytes).unwrap()).unwrap(), bytes);
+    }
+}
+
+#[test]
+fn what_only_sentences_are_made_of_is_empty_at_a_viewer() {
+    let travelled = wire::encode(&snapshot(&Web::live(3))).unwrap();
+    let copy = DeploymentCopy::from(wire::decode::<Snapshot>(&travelled).unwrap());
     let known = copy.deployment().unwrap();
     assert!(known.story.is_empty() && known.verdicts.is_empty() && known.now.spec == fact::DeploymentSpec::default());
     assert!(!copy.said.story.is_empty() && copy.said.view.is_some(), "sentences travel as sentences");

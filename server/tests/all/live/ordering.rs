@@ -182,7 +182,7 @@ async fn what_changes_of_a_replica_set_with_pods_is_sent_as_a_change() {
         }
     };
     let changes = tokio::time::timeout(Duration::from_secs(20), changes).await.unwrap();
-    assert!(changes.iter().any(|change| matches!(change, wire::Change::Scale(..))), "{changes:?}");
+    assert!(changes.iter().any(|change| matches!(change, timeline::Change::Scale(..))), "{changes:?}");
 }
 
 #[tokio::test]
