@@ -42,23 +42,6 @@ const KNOWN: &[(&str, &[&str])] = &[
         ],
     ),
     ("app", &["score/bars.rs", "score/lanes.rs", "score/paint.rs", "score/places.rs"]),
-    (
-        "server",
-        &[
-            "access/attempts.rs",
-            "access/followers.rs",
-            "access/mod.rs",
-            "access/oidc/discovery.rs",
-            "access/oidc/identity.rs",
-            "access/oidc/mod.rs",
-            "access/oidc/options.rs",
-            "access/oidc/provider.rs",
-            "access/oidc/session.rs",
-            "access/proxy.rs",
-            "access/subject.rs",
-            "access/token.rs",
-        ],
-    ),
     ("server", &["export/document.rs", "export/mod.rs", "export/redact.rs"]),
     (
         "server",
