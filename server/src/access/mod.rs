@@ -31,21 +31,17 @@ pub mod share;
 pub mod sight;
 pub mod subject;
 pub mod token;
+mod viewer;
 
-use std::collections::BTreeMap;
 use std::net::IpAddr;
-use std::sync::Arc;
 
 use axum::http::{HeaderMap, HeaderValue};
-use serde::{Deserialize, Serialize};
-use timeline::Millis;
+use serde::Deserialize;
 
 use self::oidc::Oidc;
 use self::proxy::Proxy;
 use self::token::Tokens;
-use crate::access::scope::Scope;
-use crate::access::sight::Sight;
-use crate::kube::review::Subject;
+pub use self::viewer::{Opened, Stranger, Subjects, Viewer};
 
 /// How viewers are known, as people choose it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum, Deserialize)]
@@ -76,103 +72,6 @@ pub enum Auth {
     Token(Box<Tokens>),
     /// They sign in at a provider.
     Oidc(Oidc),
-}
-
-/// Who looks.
-#[derive(Debug, Clone)]
-pub struct Viewer {
-    /// What they are called; empty for anybody.
-    pub name: Arc<str>,
-    /// As whom clusters know them; `None` for anybody.
-    pub subjects: Option<Arc<Subjects>>,
-    /// The link that they came by, made by who bears that name; they see no more than it opens.
-    pub link: Option<Arc<Opened>>,
-}
-
-/// A link that somebody came by.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Opened {
-    /// Which one it is.
-    pub id: String,
-    /// What it opens.
-    pub scope: Scope,
-    /// Until when, in milliseconds since 1970.
-    pub until_millis: Millis,
-}
-
-impl Viewer {
-    /// Whoever it is: nobody has to sign in.
-    #[must_use]
-    pub fn anybody() -> Self {
-        Self { name: Arc::default(), subjects: None, link: None }
-    }
-
-    /// Somebody who signed in.
-    #[must_use]
-    pub fn known(name: Arc<str>, subjects: Subjects) -> Self {
-        Self { name, subjects: Some(Arc::new(subjects)), link: None }
-    }
-
-    /// Who that is, for those who write down who does what.
-    #[must_use]
-    pub fn who(&self) -> Arc<str> {
-        match &self.link {
-            Some(link) => format!("link {} of {}", link.id, self.name).into(),
-            None => self.name.clone(),
-        }
-    }
-
-    /// They are who they were: the same to every cluster, by the same link or by none.
-    #[must_use]
-    pub fn is_still(&self, before: &Self) -> bool {
-        let id = |viewer: &Self| viewer.link.as_ref().map(|link| link.id.clone());
-        self.subjects == before.subjects && id(self) == id(before)
-    }
-
-    /// What is left for them of what may be seen by those whom clusters know as they know them.
-    #[must_use]
-    pub fn within(&self, sight: Arc<Sight>) -> Arc<Sight> {
-        match &self.link {
-            Some(link) => Arc::new(sight.within(&link.scope)),
-            None => sight,
-        }
-    }
-}
-
-/// As whom clusters know a viewer.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum Subjects {
-    /// All of them as the same.
-    Same(Subject),
-    /// These clusters, by their names, each as somebody of its own; the others not at all.
-    Each(BTreeMap<String, Subject>),
-}
-
-impl Subjects {
-    /// As whom that cluster knows them.
-    #[must_use]
-    pub fn of(&self, cluster: &str) -> Option<&Subject> {
-        match self {
-            Self::Same(subject) => Some(subject),
-            Self::Each(all) => all.get(cluster),
-        }
-    }
-}
-
-/// Nobody is known to look.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stranger {
-    /// They may sign in.
-    SignIn,
-    /// They did not come through the proxy that signs people in, or it told no user.
-    NoProxy,
-    /// Who they are cannot be asked now.
-    Unknown,
-    /// Too many tokens of theirs were refused lately: no cluster is asked about another one now.
-    TooMany,
-    /// They came by a link, of which nobody can tell now whether it still opens anything.
-    Unchecked,
 }
 
 impl Auth {

@@ -39,22 +39,6 @@ const KNOWN: &[(&str, &[&str])] = &[
     (
         "server",
         &[
-            "access/followers.rs",
-            "access/mod.rs",
-            "access/oidc/discovery.rs",
-            "access/oidc/identity.rs",
-            "access/oidc/mod.rs",
-            "access/oidc/options.rs",
-            "access/oidc/provider.rs",
-            "access/oidc/session.rs",
-            "access/proxy.rs",
-            "access/subject.rs",
-            "access/token.rs",
-        ],
-    ),
-    (
-        "server",
-        &[
             "history/mod.rs",
             "history/options.rs",
             "history/postgres/connection.rs",

@@ -1,0 +1,108 @@
+//! The sender of a request, as sign-in identified it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use timeline::Millis;
+
+use crate::access::scope::Scope;
+use crate::access::sight::Sight;
+use crate::kube::review::Subject;
+
+/// The sender of a request.
+#[derive(Debug, Clone)]
+pub struct Viewer {
+    /// Its name; empty without sign-in.
+    pub name: Arc<str>,
+    /// Its users in the clusters; `None` without sign-in.
+    pub subjects: Option<Arc<Subjects>>,
+    /// The link that it uses, whose maker `name` is. It sees no more than the link opens.
+    pub link: Option<Arc<Opened>>,
+}
+
+/// The link that a viewer uses.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Opened {
+    /// Its id.
+    pub id: String,
+    /// The part of this server that it opens.
+    pub scope: Scope,
+    /// Its end, in milliseconds since 1970.
+    pub until_millis: Millis,
+}
+
+impl Viewer {
+    /// A viewer of a server without sign-in.
+    #[must_use]
+    pub fn anybody() -> Self {
+        Self { name: Arc::default(), subjects: None, link: None }
+    }
+
+    /// A viewer who signed in.
+    #[must_use]
+    pub fn known(name: Arc<str>, subjects: Subjects) -> Self {
+        Self { name, subjects: Some(Arc::new(subjects)), link: None }
+    }
+
+    /// The name in the audit log.
+    #[must_use]
+    pub fn who(&self) -> Arc<str> {
+        match &self.link {
+            Some(link) => format!("link {} of {}", link.id, self.name).into(),
+            None => self.name.clone(),
+        }
+    }
+
+    /// Compares the users in the clusters, and the link.
+    #[must_use]
+    pub fn is_still(&self, before: &Self) -> bool {
+        let id = |viewer: &Self| viewer.link.as_ref().map(|link| link.id.clone());
+        self.subjects == before.subjects && id(self) == id(before)
+    }
+
+    /// Reduces the permissions of the users to the part that the link opens.
+    #[must_use]
+    pub fn within(&self, sight: Arc<Sight>) -> Arc<Sight> {
+        match &self.link {
+            Some(link) => Arc::new(sight.within(&link.scope)),
+            None => sight,
+        }
+    }
+}
+
+/// The users of a viewer in the clusters.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Subjects {
+    /// One user in all clusters.
+    Same(Subject),
+    /// One user for each of these clusters, by their names; none in others.
+    Each(BTreeMap<String, Subject>),
+}
+
+impl Subjects {
+    /// The user in a cluster.
+    #[must_use]
+    pub fn of(&self, cluster: &str) -> Option<&Subject> {
+        match self {
+            Self::Same(subject) => Some(subject),
+            Self::Each(all) => all.get(cluster),
+        }
+    }
+}
+
+/// A request without a known viewer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stranger {
+    /// They may sign in.
+    SignIn,
+    /// They did not come through the proxy that signs people in, or it told no user.
+    NoProxy,
+    /// Who they are cannot be asked now.
+    Unknown,
+    /// Too many tokens of theirs were refused lately: no cluster is asked about another one now.
+    TooMany,
+    /// They came by a link, of which nobody can tell now whether it still opens anything.
+    Unchecked,
+}
