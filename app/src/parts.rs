@@ -124,7 +124,7 @@ macro_rules! route {
                 #[cfg(feature = "hydrate")]
                 {
                     // Going elsewhere on the way there would leave the router between both.
-                    let _still = crate::browser::InertPage::new();
+                    let _still = crate::browser::InertPage::start();
                     $part.load().await;
                 }
             }

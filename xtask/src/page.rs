@@ -102,7 +102,7 @@ fn program(toolchain: &setup::Toolchain, speed: Speed, pkg: &Path) -> Result<()>
     let stamp = process::workspace_path("target/page/made");
     let way = format!("{profile} {:016x}", way_of_making()?);
     let is_made = std::fs::read_to_string(&stamp).is_ok_and(|known| known == way);
-    if process::is_outdated(&made, &[built.clone()]) || !is_made {
+    if process::is_outdated(&made, std::slice::from_ref(&built)) || !is_made {
         // What is interrupted is made again.
         if stamp.exists() {
             std::fs::remove_file(&stamp)?;

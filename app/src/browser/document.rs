@@ -41,9 +41,9 @@ pub fn show_stopped() {
 pub struct InertPage(Option<SendWrapper<Element>>);
 
 impl InertPage {
-    /// Of the page that is shown.
+    /// Makes the shown page inert.
     #[must_use]
-    pub fn new() -> Self {
+    pub fn start() -> Self {
         let part = document().query_selector("main").ok().flatten();
         if let Some(part) = &part {
             let _ = part.set_attribute("inert", ""); // names of attributes are ours
