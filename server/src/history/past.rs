@@ -128,7 +128,10 @@ impl Past {
         let mut cut =
             archive.read(move |reader| reader.cut(&cluster, uid, number, until_millis)).await?.ok_or(Lost::Unknown)?;
         let text = std::mem::take(&mut cut.text);
-        let name = format!("{} revision {}", workload.name, cut.revision);
+        let name = match cut.title.as_str() {
+            "" => format!("{} revision {}", workload.name, cut.revision),
+            title => format!("{}: {title}", workload.name), // as the page reads it
+        };
         let made = tokio::task::spawn_blocking(move || {
             let _turn: Turn = turn; // whoever asked may have left
             let mut size = 0;

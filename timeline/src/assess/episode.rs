@@ -94,12 +94,7 @@ fn restarts(pod: &Pod) -> u32 {
 }
 
 /// When it came to rest.
-fn ended(
-    deployment: &Deployment,
-    pods: &[&Pod],
-    scaled: Option<(u32, u32)>,
-    shortage: &Shortage,
-) -> Option<Millis> {
+fn ended(deployment: &Deployment, pods: &[&Pod], scaled: Option<(u32, u32)>, shortage: &Shortage) -> Option<Millis> {
     let is_going = |pod: &&Pod| pod.state() == PodState::Terminating && !pod.is_out_of_rotation();
     let last = || pods.iter().map(|pod| pod.since_millis()).max();
     let has_fewer = scaled.is_some_and(|(from, to)| to < from);

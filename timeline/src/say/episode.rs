@@ -76,9 +76,15 @@ fn lost(what: &Happening) -> Option<Loss<'_>> {
     let (pod, pods, event) = match what {
         Happening::Killed { pod, .. } => (pod.as_str(), 1, "deleted".to_owned()),
         Happening::KilledMore { pods, .. } => ("", *pods, "deleted".to_owned()),
-        Happening::Unseen { pod, pods, is_gone: true, .. } => (pod.as_str(), *pods, "disappeared while not observed".to_owned()),
-        Happening::Unseen { pod, pods, .. } => (pod.as_str(), *pods, "marked for deletion while not observed".to_owned()),
-        Happening::LeftNode { pod, pods, node, why, resource, .. } => (pod.as_str(), *pods, departure(node, *why, resource)),
+        Happening::Unseen { pod, pods, is_gone: true, .. } => {
+            (pod.as_str(), *pods, "disappeared while not observed".to_owned())
+        }
+        Happening::Unseen { pod, pods, .. } => {
+            (pod.as_str(), *pods, "marked for deletion while not observed".to_owned())
+        }
+        Happening::LeftNode { pod, pods, node, why, resource, .. } => {
+            (pod.as_str(), *pods, departure(node, *why, resource))
+        }
         Happening::Failed { pod, pods, reason, .. } if reason.is_empty() => (pod.as_str(), *pods, "failed".to_owned()),
         Happening::Failed { pod, pods, reason, .. } => (pod.as_str(), *pods, format!("failed ({})", safe(reason))),
         Happening::Released { pod, .. } => (pod.as_str(), 1, "left its ReplicaSet".to_owned()),

@@ -85,7 +85,10 @@ pub fn happening(happening: &Happening) -> String {
         Happening::LeftNode { pod, pods, node, why, resource, .. } => left(pod, *pods, node, *why, resource),
         Happening::Failed { pod, pods, reason, revision, .. } => failed(pod, *pods, reason, *revision),
         Happening::Released { pod, is_orphaned: true, .. } => {
-            format!("Pod {} orphaned: its ReplicaSet is deleted without it. It keeps running on its own.", pod_name(pod))
+            format!(
+                "Pod {} orphaned: its ReplicaSet is deleted without it. It keeps running on its own.",
+                pod_name(pod)
+            )
         }
         Happening::Released { pod, revision, .. } => {
             let by = revision.map(|revision| format!(" by revision {revision}")).unwrap_or_default();

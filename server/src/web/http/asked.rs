@@ -5,6 +5,7 @@ use jiff::tz::{Offset, TimeZone};
 use jiff::{Timestamp, ToSpan, Zoned};
 use timeline::Millis;
 use timeline::past::language::{self, Term};
+use timeline::past::search::kinds;
 use timeline::past::{Day, LENGTHS, OUTCOMES, Search, TIMES, UTC};
 use timeline::rollout::Outcome;
 
@@ -107,6 +108,7 @@ pub(super) fn asked(parameters: &Parameters, now_millis: Millis) -> Result<Asked
             namespace: parameters.text("namespace"),
             name: parameters.text("name"),
             image: parameters.text("image"),
+            kinds: parameters.read("kind", kinds)?.unwrap_or_default(),
             outcome: parameters.read("outcome", outcome)?,
             had_trouble: parameters.read("trouble", |text| (text == "yes").then_some(()))?.is_some(),
             longer_millis: parameters.read("longer", length)?,
@@ -162,7 +164,7 @@ pub(super) fn days(now_millis: Millis, zone: &Zone) -> Vec<Day> {
     let today = zone.at(now_millis).and_then(|now| now.start_of_day().ok()).map(|today| today.datetime());
     let day = |day: DateTime| {
         let from_millis = day.to_zoned(zone.zone.clone()).ok()?.timestamp().as_millisecond();
-        Some(Day { from_millis, name: day.strftime("%-d %b").to_string(), rollouts: 0, troubled: 0 })
+        Some(Day { from_millis, name: day.strftime("%-d %b").to_string(), episodes: 0, others: 0, troubled: 0 })
     };
     let back = |days: i64| today.and_then(|today| today.checked_sub(days.days()).ok()).and_then(day);
     (0..DAYS).rev().filter_map(back).collect()

@@ -139,6 +139,7 @@ impl Malformed {
             "sound" => "on or off",
             "theme" => "dark, light or auto",
             "tz" => "utc, or an offset from UTC such as +02:00",
+            "kind" => "rollout, scaling, recovery, failure, deletion, or several with commas",
             "outcome" => "complete, failed (or deadline), superseded, deleted or in-progress",
             "when" => "hour, day, today, last-night, yesterday, week or month",
             "trouble" | "redact" => "yes",
