@@ -51,8 +51,10 @@ pub struct HistoryPayload {
     pub until: String,
     /// Rollouts of this page, the last one first, each with its day and time.
     pub rollouts: Vec<(String, PastRollout)>,
-    /// How many rollouts were asked for, on all pages.
+    /// How many rows were asked for, on all pages.
     pub total: u32,
+    /// How many of them are no rollouts.
+    pub others: u32,
     /// The workloads of this page's rollouts, the one with the last rollout first.
     pub workloads: Vec<PastWorkload>,
     /// What comes after them, for the next page.
@@ -93,10 +95,12 @@ impl HistoryPayload {
             (since, until) => format!(", from {since} to {until} {zone}"),
         };
         let shown = self.rollouts.len() as u32;
+        let noun = if self.others == 0 { "rollout" } else { "episode" };
         match (self.total, shown < self.total) {
+            (0, _) if !self.search.kinds.is_empty() => format!("No episodes match{named}{span}."),
             (0, _) => format!("No rollouts match{named}{span}."),
-            (total, true) => format!("{shown} of {}{named}{span}.", count(total, "rollout")),
-            (total, false) => format!("{}{named}{span}.", count(total, "rollout")),
+            (total, true) => format!("{shown} of {}{named}{span}.", count(total, noun)),
+            (total, false) => format!("{}{named}{span}.", count(total, noun)),
         }
     }
 }

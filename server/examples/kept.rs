@@ -68,7 +68,8 @@ fn list(store: &mut Sqlite, reader: &Reader, some: &[PastRollout]) {
     let day = |number: Millis| Day {
         from_millis: START_MILLIS + number * DAY_MILLIS,
         name: String::new(),
-        rollouts: 0,
+        episodes: 0,
+        others: 0,
         troubled: 0,
     };
     let words = |text: &str| Search { text: text.to_owned(), ..Search::default() };
@@ -82,7 +83,7 @@ fn list(store: &mut Sqlite, reader: &Reader, some: &[PastRollout]) {
         let began = Instant::now();
         let found = reader.rollouts(&search, &Sight::All, None, 50).unwrap().rollouts.len();
         let days = reader.days(&search, &Sight::All, (0..30).map(day).collect()).unwrap();
-        let counted: u32 = days.iter().map(|day| day.rollouts).sum();
+        let counted: u32 = days.iter().map(|day| day.episodes).sum();
         let took = began.elapsed().as_secs_f64() * 1e3;
         println!("  list {name:<5} {took:>7.1} ms for {found} of {MANY} rollouts, {counted} in the strip (limit 100)");
     }

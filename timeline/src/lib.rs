@@ -68,7 +68,7 @@ pub use wire::viewer;
 
 pub use apply::{Retention, Timeline};
 pub use history::History;
-pub use model::{Change, Fact, Model, Uid, Workload, WorkloadKind};
+pub use model::{Change, EpisodeKind, Fact, Model, Uid, Workload, WorkloadKind};
 
 /// Milliseconds since the epoch. Fields say whose clock it is: arrival here, or the object's own timestamp.
 pub type Millis = i64;

@@ -7,7 +7,7 @@ use timeline::words::safe;
 
 use crate::images::ImageText;
 
-/// One rollout: how it ended, of which workload, from which images to which, and what can be done with it.
+/// One rollout or other episode: how it ended, of which workload, from which images to which, and what can be done with it.
 #[component]
 pub fn PastRolloutRow(
     /// When it began, as it is told.
@@ -51,9 +51,16 @@ pub fn PastRolloutRow(
 fn Actions(rollout: PastRollout, name: String) -> impl IntoView {
     let by = (!rollout.managed_by.is_empty()).then(|| format!(", by {}", safe(&rollout.managed_by)));
     let change = rollout.change_cause.as_deref().map(|cause| format!(" \u{201c}{}\u{201d}", safe(cause)));
-    let facts = view! { <p>{rollout.ended()}". "{rollout.began()}{by}{change}": "{rollout.extremes()}"."</p> };
+    let facts = if rollout.is_rollout() {
+        view! { <p>{rollout.ended()}". "{rollout.began()}{by}{change}": "{rollout.extremes()}"."</p> }.into_any()
+    } else {
+        view! { <p>{rollout.title.clone()}"."</p> }.into_any()
+    };
     let links = if rollout.is_kept {
-        let compare = address::compare(&rollout.workload(), rollout.uid, rollout.revision, None);
+        let compare = rollout.is_rollout().then(|| {
+            let compare = address::compare(&rollout.workload(), rollout.uid, rollout.revision, None);
+            view! { <a href=compare>"Compare"</a> }
+        });
         let whole = (!rollout.is_going_on()).then(|| {
             let of = rollout.by_itself();
             view! {
@@ -62,7 +69,7 @@ fn Actions(rollout: PastRollout, name: String) -> impl IntoView {
                 <a href=address::recording(&of) download="">"Save the recording"</a>
             }
         });
-        view! { <a href=rollout.played()>"Play"</a><a href=compare>"Compare"</a>{whole} }.into_any()
+        view! { <a href=rollout.played()>"Play"</a>{compare}{whole} }.into_any()
     } else {
         view! { <p>"Its pods are no longer in the history."</p> }.into_any()
     };

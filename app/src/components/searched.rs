@@ -2,6 +2,7 @@
 
 use leptos::prelude::*;
 
+use timeline::past::search::KINDS;
 use timeline::past::{LENGTHS, OUTCOMES, Search, TIMES};
 
 /// Times that are always in view.
@@ -24,6 +25,10 @@ pub fn Searched(
     let time = |(name, words): (&'static str, &'static str)| link(words, search.when == name, timed(name));
     let (first, other): (Vec<_>, Vec<_>) = TIMES.into_iter().partition(|(name, _)| FIRST_TIMES.contains(name));
     let (first, other) = (first.into_iter().map(time).collect_view(), other.into_iter().map(time).collect_view());
+    let any_kind = Search { kinds: Vec::new(), ..search.clone() };
+    let kinds = KINDS
+        .map(|(kind, words)| link(words, search.kinds.contains(&kind), search.with_kind_toggled(kind)))
+        .collect_view();
     let ended = |outcome| Search { outcome, ..search.clone() };
     let outcomes = OUTCOMES
         .map(|(_, outcome, words)| link(words, search.outcome == Some(outcome), ended(Some(outcome))))
@@ -64,6 +69,7 @@ pub fn Searched(
             <details class="more">
                 <summary>"Filters"</summary>
                 <nav class="choices" aria-label="Other times">{other}</nav>
+                <nav class="choices" aria-label="Kind">{link("Any kind", search.kinds.is_empty(), any_kind)}{kinds}</nav>
                 <nav class="choices" aria-label="Outcome">
                     {link("Any outcome", search.outcome.is_none(), ended(None))}{outcomes}
                     {link("Had trouble", search.had_trouble, trouble)}
@@ -71,8 +77,8 @@ pub fn Searched(
                 <nav class="choices" aria-label="Duration">{link("Any duration", search.longer_millis.is_none(), longer(None))}{lengths}</nav>
                 <p class="muted">
                     "The same can be written: "
-                    <code>"cluster: namespace: name: image: outcome: trouble:yes longer:2m"</code>
-                    ". Other words are searched in names, images and causes; quotes keep words together."
+                    <code>"kind: cluster: namespace: name: image: outcome: trouble:yes longer:2m"</code>
+                    ". Other words are searched in names, images, causes and events; quotes keep words together."
                 </p>
             </details>
         </form>

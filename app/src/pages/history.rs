@@ -28,7 +28,7 @@ pub fn HistoryPage(
         history;
     let zone = search.zone_name();
     let kept = if kept.is_empty() { String::new() } else { format!("History is kept {kept}. Times are in {zone}.") };
-    let more = after.map(|after| view! { <a href=search.page(Some(&after))>"Earlier rollouts"</a> });
+    let more = after.map(|after| view! { <a href=search.page(Some(&after))>"Earlier"</a> });
     let hint = (rollouts.is_empty() && trouble.is_empty()).then(|| hint(&search));
     let keys = (!rollouts.is_empty()).then_some("Keys: j and k go from row to row, Enter plays it.");
     let rows =
@@ -40,7 +40,7 @@ pub fn HistoryPage(
                 <thead>
                     <tr>
                         <th class="status">"Status"</th><th class="workload">"Workload"</th><th class="revision">"Revision"</th>
-                        <th class="images">"Image"</th><th class="cause">"Cause"</th><th class="took">"Took"</th><th class="when">"Began"</th>
+                        <th class="images">"Image"</th><th class="cause">"Cause or event"</th><th class="took">"Took"</th><th class="when">"Began"</th>
                         <th class="row-actions"><span class="aside">"Actions"</span></th>
                     </tr>
                 </thead>
@@ -73,7 +73,7 @@ fn hint(search: &Search) -> String {
     match language::unknown_key(search) {
         Some(key) => format!("\u{201c}{key}:\u{201d} is not a key, so it was searched as a word. Keys: {keys}."),
         None if search.narrows_nothing() => {
-            "The next rollout of a watched Deployment appears here as soon as it begins.".to_owned()
+            "The next episode of a watched Deployment appears here as soon as it begins.".to_owned()
         }
         None => "Remove a filter, or choose a longer time.".to_owned(),
     }
@@ -82,21 +82,22 @@ fn hint(search: &Search) -> String {
 /// The last days: how much began on each, and how much of it was stuck. A day is a link to its rollouts.
 #[component]
 fn Days(search: Search, days: Vec<Day>) -> impl IntoView {
-    let most = days.iter().map(|day| day.rollouts).max().unwrap_or_default().max(1);
+    let most = days.iter().map(|day| day.episodes).max().unwrap_or_default().max(1);
     let last = days.len().saturating_sub(1);
     let day = move |(index, day): (usize, Day)| {
         let to_millis = Some(day.from_millis + 24 * 3_600_000);
         let of_day = Search { when: String::new(), from_millis: Some(day.from_millis), to_millis, ..search.clone() };
         let is_chosen = search.from_millis == of_day.from_millis && search.to_millis == to_millis;
-        let heat = match day.rollouts * 4 / most {
-            _ if day.rollouts == 0 => "day",
+        let heat = match day.episodes * 4 / most {
+            _ if day.episodes == 0 => "day",
             0 => "day heat1",
             1 => "day heat2",
             2 => "day heat3",
             _ => "day heat4",
         };
         let troubled = if day.troubled == 0 { String::new() } else { format!(", {} with trouble", day.troubled) };
-        let words = format!("{}: {} rollouts began{troubled}", day.name, day.rollouts);
+        let noun = if day.others == 0 { "rollouts" } else { "episodes" };
+        let words = format!("{}: {} {noun} began{troubled}", day.name, day.episodes);
         let mark = (day.troubled > 0).then(|| view! { <i class="trouble"></i> });
         let name =
             (last - index).is_multiple_of(WEEK).then(|| view! { <span aria-hidden="true">{day.name.clone()}</span> });

@@ -150,6 +150,15 @@ impl Board {
         self.is_over || matches!(self.connection.read().state, ConnectionState::Replay { .. })
     }
 
+    /// The title of an episode without a rollout, where its recording is shown. Follows the connection.
+    #[must_use]
+    pub fn episode_title(self) -> Option<String> {
+        let connection = self.connection.read();
+        let ConnectionState::Replay { name } = &connection.state else { return None };
+        let title = |workload: &Workload| Some(name.strip_prefix(&workload.name)?.strip_prefix(": ")?.to_owned());
+        self.workload.with(title)
+    }
+
     /// A moment is shown that is not the present, or something that has none. Follows both.
     #[must_use]
     pub fn is_past(self) -> bool {

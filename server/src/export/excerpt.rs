@@ -166,7 +166,10 @@ async fn find_stored(archive: &Archive, scope: &Scope) -> Result<Option<u32>, St
         Scope::Workload(_) | Scope::Wall { .. } => return Ok(None),
     };
     let cluster = of.cluster.clone();
-    archive.read(move |reader| reader.find(&cluster, uid, sought)).await
+    let found = archive.read(move |reader| reader.find(&cluster, uid, sought)).await?;
+    // A link to a moment opens no later one.
+    let is_meant = |began_millis: Millis| !matches!(sought, Sought::At(at_millis) if at_millis < began_millis);
+    Ok(found.filter(|(_, began_millis)| is_meant(*began_millis)).map(|(number, _)| number))
 }
 
 /// What of a Deployment a link opens.

@@ -1,11 +1,13 @@
-//! The index of rollouts: of each what a list tells, so that lists need no lines.
+//! The index of rollouts and of other episodes: of each what a list tells, so that lists need no lines.
 
 use timeline::past::course::{self, limits, moment, replicas};
 use timeline::past::{PastRollout, UNKNOWN_CAUSE};
-use timeline::rollout::{self, Outcome};
+use timeline::rollout::{self, Outcome, Trigger};
 use timeline::view::{self, Now, Tone};
 use timeline::words::images;
-use timeline::{Millis, Model, Uid, WorkloadKind};
+use timeline::{EpisodeKind, Millis, Model, Uid, WorkloadKind, assess, say};
+
+use crate::feed::recording::Recording;
 
 /// Rollouts of a Deployment that may still change: the last one, and those that it took the place of.
 pub const LAST: usize = 3;
@@ -37,6 +39,8 @@ pub fn rollouts(cluster: &str, model: &Model, uid: Uid, now: Now, most: usize) -
         PastRollout {
             cluster: cluster.to_owned(),
             kind: WorkloadKind::Deployment,
+            episode: EpisodeKind::Rollout,
+            title: String::new(),
             namespace: deployment.namespace.clone(),
             name: deployment.name.clone(),
             uid,
@@ -67,4 +71,57 @@ pub fn rollouts(cluster: &str, model: &Model, uid: Uid, now: Now, most: usize) -
         }
     })
     .collect()
+}
+
+/// An episode without a rollout, from its recording; `None` where it has one, or is of no kind. The store knows its cluster and number.
+#[must_use]
+pub fn episode(text: &str, uid: Uid, (from_millis, to_millis): (Millis, Millis), is_open: bool) -> Option<PastRollout> {
+    let mut timeline = Recording::read(text).play();
+    timeline.tick(to_millis);
+    let (model, now) = (timeline.model(), Now { millis: to_millis, skew_millis: timeline.skew_millis() });
+    if !rollouts("", model, uid, now, usize::MAX).is_empty() {
+        return None;
+    }
+    let deployment = model.deployments.get(&uid)?;
+    let episode = assess::episode(model, uid)?;
+    let title = say::episode(&episode, is_open);
+    let ended_millis = (!is_open).then(|| episode.ended_millis.unwrap_or(to_millis).clamp(from_millis, to_millis));
+    let last = deployment.rollouts.last();
+    Some(PastRollout {
+        cluster: String::new(),
+        kind: WorkloadKind::Deployment,
+        episode: episode.kind,
+        namespace: deployment.namespace.clone(),
+        name: deployment.name.clone(),
+        uid,
+        number: 0,
+        revision: last.map(|rollout| rollout.revision).unwrap_or_default(),
+        trigger: Trigger::Unknown,
+        started_millis: episode.began_millis.clamp(from_millis, ended_millis.unwrap_or(to_millis)),
+        ended_millis,
+        outcome: match episode.kind {
+            _ if is_open => Outcome::Progressing,
+            EpisodeKind::Deletion => Outcome::Deleted,
+            _ => Outcome::Complete,
+        },
+        cause: Some(&title).filter(|_| episode.kind == EpisodeKind::Failure).cloned().unwrap_or_default(),
+        title,
+        deadline_millis: None,
+        images: last.map(|rollout| images(&rollout.images)).unwrap_or_default(),
+        images_before: String::new(),
+        replicas: deployment.now.spec.replicas,
+        available_millis: None,
+        first_available_millis: None,
+        restarts: Some(episode.restarted.iter().map(|(_, times)| times).sum()),
+        peak_pods: 0,
+        min_available: 0,
+        ceiling: None,
+        floor: None,
+        change_cause: None,
+        managed_by: String::new(),
+        moment_millis: ended_millis,
+        last_millis: None,
+        is_deleted: deployment.deleted_millis.is_some(),
+        is_kept: true,
+    })
 }

@@ -75,8 +75,11 @@ async fn make(
     let (Some(uid), Some(number)) = (workload.uid, workload.rollout) else { return Err(Lost::Unknown) };
     let cluster = workload.cluster.clone();
     let cut = archive.read(move |reader| reader.cut(&cluster, uid, number, until_millis)).await?;
-    let Cut { revision, to_millis, most_millis, is_settled, text } = cut.ok_or(Lost::Unknown)?;
-    let name = format!("{} revision {revision}", workload.name);
+    let Cut { revision, title, to_millis, most_millis, is_settled, text } = cut.ok_or(Lost::Unknown)?;
+    let name = match title.as_str() {
+        "" => format!("{} revision {revision}", workload.name),
+        title => format!("{}: {title}", workload.name), // as the page reads it
+    };
     let made = tokio::task::spawn_blocking(move || {
         let _turn: Turn = turn; // whoever asked may have left
         let mut size = 0;

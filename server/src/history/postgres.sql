@@ -53,12 +53,13 @@ ALTER TABLE episodes ALTER COLUMN body SET STORAGE EXTERNAL; -- it is compressed
 CREATE UNIQUE INDEX episodes_by_workload ON episodes (cluster, uid, from_millis);
 CREATE INDEX episodes_by_time ON episodes (to_millis);
 
--- The index of rollouts: what is searched in columns of its own, all of it as JSON.
+-- The index of rollouts, and of episodes without a rollout: what is searched in columns of its own, all of it as JSON.
 CREATE TABLE rollouts (
     id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     cluster BIGINT NOT NULL REFERENCES clusters (id),
     uid TEXT NOT NULL,
     number BIGINT NOT NULL,       -- of those that were seen of the workload, from 0
+    kind TEXT NOT NULL,           -- of the episode: rollout, scaling, recovery, failure, deletion
     namespace TEXT NOT NULL,
     workload TEXT NOT NULL,        -- its name
     revision BIGINT NOT NULL,

@@ -14,6 +14,7 @@ use timeline::{Millis, Uid};
 
 use super::batch;
 use super::fold::Fold;
+use super::index;
 use super::store::{Episode, Recorded, Snapshot};
 use super::stretch::{LEAD_MILLIS, LONGEST_MILLIS};
 use crate::feed::recording::{self, LineType, ListDone, RecordedLine};
@@ -57,6 +58,8 @@ struct Track {
     is_active: bool,
     /// Every one of them is of the first list.
     is_first_list: bool,
+    /// A rollout began in it.
+    has_rollout: bool,
     /// It was made after the first list.
     is_new: bool,
     last_line: Option<Instant>,
@@ -203,6 +206,7 @@ impl Recorder {
             let from_millis = track.span.map(|(from, _)| from).or(track.rest_millis);
             if from_millis.is_some_and(|from| started_millis >= from - LEAD_MILLIS) {
                 track.begin();
+                track.has_rollout = true;
             }
         }
     }
@@ -223,6 +227,8 @@ impl Recorder {
                 episodes.extend(track.episode(*uid, true));
                 track.written_millis = track.span.map(|(_, to)| to);
             } else if track.is_quiet() {
+                // What was over before anybody looked is an episode if its lines tell of one.
+                episodes.extend(track.episode(*uid, false).filter(|episode| episode.row.is_some()));
                 track.rest(&mut self.owners);
             }
             if !track.is_base_written {
@@ -359,7 +365,9 @@ impl Track {
             text.push_str(&fold.keyframe(Some(*since_millis)).1);
         }
         let body = batch::pack(&text).ok()?;
-        Some(Episode { uid, from_millis, to_millis, is_open, body })
+        let is_alone = !self.has_rollout;
+        let row = is_alone.then(|| index::episode(&text, uid, (from_millis, to_millis), is_open)).flatten();
+        Some(Episode { uid, from_millis, to_millis, is_open, row: row.map(Box::new), body })
     }
 
     /// Another workload has its objects from now on: they, and their lines.

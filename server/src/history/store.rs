@@ -43,6 +43,8 @@ pub struct Episode {
     pub to_millis: Millis,
     /// It goes on.
     pub is_open: bool,
+    /// Its row in the index; `None` where it has a rollout, which has a row of its own, or is of no kind.
+    pub row: Option<Box<PastRollout>>,
     /// Lines of a recording that stands by itself, compressed with zstd.
     pub body: Vec<u8>,
 }
@@ -202,6 +204,8 @@ pub struct Place {
 pub struct Cut {
     /// Its revision.
     pub revision: u64,
+    /// The title of an episode without a rollout; empty for a rollout.
+    pub title: String,
     /// The moment until which it is told: it is over, and what it left behind is gone, or a later one that was asked for and can be shown.
     pub to_millis: Millis,
     /// The last moment until which it could be told, once that has come.
@@ -217,6 +221,8 @@ pub struct Cut {
 pub enum Sought {
     /// The last one of a revision.
     Revision(u64),
-    /// The one that was the last to have begun at a time.
+    /// The episode that was the last to have begun at a time; before the first one that is kept, the first one.
     At(Millis),
+    /// The last one.
+    Last,
 }

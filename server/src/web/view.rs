@@ -280,13 +280,11 @@ impl View {
         let Some(archive) = self.archive().filter(|_| self.shows(workload)) else {
             return Ok(None);
         };
-        let Workload { cluster, namespace, name, .. } = workload.clone();
+        let named = Workload { uid: None, rollout: None, ..workload.clone() };
         archive
             .read(move |reader| {
                 // A UID names a workload, whatever the address says besides.
-                let known = reader.of_workload(&cluster, uid, 1)?;
-                let is_it = known.first().is_some_and(|known| known.namespace == namespace && known.name == name);
-                if is_it { read(reader).map(Some) } else { Ok(None) }
+                if reader.places(uid)?.contains(&named) { read(reader).map(Some) } else { Ok(None) }
             })
             .await
     }

@@ -4,6 +4,7 @@
 
 pub mod change;
 pub mod container;
+pub mod episode;
 pub mod fact;
 pub mod id;
 pub mod limits;
@@ -19,6 +20,7 @@ pub mod verdict;
 pub mod workload;
 
 pub use change::Change;
+pub use episode::EpisodeKind;
 pub use fact::Fact;
 pub use id::Uid;
 pub use limits::Limits;

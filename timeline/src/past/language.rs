@@ -6,7 +6,7 @@
 use super::Search;
 
 /// Keys of the language; each is also a parameter of the address.
-pub const KEYS: [&str; 7] = ["cluster", "namespace", "name", "image", "outcome", "trouble", "longer"];
+pub const KEYS: [&str; 8] = ["kind", "cluster", "namespace", "name", "image", "outcome", "trouble", "longer"];
 
 /// A word of a search.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -1,4 +1,5 @@
-//! Rollouts in the index of history: one row, its values from a model, and the search for rows.
+//! Episodes in the index of history: one row, its values from a model, and the search for rows. Most rows are rollouts; an episode without
+//! a rollout has a row of its own.
 
 pub mod course;
 pub mod language;
@@ -6,7 +7,7 @@ pub mod search;
 mod words;
 
 use crate::rollout::{Outcome, Trigger};
-use crate::{Millis, Uid, Workload, WorkloadKind};
+use crate::{EpisodeKind, Millis, Uid, Workload, WorkloadKind};
 use serde::{Deserialize, Serialize};
 
 pub use self::search::{Day, LENGTHS, OUTCOMES, Search, TIMES, UTC};
@@ -16,7 +17,7 @@ use crate::address;
 /// The cause of a rollout that was stuck while nothing said why. Any other cause is more specific.
 pub const UNKNOWN_CAUSE: &str = "No progress, and nothing says why.";
 
-/// A rollout as the index of history has it.
+/// A rollout, or an episode without a rollout, as the index of history has it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PastRollout {
@@ -25,6 +26,12 @@ pub struct PastRollout {
     /// Kind of the workload; what was written before there were several is of Deployments.
     #[serde(default)]
     pub kind: WorkloadKind,
+    /// Kind of the episode.
+    #[serde(default)]
+    pub episode: EpisodeKind,
+    /// The events of an episode without a rollout, in words; empty for a rollout.
+    #[serde(default)]
+    pub title: String,
     /// Namespace of the workload.
     pub namespace: String,
     /// Name of the workload.
@@ -117,6 +124,12 @@ impl PastRollout {
         (&self.cluster, &self.namespace)
     }
 
+    /// It is a rollout.
+    #[must_use]
+    pub fn is_rollout(&self) -> bool {
+        self.episode == EpisodeKind::Rollout
+    }
+
     /// It is not over yet.
     #[must_use]
     pub const fn is_going_on(&self) -> bool {
@@ -137,7 +150,7 @@ impl PastRollout {
 
     fn page(&self) -> String {
         if self.is_going_on() {
-            address::permanent(&self.workload(), self.uid, Some(self.revision))
+            address::permanent(&self.workload(), self.uid, Some(self.revision).filter(|_| self.is_rollout()))
         } else {
             address::workload(&self.by_itself())
         }
@@ -157,6 +170,8 @@ pub fn example(revision: u64, took_millis: Option<Millis>) -> PastRollout {
     PastRollout {
         cluster: "prod".to_owned(),
         kind: WorkloadKind::Deployment,
+        episode: EpisodeKind::Rollout,
+        title: String::new(),
         namespace: "shop".to_owned(),
         name: "web".to_owned(),
         uid: Uid::from_bits(1),
@@ -201,5 +216,8 @@ mod tests {
         let over = PastRollout { moment_millis: Some(7_000), ..rollout(2, Some(5_000)) };
         assert_eq!(over.address(), format!("{page}&rollout=0&at=7000"), "its cluster need not be watched any more");
         assert_eq!(rollout(2, None).address(), format!("{page}&revision=2"));
+        let scaling = |took| PastRollout { episode: EpisodeKind::Scaling, ..rollout(2, took) };
+        assert_eq!(scaling(Some(5_000)).played(), format!("{page}&rollout=0&at=1000&play=yes"));
+        assert_eq!(scaling(None).played(), format!("{page}&at=1000&play=yes"), "no moment of a revision");
     }
 }

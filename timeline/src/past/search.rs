@@ -1,7 +1,7 @@
 //! Which rollouts are asked for, and the address of that.
 
-use crate::Millis;
 use crate::rollout::Outcome;
+use crate::{EpisodeKind, Millis};
 use serde::{Deserialize, Serialize};
 
 use super::language;
@@ -20,6 +20,8 @@ pub struct Search {
     pub name: String,
     /// With this in the names of its images.
     pub image: String,
+    /// Only episodes of these kinds; empty for all.
+    pub kinds: Vec<EpisodeKind>,
     /// Only rollouts with this outcome; `None` for all. A deadline that passed is found whatever came after it.
     pub outcome: Option<Outcome>,
     /// Only those that were stuck at some time.
@@ -57,6 +59,25 @@ pub const LENGTHS: [(&str, Millis, &str); 4] = [
     ("1h", 3_600_000, "Over 1 h"),
 ];
 
+/// Kinds of episodes, as choices name them.
+pub const KINDS: [(EpisodeKind, &str); 5] = [
+    (EpisodeKind::Rollout, "Rollouts"),
+    (EpisodeKind::Scaling, "Scalings"),
+    (EpisodeKind::Recovery, "Recoveries"),
+    (EpisodeKind::Failure, "Failures"),
+    (EpisodeKind::Deletion, "Deletions"),
+];
+
+/// Reads kinds as addresses have them: "recovery,failure". `None` where one is unknown.
+#[must_use]
+pub fn kinds(text: &str) -> Option<Vec<EpisodeKind>> {
+    let kind = |name: &str| EpisodeKind::ALL.into_iter().find(|kind| kind.name() == name);
+    let mut kinds = text.split(',').map(kind).collect::<Option<Vec<_>>>()?;
+    kinds.sort_unstable();
+    kinds.dedup();
+    Some(kinds)
+}
+
 /// Times by their names in addresses.
 pub const TIMES: [(&str, &str); 7] = [
     ("hour", "Last hour"),
@@ -75,9 +96,11 @@ pub struct Day {
     pub from_millis: Millis,
     /// Its name: "21 Nov".
     pub name: String,
-    /// How many rollouts began.
-    pub rollouts: u32,
-    /// How many of them were stuck at some time.
+    /// How many episodes began.
+    pub episodes: u32,
+    /// How many of them are no rollouts.
+    pub others: u32,
+    /// How many had trouble at some time.
     pub troubled: u32,
 }
 
@@ -107,6 +130,23 @@ impl Search {
         OUTCOMES.iter().find(|(_, outcome, _)| Some(*outcome) == self.outcome).map(|(name, ..)| *name)
     }
 
+    /// The names of the kinds, with commas.
+    #[must_use]
+    pub fn kind_names(&self) -> String {
+        self.kinds.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(",")
+    }
+
+    /// The search with one kind more, or without it.
+    #[must_use]
+    pub fn with_kind_toggled(&self, kind: EpisodeKind) -> Self {
+        let mut kinds = self.kinds.clone();
+        match kinds.binary_search(&kind) {
+            Ok(place) => drop(kinds.remove(place)),
+            Err(place) => kinds.insert(place, kind),
+        }
+        Self { kinds, ..self.clone() }
+    }
+
     /// The words that are looked for anywhere.
     #[must_use]
     pub fn words(&self) -> Vec<String> {
@@ -128,7 +168,9 @@ impl Search {
             change(&mut search);
             search
         };
+        let kinds = self.kind_names();
         let all = [
+            ("kind", kinds.as_str(), without(|search| search.kinds.clear())),
             ("cluster", self.cluster.as_str(), without(|search| search.cluster.clear())),
             ("namespace", &self.namespace, without(|search| search.namespace.clear())),
             ("name", &self.name, without(|search| search.name.clear())),
@@ -154,6 +196,7 @@ impl Search {
     pub fn page(&self, after: Option<&str>) -> String {
         let time = |at: Option<Millis>| at.filter(|_| self.when.is_empty());
         Address::new(Route::History, &[])
+            .with("kind", Some(&self.kind_names()))
             .with("q", Some(&self.text))
             .with("cluster", Some(&self.cluster))
             .with("namespace", Some(&self.namespace))

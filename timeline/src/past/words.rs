@@ -1,5 +1,6 @@
 //! A rollout that is kept, in words: how it ended, why it had trouble, and its extremes.
 
+use crate::EpisodeKind;
 use crate::Millis;
 use crate::rollout::{Outcome, Trigger};
 use crate::say::past;
@@ -43,6 +44,18 @@ impl PastRollout {
     /// Returns the status or the result.
     #[must_use]
     pub fn status(&self) -> Status {
+        if !self.is_rollout() {
+            let (mark, word) = match (self.episode, self.is_going_on()) {
+                (EpisodeKind::Scaling, false) => (Mark::Ok, "Scaling"),
+                (EpisodeKind::Scaling, true) => (Mark::Busy, "Scaling"),
+                (EpisodeKind::Recovery, false) => (Mark::Ok, "Recovery"),
+                (EpisodeKind::Recovery, true) => (Mark::Busy, "Recovery"),
+                (EpisodeKind::Rollout | EpisodeKind::Failure, false) => (Mark::Late, "Failure"),
+                (EpisodeKind::Rollout | EpisodeKind::Failure, true) => (Mark::Bad, "Failure"),
+                (EpisodeKind::Deletion, _) => (Mark::Quiet, "Deletion"),
+            };
+            return Status { mark, word, note: if self.is_going_on() { "in progress" } else { "" } };
+        }
         let had_trouble = !self.cause.is_empty();
         let (mark, word, note) = match (self.outcome, self.deadline_millis.is_some()) {
             (Outcome::Complete, true) => (Mark::Late, "Complete", "after its deadline"),
@@ -60,9 +73,12 @@ impl PastRollout {
         Status { mark, word, note }
     }
 
-    /// Why it had trouble, where its revision stands beside it: "Could not create pods: quota pods was used up." What is over is told as past.
+    /// The events of an episode without a rollout; of a rollout why it had trouble, where its revision stands beside it: "Could not create pods: quota pods was used up." What is over is told as past.
     #[must_use]
     pub fn cause_words(&self) -> String {
+        if !self.is_rollout() {
+            return self.title.clone();
+        }
         let own = format!("Revision {} ", self.revision);
         let Some(rest) = self.cause.strip_prefix(&own) else { return self.cause.clone() };
         capitalized(if self.is_going_on() { rest.to_owned() } else { past(rest) })

@@ -263,7 +263,7 @@ fn start_error(message: &str) -> &str {
 }
 
 /// An exit code, with its signal where it is one.
-fn exit_words(code: i32) -> String {
+pub(super) fn exit_words(code: i32) -> String {
     let signal = match code {
         134 => " (SIGABRT)",
         137 => " (SIGKILL)",

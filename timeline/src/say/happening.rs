@@ -85,16 +85,19 @@ pub fn happening(happening: &Happening) -> String {
         Happening::LeftNode { pod, pods, node, why, resource, .. } => left(pod, *pods, node, *why, resource),
         Happening::Failed { pod, pods, reason, revision, .. } => failed(pod, *pods, reason, *revision),
         Happening::Released { pod, is_orphaned: true, .. } => {
-            format!("Pod {} orphaned: its ReplicaSet is deleted without it. It keeps running on its own.", name(pod))
+            format!(
+                "Pod {} orphaned: its ReplicaSet is deleted without it. It keeps running on its own.",
+                pod_name(pod)
+            )
         }
         Happening::Released { pod, revision, .. } => {
             let by = revision.map(|revision| format!(" by revision {revision}")).unwrap_or_default();
             format!(
                 "Pod {} released{by}: its labels no longer match. It keeps running outside its ReplicaSet.",
-                name(pod)
+                pod_name(pod)
             )
         }
-        Happening::Adopted { pod } => format!("Pod {} adopted again: its labels match.", name(pod)),
+        Happening::Adopted { pod } => format!("Pod {} adopted again: its labels match.", pod_name(pod)),
         Happening::CleanedUp { hash, revision, limit } => format!(
             "Old ReplicaSet {}{} cleaned up (revisionHistoryLimit {limit}).",
             safe(hash),
@@ -206,10 +209,10 @@ fn killed(
     replacement: Option<&(String, Option<crate::Millis>)>,
     drained: Option<crate::Millis>,
 ) -> String {
-    let mut said = format!("Pod {} was deleted, not by the rollout; {}.", name(pod), stays(revision));
+    let mut said = format!("Pod {} was deleted, not by the rollout; {}.", pod_name(pod), stays(revision));
     // What becomes known later goes on where the sentence ended.
     if let Some((other, available)) = replacement {
-        said.push_str(&format!(" Replacement: {}", name(other)));
+        said.push_str(&format!(" Replacement: {}", pod_name(other)));
         if let Some(after) = available {
             said.push_str(&format!(", available after {}", duration(*after)));
             if let Some(drained) = drained.filter(|drained| drained > after) {
@@ -222,14 +225,14 @@ fn killed(
 }
 
 fn failed(pod: &str, pods: u32, reason: &str, revision: Option<u64>) -> String {
-    let who = if pods == 1 { format!("Pod {}", name(pod)) } else { count(pods, "pod") };
+    let who = if pods == 1 { format!("Pod {}", pod_name(pod)) } else { count(pods, "pod") };
     let why = if reason.is_empty() { String::new() } else { format!(": {}", safe(reason)) };
     format!("{who} failed{why}; {}.", stays(revision))
 }
 
 /// Pods that went, or were asked to, while nobody looked.
 fn unseen(pod: &str, pods: u32, is_gone: bool) -> String {
-    let (who, was) = if pods == 1 { (format!("Pod {}", name(pod)), "was") } else { (count(pods, "pod"), "were") };
+    let (who, was) = if pods == 1 { (format!("Pod {}", pod_name(pod)), "was") } else { (count(pods, "pod"), "were") };
     if is_gone {
         format!("{who} disappeared; why is not known.")
     } else {
@@ -243,7 +246,7 @@ fn stays(revision: Option<u64>) -> String {
 
 fn left(pod: &str, pods: u32, node: &str, why: NodeDeparture, resource: &str) -> String {
     let node = safe(node);
-    let who = if pods == 1 { format!("Pod {}", name(pod)) } else { count(pods, "pod") };
+    let who = if pods == 1 { format!("Pod {}", pod_name(pod)) } else { count(pods, "pod") };
     match why {
         NodeDeparture::Evicted if !resource.is_empty() => {
             format!("{who} evicted from node {node}, which was low on {}; the revision stays.", safe(resource))
@@ -260,7 +263,7 @@ fn left(pod: &str, pods: u32, node: &str, why: NodeDeparture, resource: &str) ->
 }
 
 fn ended(pod: &str, reason: EndReason, was_released: bool) -> String {
-    let name = name(pod);
+    let name = pod_name(pod);
     match reason {
         EndReason::DeletedManually if was_released => format!("Pod {name}, which was outside its ReplicaSet, deleted."),
         EndReason::DeletedManually => format!("Pod {name} was deleted, not by the rollout; the revision stays."),
@@ -273,6 +276,7 @@ fn ended(pod: &str, reason: EndReason, was_released: bool) -> String {
     }
 }
 
-fn name(pod: &str) -> String {
+/// A pod by the end of its name, as sentences name it.
+pub(super) fn pod_name(pod: &str) -> String {
     safe(short(pod))
 }

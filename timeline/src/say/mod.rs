@@ -8,6 +8,7 @@
 mod cause;
 mod choice;
 pub mod command;
+mod episode;
 mod happening;
 mod headline;
 mod next;
@@ -20,6 +21,7 @@ mod verdict;
 pub use cause::cause;
 pub use choice::choice;
 pub use command::Command;
+pub use episode::episode;
 pub use happening::happening;
 pub use next::next;
 pub use past::past;

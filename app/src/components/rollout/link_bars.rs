@@ -46,7 +46,10 @@ fn words(board: Board, zone: Zone) -> Option<String> {
     if board.workload.with(|workload| workload.rollout.is_some()) {
         let moment = board.moment(zone, board.now_millis());
         let day = moment.split_once(' ').map(|(day, _)| format!(" ({day})")).unwrap_or_default();
-        return Some(format!("Recording of a finished rollout{day}."));
+        return Some(board.episode_title().map_or_else(
+            || format!("Recording of a finished rollout{day}."),
+            |title| format!("Recording{day}: {title}."),
+        ));
     }
     if board.is_snapshot {
         return Some("The rollout goes on: this page shows it as it was when you opened it.".to_owned());

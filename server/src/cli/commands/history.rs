@@ -2,6 +2,7 @@
 
 use std::io::Write;
 
+use timeline::EpisodeKind;
 use timeline::past::{PastRollout, Search};
 use timeline::words::count;
 
@@ -52,7 +53,9 @@ pub fn check(options: &Options) -> Result<String, HistoryError> {
         return Err(HistoryError::Damaged(found.damaged.join("\nrollcast: ")));
     }
     let (clusters, rollouts) = (count(found.clusters, "cluster"), count(found.rollouts, "rollout"));
-    Ok(format!("{clusters}, {rollouts}, {}: no damage found", count(found.lines, "observation")))
+    let others = Some(found.others).filter(|others| *others > 0);
+    let others = others.map(|others| format!(", {}", count(others, "other episode"))).unwrap_or_default();
+    Ok(format!("{clusters}, {rollouts}{others}, {}: no damage found", count(found.lines, "observation")))
 }
 
 /// Joins, folds and lets go of what it would in time, all at once.
@@ -93,6 +96,7 @@ pub fn export(options: &Options, selector: &RolloutSelector, out: &mut impl Writ
         name: selector.name.clone(),
         cluster: selector.cluster.clone().unwrap_or_default(),
         namespace: selector.namespace.clone().unwrap_or_default(),
+        kinds: vec![EpisodeKind::Rollout],
         ..Search::default()
     };
     let of_name = reader.rollouts(&search, &Sight::All, None, MOST)?.rollouts;

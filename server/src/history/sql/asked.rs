@@ -35,6 +35,12 @@ impl Asked {
             asked.and(&format!("{place_in}(images, $"), search.image.to_lowercase().into());
             asked.conditions.push_str(") > 0");
         }
+        if !search.kinds.is_empty() {
+            let first = asked.values.len() + 1;
+            asked.values.extend(search.kinds.iter().map(|kind| kind.name().into()));
+            let numbers: Vec<String> = (first..=asked.values.len()).map(|number| format!("${number}")).collect();
+            asked.conditions.push_str(&format!(" AND kind IN ({})", numbers.join(", ")));
+        }
         if let Some(outcome) = search.outcome {
             asked.and(&format!("{place_in}(outcome, $"), name(outcome).into());
             asked.conditions.push_str(") > 0");

@@ -1,5 +1,6 @@
 //! Episodes: written as they begin, go on and end, and read one at a time.
 
+use timeline::past::PastRollout;
 use timeline::{Millis, Uid};
 
 use super::{ROLLOUT, batches, read_rollout, uid_of};
@@ -18,7 +19,9 @@ pub fn write(
     episodes: &[Episode],
     snapshots: &[Snapshot],
 ) -> Result<(), StoreError> {
-    for Episode { uid, from_millis, to_millis, is_open, body } in episodes {
+    for episode in episodes {
+        super::write::note_episode(database, cluster, episode)?;
+        let Episode { uid, from_millis, to_millis, is_open, body, .. } = episode;
         let row = "INSERT INTO episodes (cluster, uid, from_millis, to_millis, is_open, format, body) VALUES ($1, $2, $3, $4, $5, $6, $7)
              ON CONFLICT (cluster, uid, from_millis) DO UPDATE SET to_millis = $4, is_open = $5, format = $6, body = $7";
         let values = [
@@ -64,6 +67,7 @@ fn read_episode(row: Row) -> Result<Episode, StoreError> {
         from_millis: row.number(1)?,
         to_millis: row.number(2)?,
         is_open: row.is(3)?,
+        row: None, // it is made anew with the next line
         body: row.bytes(4)?,
     })
 }
@@ -107,5 +111,6 @@ pub fn of_rollout(
     let to_millis = asked_millis.min(rest_millis.max(episode_to_millis).max(began_millis));
     let text = stretch::trim(&text, (from_millis, to_millis));
     let is_settled = to_millis == asked_millis;
-    Ok((!text.is_empty()).then_some(Cut { revision: rollout.revision, to_millis, most_millis, is_settled, text }))
+    let PastRollout { revision, title, .. } = rollout;
+    Ok((!text.is_empty()).then_some(Cut { revision, title, to_millis, most_millis, is_settled, text }))
 }

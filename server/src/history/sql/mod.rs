@@ -26,7 +26,8 @@ const ROLLOUT: &str = "rollout, cause, started_millis, r.uid, number, first_avai
      CASE WHEN EXISTS (SELECT 1 FROM episodes e WHERE e.cluster = r.cluster AND e.uid = r.uid
          AND e.from_millis <= r.started_millis + 1000 AND e.to_millis >= r.started_millis)
      THEN 1 ELSE 0 END, (SELECT z.name FROM clusters z WHERE z.id = r.cluster),
-     coalesce((SELECT b.rollout FROM rollouts b WHERE b.cluster = r.cluster AND b.uid = r.uid AND b.number = r.number - 1), '')";
+     coalesce((SELECT b.rollout FROM rollouts b WHERE b.cluster = r.cluster AND b.uid = r.uid AND b.number < r.number
+         ORDER BY b.number DESC LIMIT 1), '')";
 
 /// The columns of a batch, as [`read_batch`] takes them.
 const BATCH: &str = "seq, from_millis, to_millis, format, body";
@@ -79,7 +80,9 @@ fn read_rollout(row: Row) -> Result<(Option<PastRollout>, Place), StoreError> {
     let restarts = u32::try_from(row.number(6)?).ok();
     let is_kept = row.is(7)?;
     let images_before = serde_json::from_str(&row.text(9)?).map(|Before { images }| images).unwrap_or_default();
+    let cluster = place.cluster.clone();
     let known = |rollout: PastRollout| {
+        let rollout = PastRollout { cluster, ..rollout };
         let known = PastRollout { cause, number, started_millis, is_kept, ..rollout };
         PastRollout { first_available_millis, restarts, images_before, ..known }
     };

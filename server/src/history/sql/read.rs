@@ -34,6 +34,8 @@ enum Source {
 /// What a search comes to, by workload.
 #[derive(Debug, Default)]
 pub struct Overview {
+    /// How many rows are found.
+    pub total: u32,
     /// How many rollouts of each workload are found, by the name of its cluster and its UID.
     pub counts: BTreeMap<(String, Uid), u32>,
     /// The last rollouts of the workloads that were named.
@@ -47,6 +49,8 @@ pub struct Examined {
     pub clusters: u32,
     /// Rollouts in the index.
     pub rollouts: u32,
+    /// Other episodes in the index.
+    pub others: u32,
     /// Lines in the log.
     pub lines: u32,
     /// What cannot be read, in words.
@@ -180,22 +184,30 @@ impl Reader {
         self.read(|database| of_workload(database, cluster, uid, most))
     }
 
-    /// Which rollout of a workload had a revision, or went on at a time: the last one that did.
+    /// Which rollout of a workload had a revision, or which episode went on at a time: the last one that did. And its begin.
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn find(&self, cluster: &str, uid: Uid, of: Sought) -> Result<Option<u32>, StoreError> {
+    pub fn find(&self, cluster: &str, uid: Uid, of: Sought) -> Result<Option<(u32, Millis)>, StoreError> {
         let (condition, value) = match of {
-            Sought::Revision(revision) => ("revision = $3", i64::try_from(revision).unwrap_or(i64::MAX)),
-            Sought::At(at_millis) => ("started_millis <= $3", at_millis),
+            Sought::Revision(revision) => {
+                ("kind = 'rollout' AND revision = $3 ORDER BY number DESC", i64::try_from(revision).unwrap_or(i64::MAX))
+            }
+            Sought::At(at_millis) => (
+                "1 = 1 ORDER BY CASE WHEN started_millis <= $3 THEN 0 ELSE 1 END, CASE WHEN started_millis <= $3 THEN -started_millis ELSE started_millis END, number DESC",
+                at_millis,
+            ),
+            Sought::Last => {
+                ("number <= $3 ORDER BY CASE WHEN kind = 'rollout' THEN 0 ELSE 1 END, number DESC", i64::MAX)
+            }
         };
         let row = format!(
-            "SELECT max(number) FROM rollouts r JOIN clusters c ON c.id = cluster WHERE name = $1 AND uid = $2 AND {condition}"
+            "SELECT number, started_millis FROM rollouts r JOIN clusters c ON c.id = cluster WHERE name = $1 AND uid = $2 AND {condition} LIMIT 1"
         );
         let uid = uid.to_string();
         let values = [cluster.into(), uid.as_str().into(), value.into()];
-        let number = self.read(|database| database.number(&row, &values))?;
-        Ok(number.and_then(|number| u32::try_from(number).ok()))
+        let row = self.read(|database| database.row(&row, &values))?;
+        row.map(|row| Ok((small(row.number(0)?), row.number(1)?))).transpose()
     }
 
     /// How many of them began on each of the days that begin at these times, and how many had trouble.
@@ -210,15 +222,16 @@ impl Reader {
             let begins = asked.values.len();
             asked.values.push(DAY_MILLIS.into());
             let rows = format!(
-                "SELECT (started_millis - ${begins}) / ${} AS day, count(*), sum(CASE WHEN cause <> '' THEN 1 ELSE 0 END)
+                "SELECT (started_millis - ${begins}) / ${} AS day, count(*), sum(CASE WHEN cause <> '' THEN 1 ELSE 0 END), sum(CASE WHEN kind <> 'rollout' THEN 1 ELSE 0 END)
                  FROM rollouts WHERE {} GROUP BY 1",
                 asked.values.len(),
                 asked.conditions
             );
             for row in database.rows(&rows, &asked.values)? {
                 if let Some(day) = usize::try_from(row.number(0)?).ok().and_then(|index| days.get_mut(index)) {
-                    day.rollouts = small(row.number(1)?);
+                    day.episodes = small(row.number(1)?);
                     day.troubled = small(row.number(2)?);
+                    day.others = small(row.number(3)?);
                 }
             }
             Ok(days)
@@ -240,18 +253,19 @@ impl Reader {
         self.read(|database| {
             let asked = || Asked::of(search, sight, database).within(search);
             let Asked { conditions, values } = asked();
-            let rows = format!("SELECT {CLUSTER}, r.uid, count(*) FROM rollouts r WHERE {conditions} GROUP BY r.cluster, r.uid");
+            let rows = format!("SELECT {CLUSTER}, r.uid, sum(CASE WHEN kind = 'rollout' THEN 1 ELSE 0 END), count(*) FROM rollouts r WHERE {conditions} GROUP BY r.cluster, r.uid");
             let asked: Vec<Asked> = workloads.iter().map(|workload| asked().of_one(workload)).collect();
             let mut overview = Overview::default();
             for row in database.rows(&rows, &values)? {
                 let (cluster, uid) = (row.text(0)?, uid_of(&row.text(1)?)?);
                 overview.counts.insert((cluster, uid), small(row.number(2)?));
+                overview.total += small(row.number(3)?);
             }
             for Asked { conditions, mut values } in asked {
                 values.push(most.into());
                 let limit = values.len();
                 let rows = format!(
-                    "SELECT {ROLLOUT} FROM rollouts r WHERE {conditions} ORDER BY started_millis DESC, number DESC LIMIT ${limit}"
+                    "SELECT {ROLLOUT} FROM rollouts r WHERE {conditions} AND kind = 'rollout' ORDER BY started_millis DESC, number DESC LIMIT ${limit}"
                 );
                 overview.last.push(known(database.rows(&rows, &values)?)?);
             }
@@ -268,9 +282,10 @@ impl Reader {
             let mut count = |table: &str| -> Result<u32, StoreError> {
                 Ok(small(database.number(&format!("SELECT count(*) FROM {table}"), &[])?.unwrap_or_default()))
             };
-            let (clusters, rollouts) = (count("clusters")?, count("rollouts")?);
+            let (clusters, rollouts) = (count("clusters")?, count("rollouts WHERE kind = 'rollout'")?);
+            let others = count("rollouts WHERE kind <> 'rollout'")?;
             let damaged = database.examine()?;
-            let mut found = Examined { clusters, rollouts, damaged, ..Examined::default() };
+            let mut found = Examined { clusters, rollouts, others, damaged, ..Examined::default() };
             let mut last = 0;
             loop {
                 let rows = "SELECT seq, from_millis, to_millis, format, body, name, b.id FROM batches b
@@ -319,7 +334,7 @@ fn damaged_episodes(database: &mut Connection) -> Result<Vec<String>, StoreError
 
 fn of_workload(database: &mut Connection, cluster: &str, uid: Uid, most: u32) -> Result<Vec<PastRollout>, StoreError> {
     let rows = format!(
-        "SELECT {ROLLOUT} FROM rollouts r JOIN clusters c ON c.id = cluster WHERE name = $1 AND uid = $2
+        "SELECT {ROLLOUT} FROM rollouts r JOIN clusters c ON c.id = cluster WHERE name = $1 AND uid = $2 AND kind = 'rollout'
          ORDER BY number DESC LIMIT $3"
     );
     known(database.rows(&rows, &[cluster.into(), uid.to_string().into(), most.into()])?)

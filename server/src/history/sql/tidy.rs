@@ -98,10 +98,10 @@ fn whole_of(parts: &[Batch]) -> Option<Batch> {
 const IS_LAST_EPISODE: &str =
     "e.from_millis = (SELECT max(l.from_millis) FROM episodes l WHERE l.cluster = e.cluster AND l.uid = e.uid)
      AND EXISTS (SELECT 1 FROM rollouts r WHERE r.cluster = e.cluster AND r.uid = e.uid AND r.is_deleted = 0)";
-/// The same of the episode with the last rollout of one.
-const HAS_LAST_ROLLOUT: &str =
+/// The same of the episodes with the last row of each kind.
+const HAS_LAST_OF_KIND: &str =
     "EXISTS (SELECT 1 FROM rollouts r WHERE r.cluster = e.cluster AND r.uid = e.uid AND r.is_deleted = 0
-     AND r.number = (SELECT max(o.number) FROM rollouts o WHERE o.cluster = r.cluster AND o.uid = r.uid)
+     AND r.number = (SELECT max(o.number) FROM rollouts o WHERE o.cluster = r.cluster AND o.uid = r.uid AND o.kind = r.kind)
      AND e.from_millis <= r.started_millis + 1000 AND e.to_millis >= r.started_millis)";
 
 /// Removes some of what is too old. `true` when there may be more.
@@ -118,11 +118,11 @@ fn remove_old(
     let mut gone = database.run(log, &values(now_millis - limits.log_millis.min(limits.age_millis)))?;
     let episodes = format!(
         "DELETE FROM episodes WHERE id IN (SELECT id FROM episodes e WHERE cluster = $1 AND to_millis < $2
-         AND NOT ({IS_LAST_EPISODE}) AND NOT ({HAS_LAST_ROLLOUT}) LIMIT $3)"
+         AND NOT ({IS_LAST_EPISODE}) AND NOT ({HAS_LAST_OF_KIND}) LIMIT $3)"
     );
     gone += database.run(&episodes, &values(old_millis))?;
     let rollouts = "DELETE FROM rollouts WHERE id IN (SELECT id FROM rollouts r WHERE cluster = $1 AND started_millis < $2 AND (is_deleted = 1
-         OR number < (SELECT max(number) FROM rollouts o WHERE o.cluster = r.cluster AND o.uid = r.uid)) LIMIT $3)";
+         OR number < (SELECT max(number) FROM rollouts o WHERE o.cluster = r.cluster AND o.uid = r.uid AND o.kind = r.kind)) LIMIT $3)";
     gone += database.run(rollouts, &values(old_millis))?;
     Ok(gone > 0)
 }
@@ -143,7 +143,7 @@ fn remove_oldest(database: &mut Connection, clusters: &[i64]) -> Result<bool, St
     }
     let episodes = format!(
         "DELETE FROM episodes WHERE id IN (SELECT id FROM episodes e WHERE cluster IN ({mine}) AND is_open = 0
-         AND NOT ({IS_LAST_EPISODE}) AND NOT ({HAS_LAST_ROLLOUT}) ORDER BY to_millis LIMIT $1)"
+         AND NOT ({IS_LAST_EPISODE}) AND NOT ({HAS_LAST_OF_KIND}) ORDER BY to_millis LIMIT $1)"
     );
     Ok(database.run(&episodes, &[EPISODES_AT_A_TIME.into()])? > 0)
 }

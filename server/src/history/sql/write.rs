@@ -7,7 +7,7 @@ use timeline::rollout::Outcome;
 use super::{CLOCKS_MILLIS, add, batches};
 use crate::database::Connection;
 use crate::history::batch::{self, Batch};
-use crate::history::store::{Checkpoint, Commit, Snapshot, StoreError, Stored};
+use crate::history::store::{Checkpoint, Commit, Episode, Snapshot, StoreError, Stored};
 use crate::history::stretch;
 
 /// When what goes on is over.
@@ -49,28 +49,34 @@ pub fn append(database: &mut Connection, head: Head, commit: &Commit) -> Result<
         database.run(row, &[cluster.into(), seq.into(), made_by.as_str().into(), body.as_slice().into()])?;
     }
     for rollout in &commit.rollouts {
-        note(database, cluster, rollout)?;
+        let numbered = numbered(database, cluster, &rollout.uid.to_string(), rollout)?;
+        note(database, cluster, rollout, numbered)?;
     }
     super::episode::write(database, cluster, &commit.episodes, &commit.snapshots)?;
     Ok(Head { cluster, seq })
 }
 
-/// Writes how a rollout stands. Its last known cause stays, and what its pods did until it ended.
-fn note(database: &mut Connection, cluster: i64, rollout: &PastRollout) -> Result<(), StoreError> {
-    let row = "INSERT INTO rollouts (cluster, uid, number, namespace, started_millis, outcome, cause, is_deleted, text, rollout, revision, took_millis, first_available_millis, restarts, workload, images, over_millis)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)
-         ON CONFLICT (cluster, uid, number) DO UPDATE SET started_millis = $5, outcome = $6, is_deleted = $8, rollout = $10, revision = $11, took_millis = $12, workload = $15, images = $16, over_millis = $17,
+/// Writes how a rollout or another episode stands. Its last known cause stays, and what its pods did until it ended.
+pub fn note(
+    database: &mut Connection,
+    cluster: i64,
+    rollout: &PastRollout,
+    numbered: Numbered,
+) -> Result<(), StoreError> {
+    let row = "INSERT INTO rollouts (cluster, uid, number, namespace, started_millis, outcome, cause, is_deleted, text, rollout, revision, took_millis, first_available_millis, restarts, workload, images, over_millis, kind)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
+         ON CONFLICT (cluster, uid, number) DO UPDATE SET started_millis = $5, outcome = $6, is_deleted = $8, rollout = $10, revision = $11, took_millis = $12, workload = $15, images = $16, over_millis = $17, kind = $18,
          first_available_millis = CASE WHEN rollouts.took_millis < 0 THEN $13 ELSE rollouts.first_available_millis END,
          restarts = CASE WHEN rollouts.took_millis < 0 THEN $14 ELSE rollouts.restarts END,
          cause = $7, text = $9";
     let change_cause = rollout.change_cause.as_deref().unwrap_or_default();
     let revision = format!("revision {}", rollout.revision);
     let uid = rollout.uid.to_string();
-    let Numbered { number, started_millis, cause } = numbered(database, cluster, &uid, rollout)?;
+    let Numbered { number, started_millis, cause } = numbered;
     let cause = kept_cause(cause, &rollout.cause);
-    let PastRollout { namespace, name: named, images, managed_by, .. } = rollout;
+    let PastRollout { namespace, name: named, images, managed_by, title, .. } = rollout;
     let passed = rollout.deadline_millis.map(|_| "deadline passed").unwrap_or_default();
-    let words = [namespace, named, images, change_cause, managed_by, &cause, &revision, passed];
+    let words = [namespace, named, images, change_cause, managed_by, &cause, &revision, passed, title];
     let words = words.join("\n").to_lowercase();
     let took = rollout.ended_millis.map_or(-1, |ended| (ended - started_millis).max(0));
     let over = match rollout.ended_millis {
@@ -96,12 +102,40 @@ fn note(database: &mut Connection, cluster: i64, rollout: &PastRollout) -> Resul
         named.as_str().into(),
         images.to_lowercase().into(),
         over.into(),
+        rollout.episode.name().into(),
     ];
-    database.run(row, &values).map(|_| ())
+    database.run(row, &values)?;
+    if rollout.is_deleted {
+        // Nothing of it stays for longer than its age.
+        let all = "UPDATE rollouts SET is_deleted = 1 WHERE cluster = $1 AND uid = $2 AND is_deleted = 0";
+        database.run(all, &[cluster.into(), rollout.uid.to_string().into()])?;
+    }
+    Ok(())
+}
+
+/// Writes the row of an episode without a rollout, or removes it where the episode has one by now.
+pub fn note_episode(database: &mut Connection, cluster: i64, episode: &Episode) -> Result<(), StoreError> {
+    let uid = episode.uid.to_string();
+    let span = [cluster.into(), uid.as_str().into(), episode.from_millis.into(), episode.to_millis.into()];
+    let condition = "cluster = $1 AND uid = $2 AND kind <> 'rollout' AND started_millis >= $3 AND started_millis <= $4";
+    let Some(row) = &episode.row else {
+        return database.run(&format!("DELETE FROM rollouts WHERE {condition}"), &span).map(|_| ());
+    };
+    let known = database.number(&format!("SELECT max(number) FROM rollouts WHERE {condition}"), &span)?;
+    let number = match known {
+        Some(number) => number,
+        None => next_number(database, cluster, &uid)?,
+    };
+    note(database, cluster, row, Numbered { number, started_millis: row.started_millis, cause: String::new() })
+}
+
+fn next_number(database: &mut Connection, cluster: i64, uid: &str) -> Result<i64, StoreError> {
+    let last = "SELECT max(number) FROM rollouts WHERE cluster = $1 AND uid = $2";
+    Ok(database.number(last, &[cluster.into(), uid.into()])?.map_or(0, |last| last + 1))
 }
 
 /// Where a rollout stands among those of its workload.
-struct Numbered {
+pub struct Numbered {
     number: i64,
     started_millis: Millis,
     /// The cause that is kept of it.
@@ -122,7 +156,7 @@ fn revision_of(rollout: &PastRollout) -> i64 {
 /// own; only where the newest ReplicaSet was deleted does another one get the same, and that one begins after the end of the first.
 fn numbered(database: &mut Connection, cluster: i64, uid: &str, rollout: &PastRollout) -> Result<Numbered, StoreError> {
     let row =
-        "SELECT number, started_millis, took_millis, cause FROM rollouts WHERE cluster = $1 AND uid = $2 AND revision = $3
+        "SELECT number, started_millis, took_millis, cause FROM rollouts WHERE cluster = $1 AND uid = $2 AND revision = $3 AND kind = 'rollout'
          ORDER BY number DESC LIMIT 1";
     if let Some(row) = database.row(row, &[cluster.into(), uid.into(), revision_of(rollout).into()])? {
         let (number, started_millis, took) = (row.number(0)?, row.number(1)?, row.number(2)?);
@@ -132,8 +166,7 @@ fn numbered(database: &mut Connection, cluster: i64, uid: &str, rollout: &PastRo
             return Ok(Numbered { number, started_millis, cause: row.text(3)? });
         }
     }
-    let last = "SELECT max(number) FROM rollouts WHERE cluster = $1 AND uid = $2";
-    let number = database.number(last, &[cluster.into(), uid.into()])?.map_or(0, |last| last + 1);
+    let number = next_number(database, cluster, uid)?;
     Ok(Numbered { number, started_millis: rollout.started_millis, cause: String::new() })
 }
 

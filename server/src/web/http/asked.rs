@@ -6,6 +6,7 @@ use jiff::{Timestamp, ToSpan, Zoned};
 use timeline::Millis;
 use timeline::address::{Address, InvalidParameter};
 use timeline::past::language::{self, Term};
+use timeline::past::search::kinds;
 use timeline::past::{Day, LENGTHS, OUTCOMES, Search, TIMES, UTC};
 use timeline::rollout::Outcome;
 
@@ -111,6 +112,7 @@ pub(super) fn asked(address: &Address, now_millis: Millis) -> Result<Asked, Inva
             namespace: address.parameters.text("namespace"),
             name: address.parameters.text("name"),
             image: address.parameters.text("image"),
+            kinds: address.check("kind", kinds)?.unwrap_or_default(),
             outcome: address.check("outcome", outcome)?,
             had_trouble: address.check("trouble", |text| (text == "yes").then_some(()))?.is_some(),
             longer_millis: address.check("longer", length)?,
@@ -166,7 +168,7 @@ pub(super) fn days(now_millis: Millis, zone: &Zone) -> Vec<Day> {
     let today = zone.at(now_millis).and_then(|now| now.start_of_day().ok()).map(|today| today.datetime());
     let day = |day: DateTime| {
         let from_millis = day.to_zoned(zone.zone.clone()).ok()?.timestamp().as_millisecond();
-        Some(Day { from_millis, name: day.strftime("%-d %b").to_string(), rollouts: 0, troubled: 0 })
+        Some(Day { from_millis, name: day.strftime("%-d %b").to_string(), episodes: 0, others: 0, troubled: 0 })
     };
     let back = |days: i64| today.and_then(|today| today.checked_sub(days.days()).ok()).and_then(day);
     (0..DAYS).rev().filter_map(back).collect()

@@ -112,9 +112,9 @@ async fn kept(view: &View, workload: &Workload, revision: Option<u64>) -> Option
         return Some(workload.clone());
     }
     let uid = earlier::deployment(view, workload).await?;
-    let sought = revision.map_or(Sought::At(i64::MAX), Sought::Revision);
+    let sought = revision.map_or(Sought::Last, Sought::Revision);
     let cluster = workload.cluster.clone();
-    let rollout = view.kept(workload, uid, move |reader| reader.find(&cluster, uid, sought)).await.ok()???;
+    let (rollout, _) = view.kept(workload, uid, move |reader| reader.find(&cluster, uid, sought)).await.ok()???;
     Some(Workload { uid: Some(uid), rollout: Some(rollout), ..workload.clone() })
 }
 

@@ -65,7 +65,8 @@ pub(super) async fn page(view: View, RequestAddress(address): RequestAddress, re
         Ok((days, found, workloads, total))
     });
     let (payload, status) = match read.await {
-        Ok((days, found, workloads, total)) => {
+        Ok((days, found, workloads, [total, rollouts])) => {
+            let others = total - rollouts;
             let rollouts = found.rollouts.into_iter();
             let rollouts = rollouts.map(|rollout| (zone.stamp(rollout.started_millis), rollout)).collect();
             let after = found.after.map(in_address);
@@ -79,6 +80,7 @@ pub(super) async fn page(view: View, RequestAddress(address): RequestAddress, re
                 until,
                 rollouts,
                 total,
+                others,
                 workloads,
                 after,
                 days,
@@ -96,25 +98,27 @@ pub(super) async fn page(view: View, RequestAddress(address): RequestAddress, re
     render_static(view, status, request, move |build| app::shell::history(payload.clone(), build)).await
 }
 
-/// The workloads of a page's rollouts, each with its last ones of all that is asked for; and how many that are of all workloads.
+/// The workloads of a page's rollouts, each with its last ones of all that is asked for; and how many rows and rollouts that are of all
+/// workloads.
 fn overview(
     reader: &Reader,
     search: &Search,
     sight: &Sight,
     page: &[PastRollout],
-) -> Result<(Vec<PastWorkload>, u32), StoreError> {
+) -> Result<(Vec<PastWorkload>, [u32; 2]), StoreError> {
     let mut seen = BTreeSet::new();
-    let firsts = page.iter().filter(|rollout| seen.insert((&rollout.cluster, rollout.uid)));
+    let rollouts = page.iter().filter(|rollout| rollout.is_rollout());
+    let firsts = rollouts.filter(|rollout| seen.insert((&rollout.cluster, rollout.uid)));
     let firsts: Vec<&PastRollout> = firsts.take(WORKLOADS).collect();
     let named: Vec<(&str, Uid)> = firsts.iter().map(|rollout| (rollout.cluster.as_str(), rollout.uid)).collect();
-    let Overview { counts, last } = reader.overview(search, sight, &named, BARS)?;
+    let Overview { total, counts, last } = reader.overview(search, sight, &named, BARS)?;
     let workloads = firsts.iter().zip(last).map(|(rollout, mut rollouts)| {
         rollouts.reverse();
         let place = (rollout.cluster.clone(), rollout.namespace.clone());
         let total = counts.get(&(rollout.cluster.clone(), rollout.uid)).copied().unwrap_or_default();
         PastWorkload { place, name: rollout.name.clone(), rollouts, total }
     });
-    Ok((workloads.collect(), counts.values().sum()))
+    Ok((workloads.collect(), [total, counts.values().sum()]))
 }
 
 /// The same as JSON.

@@ -169,12 +169,15 @@ async fn kept(
     let sought = match (named.at_millis, named.revision) {
         (Some(at_millis), _) => Sought::At(at_millis),
         (None, Some(revision)) => Sought::Revision(revision),
-        (None, None) => Sought::At(Millis::MAX),
+        (None, None) => Sought::Last,
     };
     let cluster = workload.cluster.clone();
-    let rollout = view.kept(workload, uid, move |reader| reader.find(&cluster, uid, sought)).await.ok()???;
+    let found = view.kept(workload, uid, move |reader| reader.find(&cluster, uid, sought)).await.ok()???;
+    let (rollout, began_millis) = found;
     let link = address::workload(&Workload { uid: Some(uid), rollout: Some(rollout), ..workload.clone() });
-    Some(named.at_millis.map_or_else(|| link.clone(), |at_millis| format!("{link}&at={at_millis}")))
+    // Of a moment before the first episode that is kept, the begin of that is the nearest.
+    let at = |at_millis: Millis| format!("{link}&at={}", at_millis.max(began_millis));
+    Some(named.at_millis.map_or_else(|| link.clone(), at))
 }
 
 /// How the hub stands that a link leads to.

@@ -4,9 +4,11 @@ mod damaged;
 mod episodes;
 mod faulty;
 mod formats;
+mod kinds;
 mod listed;
 mod size;
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,13 +17,14 @@ use std::time::{Duration, Instant};
 use serde_json::value::RawValue;
 use server::cli::commands::history::{self as command, RolloutSelector};
 use server::feed::recording::{LineType, RecordedLine, Recording};
+use server::history::activity::is_at_rest;
 use server::history::batch::pack;
 use server::history::index;
 use server::history::options::{Limits, Location, Options};
 use server::history::recorder::Recorder;
 use server::history::resume::{self, FINGERPRINT, Standing};
 use server::history::sqlite::{FILE, Sqlite};
-use server::history::store::{Checkpoint, Commit, Lines, Store};
+use server::history::store::{Checkpoint, Commit, Episode, Lines, Store};
 use server::kube::InitialState;
 use timeline::past::PastRollout;
 use timeline::view::Now;
@@ -145,6 +148,37 @@ fn recorded(batches: &[(Millis, Millis, String)], workload: Uid) -> Commit {
     }
     let episodes = recorder.settle(workload).into_iter().collect();
     Commit { episodes, snapshots: recorder.due().1, ..commit(None, None) }
+}
+
+/// The episodes of a recording, as the recorder has them: each ends as soon as its workload is at rest for half a second.
+pub fn episodes(text: &str) -> Vec<Episode> {
+    let (mut recorder, mut timeline, mut rest) = (Recorder::default(), Timeline::new(), BTreeMap::<Uid, Millis>::new());
+    let (mut episodes, mut told) = (Vec::new(), BTreeSet::new());
+    let recording = Recording::read_to_keep(text);
+    for (observed, line) in recording.observed.into_iter().zip(&recording.lines) {
+        let now = Now { millis: observed.at_millis, skew_millis: 0 };
+        for (uid, since) in rest.iter_mut().filter(|(_, since)| now.millis - **since > 500) {
+            episodes.extend(recorder.settle(*uid));
+            *since = Millis::MAX;
+        }
+        observed.apply(&mut timeline);
+        recorder.take(line);
+        for uid in timeline.model().deployments.keys() {
+            let rollouts = index::rollouts("c", timeline.model(), *uid, now, index::LAST);
+            // Those of an episode that is over are over.
+            let new = rollouts.iter().filter(|rollout| told.insert((*uid, rollout.started_millis)));
+            new.for_each(|rollout| recorder.began(*uid, rollout.started_millis));
+            if is_at_rest(timeline.model(), *uid) {
+                rest.entry(*uid).or_insert(now.millis);
+            } else {
+                recorder.begin(*uid);
+                rest.remove(uid);
+            }
+        }
+    }
+    let is_unsettled = |(_, since): &(&Uid, &Millis)| **since < Millis::MAX;
+    episodes.extend(rest.iter().filter(is_unsettled).filter_map(|(uid, _)| recorder.settle(*uid)));
+    episodes
 }
 
 /// What the index has of the Deployment of a recording at its end.

@@ -137,7 +137,7 @@ async fn a_rollout_after_the_file_was_damaged_is_made_again_with_the_pods_that_w
     let again = crate::live::kept::archive(&folder.path().join("2"));
     let uid = *told.deployments.keys().next().unwrap();
     let cut = again.read(move |reader| {
-        let number = reader.find("fake", uid, Sought::Revision(2))?.unwrap();
+        let (number, _) = reader.find("fake", uid, Sought::Revision(2))?.unwrap();
         reader.cut("fake", uid, number, None)
     });
     let made = Recording::read(&cut.await.unwrap().unwrap().text).play().model().clone();

@@ -12,6 +12,7 @@ mod guarded;
 mod history;
 mod kept;
 mod keys;
+pub mod kinds;
 mod links;
 mod lists;
 mod losing;

@@ -256,6 +256,7 @@ async fn a_uid_leads_to_nothing_of_another_namespace() {
 async fn what_is_kept_is_seen_as_far_as_what_is_there() {
     let folder = tempfile::tempdir().unwrap();
     crate::pages::kept::keep_rollouts(folder.path());
+    crate::pages::kinds::keep(folder.path(), "kill-pod");
     let limits = Limits::of(Some(Duration::from_secs(3_650 * 86_400)), None);
     let archive = server::history::Archive::start(Options { location: Location::Folder(folder.path().into()), limits });
     let kept = archive.read(|reader| reader.namespaces()).await.unwrap();
@@ -270,7 +271,7 @@ async fn what_is_kept_is_seen_as_far_as_what_is_there() {
         Site { auth: proxy(), archive: Some(archive.clone()), ..Site::default() },
     );
     let told = async |user: &str, path: &str| ask(&rollcast, Some(user), path).await;
-    let (_, _, all) = told("fully", "/api/v1/rollouts").await;
+    let (_, _, all) = told("fully", "/api/v1/rollouts?kind=rollout").await;
     let rollout = serde_json::from_str::<Value>(&all).unwrap()["rollouts"][0].clone();
     let text = |field: &str| rollout[field].as_str().unwrap().to_owned();
     let namespace = text("namespace");
@@ -278,6 +279,8 @@ async fn what_is_kept_is_seen_as_far_as_what_is_there() {
     for path in ["/history", "/api/v1/rollouts"] {
         let ((_, _, fully), (_, _, partly), (_, _, foreign)) =
             (told("fully", path).await, told("partly", path).await, told("foreign", path).await);
+        let has_recovery = |text: &str| text.contains("deleted, recovered after");
+        assert!(has_recovery(&fully) && !has_recovery(&partly) && !has_recovery(&foreign), "{path}");
         let tells = |text: &str, of: &str| {
             let places = [format!("/namespaces/{of}/"), format!("\"namespace\":\"{of}\"")];
             places.iter().any(|place| text.contains(place))

@@ -9,6 +9,7 @@ mod counting;
 mod cut;
 mod days;
 mod ends;
+mod episodes;
 mod failing;
 mod faults;
 mod healthy;

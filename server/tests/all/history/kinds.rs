@@ -1,0 +1,131 @@
+//! Rows of episodes without a rollout.
+
+use server::access::sight::Sight;
+use server::feed::recording::Recording;
+use server::history::batch::unpack;
+use server::history::options::Limits;
+use server::history::sql::Reader;
+use server::history::store::{Commit, Episode, Sought};
+use timeline::past::{PastRollout, Search};
+use timeline::{EpisodeKind, Millis};
+
+use crate::common;
+use crate::history::{SMALL, commit, episodes, indexed, places};
+
+fn recording(name: &str) -> String {
+    common::recordings().into_iter().find(|(known, _)| known == name).unwrap().1
+}
+
+/// The row of a recorded recovery: a pod is deleted and replaced.
+fn recovery() -> (Episode, PastRollout) {
+    let found = episodes(&recording("kill-pod")).into_iter().find_map(|episode| {
+        let row = *episode.row.clone()?;
+        Some((episode, row))
+    });
+    found.unwrap()
+}
+
+#[test]
+fn every_recorded_episode_without_a_rollout_is_told_by_its_events() {
+    let told = common::recordings().into_iter().flat_map(|(name, text)| {
+        let rows = episodes(&text).into_iter().filter_map(|episode| episode.row);
+        rows.map(move |row| format!("{name}: {}: {}", row.episode.name(), row.title)).collect::<Vec<_>>()
+    });
+    insta::assert_snapshot!(told.collect::<Vec<_>>().join("\n"));
+}
+
+/// An episode that holds a rollout has the row of that and no other one, also where it was told before the rollout began.
+#[test]
+fn an_episode_has_one_row_however_often_it_is_written_and_none_beside_a_rollout() {
+    let (episode, row) = recovery();
+    for place in places() {
+        let mut store = place.open(SMALL);
+        let reader = Reader::new(&place.location);
+        let mut written = |episode: &Episode| {
+            store.commit(&[Commit { episodes: vec![episode.clone()], ..commit(None, None) }]).unwrap();
+            reader.rollouts(&Search::default(), &Sight::All, None, 9).unwrap().rollouts
+        };
+        let open = PastRollout { outcome: timeline::rollout::Outcome::Progressing, ended_millis: None, ..row.clone() };
+        let open = Episode { is_open: true, row: Some(Box::new(open)), ..episode.clone() };
+        assert!(written(&open).iter().all(PastRollout::is_going_on));
+        let [over] = &written(&episode)[..] else { panic!("one row") };
+        assert_eq!((over.episode, over.title.as_str()), (EpisodeKind::Recovery, row.title.as_str()));
+        assert_eq!((over.cluster.as_str(), over.is_kept, over.number), ("c", true, 0));
+        let cut = reader.cut("c", row.uid, over.number, None).unwrap().unwrap();
+        assert_eq!(cut.title, row.title);
+        assert!(Recording::read(&cut.text).play().model().pods.len() > 1);
+        assert_eq!(written(&Episode { row: None, ..episode.clone() }), []);
+    }
+}
+
+#[test]
+fn kinds_narrow_and_are_counted_and_rollouts_are_found_by_their_revision() {
+    let (episode, row) = recovery();
+    let rollouts: Vec<PastRollout> =
+        indexed().rollouts.into_iter().map(|one| PastRollout { uid: row.uid, ..one }).collect();
+    for place in places() {
+        let mut store = place.open(SMALL);
+        let reader = Reader::new(&place.location);
+        let known = Commit { episodes: vec![episode.clone()], rollouts: rollouts.clone(), ..commit(None, None) };
+        store.commit(&[known]).unwrap();
+        let found = |kinds: &[EpisodeKind]| {
+            let search = Search { kinds: kinds.to_vec(), ..Search::default() };
+            reader.rollouts(&search, &Sight::All, None, 9).unwrap().rollouts.len()
+        };
+        let (rollout, other) = (EpisodeKind::Rollout, EpisodeKind::Recovery);
+        assert_eq!([found(&[]), found(&[rollout]), found(&[other]), found(&[rollout, other])], [4, 3, 1, 4]);
+        assert_eq!(found(&[EpisodeKind::Scaling]), 0);
+        let overview = reader.overview(&Search::default(), &Sight::All, &[], 9).unwrap();
+        assert_eq!((overview.total, overview.counts.values().sum::<u32>()), (4, 3));
+        assert_eq!(reader.of_workload("c", row.uid, 9).unwrap().len(), 3);
+        let at = |sought| reader.find("c", row.uid, sought).unwrap().unwrap();
+        let number = |began: Millis| at(Sought::At(began)).0;
+        assert_eq!((at(Sought::Revision(3)).0, at(Sought::Last).0), (2, 2));
+        assert_eq!(number(row.started_millis), 3);
+        let first = rollouts.iter().map(|one| one.started_millis).min().unwrap().min(row.started_millis);
+        assert_eq!(at(Sought::At(0)).1, first, "the nearest one");
+    }
+}
+
+#[test]
+fn the_last_episode_of_each_kind_stays_for_as_long_as_its_workload_exists() {
+    let (episode, row) = recovery();
+    // The same once more, and a day later.
+    let later = |days: Millis, kind| {
+        let millis = days * 86_400_000;
+        let (from_millis, to_millis) = (episode.from_millis + millis, episode.to_millis + millis);
+        let started_millis = row.started_millis + millis;
+        let row = PastRollout { episode: kind, started_millis, ended_millis: Some(to_millis), ..row.clone() };
+        Episode { from_millis, to_millis, row: Some(Box::new(row)), ..episode.clone() }
+    };
+    let all =
+        [(0, EpisodeKind::Recovery), (1, EpisodeKind::Scaling), (2, EpisodeKind::Recovery), (3, EpisodeKind::Failure)];
+    for place in places() {
+        let mut store = place.open(Limits { age_millis: 1_000, ..SMALL });
+        let reader = Reader::new(&place.location);
+        let episodes = all.map(|(days, kind)| later(days, kind)).to_vec();
+        store.commit(&[Commit { episodes, ..commit(None, None) }]).unwrap();
+        let now = episode.to_millis + 9 * 86_400_000;
+        while store.tidy(now).unwrap() {}
+        let kept = || {
+            let rows = reader.rollouts(&Search::default(), &Sight::All, None, 9).unwrap().rollouts;
+            rows.into_iter().map(|row| (row.episode, row.is_kept)).collect::<Vec<_>>()
+        };
+        let expected = [EpisodeKind::Failure, EpisodeKind::Recovery, EpisodeKind::Scaling].map(|kind| (kind, true));
+        assert_eq!(kept(), expected);
+        let deletion = Episode { from_millis: now, to_millis: now, ..later(8, EpisodeKind::Deletion) };
+        let gone = deletion.row.clone().map(|row| Box::new(PastRollout { is_deleted: true, ..*row }));
+        store.commit(&[Commit { episodes: vec![Episode { row: gone, ..deletion }], ..commit(None, None) }]).unwrap();
+        while store.tidy(now + 86_400_000).unwrap() {}
+        assert_eq!(kept(), [], "its workload is gone");
+    }
+}
+
+/// The recording of an episode tells of the events in its title.
+#[test]
+fn the_title_is_that_of_what_is_opened() {
+    let (episode, row) = recovery();
+    let made = Recording::read(&unpack(&episode.body).unwrap()).play();
+    let again = timeline::assess::episode(made.model(), row.uid).unwrap();
+    assert_eq!(timeline::say::episode(&again, false), row.title);
+}

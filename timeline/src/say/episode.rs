@@ -1,0 +1,140 @@
+//! The title of an episode: "Pod q4xzb deleted, recovered after 3.2 s".
+
+use super::cause::exit_words;
+use super::happening::pod_name;
+use crate::assess::Episode;
+use crate::model::story::{Happening, NodeDeparture};
+use crate::model::{EndReason, EpisodeKind, Pod};
+use crate::words::{count, duration, safe};
+
+/// Most events that a title names.
+const MOST: usize = 3;
+
+/// Pods that one thing happened to.
+struct Loss<'m> {
+    pod: &'m str,
+    pods: u32,
+    event: String,
+}
+
+/// The title of an episode, safe to show. An episode that goes on has no end in its title.
+#[must_use]
+pub fn episode(episode: &Episode<'_>, is_open: bool) -> String {
+    let Episode { kind, began_millis, ended_millis, is_whole, scaled, losses, restarted, missing } = episode;
+    let after = ended_millis.filter(|_| *is_whole).map(|ended| format!(" after {}", duration(ended - began_millis)));
+    let mut events = Vec::new();
+    events.extend((*kind == EpisodeKind::Deletion).then(|| "Deployment deleted".to_owned()));
+    events.extend(scaled.map(|(from, to)| format!("Scaled from {from} to {to}")));
+    events.extend(grouped(losses).iter().map(Loss::said));
+    events.extend((!restarted.is_empty()).then(|| restarts(restarted)));
+    let end = match (kind, scaled, ended_millis) {
+        _ if is_open => None,
+        (_, _, None) => None,
+        (EpisodeKind::Deletion, ..) => after.map(|after| format!("its last pod was gone{after}")),
+        (_, Some((_, 0)), _) => after.map(|after| format!("done{after}")),
+        (EpisodeKind::Scaling, Some((from, to)), _) if to < from => after.map(|after| format!("done{after}")),
+        (EpisodeKind::Scaling, ..) => after.map(|after| format!("ready{after}")),
+        _ => Some(format!("recovered{}", after.unwrap_or_default())),
+    };
+    if events.is_empty() {
+        let (most, desired) = missing;
+        let were = if *most == 1 { "was" } else { "were" };
+        let lasted = ended_millis.filter(|_| *is_whole && !is_open);
+        let lasted = lasted.map(|ended| format!(" for {}", duration(ended - began_millis))).unwrap_or_default();
+        return format!("{most} of {} {were} not available{lasted}", count(*desired, "pod"));
+    }
+    let more = events.len() > MOST;
+    events.truncate(MOST);
+    let events = events.join("; ") + if more { " and more" } else { "" };
+    end.map_or_else(|| events.clone(), |end| format!("{events}, {end}"))
+}
+
+impl Loss<'_> {
+    fn said(&self) -> String {
+        let Self { pod, pods, event } = self;
+        match pods {
+            0 => event.clone(),
+            1 if !pod.is_empty() => format!("Pod {} {event}", pod_name(pod)),
+            pods => format!("{} {event}", count(*pods, "pod")),
+        }
+    }
+}
+
+/// The losses, each kind of them once.
+fn grouped<'m>(losses: &[&'m Happening]) -> Vec<Loss<'m>> {
+    let mut all: Vec<Loss<'m>> = Vec::new();
+    for loss in losses.iter().filter_map(|what| lost(what)) {
+        match all.iter_mut().find(|known| known.event == loss.event) {
+            Some(known) => known.pods += loss.pods,
+            None => all.push(loss),
+        }
+    }
+    all
+}
+
+fn lost(what: &Happening) -> Option<Loss<'_>> {
+    let (pod, pods, event) = match what {
+        Happening::Killed { pod, .. } => (pod.as_str(), 1, "deleted".to_owned()),
+        Happening::KilledMore { pods, .. } => ("", *pods, "deleted".to_owned()),
+        Happening::Unseen { pod, pods, is_gone: true, .. } => {
+            (pod.as_str(), *pods, "disappeared while not observed".to_owned())
+        }
+        Happening::Unseen { pod, pods, .. } => {
+            (pod.as_str(), *pods, "marked for deletion while not observed".to_owned())
+        }
+        Happening::LeftNode { pod, pods, node, why, resource, .. } => {
+            (pod.as_str(), *pods, departure(node, *why, resource))
+        }
+        Happening::Failed { pod, pods, reason, .. } if reason.is_empty() => (pod.as_str(), *pods, "failed".to_owned()),
+        Happening::Failed { pod, pods, reason, .. } => (pod.as_str(), *pods, format!("failed ({})", safe(reason))),
+        Happening::Released { pod, .. } => (pod.as_str(), 1, "left its ReplicaSet".to_owned()),
+        Happening::SetDeleted { hash, was_seen: true, .. } => ("", 0, format!("ReplicaSet {} deleted", safe(hash))),
+        Happening::SetDeleted { hash, .. } => {
+            ("", 0, format!("ReplicaSet {} disappeared while not observed", safe(hash)))
+        }
+        Happening::Ended { pod, reason, .. } => {
+            let event = match reason {
+                EndReason::Evicted => "evicted",
+                EndReason::NodeLost => "lost with its node",
+                EndReason::DeletedManually => "deleted",
+                _ => "disappeared",
+            };
+            (pod.as_str(), 1, event.to_owned())
+        }
+        _ => return None,
+    };
+    Some(Loss { pod, pods, event })
+}
+
+fn departure(node: &str, why: NodeDeparture, resource: &str) -> String {
+    let node = safe(node);
+    match why {
+        NodeDeparture::Evicted if resource.is_empty() => format!("evicted from node {node}"),
+        NodeDeparture::Evicted => format!("evicted from node {node}, which was low on {}", safe(resource)),
+        NodeDeparture::ShutDown => format!("ended because node {node} shut down"),
+        NodeDeparture::Preempted => format!("preempted by a pod of higher priority on node {node}"),
+        NodeDeparture::Tainted => format!("had to leave node {node} because of a taint"),
+        NodeDeparture::Lost => format!("lost with node {node}"),
+    }
+}
+
+/// "Pod q4xzb restarted 4 times (OOMKilled)"; the last end of a container is named where it is the same for all.
+fn restarts(restarted: &[(&Pod, u32)]) -> String {
+    let (times, pods): (u32, u32) = (restarted.iter().map(|(_, times)| times).sum(), restarted.len() as u32);
+    let who = match restarted {
+        [(pod, _)] => format!("Pod {}", pod_name(&pod.name)),
+        _ => count(pods, "pod"),
+    };
+    let times = if times == 1 { "once".to_owned() } else { format!("{times} times") };
+    let mut ends = restarted.iter().map(|(pod, _)| last_end(pod));
+    let end = ends.next().flatten().filter(|first| ends.all(|end| end.as_ref() == Some(first)));
+    let end = end.map(|end| format!(" ({end})")).unwrap_or_default();
+    format!("{who} restarted {times}{end}")
+}
+
+/// How the last container of a pod ended that restarted.
+fn last_end(pod: &Pod) -> Option<String> {
+    let ended = pod.now.containers.iter().filter(|container| container.restarts > 0);
+    let exit = ended.filter_map(|container| container.last_exit.as_ref()).max_by_key(|exit| exit.finished_millis)?;
+    Some(if exit.reason == "OOMKilled" { exit.reason.clone() } else { exit_words(exit.code) })
+}
