@@ -203,7 +203,7 @@ fn style() -> Result<String> {
         let name = line.strip_prefix("@import \"").and_then(|rest| rest.strip_suffix("\";"));
         name.with_context(|| format!("style/main.css only imports: {line}"))
     });
-    let parts = names.map(|name| part(&name?)).collect::<Result<Vec<_>>>()?;
+    let parts = names.map(|name| part(name?)).collect::<Result<Vec<_>>>()?;
     ensure!(!parts.is_empty(), "style/main.css imports nothing");
     Ok(parts.join("\n"))
 }

@@ -41,8 +41,7 @@ const KNOWN: &[(&str, &[&str])] = &[
         &[
             "history/mod.rs",
             "history/options.rs",
-            "history/postgres/connection.rs",
-            "history/postgres/mod.rs",
+            "history/postgres.rs",
             "history/private.rs",
             "history/pulse.rs",
             "history/sql/read.rs",
@@ -51,7 +50,7 @@ const KNOWN: &[(&str, &[&str])] = &[
             "history/writer.rs",
         ],
     ),
-    ("server", &["hub/keep.rs", "hub/mod.rs", "hub/moments.rs", "hub/task.rs", "hub/task/publish.rs"]),
+    ("server", &["hub/mod.rs", "hub/moments.rs", "hub/task.rs", "hub/task/publish.rs"]),
 ];
 
 #[test]
