@@ -4,12 +4,12 @@
 //!   kube, feed ──► hub (one task, one timeline per cluster) ──► web, export, terminal
 //!                   └──► history                                 each reads as far as access allows
 //! ```
-//! The rooms, in the order in which data flows:
+//! The rooms, each of which may import from those above it:
 
 #![recursion_limit = "512"]
 
-/// Command line, configuration, and the entry points of the commands.
-pub mod cli;
+/// Log, audit log, terminal output, signals, clocks and rate limits.
+pub mod telemetry;
 
 /// The API of Kubernetes: watches, credentials, decoding, translation to facts, reviews of permissions.
 pub mod kube;
@@ -23,20 +23,17 @@ pub mod feed;
 /// One task for each cluster, which owns its timeline and publishes changes.
 pub mod hub;
 
-/// The event log of past rollouts, in SQLite or PostgreSQL.
-pub mod history;
-
 /// Sign-in, sessions, share links, and what each viewer may see.
 pub mod access;
 
-/// HTTP: pages, API, streams, previews, files; connections, TLS and limits.
-pub mod web;
+/// The log of the last day, and an episode for each stretch in which a workload was not at rest.
+pub mod history;
 
 /// One rollout as one HTML file.
 pub mod export;
 
-/// `trace`, `wait` and reports in the terminal.
-pub mod terminal;
+/// HTTP: pages, API, streams, previews, files; connections, TLS and limits.
+pub mod web;
 
-/// Log, audit log, terminal output, signals and clocks.
-pub mod telemetry;
+/// Command line and configuration; `trace`, `wait` and reports in the terminal.
+pub mod cli;

@@ -6,7 +6,7 @@ use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 
 use super::{Demo, Replay};
-use crate::terminal::options::{Follow, Wait};
+use crate::cli::terminal::options::{Follow, Wait};
 
 /// What does not fit together, and a sentence about it.
 type Wrong = (ErrorKind, String);

@@ -13,6 +13,7 @@ mod listen;
 mod provider;
 pub mod run;
 mod sign_in;
+pub mod terminal;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -23,8 +24,8 @@ use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 pub use self::history::{History, HistoryCommand, HistoryOf, NoLocation};
 pub use self::listen::{HalfTls, Listen, Served};
 pub use self::sign_in::{SignIn, SignInError};
+use crate::cli::terminal::options::{Named, OfServer, ShareOf, Trace, Wait};
 use crate::feed::playground;
-use crate::terminal::options::{Named, OfServer, ShareOf, Trace, Wait};
 
 /// Watch Kubernetes rollouts live in a browser. Rollcast only reads: it never changes anything in a cluster.
 #[derive(Debug, Parser)]

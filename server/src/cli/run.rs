@@ -12,6 +12,7 @@ use tokio::sync::{mpsc, watch};
 
 use crate::access::{Auth, AuthMode};
 use crate::cli::config::Config;
+use crate::cli::terminal;
 use crate::cli::{
     Check, Cli, Clusters, Command, Demo, HistoryCommand, HistoryOf, Record, Replay, Report, Serve, Served,
 };
@@ -29,7 +30,6 @@ use crate::telemetry::audit::Audit;
 use crate::telemetry::clock::Clock;
 use crate::telemetry::viewers::Viewers;
 use crate::telemetry::{print, signals};
-use crate::terminal;
 use crate::web::addressed::Addressed;
 use crate::web::connections::serve as accept;
 use crate::web::state::{Rollcast, Site};

@@ -1,6 +1,6 @@
-//! Databases: one connection to a file of SQLite or to a PostgreSQL server, with the SQL that both have in common.
-//!
-//! Owns how to connect, the deadline of answers, and the words for errors. Must not know any table: each room brings its [`Schema`].
+//! Connects to a file of SQLite or to a PostgreSQL server, with the SQL that both have in common.
+//! Owns how to connect, the deadline of answers, and the words for errors.
+//! Must not know any table: each room brings its [`Schema`].
 
 pub(crate) mod postgres;
 pub mod server;

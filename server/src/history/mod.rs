@@ -1,4 +1,6 @@
-//! History: what is kept beyond the life of the process.
+//! Stores what was observed beyond the life of the process, and finds it again.
+//! Owns the log of the last day, episodes, their index, and the restart from them.
+//! Must not know the inside of the hub, the web, or the page's crate.
 //!
 //! ```text
 //!   sources ──queue──► tap ──queue──► hub

@@ -27,7 +27,7 @@ const ORDERS: [(&str, &str); 5] = [
          components pages parts app shell",
     ),
     ("xtask", "process lock setup story fonts test_programs cluster page build size lint bench dev mutants shots test"),
-    ("server", "telemetry database kube feed hub access history export web terminal cli"),
+    ("server", "telemetry kube database feed hub access history export web cli"),
 ];
 
 /// Folders that import against the order until somebody turns them: this list, too, only gets shorter.

@@ -7,12 +7,12 @@ use anyhow::Context;
 use timeline::{Uid, Workload};
 
 use crate::cli;
+use crate::cli::terminal::{self, FileRequest};
 use crate::export::{ExportRequest, html};
 use crate::feed::recording::Recording;
 use crate::history::past;
 use crate::hub::Handle;
 use crate::telemetry::print;
-use crate::terminal::{self, FileRequest};
 
 /// Runs the command.
 ///

@@ -73,7 +73,7 @@ impl Running {
         command.args(["wait", "web", "--namespace", "shop"]).args(arguments);
         command
             .env_remove("KUBECONFIG")
-            .env("ROLLCAST_LOG", "server::terminal=debug")
+            .env("ROLLCAST_LOG", "server::cli::terminal=debug")
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
         let told = lines.clone();

@@ -286,17 +286,17 @@ mod tests {
 
     #[test]
     fn a_stuck_rollout_in_a_terminal() {
-        insta::assert_snapshot!(shown(include_str!("../../tests/traces/image-missing.jsonl"), 19, 100, 40));
+        insta::assert_snapshot!(shown(include_str!("../../../tests/traces/image-missing.jsonl"), 19, 100, 40));
     }
 
     #[test]
     fn a_pod_out_of_rotation_in_a_terminal() {
-        insta::assert_snapshot!(shown(include_str!("../../tests/traces/relabel-pod.jsonl"), 8, 100, 40));
+        insta::assert_snapshot!(shown(include_str!("../../../tests/traces/relabel-pod.jsonl"), 8, 100, 40));
     }
 
     #[test]
     fn many_pods_in_a_low_terminal_are_a_mark_each() {
-        insta::assert_snapshot!(shown(include_str!("../../tests/traces/rolling-one-by-one.jsonl"), 12, 80, 24));
+        insta::assert_snapshot!(shown(include_str!("../../../tests/traces/rolling-one-by-one.jsonl"), 12, 80, 24));
     }
 
     #[test]
