@@ -101,8 +101,8 @@ impl FromStr for Server {
         }
         let mode = match options.get_ssl_mode() {
             _ if !query().any(|key| key == "sslmode") => is_here(&options).then_some(PgSslMode::Disable),
-            mode @ (PgSslMode::Disable | PgSslMode::Prefer) => Some(mode),
-            PgSslMode::Allow => return Err(wrong("sslmode must be disable, prefer or require".to_owned())),
+            PgSslMode::Disable => Some(PgSslMode::Disable),
+            PgSslMode::Allow | PgSslMode::Prefer => return Err(wrong("sslmode must be disable or require".to_owned())),
             PgSslMode::Require | PgSslMode::VerifyCa | PgSslMode::VerifyFull => None,
         };
         if options.get_application_name().is_none() {
