@@ -235,13 +235,11 @@ impl Connection {
         act: impl FnOnce(&mut Self) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         self.run("BEGIN", &[])?;
-        match act(self) {
-            Ok(done) => self.run("COMMIT", &[]).map(|_| done),
-            Err(why) => {
-                let _ = self.run("ROLLBACK", &[]); // there is nothing to roll back where the connection is lost
-                Err(why)
-            }
+        let done = act(self).and_then(|done| self.run("COMMIT", &[]).map(|_| done));
+        if done.is_err() {
+            let _ = self.run("ROLLBACK", &[]); // there is nothing to roll back where the connection is lost
         }
+        done
     }
 
     /// Looks through the file; returns what is wrong with it, in words. A server looks after its files itself.

@@ -19,6 +19,8 @@ use super::store::StoreError;
 use crate::access::followers::{Follower, Followers};
 use crate::hub::Handle;
 
+/// So many versions of one rollout are in use at once; whoever comes later gets the newest of them.
+const MOST_OF_KEY: usize = 4;
 /// So many errors take as much of a cache as one small hub.
 const ERRORS_OF_ONE: usize = 16;
 
@@ -165,6 +167,9 @@ impl<K: Clone + Eq + Hash + Send + Sync + 'static> HubCache<K> {
             self.cache.run_pending_tasks().await; // else there are more of them for a while
             let is_own = entry.is_fresh();
             let known = entry.into_value();
+            if known.as_ref().is_err_and(|(_, until)| *until <= Instant::now()) {
+                self.cache.invalidate(key).await; // it would take the place of a hub
+            }
             // What was made for others meanwhile may tell of another moment.
             if is_own || known.as_ref().is_ok_and(|standing| standing.reaches(until_millis)) || known.is_err() {
                 return self.lease(key, known);
@@ -191,7 +196,10 @@ impl<K: Clone + Eq + Hash + Send + Sync + 'static> HubCache<K> {
     fn in_use(&self, key: &K, until_millis: Option<Millis>) -> Option<Arc<StandingHub>> {
         let is_it =
             |standing: &StandingHub| standing.reaches(until_millis) && (standing.is_settled || standing.is_fresh());
-        let lease = self.leases().into_iter().rfind(|lease| lease.key == *key && is_it(&lease.standing))?;
+        let mut leases = self.leases();
+        leases.retain(|lease| lease.key == *key && lease.standing.reaches(until_millis));
+        let newest = leases.last().filter(|_| leases.len() >= MOST_OF_KEY);
+        let lease = leases.iter().rfind(|lease| is_it(&lease.standing)).or(newest)?;
         Some(lease.standing.clone())
     }
 

@@ -83,6 +83,10 @@ pub fn episode(text: &str, uid: Uid, (from_millis, to_millis): (Millis, Millis),
         return None;
     }
     let deployment = model.deployments.get(&uid)?;
+    // It went while nobody looked, or its namespace is not watched any more: neither when nor whether it was deleted is certain.
+    if deployment.deleted_millis.is_some_and(|at| deployment.gaps.iter().any(|gap| gap.to_millis == at)) {
+        return None;
+    }
     let episode = assess::episode(model, uid)?;
     let title = say::episode(&episode, is_open);
     let ended_millis = (!is_open).then(|| episode.ended_millis.unwrap_or(to_millis).clamp(from_millis, to_millis));

@@ -104,7 +104,7 @@ impl Recorder {
             let Some(kind) = Kind::ALL.into_iter().find(|kind| kind.name() == read.kind) else { continue };
             match read.r#type {
                 LineType::Bookmark => {}
-                LineType::ListDone => self.list_done(kind, &read),
+                LineType::ListDone => self.list_done(kind, &read, &BTreeMap::new()),
                 LineType::Listed | LineType::Added | LineType::Modified | LineType::Deleted => {
                     if let Ok(object) = serde_json::from_str(read.object.get()) {
                         self.object(kind, &read, object, line);
@@ -136,6 +136,15 @@ impl Recorder {
                 workload
             }
         };
+        // Owners and Events count only within their namespace. A Deployment shows which one its workload is in.
+        let is_elsewhere = |track: &Track| !track.namespace.is_empty() && track.namespace != namespace;
+        if self.tracks.get(&workload).is_some_and(is_elsewhere) {
+            if kind != Kind::Deployment {
+                self.owners.remove(&uid);
+                return;
+            }
+            self.tracks.remove(&workload);
+        }
         let adopted = match previous {
             _ if kind != Kind::ReplicaSet || workload == uid => None,
             None => self.tracks.get_mut(&uid).map(Track::leave),
@@ -164,13 +173,14 @@ impl Recorder {
         }
     }
 
-    /// The end of a list is told to every workload that it may have held.
-    fn list_done(&mut self, kind: Kind, read: &RecordedLine<'_, &RawValue>) {
+    /// The end of a list is told to every workload that it may have held, except to those that are `known` since later.
+    fn list_done(&mut self, kind: Kind, read: &RecordedLine<'_, &RawValue>, known: &BTreeMap<Uid, Millis>) {
         let (at_millis, namespace) = (read.observed_at_millis, read.namespace.as_deref());
         let present: Option<BTreeSet<Uid>> = read.present.as_ref().map(|present| present.iter().copied().collect());
         let gap_since_millis = read.gap_since_millis;
-        for track in self.tracks.values_mut() {
-            if namespace.is_some_and(|namespace| namespace != track.namespace) {
+        for (uid, track) in &mut self.tracks {
+            let is_known = known.get(uid).is_some_and(|known| *known >= at_millis);
+            if is_known || namespace.is_some_and(|namespace| namespace != track.namespace) {
                 continue;
             }
             let present = present.as_ref().map(|present| track.members.intersection(present).copied().collect());
@@ -297,6 +307,11 @@ impl Recorder {
         for text in batches.iter().filter_map(|batch| batch.text().ok()) {
             for line in text.lines() {
                 let Ok(read) = serde_json::from_str::<RecordedLine<'_, &RawValue>>(line) else { continue };
+                if read.r#type == LineType::ListDone {
+                    let kind = Kind::ALL.into_iter().find(|kind| kind.name() == read.kind);
+                    kind.into_iter().for_each(|kind| recorder.list_done(kind, &read, &known));
+                    continue;
+                }
                 let object: Option<Related> = serde_json::from_str(read.object.get()).ok();
                 let workload = object.and_then(|object| recorder.workload_of(object.metadata.uid));
                 let last_millis = workload.and_then(|workload| known.get(&workload));

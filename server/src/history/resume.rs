@@ -11,6 +11,8 @@ use super::store::{Checkpoint, Stored};
 use crate::feed::recording::Recording;
 use crate::kube::{InitialState, Observed};
 
+/// Arrivals of one run are told this far out of order at most.
+const OUT_OF_ORDER_MILLIS: Millis = 1_000;
 /// Which timeline this program has.
 pub const FINGERPRINT: &str = env!("ROLLCAST_TIMELINE");
 /// Checkpoints are large and short-lived.
@@ -75,8 +77,9 @@ pub fn resume(cluster: &str, stored: Stored) -> Option<InitialState> {
         bad += recording.bad_lines.len();
         for seen in recording.observed {
             let last = observed.map_or(seen.at_millis, |(_, last): (Millis, Millis)| last);
-            let at_millis = seen.at_millis.max(last); // clocks may be set back between two runs
-            observed = Some((observed.map_or(at_millis, |(first, _)| first), at_millis));
+            // Clocks may be set back between two runs. Within one, watches tell arrivals by themselves, and not always in order.
+            let at_millis = if seen.at_millis + OUT_OF_ORDER_MILLIS < last { last } else { seen.at_millis };
+            observed = Some((observed.map_or(at_millis, |(first, _)| first), at_millis.max(last)));
             history.note(at_millis, &Observed { at_millis, ..seen }.apply(&mut timeline));
         }
     }

@@ -44,6 +44,8 @@ pub(super) struct Writer {
     waiting: BTreeMap<Arc<str>, Waiting>,
     /// What goes on with the workloads of each cluster.
     recorders: BTreeMap<Arc<str>, Recorder>,
+    /// The scope of each cluster, as it was told last.
+    scopes: BTreeMap<Arc<str>, Arc<str>>,
     /// What could not be written, or of which that is not known. It is tried again as it is, before anything else.
     unwritten: Vec<Commit>,
     /// Clusters of which something may be kept that could not be read at the start.
@@ -118,6 +120,7 @@ impl Writer {
             pulse,
             waiting: BTreeMap::new(),
             recorders: BTreeMap::new(),
+            scopes: BTreeMap::new(),
             unwritten: Vec::new(),
             unread: BTreeMap::new(),
             foreign: BTreeSet::new(),
@@ -187,6 +190,7 @@ impl Writer {
 
     fn take(&mut self, cluster: Arc<str>, scope: Arc<str>, told: Told) {
         self.since.get_or_insert_with(Instant::now);
+        self.scopes.insert(cluster.clone(), scope.clone());
         let recorder = self.recorders.entry(cluster.clone()).or_default();
         let waiting = self.waiting.entry(cluster).or_default();
         waiting.scope = scope;
@@ -396,8 +400,11 @@ impl Writer {
 
     fn close(mut self, reply: oneshot::Sender<()>) {
         for (cluster, recorder) in &self.recorders {
-            if let Some(waiting) = self.waiting.get_mut(cluster) {
-                waiting.episodes.extend(recorder.open_episodes());
+            let open = recorder.open_episodes();
+            if let Some(scope) = self.scopes.get(cluster).filter(|_| !open.is_empty()) {
+                let waiting = self.waiting.entry(cluster.clone()).or_default();
+                waiting.scope = scope.clone();
+                waiting.episodes.extend(open);
             }
         }
         self.write();

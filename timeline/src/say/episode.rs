@@ -24,7 +24,10 @@ pub fn episode(episode: &Episode<'_>, is_open: bool) -> String {
     let after = ended_millis.filter(|_| *is_whole).map(|ended| format!(" after {}", duration(ended - began_millis)));
     let mut events = Vec::new();
     events.extend((*kind == EpisodeKind::Deletion).then(|| "Deployment deleted".to_owned()));
-    events.extend(scaled.map(|(from, to)| format!("Scaled from {from} to {to}")));
+    events.extend(scaled.map(|(from, to)| match from == to {
+        true => format!("Scaled, and back to {to}"),
+        false => format!("Scaled from {from} to {to}"),
+    }));
     events.extend(grouped(losses).iter().map(Loss::said));
     events.extend((!restarted.is_empty()).then(|| restarts(restarted)));
     let end = match (kind, scaled, ended_millis) {

@@ -22,6 +22,10 @@ pub fn write(
     for episode in episodes {
         super::write::note_episode(database, cluster, episode)?;
         let Episode { uid, from_millis, to_millis, is_open, body, .. } = episode;
+        // One that another writer began, or that was begun anew: a workload has one that goes on.
+        let others =
+            "UPDATE episodes SET is_open = 0 WHERE cluster = $1 AND uid = $2 AND from_millis <> $3 AND is_open = 1";
+        database.run(others, &[cluster.into(), uid.to_string().into(), (*from_millis).into()])?;
         let row = "INSERT INTO episodes (cluster, uid, from_millis, to_millis, is_open, format, body) VALUES ($1, $2, $3, $4, $5, $6, $7)
              ON CONFLICT (cluster, uid, from_millis) DO UPDATE SET to_millis = $4, is_open = $5, format = $6, body = $7";
         let values = [
@@ -52,7 +56,7 @@ pub fn recorded(database: &mut Connection, cluster: i64, heard_millis: Millis) -
     let snapshots = database.rows("SELECT uid, body FROM snapshots WHERE cluster = $1", &[cluster.into()])?;
     let snapshot = |row: Row| Ok(Snapshot { uid: uid_of(&row.text(0)?)?, body: row.bytes(1)? });
     let snapshots = snapshots.into_iter().map(snapshot).collect::<Result<Vec<_>, StoreError>>()?;
-    let open = "SELECT uid, from_millis, to_millis, is_open, body FROM episodes WHERE cluster = $1 AND is_open = 1";
+    let open = "SELECT uid, from_millis, to_millis, is_open, body FROM episodes WHERE cluster = $1 AND is_open = 1 ORDER BY from_millis";
     let open = database.rows(open, &[cluster.into()])?.into_iter().map(read_episode);
     let open = open.collect::<Result<Vec<_>, StoreError>>()?;
     let since =

@@ -118,6 +118,10 @@ pub fn note_episode(database: &mut Connection, cluster: i64, episode: &Episode) 
     let uid = episode.uid.to_string();
     let span = [cluster.into(), uid.as_str().into(), episode.from_millis.into(), episode.to_millis.into()];
     let condition = "cluster = $1 AND uid = $2 AND kind <> 'rollout' AND started_millis >= $3 AND started_millis <= $4";
+    // One that another writer began, or that was begun anew, goes on in this one.
+    let others = "DELETE FROM rollouts WHERE cluster = $1 AND uid = $2 AND kind <> 'rollout' AND over_millis = $3 AND NOT (started_millis >= $4 AND started_millis <= $5)";
+    let [cluster_id, name, from, to] = span.clone();
+    database.run(others, &[cluster_id, name, OPEN.into(), from, to])?;
     let Some(row) = &episode.row else {
         return database.run(&format!("DELETE FROM rollouts WHERE {condition}"), &span).map(|_| ());
     };

@@ -2,11 +2,12 @@
 
 use server::cli::commands::history::{self as command};
 use server::feed::recording::Recording;
-use server::history::batch::unpack;
+use server::history::batch::{Batch, FORMAT, pack, unpack};
+use server::history::index;
 use server::history::options::Limits;
 use server::history::recorder::Recorder;
 use server::history::sql::Reader;
-use server::history::store::{Commit, Store};
+use server::history::store::{Commit, Recorded, Store};
 use timeline::past::PastRollout;
 use timeline::{Millis, Uid};
 
@@ -200,4 +201,79 @@ fn an_episode_has_at_most_16_mb_of_lines_and_what_exists_at_its_end() {
     assert_eq!(made.model().pods.len(), 40);
     let [gap] = made.model().deployments.values().next().unwrap().gaps[..] else { panic!("one gap") };
     assert_eq!(gap.to_millis, began + 30_999);
+}
+
+/// An owner counts within its namespace only: what names it elsewhere is in no recording of it.
+#[test]
+fn what_claims_to_belong_to_a_workload_of_another_namespace_is_not_in_its_episode() {
+    let uid: Uid = "00000000-0000-4000-8000-000000000001".parse().unwrap();
+    let mut recorder = Recorder::default();
+    let elsewhere = |line: String| line.replace("\"shop\"", "\"strange\"").replace("web-1", "strange-1");
+    // Before the Deployment is seen, and after.
+    recorder.take(&elsewhere(line(500, "ReplicaSet", 7, "ADDED")));
+    recorder.take(&line(1_000, "Deployment", 1, "ADDED"));
+    recorder.take(&line(1_000, "ReplicaSet", 2, "ADDED"));
+    recorder.begin(uid);
+    recorder.take(&line(2_000, "Pod", 10, "ADDED"));
+    recorder.take(&elsewhere(line(2_500, "Pod", 11, "ADDED")));
+    recorder.take(&elsewhere(line(2_500, "ReplicaSet", 8, "ADDED")));
+    recorder.take(&line(3_000, "Pod", 12, "ADDED"));
+    let text = unpack(&recorder.settle(uid).unwrap().body).unwrap();
+    assert!(!text.contains("strange"), "{text}");
+    assert_eq!(Recording::read(&text).play().model().pods.len(), 2);
+}
+
+/// After a restart lines of the log are taken up again: the end of a list that is older than what is known takes nothing away.
+#[test]
+fn an_old_list_takes_nothing_away_from_what_was_restored() {
+    let uid: Uid = "00000000-0000-4000-8000-000000000001".parse().unwrap();
+    let mut recorder = Recorder::default();
+    let listed = [
+        line(1_000, "Deployment", 1, "LISTED"),
+        line(1_000, "ReplicaSet", 2, "LISTED"),
+        line(1_000, "Pod", 10, "LISTED"),
+    ];
+    let done = ["Deployment", "ReplicaSet", "Pod"].map(|kind| {
+        let line = serde_json::json!({ "observedAtMillis": 1_000, "kind": kind, "type": "LIST_DONE", "object": {} });
+        format!("{line}\n")
+    });
+    let log = listed.concat() + &done.concat();
+    recorder.take(&log);
+    let (_, snapshots) = recorder.due();
+    assert_eq!(snapshots.len(), 1);
+    let body = pack(&log).unwrap();
+    let batches = vec![Batch { seq: 1, from_millis: 1_000, to_millis: 1_000, format: FORMAT, body }];
+    let mut restored = Recorder::from_stored(&Recorded { snapshots, open: Vec::new(), batches });
+    restored.begin(uid);
+    restored.take(&line(5_000, "Pod", 12, "ADDED"));
+    let made = Recording::read(&unpack(&restored.settle(uid).unwrap().body).unwrap()).play();
+    let gone = made.model().pods.values().filter(|pod| pod.gone_millis().is_some()).count();
+    assert_eq!((made.model().pods.len(), gone), (2, 0));
+    assert!(made.model().deployments.values().all(|deployment| deployment.deleted_millis.is_none()));
+}
+
+/// A list after a time in which nobody looked, in which everything of a namespace is missing: that is no deletion which could be told.
+#[test]
+fn what_is_missing_after_a_gap_is_no_deletion() {
+    let uid: Uid = "00000000-0000-4000-8000-000000000001".parse().unwrap();
+    let begin = [
+        line(1_000, "Deployment", 1, "LISTED"),
+        line(1_000, "ReplicaSet", 2, "LISTED"),
+        line(1_000, "Pod", 10, "LISTED"),
+    ];
+    let done = |at_millis: Millis, gap: Option<Millis>| {
+        ["Deployment", "ReplicaSet", "Pod"].map(|kind| {
+            let mut line =
+                serde_json::json!({ "observedAtMillis": at_millis, "kind": kind, "type": "LIST_DONE", "object": {} });
+            if let Some(since) = gap {
+                line["gapSinceMillis"] = since.into();
+                line["namespace"] = "shop".into();
+            }
+            format!("{line}\n")
+        })
+    };
+    let text = begin.concat() + &done(1_000, None).concat() + &done(900_000, Some(600_000)).concat();
+    let timeline = Recording::read(&text).play();
+    assert!(timeline.model().deployments.values().all(|known| known.deleted_millis == Some(900_000)));
+    assert_eq!(index::episode(&text, uid, (1_000, 900_000), false), None);
 }
