@@ -224,7 +224,9 @@ impl Recorder {
     /// A workload is at rest again: the episode, if it was one.
     pub fn settle(&mut self, workload: Uid) -> Option<Episode> {
         let track = self.tracks.get_mut(&workload)?;
-        let episode = if track.is_active { track.episode(workload, false) } else { None };
+        // What was over before anybody looked is an episode if its lines tell of one.
+        let is_episode = |episode: &Episode| track.is_active || episode.row.is_some();
+        let episode = track.episode(workload, false).filter(is_episode);
         track.rest(&mut self.owners);
         episode
     }
