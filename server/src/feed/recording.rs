@@ -231,7 +231,7 @@ impl Listing {
 fn read_line(line: &str, listing: &mut Listing, is_kept: bool) -> Result<(Observed, Option<String>), Unusable> {
     let line: RecordedLine<'_, &RawValue> = serde_json::from_str(line)?;
     let at_millis = line.observed_at_millis;
-    let Some(kind) = Kind::ALL.into_iter().find(|kind| kind.name() == line.kind) else {
+    let Some(kind) = Kind::from_name(&line.kind) else {
         let kept = is_kept.then(|| time_line(at_millis, &line.kind)).flatten();
         return Ok((Observed { at_millis, fact: None }, kept));
     };

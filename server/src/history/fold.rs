@@ -45,8 +45,7 @@ impl Fold {
         for line in text.lines() {
             if let Ok(read) = serde_json::from_str::<RecordedLine<'_, &RawValue>>(line) {
                 self.at_millis = self.at_millis.max(read.observed_at_millis);
-                let kind = Kind::ALL.into_iter().find(|kind| kind.name() == read.kind && *kind != Kind::Event);
-                if let Some(kind) = kind {
+                if let Some(kind) = Kind::from_name(&read.kind).filter(|kind| *kind != Kind::Event) {
                     self.line(kind, &read, line);
                 }
             }

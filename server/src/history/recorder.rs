@@ -101,7 +101,7 @@ impl Recorder {
     pub fn take(&mut self, text: &str) {
         for line in text.lines() {
             let Ok(read) = serde_json::from_str::<RecordedLine<'_, &RawValue>>(line) else { continue };
-            let Some(kind) = Kind::ALL.into_iter().find(|kind| kind.name() == read.kind) else { continue };
+            let Some(kind) = Kind::from_name(&read.kind) else { continue };
             match read.r#type {
                 LineType::Bookmark => {}
                 LineType::ListDone => self.list_done(kind, &read, &BTreeMap::new()),
@@ -223,12 +223,7 @@ impl Recorder {
 
     /// A workload is at rest again: the episode, if it was one.
     pub fn settle(&mut self, workload: Uid) -> Option<Episode> {
-        let track = self.tracks.get_mut(&workload)?;
-        // What was over before anybody looked is an episode if its lines tell of one.
-        let is_episode = |episode: &Episode| track.is_active || episode.row.is_some();
-        let episode = track.episode(workload, false).filter(is_episode);
-        track.rest(&mut self.owners);
-        episode
+        self.tracks.get_mut(&workload)?.settle(workload, &mut self.owners)
     }
 
     /// What is to be written now of episodes that go on, and of workloads that are at rest.
@@ -239,9 +234,7 @@ impl Recorder {
                 episodes.extend(track.episode(*uid, true));
                 track.written_millis = track.span.map(|(_, to)| to);
             } else if track.is_quiet() {
-                // What was over before anybody looked is an episode if its lines tell of one.
-                episodes.extend(track.episode(*uid, false).filter(|episode| episode.row.is_some()));
-                track.rest(&mut self.owners);
+                episodes.extend(track.settle(*uid, &mut self.owners));
             }
             if !track.is_base_written {
                 snapshots.push(Snapshot { uid: *uid, body: track.base.clone() });
@@ -310,8 +303,9 @@ impl Recorder {
             for line in text.lines() {
                 let Ok(read) = serde_json::from_str::<RecordedLine<'_, &RawValue>>(line) else { continue };
                 if read.r#type == LineType::ListDone {
-                    let kind = Kind::ALL.into_iter().find(|kind| kind.name() == read.kind);
-                    kind.into_iter().for_each(|kind| recorder.list_done(kind, &read, &known));
+                    if let Some(kind) = Kind::from_name(&read.kind) {
+                        recorder.list_done(kind, &read, &known);
+                    }
                     continue;
                 }
                 let object: Option<Related> = serde_json::from_str(read.object.get()).ok();
@@ -385,6 +379,14 @@ impl Track {
         let is_alone = !self.has_rollout;
         let row = is_alone.then(|| index::episode(&text, uid, (from_millis, to_millis), is_open)).flatten();
         Some(Episode { uid, from_millis, to_millis, is_open, row: row.map(Box::new), body })
+    }
+
+    /// It is at rest. What was over before anybody looked is an episode if its lines tell of one.
+    fn settle(&mut self, uid: Uid, owners: &mut BTreeMap<Uid, Uid>) -> Option<Episode> {
+        let is_episode = |episode: &Episode| self.is_active || episode.row.is_some();
+        let episode = self.episode(uid, false).filter(is_episode);
+        self.rest(owners);
+        episode
     }
 
     /// Another workload has its objects from now on: they, and their lines.

@@ -77,7 +77,7 @@ mod tests {
         for line in text.lines() {
             let line: crate::feed::recording::RecordedLine<'_, &serde_json::value::RawValue> =
                 serde_json::from_str(line).unwrap();
-            let kind = Kind::ALL.into_iter().find(|kind| kind.name() == line.kind);
+            let kind = Kind::from_name(&line.kind);
             let is_object = !line.object.get().starts_with("{}") && line.object.get().contains("uid");
             if let Some(kind) = kind.filter(|_| is_object) {
                 assert!(!is_odd(&Object::decode(kind, line.object.get()).unwrap(), NOW), "{}", line.object);

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::circles::ARROWS;
-use crate::imports::{Arrows, below, between_folders};
+use crate::imports::{Arrows, below, between_folders, sources};
 
 #[test]
 fn crates_depend_in_one_direction() {
@@ -72,22 +72,12 @@ fn what_is_printed_passes_one_module() {
 }
 
 /// The code of each file below a folder, by its path there: without tests and comments, as one line.
-fn code(sources: &Path) -> Vec<(String, String)> {
-    let (mut files, mut folders) = (Vec::new(), vec![sources.to_owned()]);
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "rs") {
-                let code = std::fs::read_to_string(&path).unwrap();
-                let code = code.split("#[cfg(test)]").next().unwrap().lines();
-                let code: Vec<&str> = code.filter(|line| !line.trim_start().starts_with("//")).collect();
-                files.push((path.strip_prefix(sources).unwrap().to_str().unwrap().to_owned(), code.join(" ")));
-            }
-        }
-    }
-    files
+fn code(folder: &Path) -> Vec<(String, String)> {
+    let without_comments = |text: &str| {
+        let lines = text.split("#[cfg(test)]").next().unwrap().lines();
+        lines.filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join(" ")
+    };
+    sources(folder).into_iter().map(|(file, text)| (file, without_comments(&text))).collect()
 }
 
 /// What code names below a path such as `crate::`: the first part of each, `{a, b}` being two.
@@ -183,23 +173,14 @@ fn tests_that_are_named_beside_a_promise_exist() {
     let document = std::fs::read_to_string(root.join("../docs/history.md")).unwrap();
     let (_, promises) = document.split_once("## What may happen to it").unwrap();
     let rows = promises.lines().filter(|line| line.starts_with("| ")).skip(1);
-    let (mut sources, mut folders) = (String::new(), vec![root.join("tests")]);
-    while let Some(folder) = folders.pop() {
-        for path in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "rs") {
-                sources.push_str(&std::fs::read_to_string(path).unwrap());
-            }
-        }
-    }
+    let tests: String = sources(&root.join("tests")).into_values().collect();
     let mut named = 0;
     for row in rows {
-        let tests = row.trim_end_matches('|').rsplit('|').next().unwrap();
-        let tests: Vec<&str> = tests.split('`').skip(1).step_by(2).filter(|name| name.contains('_')).collect();
-        assert!(!tests.is_empty(), "no test holds this: {row}");
-        for test in tests {
-            assert!(sources.contains(&format!("fn {test}(")), "{test} is named in docs/history.md and is not there");
+        let cell = row.trim_end_matches('|').rsplit('|').next().unwrap();
+        let names: Vec<&str> = cell.split('`').skip(1).step_by(2).filter(|name| name.contains('_')).collect();
+        assert!(!names.is_empty(), "no test holds this: {row}");
+        for test in names {
+            assert!(tests.contains(&format!("fn {test}(")), "{test} is named in docs/history.md and is not there");
             named += 1;
         }
     }

@@ -42,26 +42,31 @@ enum Target {
     Module(String),
 }
 
+/// The text of each Rust file below a folder, by its path there.
+pub fn sources(folder: &Path) -> BTreeMap<String, String> {
+    let (mut files, mut folders) = (BTreeMap::new(), vec![folder.to_owned()]);
+    while let Some(next) = folders.pop() {
+        for path in std::fs::read_dir(next).unwrap().map(|entry| entry.unwrap().path()) {
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                let name = path.strip_prefix(folder).unwrap().to_str().unwrap().to_owned();
+                files.insert(name, std::fs::read_to_string(&path).unwrap());
+            }
+        }
+    }
+    files
+}
+
 /// The modules of a crate by their path.
 pub struct Crate {
     modules: BTreeMap<Vec<String>, Module>,
 }
 
 impl Crate {
-    /// Reads all files below `sources`.
-    pub fn read(sources: &Path) -> Self {
-        let (mut files, mut folders) = (BTreeMap::new(), vec![sources.to_owned()]);
-        while let Some(folder) = folders.pop() {
-            for path in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
-                if path.is_dir() {
-                    folders.push(path);
-                } else if path.extension().is_some_and(|extension| extension == "rs") {
-                    let name = path.strip_prefix(sources).unwrap().to_str().unwrap().to_owned();
-                    files.insert(name, std::fs::read_to_string(&path).unwrap());
-                }
-            }
-        }
-        Self::parse(&files)
+    /// Reads all files below `folder`.
+    pub fn read(folder: &Path) -> Self {
+        Self::parse(&sources(folder))
     }
 
     /// Reads the text of each file, from `lib.rs` or `main.rs` on: a file that no other declares is no part of the crate.

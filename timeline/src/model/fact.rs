@@ -39,6 +39,12 @@ impl Kind {
         }
     }
 
+    /// The kind with that name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+
     /// The resource and its API group, as permissions name it ("replicasets.apps").
     #[must_use]
     pub const fn resource(self) -> &'static str {

@@ -135,15 +135,46 @@ fn line(at_millis: Millis, kind: &str, number: u64, r#type: &str) -> String {
     format!("{line}\n")
 }
 
+/// The UID of the Deployment of [`line`].
+fn web() -> Uid {
+    "00000000-0000-4000-8000-000000000001".parse().unwrap()
+}
+
+/// A recorder of that Deployment, which was made then and is not at rest.
+fn begun(at_millis: Millis) -> Recorder {
+    let mut recorder = Recorder::default();
+    recorder.take(&line(at_millis, "Deployment", 1, "ADDED"));
+    recorder.take(&line(at_millis, "ReplicaSet", 2, "ADDED"));
+    recorder.begin(web());
+    recorder
+}
+
+/// The end of the list of each kind: of everything, or of the namespace after a gap.
+fn list_done(at_millis: Millis, gap_since_millis: Option<Millis>) -> String {
+    let line = |kind: &str| {
+        let mut line =
+            serde_json::json!({ "observedAtMillis": at_millis, "kind": kind, "type": "LIST_DONE", "object": {} });
+        if let Some(since) = gap_since_millis {
+            line["gapSinceMillis"] = since.into();
+            line["namespace"] = "shop".into();
+        }
+        format!("{line}\n")
+    };
+    ["Deployment", "ReplicaSet", "Pod"].map(line).concat()
+}
+
+/// The first list: the Deployment, its ReplicaSet and a pod.
+fn listed(at_millis: Millis) -> String {
+    let objects = [("Deployment", 1), ("ReplicaSet", 2), ("Pod", 10)];
+    objects.map(|(kind, number)| line(at_millis, kind, number, "LISTED")).concat() + &list_done(at_millis, None)
+}
+
 /// One that goes on for ten hours loses nothing of what is there at its end; step by step it is told for six hours.
 #[test]
 fn of_an_episode_that_goes_on_for_long_the_begin_is_whole_and_what_exists_at_the_end_is_there() {
-    let uid: Uid = "00000000-0000-4000-8000-000000000001".parse().unwrap();
+    let uid = web();
     let began = 1_000 * HOUR_MILLIS;
-    let mut recorder = Recorder::default();
-    recorder.take(&line(began, "Deployment", 1, "ADDED"));
-    recorder.take(&line(began, "ReplicaSet", 2, "ADDED"));
-    recorder.begin(uid);
+    let mut recorder = begun(began);
     for half in 0..=20 {
         let at_millis = began + half * HOUR_MILLIS / 2;
         // One stays, and another one comes and goes.
@@ -182,12 +213,9 @@ fn of_an_episode_that_goes_on_for_long_the_begin_is_whole_and_what_exists_at_the
 /// However much happens, a row that is read for a viewer stays small, and nothing that exists at its end is missing.
 #[test]
 fn an_episode_has_at_most_16_mb_of_lines_and_what_exists_at_its_end() {
-    let uid: Uid = "00000000-0000-4000-8000-000000000001".parse().unwrap();
+    let uid = web();
     let began = 1_000 * HOUR_MILLIS;
-    let mut recorder = Recorder::default();
-    recorder.take(&line(began, "Deployment", 1, "ADDED"));
-    recorder.take(&line(began, "ReplicaSet", 2, "ADDED"));
-    recorder.begin(uid);
+    let mut recorder = begun(began);
     let mut told = 0;
     for number in 0..31_000 {
         let line = line(began + number, "Pod", 10 + number.unsigned_abs() % 40, "MODIFIED");
@@ -206,7 +234,7 @@ fn an_episode_has_at_most_16_mb_of_lines_and_what_exists_at_its_end() {
 /// An owner counts within its namespace only: what names it elsewhere is in no recording of it.
 #[test]
 fn what_claims_to_belong_to_a_workload_of_another_namespace_is_not_in_its_episode() {
-    let uid: Uid = "00000000-0000-4000-8000-000000000001".parse().unwrap();
+    let uid = web();
     let mut recorder = Recorder::default();
     let elsewhere = |line: String| line.replace("\"shop\"", "\"strange\"").replace("web-1", "strange-1");
     // Before the Deployment is seen, and after.
@@ -226,18 +254,9 @@ fn what_claims_to_belong_to_a_workload_of_another_namespace_is_not_in_its_episod
 /// After a restart lines of the log are taken up again: the end of a list that is older than what is known takes nothing away.
 #[test]
 fn an_old_list_takes_nothing_away_from_what_was_restored() {
-    let uid: Uid = "00000000-0000-4000-8000-000000000001".parse().unwrap();
+    let uid = web();
     let mut recorder = Recorder::default();
-    let listed = [
-        line(1_000, "Deployment", 1, "LISTED"),
-        line(1_000, "ReplicaSet", 2, "LISTED"),
-        line(1_000, "Pod", 10, "LISTED"),
-    ];
-    let done = ["Deployment", "ReplicaSet", "Pod"].map(|kind| {
-        let line = serde_json::json!({ "observedAtMillis": 1_000, "kind": kind, "type": "LIST_DONE", "object": {} });
-        format!("{line}\n")
-    });
-    let log = listed.concat() + &done.concat();
+    let log = listed(1_000);
     recorder.take(&log);
     let (_, snapshots) = recorder.due();
     assert_eq!(snapshots.len(), 1);
@@ -255,24 +274,8 @@ fn an_old_list_takes_nothing_away_from_what_was_restored() {
 /// A list after a time in which nobody looked, in which everything of a namespace is missing: that is no deletion which could be told.
 #[test]
 fn what_is_missing_after_a_gap_is_no_deletion() {
-    let uid: Uid = "00000000-0000-4000-8000-000000000001".parse().unwrap();
-    let begin = [
-        line(1_000, "Deployment", 1, "LISTED"),
-        line(1_000, "ReplicaSet", 2, "LISTED"),
-        line(1_000, "Pod", 10, "LISTED"),
-    ];
-    let done = |at_millis: Millis, gap: Option<Millis>| {
-        ["Deployment", "ReplicaSet", "Pod"].map(|kind| {
-            let mut line =
-                serde_json::json!({ "observedAtMillis": at_millis, "kind": kind, "type": "LIST_DONE", "object": {} });
-            if let Some(since) = gap {
-                line["gapSinceMillis"] = since.into();
-                line["namespace"] = "shop".into();
-            }
-            format!("{line}\n")
-        })
-    };
-    let text = begin.concat() + &done(1_000, None).concat() + &done(900_000, Some(600_000)).concat();
+    let uid = web();
+    let text = listed(1_000) + &list_done(900_000, Some(600_000));
     let timeline = Recording::read(&text).play();
     assert!(timeline.model().deployments.values().all(|known| known.deleted_millis == Some(900_000)));
     assert_eq!(index::episode(&text, uid, (1_000, 900_000), false), None);
