@@ -2,14 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Result;
+use anyhow::{Result, anyhow};
 
 use crate::{page, process};
 
-/// Builds page and server; returns the path of the development binary.
+/// Builds page and server, both at once: development binaries read the page's files when they are asked for them. Returns the path
+/// of the development binary.
 pub fn build() -> Result<PathBuf> {
+    let rollcast = std::thread::spawn(server);
     page::build()?;
-    server()
+    rollcast.join().map_err(|_| anyhow!("building the server broke off"))?
 }
 
 /// Builds the server alone; returns the path of the development binary.
