@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use timeline::fact::Kind;
+use timeline::past::PastRollout;
 use timeline::{Millis, Uid};
 
 use super::batch;
@@ -65,6 +66,8 @@ struct Track {
     last_line: Option<Instant>,
     /// The end of what was written of the episode that goes on.
     written_millis: Option<Millis>,
+    /// The end of its last rollout that was over.
+    over_millis: Option<Millis>,
     /// The base was written.
     is_base_written: bool,
 }
@@ -210,14 +213,18 @@ impl Recorder {
         }
     }
 
-    /// A rollout of a workload began then: it is an episode also where it was over before anybody looked.
-    pub fn began(&mut self, workload: Uid, started_millis: Millis) {
-        if let Some(track) = self.tracks.get_mut(&workload) {
-            let from_millis = track.span.map(|(from, _)| from).or(track.rest_millis);
-            if from_millis.is_some_and(|from| started_millis >= from - LEAD_MILLIS) {
-                track.begin();
-                track.has_rollout = true;
-            }
+    /// Takes note of a rollout. It is an episode also where it was over before anybody looked; and once it is over, what was recorded
+    /// until then is due, as whoever finds it in the index opens it.
+    pub fn rollout(&mut self, rollout: &PastRollout) {
+        let Some(track) = self.tracks.get_mut(&rollout.uid) else { return };
+        let from_millis = track.span.map(|(from, _)| from).or(track.rest_millis);
+        if from_millis.is_some_and(|from| rollout.started_millis >= from - LEAD_MILLIS) {
+            track.begin();
+            track.has_rollout = true;
+        }
+        let over_millis = rollout.ended_millis.max(rollout.last_millis);
+        if over_millis > track.over_millis {
+            (track.over_millis, track.written_millis) = (over_millis, None);
         }
     }
 

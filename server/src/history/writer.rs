@@ -203,7 +203,7 @@ impl Writer {
             Told::Heard(at_millis) => waiting.heard_millis = waiting.heard_millis.max(at_millis),
             Told::Rollouts(rollouts) => {
                 let key = |rollout: &PastRollout| (rollout.uid, rollout.revision, rollout.started_millis);
-                rollouts.iter().for_each(|rollout| recorder.began(rollout.uid, rollout.started_millis));
+                rollouts.iter().for_each(|rollout| recorder.rollout(rollout));
                 waiting.rollouts.extend(rollouts.into_iter().map(|rollout| (key(&rollout), rollout)));
             }
             Told::Activity(Turns { active, settled }) => {

@@ -169,6 +169,31 @@ fn listed(at_millis: Millis) -> String {
     objects.map(|(kind, number)| line(at_millis, kind, number, "LISTED")).concat() + &list_done(at_millis, None)
 }
 
+/// The index offers a rollout as soon as it is over: its recording is written with it, though the episode goes on and was written
+/// a moment ago.
+#[test]
+fn the_end_of_a_rollout_is_written_at_once() {
+    let began = 1_000 * HOUR_MILLIS;
+    let mut recorder = begun(began);
+    let open = indexed().rollouts.last().unwrap().clone();
+    let open = PastRollout { uid: web(), started_millis: began, ended_millis: None, last_millis: None, ..open };
+    recorder.rollout(&open);
+    assert_eq!(recorder.due().0.len(), 1, "its begin");
+    recorder.take(&line(began + 2_000, "Pod", 10, "ADDED"));
+    recorder.rollout(&open);
+    assert_eq!(recorder.due().0, [], "it was written lately");
+    recorder.take(&line(began + 3_000, "Pod", 10, "MODIFIED"));
+    let over = PastRollout { ended_millis: Some(began + 3_000), ..open };
+    recorder.rollout(&over);
+    let (written, _) = recorder.due();
+    let [episode] = &written[..] else { panic!("one episode") };
+    assert_eq!((episode.is_open, episode.to_millis), (true, began + 3_000));
+    assert!(unpack(&episode.body).unwrap().contains("MODIFIED"));
+    recorder.take(&line(began + 4_000, "Pod", 10, "MODIFIED"));
+    recorder.rollout(&over);
+    assert_eq!(recorder.due().0, [], "its end is written once");
+}
+
 /// One that goes on for ten hours loses nothing of what is there at its end; step by step it is told for six hours.
 #[test]
 fn of_an_episode_that_goes_on_for_long_the_begin_is_whole_and_what_exists_at_the_end_is_there() {

@@ -167,7 +167,7 @@ pub fn episodes(text: &str) -> Vec<Episode> {
             let rollouts = index::rollouts("c", timeline.model(), *uid, now, index::LAST);
             // Those of an episode that is over are over.
             let new = rollouts.iter().filter(|rollout| told.insert((*uid, rollout.started_millis)));
-            new.for_each(|rollout| recorder.began(*uid, rollout.started_millis));
+            new.for_each(|rollout| recorder.rollout(rollout));
             if is_at_rest(timeline.model(), *uid) {
                 rest.entry(*uid).or_insert(now.millis);
             } else {
