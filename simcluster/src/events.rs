@@ -16,6 +16,8 @@ const ALIKE_MILLIS: i64 = 600_000;
 /// Events about one object from one component before it is left in silence, and how long one more takes.
 const BURST: f64 = 25.0;
 const REFILL_MILLIS: f64 = 300_000.0;
+/// Entries that client-go's caches hold.
+const CACHED: usize = 4_096;
 /// Events go after an hour.
 pub const LIFE_MILLIS: i64 = 3_600_000;
 
@@ -95,6 +97,13 @@ struct Tokens {
     since_millis: i64,
 }
 
+impl Tokens {
+    fn refilled(&self, now_millis: i64) -> f64 {
+        let refilled = (now_millis - self.since_millis) as f64 / REFILL_MILLIS;
+        (self.left + refilled).min(BURST)
+    }
+}
+
 /// Memory of the components about their Events.
 #[derive(Debug, Default)]
 pub struct Recorder {
@@ -122,6 +131,7 @@ impl Recorder {
         // Nodes and Namespaces have no namespace; their Events are in "default".
         let namespace = if new.key.namespace.is_empty() { "default".to_owned() } else { new.key.namespace.clone() };
         let group = (new.component, new.uid.clone(), new.field_path.clone(), new.reason);
+        self.forget(now_millis);
         let alike = self.alike.entry(group).or_default();
         if now_millis - alike.last_millis > ALIKE_MILLIS {
             alike.messages.clear();
@@ -138,8 +148,7 @@ impl Recorder {
             .tokens
             .entry((new.component, new.uid.clone()))
             .or_insert(Tokens { left: BURST, since_millis: now_millis });
-        let refilled = (now_millis - tokens.since_millis) as f64 / REFILL_MILLIS;
-        tokens.left = (tokens.left + refilled).min(BURST);
+        tokens.left = tokens.refilled(now_millis);
         tokens.since_millis = now_millis;
         if tokens.left < 1.0 {
             return Outcome::Silence;
@@ -154,6 +163,16 @@ impl Recorder {
         self.known.insert(identity, key.clone());
         self.ends.push_back((now_millis + LIFE_MILLIS, key.clone()));
         Outcome::New(Box::new(event(&new, &key, now_millis).into_object()))
+    }
+
+    /// Forgets what makes no difference any more, once it is as much as the components' caches hold.
+    fn forget(&mut self, now_millis: i64) {
+        if self.alike.len() > CACHED {
+            self.alike.retain(|_, alike| now_millis - alike.last_millis <= ALIKE_MILLIS);
+        }
+        if self.tokens.len() > CACHED {
+            self.tokens.retain(|_, tokens| tokens.refilled(now_millis) < BURST);
+        }
     }
 
     /// Events whose time may be over.

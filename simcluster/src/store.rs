@@ -11,8 +11,9 @@ use crate::change::{Change, Stored, Verb};
 use crate::object::{Key, Kind, Object, Resource};
 use crate::{ApiError, meta};
 
-/// Changes that are kept per kind, unless said otherwise; older ones are compacted, and watches from there are told 410.
-pub const HISTORY: usize = 10_000;
+/// Changes that are kept per kind, unless said otherwise; older ones are compacted, and watches from there are told 410. Each holds
+/// an object and its JSON, some 10 KB of a pod: this many are seconds of the fastest playground.
+pub const HISTORY: usize = 1_000;
 
 #[derive(Debug, Default)]
 struct Shelf {
