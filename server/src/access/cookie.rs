@@ -9,38 +9,39 @@ use axum::http::{HeaderMap, HeaderValue, header};
 use cookie::time::Duration;
 use cookie::{Cookie, CookieJar, Key, SameSite};
 
-/// What a cookie is for.
+/// The use of an encrypted value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Name {
+pub enum SealPurpose {
     /// It holds a session.
     Session,
     /// It is with somebody who signs in elsewhere.
-    Start,
+    PendingSignIn,
     /// It is with somebody who came by a link, and is what stands in the link.
     Link,
     /// It is no cookie, but stands in the address of a preview.
     Preview,
     /// It is no cookie, but a link as a database keeps it.
-    Kept,
+    StoredLink,
 }
 
-impl Name {
-    /// How browsers know it: one of that kind they send over TLS, or to this machine, and to the very host that set it.
-    const fn text(self) -> &'static str {
+impl SealPurpose {
+    /// Name of the cookie. With this prefix browsers send it over TLS or to this machine only, and only to the host
+    /// that set it.
+    const fn cookie_name(self) -> &'static str {
         match self {
             Self::Session => "__Host-rollcast",
-            Self::Start => "__Host-rollcast-start",
+            Self::PendingSignIn => "__Host-rollcast-start",
             Self::Link => "__Host-rollcast-link",
             Self::Preview => "__Host-rollcast-preview",
-            Self::Kept => "__Host-rollcast-kept",
+            Self::StoredLink => "__Host-rollcast-kept",
         }
     }
 
-    /// How long it is kept, in seconds; `None` for as long as the browser runs.
-    const fn lasts(self) -> Option<i64> {
+    /// Lifetime in seconds; `None` until the browser is closed.
+    const fn max_age_seconds(self) -> Option<i64> {
         match self {
-            Self::Session | Self::Preview | Self::Kept => None,
-            Self::Start => Some(600),
+            Self::Session | Self::Preview | Self::StoredLink => None,
+            Self::PendingSignIn => Some(600),
             Self::Link => Some(400 * 24 * 3_600), // as long as browsers keep any: when it ends is known here
         }
     }
@@ -54,19 +55,19 @@ const LONGEST: usize = 4_000;
 /// The file with keys is looked at this often.
 const LOOK_EVERY: Wait = Wait::from_secs(5);
 
-/// Keys of sessions. Clones have the same ones, also when they change.
+/// Keys that encrypt sessions, the newest first. Clones share them.
 #[derive(Clone)]
-pub struct Keys(Arc<RwLock<Vec<Key>>>);
+pub struct SessionKeys(Arc<RwLock<Vec<Key>>>);
 
-impl std::fmt::Debug for Keys {
+impl std::fmt::Debug for SessionKeys {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} keys", self.all().len())
     }
 }
 
-/// Keys that cannot be used.
+/// Invalid session keys.
 #[derive(Debug, thiserror::Error)]
-pub enum KeysError {
+pub enum SessionKeysError {
     /// The file cannot be read.
     #[error("cannot read the session keys: {0}")]
     File(#[from] std::io::Error),
@@ -80,10 +81,10 @@ pub enum KeysError {
     Short(usize),
 }
 
-impl Keys {
+impl SessionKeys {
     /// A key that nobody else knows: sessions end with the program.
     #[must_use]
-    pub fn own() -> Self {
+    pub fn generate() -> Self {
         Self::of(vec![Key::generate()])
     }
 
@@ -99,16 +100,16 @@ impl Keys {
     ///
     /// # Errors
     /// When there is none, or one is too short.
-    pub fn read(path: &Path) -> Result<Self, KeysError> {
+    pub fn read(path: &Path) -> Result<Self, SessionKeysError> {
         Self::parse(&std::fs::read_to_string(path)?)
     }
 
-    /// The same, and for as long as somebody has them those that the file holds later; what cannot be used then is told, and the keys
-    /// before are kept.
+    /// Reads the keys of a file, and reloads them when the file changes. Invalid content is logged, and the previous
+    /// keys stay in use.
     ///
     /// # Errors
     /// When there is none now, or one is too short.
-    pub fn watch(path: PathBuf) -> Result<Self, KeysError> {
+    pub fn watch(path: PathBuf) -> Result<Self, SessionKeysError> {
         let mut known = std::fs::read_to_string(&path)?;
         let keys = Self::parse(&known)?;
         let held = Arc::downgrade(&keys.0);
@@ -136,115 +137,117 @@ impl Keys {
         Ok(keys)
     }
 
-    fn parse(text: &str) -> Result<Self, KeysError> {
+    fn parse(text: &str) -> Result<Self, SessionKeysError> {
         let lines = (1..).zip(text.lines().map(str::trim)).filter(|(_, line)| !line.is_empty());
         let key = |(number, line): (usize, &str)| match line.len() >= SHORTEST {
             true => Ok(Key::derive_from(line.as_bytes())),
-            false => Err(KeysError::Short(number)),
+            false => Err(SessionKeysError::Short(number)),
         };
         let keys = lines.map(key).collect::<Result<Vec<_>, _>>()?;
-        if keys.is_empty() { Err(KeysError::None) } else { Ok(Self::of(keys)) }
+        if keys.is_empty() { Err(SessionKeysError::None) } else { Ok(Self::of(keys)) }
     }
 
-    /// What the session of a request holds.
+    /// Decrypts the session of a request.
     #[must_use]
     pub fn open(&self, headers: &HeaderMap) -> Option<String> {
-        self.open_as(Name::Session, headers)
+        self.open_as(SealPurpose::Session, headers)
     }
 
-    /// What a cookie of a request holds.
+    /// Decrypts a cookie of a request.
     #[must_use]
-    pub fn open_as(&self, name: Name, headers: &HeaderMap) -> Option<String> {
-        self.open_value(name, sent(name, headers)?.value())
+    pub fn open_as(&self, purpose: SealPurpose, headers: &HeaderMap) -> Option<String> {
+        self.open_value(purpose, sent(purpose, headers)?.value())
     }
 
     /// A cookie of a request that was sealed with a key which is not the first any more, sealed with the first: so that the others can be
     /// taken out some day.
     #[must_use]
-    pub fn resealed(&self, name: Name, headers: &HeaderMap) -> Option<HeaderValue> {
-        let (key, content) = self.opened(name, sent(name, headers)?.value())?;
-        if key == 0 { None } else { self.seal_as(name, &content) }
+    pub fn resealed(&self, purpose: SealPurpose, headers: &HeaderMap) -> Option<HeaderValue> {
+        let (key, content) = self.opened(purpose, sent(purpose, headers)?.value())?;
+        if key == 0 { None } else { self.seal_as(purpose, &content) }
     }
 
-    /// The same of a value.
+    /// Encrypts a value anew that was encrypted with an older key.
     #[must_use]
-    pub fn resealed_value(&self, name: Name, value: &str) -> Option<String> {
-        let (key, content) = self.opened(name, value)?;
-        if key == 0 { None } else { self.seal_value(name, &content) }
+    pub fn resealed_value(&self, purpose: SealPurpose, value: &str) -> Option<String> {
+        let (key, content) = self.opened(purpose, value)?;
+        if key == 0 { None } else { self.seal_value(purpose, &content) }
     }
 
     /// A session that holds something; `None` when that is too much for a cookie.
     #[must_use]
     pub fn seal(&self, content: &str) -> Option<HeaderValue> {
-        self.seal_as(Name::Session, content)
+        self.seal_as(SealPurpose::Session, content)
     }
 
     /// A cookie that holds something; `None` when that is too much for one.
     #[must_use]
-    pub fn seal_as(&self, name: Name, content: &str) -> Option<HeaderValue> {
-        Self::cookie_of(name, &self.seal_value(name, content)?).filter(|cookie| cookie.len() <= LONGEST)
+    pub fn seal_as(&self, purpose: SealPurpose, content: &str) -> Option<HeaderValue> {
+        Self::cookie_of(purpose, &self.seal_value(purpose, content)?).filter(|cookie| cookie.len() <= LONGEST)
     }
 
-    /// What the value of a cookie holds.
+    /// Decrypts the value of a cookie.
     #[must_use]
-    pub fn open_value(&self, name: Name, value: &str) -> Option<String> {
-        self.opened(name, value).map(|(_, content)| content)
+    pub fn open_value(&self, purpose: SealPurpose, value: &str) -> Option<String> {
+        self.opened(purpose, value).map(|(_, content)| content)
     }
 
-    /// With which key it could be opened, and what it holds.
-    fn opened(&self, name: Name, value: &str) -> Option<(usize, String)> {
+    /// Decrypts a value; returns the index of its key and the content.
+    fn opened(&self, purpose: SealPurpose, value: &str) -> Option<(usize, String)> {
         let mut jar = CookieJar::new();
-        jar.add_original(Cookie::new(name.text(), value.to_owned()));
+        jar.add_original(Cookie::new(purpose.cookie_name(), value.to_owned()));
         let all = self.all();
-        let mut opened = all.iter().enumerate().filter_map(|(at, key)| Some((at, jar.private(key).get(name.text())?)));
+        let mut opened =
+            all.iter().enumerate().filter_map(|(at, key)| Some((at, jar.private(key).get(purpose.cookie_name())?)));
         opened.next().map(|(at, cookie)| (at, cookie.value().to_owned()))
     }
 
     /// The value of a cookie that holds something.
     #[must_use]
-    pub fn seal_value(&self, name: Name, content: &str) -> Option<String> {
+    pub fn seal_value(&self, purpose: SealPurpose, content: &str) -> Option<String> {
         let mut jar = CookieJar::new();
-        jar.private_mut(self.all().first()?).add(base(name, content.to_owned()));
-        jar.get(name.text()).map(|cookie| cookie.value().to_owned())
+        jar.private_mut(self.all().first()?).add(base(purpose, content.to_owned()));
+        jar.get(purpose.cookie_name()).map(|cookie| cookie.value().to_owned())
     }
 
     /// A cookie of a value that was sealed before; `None` where it is none.
     #[must_use]
-    pub fn cookie_of(name: Name, value: &str) -> Option<HeaderValue> {
-        HeaderValue::from_str(&base(name, value.to_owned()).to_string()).ok()
+    pub fn cookie_of(purpose: SealPurpose, value: &str) -> Option<HeaderValue> {
+        HeaderValue::from_str(&base(purpose, value.to_owned()).to_string()).ok()
     }
 
-    /// What takes the session away.
+    /// Returns the header that removes the session.
     #[must_use]
     pub fn nothing() -> HeaderValue {
-        Self::nothing_as(Name::Session)
+        Self::removal(SealPurpose::Session)
     }
 
-    /// What takes a cookie away.
+    /// Returns the header that removes a cookie.
     #[must_use]
-    pub const fn nothing_as(name: Name) -> HeaderValue {
-        HeaderValue::from_static(match name {
-            Name::Session => "__Host-rollcast=; HttpOnly; SameSite=Lax; Secure; Path=/; Max-Age=0",
-            Name::Start => "__Host-rollcast-start=; HttpOnly; SameSite=Lax; Secure; Path=/; Max-Age=0",
-            Name::Link => "__Host-rollcast-link=; HttpOnly; SameSite=Lax; Secure; Path=/; Max-Age=0",
-            Name::Preview => "__Host-rollcast-preview=; HttpOnly; SameSite=Lax; Secure; Path=/; Max-Age=0",
-            Name::Kept => "__Host-rollcast-kept=; HttpOnly; SameSite=Lax; Secure; Path=/; Max-Age=0",
+    pub const fn removal(purpose: SealPurpose) -> HeaderValue {
+        HeaderValue::from_static(match purpose {
+            SealPurpose::Session => "__Host-rollcast=; HttpOnly; SameSite=Lax; Secure; Path=/; Max-Age=0",
+            SealPurpose::PendingSignIn => "__Host-rollcast-start=; HttpOnly; SameSite=Lax; Secure; Path=/; Max-Age=0",
+            SealPurpose::Link => "__Host-rollcast-link=; HttpOnly; SameSite=Lax; Secure; Path=/; Max-Age=0",
+            SealPurpose::Preview => "__Host-rollcast-preview=; HttpOnly; SameSite=Lax; Secure; Path=/; Max-Age=0",
+            SealPurpose::StoredLink => "__Host-rollcast-kept=; HttpOnly; SameSite=Lax; Secure; Path=/; Max-Age=0",
         })
     }
 }
 
-/// The cookie of that name in a request.
-fn sent(name: Name, headers: &HeaderMap) -> Option<Cookie<'_>> {
+/// Returns the cookie of a request; `None` if there are two.
+fn sent(purpose: SealPurpose, headers: &HeaderMap) -> Option<Cookie<'_>> {
     let all = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
-    let mut own = all.flat_map(Cookie::split_parse).flatten().filter(|cookie| cookie.name() == name.text());
+    let mut own = all.flat_map(Cookie::split_parse).flatten().filter(|cookie| cookie.name() == purpose.cookie_name());
     let cookie = own.next()?;
     // Two of them: one was planted.
     own.next().is_none().then_some(cookie)
 }
 
-fn base(name: Name, content: String) -> Cookie<'static> {
-    let cookie = Cookie::build((name.text(), content)).path("/").http_only(true).secure(true).same_site(SameSite::Lax);
-    match name.lasts() {
+fn base(purpose: SealPurpose, content: String) -> Cookie<'static> {
+    let cookie =
+        Cookie::build((purpose.cookie_name(), content)).path("/").http_only(true).secure(true).same_site(SameSite::Lax);
+    match purpose.max_age_seconds() {
         Some(seconds) => cookie.max_age(Duration::seconds(seconds)).build(),
         None => cookie.build(),
     }
@@ -254,7 +257,7 @@ fn base(name: Name, content: String) -> Cookie<'static> {
 mod tests {
     use super::*;
 
-    const NAME: &str = Name::Session.text();
+    const NAME: &str = SealPurpose::Session.cookie_name();
 
     fn given(value: &HeaderValue) -> HeaderMap {
         let pair = value.to_str().unwrap().split(';').next().unwrap();
@@ -263,10 +266,10 @@ mod tests {
         headers
     }
 
-    fn keys(lines: &[&str]) -> Result<Keys, KeysError> {
+    fn keys(lines: &[&str]) -> Result<SessionKeys, SessionKeysError> {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), lines.join("\n")).unwrap();
-        Keys::read(file.path())
+        SessionKeys::read(file.path())
     }
 
     const OLD: &str = "0123456789abcdef0123456789abcdef";
@@ -291,7 +294,7 @@ mod tests {
     #[test]
     fn what_an_older_key_sealed_is_sealed_with_the_newest() {
         let (old, both, new) = (keys(&[OLD]).unwrap(), keys(&[NEW, OLD]).unwrap(), keys(&[NEW]).unwrap());
-        for name in [Name::Session, Name::Link] {
+        for name in [SealPurpose::Session, SealPurpose::Link] {
             let cookie = given(&old.seal_as(name, "secret").unwrap());
             let anew = both.resealed(name, &cookie).unwrap();
             assert_eq!(new.open_as(name, &given(&anew)).as_deref(), Some("secret"), "the old key may go");
@@ -305,7 +308,7 @@ mod tests {
     async fn keys_that_change_are_used_by_all_who_have_them() {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), OLD).unwrap();
-        let keys = Keys::watch(file.path().to_owned()).unwrap();
+        let keys = SessionKeys::watch(file.path().to_owned()).unwrap();
         let (other, cookie) = (keys.clone(), given(&keys.seal("secret").unwrap()));
         for (text, is_resealed, is_open) in [
             (format!("{NEW}\n{OLD}\n"), true, true),
@@ -316,7 +319,7 @@ mod tests {
             std::fs::write(file.path(), &text).unwrap();
             let by = tokio::time::Instant::now() + 3 * LOOK_EVERY;
             let is_so = || {
-                let sealed = other.resealed(Name::Session, &cookie).is_some();
+                let sealed = other.resealed(SealPurpose::Session, &cookie).is_some();
                 sealed == is_resealed && other.open(&cookie).is_some() == is_open
             };
             while !is_so() {
@@ -356,15 +359,15 @@ mod tests {
     #[test]
     fn what_was_made_for_something_else_is_no_session() {
         let keys = keys(&[OLD]).unwrap();
-        let start = keys.seal_as(Name::Start, "secret").unwrap();
+        let start = keys.seal_as(SealPurpose::PendingSignIn, "secret").unwrap();
         assert!(start.to_str().unwrap().contains("Max-Age=600"));
-        assert_eq!(keys.open_as(Name::Start, &given(&start)).as_deref(), Some("secret"));
+        assert_eq!(keys.open_as(SealPurpose::PendingSignIn, &given(&start)).as_deref(), Some("secret"));
         assert_eq!(keys.open(&given(&start)), None);
         let renamed = start.to_str().unwrap().replace("__Host-rollcast-start=", "__Host-rollcast=");
         assert_eq!(keys.open(&given(&HeaderValue::from_str(&renamed).unwrap())), None, "nor by another name");
-        for name in [Name::Session, Name::Start, Name::Link] {
-            let nothing = Keys::nothing_as(name);
-            assert!(nothing.to_str().unwrap().starts_with(&format!("{}=;", name.text())));
+        for name in [SealPurpose::Session, SealPurpose::PendingSignIn, SealPurpose::Link] {
+            let nothing = SessionKeys::removal(name);
+            assert!(nothing.to_str().unwrap().starts_with(&format!("{}=;", name.cookie_name())));
         }
     }
 
@@ -374,6 +377,6 @@ mod tests {
             keys(&[OLD, "short"]).unwrap_err().to_string(),
             "line 2 of the file of session keys is too short: a key has at least 32 characters"
         );
-        assert!(matches!(keys(&["", " "]), Err(KeysError::None)));
+        assert!(matches!(keys(&["", " "]), Err(SessionKeysError::None)));
     }
 }

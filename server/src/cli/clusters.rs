@@ -1,5 +1,5 @@
-//! Which clusters are watched, and bringing each up on its own: one that hangs, is forbidden or cannot be reached never keeps the
-//! others waiting.
+//! The watched clusters. Each is started on its own: one that hangs, is forbidden or cannot be reached does not delay
+//! the others.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -28,9 +28,9 @@ pub struct ClusterConfig {
     pub accent: u8,
     /// Namespaces to watch; empty for all.
     pub namespaces: Vec<String>,
-    /// Whether texts are taken from it.
+    /// Whether texts of its objects are read.
     pub texts: Texts,
-    /// How it is watched.
+    /// Intervals and timeouts.
     pub pace: Arc<Pace>,
 }
 
@@ -81,7 +81,7 @@ pub fn configured(asked: &Clusters, namespaces: &[String], file: &Config) -> Res
 }
 
 impl ClusterConfig {
-    /// The same, but no command of its kubeconfig is run.
+    /// Disables the credential plugins of its kubeconfig.
     #[must_use]
     pub fn without_commands(self) -> Self {
         Self { credentials: self.credentials.without_commands(), ..self }

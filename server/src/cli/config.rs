@@ -48,7 +48,7 @@ use serde::{Deserialize, Deserializer};
 use crate::access::AuthMode;
 use crate::database::server::DatabaseUrl;
 use crate::telemetry::clock::parse_duration;
-use crate::web::addressed::PublicUrl;
+use crate::web::server_address::PublicUrl;
 
 /// Looked for where no file is named.
 const NAME: &str = "rollcast.toml";
@@ -62,7 +62,7 @@ pub struct Config {
     /// Host names under which browsers may reach this server.
     #[serde(default)]
     pub allow_host: Vec<String>,
-    /// Where people reach this server.
+    /// Public URL of this server.
     #[serde(default, deserialize_with = "read_parsed")]
     pub public_url: Option<PublicUrl>,
     /// Proxies in front that are believed when they say from whom a request is.
@@ -113,14 +113,14 @@ pub struct Config {
     /// Run commands that fetch credentials although others reach this server.
     #[serde(default)]
     pub allow_exec_plugins: bool,
-    /// Who may sign in, and how; nobody has to where it is absent.
+    /// Sign-in; none if absent.
     pub auth: Option<Auth>,
     /// The clusters to watch; the current context where none is named.
     #[serde(default, rename = "cluster")]
     pub clusters: Vec<Cluster>,
 }
 
-/// Who is let in, as the file says it.
+/// The `[auth]` section of the file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Auth {
@@ -211,7 +211,7 @@ pub enum ConfigError {
     File {
         /// Path of the file.
         path: PathBuf,
-        /// What the operating system says.
+        /// The error of the operating system.
         why: std::io::Error,
     },
     /// The file is no TOML, or has keys or values that are not known.
@@ -263,7 +263,7 @@ impl std::str::FromStr for Config {
     }
 }
 
-/// What is wrong, and in which line. Neither the line nor a value is repeated: it may hold a password.
+/// Describes an error with its line. Neither the line nor a value is repeated: it may hold a password.
 fn said(text: &str, error: &toml::de::Error) -> String {
     let line = error.span().and_then(|span| text.get(..span.start)).map(|before| before.matches('\n').count() + 1);
     let place = line.map(|line| format!("line {line}: ")).unwrap_or_default();
@@ -282,7 +282,7 @@ fn read_duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Du
     parse_duration(&text).map(Some).map_err(serde::de::Error::custom)
 }
 
-/// What has one way to be written.
+/// Reads a value from its text form.
 fn read_parsed<'de, T: FromStr<Err: Display>, D: Deserializer<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
     String::deserialize(deserializer)?.parse().map(Some).map_err(serde::de::Error::custom)
 }

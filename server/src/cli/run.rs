@@ -14,7 +14,7 @@ use crate::access::{Auth, AuthMode};
 use crate::cli::config::Config;
 use crate::cli::terminal;
 use crate::cli::{
-    Check, Cli, Clusters, Command, Demo, HistoryCommand, HistoryOf, Record, Replay, Report, Serve, Served,
+    Check, Cli, Clusters, Command, Demo, HistoryArguments, HistoryCommand, Record, Replay, Report, Serve, ServerOptions,
 };
 use crate::cli::{clusters, commands};
 use crate::export::assets;
@@ -30,10 +30,10 @@ use crate::telemetry::audit::Audit;
 use crate::telemetry::clock::Clock;
 use crate::telemetry::viewers::Viewers;
 use crate::telemetry::{print, signals};
-use crate::web::addressed::Addressed;
 use crate::web::connections::serve as accept;
+use crate::web::server_address::ServerAddress;
 use crate::web::state::{Rollcast, Site};
-use crate::web::tls::Files;
+use crate::web::tls::TlsFiles;
 use crate::web::{connections, http};
 
 /// Kinds that are watched for the pages.
@@ -99,8 +99,8 @@ async fn serve(arguments: Serve) -> anyhow::Result<()> {
         }
         None => None,
     };
-    let (auth, shares) = sign_in.auth(&file, &hubs, served.addressed.public.as_ref(), place.as_ref())?;
-    let is_public = !served.listen.ip().is_loopback() && !served.addressed.is_secure();
+    let (auth, shares) = sign_in.auth(&file, &hubs, served.server_address.public.as_ref(), place.as_ref())?;
+    let is_public = !served.listen.ip().is_loopback() && !served.server_address.is_secure();
     if is_public && matches!(auth, Auth::Token(_) | Auth::Oidc(_)) {
         tracing::warn!(
             "sign-in at {} works without TLS: others on the network can read the tokens, and browsers do not keep the session. Set --tls-cert and --tls-key, or --public-url with https behind a TLS proxy",
@@ -281,7 +281,7 @@ async fn check(arguments: Check) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn history_of(arguments: HistoryOf) -> anyhow::Result<()> {
+fn history_of(arguments: HistoryArguments) -> anyhow::Result<()> {
     let options = arguments.options()?;
     match arguments.what {
         HistoryCommand::Check => writeln!(print::out(), "{}", commands::history::check(&options)?)?,
@@ -323,16 +323,16 @@ fn cluster(
     }
 }
 
-impl From<Served> for Site {
-    fn from(served: Served) -> Self {
+impl From<ServerOptions> for Site {
+    fn from(served: ServerOptions) -> Self {
         let auth = if served.is_for_others() { Auth::Open } else { Auth::None };
-        let Served { addressed, proxies, has_public_pictures, .. } = served;
-        Self { auth, addressed, proxies, has_public_pictures, ..Self::default() }
+        let ServerOptions { server_address, proxies, has_public_pictures, .. } = served;
+        Self { auth, server_address, proxies, has_public_pictures, ..Self::default() }
     }
 }
 
 /// Listens. Others reach an address only where people sign in, or somebody says that they need not.
-async fn listen(served: &Served, do_people_sign_in: bool) -> anyhow::Result<TcpListener> {
+async fn listen(served: &ServerOptions, do_people_sign_in: bool) -> anyhow::Result<TcpListener> {
     let address = served.listen;
     let is_reached = if address.ip().is_loopback() {
         "can be reached by others (--public-url, --trust-proxy, --allow-host)"
@@ -358,17 +358,17 @@ async fn publish(
     hubs: Vec<Handle>,
     viewers: Viewers,
     listener: TcpListener,
-    tls: Option<Files>,
+    tls: Option<TlsFiles>,
     site: Site,
 ) -> anyhow::Result<()> {
-    connections::allow_many();
+    connections::raise_descriptor_limit();
     let address = listener.local_addr()?;
-    let tls = tls.map(Files::open).transpose()?;
+    let tls = tls.map(TlsFiles::open).transpose()?;
     let rollcast = Rollcast::with(hubs, assets::build(), viewers, site);
     // Whoever reads the line below may end the program at once.
     let interrupted = signals::interrupted();
     // The one line for people and scripts alike; logs go to standard error.
-    let here = Addressed { public: None, ..rollcast.addressed.clone() }.origin(&address.to_string(), false);
+    let here = ServerAddress { public: None, ..rollcast.server_address.clone() }.origin(&address.to_string(), false);
     writeln!(print::out(), "Rollcast is at {here}/")?;
     if let Some(playground) = &rollcast.playground {
         // A script that reads the line above may have closed the pipe since.

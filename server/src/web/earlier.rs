@@ -67,7 +67,7 @@ pub(crate) async fn course(view: &View, workload: &Workload, of: &PastRollout) -
     course.await.ok()?
 }
 
-/// Where a rollout stands among those before it: a sentence each, and for figures.
+/// Compares a rollout with those before it: sentences, and figures.
 pub(crate) async fn standing(
     view: &View,
     workload: &Workload,

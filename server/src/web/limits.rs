@@ -5,7 +5,8 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// What a stream may ask at once, and how often after that; what one client may have made on all of its streams together is the same.
+/// Requests of a stream: a burst, and the interval after it. The same limits what one client has made on all of its
+/// streams.
 pub(crate) const QUESTIONS_AT_ONCE: u32 = 20;
 pub(crate) const QUESTION_EVERY: Duration = Duration::from_millis(100);
 
@@ -20,7 +21,7 @@ pub enum Limit {
     Clients,
     /// Viewers whose rights are known.
     Viewers,
-    /// What one stream may ask.
+    /// Requests of a stream.
     Questions,
     /// Words and labels of a search.
     Search,
@@ -79,19 +80,19 @@ impl Limit {
     }
 }
 
-/// How often each was met.
+/// Number of times that each limit was reached.
 #[derive(Debug, Default)]
 pub struct Limits([AtomicU64; Limit::ALL.len()]);
 
 impl Limits {
     /// One was met.
-    pub fn met(&self, limit: Limit) {
+    pub fn count_hit(&self, limit: Limit) {
         if let Some(count) = self.0.get(limit as usize) {
             count.fetch_add(1, Ordering::Relaxed);
         }
     }
 
-    /// How often.
+    /// Returns the number of times that a limit was reached.
     #[must_use]
     pub fn count(&self, limit: Limit) -> u64 {
         self.0.get(limit as usize).map_or(0, |count| count.load(Ordering::Relaxed))
@@ -106,7 +107,7 @@ mod tests {
     fn each_limit_is_counted_by_itself() {
         let limits = Limits::default();
         for (times, limit) in (1..).zip(Limit::ALL) {
-            (0..times).for_each(|_| limits.met(limit));
+            (0..times).for_each(|_| limits.count_hit(limit));
         }
         assert_eq!(Limit::ALL.map(|limit| limits.count(limit)), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13]);
     }

@@ -13,105 +13,105 @@ use timeline::{Millis, Uid, Workload};
 use tokio::sync::watch as signal;
 
 use crate::access::Viewer;
-use crate::access::followers::Follower;
-use crate::access::rights::TooMany;
+use crate::access::authorizer::TooManyViewers;
+use crate::access::clients::ClientKey;
+use crate::access::permissions::{ClusterPermissions, Permissions};
 use crate::access::scope::Scope;
-use crate::access::sight::{Seen, Sight};
 use crate::history::Archive;
 use crate::history::past::Lost;
 use crate::history::sql::Reader;
 use crate::history::store::StoreError;
 use crate::hub::{Handle, ListedDeployment};
 use crate::web::limits::Limit;
-use crate::web::listing::{Choice, Chosen};
+use crate::web::listing::{ListResult, ListSubscription};
+use crate::web::send_queue::QueuedBytes;
 use crate::web::state::Rollcast;
-use crate::web::unsent::Place;
 
-/// What one viewer may see.
+/// This server as one viewer may see it.
 #[derive(Clone)]
 pub struct View {
     rollcast: Arc<Rollcast>,
     viewer: Viewer,
-    sight: Arc<Sight>,
+    permissions: Arc<Permissions>,
     /// The address from which they ask, where that is known.
     from: Option<IpAddr>,
 }
 
 impl View {
-    /// What a viewer may see now.
+    /// Returns the view of a viewer.
     ///
     /// # Errors
     /// When there are too many viewers.
-    pub async fn of(rollcast: &Arc<Rollcast>, viewer: Viewer) -> Result<Self, TooMany> {
-        let sight = viewer.within(rollcast.rights().of(&viewer).await?.borrow().clone());
-        Ok(Self { rollcast: rollcast.clone(), viewer, sight, from: None })
+    pub async fn of(rollcast: &Arc<Rollcast>, viewer: Viewer) -> Result<Self, TooManyViewers> {
+        let permissions = viewer.within(rollcast.authorizer().of(&viewer).await?.borrow().clone());
+        Ok(Self { rollcast: rollcast.clone(), viewer, permissions, from: None })
     }
 
-    /// The same, of who asks from that address.
+    /// Sets the address of the client.
     #[must_use]
     pub fn coming_from(self, from: Option<IpAddr>) -> Self {
         Self { from, ..self }
     }
 
-    /// The same, who named a namespace: whether they may see it is asked even if nothing is known to be in it.
+    /// Adds a named namespace, if the viewer may see it: it is checked even if it is empty.
     pub async fn naming(mut self, cluster: &str, namespace: &str) -> Self {
         if self.viewer.link.as_ref().is_some_and(|link| !link.scope.has_some_of(cluster, namespace)) {
             return self;
         }
-        let is_seen = self.sight.of(cluster).is_some_and(|seen| seen.has_some_of(namespace));
-        if self.rollcast.rights().may_see(&self.viewer, cluster, namespace).await && !is_seen {
-            self.sight = self.viewer.within(Arc::new(self.sight.and(cluster, namespace)));
+        let is_seen = self.permissions.of(cluster).is_some_and(|seen| seen.has_some_of(namespace));
+        if self.rollcast.authorizer().may_see(&self.viewer, cluster, namespace).await && !is_seen {
+            self.permissions = self.viewer.within(Arc::new(self.permissions.and(cluster, namespace)));
         }
         self
     }
 
-    /// Whether they may see a namespace, as its cluster says now; `None` where it does not say.
+    /// Returns whether they may see a namespace; `None` if its cluster does not respond.
     pub async fn says(&self, cluster: &str, namespace: &str) -> Option<bool> {
-        self.rollcast.rights().says(&self.viewer, cluster, namespace).await
+        self.rollcast.authorizer().says(&self.viewer, cluster, namespace).await
     }
 
-    /// What they may see from now on.
+    /// Returns their permissions, now and whenever they change.
     ///
     /// # Errors
     /// When there are too many viewers.
-    pub async fn changes(&self) -> Result<signal::Receiver<Arc<Sight>>, TooMany> {
-        self.rollcast.rights().of(&self.viewer).await
+    pub async fn changes(&self) -> Result<signal::Receiver<Arc<Permissions>>, TooManyViewers> {
+        self.rollcast.authorizer().of(&self.viewer).await
     }
 
-    /// The same viewer, who may see that.
+    /// Replaces the permissions.
     #[must_use]
-    pub fn with(self, sight: Arc<Sight>) -> Self {
-        Self { sight: self.viewer.within(sight), ..self }
+    pub fn with(self, permissions: Arc<Permissions>) -> Self {
+        Self { permissions: self.viewer.within(permissions), ..self }
     }
 
-    /// Who looks.
+    /// Returns the viewer.
     #[must_use]
     pub const fn viewer(&self) -> &Viewer {
         &self.viewer
     }
 
-    /// What of this Rollcast is of no cluster.
+    /// Returns the server's state that belongs to no cluster.
     #[must_use]
     pub const fn rollcast(&self) -> &Arc<Rollcast> {
         &self.rollcast
     }
 
-    /// What is seen.
+    /// Returns the permissions.
     #[must_use]
-    pub const fn sight(&self) -> &Arc<Sight> {
-        &self.sight
+    pub const fn permissions(&self) -> &Arc<Permissions> {
+        &self.permissions
     }
 
     /// The clusters that are seen.
     pub fn hubs(&self) -> impl Iterator<Item = &Handle> {
-        self.rollcast.all_hubs().filter(|hub| self.sight.of(hub.name()).is_some())
+        self.rollcast.all_hubs().filter(|hub| self.permissions.of(hub.name()).is_some())
     }
 
     /// All of a cluster is seen, by who came without a link: figures of all of it are no part of what a link opens, nor are texts that
     /// are written for operators.
     #[must_use]
     pub fn sees_all_of(&self, cluster: &str) -> bool {
-        self.sight.of(cluster) == Some(&Seen::All)
+        self.permissions.of(cluster) == Some(&ClusterPermissions::All)
     }
 
     /// All of every cluster is seen, and with it what tells of all of them together.
@@ -130,54 +130,54 @@ impl View {
     #[must_use]
     pub fn list(&self, hub: &Handle) -> Vec<Arc<ListedDeployment>> {
         let list = hub.list().borrow().clone();
-        match self.sight_of_lists().of(hub.name()) {
-            Some(Seen::All | Seen::AllByLink) => list.to_vec(),
+        match self.list_permissions().of(hub.name()) {
+            Some(ClusterPermissions::All | ClusterPermissions::AllByLink) => list.to_vec(),
             Some(seen) => list.iter().filter(|listed| seen.has_listed(&listed.summary)).cloned().collect(),
             None => Vec::new(),
         }
     }
 
-    /// How the server gets on with a cluster, as far as that tells of what is seen.
+    /// Returns the connection state of a cluster, without details that the viewer may not see.
     #[must_use]
     pub fn connection(&self, hub: &Handle) -> Connection {
         let connection = hub.connection().borrow().clone();
-        match self.sight.of(hub.name()) {
+        match self.permissions.of(hub.name()) {
             Some(seen) => seen.of_connection(connection),
-            None => Connection { forbidden: Vec::new(), ..Seen::AllByLink.of_connection(connection) },
+            None => Connection { forbidden: Vec::new(), ..ClusterPermissions::AllByLink.of_connection(connection) },
         }
     }
 
     /// A workload of that name is seen, if there is one.
     #[must_use]
     pub fn shows(&self, workload: &Workload) -> bool {
-        self.sight.has(&workload.cluster, workload.kind, &workload.namespace, &workload.name)
+        self.permissions.has(&workload.cluster, workload.kind, &workload.namespace, &workload.name)
     }
 
-    /// What they came by a link to, where that opens one rollout or one moment alone: nothing else is told.
+    /// Returns the scope of their link, if it opens one rollout or one moment only.
     #[must_use]
     pub fn part(&self) -> Option<&Scope> {
         self.viewer.link.as_ref().map(|link| &link.scope).filter(|scope| scope.part().is_some())
     }
 
-    /// What of lists is seen.
-    fn sight_of_lists(&self) -> Arc<Sight> {
-        if self.part().is_some() { Arc::new(Sight::nothing()) } else { self.sight.clone() }
+    /// Returns the permissions for lists.
+    fn list_permissions(&self) -> Arc<Permissions> {
+        if self.part().is_some() { Arc::new(Permissions::nothing()) } else { self.permissions.clone() }
     }
 
-    /// Where a workload is known: the hub of its cluster, or the past where one of its rollouts is looked at by itself. Of what is not
-    /// seen: a hub that knows nothing.
+    /// Returns the hub of a workload: that of its cluster, or a past one for a single rollout. For a hidden workload
+    /// an empty hub.
     pub async fn hub(&self, workload: &Workload) -> Option<Handle> {
         self.hub_at(workload, None).await.ok()
     }
 
-    /// The same, which knows of a moment, as far as that can be told.
+    /// Like [`Self::hub`], but also returns past moments that are still stored.
     ///
     /// # Errors
     /// When there is nothing, or nothing to see, or what is kept cannot be read.
     pub async fn hub_at(&self, workload: &Workload, at_millis: Option<Millis>) -> Result<Handle, Arc<Lost>> {
         let unknown = || Arc::new(Lost::Unknown);
         if !self.shows(workload) {
-            let is_cluster_seen = self.sight.of(&workload.cluster).is_some();
+            let is_cluster_seen = self.permissions.of(&workload.cluster).is_some();
             return self.rollcast.empty_hub(workload).filter(|_| is_cluster_seen).ok_or_else(unknown);
         }
         if let Some(part) = self.part() {
@@ -196,12 +196,12 @@ impl View {
         self.rollcast.hub(workload, at_millis).await
     }
 
-    /// So many bytes wait to be sent to them for as long as that lives; `None` where too much waits.
+    /// Counts response bytes until the guard is dropped; `None` if too many are waiting.
     #[must_use]
-    pub fn wait_to_send(&self, bytes: usize) -> Option<Place> {
-        let place = self.rollcast.unsent.begin(self.follower(), bytes);
+    pub fn wait_to_send(&self, bytes: usize) -> Option<QueuedBytes> {
+        let place = self.rollcast.send_queue.begin(self.follower(), bytes);
         if place.is_none() {
-            self.rollcast.limits.met(Limit::Unsent);
+            self.rollcast.limits.count_hit(Limit::Unsent);
         }
         place
     }
@@ -219,8 +219,8 @@ impl View {
 
     /// Lines of a list as they are now. Whoever answers a request with them has it [`Self::pay`] first.
     #[must_use]
-    pub fn listed(&self, query: &Query) -> Chosen {
-        self.rollcast.listings().now(query, &self.sight_of_lists())
+    pub fn listed(&self, query: &Query) -> ListResult {
+        self.rollcast.listings().now(query, &self.list_permissions())
     }
 
     /// Waits until something that takes long may be made for them once more.
@@ -229,30 +229,30 @@ impl View {
     }
 
     /// Follows a list.
-    pub async fn follow(&self, query: &Query) -> Choice {
-        let (listings, sight, follower) = (self.rollcast.listings(), self.sight_of_lists(), self.follower());
-        if !listings.is_followed(query, &sight) {
+    pub async fn follow(&self, query: &Query) -> ListSubscription {
+        let (listings, permissions, follower) = (self.rollcast.listings(), self.list_permissions(), self.follower());
+        if !listings.is_followed(query, &permissions) {
             self.pay().await;
         }
-        listings.follow(query, &sight, &follower)
+        listings.follow(query, &permissions, &follower)
     }
 
-    /// Who this is, where what one has is counted.
+    /// Returns the key under which limits count this client.
     #[must_use]
-    pub fn follower(&self) -> Follower {
+    pub fn follower(&self) -> ClientKey {
         let link = self.viewer.link.as_ref().map(|link| link.id.clone());
         match (&self.viewer.subjects, self.rollcast.client(self.from)) {
-            (Some(subjects), _) => Follower::Known(subjects.clone(), link),
-            (None, Some(client)) => Follower::at(client),
-            (None, None) => Follower::Many,
+            (Some(subjects), _) => ClientKey::Subjects(subjects.clone(), link),
+            (None, Some(client)) => ClientKey::of_address(client),
+            (None, None) => ClientKey::Shared,
         }
     }
 
-    /// Whose budget pays for what is made for them: of who came by a link that of their address, so that others who came by it, or by
-    /// another one of its maker, do not wait for them.
-    fn payer(&self) -> Follower {
+    /// Returns the key whose rate limit applies: with a link that of the address, so that users of the same link do
+    /// not delay each other.
+    fn payer(&self) -> ClientKey {
         let address = self.viewer.link.as_ref().and_then(|_| self.rollcast.client(self.from));
-        address.map_or_else(|| self.follower(), Follower::at)
+        address.map_or_else(|| self.follower(), ClientKey::of_address)
     }
 
     /// Something is kept beyond the life of the program.
@@ -261,7 +261,7 @@ impl View {
         self.archive().is_some()
     }
 
-    /// The archive, for what asks it with [`Self::sight`]; not for who came by a link to one rollout or moment.
+    /// The archive, for what asks it with [`Self::permissions`]; not for who came by a link to one rollout or moment.
     #[must_use]
     pub fn archive(&self) -> Option<&Archive> {
         self.rollcast.archive().filter(|_| self.part().is_none())
@@ -290,7 +290,7 @@ impl View {
     }
 }
 
-/// What the guard found out of the viewer of a request.
+/// The view that the guard created for a request.
 impl<S: Send + Sync> FromRequestParts<S> for View {
     type Rejection = StatusCode;
 

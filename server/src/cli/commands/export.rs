@@ -29,7 +29,7 @@ pub async fn export(arguments: cli::Export) -> anyhow::Result<()> {
             revision: arguments.revision,
             is_redacted: arguments.redact,
         };
-        let made = terminal::file(server, &arguments.of_server, &request).await?;
+        let made = terminal::file(server, &arguments.remote, &request).await?;
         return Ok(print::file(made.as_bytes())?);
     }
     let recording = read(&file)?;

@@ -16,7 +16,7 @@ use crate::kube::{self, Counters, Pace};
 use crate::telemetry::print;
 use crate::telemetry::viewers::Viewers;
 
-/// Where rollouts are followed.
+/// Source of rollouts.
 pub(super) enum Origin {
     /// A cluster, watched here.
     Cluster {
@@ -40,10 +40,10 @@ pub(super) enum Origin {
 
 impl Origin {
     /// Starts to watch, or asks the server what it watches.
-    pub(super) async fn open(from: &options::Follow) -> anyhow::Result<Self> {
+    pub(super) async fn open(from: &options::FollowOptions) -> anyhow::Result<Self> {
         if let Some(address) = &from.server {
-            let server = Server::new(address, from.of_server.token_file.as_deref())?;
-            let (cluster, known) = feed::cluster_of(&server, from.of_server.cluster.as_deref()).await?;
+            let server = Server::new(address, from.remote.token_file.as_deref())?;
+            let (cluster, known) = feed::cluster_of(&server, from.remote.cluster.as_deref()).await?;
             let namespace = from.namespace.clone().unwrap_or_else(|| "default".to_owned());
             return Ok(Self::Server { server, cluster, namespace, known });
         }

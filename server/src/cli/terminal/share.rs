@@ -8,21 +8,21 @@ use bytes::Bytes;
 use http::{Method, Request, Uri, header};
 use serde_json::Value;
 
-use super::options::{ShareCommand, ShareOf};
+use super::options::{ShareArguments, ShareCommand};
 use super::server::Server;
 use super::text::plain;
-use crate::access::fetch::Limits;
+use crate::access::fetch::ResponseLimits;
 use crate::telemetry::clock::stamp;
 use crate::telemetry::print;
 
 /// An answer must be there within this time, and is no larger.
-const LIMITS: Limits = Limits { answer: Duration::from_secs(20), largest: 4 << 20 };
+const LIMITS: ResponseLimits = ResponseLimits { timeout: Duration::from_secs(20), max_bytes: 4 << 20 };
 
 /// Does what is asked, and prints what became of it.
 ///
 /// # Errors
 /// When the server does not do it; the text says why.
-pub async fn share(arguments: ShareOf) -> anyhow::Result<()> {
+pub async fn share(arguments: ShareArguments) -> anyhow::Result<()> {
     let address = arguments.server.context("name the running server with --server")?;
     let server = Server::new(&address, arguments.token_file.as_deref())?;
     match arguments.what {

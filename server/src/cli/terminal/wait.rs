@@ -13,7 +13,7 @@ use timeline::view::View;
 use timeline::words::duration;
 use timeline::{Millis, Workload};
 
-pub use super::decide::Ended;
+pub use super::decide::WaitOutcome;
 use super::decide::{Decision, Waiting};
 use super::follower::Follower;
 use super::options;
@@ -30,9 +30,9 @@ const LONGEST: Duration = Duration::from_hours(365 * 24);
 /// Most pods that a line names.
 const MOST_NAMES: usize = 5;
 
-/// How one Deployment ended, in a line.
+/// The result for one Deployment, in a line.
 struct Outcome {
-    ended: Ended,
+    ended: WaitOutcome,
     line: String,
 }
 
@@ -44,17 +44,17 @@ struct Worst(Option<Outcome>);
 impl Worst {
     /// Adds how another one ended. The line of the one of the two that is not the worst: nothing waits for it any more.
     fn add(&mut self, outcome: Outcome) -> Option<String> {
-        let is_worse = outcome.ended > self.ended() || self.ended() == Ended::Complete;
+        let is_worse = outcome.ended > self.ended() || self.ended() == WaitOutcome::Complete;
         let other = if is_worse { self.0.replace(outcome) } else { Some(outcome) };
         other.map(|outcome| outcome.line)
     }
 
-    fn ended(&self) -> Ended {
-        self.0.as_ref().map_or(Ended::Complete, |outcome| outcome.ended)
+    fn ended(&self) -> WaitOutcome {
+        self.0.as_ref().map_or(WaitOutcome::Complete, |outcome| outcome.ended)
     }
 }
 
-/// What is the same for all Deployments that are waited for.
+/// Options of the wait, for all Deployments.
 struct Wait {
     fail_fast: bool,
     settle: Duration,
@@ -67,7 +67,7 @@ struct Wait {
 ///
 /// # Errors
 /// When a Deployment cannot be followed, or there is none of that name.
-pub async fn wait(arguments: options::Wait) -> anyhow::Result<Ended> {
+pub async fn wait(arguments: options::Wait) -> anyhow::Result<WaitOutcome> {
     let started = Instant::now();
     let deadline = tokio::time::Instant::now() + arguments.timeout.min(LONGEST);
     let is_json = arguments.output == options::Output::Json;
@@ -85,8 +85,8 @@ pub async fn wait(arguments: options::Wait) -> anyhow::Result<Ended> {
             Some(address) => format!("{} does not respond", plain(address)),
             None => "fetching the credentials of the cluster timed out".to_owned(),
         };
-        wait.tell(&format!("{} {}: no data: {silent}.", wait.word(Ended::TimedOut), plain(&names.join(", "))))?;
-        return Ok(Ended::TimedOut);
+        wait.tell(&format!("{} {}: no data: {silent}.", wait.word(WaitOutcome::TimedOut), plain(&names.join(", "))))?;
+        return Ok(WaitOutcome::TimedOut);
     };
     let origin = origin?;
     wait.tell("Times are UTC.")?;
@@ -96,7 +96,7 @@ pub async fn wait(arguments: options::Wait) -> anyhow::Result<Ended> {
         if let Some(line) = worst.add(outcome?) {
             wait.tell(&line)?;
         }
-        if worst.ended() != Ended::Complete && arguments.fail_fast {
+        if worst.ended() != WaitOutcome::Complete && arguments.fail_fast {
             break;
         }
     }
@@ -122,12 +122,12 @@ impl Wait {
     }
 
     /// "failed after 4.1 s:".
-    fn word(&self, ended: Ended) -> String {
+    fn word(&self, ended: WaitOutcome) -> String {
         let took = duration(i64::try_from(self.started.elapsed().as_millis()).unwrap_or(i64::MAX));
         let word = match ended {
-            Ended::Complete => "complete",
-            Ended::Failed => "failed",
-            Ended::TimedOut => "timed out",
+            WaitOutcome::Complete => "complete",
+            WaitOutcome::Failed => "failed",
+            WaitOutcome::TimedOut => "timed out",
         };
         format!("{word} after {took}:")
     }
@@ -202,14 +202,14 @@ async fn one(origin: &Origin, name: &str, wait: &Wait) -> anyhow::Result<Outcome
         }
         let mut decision = waiting.decide(&follower, Instant::now(), is_deadline);
         match decision {
-            Some(Decision::Ended(Ended::Complete)) => {
+            Some(Decision::Ended(WaitOutcome::Complete)) => {
                 decision = settling.complete(&follower, Instant::now()).map(Decision::Ended);
             }
             _ => settling.begin_anew(),
         }
         let ended = match decision {
             Some(Decision::Ended(ended)) => ended,
-            Some(Decision::Gone) => Ended::Failed,
+            Some(Decision::Gone) => WaitOutcome::Failed,
             Some(Decision::CannotWatch(why)) => {
                 anyhow::bail!("cannot watch {place} in {}: {why}", plain(origin.cluster()));
             }
@@ -219,7 +219,7 @@ async fn one(origin: &Origin, name: &str, wait: &Wait) -> anyhow::Result<Outcome
                 plain(origin.namespace()),
                 nearest(origin, name).await
             ),
-            None if is_deadline => Ended::TimedOut,
+            None if is_deadline => WaitOutcome::TimedOut,
             None => continue,
         };
         let line = format!(
@@ -274,11 +274,11 @@ fn common(a: &str, b: &str) -> usize {
     a.chars().zip(b.chars()).take_while(|(a, b)| a == b).count()
 }
 
-/// What is said of how it ended: the verdict, why, and evidence.
-fn why(ended: Ended, waiting: &Waiting, follower: &Follower) -> String {
+/// Explains the result: verdict, cause and evidence.
+fn why(ended: WaitOutcome, waiting: &Waiting, follower: &Follower) -> String {
     let view = follower.copy.said.view.as_ref();
     match (ended, view) {
-        (Ended::TimedOut, _) if !follower.is_live() => {
+        (WaitOutcome::TimedOut, _) if !follower.is_live() => {
             let seen = match view {
                 Some(view) => format!("Last seen: {}", plain(&view.verdict.sentence)),
                 None if follower.has_snapshot => "The Deployment was not seen.".to_owned(),
@@ -286,19 +286,19 @@ fn why(ended: Ended, waiting: &Waiting, follower: &Follower) -> String {
             };
             format!("{}. {seen}", follower.connection_words().trim_end_matches('.'))
         }
-        (Ended::Failed, None) => "it was deleted.".to_owned(),
-        (Ended::Failed, Some(_)) if waiting.is_other(follower) => {
+        (WaitOutcome::Failed, None) => "it was deleted.".to_owned(),
+        (WaitOutcome::Failed, Some(_)) if waiting.is_other(follower) => {
             "it was deleted; another Deployment has its name now.".to_owned()
         }
         (_, None) => follower.connection_words(),
-        (Ended::Complete, Some(view)) => format!("{}{}", complete(view), draining(follower)),
+        (WaitOutcome::Complete, Some(view)) => format!("{}{}", complete(view), draining(follower)),
         (_, Some(view)) => {
             format!("{}{}", plain(&view.verdict.sentence), evidence(view, follower.now_millis(Instant::now())))
         }
     }
 }
 
-/// What is said of what is complete. Where fewer pods are seen than its status counts, the status is what says that it is.
+/// The sentence for a complete rollout. If fewer pods are seen than the status counts, the status decides.
 fn complete(view: &View) -> String {
     if view.counts.available < view.desired {
         let desired = view.desired;
@@ -349,10 +349,10 @@ mod tests {
 
     use super::*;
 
-    use Ended::{Complete, Failed, TimedOut};
+    use WaitOutcome::{Complete, Failed, TimedOut};
 
-    /// How several ended: which is told last, which before it and in which order.
-    fn worst(outcomes: &[(Ended, &str)]) -> (Ended, String, Vec<String>) {
+    /// Returns the final result, its line, and the lines printed before it.
+    fn worst(outcomes: &[(WaitOutcome, &str)]) -> (WaitOutcome, String, Vec<String>) {
         let mut worst = Worst::default();
         let told =
             outcomes.iter().filter_map(|(ended, line)| worst.add(Outcome { ended: *ended, line: (*line).into() }));

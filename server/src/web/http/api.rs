@@ -13,7 +13,7 @@ use super::extract::{NamedWorkload, file_name};
 use super::respond::{api_error, lost_rollout, unreadable_history};
 use crate::history::sql::Reader;
 use crate::web::limits::Limit;
-use crate::web::unsent::keeping;
+use crate::web::send_queue::owned_bytes;
 use crate::web::view::View;
 
 pub(super) async fn description() -> Response {
@@ -43,7 +43,7 @@ pub(super) async fn deployments(view: View) -> Response {
             json!({ "name": hub.name(), "deployments": deployments })
         })
         .collect();
-    Json(json!({ "clusters": clusters, "trouble": view.sight().trouble() })).into_response()
+    Json(json!({ "clusters": clusters, "trouble": view.permissions().trouble() })).into_response()
 }
 
 pub(super) async fn timeline(view: View, NamedWorkload(workload): NamedWorkload) -> Response {
@@ -69,7 +69,7 @@ pub(super) async fn recording(view: View, NamedWorkload(workload): NamedWorkload
         return api_error(StatusCode::NOT_FOUND, "Name a rollout of the history with uid= and rollout=.".to_owned());
     };
     let Some(making) = view.rollcast().exports.begin(view.follower()) else {
-        view.rollcast().limits.met(Limit::Exports);
+        view.rollcast().limits.count_hit(Limit::Exports);
         let why = "The server is creating other recordings, or still sending one to you. Try again in a moment.";
         return api_error(StatusCode::SERVICE_UNAVAILABLE, why.to_owned());
     };
@@ -83,7 +83,7 @@ pub(super) async fn recording(view: View, NamedWorkload(workload): NamedWorkload
                 (header::CONTENT_TYPE, "application/jsonl".to_owned()),
                 (header::CONTENT_DISPOSITION, format!("attachment; filename=\"{}\"", file_name(&name))),
             ];
-            (headers, keeping(cut.text, making.made())).into_response()
+            (headers, owned_bytes(cut.text, making.made())).into_response()
         }
         Ok(_) => api_error(StatusCode::NOT_FOUND, "No such rollout. Its history may have expired.".to_owned()),
         Err(why) => {

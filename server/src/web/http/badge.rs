@@ -21,7 +21,7 @@ const ROOM: usize = 12;
 /// Longest text in a badge, in characters.
 const LONGEST: usize = 40;
 
-/// What the list of a cluster says of a workload.
+/// Returns the verdict of a workload in the list of a cluster.
 fn listed(hub: &Handle, workload: &Workload) -> Option<Verdict> {
     let list = hub.list().borrow().clone();
     let meant = list.iter().map(|listed| &listed.summary).find(|summary| {

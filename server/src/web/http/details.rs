@@ -34,7 +34,7 @@ pub(super) async fn pod(view: &View, workload: Workload, asked_for: &Address, re
         let detail = PodDetail::from_model((workload, then.deployment), then.model, pod, past, then.now, choices);
         Some(Detail::Pod(Box::new(detail)))
     };
-    answer(view, workload, asked_for, When::Asked, look, why, request).await
+    answer(view, workload, asked_for, DetailTime::Requested, look, why, request).await
 }
 
 pub(super) async fn revision(view: &View, workload: Workload, asked_for: &Address, request: Request) -> Response {
@@ -46,7 +46,7 @@ pub(super) async fn revision(view: &View, workload: Workload, asked_for: &Addres
             RevisionDetail::from_model(workload, then.model, deployment, revision.parse().ok()?, then.now.millis)?;
         Some(Detail::Revision(Box::new(detail)))
     };
-    answer(view, workload, asked_for, When::Asked, look, why, request).await
+    answer(view, workload, asked_for, DetailTime::Requested, look, why, request).await
 }
 
 pub(super) async fn rollouts(view: &View, workload: Workload, asked_for: &Address, request: Request) -> Response {
@@ -63,10 +63,10 @@ pub(super) async fn rollouts(view: &View, workload: Workload, asked_for: &Addres
         )))
     };
     // All of them, whichever moment is shown.
-    answer(view, workload, asked_for, When::Now, look, why, request).await
+    answer(view, workload, asked_for, DetailTime::Now, look, why, request).await
 }
 
-/// Where the last rollout of a Deployment stands among those before it, or the one that the address names: in words, and for figures.
+/// Compares the last rollout of a Deployment, or that of the address, with those before it: sentences, and figures.
 async fn standing(view: &View, asked_for: &Address) -> Option<(String, Measure)> {
     let workload = asked_for.workload().ok()??;
     let uid = earlier::deployment(view, &workload).await?;
@@ -93,13 +93,13 @@ pub(super) async fn share(view: &View, workload: Workload, asked_for: &Address, 
         let past = then.is_past.then_some(then.now.millis);
         Some(Detail::Share(ShareDetail::new(origin.clone(), uid, revision, past, then.now.millis)))
     };
-    answer(view, workload, asked_for, When::Asked, look, why, request).await
+    answer(view, workload, asked_for, DetailTime::Requested, look, why, request).await
 }
 
-/// Which time a detail is of.
-enum When {
+/// The time that a detail shows.
+enum DetailTime {
     /// The one that is asked for.
-    Asked,
+    Requested,
     /// The present, whatever is asked for.
     Now,
 }
@@ -108,7 +108,7 @@ async fn answer(
     view: &View,
     workload: Workload,
     asked_for: &Address,
-    when: When,
+    time: DetailTime,
     look: impl Fn(&Workload, &Then<'_>) -> Option<Detail> + Send + Sync + 'static,
     why: String,
     request: Request,
@@ -116,7 +116,7 @@ async fn answer(
     let is_part = asked_for.parameters.has("part");
     let asked = asked_for.workload().and_then(|named| Ok((named.unwrap_or(workload), moment(asked_for)?)));
     let (workload, at_millis) = match asked {
-        Ok((workload, at_millis)) => (workload, at_millis.filter(|_| matches!(when, When::Asked))),
+        Ok((workload, at_millis)) => (workload, at_millis.filter(|_| matches!(time, DetailTime::Requested))),
         Err(wrong) if is_part => return plain(StatusCode::BAD_REQUEST, &wrong.to_string()),
         Err(wrong) => {
             let instead = vec![("/".to_owned(), "All Deployments".to_owned())];

@@ -9,38 +9,38 @@ use timeline::words::safe;
 
 use super::extract::{NamedWorkload, RequestAddress, file_name};
 use super::respond::{lost_rollout, refuse, unreadable_history};
-use crate::export::exports::Turn;
+use crate::export::export_limit::ClientTurn;
 use crate::export::redact::Names;
 use crate::export::{self, ExportError, ExportRequest};
 use crate::history::store::{Cut, Sought};
 use crate::web::earlier;
 use crate::web::limits::Limit;
-use crate::web::unsent::keeping;
+use crate::web::send_queue::owned_bytes;
 use crate::web::view::View;
 
-/// What those are told who name what is not there.
+/// Error text for a missing rollout.
 const UNKNOWN: &str = "No such rollout. Its history may have expired.";
 
-/// What kind of file.
+/// File formats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Format {
     Html,
     Lines,
 }
 
-struct Asked {
+struct ExportQuery {
     format: Format,
     revision: Option<u64>,
     is_redacted: bool,
 }
 
-fn asked(address: &Address) -> Result<Asked, InvalidParameter> {
+fn export_query(address: &Address) -> Result<ExportQuery, InvalidParameter> {
     let format = |text: &str| match text {
         "html" => Some(Format::Html),
         "jsonl" => Some(Format::Lines),
         _ => None,
     };
-    Ok(Asked {
+    Ok(ExportQuery {
         format: address.check("format", format)?.unwrap_or(Format::Html),
         revision: address.parse("revision")?,
         is_redacted: address.check("redact", |text| (text == "yes").then_some(()))?.is_some(),
@@ -56,12 +56,12 @@ pub(super) async fn file(
 ) -> Response {
     let name = safe(&workload.name);
     let instead = vec![(address::whatever_bears_the_name(&workload), format!("The page of {name}"))];
-    let Asked { format, revision, is_redacted } = match asked(&asked_for) {
-        Ok(asked) => asked,
+    let ExportQuery { format, revision, is_redacted } = match export_query(&asked_for) {
+        Ok(query) => query,
         Err(wrong) => return refuse(&view, StatusCode::BAD_REQUEST, wrong.to_string(), instead, request).await,
     };
     let Some(making) = view.rollcast().exports.begin(view.follower()) else {
-        view.rollcast().limits.met(Limit::Exports);
+        view.rollcast().limits.count_hit(Limit::Exports);
         let why = "The server is creating other files, or still sending one to you. Try again in a moment.".to_owned();
         return refuse(&view, StatusCode::SERVICE_UNAVAILABLE, why, instead, request).await;
     };
@@ -81,9 +81,9 @@ pub(super) async fn file(
     }
 }
 
-type Refused = (StatusCode, String);
+type Refusal = (StatusCode, String);
 
-async fn html(view: &View, request: ExportRequest) -> Result<File, Refused> {
+async fn html(view: &View, request: ExportRequest) -> Result<Attachment, Refusal> {
     let unknown = || (StatusCode::NOT_FOUND, UNKNOWN.to_owned());
     let known = match view.hub(&request.workload).await {
         Some(hub) => export::html(&hub, request.clone()).await,
@@ -103,7 +103,7 @@ async fn html(view: &View, request: ExportRequest) -> Result<File, Refused> {
         other => (StatusCode::SERVICE_UNAVAILABLE, format!("The file cannot be created: {other}.")),
     })?;
     // It is handed on, not opened here: it has a content security policy of its own.
-    Ok(File { kind: "text/html; charset=utf-8", name: made.name, text: made.html })
+    Ok(Attachment { kind: "text/html; charset=utf-8", name: made.name, text: made.html })
 }
 
 /// The rollout of a workload that is kept, by its number.
@@ -118,7 +118,12 @@ async fn kept(view: &View, workload: &Workload, revision: Option<u64>) -> Option
     Some(Workload { uid: Some(uid), rollout: Some(rollout), ..workload.clone() })
 }
 
-async fn lines(view: &View, workload: Workload, revision: Option<u64>, is_redacted: bool) -> Result<File, Refused> {
+async fn lines(
+    view: &View,
+    workload: Workload,
+    revision: Option<u64>,
+    is_redacted: bool,
+) -> Result<Attachment, Refusal> {
     if !view.keeps() {
         let why = "This server stores no history, so it has no recording. Create one with `rollcast record`.";
         return Err((StatusCode::NOT_FOUND, why.to_owned()));
@@ -134,24 +139,24 @@ async fn lines(view: &View, workload: Workload, revision: Option<u64>, is_redact
         true => ("rollout".to_owned(), Names::of_lines(&text).redact_lines(&text)),
         false => (format!("{}-{}", kept.namespace, kept.name), text),
     };
-    Ok(File { kind: "application/jsonl", name: format!("{place}-revision-{revision}.jsonl"), text })
+    Ok(Attachment { kind: "application/jsonl", name: format!("{place}-revision-{revision}.jsonl"), text })
 }
 
-/// What is handed on.
-struct File {
+/// A response for download.
+struct Attachment {
     kind: &'static str,
     name: String,
     text: String,
 }
 
-impl File {
+impl Attachment {
     /// An answer that keeps its client's turn until it was sent.
-    fn attached(self, turn: Turn) -> Response {
+    fn attached(self, turn: ClientTurn) -> Response {
         let headers = [
             (header::CONTENT_TYPE, self.kind.to_owned()),
             (header::CONTENT_DISPOSITION, format!("attachment; filename=\"{}\"", file_name(&self.name))),
             (header::CACHE_CONTROL, "no-store".to_owned()),
         ];
-        (headers, keeping(self.text, turn)).into_response()
+        (headers, owned_bytes(self.text, turn)).into_response()
     }
 }

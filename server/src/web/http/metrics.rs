@@ -52,7 +52,7 @@ pub(super) async fn metrics(view: View) -> Response {
     }
 }
 
-/// What a server counts, read when it is asked for.
+/// All metrics, read on each request.
 struct Figures(View);
 
 impl Debug for Figures {
@@ -119,7 +119,7 @@ fn deployments(view: &View, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result 
     Ok(())
 }
 
-/// How often each limit was met.
+/// Counters of the limits.
 fn limited(view: &View, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
     let help = "Times that a limit was reached and something was rejected, delayed or left out.";
     let mut family = encoder.encode_descriptor("rollcast_limited", help, None, MetricType::Counter)?;
@@ -130,7 +130,7 @@ fn limited(view: &View, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
     Ok(())
 }
 
-/// How long rollouts took and how they ended.
+/// Durations and outcomes of rollouts.
 fn rollouts(view: &View, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
     let help = "Seconds from the start of a rollout to its end or progress deadline; only rollouts whose start and end were observed.";
     let (name, unit) = ("rollcast_rollout_duration", Unit::Seconds);
@@ -150,7 +150,7 @@ fn rollouts(view: &View, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
     Ok(())
 }
 
-/// How history is written.
+/// Metrics of the history.
 fn history(encoder: &mut DescriptorEncoder<'_>, archive: &Archive) -> fmt::Result {
     let counters = archive.counters();
     for (name, help, count) in [

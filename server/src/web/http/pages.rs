@@ -12,7 +12,7 @@ use timeline::list::{By, Column, Group, Query, SentRows, Window};
 use super::extract::RequestAddress;
 use super::respond::{missing, no_cluster, not_found, refuse, render};
 use super::{details, links};
-use crate::web::listing::Chosen;
+use crate::web::listing::ListResult;
 use crate::web::view::View;
 
 /// Lines of a list that are in its page from the start.
@@ -67,9 +67,9 @@ async fn list(view: &View, address: &Address, request: Request) -> Response {
 async fn lines(view: &View, query: Query, window: Window) -> (ListPayload, StatusCode) {
     view.pay().await;
     let chosen = view.listed(&query);
-    let delta = SentRows::default().delta(&chosen.overall, &chosen.lines, window, Chosen::line).unwrap_or_default();
+    let delta = SentRows::default().delta(&chosen.overall, &chosen.lines, window, ListResult::line).unwrap_or_default();
     let status =
-        if chosen.overall.trouble == view.sight().trouble() { StatusCode::OK } else { StatusCode::BAD_REQUEST };
+        if chosen.overall.trouble == view.permissions().trouble() { StatusCode::OK } else { StatusCode::BAD_REQUEST };
     (ListPayload { query, window, delta }, status)
 }
 

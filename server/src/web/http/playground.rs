@@ -14,9 +14,9 @@ use timeline::wire;
 use crate::feed::playground::{self, Playground, controls};
 use crate::web::state::Rollcast;
 
-/// How long a new cluster may take to be seen.
+/// Timeout for a new cluster to appear.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// How the page's program takes answers; without it a form leads to the page again.
+/// Media type that the page's program accepts; without it, a form is redirected to the page.
 const BYTES: &str = "application/octet-stream";
 
 /// Its page, with what was asked of pages (a theme).
@@ -39,7 +39,7 @@ pub(super) async fn events(State(rollcast): State<Arc<Rollcast>>) -> Response {
     Sse::new(stream(&playground)).keep_alive(KeepAlive::default()).into_response()
 }
 
-/// What the strip tells, from now on.
+/// The content of the strip, now and whenever it changes.
 fn stream(playground: &Arc<Playground>) -> impl Stream<Item = Result<Event, std::convert::Infallible>> + use<> {
     let mut told = playground.subscribe();
     told.mark_changed();

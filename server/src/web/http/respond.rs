@@ -23,7 +23,7 @@ use crate::history::store::StoreError;
 use crate::web::state::Rollcast;
 use crate::web::view::View;
 
-/// What those are told who come by a link of which nobody can tell now whether it still opens anything.
+/// Error text for a link that cannot be checked.
 pub(super) const UNCHECKED: &str = "Cannot check right now whether this link is still valid. Trying again in a moment.";
 
 /// Somebody signed in, or did something with links: an answer carries it to those who write down who does what.
@@ -31,14 +31,14 @@ pub(super) const UNCHECKED: &str = "Cannot check right now whether this link is 
 pub(super) struct AuditEntry {
     pub(super) who: Arc<str>,
     pub(super) did: &'static str,
-    /// Where they did it, or what it is about.
+    /// The address of the action, or its object.
     pub(super) at: String,
 }
 
 pub(super) fn no_cluster(view: &View, cluster: &str) -> String {
     let known = view.hubs().map(|hub| safe(hub.name())).collect::<Vec<_>>().join(", ");
     let text = format!("Rollcast does not watch a cluster named {:?}. It watches: {known}.", safe(cluster));
-    format!("{} {text}", view.sight().trouble()).trim_start().to_owned()
+    format!("{} {text}", view.permissions().trouble()).trim_start().to_owned()
 }
 
 pub(super) async fn not_found(view: &View, request: Request) -> Response {
@@ -62,7 +62,7 @@ pub(super) async fn refuse(
 ) -> Response {
     // What was asked for is what is wrong with it, more often than the path.
     let asked = safe(request.uri().path_and_query().map_or("/", |asked| asked.as_str()));
-    let is_silent = view.sight().is_silent();
+    let is_silent = view.permissions().is_silent();
     let status = if is_silent { StatusCode::SERVICE_UNAVAILABLE } else { status };
     let title = status.canonical_reason().unwrap_or_default();
     let shell = move |build| app::shell::missing(title, asked.clone(), why.clone(), instead.clone(), build);
@@ -94,7 +94,7 @@ pub(super) async fn render_static<V: IntoView + 'static>(
     render_bare(view.rollcast(), status, request, shell).await
 }
 
-/// Which pages there are for who looks.
+/// Returns the pages that a viewer can open.
 fn site(view: &View, audience: &Audience) -> Site {
     let has_links = matches!(audience, Audience::Known { can_share: true, .. });
     Site { has_history: view.keeps(), has_links }
@@ -175,7 +175,8 @@ pub(super) fn lost_rollout(view: &View, lost: &Lost, unknown: impl Into<String>)
     }
 }
 
-/// That what is kept cannot be read: with the reason for those who may see everything, because it may name a database or a folder.
+/// Status and text for unreadable history. The reason is for viewers who see everything: it may name a database or a
+/// folder.
 pub(super) fn unreadable_history(view: &View, why: &StoreError) -> (StatusCode, String) {
     match why {
         why if view.sees_all() => {
@@ -188,12 +189,12 @@ pub(super) fn unreadable_history(view: &View, why: &StoreError) -> (StatusCode, 
     }
 }
 
-/// What those get who may come again in a moment; browsers do by themselves, so that a wall needs nobody.
+/// A response with status 503 that browsers retry by themselves, so that a wall needs nobody.
 pub(super) fn turn_away(why: &str) -> Response {
     (StatusCode::SERVICE_UNAVAILABLE, [(header::REFRESH, "5")], why.to_owned()).into_response()
 }
 
-/// What is written down of a link: which one, and what it opens.
+/// The audit entry of a link and its scope.
 pub(super) fn audit_share(share: &Share, who: Arc<str>, did: &'static str) -> Extension<AuditEntry> {
     let path = share.to.split('?').next().unwrap_or_default();
     Extension(AuditEntry { who, did, at: format!("{path}#{}", share.id) })

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use app::payload::Preview;
 use axum::Extension;
-use axum::extract::{Form as Sent, Request, State};
+use axum::extract::{Form as FormBody, Request, State};
 use axum::http::{HeaderMap, Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use percent_encoding::percent_decode_str;
@@ -16,31 +16,31 @@ use timeline::words::safe;
 use super::extract::{Client, OwnOrigin, RequestAddress, local, moment};
 use super::preview::{nothing as no_picture, picture as picture_of};
 use super::respond::{UNCHECKED, api_error, audit_share, refuse, render_bare};
-use crate::access::cookie::{Keys, Name};
+use crate::access::cookie::{SealPurpose, SessionKeys};
 use crate::access::scope::Scope;
-use crate::access::share::{Share, Unchecked};
-use crate::access::{Stranger, Viewer};
+use crate::access::share::{LinksUnavailable, Share};
+use crate::access::{AuthError, Viewer};
 use crate::telemetry::clock;
 use crate::web::connections::Peer;
-use crate::web::previews::Form;
+use crate::web::previews::ImageFormat;
 use crate::web::state::Rollcast;
 use crate::web::view::View;
 
-/// What stands in a link.
+/// The form that opens a link.
 #[derive(Deserialize)]
-pub(super) struct HandedIn {
+pub(super) struct LinkForm {
     secret: String,
     /// `yes` where somebody was asked whether it is to take the place of what they see.
     #[serde(default)]
     confirmed: String,
 }
 
-/// Where links lead: the same page for every one of them, and for none.
-pub(super) async fn way_in(State(rollcast): State<Arc<Rollcast>>, request: Request) -> Response {
+/// The page behind every link, valid or not.
+pub(super) async fn entry_page(State(rollcast): State<Arc<Rollcast>>, request: Request) -> Response {
     enter(&rollcast, StatusCode::OK, String::new(), None, request).await
 }
 
-/// The same page, which says what a link opens whose maker allowed that.
+/// The page behind a link with a preview, which describes the scope.
 pub(super) async fn previewed(
     State(rollcast): State<Arc<Rollcast>>,
     RequestAddress(address): RequestAddress,
@@ -49,7 +49,7 @@ pub(super) async fn previewed(
 ) -> Response {
     let shown = match look(&rollcast, address.value("preview")).await {
         Ok(Some((share, view))) => Some(said(&share, &view, &address).await),
-        Ok(None) | Err(Unchecked) => None,
+        Ok(None) | Err(LinksUnavailable) => None,
     };
     let shown = shown.map(|shown| (shown, origin.to_string()));
     enter(&rollcast, StatusCode::OK, String::new(), shown, request).await
@@ -64,20 +64,20 @@ pub(super) async fn picture(
         .await
         .map(|looked| looked.and_then(|(share, view)| Some((share.scope.workload()?, view))))
     {
-        Ok(Some((workload, view))) => picture_of(&view, &workload, Form::Png).await,
+        Ok(Some((workload, view))) => picture_of(&view, &workload, ImageFormat::Png).await,
         Ok(None) => no_picture(),
-        Err(Unchecked) => (StatusCode::SERVICE_UNAVAILABLE, format!("{UNCHECKED}\n")).into_response(),
+        Err(LinksUnavailable) => (StatusCode::SERVICE_UNAVAILABLE, format!("{UNCHECKED}\n")).into_response(),
     }
 }
 
 /// The link of which a preview is asked for, and what its maker may see of that now.
-async fn look(rollcast: &Arc<Rollcast>, preview: &str) -> Result<Option<(Share, View)>, Unchecked> {
+async fn look(rollcast: &Arc<Rollcast>, preview: &str) -> Result<Option<(Share, View)>, LinksUnavailable> {
     let Some(shares) = &rollcast.shares else { return Ok(None) };
     let Some((share, viewer)) = shares.previewed(preview, clock::now_millis()).await? else { return Ok(None) };
     Ok(sees(rollcast, viewer, &share.scope).await.map(|view| (share, view)))
 }
 
-/// What somebody sees who may see what a link opens; `None` for others.
+/// Returns the view of a viewer who may see the scope; `None` for others.
 async fn sees(rollcast: &Arc<Rollcast>, viewer: Viewer, scope: &Scope) -> Option<View> {
     let view = View::of(rollcast, viewer).await.ok()?;
     match scope.workload() {
@@ -108,12 +108,12 @@ async fn said(share: &Share, view: &View, address: &Address) -> Preview {
 }
 
 /// Takes a link in, and leads to what it opens.
-pub(super) async fn hand_in(
+pub(super) async fn open_link(
     State(rollcast): State<Arc<Rollcast>>,
     peer: Option<Extension<Peer>>,
     client: Option<Extension<Client>>,
     headers: HeaderMap,
-    Sent(HandedIn { secret, confirmed }): Sent<HandedIn>,
+    FormBody(LinkForm { secret, confirmed }): FormBody<LinkForm>,
 ) -> Response {
     // The script hands in what stands behind the #; a person may have put in the whole link.
     let part = secret.trim().rsplit('#').next().unwrap_or_default();
@@ -136,8 +136,8 @@ pub(super) async fn hand_in(
             Ok(viewer) => {
                 Some(!is_by_link(&rollcast, &headers).await && sees(&rollcast, viewer, &share.scope).await.is_some())
             }
-            Err(Stranger::Unknown | Stranger::Unchecked | Stranger::TooMany) => Some(false),
-            Err(Stranger::SignIn | Stranger::NoProxy) => None,
+            Err(AuthError::Unavailable | AuthError::LinkUnavailable | AuthError::TooManyAttempts) => Some(false),
+            Err(AuthError::SignInRequired | AuthError::NotFromProxy) => None,
         };
         match sees_it {
             Some(true) => return Redirect::to(&local(&share.to)).into_response(),
@@ -145,7 +145,7 @@ pub(super) async fn hand_in(
             None => {}
         }
     }
-    match found.and_then(|share| Some((share, Keys::cookie_of(Name::Link, secret)?))) {
+    match found.and_then(|share| Some((share, SessionKeys::cookie_of(SealPurpose::Link, secret)?))) {
         Some((share, cookie)) => {
             let done = audit_share(&share, format!("link {} of {}", share.id, share.maker).into(), "opened a link");
             (done, [(header::SET_COOKIE, cookie)], Redirect::to(&local(&share.to))).into_response()
@@ -194,7 +194,12 @@ pub(super) async fn is_by_link(rollcast: &Rollcast, headers: &HeaderMap) -> bool
 }
 
 /// The response to a viewer with a link to one rollout or moment who requests something else; `None` for what the link opens.
-pub(super) async fn elsewhere(view: &View, address: Option<&Address>, method: &Method, uri: &Uri) -> Option<Response> {
+pub(super) async fn refuse_other_pages(
+    view: &View,
+    address: Option<&Address>,
+    method: &Method,
+    uri: &Uri,
+) -> Option<Response> {
     let part = view.part()?.clone();
     let is_read = matches!(*method, Method::GET | Method::HEAD);
     if is_read && address.is_some_and(|address| is_within(&part, address)) {

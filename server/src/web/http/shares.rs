@@ -16,15 +16,15 @@ use timeline::{Millis, Uid, Workload};
 
 use super::extract::{OwnOrigin, RequestAddress, local, moment};
 use super::respond::{AuditEntry, api_error, audit_share, refuse, render_static};
-use crate::access::scope::{Named, Scope};
-use crate::access::share::{Share, ShareError, Shares, Unchecked, Wanted};
+use crate::access::scope::{Scope, WorkloadName};
+use crate::access::share::{LinkRequest, LinksUnavailable, Share, ShareError, Shares};
 use crate::telemetry::clock;
 use crate::telemetry::clock::parse_duration;
 use crate::web::earlier;
 use crate::web::state::Rollcast;
 use crate::web::view::View;
 
-/// What is to be shared, and for how long.
+/// The form that creates a link.
 #[derive(Deserialize)]
 pub(super) struct ShareForm {
     to: String,
@@ -34,22 +34,22 @@ pub(super) struct ShareForm {
     preview: String,
 }
 
-/// Which one is to be taken away.
+/// The form that revokes a link.
 #[derive(Deserialize)]
-pub(super) struct ById {
+pub(super) struct RevokeForm {
     id: String,
 }
 
 /// A link that is not made, or not shown.
-struct Refused(StatusCode, String);
+struct ShareRefusal(StatusCode, String);
 
-impl From<ShareError> for Refused {
+impl From<ShareError> for ShareRefusal {
     fn from(why: ShareError) -> Self {
         let status = match why {
             ShareError::Time => StatusCode::BAD_REQUEST,
             ShareError::TooMany => StatusCode::TOO_MANY_REQUESTS,
-            ShareError::Stranger => StatusCode::FORBIDDEN,
-            ShareError::Place(_) | ShareError::Unwritten(_) | ShareError::Unreadable(..) => {
+            ShareError::NotSignedIn => StatusCode::FORBIDDEN,
+            ShareError::Store(_) | ShareError::Unwritten(_) | ShareError::Unreadable(..) => {
                 StatusCode::SERVICE_UNAVAILABLE
             }
         };
@@ -57,8 +57,8 @@ impl From<ShareError> for Refused {
     }
 }
 
-impl From<Unchecked> for Refused {
-    fn from(why: Unchecked) -> Self {
+impl From<LinksUnavailable> for ShareRefusal {
+    fn from(why: LinksUnavailable) -> Self {
         Self(StatusCode::SERVICE_UNAVAILABLE, sentence(&why.to_string()))
     }
 }
@@ -73,19 +73,19 @@ fn sentence(words: &str) -> String {
 }
 
 /// The links of this Rollcast, for who signed in and did not come by one.
-fn shares<'r>(rollcast: &'r Rollcast, view: &View) -> Result<&'r Arc<Shares>, Refused> {
+fn shares<'r>(rollcast: &'r Rollcast, view: &View) -> Result<&'r Arc<Shares>, ShareRefusal> {
     let nothing =
-        || Refused(StatusCode::NOT_FOUND, "Share links are not available: this server has no sign-in.".to_owned());
+        || ShareRefusal(StatusCode::NOT_FOUND, "Share links are not available: this server has no sign-in.".to_owned());
     let shares = rollcast.shares.as_ref().ok_or_else(nothing)?;
     match view.viewer().link {
-        Some(_) => Err(ShareError::Stranger.into()),
+        Some(_) => Err(ShareError::NotSignedIn.into()),
         None => Ok(shares),
     }
 }
 
 /// The links that somebody may revoke: their own, or everybody's where they see everything. Where the last word on them is not to be
 /// had, those that are known, and that.
-async fn listed(rollcast: &Rollcast, view: &View) -> Result<(Vec<Share>, Result<(), Unchecked>), Refused> {
+async fn listed(rollcast: &Rollcast, view: &View) -> Result<(Vec<Share>, Result<(), LinksUnavailable>), ShareRefusal> {
     let shares = shares(rollcast, view)?;
     let checked = shares.refresh().await;
     Ok((shares.made_by(view.viewer(), view.sees_all(), clock::now_millis()), checked))
@@ -109,7 +109,7 @@ async fn opened(view: &View, to: &str) -> Option<(Scope, String)> {
         Route::Share | Route::Export | Route::Badge | Route::PreviewSvg | Route::PreviewPng => false,
         _ => return None,
     };
-    let of = Named::of(&address.named_workload()?);
+    let of = WorkloadName::of(&address.named_workload()?);
     let of_path = (address.route == Route::Revision).then(|| address.value("revision").parse().ok());
     if of_path == Some(None) {
         return None;
@@ -149,7 +149,7 @@ async fn opened(view: &View, to: &str) -> Option<(Scope, String)> {
     Some((scope, to))
 }
 
-/// What may be shared of what somebody looks at, each with its address: what the address names, and then what is wider or narrower.
+/// Scopes that can be shared of an address, each with its address: the named one, then wider and narrower ones.
 async fn offers(view: &View, to: &str) -> Vec<(String, String)> {
     let of_revision = Address::read(to).filter(|address| address.route == Route::Revision);
     let named = match (opened(view, to).await, of_revision.and_then(|address| address.named_workload())) {
@@ -162,7 +162,7 @@ async fn offers(view: &View, to: &str) -> Vec<(String, String)> {
     let mut all = vec![named];
     if let Some(workload) = all.first().and_then(|(scope, _)| scope.workload()) {
         let is_workload = matches!(all.first(), Some((Scope::Workload(_), _)));
-        let of = Named::of(&workload);
+        let of = WorkloadName::of(&workload);
         all.extend([(Scope::Workload(of.clone()), address::whatever_bears_the_name(&workload))]);
         // What is narrower than the present of a Deployment: its present rollout, and this moment.
         if is_workload && let Some((uid, revision, at_millis)) = present(view, workload).await {
@@ -181,7 +181,7 @@ async fn offers(view: &View, to: &str) -> Vec<(String, String)> {
     offers
 }
 
-/// Which one bears the name now, its present revision, and what time it is there.
+/// Returns the current Deployment of that name, its revision, and the time.
 async fn present(view: &View, workload: Workload) -> Option<(Uid, Option<u64>, Millis)> {
     let hub = view.hub(&workload).await?;
     let present = hub.read(move |reader| {
@@ -193,22 +193,27 @@ async fn present(view: &View, workload: Workload) -> Option<(Uid, Option<u64>, M
     present.await.ok().flatten()
 }
 
-async fn made(rollcast: &Rollcast, view: &View, form: &ShareForm, origin: &str) -> Result<(Share, String), Refused> {
+async fn made(
+    rollcast: &Rollcast,
+    view: &View,
+    form: &ShareForm,
+    origin: &str,
+) -> Result<(Share, String), ShareRefusal> {
     let shares = shares(rollcast, view)?;
     let to = local(&form.to);
     let why = "A link can open a Deployment, one of its rollouts or moments, or a wall without a search, if you may see it yourself.";
-    let (scope, to) = opened(view, &to).await.ok_or_else(|| Refused(StatusCode::BAD_REQUEST, why.to_owned()))?;
+    let (scope, to) = opened(view, &to).await.ok_or_else(|| ShareRefusal(StatusCode::BAD_REQUEST, why.to_owned()))?;
     let lasts = if form.lasts.is_empty() { "1d" } else { &form.lasts };
-    let lasts = parse_duration(lasts).map_err(|why| Refused(StatusCode::BAD_REQUEST, format!("{why}.")))?;
+    let lasts = parse_duration(lasts).map_err(|why| ShareRefusal(StatusCode::BAD_REQUEST, format!("{why}.")))?;
     let lasts = Millis::try_from(lasts.as_millis()).unwrap_or(Millis::MAX);
     let allows_preview = match form.preview.as_str() {
         "" | "no" => false,
         "yes" => true,
         _ => {
-            return Err(Refused(StatusCode::BAD_REQUEST, "preview must be yes or no.".to_owned()));
+            return Err(ShareRefusal(StatusCode::BAD_REQUEST, "preview must be yes or no.".to_owned()));
         }
     };
-    let wanted = Wanted { scope, to, lasts_millis: lasts, allows_preview };
+    let wanted = LinkRequest { scope, to, lasts_millis: lasts, allows_preview };
     let (share, secret) = shares.make(view.viewer(), wanted, clock::now_millis()).await?;
     let preview = shares.preview_of(&share).map(|preview| format!("/{preview}")).unwrap_or_default();
     let link =
@@ -249,9 +254,9 @@ pub(super) async fn make(
             let said = format!("It opens {} until {}{lasts}, unless you revoke it.", share.opens(), until(&share));
             let payload = SharesPayload { made: Some((link, said)), ..SharesPayload::default() };
             let shown = show(&rollcast, &view, payload, StatusCode::OK, Request::default()).await;
-            return (audit_share(&share, view.viewer().who(), "made a link"), shown).into_response();
+            return (audit_share(&share, view.viewer().audit_name(), "made a link"), shown).into_response();
         }
-        Err(Refused(status, trouble)) => (SharesPayload { trouble, ..SharesPayload::default() }, status),
+        Err(ShareRefusal(status, trouble)) => (SharesPayload { trouble, ..SharesPayload::default() }, status),
     };
     show(&rollcast, &view, payload, status, Request::default()).await
 }
@@ -260,21 +265,21 @@ pub(super) async fn make(
 pub(super) async fn revoke(
     State(rollcast): State<Arc<Rollcast>>,
     view: View,
-    Form(ById { id }): Form<ById>,
+    Form(RevokeForm { id }): Form<RevokeForm>,
 ) -> Response {
     match revoked(&rollcast, &view, &id).await {
         Ok(()) => (revoking(&view, &id), Redirect::to(Route::Shares.pattern())).into_response(),
-        Err(Refused(status, trouble)) => {
+        Err(ShareRefusal(status, trouble)) => {
             let payload = SharesPayload { trouble, ..SharesPayload::default() };
             show(&rollcast, &view, payload, status, Request::default()).await
         }
     }
 }
 
-async fn revoked(rollcast: &Rollcast, view: &View, id: &str) -> Result<(), Refused> {
+async fn revoked(rollcast: &Rollcast, view: &View, id: &str) -> Result<(), ShareRefusal> {
     match shares(rollcast, view)?.revoke(view.viewer(), view.sees_all(), id).await? {
         true => Ok(()),
-        false => Err(Refused(StatusCode::NOT_FOUND, "You have no such link.".to_owned())),
+        false => Err(ShareRefusal(StatusCode::NOT_FOUND, "You have no such link.".to_owned())),
     }
 }
 
@@ -287,11 +292,11 @@ async fn show(
 ) -> Response {
     let (listed, checked) = match listed(rollcast, view).await {
         Ok(listed) => listed,
-        Err(Refused(status, why)) => return refuse(view, status, why, Vec::new(), request).await,
+        Err(ShareRefusal(status, why)) => return refuse(view, status, why, Vec::new(), request).await,
     };
     let mut status = status;
     if let (Err(why), true) = (checked, payload.trouble.is_empty()) {
-        Refused(status, payload.trouble) = why.into();
+        ShareRefusal(status, payload.trouble) = why.into();
     }
     let line = |share: Share| SharedLine {
         opens: share.opens(),
@@ -305,10 +310,10 @@ async fn show(
     render_static(view, status, request, move |build| app::shell::shares(payload.clone(), build)).await
 }
 
-/// What is written down of one that was taken away.
+/// The audit entry of a revoked link.
 fn revoking(view: &View, id: &str) -> Extension<AuditEntry> {
     Extension(AuditEntry {
-        who: view.viewer().who(),
+        who: view.viewer().audit_name(),
         did: "revoked a link",
         at: format!("{}#{id}", Route::Shares.pattern()),
     })
@@ -334,7 +339,7 @@ pub(super) async fn list(State(rollcast): State<Arc<Rollcast>>, view: View) -> R
     };
     match listed {
         Ok(listed) => Json(json!({ "shares": listed.iter().map(as_json).collect::<Vec<_>>() })).into_response(),
-        Err(Refused(status, why)) => api_error(status, why),
+        Err(ShareRefusal(status, why)) => api_error(status, why),
     }
 }
 
@@ -351,9 +356,9 @@ pub(super) async fn api_make(
             if let Some(told) = told.as_object_mut() {
                 told.insert("link".to_owned(), link.into());
             }
-            (audit_share(&share, view.viewer().who(), "made a link"), Json(told)).into_response()
+            (audit_share(&share, view.viewer().audit_name(), "made a link"), Json(told)).into_response()
         }
-        Err(Refused(status, why)) => api_error(status, why),
+        Err(ShareRefusal(status, why)) => api_error(status, why),
     }
 }
 
@@ -361,10 +366,10 @@ pub(super) async fn api_make(
 pub(super) async fn api_revoke(
     State(rollcast): State<Arc<Rollcast>>,
     view: View,
-    Form(ById { id }): Form<ById>,
+    Form(RevokeForm { id }): Form<RevokeForm>,
 ) -> Response {
     match revoked(&rollcast, &view, &id).await {
         Ok(()) => (revoking(&view, &id), StatusCode::NO_CONTENT).into_response(),
-        Err(Refused(status, why)) => api_error(status, why),
+        Err(ShareRefusal(status, why)) => api_error(status, why),
     }
 }

@@ -7,7 +7,7 @@ use timeline::list::{Query, SentRows, Window};
 use timeline::wire::{self, ServerFrame};
 use tokio::time::Instant;
 
-use crate::web::listing::{Choice, Chosen};
+use crate::web::listing::{ListResult, ListSubscription};
 use crate::web::view::View;
 
 /// Bytes per second that the changes of a list may come to: what would be more is put together and sent later.
@@ -17,7 +17,7 @@ const LIST_BYTES_PER_SECOND: f64 = 8_000.0;
 pub(super) struct FollowedList {
     pub(super) query: Query,
     pub(super) window: Window,
-    choice: Choice,
+    choice: ListSubscription,
     sent: SentRows,
     /// Nothing goes out before.
     pub(super) not_before: Instant,
@@ -25,7 +25,7 @@ pub(super) struct FollowedList {
 
 impl FollowedList {
     /// A list of which nothing was sent yet.
-    pub(super) fn new(query: Query, window: Window, choice: Choice) -> Self {
+    pub(super) fn new(query: Query, window: Window, choice: ListSubscription) -> Self {
         Self { query, window, choice, sent: SentRows::default(), not_before: Instant::now() }
     }
 
@@ -48,10 +48,10 @@ impl FollowedList {
         self.choice.chosen.has_changed().is_err()
     }
 
-    /// What the viewer must hear now, encoded.
+    /// Returns the encoded changes since the last call.
     pub(super) fn delta(&mut self) -> Option<Bytes> {
         let chosen = self.choice.chosen.borrow_and_update().clone();
-        let delta = self.sent.delta(&chosen.overall, &chosen.lines, self.window, Chosen::line)?;
+        let delta = self.sent.delta(&chosen.overall, &chosen.lines, self.window, ListResult::line)?;
         let bytes = Bytes::from(wire::encode(&ServerFrame::List(Box::new(delta))).ok()?);
         self.not_before = Instant::now() + Duration::from_secs_f64(bytes.len() as f64 / LIST_BYTES_PER_SECOND);
         Some(bytes)

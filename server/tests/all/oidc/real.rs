@@ -134,7 +134,7 @@ async fn who_signed_out_is_out_whoever_kept_the_cookie_at_dex() {
 async fn without_the_provider_who_is_known_stays_for_a_while_at_dex() {
     let mut dex = Dex::start(3);
     let mut options = options(&dex.issuer);
-    options.times = Times { without_answer: Duration::from_secs(3), ..options.times };
+    options.times = Times { grace_period: Duration::from_secs(3), ..options.times };
     let rollcast = site(options).await;
     let mut ann = Browser::new(&rollcast);
     sign_in(&mut ann, "ann", "/").await;

@@ -12,7 +12,7 @@ use server::feed::recording::Recording;
 use server::hub::Handle;
 use server::kube::Observed;
 use server::telemetry::viewers::Viewers;
-use server::web::session::{Shown, serve_over};
+use server::web::session::{Credentials, serve_over};
 use server::web::state::{Rollcast, Site};
 use server::web::view::View;
 use timeline::list::{Query, Window};
@@ -106,7 +106,7 @@ async fn every_frame_tells_each_viewer_of_what_they_may_see() {
         };
         let view = View::of(&rollcast, viewer.unwrap()).await.unwrap();
         let ((said, inbox), (out, mut heard)) = (mpsc::unbounded(), mpsc::unbounded());
-        tokio::spawn(serve_over(out, inbox, view, Shown { headers, peer, from: peer }));
+        tokio::spawn(serve_over(out, inbox, view, Credentials { headers, peer, from: peer }));
         let mut frames: BTreeMap<&str, Vec<String>> = BTreeMap::new();
         let follow = |workload| ViewerFrame::Subscribe { scope: Scope::Workload(workload), since: None };
         let list = Scope::List { query: Query::default(), window: Window { from: 0, to: 50 } };

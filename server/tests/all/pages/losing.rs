@@ -1,4 +1,4 @@
-//! Rights that come and go, and clusters that do not say: how long what may be seen counts, and what asking for it costs.
+//! Authorizer that come and go, and clusters that do not say: how long what may be seen counts, and what asking for it costs.
 
 use std::time::Duration;
 

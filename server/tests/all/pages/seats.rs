@@ -9,7 +9,7 @@ use futures::channel::mpsc;
 use server::history::past::MOST_OF_ONE;
 use server::hub::Handle;
 use server::web::limits::Limit;
-use server::web::session::{Shown, serve_over};
+use server::web::session::{Credentials, serve_over};
 use timeline::Workload;
 use timeline::address;
 use timeline::wire::{self, Scope, ServerFrame, ViewerFrame};
@@ -85,7 +85,7 @@ async fn a_stream_for_which_there_is_no_seat_ends_and_the_others_go_on() {
     let (mut streams, mut begun) = (Vec::new(), Vec::new());
     for rollout in kept.rollouts.iter().take(MOST_OF_ONE + 1) {
         let ((said, inbox), (out, mut heard)) = (mpsc::unbounded(), mpsc::unbounded());
-        let shown = Shown { headers: HeaderMap::new(), peer: None, from: None };
+        let shown = Credentials { headers: HeaderMap::new(), peer: None, from: None };
         tokio::spawn(serve_over(out, inbox, view.clone(), shown));
         let follow = ViewerFrame::Subscribe { scope: Scope::Workload(rollout.by_itself()), since: None };
         said.unbounded_send(Ok(Message::Binary(wire::encode(&follow).unwrap().into()))).unwrap();
@@ -114,7 +114,12 @@ async fn the_streams_of_one_client_begin_ten_times_a_second_together_and_hold_up
         for number in 0..many {
             let view = view.clone().coming_from(Some([10, 0, 0, last].into()));
             let ((said, inbox), (out, heard)) = (mpsc::unbounded(), mpsc::unbounded());
-            tokio::spawn(serve_over(out, inbox, view, Shown { headers: HeaderMap::new(), peer: None, from: None }));
+            tokio::spawn(serve_over(
+                out,
+                inbox,
+                view,
+                Credentials { headers: HeaderMap::new(), peer: None, from: None },
+            ));
             let workload = Workload::deployment(&clusters[number % clusters.len()], "shop", format!("app-{number}"));
             let follow = ViewerFrame::Subscribe { scope: Scope::Workload(workload), since: None };
             said.unbounded_send(Ok(Message::Binary(wire::encode(&follow).unwrap().into()))).unwrap();

@@ -37,7 +37,7 @@ pub async fn held(name: &str, text: &str) -> Arc<Rollcast> {
 
 /// What somebody sees who may see everything.
 pub async fn everything(rollcast: &Arc<Rollcast>) -> View {
-    View::of(rollcast, Viewer::anybody()).await.unwrap()
+    View::of(rollcast, Viewer::anonymous()).await.unwrap()
 }
 
 pub async fn played(name: &str, text: &str) -> Handle {

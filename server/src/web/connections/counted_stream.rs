@@ -11,7 +11,7 @@ use bytes::Bytes;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep, sleep_until};
 
-use super::Open;
+use super::ClientSlot;
 
 /// A reader may be behind for this long.
 const MOST_BEHIND: Duration = Duration::from_secs(60);
@@ -19,19 +19,19 @@ const MOST_BEHIND: Duration = Duration::from_secs(60);
 const LEAST_PER_SECOND: f64 = 1024.0;
 
 /// A connection, whatever is spoken on it: websockets outlive the requests that they began as.
-pub(super) struct Counted<S> {
-    /// What was read of it before, and is read again first.
+pub(super) struct CountedStream<S> {
+    /// Bytes that were read before and are read again first.
     head: Bytes,
     stream: S,
     pace: Pace,
-    _open: Open,
+    _open: ClientSlot,
     /// Something is awaited of the other end, and not merely whether it asks once more: nothing was answered yet, or a request was begun
     /// since.
     is_awaited: Arc<AtomicBool>,
 }
 
-impl<S> Counted<S> {
-    pub(super) fn new(head: Bytes, stream: S, open: Open, is_awaited: Arc<AtomicBool>) -> Self {
+impl<S> CountedStream<S> {
+    pub(super) fn new(head: Bytes, stream: S, open: ClientSlot, is_awaited: Arc<AtomicBool>) -> Self {
         Self { head, stream, pace: Pace::default(), _open: open, is_awaited }
     }
 
@@ -51,7 +51,7 @@ impl<S> Counted<S> {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Counted<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for CountedStream<S> {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         if !self.head.is_empty() {
             let some = self.head.len().min(buf.remaining());
@@ -67,7 +67,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Counted<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Counted<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for CountedStream<S> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.stream).poll_write(cx, bytes);
         self.written(cx, written)
@@ -100,7 +100,8 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Counted<S> {
     }
 }
 
-/// How far a reader is behind the least pace: each second that something waits adds one, each byte that is taken makes up for some of it.
+/// Delay of a reader behind the minimum rate: each second with waiting data adds one, each byte taken subtracts its
+/// share.
 #[derive(Default)]
 struct Pace {
     behind: Duration,
@@ -137,10 +138,10 @@ mod tests {
     use crate::web::connections::Connections;
 
     /// A connection of which the other end holds one KB.
-    fn connection() -> (Counted<DuplexStream>, DuplexStream) {
+    fn connection() -> (CountedStream<DuplexStream>, DuplexStream) {
         let (own, other) = duplex(1 << 10);
         let open = Connections::default().enter([10, 0, 0, 1].into(), false).unwrap();
-        (Counted::new(Bytes::new(), own, open, Arc::default()), other)
+        (CountedStream::new(Bytes::new(), own, open, Arc::default()), other)
     }
 
     /// After how long writing so much ends, and how, while the other end reads so many bytes every so many seconds.

@@ -10,9 +10,9 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use hyper::body::{Body, Frame, SizeHint};
 
-use crate::access::followers::Follower;
+use crate::access::clients::ClientKey;
 
-/// What has fewer bytes is not counted.
+/// Responses with fewer bytes are not counted.
 pub const SMALL: usize = 64 << 10;
 /// Bytes that wait at once, in all and of one client. One answer may wait where no other does, whatever its size.
 const MOST: usize = 128 << 20;
@@ -22,37 +22,37 @@ const CHUNK: usize = 64 << 10;
 
 /// Bytes that wait to be sent.
 #[derive(Default)]
-pub struct Unsent(Mutex<Waiting>);
+pub struct SendQueue(Mutex<Waiting>);
 
 #[derive(Default)]
 struct Waiting {
     all: usize,
-    of_each: HashMap<Follower, usize>,
+    of_each: HashMap<ClientKey, usize>,
 }
 
 /// An answer waits for as long as this lives.
-pub struct Place {
-    unsent: Arc<Unsent>,
-    whose: Follower,
+pub struct QueuedBytes {
+    queue: Arc<SendQueue>,
+    whose: ClientKey,
     bytes: usize,
 }
 
-impl Unsent {
+impl SendQueue {
     /// One more answer waits; `None` where that is too much. Who came by a link is one with all who came by links of its maker.
-    pub fn begin(self: &Arc<Self>, whose: Follower, bytes: usize) -> Option<Place> {
-        let whose = whose.by_any_link();
+    pub fn begin(self: &Arc<Self>, whose: ClientKey, bytes: usize) -> Option<QueuedBytes> {
+        let whose = whose.of_any_link();
         if bytes < SMALL {
-            return Some(Place { unsent: self.clone(), whose, bytes: 0 });
+            return Some(QueuedBytes { queue: self.clone(), whose, bytes: 0 });
         }
         let mut waiting = self.waiting();
         let own = waiting.of_each.get(&whose).copied().unwrap_or_default();
         let is_full = |waits: usize, most: usize| waits > 0 && waits.saturating_add(bytes) > most;
-        if is_full(waiting.all, MOST) || (whose != Follower::Many && is_full(own, MOST_OF_ONE)) {
+        if is_full(waiting.all, MOST) || (whose != ClientKey::Shared && is_full(own, MOST_OF_ONE)) {
             return None;
         }
         waiting.all += bytes;
         waiting.of_each.insert(whose.clone(), own + bytes);
-        Some(Place { unsent: self.clone(), whose, bytes })
+        Some(QueuedBytes { queue: self.clone(), whose, bytes })
     }
 
     fn waiting(&self) -> MutexGuard<'_, Waiting> {
@@ -60,12 +60,12 @@ impl Unsent {
     }
 }
 
-impl Drop for Place {
+impl Drop for QueuedBytes {
     fn drop(&mut self) {
         if self.bytes == 0 {
             return;
         }
-        let mut waiting = self.unsent.waiting();
+        let mut waiting = self.queue.waiting();
         waiting.all -= self.bytes;
         if let Some(own) = waiting.of_each.get_mut(&self.whose) {
             *own -= self.bytes;
@@ -77,28 +77,28 @@ impl Drop for Place {
 }
 
 /// Bytes that keep something until the last of them is gone.
-pub fn keeping(bytes: impl AsRef<[u8]> + Send + 'static, kept: impl Send + 'static) -> Bytes {
-    struct Keeping<B, K> {
+pub fn owned_bytes(bytes: impl AsRef<[u8]> + Send + 'static, kept: impl Send + 'static) -> Bytes {
+    struct OwnedBytes<B, K> {
         bytes: B,
         _kept: K,
     }
-    impl<B: AsRef<[u8]>, K> AsRef<[u8]> for Keeping<B, K> {
+    impl<B: AsRef<[u8]>, K> AsRef<[u8]> for OwnedBytes<B, K> {
         fn as_ref(&self) -> &[u8] {
             self.bytes.as_ref()
         }
     }
-    Bytes::from_owner(Keeping { bytes, _kept: kept })
+    Bytes::from_owner(OwnedBytes { bytes, _kept: kept })
 }
 
 /// A body that is handed to its connection piece by piece: a connection that has all of it would hold it after this has gone.
-pub struct Pieces {
-    /// What is left of it.
+pub struct ChunkedBody {
+    /// The remaining bytes.
     pub left: Bytes,
-    /// How long it is, is told.
+    /// The response has a Content-Length.
     pub is_sized: bool,
 }
 
-impl Body for Pieces {
+impl Body for ChunkedBody {
     type Data = Bytes;
     type Error = Infallible;
 
@@ -125,16 +125,18 @@ mod tests {
 
     #[test]
     fn so_many_bytes_wait_of_one_client_and_in_all() {
-        let unsent = Arc::new(Unsent::default());
-        let at = |last| Follower::at([10, 0, 0, last].into());
+        let unsent = Arc::new(SendQueue::default());
+        let at = |last| ClientKey::of_address([10, 0, 0, last].into());
         let first = unsent.begin(at(1), 2 * MOST_OF_ONE);
         assert!(first.is_some(), "one may wait whatever its size");
         assert!(unsent.begin(at(1), SMALL).is_none(), "another one of the same");
         let others: Vec<_> = (2..4).map(|last| unsent.begin(at(last), MOST_OF_ONE).unwrap()).collect();
-        assert!(unsent.begin(at(4), SMALL).is_none() && unsent.begin(Follower::Many, SMALL).is_none(), "in all");
+        assert!(unsent.begin(at(4), SMALL).is_none() && unsent.begin(ClientKey::Shared, SMALL).is_none(), "in all");
         assert!(unsent.begin(at(4), SMALL - 1).is_some(), "what is small");
         drop(first);
-        assert!(unsent.begin(at(1), MOST_OF_ONE).is_some() && unsent.begin(Follower::Many, 2 * MOST_OF_ONE).is_some());
+        assert!(
+            unsent.begin(at(1), MOST_OF_ONE).is_some() && unsent.begin(ClientKey::Shared, 2 * MOST_OF_ONE).is_some()
+        );
         drop(others);
         let waiting = unsent.waiting();
         assert_eq!((waiting.all, waiting.of_each.len()), (0, 0), "nobody is remembered");
@@ -144,7 +146,7 @@ mod tests {
     async fn what_is_kept_goes_with_the_last_piece() {
         let text = "0123456789".repeat(CHUNK / 4);
         let kept = Arc::new(());
-        let mut body = Pieces { left: keeping(text.clone(), kept.clone()), is_sized: true };
+        let mut body = ChunkedBody { left: owned_bytes(text.clone(), kept.clone()), is_sized: true };
         assert_eq!(body.size_hint().exact(), Some(text.len() as u64));
         let mut sent = Vec::new();
         while let Some(frame) = body.frame().await {

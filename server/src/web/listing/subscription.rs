@@ -4,17 +4,17 @@ use std::sync::Arc;
 
 use tokio::sync::watch as signal;
 
-use super::{Chosen, Listings, Question};
-use crate::access::followers::Follower;
+use super::{ListKey, ListResult, Listings};
+use crate::access::clients::ClientKey;
 
 /// A list as it is chosen for one who follows it.
-pub struct Choice {
+pub struct ListSubscription {
     /// The lines, now and whenever they change. It ends at once where too many lists are followed.
-    pub chosen: signal::Receiver<Arc<Chosen>>,
-    pub(super) place: Option<Place>,
+    pub chosen: signal::Receiver<Arc<ListResult>>,
+    pub(super) place: Option<SubscriptionGuard>,
 }
 
-impl Choice {
+impl ListSubscription {
     /// It is followed no more, and may be followed anew.
     pub fn leave(&mut self) {
         self.place = None;
@@ -22,14 +22,14 @@ impl Choice {
 }
 
 /// A list of one who follows it counts for as long as this lives.
-pub(super) struct Place {
+pub(super) struct SubscriptionGuard {
     pub(super) listings: Arc<Listings>,
-    pub(super) follower: Follower,
-    pub(super) question: Question,
+    pub(super) follower: ClientKey,
+    pub(super) key: ListKey,
 }
 
-impl Drop for Place {
+impl Drop for SubscriptionGuard {
     fn drop(&mut self) {
-        self.listings.followed().by.leave(&self.follower, &self.question);
+        self.listings.followed().by.leave(&self.follower, &self.key);
     }
 }

@@ -9,11 +9,11 @@ use hyper::body::Body as _;
 
 use super::extract::Client;
 use super::respond::api_error;
-use crate::web::unsent::{Pieces, keeping};
+use crate::web::send_queue::{ChunkedBody, owned_bytes};
 use crate::web::view::View;
 
 /// Counts an answer of somebody who is known until it was sent; what shows nothing of any cluster is small.
-pub(super) async fn hold(request: Request, next: Next) -> Response {
+pub(super) async fn buffer(request: Request, next: Next) -> Response {
     let view = request.extensions().get::<View>().cloned();
     let client = request.extensions().get::<Client>().cloned();
     let is_api = request.uri().path().starts_with("/api/");
@@ -28,8 +28,8 @@ pub(super) async fn hold(request: Request, next: Next) -> Response {
     match view.wait_to_send(bytes.len()) {
         // Its request counts as long: it is answered when all of it was sent.
         Some(place) => {
-            let left = keeping(bytes, (place, client));
-            Response::from_parts(head, Body::new(Pieces { left, is_sized }))
+            let left = owned_bytes(bytes, (place, client));
+            Response::from_parts(head, Body::new(ChunkedBody { left, is_sized }))
         }
         None => {
             let (status, why) =
@@ -55,7 +55,7 @@ mod tests {
     async fn an_answer_that_is_made_in_one_piece_is_not_copied() {
         let made = Bytes::from(vec![b'x'; 1_000]);
         let gathered = to_bytes(Body::from(made.clone()), usize::MAX).await.unwrap();
-        let mut held = Pieces { left: keeping(gathered, ()), is_sized: true };
+        let mut held = ChunkedBody { left: owned_bytes(gathered, ()), is_sized: true };
         let piece = http_body_util::BodyExt::frame(&mut held).await.unwrap().unwrap().into_data().unwrap();
         assert_eq!((piece.as_ptr(), piece.len()), (made.as_ptr(), made.len()));
     }
