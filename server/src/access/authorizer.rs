@@ -96,11 +96,19 @@ impl Authorizer {
         })
     }
 
+    /// Returns the clusters.
+    pub(super) fn clusters(&self) -> impl Iterator<Item = &Handle> {
+        self.clusters.iter()
+    }
+
     /// Returns the permissions of a viewer, now and whenever they change. The channel closes when the polling ends.
     ///
     /// # Errors
     /// When there are too many viewers.
-    pub async fn of(self: &Arc<Self>, viewer: &Viewer) -> Result<signal::Receiver<Arc<Permissions>>, TooManyViewers> {
+    pub async fn watch(
+        self: &Arc<Self>,
+        viewer: &Viewer,
+    ) -> Result<signal::Receiver<Arc<Permissions>>, TooManyViewers> {
         let Some(subjects) = &viewer.subjects else { return Ok(self.all.subscribe()) };
         loop {
             if let Some(told) = self.permissions(subjects).await?.subscribe() {
@@ -121,11 +129,11 @@ impl Authorizer {
     /// Returns whether a viewer may see a namespace that they name. Empty namespaces are checked as well: something
     /// may be there later, or was there a moment ago. Whether the namespace exists makes no difference.
     pub async fn may_see(self: &Arc<Self>, viewer: &Viewer, cluster: &str, namespace: &str) -> bool {
-        self.says(viewer, cluster, namespace).await == Some(true)
+        self.check_namespace(viewer, cluster, namespace).await == Some(true)
     }
 
     /// Checks a namespace; `None` if the cluster does not respond.
-    pub async fn says(self: &Arc<Self>, viewer: &Viewer, cluster: &str, namespace: &str) -> Option<bool> {
+    pub async fn check_namespace(self: &Arc<Self>, viewer: &Viewer, cluster: &str, namespace: &str) -> Option<bool> {
         let Some(subjects) = &viewer.subjects else { return Some(true) };
         let known = self.permissions(subjects).await.ok()?;
         let place = (cluster.to_owned(), namespace.to_owned());

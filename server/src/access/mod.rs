@@ -1,20 +1,17 @@
-//! Finds out who asks, and what they may see.
+//! Authenticates viewers, and holds what they may see.
 //! Owns sign-in, sessions, share links, and the permissions of viewers.
 //! Must not know routes and markup.
 //!
-//! Who looks, and what they may see.
-//!
 //! ```text
-//!   request ──► Auth: who is it?          none: anybody · proxy: its headers · token: TokenReview of the clusters ·
-//!                 │                     oidc: a provider's word, in a session
+//!   request ──► Auth            none · proxy: its headers · token: TokenReview of the clusters · oidc: session of a provider
 //!                 │ Viewer
 //!                 ▼
-//!               Authorizer: what may be seen?  SubjectAccessReview "list pods" per (user, groups, namespace), good for 60 s
+//!               Authorizer      SubjectAccessReview "list pods" per (user, groups, namespace), valid for 60 s
 //!                 │ Permissions
 //!                 ▼
-//!               View: this Rollcast, as far as that goes; the only way from a request to clusters and history
+//!               View            the clusters and workloads that the viewer may see; all readers go through it
 //! ```
-//! What may not be seen does not exist: it is answered by the code that answers for what was never there.
+//! Hidden resources do not exist: the code for missing ones answers for them.
 
 pub mod authorizer;
 pub mod clients;
@@ -31,6 +28,7 @@ pub mod scope;
 pub mod share;
 pub mod subject;
 pub mod token;
+pub mod view;
 mod viewer;
 
 use std::net::IpAddr;

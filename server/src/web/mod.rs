@@ -2,6 +2,7 @@
 //! Owns routes, connections, TLS, the limits on clients, and the lists that viewers follow.
 //! Must not know types of Kubernetes or SQL.
 
+pub mod client_view;
 pub mod connections;
 mod earlier;
 pub mod http;
@@ -13,4 +14,3 @@ pub mod server_address;
 pub mod session;
 pub mod state;
 pub mod tls;
-pub mod view;

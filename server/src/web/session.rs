@@ -27,8 +27,8 @@ use crate::access::permissions::Permissions;
 use crate::history::past::Lost;
 use crate::hub::{First, Followed, Update};
 use crate::telemetry::rate::RateLimit;
+use crate::web::client_view::ClientView;
 use crate::web::limits::{Limit, QUESTION_EVERY, QUESTIONS_AT_ONCE};
-use crate::web::view::View;
 
 /// A viewer that takes no frame for this long is gone.
 const SEND_LIMIT: Duration = Duration::from_secs(15);
@@ -64,7 +64,7 @@ enum SessionEnd {
 }
 
 /// Serves one viewer until it leaves.
-pub async fn serve(socket: WebSocket, view: View, credentials: Credentials) {
+pub async fn serve(socket: WebSocket, view: ClientView, credentials: Credentials) {
     let (out, inbox) = socket.split();
     serve_over(out, inbox, view, credentials).await;
 }
@@ -73,7 +73,7 @@ pub async fn serve(socket: WebSocket, view: View, credentials: Credentials) {
 pub async fn serve_over(
     mut out: impl Sink<Message> + Unpin,
     mut inbox: impl Stream<Item = Result<Message, axum::Error>> + Unpin,
-    view: View,
+    view: ClientView,
     credentials: Credentials,
 ) {
     let _viewer = view.rollcast().viewers.enter();
@@ -122,12 +122,12 @@ enum Subscription {
 async fn run(
     out: &mut (impl Sink<Message> + Unpin),
     inbox: &mut (impl Stream<Item = Result<Message, axum::Error>> + Unpin),
-    mut view: View,
+    mut view: ClientView,
     credentials: &Credentials,
 ) -> Result<(), SessionEnd> {
     let rollcast = view.rollcast().clone();
-    let mut permissions = Box::pin(view.changes()).await.map_err(|_| SessionEnd::Broken)?;
-    view = view.with(permissions.borrow_and_update().clone());
+    let mut permissions = Box::pin(view.watch_permissions()).await.map_err(|_| SessionEnd::Broken)?;
+    view = view.with_permissions(permissions.borrow_and_update().clone());
     let hello = ServerFrame::Hello { protocol: PROTOCOL, build: rollcast.build.to_owned() };
     send_frame(out, &hello).await?;
     let mut subscription = Subscription::Nothing;
@@ -153,14 +153,14 @@ async fn run(
             changed = permissions.changed() => {
                 changed.map_err(|_| SessionEnd::Broken)?; // nothing tells any more what may be seen
                 let before = view.clone();
-                view = view.with(permissions.borrow_and_update().clone());
+                view = view.with_permissions(permissions.borrow_and_update().clone());
                 subscription = Box::pin(resubscribe(out, &before, &view, subscription)).await?;
             }
             _ = known.tick() => match Box::pin(rollcast.viewer(&credentials.headers, credentials.peer, credentials.from)).await {
                 Ok(viewer) if viewer.is_same(view.viewer()) => {
                     if !Box::pin(is_still_seen(&view, &permissions, &subscription, &mut said)).await {
                         let before = view.clone();
-                        view = view.with(permissions.borrow().clone());
+                        view = view.with_permissions(permissions.borrow().clone());
                         subscription = Box::pin(resubscribe(out, &before, &view, subscription)).await?;
                     }
                     if let Subscription::List(listed) = &mut subscription && listed.is_turned_away() {
@@ -183,10 +183,10 @@ async fn run(
                     Some(Request::Follow(scope, since)) => {
                         note(&view, &scope, credentials.from, "followed");
                         // What was named before is seen as far as everything else.
-                        view = view.with(permissions.borrow().clone());
+                        view = view.with_permissions(permissions.borrow().clone());
                         said = Instant::now();
                         if let Scope::Workload(Workload { cluster, namespace, .. }) = &scope {
-                            view = Box::pin(view.naming(cluster, namespace)).await;
+                            view = Box::pin(view.with_namespace(cluster, namespace)).await;
                         }
                         subscription = Box::pin(follow(out, &view, subscription, (scope, since))).await?;
                     }
@@ -221,19 +221,19 @@ async fn run(
 /// Returns whether a Deployment may still be seen that only the check of its named namespace allowed: its cluster is
 /// asked again. A cluster that does not respond is trusted for a while.
 async fn is_still_seen(
-    view: &View,
+    view: &ClientView,
     permissions: &signal::Receiver<Arc<Permissions>>,
     subscription: &Subscription,
     said: &mut Instant,
 ) -> bool {
     let Subscription::Deployment(followed) = subscription else { return true };
     let workload = followed.workload();
-    let shared = view.clone().with(permissions.borrow().clone());
+    let shared = view.clone().with_permissions(permissions.borrow().clone());
     if !view.shows(workload) || shared.shows(workload) {
         *said = Instant::now();
         return true;
     }
-    match view.says(&workload.cluster, &workload.namespace).await {
+    match view.check_namespace(&workload.cluster, &workload.namespace).await {
         Some(true) => {
             *said = Instant::now();
             true
@@ -290,8 +290,8 @@ async fn moment(
 /// The viewer may see something else now: what they follow is followed as far as they may see it.
 async fn resubscribe(
     out: &mut (impl Sink<Message> + Unpin),
-    before: &View,
-    view: &View,
+    before: &ClientView,
+    view: &ClientView,
     subscription: Subscription,
 ) -> Result<Subscription, SessionEnd> {
     match subscription {
@@ -301,7 +301,7 @@ async fn resubscribe(
         }
         Subscription::Deployment(followed) => {
             let workload = followed.workload().clone();
-            let has = |view: &View| view.shows(&workload);
+            let has = |view: &ClientView| view.shows(&workload);
             if has(before) == has(view) {
                 return Ok(Subscription::Deployment(followed));
             }
@@ -315,7 +315,7 @@ async fn resubscribe(
 }
 
 /// Writes down what somebody looks at, where that is wanted.
-fn note(view: &View, scope: &Scope, from: Option<IpAddr>, did: &str) {
+fn note(view: &ClientView, scope: &Scope, from: Option<IpAddr>, did: &str) {
     let Some(audit) = &view.rollcast().audit else { return };
     let at = match scope {
         Scope::Nothing => return,
@@ -327,7 +327,7 @@ fn note(view: &View, scope: &Scope, from: Option<IpAddr>, did: &str) {
 
 async fn follow(
     out: &mut (impl Sink<Message> + Unpin),
-    view: &View,
+    view: &ClientView,
     before: Subscription,
     (scope, since): (Scope, Option<Position>),
 ) -> Result<Subscription, SessionEnd> {
@@ -372,8 +372,8 @@ async fn follow(
             }
             drop(before); // its seat is free
             // One for which there is no seat may be asked for again in a moment, as after a connection that broke.
-            let hub = view.seat(hub).ok_or(SessionEnd::Broken)?;
-            view.pay().await; // the hub makes what a stream begins with itself
+            let hub = view.subscribe_to(hub).ok_or(SessionEnd::Broken)?;
+            view.throttle().await; // the hub makes what a stream begins with itself
             let (first, followed) = hub.follow(workload, since).await.map_err(|_| SessionEnd::Broken)?;
             begin(out, view, first).await?;
             Ok(Subscription::Deployment(Box::new(followed)))
@@ -382,8 +382,8 @@ async fn follow(
 }
 
 /// Brings the viewer to where a Deployment stands. The heartbeat tells the time: a shared snapshot may carry an older one.
-async fn begin(out: &mut (impl Sink<Message> + Unpin), view: &View, first: First) -> Result<(), SessionEnd> {
-    let _place = view.wait_to_send(first.frame.len()).ok_or(SessionEnd::Broken)?; // as an answer
+async fn begin(out: &mut (impl Sink<Message> + Unpin), view: &ClientView, first: First) -> Result<(), SessionEnd> {
+    let _place = view.queue_bytes(first.frame.len()).ok_or(SessionEnd::Broken)?; // as an answer
     send(out, first.frame).await?;
     send_frame(out, &ServerFrame::Heartbeat { now_millis: first.now_millis }).await
 }

@@ -128,7 +128,7 @@ impl Rollcast {
     #[must_use]
     pub fn with(hubs: Vec<Handle>, build: &'static str, viewers: Viewers, site: Site) -> Arc<Self> {
         let Site { server_address, auth, shares, audit, proxies, has_public_pictures, playground, archive } = site;
-        let clusters = hubs.iter().map(|hub| (hub.name().to_owned(), hub.clone())).collect();
+        let clusters: BTreeMap<String, Handle> = hubs.iter().map(|hub| (hub.name().to_owned(), hub.clone())).collect();
         // As old as the others, so that they say the same of how long they have looked.
         let empty =
             hubs.iter().filter(|_| auth.requires_sign_in()).map(|hub| (hub.name().to_owned(), hub.empty())).collect();
@@ -138,7 +138,7 @@ impl Rollcast {
                 Box::pin(async move { archive.read(|reader| reader.namespaces()).await.ok() })
             })
         });
-        let authorizer = Authorizer::new(hubs.clone(), kept);
+        let authorizer = Authorizer::new(clusters.values().cloned().collect(), kept);
         let connections = Arc::<Connections>::default();
         let limits = connections.limits.clone();
         let listings = Listings::new(Clusters::new(hubs), limits.clone());
@@ -270,9 +270,9 @@ impl Rollcast {
     }
 
     /// Waits until something that takes long may be made for a client once more. Who is not told from others is not held back.
-    pub(crate) async fn pay(&self, payer: &ClientKey) {
-        if *payer != ClientKey::Shared {
-            self.budgets.ready(payer).await;
+    pub(crate) async fn throttle(&self, key: &ClientKey) {
+        if *key != ClientKey::Shared {
+            self.budgets.ready(key).await;
         }
     }
 
@@ -280,13 +280,13 @@ impl Rollcast {
     ///
     /// # Errors
     /// When that is not known any more, cannot be read, or is one too many.
-    pub(crate) async fn excerpt(&self, scope: &Scope, payer: &ClientKey) -> Result<Handle, Arc<Lost>> {
+    pub(crate) async fn excerpt(&self, scope: &Scope, key: &ClientKey) -> Result<Handle, Arc<Lost>> {
         let live = scope.cluster().and_then(|cluster| self.clusters.get(cluster));
         let live = live.ok_or_else(|| Arc::new(Lost::Unknown))?;
         if let Some(known) = self.excerpts.find(scope).await {
             return known;
         }
-        self.pay(payer).await;
+        self.throttle(key).await;
         let stored = self.archive.as_ref().map(|archive| (archive, &self.past));
         let opened = self.excerpts.open(live, stored, scope).await;
         if opened.as_ref().is_err_and(|why| matches!(**why, Lost::Full)) {
@@ -296,7 +296,7 @@ impl Rollcast {
     }
 
     /// A way to a hub for a client who follows it; `None` where too many of those that are made for clients are followed already.
-    pub(crate) fn seat(&self, hub: Handle, follower: &ClientKey) -> Option<Handle> {
+    pub(crate) fn subscribe_to(&self, hub: Handle, follower: &ClientKey) -> Option<Handle> {
         let seat = self.past.seat(hub, follower).and_then(|hub| self.excerpts.seat(hub, follower));
         if seat.is_none() {
             self.limits.count_hit(Limit::Rollouts);

@@ -12,16 +12,16 @@ use timeline::Workload;
 use super::extract::{NamedWorkload, file_name};
 use super::respond::{api_error, lost_rollout, unreadable_history};
 use crate::history::sql::Reader;
+use crate::web::client_view::ClientView;
 use crate::web::limits::Limit;
 use crate::web::send_queue::owned_bytes;
-use crate::web::view::View;
 
 pub(super) async fn description() -> Response {
     ([(header::CONTENT_TYPE, "application/json")], include_str!("openapi.json")).into_response()
 }
 
-pub(super) async fn deployments(view: View) -> Response {
-    view.pay().await;
+pub(super) async fn deployments(view: ClientView) -> Response {
+    view.throttle().await;
     let clusters: Vec<_> = view
         .hubs()
         .map(|hub| {
@@ -46,7 +46,7 @@ pub(super) async fn deployments(view: View) -> Response {
     Json(json!({ "clusters": clusters, "trouble": view.permissions().trouble() })).into_response()
 }
 
-pub(super) async fn timeline(view: View, NamedWorkload(workload): NamedWorkload) -> Response {
+pub(super) async fn timeline(view: ClientView, NamedWorkload(workload): NamedWorkload) -> Response {
     let Workload { cluster, kind, namespace, name, .. } = &workload;
     let hub = match view.hub_at(&workload, None).await {
         Ok(hub) => hub,
@@ -64,11 +64,11 @@ pub(super) async fn timeline(view: View, NamedWorkload(workload): NamedWorkload)
     }
 }
 
-pub(super) async fn recording(view: View, NamedWorkload(workload): NamedWorkload) -> Response {
-    let (true, Some(uid), Some(number)) = (view.keeps(), workload.uid, workload.rollout) else {
+pub(super) async fn recording(view: ClientView, NamedWorkload(workload): NamedWorkload) -> Response {
+    let (true, Some(uid), Some(number)) = (view.has_history(), workload.uid, workload.rollout) else {
         return api_error(StatusCode::NOT_FOUND, "Name a rollout of the history with uid= and rollout=.".to_owned());
     };
-    let Some(making) = view.rollcast().exports.begin(view.follower()) else {
+    let Some(making) = view.rollcast().exports.begin(view.client_key()) else {
         view.rollcast().limits.count_hit(Limit::Exports);
         let why = "The server is creating other recordings, or still sending one to you. Try again in a moment.";
         return api_error(StatusCode::SERVICE_UNAVAILABLE, why.to_owned());
@@ -76,7 +76,7 @@ pub(super) async fn recording(view: View, NamedWorkload(workload): NamedWorkload
     let cluster = workload.cluster.clone();
     // It counts until it is read, though whoever asked may leave.
     let read = move |reader: &Reader| Ok((reader.cut(&cluster, uid, number, None)?, making));
-    match view.kept(&workload, uid, read).await {
+    match view.read_stored(&workload, uid, read).await {
         Ok(Some((Some(cut), making))) => {
             let name = format!("{}-{}-revision-{}.jsonl", workload.namespace, workload.name, cut.revision);
             let headers = [

@@ -11,7 +11,7 @@ use timeline::words::safe;
 
 use super::extract::NamedWorkload;
 use crate::hub::Handle;
-use crate::web::view::View;
+use crate::web::client_view::ClientView;
 
 /// Caches may keep a badge for this long, in seconds.
 const FRESH: &str = "public, max-age=10";
@@ -31,7 +31,7 @@ fn listed(hub: &Handle, workload: &Workload) -> Option<Verdict> {
     meant.map(|summary| summary.verdict.clone())
 }
 
-pub(super) async fn badge(view: View, NamedWorkload(workload): NamedWorkload) -> Response {
+pub(super) async fn badge(view: ClientView, NamedWorkload(workload): NamedWorkload) -> Response {
     let label = workload.name.clone();
     let hub = view.hub(&workload).await;
     // What was said last is not how it is while nobody hears of the cluster.

@@ -9,12 +9,12 @@ use hyper::body::Body as _;
 
 use super::extract::Client;
 use super::respond::api_error;
+use crate::web::client_view::ClientView;
 use crate::web::send_queue::{ChunkedBody, owned_bytes};
-use crate::web::view::View;
 
 /// Counts an answer of somebody who is known until it was sent; what shows nothing of any cluster is small.
 pub(super) async fn buffer(request: Request, next: Next) -> Response {
-    let view = request.extensions().get::<View>().cloned();
+    let view = request.extensions().get::<ClientView>().cloned();
     let client = request.extensions().get::<Client>().cloned();
     let is_api = request.uri().path().starts_with("/api/");
     let response = next.run(request).await;
@@ -25,7 +25,7 @@ pub(super) async fn buffer(request: Request, next: Next) -> Response {
     let Ok(bytes) = to_bytes(body, usize::MAX).await else {
         return (StatusCode::INTERNAL_SERVER_ERROR, "The response could not be created.\n").into_response();
     };
-    match view.wait_to_send(bytes.len()) {
+    match view.queue_bytes(bytes.len()) {
         // Its request counts as long: it is answered when all of it was sent.
         Some(place) => {
             let left = owned_bytes(bytes, (place, client));

@@ -11,8 +11,8 @@ use timeline::words::safe;
 use super::extract::{NamedWorkload, RequestAddress};
 use super::history_query::{Zone, zone};
 use super::respond::{missing, refuse, render_static};
+use crate::web::client_view::ClientView;
 use crate::web::earlier;
-use crate::web::view::View;
 
 /// The compared rollouts: the last one without a revision.
 struct CompareQuery {
@@ -27,7 +27,7 @@ fn compare_query(address: &Address) -> Result<CompareQuery, InvalidParameter> {
 
 /// The page.
 pub(super) async fn page(
-    view: View,
+    view: ClientView,
     NamedWorkload(workload): NamedWorkload,
     RequestAddress(asked_for): RequestAddress,
     request: Request,

@@ -18,10 +18,10 @@ use timeline::{Change, Uid, Workload, wire};
 use super::extract::{moment, origin};
 use super::respond::{refuse, render};
 use crate::hub::Then;
+use crate::web::client_view::ClientView;
 use crate::web::earlier;
-use crate::web::view::View;
 
-pub(super) async fn pod(view: &View, workload: Workload, asked_for: &Address, request: Request) -> Response {
+pub(super) async fn pod(view: &ClientView, workload: Workload, asked_for: &Address, request: Request) -> Response {
     let uid = asked_for.value("uid").to_owned();
     let why = format!("{} has no pod with the UID {:?}, or its history has expired.", safe(&workload.name), safe(&uid));
     let look = move |workload: &Workload, then: &Then<'_>| {
@@ -37,7 +37,7 @@ pub(super) async fn pod(view: &View, workload: Workload, asked_for: &Address, re
     answer(view, workload, asked_for, DetailTime::Requested, look, why, request).await
 }
 
-pub(super) async fn revision(view: &View, workload: Workload, asked_for: &Address, request: Request) -> Response {
+pub(super) async fn revision(view: &ClientView, workload: Workload, asked_for: &Address, request: Request) -> Response {
     let revision = asked_for.value("revision").to_owned();
     let why = format!("{} has no revision {:?}, or its history has expired.", safe(&workload.name), safe(&revision));
     let look = move |workload: &Workload, then: &Then<'_>| {
@@ -49,7 +49,7 @@ pub(super) async fn revision(view: &View, workload: Workload, asked_for: &Addres
     answer(view, workload, asked_for, DetailTime::Requested, look, why, request).await
 }
 
-pub(super) async fn rollouts(view: &View, workload: Workload, asked_for: &Address, request: Request) -> Response {
+pub(super) async fn rollouts(view: &ClientView, workload: Workload, asked_for: &Address, request: Request) -> Response {
     let why = format!("Rollcast has not seen a Deployment {} there.", safe(&workload.name));
     let (standing, measure) = standing(view, asked_for).await.unzip();
     let look = move |_: &Workload, then: &Then<'_>| {
@@ -67,7 +67,7 @@ pub(super) async fn rollouts(view: &View, workload: Workload, asked_for: &Addres
 }
 
 /// Compares the last rollout of a Deployment, or that of the address, with those before it: sentences, and figures.
-async fn standing(view: &View, asked_for: &Address) -> Option<(String, Measure)> {
+async fn standing(view: &ClientView, asked_for: &Address) -> Option<(String, Measure)> {
     let workload = asked_for.workload().ok()??;
     let uid = earlier::deployment(view, &workload).await?;
     let all = earlier::rollouts(view, &workload, uid).await?;
@@ -84,7 +84,7 @@ async fn standing(view: &View, asked_for: &Address) -> Option<(String, Measure)>
     Some((said, measure))
 }
 
-pub(super) async fn share(view: &View, workload: Workload, asked_for: &Address, request: Request) -> Response {
+pub(super) async fn share(view: &ClientView, workload: Workload, asked_for: &Address, request: Request) -> Response {
     let why = format!("Rollcast has not seen a Deployment {} there.", safe(&workload.name));
     let origin = origin(&request).to_string();
     let look = move |_: &Workload, then: &Then<'_>| {
@@ -105,7 +105,7 @@ enum DetailTime {
 }
 
 async fn answer(
-    view: &View,
+    view: &ClientView,
     workload: Workload,
     asked_for: &Address,
     time: DetailTime,

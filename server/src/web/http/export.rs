@@ -13,10 +13,10 @@ use crate::export::export_limit::ClientTurn;
 use crate::export::redact::Names;
 use crate::export::{self, ExportError, ExportRequest};
 use crate::history::store::{Cut, Sought};
+use crate::web::client_view::ClientView;
 use crate::web::earlier;
 use crate::web::limits::Limit;
 use crate::web::send_queue::owned_bytes;
-use crate::web::view::View;
 
 /// Error text for a missing rollout.
 const UNKNOWN: &str = "No such rollout. Its history may have expired.";
@@ -49,7 +49,7 @@ fn export_query(address: &Address) -> Result<ExportQuery, InvalidParameter> {
 
 /// The file.
 pub(super) async fn file(
-    view: View,
+    view: ClientView,
     NamedWorkload(workload): NamedWorkload,
     RequestAddress(asked_for): RequestAddress,
     request: Request,
@@ -60,7 +60,7 @@ pub(super) async fn file(
         Ok(query) => query,
         Err(wrong) => return refuse(&view, StatusCode::BAD_REQUEST, wrong.to_string(), instead, request).await,
     };
-    let Some(making) = view.rollcast().exports.begin(view.follower()) else {
+    let Some(making) = view.rollcast().exports.begin(view.client_key()) else {
         view.rollcast().limits.count_hit(Limit::Exports);
         let why = "The server is creating other files, or still sending one to you. Try again in a moment.".to_owned();
         return refuse(&view, StatusCode::SERVICE_UNAVAILABLE, why, instead, request).await;
@@ -83,7 +83,7 @@ pub(super) async fn file(
 
 type Refusal = (StatusCode, String);
 
-async fn html(view: &View, request: ExportRequest) -> Result<Attachment, Refusal> {
+async fn html(view: &ClientView, request: ExportRequest) -> Result<Attachment, Refusal> {
     let unknown = || (StatusCode::NOT_FOUND, UNKNOWN.to_owned());
     let known = match view.hub(&request.workload).await {
         Some(hub) => export::html(&hub, request.clone()).await,
@@ -107,24 +107,25 @@ async fn html(view: &View, request: ExportRequest) -> Result<Attachment, Refusal
 }
 
 /// The rollout of a workload that is kept, by its number.
-async fn kept(view: &View, workload: &Workload, revision: Option<u64>) -> Option<Workload> {
+async fn kept(view: &ClientView, workload: &Workload, revision: Option<u64>) -> Option<Workload> {
     if workload.rollout.is_some() {
         return Some(workload.clone());
     }
     let uid = earlier::deployment(view, workload).await?;
     let sought = revision.map_or(Sought::Last, Sought::Revision);
     let cluster = workload.cluster.clone();
-    let (rollout, _) = view.kept(workload, uid, move |reader| reader.find(&cluster, uid, sought)).await.ok()???;
+    let (rollout, _) =
+        view.read_stored(workload, uid, move |reader| reader.find(&cluster, uid, sought)).await.ok()???;
     Some(Workload { uid: Some(uid), rollout: Some(rollout), ..workload.clone() })
 }
 
 async fn lines(
-    view: &View,
+    view: &ClientView,
     workload: Workload,
     revision: Option<u64>,
     is_redacted: bool,
 ) -> Result<Attachment, Refusal> {
-    if !view.keeps() {
+    if !view.has_history() {
         let why = "This server stores no history, so it has no recording. Create one with `rollcast record`.";
         return Err((StatusCode::NOT_FOUND, why.to_owned()));
     }
@@ -132,7 +133,8 @@ async fn lines(
     let kept = kept(view, &workload, revision).await.ok_or_else(unknown)?;
     let (Some(uid), Some(number)) = (kept.uid, kept.rollout) else { return Err(unknown()) };
     let cluster = kept.cluster.clone();
-    let cut = view.kept(&kept, uid, move |reader| reader.cut(&cluster, uid, number, None)).await.map(Option::flatten);
+    let cut =
+        view.read_stored(&kept, uid, move |reader| reader.cut(&cluster, uid, number, None)).await.map(Option::flatten);
     let cut = cut.map_err(|why| unreadable_history(view, &why))?;
     let Cut { revision, text, .. } = cut.ok_or_else(unknown)?;
     let (place, text) = match is_redacted {

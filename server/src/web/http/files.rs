@@ -9,8 +9,8 @@ use tower_http::services::ServeDir;
 
 use super::respond::not_found;
 use crate::export::assets::{self, AssetBackend};
+use crate::web::client_view::ClientView;
 use crate::web::state::Rollcast;
-use crate::web::view::View;
 
 pub(super) async fn file_or_not_found(State(rollcast): State<Arc<Rollcast>>, request: Request) -> Response {
     let mut files = ServeDir::with_backend("", AssetBackend).append_index_html_on_directories(false).precompressed_br();
@@ -20,7 +20,7 @@ pub(super) async fn file_or_not_found(State(rollcast): State<Arc<Rollcast>>, req
     *asked.headers_mut() = request.headers().clone();
     let Some(mut file) = files.try_call(asked).await.ok().filter(|answer| answer.status() != StatusCode::NOT_FOUND)
     else {
-        return match request.extensions().get::<View>().cloned() {
+        return match request.extensions().get::<ClientView>().cloned() {
             Some(view) => not_found(&view, request).await,
             None => StatusCode::NOT_FOUND.into_response(),
         };

@@ -20,11 +20,11 @@ use crate::access::authorizer::TooManyViewers;
 use crate::access::forwarded;
 use crate::access::{AuthError, Viewer};
 use crate::export::assets;
+use crate::web::client_view::ClientView;
 use crate::web::connections::Peer;
 use crate::web::limits::Limit;
 use crate::web::server_address::ServerAddress;
 use crate::web::state::Rollcast;
-use crate::web::view::View;
 
 /// Refuses strange hosts and adds the headers that every answer carries.
 pub(super) async fn guard(State(rollcast): State<Arc<Rollcast>>, mut request: Request, next: Next) -> Response {
@@ -187,11 +187,11 @@ async fn view(
     viewer: Viewer,
     from: Option<IpAddr>,
     address: Option<&Address>,
-) -> Result<View, TooManyViewers> {
-    let view = View::of(rollcast, viewer).await?.coming_from(from);
+) -> Result<ClientView, TooManyViewers> {
+    let view = ClientView::new(rollcast, viewer).await?.from_address(from);
     let value = |name| address.map(|address| address.value(name)).filter(|value| !value.is_empty());
     Ok(match (value("cluster"), value("namespace")) {
-        (Some(cluster), Some(namespace)) => view.naming(cluster, namespace).await,
+        (Some(cluster), Some(namespace)) => view.with_namespace(cluster, namespace).await,
         _ => view,
     })
 }

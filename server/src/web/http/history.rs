@@ -20,7 +20,7 @@ use crate::history::Keeping;
 use crate::history::sql::{Overview, Reader};
 use crate::history::store::{Found, StoreError};
 use crate::telemetry::clock;
-use crate::web::view::View;
+use crate::web::client_view::ClientView;
 
 /// Rollouts on a page.
 const LINES: u32 = 50;
@@ -31,7 +31,7 @@ const WORKLOADS: usize = LINES as usize;
 const BARS: u32 = 24;
 
 /// A notice that the history is not written, as other pages show it.
-fn unwritten(view: &View, keeping: &Keeping, zone: &Zone) -> String {
+fn unwritten(view: &ClientView, keeping: &Keeping, zone: &Zone) -> String {
     let Keeping::Failing { since_millis, why } = keeping else { return String::new() };
     let why = if view.sees_all() { why.clone() } else { UNWRITTEN.to_owned() };
     let unwritten = Some(Unwritten { since_millis: *since_millis, why });
@@ -40,9 +40,9 @@ fn unwritten(view: &View, keeping: &Keeping, zone: &Zone) -> String {
 }
 
 /// The page.
-pub(super) async fn page(view: View, RequestAddress(address): RequestAddress, request: Request) -> Response {
+pub(super) async fn page(view: ClientView, RequestAddress(address): RequestAddress, request: Request) -> Response {
     let view = &view;
-    view.pay().await; // one search may read all that is kept
+    view.throttle().await; // one search may read all that is kept
     let now_millis = clock::now_millis();
     let HistoryQuery { search, zone, after } = match history_query(&address, now_millis) {
         Ok(asked) => asked,
@@ -122,8 +122,8 @@ fn overview(
 }
 
 /// The history as JSON.
-pub(super) async fn json(view: View, RequestAddress(address): RequestAddress) -> Response {
-    view.pay().await;
+pub(super) async fn json(view: ClientView, RequestAddress(address): RequestAddress) -> Response {
+    view.throttle().await;
     let limit = |text: &str| text.parse().ok().filter(|limit| (1..=MOST).contains(limit));
     let read =
         history_query(&address, clock::now_millis()).and_then(|asked| Ok((asked, address.check("limit", limit)?)));

@@ -24,7 +24,7 @@ use super::extract::{RequestAddress, moment as moment_of};
 use super::respond::{lost_rollout, missing, no_cluster, refuse, render};
 use crate::history::store::Sought;
 use crate::hub::Handle;
-use crate::web::view::View;
+use crate::web::client_view::ClientView;
 
 /// Clocks differ: a moment that is this little ahead is the present.
 const AHEAD_MILLIS: Millis = 5_000;
@@ -65,7 +65,7 @@ enum LinkTarget {
 }
 
 /// The page of a workload, or of a moment of it.
-pub(super) async fn workload(view: &View, workload: Workload, asked_for: &Address, request: Request) -> Response {
+pub(super) async fn workload(view: &ClientView, workload: Workload, asked_for: &Address, request: Request) -> Response {
     if !asked_for.parameters.has("rollout") && !view.has_cluster(&workload.cluster) {
         // What was watched once may be kept.
         if let (Ok(named), Ok(Some(workload))) = (LinkParameters::read(asked_for), asked_for.workload())
@@ -153,7 +153,7 @@ fn redirect(link: &str, asked_for: &Address) -> Response {
 
 /// The link to what is kept of a rollout that the hub does not hold any more. `known` is the Deployment that it holds.
 async fn kept(
-    view: &View,
+    view: &ClientView,
     workload: &Workload,
     named: LinkParameters,
     known: Option<Uid>,
@@ -172,7 +172,7 @@ async fn kept(
         (None, None) => Sought::Last,
     };
     let cluster = workload.cluster.clone();
-    let found = view.kept(workload, uid, move |reader| reader.find(&cluster, uid, sought)).await.ok()???;
+    let found = view.read_stored(workload, uid, move |reader| reader.find(&cluster, uid, sought)).await.ok()???;
     let (rollout, began_millis) = found;
     let link = address::workload(&Workload { uid: Some(uid), rollout: Some(rollout), ..workload.clone() });
     // Of a moment before the first episode that is kept, the begin of that is the nearest.
@@ -280,7 +280,7 @@ fn last_moment(model: &Model, uid: Uid, revision: u64) -> Option<Option<Millis>>
 }
 
 /// Returns links to Deployments of that name in other clusters.
-fn in_other_clusters(view: &View, workload: &Workload) -> Vec<(String, String)> {
+fn in_other_clusters(view: &ClientView, workload: &Workload) -> Vec<(String, String)> {
     let Workload { namespace, name, .. } = workload;
     let has_it = |hub: &&Handle| {
         view.list(hub).iter().any(|known| known.summary.namespace == *namespace && known.summary.name == *name)
@@ -301,7 +301,7 @@ fn redirect_to_uid(workload: &Workload, uid: Uid, request: &Request) -> Response
 }
 
 /// The short link by UID alone: leads to the whole one, and keeps what else it names.
-pub(super) async fn by_uid(view: View, RequestAddress(asked_for): RequestAddress, request: Request) -> Response {
+pub(super) async fn by_uid(view: ClientView, RequestAddress(asked_for): RequestAddress, request: Request) -> Response {
     let uid = asked_for.value("uid");
     let Ok(wanted) = uid.parse::<Uid>() else {
         let why = format!("{} is not a valid UID.", safe(uid));

@@ -17,8 +17,8 @@ use timeline::{Millis, Workload};
 
 use crate::history::{Archive, Keeping};
 use crate::hub::{Handle, ListedDeployment, Series};
+use crate::web::client_view::ClientView;
 use crate::web::limits::Limit;
-use crate::web::view::View;
 
 const MEDIA_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
@@ -42,7 +42,7 @@ const PER_CLUSTER: [PerCluster; 9] = [
     }),
 ];
 
-pub(super) async fn metrics(view: View) -> Response {
+pub(super) async fn metrics(view: ClientView) -> Response {
     let mut registry = Registry::default();
     registry.register_collector(Box::new(Figures(view)));
     let mut told = String::new();
@@ -53,7 +53,7 @@ pub(super) async fn metrics(view: View) -> Response {
 }
 
 /// All metrics, read on each request.
-struct Figures(View);
+struct Figures(ClientView);
 
 impl Debug for Figures {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
@@ -104,7 +104,7 @@ impl Collector for Figures {
 }
 
 /// Deployments by what they are up to.
-fn deployments(view: &View, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+fn deployments(view: &ClientView, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
     let help = "Deployments by state: trouble, moving or stable.";
     let mut family = encoder.encode_descriptor("rollcast_deployments", help, None, MetricType::Gauge)?;
     for hub in view.hubs() {
@@ -120,7 +120,7 @@ fn deployments(view: &View, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result 
 }
 
 /// Counters of the limits.
-fn limited(view: &View, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+fn limited(view: &ClientView, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
     let help = "Times that a limit was reached and something was rejected, delayed or left out.";
     let mut family = encoder.encode_descriptor("rollcast_limited", help, None, MetricType::Counter)?;
     for limit in Limit::ALL {
@@ -131,7 +131,7 @@ fn limited(view: &View, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
 }
 
 /// Durations and outcomes of rollouts.
-fn rollouts(view: &View, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+fn rollouts(view: &ClientView, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
     let help = "Seconds from the start of a rollout to its end or progress deadline; only rollouts whose start and end were observed.";
     let (name, unit) = ("rollcast_rollout_duration", Unit::Seconds);
     let mut family = encoder.encode_descriptor(name, help, Some(&unit), MetricType::Histogram)?;
@@ -176,7 +176,7 @@ fn history(encoder: &mut DescriptorEncoder<'_>, archive: &Archive) -> fmt::Resul
 
 /// A figure of each cluster that has one for this viewer.
 fn per_cluster<M: EncodeMetric>(
-    view: &View,
+    view: &ClientView,
     encoder: &mut DescriptorEncoder<'_>,
     name: &str,
     help: &str,

@@ -12,20 +12,20 @@ use timeline::viewer::DeploymentCopy;
 
 use super::extract::NamedWorkload;
 use crate::export::assets;
+use crate::web::client_view::ClientView;
 use crate::web::limits::Limit;
 use crate::web::previews::{DrawPermit, ImageFormat, PreviewError, PreviewSubject};
-use crate::web::view::View;
 
-pub(super) async fn svg(view: View, NamedWorkload(workload): NamedWorkload) -> Response {
+pub(super) async fn svg(view: ClientView, NamedWorkload(workload): NamedWorkload) -> Response {
     picture(&view, &workload, ImageFormat::Svg).await
 }
 
-pub(super) async fn png(view: View, NamedWorkload(workload): NamedWorkload) -> Response {
+pub(super) async fn png(view: ClientView, NamedWorkload(workload): NamedWorkload) -> Response {
     picture(&view, &workload, ImageFormat::Png).await
 }
 
 /// The picture of a workload as far as somebody may see it: who came by a link to a rollout or a moment, that one.
-pub(super) async fn picture(view: &View, workload: &Workload, format: ImageFormat) -> Response {
+pub(super) async fn picture(view: &ClientView, workload: &Workload, format: ImageFormat) -> Response {
     if !view.shows(workload) {
         return nothing();
     }
@@ -61,7 +61,7 @@ pub(super) async fn picture(view: &View, workload: &Workload, format: ImageForma
     }
 }
 
-async fn drawing(view: &View, workload: &Workload) -> Option<String> {
+async fn drawing(view: &ClientView, workload: &Workload) -> Option<String> {
     let snapshot = view.hub(workload).await?.page(workload).await.ok()?;
     let now_millis = snapshot.now_millis;
     preview::svg(&DeploymentCopy::from(snapshot), now_millis, workload)

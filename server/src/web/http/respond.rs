@@ -20,8 +20,8 @@ use crate::access::share::Share;
 use crate::export::assets;
 use crate::history::past::Lost;
 use crate::history::store::StoreError;
+use crate::web::client_view::ClientView;
 use crate::web::state::Rollcast;
-use crate::web::view::View;
 
 /// Error text for a link that cannot be checked.
 pub(super) const UNCHECKED: &str = "Cannot check right now whether this link is still valid. Trying again in a moment.";
@@ -35,26 +35,26 @@ pub(super) struct AuditEntry {
     pub(super) at: String,
 }
 
-pub(super) fn no_cluster(view: &View, cluster: &str) -> String {
+pub(super) fn no_cluster(view: &ClientView, cluster: &str) -> String {
     let known = view.hubs().map(|hub| safe(hub.name())).collect::<Vec<_>>().join(", ");
     let text = format!("Rollcast does not watch a cluster named {:?}. It watches: {known}.", safe(cluster));
     format!("{} {text}", view.permissions().trouble()).trim_start().to_owned()
 }
 
-pub(super) async fn not_found(view: &View, request: Request) -> Response {
+pub(super) async fn not_found(view: &ClientView, request: Request) -> Response {
     let why = "There is no such page. The list of all Deployments is at /, the page of a Deployment at \
                /clusters/{cluster}/namespaces/{namespace}/deployments/{name}.";
     missing(view, why.to_owned(), request).await
 }
 
-pub(super) async fn missing(view: &View, why: String, request: Request) -> Response {
+pub(super) async fn missing(view: &ClientView, why: String, request: Request) -> Response {
     let instead = vec![("/".to_owned(), "All Deployments".to_owned())];
     refuse(view, StatusCode::NOT_FOUND, why, instead, request).await
 }
 
 /// A page that says what is wrong with an address, and where to go instead.
 pub(super) async fn refuse(
-    view: &View,
+    view: &ClientView,
     status: StatusCode,
     why: String,
     instead: Vec<(String, String)>,
@@ -76,7 +76,7 @@ pub(super) async fn refuse(
 
 /// A page in which no program runs.
 pub(super) async fn render_static<V: IntoView + 'static>(
-    view: &View,
+    view: &ClientView,
     status: StatusCode,
     request: Request,
     shell: impl Fn(&'static str) -> V + Clone + Send + Sync + 'static,
@@ -95,13 +95,13 @@ pub(super) async fn render_static<V: IntoView + 'static>(
 }
 
 /// Returns the pages that a viewer can open.
-fn site(view: &View, audience: &Audience) -> Site {
+fn site(view: &ClientView, audience: &Audience) -> Site {
     let has_links = matches!(audience, Audience::Known { can_share: true, .. });
-    Site { has_history: view.keeps(), has_links }
+    Site { has_history: view.has_history(), has_links }
 }
 
 /// The playground as its strip shows it now, where there is one.
-fn playground(view: &View) -> Option<Playground> {
+fn playground(view: &ClientView) -> Option<Playground> {
     view.rollcast().playground.as_ref().map(|playground| playground.strip())
 }
 
@@ -121,7 +121,7 @@ pub(super) async fn render_bare<V: IntoView + 'static>(
 }
 
 /// A page of the application, rendered from what it is about.
-pub(super) async fn render(view: &View, payload: Payload, status: StatusCode, request: Request) -> Response {
+pub(super) async fn render(view: &ClientView, payload: Payload, status: StatusCode, request: Request) -> Response {
     let origin = origin(&request);
     let audience = view.rollcast().audience(view.viewer());
     let (site, playground) = (site(view, &audience), playground(view));
@@ -164,7 +164,7 @@ pub(super) fn api_error(status: StatusCode, sentence: String) -> Response {
 }
 
 /// Why a rollout cannot be shown; `unknown` where it is not known.
-pub(super) fn lost_rollout(view: &View, lost: &Lost, unknown: impl Into<String>) -> (StatusCode, String) {
+pub(super) fn lost_rollout(view: &ClientView, lost: &Lost, unknown: impl Into<String>) -> (StatusCode, String) {
     match lost {
         Lost::Unknown => (StatusCode::NOT_FOUND, unknown.into()),
         Lost::Unreadable(why) => unreadable_history(view, why),
@@ -177,7 +177,7 @@ pub(super) fn lost_rollout(view: &View, lost: &Lost, unknown: impl Into<String>)
 
 /// Status and text for unreadable history. The reason is for viewers who see everything: it may name a database or a
 /// folder.
-pub(super) fn unreadable_history(view: &View, why: &StoreError) -> (StatusCode, String) {
+pub(super) fn unreadable_history(view: &ClientView, why: &StoreError) -> (StatusCode, String) {
     match why {
         why if view.sees_all() => {
             (StatusCode::SERVICE_UNAVAILABLE, format!("Cannot read the history: {}.", safe(&why.to_string())))

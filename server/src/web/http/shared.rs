@@ -21,10 +21,10 @@ use crate::access::scope::Scope;
 use crate::access::share::{LinksUnavailable, Share};
 use crate::access::{AuthError, Viewer};
 use crate::telemetry::clock;
+use crate::web::client_view::ClientView;
 use crate::web::connections::Peer;
 use crate::web::previews::ImageFormat;
 use crate::web::state::Rollcast;
-use crate::web::view::View;
 
 /// The form that opens a link.
 #[derive(Deserialize)]
@@ -71,18 +71,18 @@ pub(super) async fn picture(
 }
 
 /// The link of which a preview is asked for, and what its maker may see of that now.
-async fn look(rollcast: &Arc<Rollcast>, preview: &str) -> Result<Option<(Share, View)>, LinksUnavailable> {
+async fn look(rollcast: &Arc<Rollcast>, preview: &str) -> Result<Option<(Share, ClientView)>, LinksUnavailable> {
     let Some(shares) = &rollcast.shares else { return Ok(None) };
     let Some((share, viewer)) = shares.previewed(preview, clock::now_millis()).await? else { return Ok(None) };
     Ok(sees(rollcast, viewer, &share.scope).await.map(|view| (share, view)))
 }
 
 /// Returns the view of a viewer who may see the scope; `None` for others.
-async fn sees(rollcast: &Arc<Rollcast>, viewer: Viewer, scope: &Scope) -> Option<View> {
-    let view = View::of(rollcast, viewer).await.ok()?;
+async fn sees(rollcast: &Arc<Rollcast>, viewer: Viewer, scope: &Scope) -> Option<ClientView> {
+    let view = ClientView::new(rollcast, viewer).await.ok()?;
     match scope.workload() {
         Some(workload) => {
-            Some(view.naming(&workload.cluster, &workload.namespace).await).filter(|view| view.shows(&workload))
+            Some(view.with_namespace(&workload.cluster, &workload.namespace).await).filter(|view| view.shows(&workload))
         }
         // Of a wall of whatever there is, they see something as long as one cluster shows them anything.
         None => Some(view).filter(|view| match scope.cluster() {
@@ -92,7 +92,7 @@ async fn sees(rollcast: &Arc<Rollcast>, viewer: Viewer, scope: &Scope) -> Option
     }
 }
 
-async fn said(share: &Share, view: &View, address: &Address) -> Preview {
+async fn said(share: &Share, view: &ClientView, address: &Address) -> Preview {
     let verdict = async {
         let workload = share.scope.workload()?;
         let snapshot = view.hub(&workload).await?.page(&workload).await.ok()?;
@@ -195,7 +195,7 @@ pub(super) async fn is_by_link(rollcast: &Rollcast, headers: &HeaderMap) -> bool
 
 /// The response to a viewer with a link to one rollout or moment who requests something else; `None` for what the link opens.
 pub(super) async fn refuse_other_pages(
-    view: &View,
+    view: &ClientView,
     address: Option<&Address>,
     method: &Method,
     uri: &Uri,

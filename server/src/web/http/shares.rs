@@ -20,9 +20,9 @@ use crate::access::scope::{Scope, WorkloadName};
 use crate::access::share::{LinkRequest, LinksUnavailable, Share, ShareError, Shares};
 use crate::telemetry::clock;
 use crate::telemetry::clock::parse_duration;
+use crate::web::client_view::ClientView;
 use crate::web::earlier;
 use crate::web::state::Rollcast;
-use crate::web::view::View;
 
 /// The form that creates a link.
 #[derive(Deserialize)]
@@ -73,7 +73,7 @@ fn sentence(words: &str) -> String {
 }
 
 /// The links of this Rollcast, for who signed in and did not come by one.
-fn shares<'r>(rollcast: &'r Rollcast, view: &View) -> Result<&'r Arc<Shares>, ShareRefusal> {
+fn shares<'r>(rollcast: &'r Rollcast, view: &ClientView) -> Result<&'r Arc<Shares>, ShareRefusal> {
     let nothing =
         || ShareRefusal(StatusCode::NOT_FOUND, "Share links are not available: this server has no sign-in.".to_owned());
     let shares = rollcast.shares.as_ref().ok_or_else(nothing)?;
@@ -85,7 +85,10 @@ fn shares<'r>(rollcast: &'r Rollcast, view: &View) -> Result<&'r Arc<Shares>, Sh
 
 /// The links that somebody may revoke: their own, or everybody's where they see everything. Where the last word on them is not to be
 /// had, those that are known, and that.
-async fn listed(rollcast: &Rollcast, view: &View) -> Result<(Vec<Share>, Result<(), LinksUnavailable>), ShareRefusal> {
+async fn listed(
+    rollcast: &Rollcast,
+    view: &ClientView,
+) -> Result<(Vec<Share>, Result<(), LinksUnavailable>), ShareRefusal> {
     let shares = shares(rollcast, view)?;
     let checked = shares.refresh().await;
     Ok((shares.made_by(view.viewer(), view.sees_all(), clock::now_millis()), checked))
@@ -93,7 +96,7 @@ async fn listed(rollcast: &Rollcast, view: &View) -> Result<(Vec<Share>, Result<
 
 /// The scope of a link to an address, and the address to which the link leads; `None` where the viewer may not see it. The
 /// parameters decide whether that is a workload, one of its rollouts, or one of its moments.
-async fn opened(view: &View, to: &str) -> Option<(Scope, String)> {
+async fn opened(view: &ClientView, to: &str) -> Option<(Scope, String)> {
     let address = Address::read(to)?;
     if address.route == Route::Wall {
         // A search is no limit: a link to it would open more than it shows.
@@ -114,7 +117,7 @@ async fn opened(view: &View, to: &str) -> Option<(Scope, String)> {
     if of_path == Some(None) {
         return None;
     }
-    let view = view.clone().naming(&of.cluster, &of.namespace).await;
+    let view = view.clone().with_namespace(&of.cluster, &of.namespace).await;
     let workload = address.workload().ok().flatten().filter(|workload| view.shows(workload))?;
     let named: Option<u64> = address.parse("revision").ok()?;
     // The page of a revision names it, and is none of another one.
@@ -123,7 +126,7 @@ async fn opened(view: &View, to: &str) -> Option<(Scope, String)> {
         (named, of_path) => named.or(of_path),
     };
     // Nothing is kept here: which rollout that is cannot be told.
-    if workload.rollout.is_some() && !view.keeps() {
+    if workload.rollout.is_some() && !view.has_history() {
         return None;
     }
     let number = workload.rollout;
@@ -150,7 +153,7 @@ async fn opened(view: &View, to: &str) -> Option<(Scope, String)> {
 }
 
 /// Scopes that can be shared of an address, each with its address: the named one, then wider and narrower ones.
-async fn offers(view: &View, to: &str) -> Vec<(String, String)> {
+async fn offers(view: &ClientView, to: &str) -> Vec<(String, String)> {
     let of_revision = Address::read(to).filter(|address| address.route == Route::Revision);
     let named = match (opened(view, to).await, of_revision.and_then(|address| address.named_workload())) {
         (Some(named), _) => Some(named),
@@ -182,7 +185,7 @@ async fn offers(view: &View, to: &str) -> Vec<(String, String)> {
 }
 
 /// Returns the current Deployment of that name, its revision, and the time.
-async fn present(view: &View, workload: Workload) -> Option<(Uid, Option<u64>, Millis)> {
+async fn present(view: &ClientView, workload: Workload) -> Option<(Uid, Option<u64>, Millis)> {
     let hub = view.hub(&workload).await?;
     let present = hub.read(move |reader| {
         let model = reader.timeline.model();
@@ -195,7 +198,7 @@ async fn present(view: &View, workload: Workload) -> Option<(Uid, Option<u64>, M
 
 async fn made(
     rollcast: &Rollcast,
-    view: &View,
+    view: &ClientView,
     form: &ShareForm,
     origin: &str,
 ) -> Result<(Share, String), ShareRefusal> {
@@ -224,7 +227,7 @@ async fn made(
 /// The page with the links that somebody may revoke. What they would share is the page that they come from, which their browser tells.
 pub(super) async fn page(
     State(rollcast): State<Arc<Rollcast>>,
-    view: View,
+    view: ClientView,
     Extension(OwnOrigin(origin)): Extension<OwnOrigin>,
     RequestAddress(address): RequestAddress,
     request: Request,
@@ -240,7 +243,7 @@ pub(super) async fn page(
 /// Makes a link and shows it.
 pub(super) async fn make(
     State(rollcast): State<Arc<Rollcast>>,
-    view: View,
+    view: ClientView,
     Extension(OwnOrigin(origin)): Extension<OwnOrigin>,
     Form(form): Form<ShareForm>,
 ) -> Response {
@@ -264,7 +267,7 @@ pub(super) async fn make(
 /// Takes a link away.
 pub(super) async fn revoke(
     State(rollcast): State<Arc<Rollcast>>,
-    view: View,
+    view: ClientView,
     Form(RevokeForm { id }): Form<RevokeForm>,
 ) -> Response {
     match revoked(&rollcast, &view, &id).await {
@@ -276,7 +279,7 @@ pub(super) async fn revoke(
     }
 }
 
-async fn revoked(rollcast: &Rollcast, view: &View, id: &str) -> Result<(), ShareRefusal> {
+async fn revoked(rollcast: &Rollcast, view: &ClientView, id: &str) -> Result<(), ShareRefusal> {
     match shares(rollcast, view)?.revoke(view.viewer(), view.sees_all(), id).await? {
         true => Ok(()),
         false => Err(ShareRefusal(StatusCode::NOT_FOUND, "You have no such link.".to_owned())),
@@ -285,7 +288,7 @@ async fn revoked(rollcast: &Rollcast, view: &View, id: &str) -> Result<(), Share
 
 async fn show(
     rollcast: &Rollcast,
-    view: &View,
+    view: &ClientView,
     mut payload: SharesPayload,
     status: StatusCode,
     request: Request,
@@ -311,7 +314,7 @@ async fn show(
 }
 
 /// The audit entry of a revoked link.
-fn revoking(view: &View, id: &str) -> Extension<AuditEntry> {
+fn revoking(view: &ClientView, id: &str) -> Extension<AuditEntry> {
     Extension(AuditEntry {
         who: view.viewer().audit_name(),
         did: "revoked a link",
@@ -331,7 +334,7 @@ fn as_json(share: &Share) -> serde_json::Value {
 }
 
 /// The links that somebody may revoke, for programs.
-pub(super) async fn list(State(rollcast): State<Arc<Rollcast>>, view: View) -> Response {
+pub(super) async fn list(State(rollcast): State<Arc<Rollcast>>, view: ClientView) -> Response {
     let listed = match listed(&rollcast, &view).await {
         Ok((listed, Ok(()))) => Ok(listed),
         Ok((_, Err(why))) => Err(why.into()),
@@ -346,7 +349,7 @@ pub(super) async fn list(State(rollcast): State<Arc<Rollcast>>, view: View) -> R
 /// Makes one, for programs.
 pub(super) async fn api_make(
     State(rollcast): State<Arc<Rollcast>>,
-    view: View,
+    view: ClientView,
     Extension(OwnOrigin(origin)): Extension<OwnOrigin>,
     Form(form): Form<ShareForm>,
 ) -> Response {
@@ -365,7 +368,7 @@ pub(super) async fn api_make(
 /// Takes one away, for programs.
 pub(super) async fn api_revoke(
     State(rollcast): State<Arc<Rollcast>>,
-    view: View,
+    view: ClientView,
     Form(RevokeForm { id }): Form<RevokeForm>,
 ) -> Response {
     match revoked(&rollcast, &view, &id).await {

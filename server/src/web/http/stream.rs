@@ -7,9 +7,9 @@ use axum::response::Response;
 use timeline::wire::MAX_VIEWER_FRAME;
 
 use super::extract::Client;
+use crate::web::client_view::ClientView;
 use crate::web::connections::Peer;
 use crate::web::session::{self, Credentials};
-use crate::web::view::View;
 
 /// Bytes that may wait for a slow viewer before its connection is given up.
 const MAX_WRITE_BUFFER: usize = 64 << 20;
@@ -31,7 +31,7 @@ fn by_themselves(headers: &HeaderMap) -> HeaderMap {
 }
 
 pub(super) async fn upgrade(
-    view: Option<Extension<View>>,
+    view: Option<Extension<ClientView>>,
     headers: HeaderMap,
     peer: Option<Extension<Peer>>,
     Extension(client): Extension<Client>,

@@ -7,8 +7,8 @@ use timeline::list::{Query, SentRows, Window};
 use timeline::wire::{self, ServerFrame};
 use tokio::time::Instant;
 
+use crate::web::client_view::ClientView;
 use crate::web::listing::{ListResult, ListSubscription};
-use crate::web::view::View;
 
 /// Bytes per second that the changes of a list may come to: what would be more is put together and sent later.
 const LIST_BYTES_PER_SECOND: f64 = 8_000.0;
@@ -30,7 +30,7 @@ impl FollowedList {
     }
 
     /// It is followed anew: something else may be seen, or there may be room now.
-    pub(super) async fn follow_anew(&mut self, view: &View) {
+    pub(super) async fn follow_anew(&mut self, view: &ClientView) {
         self.choice.leave();
         self.choice = view.follow(&self.query).await;
         self.choice.chosen.mark_changed();

@@ -10,7 +10,7 @@ use crate::pages::site::{everything, fetch, site};
 async fn a_question_finds_what_it_names() {
     let (rollcast, clusters) = site().await;
     let all = everything(&rollcast).await;
-    let found = |query: Query| all.listed(&query);
+    let found = |query: Query| all.list_now(&query);
     let all = found(Query::default());
     assert_eq!(all.overall.clusters.len(), clusters.len());
     assert_eq!(all.overall.all as usize, all.lines.len());
@@ -44,7 +44,7 @@ async fn a_question_finds_what_it_names() {
 async fn labels_select() {
     let (rollcast, _) = site().await;
     let all = everything(&rollcast).await;
-    let found = |labels: &str| all.listed(&Query { labels: labels.into(), ..Query::default() });
+    let found = |labels: &str| all.list_now(&Query { labels: labels.into(), ..Query::default() });
     let all = found("").lines.len();
     assert_eq!(found("app").lines.len() + found("!app").lines.len(), all);
     let wrong = found("app=web=x");

@@ -23,11 +23,11 @@ use server::kube::access::Access;
 use server::kube::review::{Reviewer, Subject, Way};
 use server::kube::{Pace, SourceEvent};
 use server::telemetry::viewers::Viewers;
+use server::web::client_view::ClientView;
 use server::web::connections::Peer;
 use server::web::http::router;
 use server::web::session::{Credentials, serve_over};
 use server::web::state::{Rollcast, Site};
-use server::web::view::View;
 use timeline::wire::{self, PROTOCOL, Scope, ServerFrame, ViewerFrame};
 use timeline::{Retention, Workload};
 use tokio::sync::watch;
@@ -203,7 +203,7 @@ pub(crate) async fn stream(
     let headers = HeaderMap::from_iter([(HeaderName::from_static("x-forwarded-user"), HeaderValue::from_static(user))]);
     let peer = Some("10.0.0.7".parse().unwrap());
     let viewer = rollcast.viewer(&headers, peer, peer).await.unwrap();
-    let view = View::of(rollcast, viewer).await.unwrap();
+    let view = ClientView::new(rollcast, viewer).await.unwrap();
     let ((said, inbox), (out, heard)) = (mpsc::unbounded(), mpsc::unbounded());
     tokio::spawn(serve_over(out, inbox, view, Credentials { headers, peer, from: peer }));
     for frame in [
