@@ -3,7 +3,7 @@
 use std::cmp::{Ordering, Reverse};
 use std::sync::Arc;
 
-use simcluster::selector::{Labels, NoSelector};
+use selector::{Labels, ParseSelectorError};
 use timeline::Millis;
 use timeline::list::{By, ClusterState, Column, Common, Group, Head, Overall, Query};
 use timeline::view::Summary;
@@ -57,7 +57,7 @@ pub fn choose(sources: &[Source], query: &Query) -> ListResult {
         }
     };
     let labels = query.labels.parse::<Labels>().unwrap_or_else(|error| {
-        overall.trouble = format!("{}.", NoSelector { part: timeline::words::safe(&error.part) });
+        overall.trouble = format!("{}.", ParseSelectorError { part: timeline::words::safe(&error.part) });
         Labels::default()
     });
     if let Some(name) = &query.cluster
