@@ -121,7 +121,7 @@ impl Authorizer {
     /// Returns the state of a viewer. The first check of an unknown viewer is shared by all concurrent requests.
     async fn permissions(self: &Arc<Self>, subjects: &Arc<Subjects>) -> Result<Arc<ViewerState>, TooManyViewers> {
         self.viewers
-            .try_get_with_by_ref(subjects, PermissionPoller::begin(self, subjects))
+            .try_get_with_by_ref(subjects, PermissionPoller::start(self, subjects))
             .await
             .map_err(|_| TooManyViewers)
     }
@@ -160,7 +160,7 @@ impl Authorizer {
         let answers = join_all(asked).await;
         let said = answers.into_iter().find(|(name, _)| *name == cluster).map_or(Some(false), |(_, said)| said);
         match said {
-            Some(true) => known.state().note(&place, 2 * MOST_NAMED),
+            Some(true) => known.state().poll_namespace(&place, 2 * MOST_NAMED),
             // It may say more the next time. Of a hidden one nobody may learn that it is there from being kept waiting twice.
             None if sees(cluster) => {}
             _ => known.state().refuse(place, said),
@@ -183,7 +183,7 @@ impl Authorizer {
     }
 
     /// The namespaces of everything that is kept, as they were a while ago at most. What cannot be read cannot be shown either.
-    async fn kept(&self) -> Arc<NamespacesByCluster> {
+    async fn stored_namespaces(&self) -> Arc<NamespacesByCluster> {
         let Some(ask) = &self.history else { return Arc::default() };
         let mut kept = self.kept.lock().await;
         if kept.is_due(&()) {
@@ -199,7 +199,7 @@ impl Authorizer {
 impl ViewerState {
     fn new() -> Arc<Self> {
         let state = Inner {
-            permissions: Some(signal::Sender::new(Arc::new(Permissions::nothing()))),
+            permissions: Some(signal::Sender::new(Arc::new(Permissions::none()))),
             looked: Instant::now(),
             named: NamespacesByCluster::new(),
             refused: RefreshingCache::new(REFUSED),
@@ -223,11 +223,11 @@ impl Inner {
     fn permissions(&self) -> Arc<Permissions> {
         self.permissions
             .as_ref()
-            .map_or_else(|| Arc::new(Permissions::nothing()), |permissions| permissions.borrow().clone())
+            .map_or_else(|| Arc::new(Permissions::none()), |permissions| permissions.borrow().clone())
     }
 
     /// Tells what may be seen now; `false` when nobody has looked lately.
-    fn tell(&mut self, permissions: Permissions) -> bool {
+    fn publish(&mut self, permissions: Permissions) -> bool {
         let Some(told) = &self.permissions else { return false };
         if told.receiver_count() > 0 {
             self.looked = Instant::now();
@@ -249,13 +249,13 @@ impl Inner {
         };
         // Who sees all of a cluster need not name parts of it.
         if *seen != ClusterPermissions::All {
-            self.note(place, MOST_NAMED);
+            self.poll_namespace(place, MOST_NAMED);
         }
         Some(Some(true))
     }
 
     /// Asks about a place from now on, where fewer than so many are.
-    fn note(&mut self, (cluster, namespace): &(String, String), most: usize) {
+    fn poll_namespace(&mut self, (cluster, namespace): &(String, String), most: usize) {
         if self.named.values().map(BTreeSet::len).sum::<usize>() < most {
             self.named.entry(cluster.clone()).or_default().insert(namespace.clone());
         }
@@ -287,14 +287,14 @@ impl Drop for PermissionPoller {
 
 impl PermissionPoller {
     /// Asks for the first time, and from then on for as long as somebody looks.
-    async fn begin(authorizer: &Arc<Authorizer>, subjects: &Arc<Subjects>) -> Result<Arc<ViewerState>, TooManyViewers> {
+    async fn start(authorizer: &Arc<Authorizer>, subjects: &Arc<Subjects>) -> Result<Arc<ViewerState>, TooManyViewers> {
         let room = authorizer.room.clone().try_acquire_owned().map_err(|_| TooManyViewers)?;
         let own =
             |hub: &Handle| Some((hub.clone(), subjects.of(hub.name())?.clone(), ClusterReviews::new(reviews::POLICY)));
         let answers = authorizer.clusters.iter().filter_map(own).collect();
         let (authorizer, subjects, known) = (authorizer.clone(), subjects.clone(), ViewerState::new());
         let mut poller = Self { authorizer, subjects, known: known.clone(), answers, _room: room };
-        poller.ask().await;
+        poller.poll().await;
         tokio::spawn(poller.run());
         Ok(known)
     }
@@ -303,7 +303,7 @@ impl PermissionPoller {
     async fn run(mut self) {
         loop {
             tokio::time::sleep(LOOK_EVERY).await;
-            if !self.ask().await {
+            if !self.poll().await {
                 return self.authorizer.viewers.invalidate(&self.subjects).await;
             }
         }
@@ -311,25 +311,26 @@ impl PermissionPoller {
 
     /// Asks all clusters at once, and tells what they said: one that does not answer keeps the others waiting for no longer than a round
     /// may take. Returns `false` when nobody has looked lately.
-    async fn ask(&mut self) -> bool {
-        let (kept, named) = (self.authorizer.kept().await, self.known.state().named.clone());
+    async fn poll(&mut self) -> bool {
+        let (kept, named) = (self.authorizer.stored_namespaces().await, self.known.state().named.clone());
         let rounds = self.answers.iter_mut().map(|(hub, subject, answers)| {
             let there = self.authorizer.namespaces(hub);
             let others = [kept.get(hub.name()), named.get(hub.name())];
             async move {
                 let namespaces = there.iter().chain(others.into_iter().flatten().flatten()).collect();
-                answers.ask(hub, subject, &namespaces).await;
+                answers.refresh(hub, subject, &namespaces).await;
             }
         });
         join_all(rounds).await;
-        let seen = self.answers.iter().filter_map(|(hub, _, answers)| Some((hub.name().to_owned(), answers.seen()?)));
+        let seen =
+            self.answers.iter().filter_map(|(hub, _, answers)| Some((hub.name().to_owned(), answers.permissions()?)));
         let clusters: BTreeMap<String, ClusterPermissions> = seen.collect();
         // It does not say, and nothing that it said before is good any more.
         let is_silent = |(hub, _, answers): &(Handle, Subject, ClusterReviews)| {
             answers.has_failed() && !clusters.contains_key(hub.name())
         };
         let is_silent = self.answers.iter().any(is_silent);
-        self.known.state().tell(Permissions::Part { clusters, is_silent })
+        self.known.state().publish(Permissions::Part { clusters, is_silent })
     }
 }
 
@@ -343,7 +344,7 @@ mod tests {
         let names: BTreeSet<String> = (0..2 * MOST_NAMED).map(|n| format!("n-{n}")).collect();
         let known = |seen| {
             let (known, clusters) = (ViewerState::new(), BTreeMap::from([("prod".to_owned(), seen)]));
-            known.state().tell(Permissions::Part { clusters, is_silent: false });
+            known.state().publish(Permissions::Part { clusters, is_silent: false });
             known
         };
         let part = known(ClusterPermissions::Namespaces(names.clone()));
@@ -353,7 +354,7 @@ mod tests {
         assert_eq!(part.state().named["prod"].len(), MOST_NAMED, "they are bounded as well");
         assert_eq!(part.state().remembered(&place("empty")), None);
         for name in 0..2 * MOST_NAMED {
-            part.state().note(&place(&format!("empty-{name}")), 2 * MOST_NAMED);
+            part.state().poll_namespace(&place(&format!("empty-{name}")), 2 * MOST_NAMED);
         }
         assert_eq!(part.state().named["prod"].len(), 2 * MOST_NAMED, "as many as that have a place");
         let all = known(ClusterPermissions::All);

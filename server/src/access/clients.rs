@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::net::IpAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::Subjects;
 
@@ -116,5 +116,74 @@ impl<T: Clone + Eq + Hash> SubscriptionLimit<T> {
     #[cfg(test)]
     pub(crate) fn count(&self) -> usize {
         self.each.len() + self.of_links.len()
+    }
+}
+
+/// Amounts in use, in all and by each client.
+#[derive(Debug)]
+pub struct Usage<K>(Mutex<Amounts<K>>);
+
+#[derive(Debug)]
+struct Amounts<K> {
+    total: usize,
+    of_each: HashMap<K, usize>,
+}
+
+/// An amount in use until this is dropped.
+#[derive(Debug)]
+pub struct UsageGuard<K: Eq + Hash> {
+    usage: Arc<Usage<K>>,
+    key: K,
+    amount: usize,
+}
+
+impl<K> Default for Usage<K> {
+    fn default() -> Self {
+        Self(Mutex::new(Amounts { total: 0, of_each: HashMap::new() }))
+    }
+}
+
+impl<K> Usage<K> {
+    /// Returns the amount in use by all clients.
+    pub(crate) fn total(&self) -> usize {
+        self.amounts().total
+    }
+
+    fn amounts(&self) -> MutexGuard<'_, Amounts<K>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<K: Clone + Eq + Hash> Usage<K> {
+    /// Adds an amount for a client; `None` unless `fits`, which is called with the amounts in use by all and by this client.
+    pub(crate) fn enter(
+        self: &Arc<Self>,
+        key: K,
+        amount: usize,
+        fits: impl FnOnce(usize, usize) -> bool,
+    ) -> Option<UsageGuard<K>> {
+        let mut amounts = self.amounts();
+        let own = amounts.of_each.get(&key).copied().unwrap_or_default();
+        if !fits(amounts.total, own) {
+            return None;
+        }
+        if amount > 0 {
+            amounts.total += amount;
+            amounts.of_each.insert(key.clone(), own + amount);
+        }
+        Some(UsageGuard { usage: self.clone(), key, amount })
+    }
+}
+
+impl<K: Eq + Hash> Drop for UsageGuard<K> {
+    fn drop(&mut self) {
+        let mut amounts = self.usage.amounts();
+        amounts.total -= self.amount;
+        if let Some(own) = amounts.of_each.get_mut(&self.key) {
+            *own -= self.amount;
+            if *own == 0 {
+                amounts.of_each.remove(&self.key);
+            }
+        }
     }
 }

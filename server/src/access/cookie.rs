@@ -1,5 +1,4 @@
-//! The cookies that hold a session, and what somebody takes along to where they sign in: encrypted, so that nobody reads or makes one;
-//! with the first key, readable with every key.
+//! Encrypted cookies of sessions and sign-ins. The first key encrypts; every key decrypts.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -85,10 +84,10 @@ impl SessionKeys {
     /// A key that nobody else knows: sessions end with the program.
     #[must_use]
     pub fn generate() -> Self {
-        Self::of(vec![Key::generate()])
+        Self::from_keys(vec![Key::generate()])
     }
 
-    fn of(all: Vec<Key>) -> Self {
+    fn from_keys(all: Vec<Key>) -> Self {
         Self(Arc::new(RwLock::new(all)))
     }
 
@@ -144,18 +143,12 @@ impl SessionKeys {
             false => Err(SessionKeysError::Short(number)),
         };
         let keys = lines.map(key).collect::<Result<Vec<_>, _>>()?;
-        if keys.is_empty() { Err(SessionKeysError::None) } else { Ok(Self::of(keys)) }
-    }
-
-    /// Decrypts the session of a request.
-    #[must_use]
-    pub fn open(&self, headers: &HeaderMap) -> Option<String> {
-        self.open_as(SealPurpose::Session, headers)
+        if keys.is_empty() { Err(SessionKeysError::None) } else { Ok(Self::from_keys(keys)) }
     }
 
     /// Decrypts a cookie of a request.
     #[must_use]
-    pub fn open_as(&self, purpose: SealPurpose, headers: &HeaderMap) -> Option<String> {
+    pub fn open(&self, purpose: SealPurpose, headers: &HeaderMap) -> Option<String> {
         self.open_value(purpose, sent(purpose, headers)?.value())
     }
 
@@ -163,37 +156,31 @@ impl SessionKeys {
     /// taken out some day.
     #[must_use]
     pub fn resealed(&self, purpose: SealPurpose, headers: &HeaderMap) -> Option<HeaderValue> {
-        let (key, content) = self.opened(purpose, sent(purpose, headers)?.value())?;
-        if key == 0 { None } else { self.seal_as(purpose, &content) }
+        let (key, content) = self.open_with_key(purpose, sent(purpose, headers)?.value())?;
+        if key == 0 { None } else { self.seal(purpose, &content) }
     }
 
     /// Encrypts a value anew that was encrypted with an older key.
     #[must_use]
     pub fn resealed_value(&self, purpose: SealPurpose, value: &str) -> Option<String> {
-        let (key, content) = self.opened(purpose, value)?;
+        let (key, content) = self.open_with_key(purpose, value)?;
         if key == 0 { None } else { self.seal_value(purpose, &content) }
-    }
-
-    /// A session that holds something; `None` when that is too much for a cookie.
-    #[must_use]
-    pub fn seal(&self, content: &str) -> Option<HeaderValue> {
-        self.seal_as(SealPurpose::Session, content)
     }
 
     /// A cookie that holds something; `None` when that is too much for one.
     #[must_use]
-    pub fn seal_as(&self, purpose: SealPurpose, content: &str) -> Option<HeaderValue> {
+    pub fn seal(&self, purpose: SealPurpose, content: &str) -> Option<HeaderValue> {
         Self::cookie_of(purpose, &self.seal_value(purpose, content)?).filter(|cookie| cookie.len() <= LONGEST)
     }
 
     /// Decrypts the value of a cookie.
     #[must_use]
     pub fn open_value(&self, purpose: SealPurpose, value: &str) -> Option<String> {
-        self.opened(purpose, value).map(|(_, content)| content)
+        self.open_with_key(purpose, value).map(|(_, content)| content)
     }
 
     /// Decrypts a value; returns the index of its key and the content.
-    fn opened(&self, purpose: SealPurpose, value: &str) -> Option<(usize, String)> {
+    fn open_with_key(&self, purpose: SealPurpose, value: &str) -> Option<(usize, String)> {
         let mut jar = CookieJar::new();
         jar.add_original(Cookie::new(purpose.cookie_name(), value.to_owned()));
         let all = self.all();
@@ -214,12 +201,6 @@ impl SessionKeys {
     #[must_use]
     pub fn cookie_of(purpose: SealPurpose, value: &str) -> Option<HeaderValue> {
         HeaderValue::from_str(&base(purpose, value.to_owned()).to_string()).ok()
-    }
-
-    /// Returns the header that removes the session.
-    #[must_use]
-    pub fn nothing() -> HeaderValue {
-        Self::removal(SealPurpose::Session)
     }
 
     /// Returns the header that removes a cookie.
@@ -278,26 +259,30 @@ mod tests {
     #[test]
     fn a_session_is_read_with_every_key_and_by_nobody_else() {
         let (old, both, new) = (keys(&[OLD]).unwrap(), keys(&[NEW, "", OLD]).unwrap(), keys(&[NEW]).unwrap());
-        let cookie = old.seal("secret-token").unwrap();
+        let cookie = old.seal(SealPurpose::Session, "secret-token").unwrap();
         assert!(!cookie.to_str().unwrap().contains("secret"));
         assert!(cookie.to_str().unwrap().starts_with("__Host-rollcast="));
         for attribute in ["HttpOnly", "Secure", "SameSite=Lax", "Path=/"] {
             assert!(cookie.to_str().unwrap().contains(attribute), "{attribute}");
         }
         assert!(!cookie.to_str().unwrap().contains("Domain"));
-        assert_eq!(old.open(&given(&cookie)).as_deref(), Some("secret-token"));
-        assert_eq!(both.open(&given(&cookie)).as_deref(), Some("secret-token"));
-        assert_eq!(new.open(&given(&cookie)), None);
-        assert_eq!(new.open(&given(&both.seal("again").unwrap())).as_deref(), Some("again"), "the first key seals");
+        assert_eq!(old.open(SealPurpose::Session, &given(&cookie)).as_deref(), Some("secret-token"));
+        assert_eq!(both.open(SealPurpose::Session, &given(&cookie)).as_deref(), Some("secret-token"));
+        assert_eq!(new.open(SealPurpose::Session, &given(&cookie)), None);
+        assert_eq!(
+            new.open(SealPurpose::Session, &given(&both.seal(SealPurpose::Session, "again").unwrap())).as_deref(),
+            Some("again"),
+            "the first key seals"
+        );
     }
 
     #[test]
     fn what_an_older_key_sealed_is_sealed_with_the_newest() {
         let (old, both, new) = (keys(&[OLD]).unwrap(), keys(&[NEW, OLD]).unwrap(), keys(&[NEW]).unwrap());
         for name in [SealPurpose::Session, SealPurpose::Link] {
-            let cookie = given(&old.seal_as(name, "secret").unwrap());
+            let cookie = given(&old.seal(name, "secret").unwrap());
             let anew = both.resealed(name, &cookie).unwrap();
-            assert_eq!(new.open_as(name, &given(&anew)).as_deref(), Some("secret"), "the old key may go");
+            assert_eq!(new.open(name, &given(&anew)).as_deref(), Some("secret"), "the old key may go");
             assert_eq!(both.resealed(name, &given(&anew)), None, "once is enough");
             assert_eq!((new.resealed(name, &cookie), old.resealed(name, &cookie)), (None, None));
             assert_eq!(both.resealed(name, &HeaderMap::new()), None);
@@ -309,7 +294,7 @@ mod tests {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), OLD).unwrap();
         let keys = SessionKeys::watch(file.path().to_owned()).unwrap();
-        let (other, cookie) = (keys.clone(), given(&keys.seal("secret").unwrap()));
+        let (other, cookie) = (keys.clone(), given(&keys.seal(SealPurpose::Session, "secret").unwrap()));
         for (text, is_resealed, is_open) in [
             (format!("{NEW}\n{OLD}\n"), true, true),
             ("short".to_owned(), true, true), // cannot be used: the keys before are
@@ -320,7 +305,7 @@ mod tests {
             let by = tokio::time::Instant::now() + 3 * LOOK_EVERY;
             let is_so = || {
                 let sealed = other.resealed(SealPurpose::Session, &cookie).is_some();
-                sealed == is_resealed && other.open(&cookie).is_some() == is_open
+                sealed == is_resealed && other.open(SealPurpose::Session, &cookie).is_some() == is_open
             };
             while !is_so() {
                 assert!(tokio::time::Instant::now() < by, "not in time: {text}");
@@ -329,18 +314,18 @@ mod tests {
         }
         std::fs::remove_file(file.path()).unwrap();
         tokio::time::sleep(3 * LOOK_EVERY).await;
-        assert!(keys.open(&cookie).is_some(), "a file that is gone takes no key away");
+        assert!(keys.open(SealPurpose::Session, &cookie).is_some(), "a file that is gone takes no key away");
     }
 
     #[test]
     fn what_was_changed_or_planted_is_no_session() {
         let keys = keys(&[OLD]).unwrap();
-        let cookie = keys.seal("secret-token").unwrap();
+        let cookie = keys.seal(SealPurpose::Session, "secret-token").unwrap();
         let pair = cookie.to_str().unwrap().split(';').next().unwrap().to_owned();
         let open = |text: &str| {
             let mut headers = HeaderMap::new();
             headers.insert(header::COOKIE, HeaderValue::from_str(text).unwrap());
-            keys.open(&headers)
+            keys.open(SealPurpose::Session, &headers)
         };
         assert!(open(&pair).is_some());
         for at in (NAME.len() + 1..pair.len()).step_by(3) {
@@ -353,18 +338,22 @@ mod tests {
         assert_eq!(open(&pair.replace("__Host-", "")), None);
         assert_eq!(open(&format!("{NAME}=secret-token")), None);
         assert_eq!(open(&format!("{NAME}=")), None);
-        assert_eq!(keys.seal(&"x".repeat(5_000)), None);
+        assert_eq!(keys.seal(SealPurpose::Session, &"x".repeat(5_000)), None);
     }
 
     #[test]
     fn what_was_made_for_something_else_is_no_session() {
         let keys = keys(&[OLD]).unwrap();
-        let start = keys.seal_as(SealPurpose::PendingSignIn, "secret").unwrap();
+        let start = keys.seal(SealPurpose::PendingSignIn, "secret").unwrap();
         assert!(start.to_str().unwrap().contains("Max-Age=600"));
-        assert_eq!(keys.open_as(SealPurpose::PendingSignIn, &given(&start)).as_deref(), Some("secret"));
-        assert_eq!(keys.open(&given(&start)), None);
+        assert_eq!(keys.open(SealPurpose::PendingSignIn, &given(&start)).as_deref(), Some("secret"));
+        assert_eq!(keys.open(SealPurpose::Session, &given(&start)), None);
         let renamed = start.to_str().unwrap().replace("__Host-rollcast-start=", "__Host-rollcast=");
-        assert_eq!(keys.open(&given(&HeaderValue::from_str(&renamed).unwrap())), None, "nor by another name");
+        assert_eq!(
+            keys.open(SealPurpose::Session, &given(&HeaderValue::from_str(&renamed).unwrap())),
+            None,
+            "nor by another name"
+        );
         for name in [SealPurpose::Session, SealPurpose::PendingSignIn, SealPurpose::Link] {
             let nothing = SessionKeys::removal(name);
             assert!(nothing.to_str().unwrap().starts_with(&format!("{}=;", name.cookie_name())));

@@ -1,4 +1,4 @@
-//! Requests to servers that are no clusters: over TLS, limited in time and size, and never led elsewhere.
+//! An HTTP client for servers other than clusters: over TLS, limited in time and size, without redirects.
 
 use std::time::Duration;
 
@@ -57,7 +57,7 @@ impl HttpClient {
     ///
     /// # Errors
     /// When nothing is, in time, and whole.
-    pub async fn ask(&self, request: Request<Bytes>) -> Result<Response<Bytes>, FetchError> {
+    pub async fn send(&self, request: Request<Bytes>) -> Result<Response<Bytes>, FetchError> {
         let ResponseLimits { timeout, max_bytes } = self.limits;
         let response = async {
             let (head, body) = self.pool.request(request.map(Full::new)).await?.into_parts();

@@ -105,10 +105,10 @@ impl Auth {
 
     /// The cookie of a session that went on since the one that a request carries, or that was sealed with an older key.
     #[must_use]
-    pub fn renewed(&self, headers: &HeaderMap) -> Option<HeaderValue> {
+    pub fn renewed_cookie(&self, headers: &HeaderMap) -> Option<HeaderValue> {
         match self {
-            Self::Oidc(oidc) => oidc.renewed(headers),
-            Self::Token(tokens) => tokens.resealed(headers),
+            Self::Oidc(oidc) => oidc.renewed_cookie(headers),
+            Self::Token(tokens) => tokens.renewed_cookie(headers),
             Self::None | Self::Open | Self::Proxy(_) => None,
         }
     }

@@ -1,12 +1,14 @@
 //! The clusters and namespaces that a viewer may see. Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use timeline::WorkloadKind;
 use timeline::view::Summary;
 use timeline::wire::{Connection, ConnectionState};
 
 use crate::access::scope::{Scope, WorkloadName};
+use crate::hub::List;
 
 /// Why a cluster is not heard of, and why history is not written, as those are told who do not see all of the cluster.
 const NO_WORD: &str = "the cluster does not respond";
@@ -59,10 +61,14 @@ impl ClusterPermissions {
         }
     }
 
-    /// A Deployment of a list is among it.
+    /// Returns the visible Deployments of a list.
     #[must_use]
-    pub fn has_listed(&self, summary: &Summary) -> bool {
-        self.has(WorkloadKind::Deployment, &summary.namespace, &summary.name)
+    pub fn visible(&self, list: List) -> List {
+        if matches!(self, Self::All | Self::AllByLink) {
+            return list;
+        }
+        let is_visible = |summary: &Summary| self.has(WorkloadKind::Deployment, &summary.namespace, &summary.name);
+        Arc::new(list.iter().filter(|listed| is_visible(&listed.summary)).cloned().collect())
     }
 
     /// All of a namespace is among it.
@@ -112,7 +118,7 @@ impl ClusterPermissions {
 impl Permissions {
     /// Nothing at all.
     #[must_use]
-    pub const fn nothing() -> Self {
+    pub const fn none() -> Self {
         Self::Part { clusters: BTreeMap::new(), is_silent: false }
     }
 
@@ -133,7 +139,7 @@ impl Permissions {
 
     /// Reduces the permissions to the scope of a link.
     #[must_use]
-    pub fn within(&self, scope: &Scope) -> Self {
+    pub fn limited_to(&self, scope: &Scope) -> Self {
         let is_silent = self.is_silent();
         let of = |clusters: BTreeMap<String, ClusterPermissions>| Self::Part { clusters, is_silent };
         match scope {
@@ -218,7 +224,7 @@ mod tests {
     #[test]
     fn a_link_opens_no_more_than_its_maker_sees() {
         let maker = part(&[("prod", names(&["shop", "pay"])), ("dev", ClusterPermissions::All)]);
-        let web = maker.within(&workload("prod", "shop", "web"));
+        let web = maker.limited_to(&workload("prod", "shop", "web"));
         let has = |cluster, namespace, name| web.has(cluster, WorkloadKind::Deployment, namespace, name);
         assert!(has("prod", "shop", "web"));
         for (cluster, namespace, name) in
@@ -226,10 +232,10 @@ mod tests {
         {
             assert!(!has(cluster, namespace, name), "{cluster} {namespace} {name}");
         }
-        assert_eq!(maker.within(&workload("prod", "secret", "web")), part(&[]));
-        assert_eq!(maker.within(&workload("gone", "shop", "web")), part(&[]));
+        assert_eq!(maker.limited_to(&workload("prod", "secret", "web")), part(&[]));
+        assert_eq!(maker.limited_to(&workload("gone", "shop", "web")), part(&[]));
         let wall = |cluster: Option<&str>, namespace: Option<&str>| {
-            maker.within(&Scope::Wall { cluster: cluster.map(str::to_owned), namespace: namespace.map(str::to_owned) })
+            maker.limited_to(&Scope::Wall { cluster: cluster.map(str::to_owned), namespace: namespace.map(str::to_owned) })
         };
         assert_eq!(
             wall(None, None),

@@ -1,4 +1,4 @@
-//! A proxy in front signs people in, and says in headers who they are.
+//! Sign-in by a proxy, which names the user in headers.
 
 use std::net::IpAddr;
 

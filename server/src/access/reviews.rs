@@ -30,7 +30,7 @@ pub(super) type ClusterReviews = RefreshingCache<Option<String>, bool>;
 
 impl ClusterReviews {
     /// Returns the permissions in the cluster; `None` if there are none.
-    pub(super) fn seen(&self) -> Option<ClusterPermissions> {
+    pub(super) fn permissions(&self) -> Option<ClusterPermissions> {
         if self.get(&None) == Some(&true) {
             return Some(ClusterPermissions::All);
         }
@@ -40,19 +40,19 @@ impl ClusterReviews {
     }
 
     /// Asks what is not known, or was said a while ago; what was said longest ago first, so that a slow cluster gets around to everything.
-    pub(super) async fn ask(&mut self, hub: &Handle, subject: &Subject, namespaces: &BTreeSet<&String>) {
+    pub(super) async fn refresh(&mut self, hub: &Handle, subject: &Subject, namespaces: &BTreeSet<&String>) {
         if self.is_backing_off() {
             return;
         }
         let (now, was_silent) = (Instant::now(), self.has_failed());
-        let asked = self.ask_until(now + PATIENCE, hub.reviewer(), subject, namespaces).await;
+        let asked = self.refresh_until(now + PATIENCE, hub.reviewer(), subject, namespaces).await;
         if let (Err(why), false) = (&asked, was_silent) {
             tracing::warn!("cannot check the permissions of viewers in cluster {}: {why}", hub.name());
         }
         self.set_failed(now, asked.is_err());
     }
 
-    async fn ask_until(
+    async fn refresh_until(
         &mut self,
         by: Instant,
         reviewer: &Reviewer,

@@ -1,4 +1,4 @@
-//! Sessions that are over although whoever kept their cookie could go on with it.
+//! Sessions that ended before their cookie expired.
 
 use std::collections::{BTreeSet, HashMap};
 use std::hash::Hash;

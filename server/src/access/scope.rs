@@ -1,4 +1,4 @@
-//! The scope of a link. Pure.
+//! The scope of a share link. Pure.
 
 use serde::{Deserialize, Serialize};
 use timeline::address::{self, Parameters};

@@ -1,5 +1,5 @@
-//! A Kubernetes token shows who somebody is: each cluster says whether it takes it, and for whom. In a browser the token rests in the
-//! session's cookie, encrypted, with which session it is; a program sends it with every request.
+//! Sign-in with a Kubernetes token: each cluster reviews it and names its user. A browser keeps the token in the encrypted session
+//! cookie; a program sends it with every request.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -121,14 +121,14 @@ impl TokenAuth {
         let bearer = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
         let bearer = bearer.and_then(|value| value.strip_prefix("Bearer ")).map(|token| token.trim().to_owned());
         if let Some(token) = bearer {
-            return self.whose(&token, client).await;
+            return self.authenticate(&token, client).await;
         }
         let session = self
             .session(headers)
             .filter(|session| !self.revoked.contains(&digest(&session.token), session.began, &session.id));
         match session {
             // A cluster took it when the session began: nobody made it up.
-            Some(session) => self.ask(&session.token, Asker::Known, client).await,
+            Some(session) => self.review(&session.token, Asker::Known, client).await,
             None => Err(AuthError::SignInRequired),
         }
     }
@@ -136,7 +136,7 @@ impl TokenAuth {
     /// The cookie of a session that begins; `None` where the token is too long for one.
     #[must_use]
     pub fn begin(&self, token: &str) -> Option<HeaderValue> {
-        self.keys.seal(&Session::begin(token).to_text())
+        self.keys.seal(SealPurpose::Session, &Session::begin(token).to_text())
     }
 
     /// The session of a request is over, also for who kept its cookie.
@@ -148,23 +148,23 @@ impl TokenAuth {
 
     /// A session that goes on, sealed anew where that was done with an older key.
     #[must_use]
-    pub fn resealed(&self, headers: &HeaderMap) -> Option<HeaderValue> {
+    pub fn renewed_cookie(&self, headers: &HeaderMap) -> Option<HeaderValue> {
         self.keys.resealed(SealPurpose::Session, headers)
     }
 
     fn session(&self, headers: &HeaderMap) -> Option<Session> {
-        Session::from_text(&self.keys.open(headers)?)
+        Session::from_text(&self.keys.open(SealPurpose::Session, headers)?)
     }
 
     /// Authenticates a token.
     ///
     /// # Errors
     /// When no cluster takes it, or none says, or too many of the same client were refused lately.
-    pub async fn whose(&self, token: &str, client: Option<IpAddr>) -> Result<Viewer, AuthError> {
-        self.ask(token, Asker::Stranger, client).await
+    pub async fn authenticate(&self, token: &str, client: Option<IpAddr>) -> Result<Viewer, AuthError> {
+        self.review(token, Asker::Stranger, client).await
     }
 
-    async fn ask(&self, token: &str, asker: Asker, client: Option<IpAddr>) -> Result<Viewer, AuthError> {
+    async fn review(&self, token: &str, asker: Asker, client: Option<IpAddr>) -> Result<Viewer, AuthError> {
         if token.is_empty() || token.len() > LONGEST || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
             return Err(AuthError::SignInRequired);
         }

@@ -10,7 +10,7 @@ use super::Viewer;
 use crate::access::authorizer::{Authorizer, TooManyViewers};
 use crate::access::permissions::{ClusterPermissions, Permissions};
 use crate::access::scope::Scope;
-use crate::hub::{Handle, ListedDeployment};
+use crate::hub::{Handle, List};
 
 /// The clusters and workloads that one viewer may see.
 #[derive(Clone)]
@@ -26,7 +26,7 @@ impl View {
     /// # Errors
     /// When there are too many viewers.
     pub async fn new(authorizer: &Arc<Authorizer>, viewer: Viewer) -> Result<Self, TooManyViewers> {
-        let permissions = viewer.within(authorizer.watch(&viewer).await?.borrow().clone());
+        let permissions = viewer.limit(authorizer.watch(&viewer).await?.borrow().clone());
         Ok(Self { authorizer: authorizer.clone(), viewer, permissions })
     }
 
@@ -37,7 +37,7 @@ impl View {
         }
         let is_seen = self.permissions.of(cluster).is_some_and(|seen| seen.has_some_of(namespace));
         if self.authorizer.may_see(&self.viewer, cluster, namespace).await && !is_seen {
-            self.permissions = self.viewer.within(Arc::new(self.permissions.and(cluster, namespace)));
+            self.permissions = self.viewer.limit(Arc::new(self.permissions.and(cluster, namespace)));
         }
         self
     }
@@ -58,7 +58,7 @@ impl View {
     /// Replaces the permissions.
     #[must_use]
     pub fn with_permissions(self, permissions: Arc<Permissions>) -> Self {
-        Self { permissions: self.viewer.within(permissions), ..self }
+        Self { permissions: self.viewer.limit(permissions), ..self }
     }
 
     /// Returns the viewer.
@@ -99,13 +99,9 @@ impl View {
 
     /// The Deployments of a cluster that are seen.
     #[must_use]
-    pub fn list(&self, hub: &Handle) -> Vec<Arc<ListedDeployment>> {
+    pub fn list(&self, hub: &Handle) -> List {
         let list = hub.list().borrow().clone();
-        match self.list_permissions().of(hub.name()) {
-            Some(ClusterPermissions::All | ClusterPermissions::AllByLink) => list.to_vec(),
-            Some(seen) => list.iter().filter(|listed| seen.has_listed(&listed.summary)).cloned().collect(),
-            None => Vec::new(),
-        }
+        self.list_permissions().of(hub.name()).map(|seen| seen.visible(list)).unwrap_or_default()
     }
 
     /// Returns the connection state of a cluster, without details that the viewer may not see.
@@ -133,6 +129,6 @@ impl View {
     /// Returns the permissions for lists.
     #[must_use]
     pub fn list_permissions(&self) -> Arc<Permissions> {
-        if self.part().is_some() { Arc::new(Permissions::nothing()) } else { self.permissions.clone() }
+        if self.part().is_some() { Arc::new(Permissions::none()) } else { self.permissions.clone() }
     }
 }

@@ -63,9 +63,9 @@ impl Viewer {
 
     /// Reduces the permissions of the users to the part that the link opens.
     #[must_use]
-    pub fn within(&self, permissions: Arc<Permissions>) -> Arc<Permissions> {
+    pub fn limit(&self, permissions: Arc<Permissions>) -> Arc<Permissions> {
         match &self.link {
-            Some(link) => Arc::new(permissions.within(&link.scope)),
+            Some(link) => Arc::new(permissions.limited_to(&link.scope)),
             None => permissions,
         }
     }

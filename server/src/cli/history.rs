@@ -68,7 +68,7 @@ impl History {
     ///
     /// # Errors
     /// When nothing says where, and this platform has no folder for that, or what is said names no database.
-    pub fn kept(&self, file: &Config) -> Result<Option<Options>, LocationError> {
+    pub fn storage(&self, file: &Config) -> Result<Option<Options>, LocationError> {
         let is_said =
             self.data_dir.is_some() || self.history.is_some() || self.keep_for.is_some() || self.keep_bytes.is_some();
         if self.no_history || (file.no_history && !is_said) {
@@ -80,7 +80,7 @@ impl History {
         }
         let said = location(self.history.as_ref(), self.data_dir.as_ref(), password);
         let said = said.or_else(|| location(file.history.as_ref(), file.data_dir.as_ref(), password));
-        let location = said.unwrap_or_else(usual)?;
+        let location = said.unwrap_or_else(default_location)?;
         let limits = Limits::of(self.keep_for.or(file.keep_for), self.keep_bytes.or(file.keep_bytes));
         Ok(Some(Options { location, limits }))
     }
@@ -111,7 +111,7 @@ fn read_password(file: &Path) -> Result<Vec<u8>, LocationError> {
     Ok(password)
 }
 
-fn usual() -> Result<Location, LocationError> {
+fn default_location() -> Result<Location, LocationError> {
     options::usual_folder().map(Location::Folder).ok_or(LocationError::Folder)
 }
 
@@ -211,7 +211,8 @@ impl HistoryArguments {
         if password.is_some() && self.history.is_none() {
             return Err(LocationError::NoDatabase);
         }
-        let location = location(self.history.as_ref(), self.data_dir.as_ref(), password).unwrap_or_else(usual)?;
+        let location =
+            location(self.history.as_ref(), self.data_dir.as_ref(), password).unwrap_or_else(default_location)?;
         Ok(Options { location, limits })
     }
 }

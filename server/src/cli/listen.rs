@@ -90,7 +90,7 @@ impl Listen {
     ///
     /// # Errors
     /// When of a certificate and its key one is missing.
-    pub fn with(self, file: &Config) -> Result<ServerOptions, IncompleteTls> {
+    pub fn merge(self, file: &Config) -> Result<ServerOptions, IncompleteTls> {
         let usual = SocketAddr::from(([127, 0, 0, 1], 7440));
         let hosts = if self.allow_host.is_empty() { file.allow_host.clone() } else { self.allow_host };
         let tls = match (self.tls_cert.or(file.tls_cert.clone()), self.tls_key.or(file.tls_key.clone())) {

@@ -1,11 +1,11 @@
-//! One rollout, or one moment, cut out for who came by a link to that alone: a hub that stands still and holds nothing else, so that pages,
-//! details, moments and the stream are made as those of a cluster are, and cannot tell more.
+//! Excerpts: hubs that hold one rollout or one moment and do not change, for links to these. Pages, details, moments and the stream use
+//! them like a cluster's hub, and cannot show more.
 //!
 //! ```text
 //!   the cluster's hub, or the stored episode ──► the past of one Deployment ──► History::excerpt ──► Handle::standing
 //! ```
-//! A rollout that goes on is shown as it was when somebody opened the link; who comes two seconds later gets a newer excerpt. It ends where
-//! the stored episode does, and before any sign of the next rollout.
+//! The excerpt of a rollout in progress shows its state at the time of the request; two seconds later a newer one is made. It ends with
+//! the stored episode, and before the first sign of the next rollout.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -62,7 +62,7 @@ impl Excerpts {
     /// When nothing is known of it, what is stored cannot be read, or there is no room for one more.
     pub async fn open(&self, live: &Handle, stored: Option<(&Archive, &Past)>, scope: &Scope) -> Opened {
         let make = async |turn| {
-            let made = cut(live, stored, scope, turn).await;
+            let made = create(live, stored, scope, turn).await;
             made.map_err(|why| {
                 let lasts = missing_for(live, &why);
                 (why, lasts)
@@ -77,7 +77,7 @@ impl Excerpts {
     }
 }
 
-async fn cut(
+async fn create(
     live: &Handle,
     stored: Option<(&Archive, &Past)>,
     scope: &Scope,
@@ -95,7 +95,7 @@ async fn cut(
     let is_moment = matches!(scope, Scope::Moment { .. });
     let standing = tokio::task::spawn_blocking(move || {
         let _turn: Turn = turn; // whoever asked may have left
-        copied.stand(is_moment)
+        copied.into_hub(is_moment)
     });
     let standing = standing.await.ok().flatten().ok_or_else(unknown)?;
     let model = standing.timeline.model();
@@ -225,7 +225,7 @@ fn shown_since(deployment: &Deployment, rollout: usize) -> Millis {
 
 impl ExcerptData {
     /// Builds the model and history of the excerpt's hub.
-    fn stand(self, is_moment: bool) -> Option<Standing> {
+    fn into_hub(self, is_moment: bool) -> Option<Standing> {
         let Self { past, skew_millis, deployment, from_millis, to_millis, is_settled: _, title } = self;
         let from_millis = match from_millis {
             Some(from_millis) => from_millis,

@@ -1,66 +1,48 @@
-//! Limits exports: two at a time, and one for each client until it was sent, so that no client delays the others or
-//! fills the memory.
+//! Limits exports: two at a time, and one for each client until it was sent, so that no client delays the others or fills the
+//! memory.
 
-use std::collections::HashSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::access::clients::ClientKey;
+use crate::access::clients::{ClientKey, Usage, UsageGuard};
 
-/// Files that are made at once.
+/// Exports that are made at once.
 const MOST: usize = 2;
 
-/// Files that are being made.
+/// Exports in progress.
 pub struct ExportLimit {
-    places: Arc<Semaphore>,
-    whose: Mutex<HashSet<ClientKey>>,
+    permits: Arc<Semaphore>,
+    clients: Arc<Usage<ClientKey>>,
 }
 
-/// A file is being made for as long as this lives. What cannot be called off keeps it: whoever asked may have left.
+/// An export in progress. Work that cannot be cancelled holds it, although its client may have left.
 pub struct ExportJob {
-    _place: OwnedSemaphorePermit,
-    turn: ClientTurn,
-}
-
-/// A client's turn, until its file was sent.
-pub struct ClientTurn {
-    exports: Arc<ExportLimit>,
-    whose: ClientKey,
+    _permit: OwnedSemaphorePermit,
+    turn: UsageGuard<ClientKey>,
 }
 
 impl ExportJob {
-    /// The file is made and has to be sent: another client's may be made.
+    /// Lets the next export begin; the client's turn lasts until its file was sent.
     #[must_use]
-    pub fn made(self) -> ClientTurn {
+    pub fn finish(self) -> UsageGuard<ClientKey> {
         self.turn
     }
 }
 
 impl Default for ExportLimit {
     fn default() -> Self {
-        Self { places: Arc::new(Semaphore::new(MOST)), whose: Mutex::default() }
+        Self { permits: Arc::new(Semaphore::new(MOST)), clients: Arc::default() }
     }
 }
 
 impl ExportLimit {
-    /// Begins one; `None` where too many are being made, or another one of the same client. Who came by a link is one with all who came by
-    /// links of its maker.
-    pub fn begin(self: &Arc<Self>, whose: ClientKey) -> Option<ExportJob> {
-        let whose = whose.of_any_link();
-        let place = self.places.clone().try_acquire_owned().ok()?;
-        let is_first = whose == ClientKey::Shared || self.known().insert(whose.clone());
-        is_first.then(|| ExportJob { _place: place, turn: ClientTurn { exports: self.clone(), whose } })
-    }
-
-    fn known(&self) -> std::sync::MutexGuard<'_, HashSet<ClientKey>> {
-        self.whose.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Drop for ClientTurn {
-    fn drop(&mut self) {
-        self.exports.known().remove(&self.whose);
+    /// Begins an export; `None` if too many are in progress, or one of the same client. All links of one maker count as one client.
+    pub fn begin(&self, client: ClientKey) -> Option<ExportJob> {
+        let permit = self.permits.clone().try_acquire_owned().ok()?;
+        let (is_shared, client) = (client == ClientKey::Shared, client.of_any_link());
+        let turn = self.clients.enter(client, 1, |_, own| is_shared || own == 0)?;
+        Some(ExportJob { _permit: permit, turn })
     }
 }
 
@@ -73,7 +55,7 @@ mod tests {
 
     #[test]
     fn nobody_has_two_made_at_once_and_no_more_than_two_are() {
-        let exports = Arc::new(ExportLimit::default());
+        let exports = ExportLimit::default();
         let at = |last| ClientKey::of_address([10, 0, 0, last].into());
         let first = exports.begin(at(1));
         assert!(first.is_some());
@@ -85,7 +67,7 @@ mod tests {
         assert!(exports.begin(at(2)).is_none(), "it has one still");
         assert!(exports.begin(at(1)).is_some());
         drop(second);
-        let sent = exports.begin(at(1)).map(ExportJob::made);
+        let sent = exports.begin(at(1)).map(ExportJob::finish);
         assert!(exports.begin(at(1)).is_none(), "it is not sent yet");
         assert!(exports.begin(at(2)).is_some() && exports.begin(at(3)).is_some(), "and holds up no others");
         drop(sent);

@@ -1,12 +1,12 @@
-//! Taking out names: of clusters, namespaces, nodes and images, each replaced by the same other name wherever it stands, in fields and in
-//! sentences. Names of Deployments, pods and containers stay, as do labels that are none of these.
+//! Replaces names of clusters, namespaces, nodes and images consistently, in fields and sentences. Names of Deployments, pods and
+//! containers stay, as do other labels.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use app::payload::Export;
 use serde_json::Value;
 
-use super::error::ExportError;
+use super::ExportError;
 use super::rollout_data::RolloutData;
 
 /// Replacements, the longest name first.
@@ -75,7 +75,7 @@ impl Names {
     /// # Errors
     /// When what the file tells cannot be looked through.
     pub fn of(data: &RolloutData, export: &Export) -> Result<Self, ExportError> {
-        let end = data.end();
+        let end = data.final_model();
         let mut found = NameSets::default();
         let text = ron::to_string(export).map_err(|error| ExportError::Redaction(error.to_string()))?;
         found.images.extend(quoted_images(&text.replace("\\\"", "\"")));
@@ -94,7 +94,7 @@ impl Names {
     pub fn of_lines(text: &str) -> Self {
         let mut found = NameSets::default();
         for line in text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
-            look(&line, &mut found);
+            collect_names(&line, &mut found);
         }
         found.names()
     }
@@ -201,16 +201,16 @@ fn quoted_images(text: &str) -> impl Iterator<Item = String> {
 }
 
 /// Looks for names in what was recorded, by the fields in which Kubernetes has them.
-fn look(value: &Value, found: &mut NameSets) {
+fn collect_names(value: &Value, found: &mut NameSets) {
     match value {
-        Value::Array(values) => values.iter().for_each(|value| look(value, found)),
+        Value::Array(values) => values.iter().for_each(|value| collect_names(value, found)),
         Value::Object(fields) => {
             for (field, value) in fields {
                 match (field.as_str(), value) {
                     ("namespace", Value::String(name)) => drop(found.namespaces.insert(name.clone())),
                     ("nodeName", Value::String(name)) => drop(found.nodes.insert(name.clone())),
                     ("image", Value::String(name)) => drop(found.images.insert(name.clone())),
-                    (_, value) => look(value, found),
+                    (_, value) => collect_names(value, found),
                 }
             }
         }

@@ -98,7 +98,7 @@ impl RecordedDetails {
 impl RolloutData {
     /// Returns the model at the end.
     #[must_use]
-    pub fn end(&self) -> Model {
+    pub fn final_model(&self) -> Model {
         let mut walk = self.past.walk();
         walk.to(self.to_millis).clone()
     }
@@ -106,7 +106,7 @@ impl RolloutData {
     /// The content of the file.
     #[must_use]
     pub fn export(&self) -> Export {
-        let end = self.end();
+        let end = self.final_model();
         let pods: BTreeSet<Uid> = end
             .pods_of_deployment(self.deployment)
             .into_iter()
@@ -134,7 +134,7 @@ impl RolloutData {
             moment: None,
             is_snapshot: false,
         };
-        let (told, details) = self.told(&pods);
+        let (told, details) = self.record(&pods);
         let record = Record {
             from_millis: self.from_millis,
             to_millis: self.to_millis,
@@ -169,7 +169,7 @@ impl RolloutData {
     }
 
     /// Returns the sentences, and the details of pods and revisions, each with its start.
-    fn told(&self, pods: &BTreeSet<Uid>) -> (Vec<(Millis, timeline::wire::SaidDelta)>, RecordedDetails) {
+    fn record(&self, pods: &BTreeSet<Uid>) -> (Vec<(Millis, timeline::wire::SaidDelta)>, RecordedDetails) {
         let (mut walk, mut changes) = (self.past.walk(), self.past.changes().peekable());
         let (mut said, mut deltas, mut details) = (Said::default(), Vec::new(), RecordedDetails::default());
         let mut pasts: BTreeMap<Uid, Vec<(Millis, Change)>> = BTreeMap::new();

@@ -12,7 +12,7 @@ use timeline::{Millis, Uid, Workload};
 
 use crate::access::Viewer;
 use crate::access::authorizer::TooManyViewers;
-use crate::access::clients::ClientKey;
+use crate::access::clients::{ClientKey, UsageGuard};
 use crate::access::permissions::Permissions;
 use crate::access::view::View;
 use crate::history::Archive;
@@ -22,7 +22,6 @@ use crate::history::store::StoreError;
 use crate::hub::Handle;
 use crate::web::limits::Limit;
 use crate::web::listing::{ListResult, ListSubscription};
-use crate::web::send_queue::QueuedBytes;
 use crate::web::state::Rollcast;
 
 /// The server as one client reads it: its view, and the limits that count it.
@@ -109,7 +108,7 @@ impl ClientView {
 
     /// Counts response bytes until the guard is dropped; `None` if too many are waiting.
     #[must_use]
-    pub fn queue_bytes(&self, bytes: usize) -> Option<QueuedBytes> {
+    pub fn queue_bytes(&self, bytes: usize) -> Option<UsageGuard<ClientKey>> {
         let place = self.rollcast.send_queue.begin(self.client_key(), bytes);
         if place.is_none() {
             self.rollcast.limits.count_hit(Limit::Unsent);

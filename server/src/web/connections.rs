@@ -8,12 +8,11 @@
 mod counted_stream;
 mod head;
 
-use std::collections::HashMap;
 use std::convert::Infallible;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use axum::Router;
@@ -31,7 +30,7 @@ use tower::{ServiceExt, service_fn};
 
 use self::counted_stream::CountedStream;
 use self::head::Head;
-use crate::access::clients::client_network;
+use crate::access::clients::{Usage, UsageGuard, client_network};
 use crate::web::limits::{Limit, Limits};
 use crate::web::tls::Acceptor;
 
@@ -63,18 +62,14 @@ const PATIENCE: Duration = Duration::from_millis(500);
 #[derive(Debug, Clone, Copy)]
 pub struct Peer(pub SocketAddr);
 
-/// Number of connections of each client address or IPv6 network.
-#[derive(Debug, Default)]
-struct Tally(Mutex<HashMap<IpAddr, usize>>);
-
 /// Connections that there are.
 #[derive(Debug)]
 pub struct Connections {
     /// Maximum number of connections.
     most: usize,
-    open: Arc<Tally>,
+    open: Arc<Usage<IpAddr>>,
     /// Requests and streams that came through proxies, by whom they are from.
-    clients: Arc<Tally>,
+    clients: Arc<Usage<IpAddr>>,
     /// Counters of all limits.
     pub limits: Arc<Limits>,
 }
@@ -126,60 +121,27 @@ impl Connections {
     /// Returns the number of connections.
     #[must_use]
     pub fn count(&self) -> usize {
-        self.open.all().values().sum()
+        self.open.total()
     }
 
     /// One more request of somebody who comes through a proxy, with whom others share its connections; `None` where that is one too many.
     #[must_use]
-    pub fn serve_client(&self, client: IpAddr) -> Option<ClientSlot> {
-        let client = client_network(client);
-        let mut all = self.clients.all();
-        let own = all.get(&client).copied().unwrap_or_default();
-        if own >= MOST_OF_ONE {
+    pub fn serve_client(&self, client: IpAddr) -> Option<UsageGuard<IpAddr>> {
+        let slot = self.clients.enter(client_network(client), 1, |_, own| own < MOST_OF_ONE);
+        if slot.is_none() {
             self.limits.count_hit(Limit::Clients);
-            return None;
         }
-        all.insert(client, own + 1);
-        Some(ClientSlot { tally: self.clients.clone(), address: client })
+        slot
     }
 
-    /// One more from an address; `None` where that is one too many.
-    fn enter(&self, address: IpAddr, is_trusted: bool) -> Option<ClientSlot> {
-        let address = client_network(address);
-        let mut open = self.open.all();
-        let all: usize = open.values().sum();
-        let own = open.get(&address).copied().unwrap_or_default();
-        if all >= self.most || (own >= MOST_OF_ONE && !is_trusted) {
+    /// Adds a connection from an address; `None` if there are too many.
+    fn enter(&self, address: IpAddr, is_trusted: bool) -> Option<UsageGuard<IpAddr>> {
+        let fits = |all, own| all < self.most && (own < MOST_OF_ONE || is_trusted);
+        let slot = self.open.enter(client_network(address), 1, fits);
+        if slot.is_none() {
             self.limits.count_hit(Limit::Connections);
-            return None;
         }
-        open.insert(address, own + 1);
-        Some(ClientSlot { tally: self.open.clone(), address })
-    }
-}
-
-impl Tally {
-    fn all(&self) -> MutexGuard<'_, HashMap<IpAddr, usize>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// A counted connection or request; ends when dropped.
-#[derive(Debug)]
-pub struct ClientSlot {
-    tally: Arc<Tally>,
-    address: IpAddr,
-}
-
-impl Drop for ClientSlot {
-    fn drop(&mut self) {
-        let mut open = self.tally.all();
-        if let Some(own) = open.get_mut(&self.address) {
-            *own -= 1;
-            if *own == 0 {
-                open.remove(&self.address);
-            }
-        }
+        slot
     }
 }
 
@@ -242,7 +204,7 @@ async fn refuse(mut stream: impl AsyncWrite + Unpin, answer: &[u8]) {
 struct Caller {
     peer: SocketAddr,
     router: Router,
-    open: ClientSlot,
+    open: UsageGuard<IpAddr>,
     limits: Arc<Limits>,
 }
 
@@ -313,7 +275,8 @@ mod tests {
     fn one_address_does_not_take_all_connections() {
         let connections = Arc::new(Connections::at_most(MOST));
         let (greedy, other) = ("10.0.0.1".parse().unwrap(), "10.0.0.2".parse().unwrap());
-        let mut open: Vec<ClientSlot> = (0..MOST_OF_ONE).map(|_| connections.enter(greedy, false).unwrap()).collect();
+        let mut open: Vec<UsageGuard<IpAddr>> =
+            (0..MOST_OF_ONE).map(|_| connections.enter(greedy, false).unwrap()).collect();
         assert!(connections.enter(greedy, false).is_none());
         assert!(connections.enter(greedy, true).is_some(), "a proxy");
         assert!(connections.enter(other, false).is_some());
@@ -323,7 +286,7 @@ mod tests {
         drop(open);
         assert_eq!(connections.count(), 0);
         assert_eq!(connections.limits.count(Limit::Connections), 1);
-        let _all: Vec<ClientSlot> = (0..MOST).map(|_| connections.enter(greedy, true).unwrap()).collect();
+        let _all: Vec<UsageGuard<IpAddr>> = (0..MOST).map(|_| connections.enter(greedy, true).unwrap()).collect();
         assert!(connections.enter(other, true).is_none());
     }
 
@@ -331,7 +294,8 @@ mod tests {
     fn one_client_of_a_proxy_does_not_take_the_turns_of_the_others() {
         let connections = Connections::default();
         let (greedy, other) = ("203.0.113.9".parse().unwrap(), "203.0.113.10".parse().unwrap());
-        let all: Vec<ClientSlot> = (0..MOST_OF_ONE).map(|_| connections.serve_client(greedy).unwrap()).collect();
+        let all: Vec<UsageGuard<IpAddr>> =
+            (0..MOST_OF_ONE).map(|_| connections.serve_client(greedy).unwrap()).collect();
         assert!(connections.serve_client(greedy).is_none() && connections.serve_client(other).is_some());
         assert_eq!((connections.limits.count(Limit::Clients), connections.count()), (1, 0));
         drop(all);
@@ -342,7 +306,7 @@ mod tests {
     fn whoever_has_an_ipv6_network_is_one_and_not_as_many_as_its_addresses() {
         let connections = Connections::default();
         let of = |network: &str, n: usize| format!("2001:db8:0:{network}::{n:x}").parse::<IpAddr>().unwrap();
-        let mut all: Vec<ClientSlot> =
+        let mut all: Vec<UsageGuard<IpAddr>> =
             (1..=MOST_OF_ONE).map(|n| connections.serve_client(of("a", n)).unwrap()).collect();
         assert!(connections.serve_client(of("a", 0xffff)).is_none() && connections.serve_client(of("b", 1)).is_some());
         all.extend((1..=MOST_OF_ONE).map(|n| connections.enter(of("a", n), false).unwrap()));
@@ -350,7 +314,7 @@ mod tests {
         drop(all);
         assert!(connections.serve_client(of("a", 1)).is_some() && connections.enter(of("a", 1), false).is_some());
         // An IPv4 address that is written as one of IPv6 is itself.
-        let mapped: Vec<ClientSlot> =
+        let mapped: Vec<UsageGuard<IpAddr>> =
             (0..MOST_OF_ONE).filter_map(|_| connections.serve_client("::ffff:203.0.113.9".parse().unwrap())).collect();
         assert_eq!(mapped.len(), MOST_OF_ONE);
         assert!(connections.serve_client("203.0.113.9".parse().unwrap()).is_none());

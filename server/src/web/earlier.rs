@@ -1,4 +1,4 @@
-//! A rollout beside those before it: from what is kept, or from what the cluster's hub holds where nothing is.
+//! Compares a rollout with earlier ones, from the history, or from the hub without a history.
 
 use app::compare::Course;
 use app::compare::earlier::{ComparedRollout, EarlierRollout, comparable, sentences};

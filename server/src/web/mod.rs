@@ -5,6 +5,7 @@
 pub mod client_view;
 pub mod connections;
 mod earlier;
+mod followed_list;
 pub mod http;
 pub mod limits;
 pub mod listing;

@@ -1,16 +1,15 @@
-//! Answers, and first frames of streams, that were made and wait to be sent: so many bytes in all and of one client, so that those who read slowly do not fill the
-//! memory. What is small is not counted: the system holds as much of each connection.
+//! Bytes of responses and first stream frames that wait to be sent, limited in all and for each client, so that slow readers do not
+//! fill the memory. Small ones do not count: the system buffers as much for each connection.
 
-use std::collections::HashMap;
 use std::convert::Infallible;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use hyper::body::{Body, Frame, SizeHint};
 
-use crate::access::clients::ClientKey;
+use crate::access::clients::{ClientKey, Usage, UsageGuard};
 
 /// Responses with fewer bytes are not counted.
 pub const SMALL: usize = 64 << 10;
@@ -20,59 +19,20 @@ const MOST_OF_ONE: usize = 32 << 20;
 /// Bytes that are handed to a connection at once.
 const CHUNK: usize = 64 << 10;
 
-/// Bytes that wait to be sent.
+/// Bytes of responses that wait to be sent.
 #[derive(Default)]
-pub struct SendQueue(Mutex<Waiting>);
-
-#[derive(Default)]
-struct Waiting {
-    all: usize,
-    of_each: HashMap<ClientKey, usize>,
-}
-
-/// An answer waits for as long as this lives.
-pub struct QueuedBytes {
-    queue: Arc<SendQueue>,
-    whose: ClientKey,
-    bytes: usize,
-}
+pub struct SendQueue(Arc<Usage<ClientKey>>);
 
 impl SendQueue {
-    /// One more answer waits; `None` where that is too much. Who came by a link is one with all who came by links of its maker.
-    pub fn begin(self: &Arc<Self>, whose: ClientKey, bytes: usize) -> Option<QueuedBytes> {
-        let whose = whose.of_any_link();
+    /// Adds a response; `None` if too many bytes are waiting. All links of one maker count as one client.
+    pub fn begin(&self, client: ClientKey, bytes: usize) -> Option<UsageGuard<ClientKey>> {
+        let client = client.of_any_link();
         if bytes < SMALL {
-            return Some(QueuedBytes { queue: self.clone(), whose, bytes: 0 });
+            return self.0.enter(client, 0, |_, _| true);
         }
-        let mut waiting = self.waiting();
-        let own = waiting.of_each.get(&whose).copied().unwrap_or_default();
-        let is_full = |waits: usize, most: usize| waits > 0 && waits.saturating_add(bytes) > most;
-        if is_full(waiting.all, MOST) || (whose != ClientKey::Shared && is_full(own, MOST_OF_ONE)) {
-            return None;
-        }
-        waiting.all += bytes;
-        waiting.of_each.insert(whose.clone(), own + bytes);
-        Some(QueuedBytes { queue: self.clone(), whose, bytes })
-    }
-
-    fn waiting(&self) -> MutexGuard<'_, Waiting> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Drop for QueuedBytes {
-    fn drop(&mut self) {
-        if self.bytes == 0 {
-            return;
-        }
-        let mut waiting = self.queue.waiting();
-        waiting.all -= self.bytes;
-        if let Some(own) = waiting.of_each.get_mut(&self.whose) {
-            *own -= self.bytes;
-            if *own == 0 {
-                waiting.of_each.remove(&self.whose);
-            }
-        }
+        let is_full = |waiting: usize, most: usize| waiting > 0 && waiting.saturating_add(bytes) > most;
+        let is_one = client != ClientKey::Shared;
+        self.0.enter(client, bytes, |all, own| !is_full(all, MOST) && !(is_one && is_full(own, MOST_OF_ONE)))
     }
 }
 
@@ -125,7 +85,7 @@ mod tests {
 
     #[test]
     fn so_many_bytes_wait_of_one_client_and_in_all() {
-        let unsent = Arc::new(SendQueue::default());
+        let unsent = SendQueue::default();
         let at = |last| ClientKey::of_address([10, 0, 0, last].into());
         let first = unsent.begin(at(1), 2 * MOST_OF_ONE);
         assert!(first.is_some(), "one may wait whatever its size");
@@ -138,8 +98,7 @@ mod tests {
             unsent.begin(at(1), MOST_OF_ONE).is_some() && unsent.begin(ClientKey::Shared, 2 * MOST_OF_ONE).is_some()
         );
         drop(others);
-        let waiting = unsent.waiting();
-        assert_eq!((waiting.all, waiting.of_each.len()), (0, 0), "nobody is remembered");
+        assert_eq!(unsent.0.total(), 0);
     }
 
     #[tokio::test]

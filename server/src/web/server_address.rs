@@ -42,7 +42,7 @@ impl FromStr for PublicUrl {
         let authority = uri.authority().map(|authority| authority.as_str().to_ascii_lowercase()).unwrap_or_default();
         let authority = without_usual_port(&authority, is_secure).to_owned();
         let is_bare = uri.path_and_query().is_none_or(|rest| rest.as_str() == "/");
-        match (Host::of(&authority), is_bare) {
+        match (Host::parse(&authority), is_bare) {
             (Some(_), true) => Ok(Self { is_secure, authority }),
             _ => Err(InvalidPublicUrl),
         }
@@ -72,7 +72,7 @@ struct Host<'t> {
 
 impl<'t> Host<'t> {
     /// `None` where it is neither a name nor an address, or its port is none.
-    fn of(text: &'t str) -> Option<Self> {
+    fn parse(text: &'t str) -> Option<Self> {
         let (name, rest, is_v6) = match text.strip_prefix('[') {
             Some(inside) => inside.split_once(']').map(|(name, rest)| (name, rest, true))?,
             None => {
@@ -99,14 +99,14 @@ impl<'t> Host<'t> {
 impl ServerAddress {
     /// Under these names, besides addresses and `localhost`.
     #[must_use]
-    pub fn by(hosts: Vec<String>) -> Self {
+    pub fn with_hosts(hosts: Vec<String>) -> Self {
         Self { hosts, ..Self::default() }
     }
 
     /// Others reach it by what it is called: not every name of it means this machine.
     #[must_use]
     pub fn is_known_elsewhere(&self) -> bool {
-        let is_other = |name: &str| !Host::of(name).is_some_and(Host::is_loopback);
+        let is_other = |name: &str| !Host::parse(name).is_some_and(Host::is_loopback);
         self.public.as_ref().is_some_and(|public| is_other(&public.authority))
             || self.hosts.iter().any(|name| is_other(name))
     }
@@ -115,7 +115,7 @@ impl ServerAddress {
     /// those who ask after this server's health may not know its name.
     #[must_use]
     pub fn answers_to(&self, host: &str, is_health: bool) -> bool {
-        let Some(parsed) = Host::of(host) else { return false };
+        let Some(parsed) = Host::parse(host) else { return false };
         self.is_public(host)
             || parsed.is_loopback()
             || (parsed.is_address && (self.public.is_none() || is_health))
@@ -152,7 +152,7 @@ impl ServerAddress {
     /// Browsers may be told to ask that host by TLS only: a name of this server's own, not one that means every program of a machine.
     #[must_use]
     pub fn is_secure_at(&self, host: &str) -> bool {
-        let is_own = Host::of(host).is_some_and(|host| !host.is_address && !host.is_loopback());
+        let is_own = Host::parse(host).is_some_and(|host| !host.is_address && !host.is_loopback());
         let is_secure = match &self.public {
             Some(public) if self.is_public(host) => public.is_secure,
             _ => self.has_tls,
@@ -187,7 +187,7 @@ mod tests {
 
     #[test]
     fn addresses_localhost_and_allowed_names_are_answered_to() {
-        let server_address = ServerAddress::by(vec!["rollcast.example.com".to_owned()]);
+        let server_address = ServerAddress::with_hosts(vec!["rollcast.example.com".to_owned()]);
         for host in [
             "127.0.0.1:7440",
             "localhost",
@@ -260,7 +260,7 @@ mod tests {
 
     #[test]
     fn only_names_of_its_own_are_bound_to_tls() {
-        let tls = ServerAddress { has_tls: true, ..ServerAddress::by(vec!["rollouts.example.com".to_owned()]) };
+        let tls = ServerAddress { has_tls: true, ..ServerAddress::with_hosts(vec!["rollouts.example.com".to_owned()]) };
         assert!(tls.is_secure_at("rollouts.example.com:7440"));
         assert!(public("https://rollouts.example.com").is_secure_at("rollouts.example.com"));
         for host in ["localhost:7440", "127.0.0.1", "[::1]:1", "10.0.0.7"] {

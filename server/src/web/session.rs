@@ -1,8 +1,6 @@
 //! A session: one viewer on one websocket. Snapshot, then deltas; a viewer that cannot keep up is given a fresh snapshot
 //! and never waited for.
 
-mod list;
-
 use std::net::IpAddr;
 use std::pin::pin;
 use std::sync::Arc;
@@ -21,13 +19,13 @@ use timeline::{Millis, Workload};
 use tokio::sync::watch as signal;
 use tokio::time::Instant;
 
-use self::list::FollowedList;
 use crate::access::AuthError;
 use crate::access::permissions::Permissions;
 use crate::history::past::Lost;
 use crate::hub::{First, Followed, Update};
 use crate::telemetry::rate::RateLimit;
 use crate::web::client_view::ClientView;
+use crate::web::followed_list::FollowedList;
 use crate::web::limits::{Limit, QUESTION_EVERY, QUESTIONS_AT_ONCE};
 
 /// A viewer that takes no frame for this long is gone.
@@ -181,7 +179,7 @@ async fn run(
                 match request(message)? {
                     None => {}
                     Some(Request::Follow(scope, since)) => {
-                        note(&view, &scope, credentials.from, "followed");
+                        audit(&view, &scope, credentials.from, "followed");
                         // What was named before is seen as far as everything else.
                         view = view.with_permissions(permissions.borrow().clone());
                         said = Instant::now();
@@ -192,7 +190,7 @@ async fn run(
                     }
                     Some(Request::Moment(at_millis)) => {
                         if let Subscription::Deployment(followed) = &subscription {
-                            note(&view, &Scope::Workload(followed.workload().clone()), credentials.from, "looked at a moment");
+                            audit(&view, &Scope::Workload(followed.workload().clone()), credentials.from, "looked at a moment");
                         }
                         Box::pin(moment(out, &subscription, at_millis, &permissions)).await?;
                     }
@@ -210,7 +208,7 @@ async fn run(
                 (Update::Missed, Subscription::Deployment(followed)) => {
                     rollcast.resyncs.fetch_add(1, Ordering::Relaxed);
                     let anew = followed.anew().await.map_err(|_| SessionEnd::Broken)?;
-                    begin(out, &view, anew).await?;
+                    send_first(out, &view, anew).await?;
                 }
                 (Update::Connection(_) | Update::Missed, _) => {}
             },
@@ -315,8 +313,8 @@ async fn resubscribe(
 }
 
 /// Writes down what somebody looks at, where that is wanted.
-fn note(view: &ClientView, scope: &Scope, from: Option<IpAddr>, did: &str) {
-    let Some(audit) = &view.rollcast().audit else { return };
+fn audit(view: &ClientView, scope: &Scope, from: Option<IpAddr>, did: &str) {
+    let Some(audit) = &view.rollcast().site.audit else { return };
     let at = match scope {
         Scope::Nothing => return,
         Scope::List { .. } => "/".to_owned(),
@@ -375,14 +373,14 @@ async fn follow(
             let hub = view.subscribe_to(hub).ok_or(SessionEnd::Broken)?;
             view.throttle().await; // the hub makes what a stream begins with itself
             let (first, followed) = hub.follow(workload, since).await.map_err(|_| SessionEnd::Broken)?;
-            begin(out, view, first).await?;
+            send_first(out, view, first).await?;
             Ok(Subscription::Deployment(Box::new(followed)))
         }
     }
 }
 
 /// Brings the viewer to where a Deployment stands. The heartbeat tells the time: a shared snapshot may carry an older one.
-async fn begin(out: &mut (impl Sink<Message> + Unpin), view: &ClientView, first: First) -> Result<(), SessionEnd> {
+async fn send_first(out: &mut (impl Sink<Message> + Unpin), view: &ClientView, first: First) -> Result<(), SessionEnd> {
     let _place = view.queue_bytes(first.frame.len()).ok_or(SessionEnd::Broken)?; // as an answer
     send(out, first.frame).await?;
     send_frame(out, &ServerFrame::Heartbeat { now_millis: first.now_millis }).await

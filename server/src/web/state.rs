@@ -58,6 +58,8 @@ pub struct Site {
 
 /// A running Rollcast.
 pub struct Rollcast {
+    /// Configuration; without the history, which is read through views.
+    pub site: Site,
     /// A hub per cluster, by the cluster's name.
     clusters: BTreeMap<String, Handle>,
     /// A hub per cluster that holds no objects, for those who may not see what they ask for.
@@ -70,40 +72,26 @@ pub struct Rollcast {
     pub resyncs: AtomicU64,
     /// The lists that viewers follow.
     listings: Arc<Listings>,
-    /// Names, public URL and TLS.
-    pub server_address: ServerAddress,
     /// Files of rollouts that are being made: that takes a while.
-    pub exports: Arc<ExportLimit>,
+    pub exports: ExportLimit,
     /// Rate limit of expensive work of each client, on all of its streams together.
     budgets: RateLimit<ClientKey>,
     /// Answers that wait to be sent.
-    pub send_queue: Arc<SendQueue>,
+    pub send_queue: SendQueue,
     /// Previews that were drawn lately.
     pub previews: Previews,
     /// The stored history, if there is one.
     archive: Option<Archive>,
-    /// Sign-in.
-    pub auth: Auth,
-    /// Links for people without an account, where people sign in.
-    pub shares: Option<Arc<Shares>>,
-    /// Writes down who looks at what, where that is wanted.
-    pub audit: Option<Audit>,
     /// Connections that there are.
     pub connections: Arc<Connections>,
     /// Counters of all limits.
     pub limits: Arc<Limits>,
-    /// Proxies in front that are believed when they say from whom a request is.
-    proxies: Vec<IpNet>,
-    /// Badges and previews are for everybody, and for the pages of other sites.
-    pub has_public_pictures: bool,
     /// Permissions of viewers.
     authorizer: Arc<Authorizer>,
     /// Rollouts that are over and were looked at lately.
     past: Past,
     /// Rollouts and moments that people look at who came by a link to them.
     excerpts: Excerpts,
-    /// The simulated cluster, if that is what is watched.
-    pub playground: Option<Arc<Playground>>,
 }
 
 impl Rollcast {
@@ -120,18 +108,21 @@ impl Rollcast {
             hubs,
             build,
             viewers,
-            Site { server_address: ServerAddress::by(hosts), playground, ..Site::default() },
+            Site { server_address: ServerAddress::with_hosts(hosts), playground, ..Site::default() },
         )
     }
 
     /// Brings hubs together, and what else there is.
     #[must_use]
-    pub fn with(hubs: Vec<Handle>, build: &'static str, viewers: Viewers, site: Site) -> Arc<Self> {
-        let Site { server_address, auth, shares, audit, proxies, has_public_pictures, playground, archive } = site;
+    pub fn with(hubs: Vec<Handle>, build: &'static str, viewers: Viewers, mut site: Site) -> Arc<Self> {
+        let archive = site.archive.take();
         let clusters: BTreeMap<String, Handle> = hubs.iter().map(|hub| (hub.name().to_owned(), hub.clone())).collect();
         // As old as the others, so that they say the same of how long they have looked.
-        let empty =
-            hubs.iter().filter(|_| auth.requires_sign_in()).map(|hub| (hub.name().to_owned(), hub.empty())).collect();
+        let empty = hubs
+            .iter()
+            .filter(|_| site.auth.requires_sign_in())
+            .map(|hub| (hub.name().to_owned(), hub.empty()))
+            .collect();
         let kept = archive.clone().map(|archive| -> StoredNamespaces {
             Box::new(move || {
                 let archive = archive.clone();
@@ -143,29 +134,23 @@ impl Rollcast {
         let limits = connections.limits.clone();
         let listings = Listings::new(Clusters::new(hubs), limits.clone());
         Arc::new(Self {
+            site,
             clusters,
             empty,
             build,
             viewers,
             resyncs: AtomicU64::new(0),
             listings,
-            server_address,
-            exports: Arc::default(),
+            exports: ExportLimit::default(),
             budgets: RateLimit::new(QUESTIONS_AT_ONCE, QUESTION_EVERY),
-            send_queue: Arc::default(),
+            send_queue: SendQueue::default(),
             previews: Previews::default(),
             archive,
-            auth,
-            shares,
-            audit,
             connections,
             limits,
-            proxies,
-            has_public_pictures,
             authorizer,
             past: Past::default(),
             excerpts: Excerpts::default(),
-            playground,
         })
     }
 
@@ -186,7 +171,7 @@ impl Rollcast {
         from: Option<IpAddr>,
     ) -> Result<Viewer, AuthError> {
         // Who shows a token of their own is its owner.
-        let shares = self.shares.as_ref().filter(|_| !headers.contains_key(AUTHORIZATION));
+        let shares = self.site.shares.as_ref().filter(|_| !headers.contains_key(AUTHORIZATION));
         let by_link = match shares {
             Some(shares) => {
                 shares.viewer(headers, clock::now_millis()).await.map_err(|_| AuthError::LinkUnavailable)?
@@ -195,7 +180,7 @@ impl Rollcast {
         };
         match by_link {
             Some(viewer) => Ok(viewer),
-            None => self.auth.viewer(headers, peer, self.client(from)).await,
+            None => self.site.auth.viewer(headers, peer, self.client(from)).await,
         }
     }
 
@@ -208,7 +193,7 @@ impl Rollcast {
     /// A proxy that is believed is at that address; many viewers may come from there.
     #[must_use]
     pub fn is_proxy(&self, address: IpAddr) -> bool {
-        self.auth.is_trusted(address) || is_among(&self.proxies, address)
+        self.site.auth.is_trusted(address) || is_among(&self.site.proxies, address)
     }
 
     /// The viewer, as the foot of each page names them.
@@ -218,8 +203,8 @@ impl Rollcast {
             return Audience::ByLink { maker: safe(&viewer.name), until: clock::stamp(link.until_millis) };
         }
         let known =
-            |can_leave| Audience::Known { name: safe(&viewer.name), can_leave, can_share: self.shares.is_some() };
-        match self.auth {
+            |can_leave| Audience::Known { name: safe(&viewer.name), can_leave, can_share: self.site.shares.is_some() };
+        match self.site.auth {
             Auth::None => Audience::Nobody,
             Auth::Open => Audience::Everybody,
             Auth::Proxy(_) => known(false),

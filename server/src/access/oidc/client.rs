@@ -44,7 +44,7 @@ impl AsyncHttpClient<'_> for Client {
     fn call(&self, request: HttpRequest) -> Self::Future {
         let Self(client) = self.clone(); // the connections are shared
         Box::pin(async move {
-            let answer = client.ask(request.map(Bytes::from)).await?;
+            let answer = client.send(request.map(Bytes::from)).await?;
             let status = answer.status();
             if status.is_redirection() || status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS {
                 return Err(ClientError::Status(status));

@@ -74,58 +74,58 @@ impl Discovery {
     /// requests share one attempt.
     pub(super) async fn metadata(&self) -> Result<Arc<Metadata>, OidcError> {
         let inner = &self.0;
-        let metadata = || inner.known().get(&()).cloned();
+        let metadata = || inner.cache().get(&()).cloned();
         if let Some(known) = metadata() {
-            if inner.known().is_due(&())
+            if inner.cache().is_due(&())
                 && let Ok(turn) = inner.turn.clone().try_lock_owned()
             {
                 let inner = inner.clone();
                 tokio::spawn(async move {
-                    inner.ask().await;
+                    inner.refresh().await;
                     drop(turn);
                 });
             }
             return Ok(known);
         }
         let _turn = inner.turn.lock().await;
-        if inner.known().is_due(&()) {
-            inner.ask().await;
+        if inner.cache().is_due(&()) {
+            inner.refresh().await;
         }
         metadata().ok_or(OidcError::Unavailable)
     }
 
     /// Returns newer metadata, unless it was read a moment ago.
-    pub(super) async fn newer(&self, than: &Arc<Metadata>) -> Arc<Metadata> {
+    pub(super) async fn newer_metadata(&self, than: &Arc<Metadata>) -> Arc<Metadata> {
         let inner = &self.0;
-        let metadata = || inner.known().get(&()).cloned().unwrap_or_else(|| than.clone());
+        let metadata = || inner.cache().get(&()).cloned().unwrap_or_else(|| than.clone());
         let _turn = inner.turn.lock().await;
         let is_recent =
-            inner.known().last_attempt().is_some_and(|at| at.elapsed() < inner.times.min_key_refresh_interval);
+            inner.cache().last_attempt().is_some_and(|at| at.elapsed() < inner.times.min_key_refresh_interval);
         if Arc::ptr_eq(&metadata(), than) && !is_recent {
-            inner.ask().await;
+            inner.refresh().await;
         }
         metadata()
     }
 }
 
 impl Inner {
-    fn known(&self) -> MutexGuard<'_, RefreshingCache<(), Arc<Metadata>>> {
+    fn cache(&self) -> MutexGuard<'_, RefreshingCache<(), Arc<Metadata>>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn ask(&self) {
+    async fn refresh(&self) {
         let found = Metadata::discover_async(self.issuer.url().clone(), &self.client);
         let found = tokio::time::timeout(self.times.answer, found).await;
         let is_plain = self.issuer.is_plain();
         match found {
             Ok(Ok(found)) if is_plain || found.authorization_endpoint().url().scheme() == "https" => {
-                return self.known().insert((), Instant::now(), Arc::new(found));
+                return self.cache().insert((), Instant::now(), Arc::new(found));
             }
             Ok(Ok(_)) => tracing::warn!("the sign-in page of the provider does not use TLS"),
             Ok(Err(why)) => tracing::warn!("cannot read the metadata of the sign-in provider: {}", reason(&why)),
             Err(_) => tracing::warn!("the sign-in provider does not respond"),
         }
-        self.known().set_failed(Instant::now(), true);
+        self.cache().set_failed(Instant::now(), true);
     }
 }
 

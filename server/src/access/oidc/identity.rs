@@ -46,10 +46,10 @@ impl OidcError {
 pub(super) fn identity(options: &Options, token: &str, now: i64) -> Result<Identity, OidcError> {
     let claims = token.split('.').nth(1).and_then(|claims| URL_SAFE_NO_PAD.decode(claims).ok());
     let claims: Option<Map<String, Value>> = claims.and_then(|claims| serde_json::from_slice(&claims).ok());
-    of(options, &claims.ok_or_else(|| OidcError::rejected("the token has no claims"))?, now)
+    read_claims(options, &claims.ok_or_else(|| OidcError::rejected("the token has no claims"))?, now)
 }
 
-fn of(options: &Options, claims: &Map<String, Value>, now: i64) -> Result<Identity, OidcError> {
+fn read_claims(options: &Options, claims: &Map<String, Value>, now: i64) -> Result<Identity, OidcError> {
     let text = |name: &str| claims.get(name).and_then(Value::as_str);
     let (Some(sub), Some(until)) = (text("sub"), claims.get("exp").and_then(Value::as_f64)) else {
         return Err(OidcError::rejected("the token has no sub or exp claim"));
@@ -96,7 +96,7 @@ mod tests {
     }
 
     fn named(user_claim: &str, claims: Value) -> Result<(String, Vec<String>), OidcError> {
-        let identity = of(&options(user_claim), claims.as_object().unwrap(), 1_000)?;
+        let identity = read_claims(&options(user_claim), claims.as_object().unwrap(), 1_000)?;
         Ok((identity.subject.user, identity.subject.groups))
     }
 

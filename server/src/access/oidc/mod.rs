@@ -168,13 +168,13 @@ impl Oidc {
             return Ok(session.viewer());
         }
         // On its own: whoever asked may leave before the answer is here, and what a rotated token is followed by is told once.
-        let renewed = tokio::spawn(inner.clone().renewed(session)).await;
+        let renewed = tokio::spawn(inner.clone().renew_session(session)).await;
         renewed.map_err(|_| AuthError::Unavailable)?.map(Session::viewer)
     }
 
     /// The cookie of a session that went on since the one that a request carries.
     #[must_use]
-    pub fn renewed(&self, headers: &HeaderMap) -> Option<HeaderValue> {
+    pub fn renewed_cookie(&self, headers: &HeaderMap) -> Option<HeaderValue> {
         let session = self.0.session(headers)?;
         let newest = self.0.sessions.newest(session.clone())?;
         match newest.turn == session.turn {
@@ -199,7 +199,7 @@ impl Oidc {
             since: now(),
         };
         let seal = |pending: &PendingSignIn| {
-            self.0.keys.seal_as(SealPurpose::PendingSignIn, &serde_json::to_string(pending).ok()?)
+            self.0.keys.seal(SealPurpose::PendingSignIn, &serde_json::to_string(pending).ok()?)
         };
         // Who wanted to go somewhere that does not fit is led to the list.
         let cookie = seal(&pending)
@@ -222,7 +222,7 @@ impl Oidc {
         let inner = &self.0;
         let pending = inner
             .keys
-            .open_as(SealPurpose::PendingSignIn, headers)
+            .open(SealPurpose::PendingSignIn, headers)
             .and_then(|text| serde_json::from_str::<PendingSignIn>(&text).ok());
         let pending =
             pending.filter(|pending| (0..AWAY).contains(&(now() - pending.since))).ok_or(SignInFailure::NotStarted)?;
@@ -259,22 +259,22 @@ impl Oidc {
     }
 
     /// Returns the logout address of the provider, if it has one.
-    pub async fn provider_end(&self) -> Option<String> {
-        self.0.provider.end().await
+    pub async fn logout_url(&self) -> Option<String> {
+        self.0.provider.logout_url().await
     }
 }
 
 impl Inner {
     fn session(&self, headers: &HeaderMap) -> Option<Session> {
-        Session::from_text(&self.keys.open(headers)?)
+        Session::from_text(&self.keys.open(SealPurpose::Session, headers)?)
     }
 
     fn seal(&self, session: &Session) -> Option<HeaderValue> {
-        self.keys.seal(&session.to_text()?)
+        self.keys.seal(SealPurpose::Session, &session.to_text()?)
     }
 
     /// A session whose time is up, after the provider was asked: by one request, however many wait.
-    async fn renewed(self: Arc<Self>, session: Session) -> Result<Session, AuthError> {
+    async fn renew_session(self: Arc<Self>, session: Session) -> Result<Session, AuthError> {
         let times = &self.provider.options.times;
         let held = self.sessions.hold(&session);
         let mut silent = held.turn.lock().await;

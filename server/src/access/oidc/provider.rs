@@ -158,7 +158,7 @@ impl Provider {
     }
 
     /// Returns the logout address of the provider, if it has one.
-    pub(super) async fn end(&self) -> Option<String> {
+    pub(super) async fn logout_url(&self) -> Option<String> {
         let metadata = self.discovery.metadata().await.ok()?;
         let end = metadata.additional_metadata().end_session_endpoint.clone()?;
         if !["http", "https"].contains(&end.url().scheme()) {
@@ -203,10 +203,10 @@ impl Provider {
                 | SignatureVerificationError::CryptoError(_)
                 | SignatureVerificationError::AmbiguousKeyId(_),
             )) => {
-                let newer = self.discovery.newer(&metadata).await;
-                self.verify_with(&newer, token, with, nonce).map_err(|why| wrong(&why))?;
+                let newer = self.discovery.newer_metadata(&metadata).await;
+                self.verify_with(&newer, token, with, nonce).map_err(|why| verification_error(&why))?;
             }
-            verified => verified.map_err(|why| wrong(&why))?,
+            verified => verified.map_err(|why| verification_error(&why))?,
         }
         identity(&self.options, &token.to_string(), clock::now_millis() / 1_000)
     }
@@ -249,7 +249,7 @@ impl Provider {
 }
 
 /// A token is not what it should be.
-fn wrong(why: &ClaimsVerificationError) -> OidcError {
+fn verification_error(why: &ClaimsVerificationError) -> OidcError {
     OidcError::rejected(reason(why))
 }
 

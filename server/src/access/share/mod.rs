@@ -1,14 +1,14 @@
-//! Links for people without an account: each opens one thing, for a while, with no more rights than its maker has at the time.
+//! Share links for people without an account: each opens one scope, for a limited time, with the current permissions of its maker.
 //!
-//! What stands behind the `#` of a link is the name of an entry here, sealed with the key of sessions: browsers send it to nobody, and
-//! a page hands it in for a cookie. Entries are what counts: one that is revoked, or not here any more, opens nothing.
+//! The secret behind the `#` of a link is its id, encrypted with the session keys. Browsers do not send it; a page exchanges it
+//! for a cookie. A link that is revoked or missing from the store opens nothing.
 //!
 //! ```text
-//!   request ──► Shares (what is known of all links) ──► make, revoke, prolong ──► Place: a file, memory, or
-//!                  ▲                                                              a database that several Rollcasts share
-//!                  └──────── what the others did: every second, and whenever a link is not known ◄──────┘
+//!   request ──► Shares (copy of all links) ──► make, revoke, prolong ──► LinkStore: a file, memory, or a database that
+//!                  ▲                                                      several servers share
+//!                  └── changes of other servers: every second, and when an unknown link is opened ◄──┘
 //! ```
-//! What others may have taken away meanwhile is believed for a minute: without word from the database for longer no link opens anything.
+//! The copy expires one minute after the last response of the database: from then on no link opens anything.
 
 mod file;
 mod link;
@@ -118,7 +118,7 @@ impl Shares {
     pub fn open(keys: SessionKeys, file: Option<PathBuf>) -> Result<Arc<Self>, ShareError> {
         let mut store = File::open(file)?;
         let changes = store.changes()?;
-        let shares = Self::of(keys, Box::new(store), None);
+        let shares = Self::from_store(keys, Box::new(store), None);
         shares.apply(changes);
         Ok(Arc::new(shares))
     }
@@ -136,7 +136,7 @@ impl Shares {
         let PollInterval { poll_every, expire_after } = pace;
         let copy =
             RefreshingCache::new(RefreshPolicy { refresh_after: poll_every, expire_after, retry_after: poll_every });
-        let shares = Arc::new(Self::of(keys, store, Some(Mutex::new(copy))));
+        let shares = Arc::new(Self::from_store(keys, store, Some(Mutex::new(copy))));
         let held = Arc::downgrade(&shares);
         tokio::spawn(async move {
             let mut is_away = false;
@@ -145,7 +145,7 @@ impl Shares {
                 drop(shares);
                 match &looked {
                     Ok(()) if is_away => tracing::info!("the link database responds again"),
-                    Err(why) if !is_away => tracing::warn!("cannot check the share links: {}", said(why)),
+                    Err(why) if !is_away => tracing::warn!("cannot check the share links: {}", log_text(why)),
                     _ => {}
                 }
                 is_away = looked.is_err();
@@ -155,7 +155,7 @@ impl Shares {
         shares
     }
 
-    fn of(keys: SessionKeys, store: Box<dyn LinkStore>, copy: Option<Mutex<RefreshingCache<(), ()>>>) -> Self {
+    fn from_store(keys: SessionKeys, store: Box<dyn LinkStore>, copy: Option<Mutex<RefreshingCache<(), ()>>>) -> Self {
         let store = Arc::new(tokio::sync::Mutex::new(store));
         Self { keys, all: Mutex::default(), pending_removals: Mutex::default(), store, copy }
     }
@@ -264,7 +264,7 @@ impl Shares {
         let Some(subjects) = maker.subjects.as_ref().filter(|_| maker.link.is_none()) else {
             return Err(ShareError::NotSignedIn);
         };
-        let share = wanted.made(maker, subjects, now_millis).ok_or(ShareError::Time)?;
+        let share = wanted.into_share(maker, subjects, now_millis).ok_or(ShareError::Time)?;
         let secret = self.keys.seal_value(SealPurpose::Link, &share.id).ok_or(ShareError::NotSignedIn)?;
         let (maker, made) = (maker.clone(), share.clone());
         let is_made = self.with_store(move |this, store| {
@@ -284,7 +284,7 @@ impl Shares {
             Ok(true) => Ok((share, secret)),
             Ok(false) => Err(ShareError::TooMany),
             Err(why) => {
-                tracing::debug!("cannot store a share link: {}", said(&why));
+                tracing::debug!("cannot store a share link: {}", log_text(&why));
                 self.remove_later(&share.id); // it may have been written down
                 Err(why.into())
             }
@@ -303,7 +303,7 @@ impl Shares {
     ///
     /// # Errors
     /// When that cannot be told.
-    pub async fn of_secret(
+    pub async fn find_by_secret(
         self: &Arc<Self>,
         secret: &str,
         now_millis: Millis,
@@ -323,7 +323,7 @@ impl Shares {
         headers: &HeaderMap,
         now_millis: Millis,
     ) -> Result<Option<Viewer>, LinksUnavailable> {
-        let Some(id) = self.keys.open_as(SealPurpose::Link, headers) else { return Ok(None) };
+        let Some(id) = self.keys.open(SealPurpose::Link, headers) else { return Ok(None) };
         let Some(mut share) = self.find(&id, now_millis).await? else { return Ok(None) };
         if let Some(until_millis) = share.renewed(now_millis) {
             share.until_millis = until_millis;
@@ -334,7 +334,7 @@ impl Shares {
             // Where it is not written down it lasts as long as what is known, or is renewed again.
             tokio::spawn(async move {
                 let written = this.with_store(move |_, store| store.prolong(&renewed)).await;
-                written.inspect_err(|why| tracing::warn!("cannot renew a share link: {}", said(why)))
+                written.inspect_err(|why| tracing::warn!("cannot renew a share link: {}", log_text(why)))
             });
         }
         Ok(Some(share.viewer()))
@@ -353,7 +353,7 @@ impl Shares {
     ///
     /// # Errors
     /// When it cannot be told whether there is one.
-    pub async fn previewed(
+    pub async fn find_preview(
         self: &Arc<Self>,
         preview: &str,
         now_millis: Millis,
@@ -372,13 +372,13 @@ impl Shares {
 
     /// The cookie of a link that a request carries, where an older key sealed it.
     #[must_use]
-    pub fn resealed(&self, headers: &HeaderMap) -> Option<HeaderValue> {
+    pub fn renewed_cookie(&self, headers: &HeaderMap) -> Option<HeaderValue> {
         self.keys.resealed(SealPurpose::Link, headers)
     }
 
     /// The links that somebody made, or everybody, the one that ends first first.
     #[must_use]
-    pub fn made_by(&self, maker: &Viewer, is_everybodys: bool, now_millis: Millis) -> Vec<Share> {
+    pub fn list(&self, maker: &Viewer, is_everybodys: bool, now_millis: Millis) -> Vec<Share> {
         let all = locked(&self.all);
         let is_shown = |share: &&Share| share.until_millis > now_millis && (is_everybodys || share.is_of(maker));
         let mut own: Vec<Share> = all.values().filter(is_shown).cloned().collect();
@@ -393,7 +393,7 @@ impl Shares {
     pub async fn revoke(self: &Arc<Self>, maker: &Viewer, is_everybodys: bool, id: &str) -> Result<bool, ShareError> {
         if self.copy.is_some() && !locked(&self.all).contains_key(id) {
             let looked = self.poll(Instant::now()).await;
-            looked.inspect_err(|why| tracing::debug!("cannot read the share links: {}", said(why)))?;
+            looked.inspect_err(|why| tracing::debug!("cannot read the share links: {}", log_text(why)))?;
         }
         {
             let mut pending_removals = locked(&self.pending_removals);
@@ -415,14 +415,14 @@ impl Shares {
             Ok(())
         });
         let removed =
-            removed.await.inspect_err(|why| tracing::warn!("cannot delete a revoked share link: {}", said(why)));
+            removed.await.inspect_err(|why| tracing::warn!("cannot delete a revoked share link: {}", log_text(why)));
         removed.map_err(ShareError::Unwritten)?;
         Ok(true)
     }
 }
 
 /// Why a place does not do what it is asked, for logs.
-fn said(why: &LinkStoreError) -> String {
+fn log_text(why: &LinkStoreError) -> String {
     match why {
         LinkStoreError::Database(why) => why.to_string(),
         why => why.to_string(),

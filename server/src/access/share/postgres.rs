@@ -60,7 +60,7 @@ impl Postgres {
     }
 
     /// Does something with the connection.
-    fn with<T>(
+    fn with_connection<T>(
         &mut self,
         act: impl FnOnce(&mut Connection, &mut TableState<'_>) -> Result<T, StoreError>,
     ) -> Result<T, LinkStoreError> {
@@ -156,11 +156,11 @@ fn edition(database: &mut Connection) -> Result<i64, StoreError> {
 
 impl LinkStore for Postgres {
     fn changes(&mut self) -> Result<LinkChanges, LinkStoreError> {
-        self.with(|connection, known| known.changes(connection))
+        self.with_connection(|connection, known| known.changes(connection))
     }
 
     fn add(&mut self, link: &Share, has_room: &mut dyn FnMut(LinkChanges) -> bool) -> Result<bool, LinkStoreError> {
-        self.with(|connection, known| {
+        self.with_connection(|connection, known| {
             let sealed = known.sealed(link)?;
             connection.together(|database| {
                 let edition = edition(database)?;
@@ -179,7 +179,7 @@ impl LinkStore for Postgres {
     }
 
     fn prolong(&mut self, link: &Share) -> Result<(), LinkStoreError> {
-        self.with(|connection, known| {
+        self.with_connection(|connection, known| {
             let sealed = known.sealed(link)?;
             connection.together(|database| {
                 let edition = edition(database)?;
@@ -193,7 +193,7 @@ impl LinkStore for Postgres {
     }
 
     fn remove(&mut self, id: &str) -> Result<(), LinkStoreError> {
-        self.with(|connection, _| {
+        self.with_connection(|connection, _| {
             connection.together(|database| {
                 let edition = edition(database)?;
                 // The row stays for a while, to tell the others.

@@ -39,18 +39,18 @@ async fn a_link_opens_one_thing_until_it_ends_or_is_revoked_by_who_made_it() {
     for changed in
         [secret.to_uppercase(), secret[1..].to_owned(), format!("{secret}A"), share.id.clone(), String::new()]
     {
-        assert!(shares.of_secret(&changed, 1_000).await.unwrap().is_none(), "{changed}");
+        assert!(shares.find_by_secret(&changed, 1_000).await.unwrap().is_none(), "{changed}");
     }
     let others = Shares::open(SessionKeys::generate(), None).unwrap();
     let (_, foreign) = others.make(&ann, wanted(web(), "/x", DAY), 1_000).await.unwrap();
-    assert!(shares.of_secret(&foreign, 1_000).await.unwrap().is_none(), "made elsewhere");
-    assert_eq!((shares.made_by(&ann, false, 1_000).len(), shares.made_by(&ben, false, 1_000).len()), (1, 0));
+    assert!(shares.find_by_secret(&foreign, 1_000).await.unwrap().is_none(), "made elsewhere");
+    assert_eq!((shares.list(&ann, false, 1_000).len(), shares.list(&ben, false, 1_000).len()), (1, 0));
     assert!(!shares.revoke(&ben, false, &share.id).await.unwrap());
     assert!(!shares.revoke(&opened, true, &share.id).await.unwrap(), "not by who came by it");
-    assert!(shares.of_secret(&secret, 1_000).await.unwrap().is_some());
-    assert_eq!(shares.made_by(&ben, true, 1_000).len(), 1, "whoever sees everything sees all links");
+    assert!(shares.find_by_secret(&secret, 1_000).await.unwrap().is_some());
+    assert_eq!(shares.list(&ben, true, 1_000).len(), 1, "whoever sees everything sees all links");
     assert!(shares.revoke(&ann, false, &share.id).await.unwrap());
-    assert!(shares.of_secret(&secret, 1_000).await.unwrap().is_none());
+    assert!(shares.find_by_secret(&secret, 1_000).await.unwrap().is_none());
 }
 
 #[tokio::test]
@@ -109,8 +109,8 @@ async fn links_outlive_the_program_where_they_are_written_down() {
     let (second, _) = shares.make(&ann, wanted(web(), "/y", DAY), 0).await.unwrap();
     shares.revoke(&ann, false, &second.id).await.unwrap();
     let again = Shares::open(keys.clone(), Some(file.clone())).unwrap();
-    assert_eq!(again.made_by(&ann, false, 0), [first]);
-    assert!(again.of_secret(&secret, 0).await.unwrap().is_some());
+    assert_eq!(again.list(&ann, false, 0), [first]);
+    assert!(again.find_by_secret(&secret, 0).await.unwrap().is_some());
     assert!(!std::fs::read_to_string(&file).unwrap().contains(&secret), "secrets are not written down");
     let text = std::fs::read_to_string(&file).unwrap();
     for wrong in [text.replace("\"version\":2", "\"version\":3"), text[..text.len() / 2].to_owned(), "[]".into()] {
@@ -124,7 +124,7 @@ async fn links_outlive_the_program_where_they_are_written_down() {
         shares.make(&ann, wanted(web(), "/x", DAY), 0).await,
         Err(ShareError::Store(LinkStoreError::File(_)))
     ));
-    assert_eq!(shares.made_by(&ann, false, 0).len(), 1, "one that is not written down is not made");
+    assert_eq!(shares.list(&ann, false, 0).len(), 1, "one that is not written down is not made");
 }
 
 #[tokio::test]
@@ -135,22 +135,22 @@ async fn a_preview_is_there_where_the_maker_allowed_it_until_the_link_ends_and_o
     let shown_before = LinkRequest { allows_preview: true, ..wanted(web(), "/x", DAY) };
     let (share, secret) = shares.make(&ann, shown_before, 0).await.unwrap();
     let preview = shares.preview_of(&share).unwrap();
-    let (found, viewer) = shares.previewed(&preview, 1).await.unwrap().unwrap();
+    let (found, viewer) = shares.find_preview(&preview, 1).await.unwrap().unwrap();
     assert_eq!((found.id.as_str(), viewer.link.as_ref().unwrap().scope.clone()), (share.id.as_str(), web()));
     let sealed_for_another = shares.keys.seal_value(SealPurpose::Link, &share.id).unwrap();
     for other in [&secret, &share.id, &preview[1..].to_owned(), &String::new(), &sealed_for_another] {
         let other: String = other.chars().map(|sign| swapped(sign, OF_ADDRESSES)).collect();
-        assert!(shares.previewed(&other, 1).await.unwrap().is_none(), "{other}");
+        assert!(shares.find_preview(&other, 1).await.unwrap().is_none(), "{other}");
     }
     let spelled = OF_ADDRESSES.map(|(sealed, shown)| preview.replace(shown, &sealed.to_string()));
     for other in spelled.iter().filter(|other| **other != preview) {
-        assert!(shares.previewed(other, 1).await.unwrap().is_none(), "another spelling: {other}");
+        assert!(shares.find_preview(other, 1).await.unwrap().is_none(), "another spelling: {other}");
     }
     assert!(
-        shares.of_secret(&preview, 1).await.unwrap().is_none()
+        shares.find_by_secret(&preview, 1).await.unwrap().is_none()
             && shares.viewer(&self::shown(&preview), 1).await.unwrap().is_none()
     );
-    assert!(shares.previewed(&preview, DAY).await.unwrap().is_none(), "it has ended");
+    assert!(shares.find_preview(&preview, DAY).await.unwrap().is_none(), "it has ended");
     shares.revoke(&ann, false, &share.id).await.unwrap();
-    assert!(shares.previewed(&preview, 1).await.unwrap().is_none());
+    assert!(shares.find_preview(&preview, 1).await.unwrap().is_none());
 }

@@ -36,7 +36,7 @@ pub(super) async fn fetch(origin: &Origin, name: &str) -> anyhow::Result<String>
 
 /// Fetches a path of a server.
 pub(super) async fn get(server: &Server, path: &str, limits: ResponseLimits) -> anyhow::Result<String> {
-    let answer = server.ask(Request::get(path).body(Bytes::new())?, limits).await?;
+    let answer = server.send(Request::get(path).body(Bytes::new())?, limits).await?;
     anyhow::ensure!(answer.status().is_success(), "{server} responded {}", answer.status());
     Ok(String::from_utf8(answer.into_body().into())?)
 }

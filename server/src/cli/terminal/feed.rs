@@ -257,12 +257,12 @@ async fn subscribe(server: &Server, scope: Scope) -> Result<Socket, String> {
     })?;
     let hello = ViewerFrame::Hello { protocol: PROTOCOL, build: String::new() };
     for frame in [hello, ViewerFrame::Subscribe { scope, since: None }] {
-        say(&mut socket, &frame).await?;
+        send(&mut socket, &frame).await?;
     }
     Ok(socket)
 }
 
-async fn say(socket: &mut Socket, frame: &ViewerFrame) -> Result<(), String> {
+async fn send(socket: &mut Socket, frame: &ViewerFrame) -> Result<(), String> {
     let bytes = wire::encode(frame).map_err(|error| error.to_string())?;
     let sent = tokio::time::timeout(OPENING, socket.send(Message::Binary(bytes.into()))).await;
     sent.map_err(|_| SILENT.to_owned())?.map_err(|error| error.to_string())

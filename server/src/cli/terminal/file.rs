@@ -1,4 +1,4 @@
-//! A rollout as a file that a running Rollcast makes: of `rollcast export --server` and `rollcast wait --export --server`.
+//! Exports that a running server makes: `rollcast export --server` and `rollcast wait --export --server`.
 
 use std::time::Duration;
 
@@ -35,11 +35,11 @@ pub async fn file(address: &str, remote: &RemoteOptions, request: &FileRequest<'
     let server = Server::new(address, remote.token_file.as_deref())?;
     let (cluster, _) = feed::cluster_of(&server, remote.cluster.as_deref()).await?;
     let namespace = request.namespace.unwrap_or("default");
-    of(&server, &Workload::deployment(&cluster, namespace, &name), request.revision, request.is_redacted).await
+    download(&server, &Workload::deployment(&cluster, namespace, &name), request.revision, request.is_redacted).await
 }
 
 /// The file of a rollout, the last one where no revision is named.
-pub(super) async fn of(
+pub(super) async fn download(
     server: &Server,
     workload: &Workload,
     revision: Option<u64>,

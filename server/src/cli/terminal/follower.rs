@@ -1,4 +1,4 @@
-//! The follower: a copy of one Deployment's timeline and of what is said of it, kept by frames. Pure.
+//! A copy of one Deployment's timeline and sentences, updated by frames. Pure.
 
 use std::time::{Duration, Instant};
 
@@ -46,13 +46,13 @@ impl Follower {
                 self.frame(*frame, arrived)
             }
             FeedEvent::Lost(why) => {
-                self.begin_anew();
+                self.reset();
                 self.lost = Some(why);
                 true
             }
         };
         if !fits {
-            self.begin_anew();
+            self.reset();
         }
         match (self.is_live(), self.live_since) {
             (true, None) => self.live_since = Some(arrived),
@@ -91,7 +91,7 @@ impl Follower {
     }
 
     /// Marks the data as that of an earlier connection.
-    fn begin_anew(&mut self) {
+    fn reset(&mut self) {
         (self.connection, self.is_current) = (None, false);
     }
 

@@ -5,16 +5,16 @@ use std::sync::Arc;
 
 use timeline::Retention;
 
+use super::plain;
 use super::server::Server;
-use super::text::plain;
 use super::{feed, options};
+use crate::cli::clusters;
 use crate::hub::Handle;
 use crate::kube::access::Target;
 use crate::kube::credentials::Credentials;
 use crate::kube::kubeconfig::Contexts;
 use crate::kube::{self, Counters, Pace};
 use crate::telemetry::print;
-use crate::telemetry::viewers::Viewers;
 
 /// Source of rollouts.
 pub(super) enum Origin {
@@ -51,17 +51,7 @@ impl Origin {
         let namespace = from.namespace.clone().unwrap_or_else(|| target.namespace.clone());
         let counters = Arc::new(Counters::default());
         let (hub, events) = Handle::start(&target.name, counters.clone(), Retention::default());
-        let cluster = kube::Cluster {
-            name: target.name.into(),
-            access: target.access,
-            events,
-            viewers: Viewers::one(),
-            counters,
-            pace: Arc::new(Pace::default()),
-            texts: kube::Texts::Taken,
-            clock: hub.clock(),
-            anew: tokio::sync::watch::channel(0).1,
-        };
+        let cluster = clusters::source(target, events, counters, kube::Texts::Taken, hub.clock());
         kube::start(&cluster, &timeline::fact::Kind::ALL, std::slice::from_ref(&namespace));
         Ok(Self::Cluster { hub, namespace })
     }

@@ -1,4 +1,4 @@
-//! A running Rollcast that is asked, and what is shown to it where people have to sign in.
+//! A client of a running Rollcast server.
 
 use std::fmt::{self, Display, Formatter};
 use std::path::Path;
@@ -8,7 +8,7 @@ use bytes::Bytes;
 use http::header::AUTHORIZATION;
 use http::{HeaderValue, Request, Response, Uri};
 
-use super::text::plain;
+use super::plain;
 use crate::access::fetch::{HttpClient, ResponseLimits};
 use crate::kube::loopback::is_this_machine;
 use crate::telemetry::print;
@@ -50,7 +50,7 @@ impl Server {
     }
 
     /// Sends a request; its URI is a path of the server.
-    pub(super) async fn ask(
+    pub(super) async fn send(
         &self,
         mut request: Request<Bytes>,
         limits: ResponseLimits,
@@ -60,7 +60,7 @@ impl Server {
         if let Some(bearer) = &self.bearer {
             request.headers_mut().insert(AUTHORIZATION, bearer.clone());
         }
-        Ok(HttpClient::new(true, limits)?.ask(request).await?)
+        Ok(HttpClient::new(true, limits)?.send(request).await?)
     }
 }
 

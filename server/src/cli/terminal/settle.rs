@@ -1,4 +1,4 @@
-//! `rollcast wait --settle`: complete counts only once it has lasted. Pure: what a follower knows goes in.
+//! `rollcast wait --settle`: a complete rollout counts after a calm time. Pure: takes the follower's state.
 
 use std::time::{Duration, Instant};
 
@@ -39,7 +39,7 @@ impl Settling {
     }
 
     /// The rollout is not complete, or that is not known: what was calm before does not count.
-    pub(super) fn begin_anew(&mut self) {
+    pub(super) fn reset(&mut self) {
         self.calm = None;
     }
 
@@ -55,7 +55,7 @@ impl Settling {
             return (!waits).then_some(WaitOutcome::Complete);
         }
         if view.counts.available < view.desired || view.counts.not_yet > 0 {
-            self.begin_anew();
+            self.reset();
             return None;
         }
         let restarts = restarts(follower);
@@ -67,7 +67,7 @@ impl Settling {
     }
 
     /// A sentence if the rollout was complete in the end, but not for long enough; empty otherwise.
-    pub(super) fn missed(&self) -> String {
+    pub(super) fn unsettled_words(&self) -> String {
         if self.calm.is_none() || self.lasts.is_zero() {
             return String::new();
         }

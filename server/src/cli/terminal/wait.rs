@@ -90,7 +90,7 @@ pub async fn wait(arguments: options::Wait) -> anyhow::Result<WaitOutcome> {
     };
     let origin = origin?;
     wait.tell("Times are UTC.")?;
-    let mut waiting: FuturesUnordered<_> = names.iter().map(|name| one(&origin, name, &wait)).collect();
+    let mut waiting: FuturesUnordered<_> = names.iter().map(|name| wait_for(&origin, name, &wait)).collect();
     let mut worst = Worst::default();
     while let Some(outcome) = waiting.next().await {
         if let Some(line) = worst.add(outcome?) {
@@ -105,7 +105,7 @@ pub async fn wait(arguments: options::Wait) -> anyhow::Result<WaitOutcome> {
         print_all(&join_all(names.iter().map(|name| document(&origin, name))).await)?;
     }
     if let (Some(path), [name]) = (&arguments.export, names.as_slice())
-        && let Err(why) = hand_on(&origin, name, path, arguments.redact).await
+        && let Err(why) = export_rollout(&origin, name, path, arguments.redact).await
     {
         let line = format!("cannot export the rollout: {why:#}");
         let _ = writeln!(print::err(), "{}", plain(&line)); // how waiting ended is told in any case
@@ -146,14 +146,14 @@ async fn document(origin: &Origin, name: &str) -> String {
 }
 
 /// Writes the rollout to a file of its own.
-async fn hand_on(origin: &Origin, name: &str, path: &Path, is_redacted: bool) -> anyhow::Result<()> {
+async fn export_rollout(origin: &Origin, name: &str, path: &Path, is_redacted: bool) -> anyhow::Result<()> {
     let html = match origin {
         Origin::Cluster { hub, namespace } => {
             let workload = Workload::deployment(hub.name(), namespace, name);
             export::html(hub, export::ExportRequest { workload, revision: None, is_redacted }).await?.html
         }
         Origin::Server { server, cluster, namespace, .. } => {
-            file::of(server, &Workload::deployment(cluster, namespace, name), None, is_redacted).await?
+            file::download(server, &Workload::deployment(cluster, namespace, name), None, is_redacted).await?
         }
     };
     std::fs::write(path, html).with_context(|| format!("cannot write {}", path.display()))
@@ -168,7 +168,7 @@ fn print_all(documents: &[String]) -> std::io::Result<()> {
 }
 
 /// Waits until the rollout of one Deployment is over or fails.
-async fn one(origin: &Origin, name: &str, wait: &Wait) -> anyhow::Result<Outcome> {
+async fn wait_for(origin: &Origin, name: &str, wait: &Wait) -> anyhow::Result<Outcome> {
     let place = plain(&format!("{}/{name}", origin.namespace()));
     let mut feed = feed::open(origin, name);
     let mut follower = Follower::new(origin.is_server());
@@ -188,7 +188,7 @@ async fn one(origin: &Origin, name: &str, wait: &Wait) -> anyhow::Result<Outcome
                     continue;
                 }
             }
-            () = until(wake_at) => {}
+            () = sleep_until(wake_at) => {}
             () = tokio::time::sleep_until(wait.deadline) => is_deadline = true,
         }
         if wait.is_json {
@@ -205,7 +205,7 @@ async fn one(origin: &Origin, name: &str, wait: &Wait) -> anyhow::Result<Outcome
             Some(Decision::Ended(WaitOutcome::Complete)) => {
                 decision = settling.complete(&follower, Instant::now()).map(Decision::Ended);
             }
-            _ => settling.begin_anew(),
+            _ => settling.reset(),
         }
         let ended = match decision {
             Some(Decision::Ended(ended)) => ended,
@@ -217,7 +217,7 @@ async fn one(origin: &Origin, name: &str, wait: &Wait) -> anyhow::Result<Outcome
                 "there is no Deployment {} in namespace {}.{}",
                 plain(name),
                 plain(origin.namespace()),
-                nearest(origin, name).await
+                similar_names(origin, name).await
             ),
             None if is_deadline => WaitOutcome::TimedOut,
             None => continue,
@@ -225,8 +225,8 @@ async fn one(origin: &Origin, name: &str, wait: &Wait) -> anyhow::Result<Outcome
         let line = format!(
             "{} {place}: {}{}{}",
             wait.word(ended),
-            why(ended, &waiting, &follower),
-            if is_deadline { settling.missed() } else { String::new() },
+            explanation(ended, &waiting, &follower),
+            if is_deadline { settling.unsettled_words() } else { String::new() },
             follower.unread_words(origin.namespace())
         );
         return Ok(Outcome { ended, line });
@@ -234,7 +234,7 @@ async fn one(origin: &Origin, name: &str, wait: &Wait) -> anyhow::Result<Outcome
 }
 
 /// Waits until then; for ever without a time.
-async fn until(at: Option<Instant>) {
+async fn sleep_until(at: Option<Instant>) {
     match at {
         Some(at) => tokio::time::sleep_until(at.into()).await,
         None => std::future::pending().await,
@@ -242,7 +242,7 @@ async fn until(at: Option<Instant>) {
 }
 
 /// Names that are there, for somebody who mistyped.
-async fn nearest(origin: &Origin, name: &str) -> String {
+async fn similar_names(origin: &Origin, name: &str) -> String {
     let names = match origin {
         Origin::Cluster { hub, namespace } => {
             let namespace = namespace.clone();
@@ -275,7 +275,7 @@ fn common(a: &str, b: &str) -> usize {
 }
 
 /// Explains the result: verdict, cause and evidence.
-fn why(ended: WaitOutcome, waiting: &Waiting, follower: &Follower) -> String {
+fn explanation(ended: WaitOutcome, waiting: &Waiting, follower: &Follower) -> String {
     let view = follower.copy.said.view.as_ref();
     match (ended, view) {
         (WaitOutcome::TimedOut, _) if !follower.is_live() => {

@@ -1,6 +1,7 @@
 //! A connection that counts for as long as it is open, and ends when the other end takes too little of what waits to be sent.
 
 use std::io;
+use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,7 +12,7 @@ use bytes::Bytes;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep, sleep_until};
 
-use super::ClientSlot;
+use crate::access::clients::UsageGuard;
 
 /// A reader may be behind for this long.
 const MOST_BEHIND: Duration = Duration::from_secs(60);
@@ -24,22 +25,22 @@ pub(super) struct CountedStream<S> {
     head: Bytes,
     stream: S,
     pace: Pace,
-    _open: ClientSlot,
+    _open: UsageGuard<IpAddr>,
     /// Something is awaited of the other end, and not merely whether it asks once more: nothing was answered yet, or a request was begun
     /// since.
     is_awaited: Arc<AtomicBool>,
 }
 
 impl<S> CountedStream<S> {
-    pub(super) fn new(head: Bytes, stream: S, open: ClientSlot, is_awaited: Arc<AtomicBool>) -> Self {
+    pub(super) fn new(head: Bytes, stream: S, open: UsageGuard<IpAddr>, is_awaited: Arc<AtomicBool>) -> Self {
         Self { head, stream, pace: Pace::default(), _open: open, is_awaited }
     }
 
     /// Notes how much the other end took; an error where it is too far behind.
-    fn written(&mut self, cx: &mut Context<'_>, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+    fn count_written(&mut self, cx: &mut Context<'_>, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
         match written {
             Poll::Ready(Ok(bytes)) => {
-                self.pace.took(bytes);
+                self.pace.add_taken(bytes);
                 if bytes > 0 {
                     self.is_awaited.store(false, Ordering::Relaxed);
                 }
@@ -70,7 +71,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for CountedStream<S> {
 impl<S: AsyncWrite + Unpin> AsyncWrite for CountedStream<S> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.stream).poll_write(cx, bytes);
-        self.written(cx, written)
+        self.count_written(cx, written)
     }
 
     fn poll_write_vectored(
@@ -79,7 +80,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for CountedStream<S> {
         all: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.stream).poll_write_vectored(cx, all);
-        self.written(cx, written)
+        self.count_written(cx, written)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -89,13 +90,13 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for CountedStream<S> {
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let flushed = Pin::new(&mut self.stream).poll_flush(cx);
         // A session of TLS holds some of what was written.
-        let flushed = self.written(cx, flushed.map_ok(|()| 0));
+        let flushed = self.count_written(cx, flushed.map_ok(|()| 0));
         flushed.map_ok(|_| ())
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let closed = Pin::new(&mut self.stream).poll_shutdown(cx);
-        let closed = self.written(cx, closed.map_ok(|()| 0));
+        let closed = self.count_written(cx, closed.map_ok(|()| 0));
         closed.map_ok(|_| ())
     }
 }
@@ -111,7 +112,7 @@ struct Pace {
 }
 
 impl Pace {
-    fn took(&mut self, bytes: usize) {
+    fn add_taken(&mut self, bytes: usize) {
         if let Some(since) = self.waits_since.take() {
             self.behind += since.elapsed();
         }

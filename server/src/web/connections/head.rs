@@ -1,6 +1,5 @@
-//! Waits for the head of a connection's first request. Whoever connects and says little holds next to nothing until then: what answers
-//! requests is large, and is made when there is one. hyper, which has a timeout for heads as well, reads into 8 KB for each connection:
-//! 5,000 that send half a head would hold 40 MB by that alone.
+//! Reads the head of a connection's first request. A connection holds little memory until then: the code that answers requests is
+//! large. hyper has a timeout for heads too, but allocates 8 KB for each connection: 5,000 half heads would hold 40 MB.
 
 use std::future::poll_fn;
 use std::io;

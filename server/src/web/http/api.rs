@@ -9,12 +9,11 @@ use axum::response::{IntoResponse, Response};
 use serde_json::json;
 use timeline::Workload;
 
-use super::extract::{NamedWorkload, file_name};
-use super::respond::{api_error, lost_rollout, unreadable_history};
-use crate::history::sql::Reader;
+use super::export;
+use super::extract::NamedWorkload;
+use super::respond::{api_error, lost_rollout};
 use crate::web::client_view::ClientView;
 use crate::web::limits::Limit;
-use crate::web::send_queue::owned_bytes;
 
 pub(super) async fn description() -> Response {
     ([(header::CONTENT_TYPE, "application/json")], include_str!("openapi.json")).into_response()
@@ -65,30 +64,14 @@ pub(super) async fn timeline(view: ClientView, NamedWorkload(workload): NamedWor
 }
 
 pub(super) async fn recording(view: ClientView, NamedWorkload(workload): NamedWorkload) -> Response {
-    let (true, Some(uid), Some(number)) = (view.has_history(), workload.uid, workload.rollout) else {
+    if !view.has_history() || workload.uid.is_none() || workload.rollout.is_none() {
         return api_error(StatusCode::NOT_FOUND, "Name a rollout of the history with uid= and rollout=.".to_owned());
-    };
-    let Some(making) = view.rollcast().exports.begin(view.client_key()) else {
+    }
+    let Some(job) = view.rollcast().exports.begin(view.client_key()) else {
         view.rollcast().limits.count_hit(Limit::Exports);
         let why = "The server is creating other recordings, or still sending one to you. Try again in a moment.";
         return api_error(StatusCode::SERVICE_UNAVAILABLE, why.to_owned());
     };
-    let cluster = workload.cluster.clone();
-    // It counts until it is read, though whoever asked may leave.
-    let read = move |reader: &Reader| Ok((reader.cut(&cluster, uid, number, None)?, making));
-    match view.read_stored(&workload, uid, read).await {
-        Ok(Some((Some(cut), making))) => {
-            let name = format!("{}-{}-revision-{}.jsonl", workload.namespace, workload.name, cut.revision);
-            let headers = [
-                (header::CONTENT_TYPE, "application/jsonl".to_owned()),
-                (header::CONTENT_DISPOSITION, format!("attachment; filename=\"{}\"", file_name(&name))),
-            ];
-            (headers, owned_bytes(cut.text, making.made())).into_response()
-        }
-        Ok(_) => api_error(StatusCode::NOT_FOUND, "No such rollout. Its history may have expired.".to_owned()),
-        Err(why) => {
-            let (status, why) = unreadable_history(&view, &why);
-            api_error(status, why)
-        }
-    }
+    let recording = export::create(job, async move { export::lines(&view, workload, None, false).await });
+    recording.await.unwrap_or_else(|(status, why)| api_error(status, why))
 }

@@ -22,7 +22,7 @@ const ROOM: usize = 12;
 const LONGEST: usize = 40;
 
 /// Returns the verdict of a workload in the list of a cluster.
-fn listed(hub: &Handle, workload: &Workload) -> Option<Verdict> {
+fn listed_verdict(hub: &Handle, workload: &Workload) -> Option<Verdict> {
     let list = hub.list().borrow().clone();
     let meant = list.iter().map(|listed| &listed.summary).find(|summary| {
         let is_named = *summary.namespace == *workload.namespace && *summary.name == *workload.name;
@@ -47,7 +47,7 @@ pub(super) async fn badge(view: ClientView, NamedWorkload(workload): NamedWorklo
         (None, _) => None,
         (Some(hub), _) => {
             // The list has it already, but for what is over or was deleted.
-            let listed = listed(&hub, &workload);
+            let listed = listed_verdict(&hub, &workload);
             let verdict = match listed {
                 Some(verdict) => Some(verdict),
                 None => hub.page(&workload).await.ok().and_then(|page| Some(page.said.view?.verdict)),

@@ -1,4 +1,4 @@
-//! Holds answers until they were sent, so many bytes of one client and in all, and hands them to connections piece by piece.
+//! Buffers responses, counts their bytes for each client and in all until they are sent, and sends them in chunks.
 
 use axum::body::{Body, to_bytes};
 use axum::extract::Request;

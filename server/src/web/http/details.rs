@@ -1,5 +1,4 @@
-//! Details of one pod or revision, all rollouts, links to share: a page of its own, or with `?part` only the bytes of what stands
-//! beside the picture.
+//! Details of a pod, a revision, all rollouts and sharing: as a page, or with `?part` as bytes for the panel beside the picture.
 
 use app::detail::history::PodPast;
 use app::detail::{Detail, PodDetail, RevisionDetail, RolloutsDetail, ShareDetail};

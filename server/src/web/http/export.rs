@@ -9,7 +9,8 @@ use timeline::words::safe;
 
 use super::extract::{NamedWorkload, RequestAddress, file_name};
 use super::respond::{lost_rollout, refuse, unreadable_history};
-use crate::export::export_limit::ClientTurn;
+use crate::access::clients::{ClientKey, UsageGuard};
+use crate::export::export_limit::ExportJob;
 use crate::export::redact::Names;
 use crate::export::{self, ExportError, ExportRequest};
 use crate::history::store::{Cut, Sought};
@@ -48,7 +49,7 @@ fn export_query(address: &Address) -> Result<ExportQuery, InvalidParameter> {
 }
 
 /// The file.
-pub(super) async fn file(
+pub(super) async fn download(
     view: ClientView,
     NamedWorkload(workload): NamedWorkload,
     RequestAddress(asked_for): RequestAddress,
@@ -60,28 +61,35 @@ pub(super) async fn file(
         Ok(query) => query,
         Err(wrong) => return refuse(&view, StatusCode::BAD_REQUEST, wrong.to_string(), instead, request).await,
     };
-    let Some(making) = view.rollcast().exports.begin(view.client_key()) else {
+    let Some(job) = view.rollcast().exports.begin(view.client_key()) else {
         view.rollcast().limits.count_hit(Limit::Exports);
         let why = "The server is creating other files, or still sending one to you. Try again in a moment.".to_owned();
         return refuse(&view, StatusCode::SERVICE_UNAVAILABLE, why, instead, request).await;
     };
-    let seen = view.clone();
-    // Made to its end though whoever asked leaves: most of the work cannot be called off, and it is counted for as long as it lasts.
-    let made = tokio::spawn(async move {
-        let file = match format {
-            Format::Html => html(&seen, ExportRequest { workload, revision, is_redacted }).await,
-            Format::Lines => lines(&seen, workload, revision, is_redacted).await,
-        };
-        file.map(|file| file.attached(making.made()))
+    let shown = view.clone();
+    let file = create(job, async move {
+        match format {
+            Format::Html => html(&shown, ExportRequest { workload, revision, is_redacted }).await,
+            Format::Lines => lines(&shown, workload, revision, is_redacted).await,
+        }
     });
-    let ended = |_| Err((StatusCode::INTERNAL_SERVER_ERROR, "The file could not be created.".to_owned()));
-    match made.await.unwrap_or_else(ended) {
+    match file.await {
         Ok(response) => response,
         Err((status, why)) => refuse(&view, status, why, instead, request).await,
     }
 }
 
-type Refusal = (StatusCode, String);
+/// Creates a file in a task of its own: most of the work cannot be cancelled, and it counts although its client may have left.
+pub(super) async fn create(
+    job: ExportJob,
+    file: impl Future<Output = Result<Attachment, Refusal>> + Send + 'static,
+) -> Result<Response, Refusal> {
+    let made = tokio::spawn(async move { file.await.map(|file| file.attached(job.finish())) });
+    let ended = |_| Err((StatusCode::INTERNAL_SERVER_ERROR, "The file could not be created.".to_owned()));
+    made.await.unwrap_or_else(ended)
+}
+
+pub(super) type Refusal = (StatusCode, String);
 
 async fn html(view: &ClientView, request: ExportRequest) -> Result<Attachment, Refusal> {
     let unknown = || (StatusCode::NOT_FOUND, UNKNOWN.to_owned());
@@ -92,7 +100,7 @@ async fn html(view: &ClientView, request: ExportRequest) -> Result<Attachment, R
     let made = match known {
         // What no hub holds any more may be kept.
         Err(ExportError::Unknown) => {
-            let kept = kept(view, &request.workload, request.revision).await.ok_or_else(unknown)?;
+            let kept = stored_rollout(view, &request.workload, request.revision).await.ok_or_else(unknown)?;
             let hub = view.hub_at(&kept, None).await.map_err(|why| lost_rollout(view, &why, UNKNOWN))?;
             export::html(&hub, ExportRequest { workload: kept, ..request }).await
         }
@@ -107,7 +115,7 @@ async fn html(view: &ClientView, request: ExportRequest) -> Result<Attachment, R
 }
 
 /// The rollout of a workload that is kept, by its number.
-async fn kept(view: &ClientView, workload: &Workload, revision: Option<u64>) -> Option<Workload> {
+async fn stored_rollout(view: &ClientView, workload: &Workload, revision: Option<u64>) -> Option<Workload> {
     if workload.rollout.is_some() {
         return Some(workload.clone());
     }
@@ -119,7 +127,7 @@ async fn kept(view: &ClientView, workload: &Workload, revision: Option<u64>) -> 
     Some(Workload { uid: Some(uid), rollout: Some(rollout), ..workload.clone() })
 }
 
-async fn lines(
+pub(super) async fn lines(
     view: &ClientView,
     workload: Workload,
     revision: Option<u64>,
@@ -129,8 +137,8 @@ async fn lines(
         let why = "This server stores no history, so it has no recording. Create one with `rollcast record`.";
         return Err((StatusCode::NOT_FOUND, why.to_owned()));
     }
-    let unknown = || (StatusCode::NOT_FOUND, "No such rollout. Its history may have expired.".to_owned());
-    let kept = kept(view, &workload, revision).await.ok_or_else(unknown)?;
+    let unknown = || (StatusCode::NOT_FOUND, UNKNOWN.to_owned());
+    let kept = stored_rollout(view, &workload, revision).await.ok_or_else(unknown)?;
     let (Some(uid), Some(number)) = (kept.uid, kept.rollout) else { return Err(unknown()) };
     let cluster = kept.cluster.clone();
     let cut =
@@ -145,7 +153,7 @@ async fn lines(
 }
 
 /// A response for download.
-struct Attachment {
+pub(super) struct Attachment {
     kind: &'static str,
     name: String,
     text: String,
@@ -153,7 +161,7 @@ struct Attachment {
 
 impl Attachment {
     /// An answer that keeps its client's turn until it was sent.
-    fn attached(self, turn: ClientTurn) -> Response {
+    fn attached(self, turn: UsageGuard<ClientKey>) -> Response {
         let headers = [
             (header::CONTENT_TYPE, self.kind.to_owned()),
             (header::CONTENT_DISPOSITION, format!("attachment; filename=\"{}\"", file_name(&self.name))),

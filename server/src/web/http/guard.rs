@@ -1,8 +1,8 @@
-//! The guard: which addresses this server answers to, which pages may ask it, and whom it answers.
+//! The guard: checks Host and Origin of every request, and authenticates its viewer.
 //!
-//! Against DNS rebinding the Host must be one that this server is known by ([`ServerAddress`]); against requests of other sites the
-//! Origin, when there is one, must be that of its own pages, and what browsers say of where a request comes from must not be another
-//! site. Whoever asks for more than the program itself has to be somebody who is known.
+//! Against DNS rebinding the Host must be a name of this server ([`ServerAddress`]). Against requests of other sites the Origin, if
+//! present, must be that of its own pages, and `Sec-Fetch-Site` must not name another site. Everything but the program itself
+//! requires a known viewer.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ use crate::web::state::Rollcast;
 /// Refuses strange hosts and adds the headers that every answer carries.
 pub(super) async fn guard(State(rollcast): State<Arc<Rollcast>>, mut request: Request, next: Next) -> Response {
     let host = request.headers().get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
-    let server_address = &rollcast.server_address;
+    let server_address = &rollcast.site.server_address;
     let is_known_host = server_address.answers_to(host, is_probe(request.uri().path()));
     let peer = request.extensions().get::<Peer>().map(|peer| peer.0.ip());
     let is_proxy = |address| rollcast.is_proxy(address);
@@ -80,7 +80,7 @@ pub(super) async fn guard(State(rollcast): State<Arc<Rollcast>>, mut request: Re
     }
     // What says nothing of it is of a cluster, and of this moment.
     let nowhere = HeaderValue::from_static("private, no-store");
-    if rollcast.auth.requires_sign_in() && !is_program && !is_for_others {
+    if rollcast.site.auth.requires_sign_in() && !is_program && !is_for_others {
         headers.insert(header::CACHE_CONTROL, nowhere);
     } else {
         headers.entry(header::CACHE_CONTROL).or_insert(nowhere);
@@ -108,14 +108,16 @@ const AGAIN: HeaderValue = HeaderValue::from_static("5");
 /// A badge or a preview, where these are for everybody.
 fn is_public_picture(rollcast: &Rollcast, request: &Request) -> bool {
     let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
-    rollcast.has_public_pictures && is_read && address(request.uri()).is_some_and(|address| address.route.is_picture())
+    rollcast.site.has_public_pictures
+        && is_read
+        && address(request.uri()).is_some_and(|address| address.route.is_picture())
 }
 
 /// Answers those who are known, each as far as they may see; and everybody who asks for the program itself, or to sign in.
 async fn answer_and_audit(rollcast: &Arc<Rollcast>, source: RequestSource, request: Request, next: Next) -> Response {
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
     let (who, response) = answer(rollcast, source, request, next).await;
-    if let Some(audit) = rollcast.audit.as_ref().filter(|_| !is_of_program(&path)) {
+    if let Some(audit) = rollcast.site.audit.as_ref().filter(|_| !is_of_program(&path)) {
         let status = response.status().as_u16();
         match response.extensions().get::<AuditEntry>() {
             Some(AuditEntry { who, did, at }) => audit.note(who, source.from, did, at, status),
@@ -146,10 +148,10 @@ async fn answer(
     match viewer {
         Ok(viewer) => {
             let name = viewer.audit_name();
-            let renewed = match (&viewer.link, &rollcast.shares) {
+            let renewed = match (&viewer.link, &rollcast.site.shares) {
                 _ if is_public => None, // others may be handed the same answer by a cache
-                (Some(_), Some(shares)) => shares.resealed(request.headers()),
-                _ => rollcast.auth.renewed(request.headers()),
+                (Some(_), Some(shares)) => shares.renewed_cookie(request.headers()),
+                _ => rollcast.site.auth.renewed_cookie(request.headers()),
             };
             let view = match view(rollcast, viewer, source.from, address.as_ref()).await {
                 Ok(view) => view,
@@ -176,7 +178,7 @@ async fn answer(
             if error == AuthError::TooManyAttempts {
                 rollcast.limits.count_hit(Limit::SignIns);
             }
-            (Arc::default(), sign_in::refuse(&rollcast.auth, error, &request))
+            (Arc::default(), sign_in::refuse(&rollcast.site.auth, error, &request))
         }
     }
 }

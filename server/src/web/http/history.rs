@@ -1,4 +1,4 @@
-//! The page of rollouts that are kept, and the same as JSON.
+//! The page of the stored history, and the same as JSON.
 
 use std::collections::BTreeSet;
 

@@ -69,7 +69,7 @@ pub(super) async fn workload(view: &ClientView, workload: Workload, asked_for: &
     if !asked_for.parameters.has("rollout") && !view.has_cluster(&workload.cluster) {
         // What was watched once may be kept.
         if let (Ok(named), Ok(Some(workload))) = (LinkParameters::read(asked_for), asked_for.workload())
-            && let Some(link) = kept(view, &workload, named, None, crate::telemetry::clock::now_millis()).await
+            && let Some(link) = stored_link(view, &workload, named, None, crate::telemetry::clock::now_millis()).await
         {
             return redirect(&link, asked_for);
         }
@@ -127,7 +127,7 @@ pub(super) async fn workload(view: &ClientView, workload: Workload, asked_for: &
         LinkTarget::Past(at_millis) => hub.moment(&workload, at_millis).await.ok(),
         LinkTarget::Redirect(link) => return redirect(&link, asked_for),
         LinkTarget::NotFound(why, instead) => {
-            if let Some(link) = kept(view, &workload, named, snapshot.deployment, snapshot.now_millis).await {
+            if let Some(link) = stored_link(view, &workload, named, snapshot.deployment, snapshot.now_millis).await {
                 return redirect(&link, asked_for);
             }
             return refuse(view, StatusCode::NOT_FOUND, why, instead, request).await;
@@ -152,7 +152,7 @@ fn redirect(link: &str, asked_for: &Address) -> Response {
 }
 
 /// The link to what is kept of a rollout that the hub does not hold any more. `known` is the Deployment that it holds.
-async fn kept(
+async fn stored_link(
     view: &ClientView,
     workload: &Workload,
     named: LinkParameters,

@@ -81,14 +81,14 @@ impl Collector for Figures {
         }
         let viewers = ConstGauge::new(i64::try_from(rollcast.viewers.count()).unwrap_or(i64::MAX));
         alone(&mut encoder, "rollcast_viewers", "Viewers connected.", &viewers)?;
-        if let Some(audit) = &rollcast.audit {
+        if let Some(audit) = &rollcast.site.audit {
             let lost = ConstCounter::new(audit.lost.load(Ordering::Relaxed));
             let help = "Lines of the audit log that could not be written in time.";
             alone(&mut encoder, "rollcast_audit_lost", help, &lost)?;
         }
         let connections = ConstGauge::new(i64::try_from(rollcast.connections.count()).unwrap_or(i64::MAX));
         alone(&mut encoder, "rollcast_connections", "Open connections.", &connections)?;
-        if let Some(shares) = &rollcast.shares {
+        if let Some(shares) = &rollcast.site.shares {
             let unchecked = ConstGauge::new(i64::from(shares.checked().is_err()));
             let help = "Whether no share link works because the link database does not respond.";
             alone(&mut encoder, "rollcast_links_unchecked", help, &unchecked)?;
@@ -123,9 +123,9 @@ fn deployments(view: &ClientView, encoder: &mut DescriptorEncoder<'_>) -> fmt::R
 fn limited(view: &ClientView, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
     let help = "Times that a limit was reached and something was rejected, delayed or left out.";
     let mut family = encoder.encode_descriptor("rollcast_limited", help, None, MetricType::Counter)?;
-    for limit in Limit::ALL {
+    for (limit, name) in Limit::ALL {
         let count = ConstCounter::new(view.rollcast().limits.count(limit));
-        count.encode(family.encode_family(&[("limit", limit.name())])?)?;
+        count.encode(family.encode_family(&[("limit", name)])?)?;
     }
     Ok(())
 }

@@ -27,11 +27,11 @@ pub(super) async fn png(view: ClientView, NamedWorkload(workload): NamedWorkload
 /// The picture of a workload as far as somebody may see it: who came by a link to a rollout or a moment, that one.
 pub(super) async fn picture(view: &ClientView, workload: &Workload, format: ImageFormat) -> Response {
     if !view.shows(workload) {
-        return nothing();
+        return not_found();
     }
     let pictured = match view.part() {
         Some(scope) if scope.is_part_of(workload) => PreviewSubject::Part(scope.clone()),
-        Some(_) => return nothing(),
+        Some(_) => return not_found(),
         None => PreviewSubject::Workload(workload.clone()),
     };
     let draw = async |turn| {
@@ -49,7 +49,7 @@ pub(super) async fn picture(view: &ClientView, workload: &Workload, format: Imag
     };
     match view.rollcast().previews.get_or_draw((pictured, format), draw).await {
         Ok(drawn) => image(format, drawn),
-        Err(PreviewError::Unknown) => nothing(),
+        Err(PreviewError::Unknown) => not_found(),
         Err(PreviewError::Failed) => {
             (StatusCode::INTERNAL_SERVER_ERROR, "The preview could not be drawn.\n").into_response()
         }
@@ -75,7 +75,7 @@ fn image(format: ImageFormat, bytes: Bytes) -> Response {
     ([(header::CONTENT_TYPE, media_type), (header::CACHE_CONTROL, "public, max-age=10")], bytes).into_response()
 }
 
-pub(super) fn nothing() -> Response {
+pub(super) fn not_found() -> Response {
     (StatusCode::NOT_FOUND, "There is no such Deployment.\n").into_response()
 }
 

@@ -1,4 +1,4 @@
-//! The way to the provider that signs people in, and back.
+//! Redirects to the OpenID Connect provider, and its callback.
 
 use std::sync::Arc;
 
@@ -23,11 +23,11 @@ pub(super) async fn start(
     RequestAddress(address): RequestAddress,
     headers: HeaderMap,
 ) -> Response {
-    let Auth::Oidc(oidc) = &rollcast.auth else { return StatusCode::NOT_FOUND.into_response() };
+    let Auth::Oidc(oidc) = &rollcast.site.auth else { return StatusCode::NOT_FOUND.into_response() };
     let to = local(&address.parameters.text("to"));
     match oidc.begin(host(&headers), CALLBACK, &to).await {
         Ok((there, cookie)) => ([(header::SET_COOKIE, cookie)], Redirect::to(&there)).into_response(),
-        Err(failed) => say(&rollcast, failed, to).await,
+        Err(failed) => failure_page(&rollcast, failed, to).await,
     }
 }
 
@@ -37,7 +37,7 @@ pub(super) async fn back(
     RequestAddress(address): RequestAddress,
     headers: HeaderMap,
 ) -> Response {
-    let Auth::Oidc(oidc) = &rollcast.auth else { return StatusCode::NOT_FOUND.into_response() };
+    let Auth::Oidc(oidc) = &rollcast.site.auth else { return StatusCode::NOT_FOUND.into_response() };
     let text = |name| address.parameters.text(name);
     let back = CallbackParameters { code: text("code"), state: text("state"), issuer: text("iss") };
     let gone = AppendHeaders([(header::SET_COOKIE, SessionKeys::removal(SealPurpose::PendingSignIn))]);
@@ -45,18 +45,18 @@ pub(super) async fn back(
         Ok(NewSession { viewer, cookie, to }) => {
             (gone, sign_in::signed_in(viewer, cookie, &local(&to))).into_response()
         }
-        Err(failed) => (gone, say(&rollcast, failed, "/".to_owned()).await).into_response(),
+        Err(failed) => (gone, failure_page(&rollcast, failed, "/".to_owned()).await).into_response(),
     }
 }
 
-async fn say(rollcast: &Rollcast, failed: SignInFailure, to: String) -> Response {
+async fn failure_page(rollcast: &Rollcast, failed: SignInFailure, to: String) -> Response {
     let status = match failed {
         SignInFailure::NotStarted | SignInFailure::TooLong => StatusCode::BAD_REQUEST,
         SignInFailure::Rejected | SignInFailure::NoUserName => StatusCode::FORBIDDEN,
         SignInFailure::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
     };
     let payload = sign_in::provider_payload(to, &failed.to_string(), String::new());
-    sign_in::answer(rollcast, status, payload, Request::default()).await
+    sign_in::render_page(rollcast, status, payload, Request::default()).await
 }
 
 /// The guard has looked at it.

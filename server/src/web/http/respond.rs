@@ -102,7 +102,7 @@ fn site(view: &ClientView, audience: &Audience) -> Site {
 
 /// The playground as its strip shows it now, where there is one.
 fn playground(view: &ClientView) -> Option<Playground> {
-    view.rollcast().playground.as_ref().map(|playground| playground.strip())
+    view.rollcast().site.playground.as_ref().map(|playground| playground.strip())
 }
 
 /// A page in which no program runs and nothing of any cluster stands.

@@ -37,7 +37,7 @@ fn handler(route: Route) -> MethodRouter<Arc<Rollcast>> {
         | Route::Rollouts
         | Route::Share => get(pages::page),
         Route::Compare => get(compare::page),
-        Route::Export => get(export::file),
+        Route::Export => get(export::download),
         Route::Badge => get(badge::badge),
         Route::PreviewSvg => get(preview::svg),
         Route::PreviewPng => get(preview::png),
@@ -59,7 +59,7 @@ fn handler(route: Route) -> MethodRouter<Arc<Rollcast>> {
         Route::Shares => get(shares::page).post(shares::make),
         Route::RevokeShare => post(shares::revoke),
         Route::Shared => get(shared::entry_page).post(shared::open_link),
-        Route::SharedPreview => get(shared::previewed),
+        Route::SharedPreview => get(shared::preview_page),
         Route::SharedPicture => get(shared::picture),
         Route::Healthz => get(health::healthz),
         Route::Readyz => get(health::readyz),

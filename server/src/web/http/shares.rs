@@ -1,4 +1,4 @@
-//! Links for people without an account: made, listed and taken away by who signed in.
+//! Creates, lists and revokes share links.
 
 use std::sync::Arc;
 
@@ -76,7 +76,7 @@ fn sentence(words: &str) -> String {
 fn shares<'r>(rollcast: &'r Rollcast, view: &ClientView) -> Result<&'r Arc<Shares>, ShareRefusal> {
     let nothing =
         || ShareRefusal(StatusCode::NOT_FOUND, "Share links are not available: this server has no sign-in.".to_owned());
-    let shares = rollcast.shares.as_ref().ok_or_else(nothing)?;
+    let shares = rollcast.site.shares.as_ref().ok_or_else(nothing)?;
     match view.viewer().link {
         Some(_) => Err(ShareError::NotSignedIn.into()),
         None => Ok(shares),
@@ -85,18 +85,18 @@ fn shares<'r>(rollcast: &'r Rollcast, view: &ClientView) -> Result<&'r Arc<Share
 
 /// The links that somebody may revoke: their own, or everybody's where they see everything. Where the last word on them is not to be
 /// had, those that are known, and that.
-async fn listed(
+async fn list_links(
     rollcast: &Rollcast,
     view: &ClientView,
 ) -> Result<(Vec<Share>, Result<(), LinksUnavailable>), ShareRefusal> {
     let shares = shares(rollcast, view)?;
     let checked = shares.refresh().await;
-    Ok((shares.made_by(view.viewer(), view.sees_all(), clock::now_millis()), checked))
+    Ok((shares.list(view.viewer(), view.sees_all(), clock::now_millis()), checked))
 }
 
 /// The scope of a link to an address, and the address to which the link leads; `None` where the viewer may not see it. The
 /// parameters decide whether that is a workload, one of its rollouts, or one of its moments.
-async fn opened(view: &ClientView, to: &str) -> Option<(Scope, String)> {
+async fn scope_of(view: &ClientView, to: &str) -> Option<(Scope, String)> {
     let address = Address::read(to)?;
     if address.route == Route::Wall {
         // A search is no limit: a link to it would open more than it shows.
@@ -153,12 +153,12 @@ async fn opened(view: &ClientView, to: &str) -> Option<(Scope, String)> {
 }
 
 /// Scopes that can be shared of an address, each with its address: the named one, then wider and narrower ones.
-async fn offers(view: &ClientView, to: &str) -> Vec<(String, String)> {
+async fn sharing_offers(view: &ClientView, to: &str) -> Vec<(String, String)> {
     let of_revision = Address::read(to).filter(|address| address.route == Route::Revision);
-    let named = match (opened(view, to).await, of_revision.and_then(|address| address.named_workload())) {
+    let named = match (scope_of(view, to).await, of_revision.and_then(|address| address.named_workload())) {
         (Some(named), _) => Some(named),
         // The rollout of the revision is unknown: the link leads to the Deployment.
-        (None, Some(workload)) => opened(view, &address::workload(&workload)).await,
+        (None, Some(workload)) => scope_of(view, &address::workload(&workload)).await,
         (None, None) => None,
     };
     let Some(named) = named else { return Vec::new() };
@@ -168,7 +168,7 @@ async fn offers(view: &ClientView, to: &str) -> Vec<(String, String)> {
         let of = WorkloadName::of(&workload);
         all.extend([(Scope::Workload(of.clone()), address::whatever_bears_the_name(&workload))]);
         // What is narrower than the present of a Deployment: its present rollout, and this moment.
-        if is_workload && let Some((uid, revision, at_millis)) = present(view, workload).await {
+        if is_workload && let Some((uid, revision, at_millis)) = current_rollout(view, workload).await {
             let rollout = revision.map(|revision| Scope::Rollout { of: of.clone(), uid, revision });
             let narrower = rollout.into_iter().chain([Scope::Moment { of, uid, at_millis }]);
             all.extend(narrower.filter_map(|scope| Some((scope.clone(), scope.address()?))));
@@ -185,7 +185,7 @@ async fn offers(view: &ClientView, to: &str) -> Vec<(String, String)> {
 }
 
 /// Returns the current Deployment of that name, its revision, and the time.
-async fn present(view: &ClientView, workload: Workload) -> Option<(Uid, Option<u64>, Millis)> {
+async fn current_rollout(view: &ClientView, workload: Workload) -> Option<(Uid, Option<u64>, Millis)> {
     let hub = view.hub(&workload).await?;
     let present = hub.read(move |reader| {
         let model = reader.timeline.model();
@@ -196,7 +196,7 @@ async fn present(view: &ClientView, workload: Workload) -> Option<(Uid, Option<u
     present.await.ok().flatten()
 }
 
-async fn made(
+async fn make_link(
     rollcast: &Rollcast,
     view: &ClientView,
     form: &ShareForm,
@@ -205,7 +205,7 @@ async fn made(
     let shares = shares(rollcast, view)?;
     let to = local(&form.to);
     let why = "A link can open a Deployment, one of its rollouts or moments, or a wall without a search, if you may see it yourself.";
-    let (scope, to) = opened(view, &to).await.ok_or_else(|| ShareRefusal(StatusCode::BAD_REQUEST, why.to_owned()))?;
+    let (scope, to) = scope_of(view, &to).await.ok_or_else(|| ShareRefusal(StatusCode::BAD_REQUEST, why.to_owned()))?;
     let lasts = if form.lasts.is_empty() { "1d" } else { &form.lasts };
     let lasts = parse_duration(lasts).map_err(|why| ShareRefusal(StatusCode::BAD_REQUEST, format!("{why}.")))?;
     let lasts = Millis::try_from(lasts.as_millis()).unwrap_or(Millis::MAX);
@@ -236,7 +236,7 @@ pub(super) async fn page(
     let from = referer.strip_prefix(&*origin).unwrap_or_default().to_owned();
     let to = Some(address.parameters.text("to")).filter(|to| !to.is_empty()).unwrap_or(from);
     // What a link would open is looked for by those who may make one.
-    let offers = if shares(&rollcast, &view).is_ok() { offers(&view, &local(&to)).await } else { Vec::new() };
+    let offers = if shares(&rollcast, &view).is_ok() { sharing_offers(&view, &local(&to)).await } else { Vec::new() };
     show(&rollcast, &view, SharesPayload { offers, ..SharesPayload::default() }, StatusCode::OK, request).await
 }
 
@@ -247,14 +247,14 @@ pub(super) async fn make(
     Extension(OwnOrigin(origin)): Extension<OwnOrigin>,
     Form(form): Form<ShareForm>,
 ) -> Response {
-    let (payload, status) = match made(&rollcast, &view, &form, &origin).await {
+    let (payload, status) = match make_link(&rollcast, &view, &form, &origin).await {
         Ok((share, link)) => {
             let lasts = if matches!(share.scope, Scope::Wall { .. }) {
                 ", with all pages that it links to. Each use extends its lifetime, up to 90 days in total"
             } else {
                 ""
             };
-            let said = format!("It opens {} until {}{lasts}, unless you revoke it.", share.opens(), until(&share));
+            let said = format!("It opens {} until {}{lasts}, unless you revoke it.", share.opens(), expiry(&share));
             let payload = SharesPayload { made: Some((link, said)), ..SharesPayload::default() };
             let shown = show(&rollcast, &view, payload, StatusCode::OK, Request::default()).await;
             return (audit_share(&share, view.viewer().audit_name(), "made a link"), shown).into_response();
@@ -270,8 +270,8 @@ pub(super) async fn revoke(
     view: ClientView,
     Form(RevokeForm { id }): Form<RevokeForm>,
 ) -> Response {
-    match revoked(&rollcast, &view, &id).await {
-        Ok(()) => (revoking(&view, &id), Redirect::to(Route::Shares.pattern())).into_response(),
+    match revoke_link(&rollcast, &view, &id).await {
+        Ok(()) => (audit_revocation(&view, &id), Redirect::to(Route::Shares.pattern())).into_response(),
         Err(ShareRefusal(status, trouble)) => {
             let payload = SharesPayload { trouble, ..SharesPayload::default() };
             show(&rollcast, &view, payload, status, Request::default()).await
@@ -279,7 +279,7 @@ pub(super) async fn revoke(
     }
 }
 
-async fn revoked(rollcast: &Rollcast, view: &ClientView, id: &str) -> Result<(), ShareRefusal> {
+async fn revoke_link(rollcast: &Rollcast, view: &ClientView, id: &str) -> Result<(), ShareRefusal> {
     match shares(rollcast, view)?.revoke(view.viewer(), view.sees_all(), id).await? {
         true => Ok(()),
         false => Err(ShareRefusal(StatusCode::NOT_FOUND, "You have no such link.".to_owned())),
@@ -293,7 +293,7 @@ async fn show(
     status: StatusCode,
     request: Request,
 ) -> Response {
-    let (listed, checked) = match listed(rollcast, view).await {
+    let (listed, checked) = match list_links(rollcast, view).await {
         Ok(listed) => listed,
         Err(ShareRefusal(status, why)) => return refuse(view, status, why, Vec::new(), request).await,
     };
@@ -303,7 +303,7 @@ async fn show(
     }
     let line = |share: Share| SharedLine {
         opens: share.opens(),
-        until: until(&share),
+        until: expiry(&share),
         id: share.id,
         to: share.to,
         maker: safe(&share.maker),
@@ -314,7 +314,7 @@ async fn show(
 }
 
 /// The audit entry of a revoked link.
-fn revoking(view: &ClientView, id: &str) -> Extension<AuditEntry> {
+fn audit_revocation(view: &ClientView, id: &str) -> Extension<AuditEntry> {
     Extension(AuditEntry {
         who: view.viewer().audit_name(),
         did: "revoked a link",
@@ -322,7 +322,7 @@ fn revoking(view: &ClientView, id: &str) -> Extension<AuditEntry> {
     })
 }
 
-fn until(share: &Share) -> String {
+fn expiry(share: &Share) -> String {
     clock::stamp(share.until_millis)
 }
 
@@ -335,7 +335,7 @@ fn as_json(share: &Share) -> serde_json::Value {
 
 /// The links that somebody may revoke, for programs.
 pub(super) async fn list(State(rollcast): State<Arc<Rollcast>>, view: ClientView) -> Response {
-    let listed = match listed(&rollcast, &view).await {
+    let listed = match list_links(&rollcast, &view).await {
         Ok((listed, Ok(()))) => Ok(listed),
         Ok((_, Err(why))) => Err(why.into()),
         Err(why) => Err(why),
@@ -353,7 +353,7 @@ pub(super) async fn api_make(
     Extension(OwnOrigin(origin)): Extension<OwnOrigin>,
     Form(form): Form<ShareForm>,
 ) -> Response {
-    match made(&rollcast, &view, &form, &origin).await {
+    match make_link(&rollcast, &view, &form, &origin).await {
         Ok((share, link)) => {
             let mut told = as_json(&share);
             if let Some(told) = told.as_object_mut() {
@@ -371,8 +371,8 @@ pub(super) async fn api_revoke(
     view: ClientView,
     Form(RevokeForm { id }): Form<RevokeForm>,
 ) -> Response {
-    match revoked(&rollcast, &view, &id).await {
-        Ok(()) => (revoking(&view, &id), StatusCode::NO_CONTENT).into_response(),
+    match revoke_link(&rollcast, &view, &id).await {
+        Ok(()) => (audit_revocation(&view, &id), StatusCode::NO_CONTENT).into_response(),
         Err(ShareRefusal(status, why)) => api_error(status, why),
     }
 }

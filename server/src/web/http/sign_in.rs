@@ -1,4 +1,4 @@
-//! Signing in and out, and what those get who are not known.
+//! Sign-in, sign-out, and the response to unauthenticated requests.
 
 use std::sync::Arc;
 
@@ -36,19 +36,19 @@ pub(super) async fn page(
 ) -> Response {
     let to = local(&address.parameters.text("to"));
     // Who is known at the provider already may see what they wanted to.
-    if let Auth::Oidc(oidc) = &rollcast.auth
+    if let Auth::Oidc(oidc) = &rollcast.site.auth
         && oidc.viewer(request.headers()).await.is_ok()
     {
         return Redirect::to(&to).into_response();
     }
-    let payload = match &rollcast.auth {
+    let payload = match &rollcast.site.auth {
         Auth::Oidc(oidc) => {
-            let end = if address.parameters.has("left") { oidc.provider_end().await } else { None };
+            let end = if address.parameters.has("left") { oidc.logout_url().await } else { None };
             provider_payload(to, "", end.unwrap_or_default())
         }
         _ => SignInPayload { to, ..SignInPayload::default() },
     };
-    answer(&rollcast, StatusCode::OK, payload, request).await
+    render_page(&rollcast, StatusCode::OK, payload, request).await
 }
 
 /// Takes a token, and leads to where its owner wanted to go.
@@ -57,10 +57,10 @@ pub(super) async fn sign_in(
     Extension(client): Extension<Client>,
     Form(form): Form<TokenForm>,
 ) -> Response {
-    let Auth::Token(tokens) = &rollcast.auth else { return StatusCode::NOT_FOUND.into_response() };
+    let Auth::Token(tokens) = &rollcast.site.auth else { return StatusCode::NOT_FOUND.into_response() };
     let token = form.token.trim();
     let to = local(&form.to);
-    let (status, trouble) = match tokens.whose(token, rollcast.client(client.address)).await {
+    let (status, trouble) = match tokens.authenticate(token, rollcast.client(client.address)).await {
         Ok(viewer) => match tokens.begin(token) {
             Some(cookie) => return signed_in(viewer, cookie, &to),
             None => (StatusCode::BAD_REQUEST, "This token is too long for a browser cookie."),
@@ -77,7 +77,7 @@ pub(super) async fn sign_in(
         }
     };
     let payload = SignInPayload { to, trouble: trouble.to_owned(), ..SignInPayload::default() };
-    answer(&rollcast, status, payload, Request::default()).await
+    render_page(&rollcast, status, payload, Request::default()).await
 }
 
 /// Lets somebody in whose session that cookie holds: whoever signs in is who they are, whichever link they came by before.
@@ -94,7 +94,7 @@ pub(super) async fn sign_out(State(rollcast): State<Arc<Rollcast>>, headers: Hea
         return ([(header::SET_COOKIE, SessionKeys::removal(SealPurpose::Link))], Redirect::to("/")).into_response();
     }
     let mut to = Route::SignIn.pattern().to_owned();
-    match &rollcast.auth {
+    match &rollcast.site.auth {
         Auth::Oidc(oidc) => {
             oidc.end(&headers);
             to.push_str("?left");
@@ -105,13 +105,13 @@ pub(super) async fn sign_out(State(rollcast): State<Arc<Rollcast>>, headers: Hea
     ([(header::SET_COOKIE, SessionKeys::removal(SealPurpose::Session))], Redirect::to(&to)).into_response()
 }
 
-pub(super) async fn answer(
+pub(super) async fn render_page(
     rollcast: &Rollcast,
     status: StatusCode,
     payload: SignInPayload,
     request: Request,
 ) -> Response {
-    if !matches!(rollcast.auth, Auth::Token(_) | Auth::Oidc(_)) {
+    if !matches!(rollcast.site.auth, Auth::Token(_) | Auth::Oidc(_)) {
         return Redirect::to(&payload.to).into_response();
     }
     render_bare(rollcast, status, request, move |build| app::shell::sign_in(payload.clone(), build)).await

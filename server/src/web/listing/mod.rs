@@ -23,8 +23,8 @@ pub use subscription::ListSubscription;
 use subscription::SubscriptionGuard;
 
 use crate::access::clients::{ClientKey, SubscriptionLimit};
-use crate::access::permissions::{ClusterPermissions, Permissions};
-use crate::hub::{Handle, List, ListedDeployment};
+use crate::access::permissions::Permissions;
+use crate::hub::{Handle, List};
 use crate::web::limits::{Limit, Limits};
 
 /// Different lists of one client at once.
@@ -52,7 +52,6 @@ impl Clusters {
         let source = |hub: &Handle| {
             let seen = permissions.of(hub.name())?;
             let list = hub.list().borrow().clone();
-            let is_seen = |listed: &&Arc<ListedDeployment>| seen.has_listed(&listed.summary);
             Some(Source {
                 state: ClusterState {
                     name: hub.name().to_owned(),
@@ -60,11 +59,7 @@ impl Clusters {
                     connection: seen.of_connection(hub.connection().borrow().clone()),
                     now_millis: hub.now_millis(),
                 },
-                list: if matches!(seen, ClusterPermissions::All | ClusterPermissions::AllByLink) {
-                    list
-                } else {
-                    Arc::new(list.iter().filter(is_seen).cloned().collect())
-                },
+                list: seen.visible(list),
             })
         };
         self.0.iter().filter_map(source).collect()
@@ -200,7 +195,7 @@ impl Listings {
         match entered {
             Ok(known) => {
                 let place = SubscriptionGuard { listings: self.clone(), follower: follower.clone(), key: key.clone() };
-                ListSubscription { chosen: known.unwrap_or_else(|| self.begin(key)), place: Some(place) }
+                ListSubscription { chosen: known.unwrap_or_else(|| self.start(key)), place: Some(place) }
             }
             Err((limit, why)) => {
                 self.limits.count_hit(limit);
@@ -210,7 +205,7 @@ impl Listings {
     }
 
     /// Chooses a list for the first time, and from then on; somebody else may have done so meanwhile.
-    fn begin(self: &Arc<Self>, key: ListKey) -> signal::Receiver<Arc<ListResult>> {
+    fn start(self: &Arc<Self>, key: ListKey) -> signal::Receiver<Arc<ListResult>> {
         // Before the first choice, so that nothing in between is missed.
         let changes = self.clusters.changes();
         let first = Arc::new(self.first(&key.0, &key.1));

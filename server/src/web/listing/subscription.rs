@@ -1,4 +1,4 @@
-//! The list that one viewer follows, and the place that it takes among those of its client.
+//! A subscription of a list, counted for its client.
 
 use std::sync::Arc;
 

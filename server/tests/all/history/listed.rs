@@ -32,7 +32,7 @@ fn a_link_to_a_workload_leads_to_its_rollouts_alone() {
         store.commit(&[Commit { rollouts, ..commit(None, None) }]).unwrap();
         let only = |name: &str| {
             let scope = Scope::Workload(WorkloadName::of(&Workload::deployment("c", place_of.as_str(), name)));
-            let sight = Permissions::All.within(&scope);
+            let sight = Permissions::All.limited_to(&scope);
             let reader = Reader::new(&place.location);
             let found = reader.rollouts(&Search::default(), &sight, None, 50).unwrap().rollouts;
             found.into_iter().map(|rollout| (rollout.namespace, rollout.name)).collect::<Vec<_>>()

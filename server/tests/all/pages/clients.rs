@@ -86,7 +86,7 @@ async fn who_looked_is_written_down_as_a_trusted_proxy_says_it_however_people_si
             .lines()
             .map(|line| serde_json::from_str::<Value>(line).unwrap()["from"].as_str().unwrap().to_owned())
             .collect();
-        assert_eq!(from, cases.map(|(.., is)| is), "{:?}", rollcast.auth);
+        assert_eq!(from, cases.map(|(.., is)| is), "{:?}", rollcast.site.auth);
     }
 }
 

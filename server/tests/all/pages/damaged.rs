@@ -137,7 +137,10 @@ async fn damaged_links_open_nothing_and_damaged_files_of_links_are_refused() {
     for seed in seeds(3_000) {
         let rng = &mut Rng::with_seed(seed);
         let changed = String::from_utf8_lossy(&damaged(secret.as_bytes(), rng)).into_owned();
-        assert!(changed == secret || shares.of_secret(&changed, 0).await.unwrap().is_none(), "seed {seed}: {changed}");
+        assert!(
+            changed == secret || shares.find_by_secret(&changed, 0).await.unwrap().is_none(),
+            "seed {seed}: {changed}"
+        );
         assert!(keys.open_value(SealPurpose::Session, &changed).is_none(), "seed {seed}: nor is it a session");
         std::fs::write(&file, damaged(&whole, rng)).unwrap();
         match Shares::open(keys.clone(), Some(file.clone())) {
@@ -180,7 +183,7 @@ async fn damaged_answers_of_clusters_let_nobody_see_more() {
         // Tokens as people show them.
         let token = String::from_utf8_lossy(&damaged(b"eyJhbGciOiJub25lIn0.eyJzdWIiOiJhbm4ifQ.c2ln", rng)).into_owned();
         let tokens = TokenAuth::new(SessionKeys::generate(), vec![("prod".to_owned(), reviewer(known.to_vec()))]);
-        assert!(tokens.whose(&token, None).await.is_err(), "seed {seed}: {token:?}");
+        assert!(tokens.authenticate(&token, None).await.is_err(), "seed {seed}: {token:?}");
     }
     assert!(said > 100, "{said} were read");
 }

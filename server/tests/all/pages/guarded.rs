@@ -94,7 +94,7 @@ async fn badges_and_previews_are_for_everybody_only_where_that_is_said() {
     for auth in [|| Auth::None, proxy] {
         for has_public_pictures in [false, true] {
             let rollcast = with(Site { auth: auth(), has_public_pictures, ..Site::default() }).await;
-            let asks = rollcast.auth.requires_sign_in();
+            let asks = rollcast.site.auth.requires_sign_in();
             for path in &pictures {
                 let (status, headers, text) = ask(&rollcast, "GET", path).await;
                 if has_public_pictures {
@@ -131,7 +131,7 @@ async fn badges_and_previews_are_for_everybody_only_where_that_is_said() {
 #[tokio::test]
 async fn no_request_of_another_site_or_by_another_name_is_answered() {
     let hosts = vec!["rollcast.example.com".to_owned()];
-    let named_host = router(with(Site { server_address: ServerAddress::by(hosts), ..Site::default() }).await);
+    let named_host = router(with(Site { server_address: ServerAddress::with_hosts(hosts), ..Site::default() }).await);
     let public = "https://rollouts.example.com".parse().ok();
     let secure = router(
         with(Site { server_address: ServerAddress { public, ..ServerAddress::default() }, ..Site::default() }).await,

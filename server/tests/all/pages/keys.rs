@@ -51,7 +51,7 @@ async fn is_given_anew(rollcast: &Arc<Rollcast>, path: &str, name: SealPurpose, 
     assert_eq!(status, StatusCode::OK, "{name:?}");
     let anew = cookie(&headers[header::SET_COOKIE]);
     let shown = HeaderMap::from_iter([(header::COOKIE, anew.clone())]);
-    assert!(keys(&[NEW]).open_as(name, &shown).is_some(), "{name:?}: the old key is not needed");
+    assert!(keys(&[NEW]).open(name, &shown).is_some(), "{name:?}: the old key is not needed");
     let (status, headers) = ask(rollcast, path, &anew).await;
     assert_eq!((status, headers.get(header::SET_COOKIE)), (StatusCode::OK, None), "{name:?}: once is enough");
 }
@@ -79,5 +79,5 @@ async fn tokens_and_links_that_an_older_key_sealed_are_given_anew() {
     let (share, _) = shares.make(&maker, wanted, server::telemetry::clock::now_millis()).await.unwrap();
     let site = Site { auth: proxy(), shares: Some(shares), ..Site::default() };
     let rollcast = Rollcast::with(hubs().await, "build", Viewers::default(), site);
-    is_given_anew(&rollcast, PAGE, SealPurpose::Link, old.seal_as(SealPurpose::Link, &share.id).unwrap()).await;
+    is_given_anew(&rollcast, PAGE, SealPurpose::Link, old.seal(SealPurpose::Link, &share.id).unwrap()).await;
 }

@@ -70,14 +70,14 @@ async fn cookies_links_and_previews() {
         let rng = &mut Rng::with_seed(seed);
         let text = |whole: &str, rng: &mut Rng| String::from_utf8_lossy(&damaged(whole.as_bytes(), rng)).into_owned();
         let (link, shown) = (text(&secret, rng), text(&preview, rng));
-        assert!(link == secret || shares.of_secret(&link, 1).await.unwrap().is_none(), "seed {seed}: {link}");
-        assert!(shown == preview || shares.previewed(&shown, 1).await.unwrap().is_none(), "seed {seed}: {shown}");
+        assert!(link == secret || shares.find_by_secret(&link, 1).await.unwrap().is_none(), "seed {seed}: {link}");
+        assert!(shown == preview || shares.find_preview(&shown, 1).await.unwrap().is_none(), "seed {seed}: {shown}");
         let pairs = format!("a=b; __Host-rollcast={session}; __Host-rollcast-link={secret}");
         let cookies = damaged(pairs.as_bytes(), rng);
         let Some(value) = as_header(&cookies) else { continue };
         let headers = HeaderMap::from_iter([(header::COOKIE, value)]);
         // What opens at all is what was sealed.
-        assert!(keys.open(&headers).is_none_or(|held| held == "a session"), "seed {seed}");
+        assert!(keys.open(SealPurpose::Session, &headers).is_none_or(|held| held == "a session"), "seed {seed}");
         let by_link = shares.viewer(&headers, 1).await.unwrap();
         assert!(by_link.is_none_or(|viewer| viewer.link.is_some_and(|link| link.id == share.id)), "seed {seed}");
     }

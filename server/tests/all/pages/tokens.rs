@@ -121,12 +121,12 @@ async fn who_signed_out_is_out_whoever_kept_the_cookie() {
 #[tokio::test(start_paused = true)]
 async fn who_is_known_does_not_wait_for_strangers_who_make_tokens_up() {
     let tokens = Arc::new(tokens());
-    assert_eq!(&*tokens.whose("good", None).await.unwrap().name, "fully");
+    assert_eq!(&*tokens.authenticate("good", None).await.unwrap().name, "fully");
     for stranger in 0..64 {
         let tokens = tokens.clone();
         tokio::spawn(async move {
             for number in 0.. {
-                assert!(tokens.whose(&format!("{stranger}.{number}"), None).await.is_err());
+                assert!(tokens.authenticate(&format!("{stranger}.{number}"), None).await.is_err());
             }
         });
     }
@@ -134,7 +134,7 @@ async fn who_is_known_does_not_wait_for_strangers_who_make_tokens_up() {
     for pause in [1; 120].into_iter().chain([50, 300]) {
         tokio::time::sleep(Duration::from_secs(pause)).await; // in the test's own time, which passes at once
         let began = tokio::time::Instant::now();
-        assert!(tokens.whose("good", None).await.is_ok());
+        assert!(tokens.authenticate("good", None).await.is_ok());
         assert_eq!(began.elapsed(), Duration::ZERO, "after {pause} s");
     }
 }

@@ -54,7 +54,7 @@ mod in_postgres {
 
     async fn opens(shares: &Arc<Shares>, secret: &str) -> bool {
         let by_cookie = shares.viewer(&cookie(secret), now()).await.unwrap().is_some();
-        assert_eq!(shares.of_secret(secret, now()).await.unwrap().is_some(), by_cookie);
+        assert_eq!(shares.find_by_secret(secret, now()).await.unwrap().is_some(), by_cookie);
         by_cookie
     }
 
@@ -69,11 +69,11 @@ mod in_postgres {
                 0 => assert!(opens(&other, &secret).await),
                 1 => {
                     let preview = other.preview_of(&share).unwrap();
-                    assert_eq!(other.previewed(&preview, now()).await.unwrap().unwrap().0, share);
+                    assert_eq!(other.find_preview(&preview, now()).await.unwrap().unwrap().0, share);
                 }
                 _ => {
                     other.refresh().await.unwrap();
-                    assert!(other.made_by(&ann, false, now()).contains(&share));
+                    assert!(other.list(&ann, false, now()).contains(&share));
                 }
             }
             assert!(opens(&one, &secret).await && opens(&other, &secret).await);
@@ -113,7 +113,7 @@ mod in_postgres {
         assert_eq!((ann.len(), ben.len()), (100, 20));
         for at in [&one, &other] {
             at.refresh().await.unwrap();
-            let names = |user| at.made_by(&viewer(user), false, now()).into_iter().map(|share| share.id);
+            let names = |user| at.list(&viewer(user), false, now()).into_iter().map(|share| share.id);
             let sorted = |mut ids: Vec<String>| {
                 ids.sort();
                 ids
@@ -144,10 +144,14 @@ mod in_postgres {
         assert!(!refused.to_string().contains("PostgreSQL at"), "where it is is nobody's business: {refused}");
         let unwritten = one.revoke(&ann, false, &first.id).await.unwrap_err();
         assert!(matches!(unwritten, ShareError::Unwritten(_)), "{unwritten}");
-        assert!(!matches!(one.of_secret(&first_secret, now()).await, Ok(Some(_))), "it is dead here, whatever comes");
+        assert!(
+            !matches!(one.find_by_secret(&first_secret, now()).await, Ok(Some(_))),
+            "it is dead here, whatever comes"
+        );
         // At the other one nobody can know: it opens until that is too long ago.
         until("nothing opens", async || {
-            let opened = [other.of_secret(&first_secret, now()).await, other.of_secret(&second_secret, now()).await];
+            let opened =
+                [other.find_by_secret(&first_secret, now()).await, other.find_by_secret(&second_secret, now()).await];
             opened == [Err(LinksUnavailable), Err(LinksUnavailable)]
         })
         .await;
@@ -160,13 +164,14 @@ mod in_postgres {
             "who has no link is not asked"
         );
         postgres.start_again();
-        until("links open again", async || matches!(other.of_secret(&second_secret, now()).await, Ok(Some(_)))).await;
+        until("links open again", async || matches!(other.find_by_secret(&second_secret, now()).await, Ok(Some(_))))
+            .await;
         until("what was revoked meanwhile is dead", async || {
-            matches!(other.of_secret(&first_secret, now()).await, Ok(None))
+            matches!(other.find_by_secret(&first_secret, now()).await, Ok(None))
         })
         .await;
         until("what could not be made is nowhere", async || {
-            one.refresh().await.is_ok() && one.made_by(&ann, false, now()).len() == 1
+            one.refresh().await.is_ok() && one.list(&ann, false, now()).len() == 1
         })
         .await;
         let (_, third) = one.make(&ann, wanted("web"), now()).await.unwrap();
@@ -203,7 +208,7 @@ mod in_postgres {
                 ),
             );
             let again = one_of(&server, &keys, PollInterval::default()).await;
-            let known = |user| again.made_by(&viewer(user), true, now()).len();
+            let known = |user| again.list(&viewer(user), true, now()).len();
             assert_eq!(known("ann"), 2, "{held}");
             let planted = keys.seal_value(SealPurpose::Link, "planted").unwrap();
             assert!(!opens(&again, &planted).await, "{held}");
@@ -211,7 +216,7 @@ mod in_postgres {
         }
         // A Rollcast with other keys opens none of them, and has its own.
         let stranger = one_of(&server, &SessionKeys::generate(), PollInterval::default()).await;
-        assert!(stranger.made_by(&viewer("ann"), true, now()).is_empty() && !opens(&stranger, &secret).await);
+        assert!(stranger.list(&viewer("ann"), true, now()).is_empty() && !opens(&stranger, &secret).await);
         shared().sql(&database, "UPDATE rollcast.links_edition SET edition = 1000");
         let (_, own) = stranger.make(&viewer("ann"), wanted("web"), now()).await.unwrap();
         assert!(opens(&stranger, &own).await && !opens(&one, &own).await);
@@ -250,8 +255,7 @@ mod in_postgres {
         let wall = LinkRequest { scope: Scope::Wall { cluster: None, namespace: None }, ..wanted("wall") };
         let (share, secret) = one.make(&ann, wall, 0).await.unwrap();
         assert!(one.viewer(&cookie(&secret), DAY * 3 / 4).await.unwrap().is_some());
-        let lasts =
-            |shares: &Arc<Shares>| shares.made_by(&ann, false, 0).iter().any(|it| it.until_millis == DAY * 7 / 4);
+        let lasts = |shares: &Arc<Shares>| shares.list(&ann, false, 0).iter().any(|it| it.until_millis == DAY * 7 / 4);
         assert!(lasts(&one) && share.until_millis == DAY);
         until("the other one knows", async || other.refresh().await.is_ok() && lasts(&other)).await;
         assert!(other.viewer(&cookie(&secret), DAY * 5 / 4).await.unwrap().is_some());
@@ -276,7 +280,7 @@ mod in_postgres {
         let (_, secret) = before.make(&viewer("ann"), wanted("web"), now()).await.unwrap();
         shared().sql(&database, "UPDATE rollcast.links_migrations SET version = 99");
         let shares = Shares::in_database(keys, server, PollInterval::default());
-        assert_eq!(shares.of_secret(&secret, now()).await, Err(LinksUnavailable));
+        assert_eq!(shares.find_by_secret(&secret, now()).await, Err(LinksUnavailable));
         let refused = shares.make(&viewer("ann"), wanted("web"), now()).await.unwrap_err();
         assert!(matches!(refused, ShareError::Store(LinkStoreError::Database(_))), "{refused}");
         assert_eq!(shares.refresh().await, Err(LinksUnavailable));

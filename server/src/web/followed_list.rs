@@ -1,4 +1,4 @@
-//! A list that a viewer follows: what they were told of it, and what they must hear next.
+//! A list that a viewer follows: the rows that were sent, and the next changes.
 
 use std::time::Duration;
 
