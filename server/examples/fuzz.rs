@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 use fastrand::Rng;
 use serde_json::{Map, Value, json};
-use server::access::cookie::{Keys, Name};
+use server::access::cookie::{SealPurpose, SessionKeys};
 use server::access::share::Shares;
 use server::feed::recording::Recording;
 use server::kube::kubeconfig::Contexts;
@@ -93,12 +93,12 @@ clusters: [{name: c, cluster: {server: 'https://127.0.0.1:6443'}}], users: [{nam
     if said.is_some_and(|said| said.contains("planted")) {
         return Err("a refusal repeats a secret".into());
     }
-    let keys = Keys::own();
+    let keys = SessionKeys::generate();
     let file = write("links", damage::damaged(SHARES.as_bytes(), rng))?;
     drop(Shares::open(keys.clone(), Some(file))); // read or refused
-    let sealed = keys.seal_value(Name::Link, "0").ok_or("nothing is sealed")?;
+    let sealed = keys.seal_value(SealPurpose::Link, "0").ok_or("nothing is sealed")?;
     let changed = String::from_utf8_lossy(&damage::damaged(sealed.as_bytes(), rng)).into_owned();
-    if changed != sealed && keys.open_value(Name::Link, &changed).is_some() {
+    if changed != sealed && keys.open_value(SealPurpose::Link, &changed).is_some() {
         return Err(format!("a link that was changed is opened: {changed}"));
     }
     let frame = wire::encode(&ViewerFrame::Moment { at_millis: 7 }).map_err(|error| error.to_string())?;

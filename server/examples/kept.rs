@@ -15,7 +15,7 @@ mod day;
 
 use std::time::Instant;
 
-use server::access::sight::Sight;
+use server::access::permissions::Permissions;
 use server::feed::recording::Recording;
 use server::history::options::Limits;
 use server::history::recorder::Recorder;
@@ -81,8 +81,8 @@ fn list(store: &mut Sqlite, reader: &Reader, some: &[PastRollout]) {
         ("name", Search { name: "app-7".to_owned(), ..Search::default() }),
     ] {
         let began = Instant::now();
-        let found = reader.rollouts(&search, &Sight::All, None, 50).unwrap().rollouts.len();
-        let days = reader.days(&search, &Sight::All, (0..30).map(day).collect()).unwrap();
+        let found = reader.rollouts(&search, &Permissions::All, None, 50).unwrap().rollouts.len();
+        let days = reader.days(&search, &Permissions::All, (0..30).map(day).collect()).unwrap();
         let counted: u32 = days.iter().map(|day| day.episodes).sum();
         let took = began.elapsed().as_secs_f64() * 1e3;
         println!("  list {name:<5} {took:>7.1} ms for {found} of {MANY} rollouts, {counted} in the strip (limit 100)");

@@ -1,4 +1,4 @@
-//! Field selectors of requests; those of labels are [`crate::selector::Labels`].
+//! Field selectors of requests; those of labels are [`selector::Labels`].
 
 use crate::object::Object;
 use crate::{ApiError, meta};

@@ -7,9 +7,9 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use crate::agenda::Task;
 use crate::change::{Change, Verb};
 use crate::object::{Key, Kind, Object};
-use crate::selector::Labels;
 use crate::world::delete::{FOREGROUND, ORPHAN};
 use crate::{World, kubelet, meta, strategy};
+use selector::Labels;
 
 impl World {
     pub(crate) fn wake(&mut self, change: &Change) {

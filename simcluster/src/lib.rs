@@ -46,7 +46,6 @@ pub mod object;
 mod run;
 mod runtime;
 mod scheduler;
-pub mod selector;
 pub mod store;
 pub mod story;
 mod strategic_patch;

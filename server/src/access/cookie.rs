@@ -1,5 +1,4 @@
-//! The cookies that hold a session, and what somebody takes along to where they sign in: encrypted, so that nobody reads or makes one;
-//! with the first key, readable with every key.
+//! Encrypted cookies of sessions and sign-ins. The first key encrypts; every key decrypts.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -9,38 +8,39 @@ use axum::http::{HeaderMap, HeaderValue, header};
 use cookie::time::Duration;
 use cookie::{Cookie, CookieJar, Key, SameSite};
 
-/// What a cookie is for.
+/// The use of an encrypted value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Name {
+pub enum SealPurpose {
     /// It holds a session.
     Session,
     /// It is with somebody who signs in elsewhere.
-    Start,
+    PendingSignIn,
     /// It is with somebody who came by a link, and is what stands in the link.
     Link,
     /// It is no cookie, but stands in the address of a preview.
     Preview,
     /// It is no cookie, but a link as a database keeps it.
-    Kept,
+    StoredLink,
 }
 
-impl Name {
-    /// How browsers know it: one of that kind they send over TLS, or to this machine, and to the very host that set it.
-    const fn text(self) -> &'static str {
+impl SealPurpose {
+    /// Name of the cookie. With this prefix browsers send it over TLS or to this machine only, and only to the host
+    /// that set it.
+    const fn cookie_name(self) -> &'static str {
         match self {
             Self::Session => "__Host-rollcast",
-            Self::Start => "__Host-rollcast-start",
+            Self::PendingSignIn => "__Host-rollcast-start",
             Self::Link => "__Host-rollcast-link",
             Self::Preview => "__Host-rollcast-preview",
-            Self::Kept => "__Host-rollcast-kept",
+            Self::StoredLink => "__Host-rollcast-kept",
         }
     }
 
-    /// How long it is kept, in seconds; `None` for as long as the browser runs.
-    const fn lasts(self) -> Option<i64> {
+    /// Lifetime in seconds; `None` until the browser is closed.
+    const fn max_age_seconds(self) -> Option<i64> {
         match self {
-            Self::Session | Self::Preview | Self::Kept => None,
-            Self::Start => Some(600),
+            Self::Session | Self::Preview | Self::StoredLink => None,
+            Self::PendingSignIn => Some(600),
             Self::Link => Some(400 * 24 * 3_600), // as long as browsers keep any: when it ends is known here
         }
     }
@@ -54,19 +54,19 @@ const LONGEST: usize = 4_000;
 /// The file with keys is looked at this often.
 const LOOK_EVERY: Wait = Wait::from_secs(5);
 
-/// Keys of sessions. Clones have the same ones, also when they change.
+/// Keys that encrypt sessions, the newest first. Clones share them.
 #[derive(Clone)]
-pub struct Keys(Arc<RwLock<Vec<Key>>>);
+pub struct SessionKeys(Arc<RwLock<Vec<Key>>>);
 
-impl std::fmt::Debug for Keys {
+impl std::fmt::Debug for SessionKeys {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} keys", self.all().len())
     }
 }
 
-/// Keys that cannot be used.
+/// Invalid session keys.
 #[derive(Debug, thiserror::Error)]
-pub enum KeysError {
+pub enum SessionKeysError {
     /// The file cannot be read.
     #[error("cannot read the session keys: {0}")]
     File(#[from] std::io::Error),
@@ -80,14 +80,14 @@ pub enum KeysError {
     Short(usize),
 }
 
-impl Keys {
+impl SessionKeys {
     /// A key that nobody else knows: sessions end with the program.
     #[must_use]
-    pub fn own() -> Self {
-        Self::of(vec![Key::generate()])
+    pub fn generate() -> Self {
+        Self::from_keys(vec![Key::generate()])
     }
 
-    fn of(all: Vec<Key>) -> Self {
+    fn from_keys(all: Vec<Key>) -> Self {
         Self(Arc::new(RwLock::new(all)))
     }
 
@@ -99,16 +99,16 @@ impl Keys {
     ///
     /// # Errors
     /// When there is none, or one is too short.
-    pub fn read(path: &Path) -> Result<Self, KeysError> {
+    pub fn read(path: &Path) -> Result<Self, SessionKeysError> {
         Self::parse(&std::fs::read_to_string(path)?)
     }
 
-    /// The same, and for as long as somebody has them those that the file holds later; what cannot be used then is told, and the keys
-    /// before are kept.
+    /// Reads the keys of a file, and reloads them when the file changes. Invalid content is logged, and the previous
+    /// keys stay in use.
     ///
     /// # Errors
     /// When there is none now, or one is too short.
-    pub fn watch(path: PathBuf) -> Result<Self, KeysError> {
+    pub fn watch(path: PathBuf) -> Result<Self, SessionKeysError> {
         let mut known = std::fs::read_to_string(&path)?;
         let keys = Self::parse(&known)?;
         let held = Arc::downgrade(&keys.0);
@@ -136,115 +136,99 @@ impl Keys {
         Ok(keys)
     }
 
-    fn parse(text: &str) -> Result<Self, KeysError> {
+    fn parse(text: &str) -> Result<Self, SessionKeysError> {
         let lines = (1..).zip(text.lines().map(str::trim)).filter(|(_, line)| !line.is_empty());
         let key = |(number, line): (usize, &str)| match line.len() >= SHORTEST {
             true => Ok(Key::derive_from(line.as_bytes())),
-            false => Err(KeysError::Short(number)),
+            false => Err(SessionKeysError::Short(number)),
         };
         let keys = lines.map(key).collect::<Result<Vec<_>, _>>()?;
-        if keys.is_empty() { Err(KeysError::None) } else { Ok(Self::of(keys)) }
+        if keys.is_empty() { Err(SessionKeysError::None) } else { Ok(Self::from_keys(keys)) }
     }
 
-    /// What the session of a request holds.
+    /// Decrypts a cookie of a request.
     #[must_use]
-    pub fn open(&self, headers: &HeaderMap) -> Option<String> {
-        self.open_as(Name::Session, headers)
-    }
-
-    /// What a cookie of a request holds.
-    #[must_use]
-    pub fn open_as(&self, name: Name, headers: &HeaderMap) -> Option<String> {
-        self.open_value(name, sent(name, headers)?.value())
+    pub fn open(&self, purpose: SealPurpose, headers: &HeaderMap) -> Option<String> {
+        self.open_value(purpose, sent(purpose, headers)?.value())
     }
 
     /// A cookie of a request that was sealed with a key which is not the first any more, sealed with the first: so that the others can be
     /// taken out some day.
     #[must_use]
-    pub fn resealed(&self, name: Name, headers: &HeaderMap) -> Option<HeaderValue> {
-        let (key, content) = self.opened(name, sent(name, headers)?.value())?;
-        if key == 0 { None } else { self.seal_as(name, &content) }
+    pub fn resealed(&self, purpose: SealPurpose, headers: &HeaderMap) -> Option<HeaderValue> {
+        let (key, content) = self.open_with_key(purpose, sent(purpose, headers)?.value())?;
+        if key == 0 { None } else { self.seal(purpose, &content) }
     }
 
-    /// The same of a value.
+    /// Encrypts a value anew that was encrypted with an older key.
     #[must_use]
-    pub fn resealed_value(&self, name: Name, value: &str) -> Option<String> {
-        let (key, content) = self.opened(name, value)?;
-        if key == 0 { None } else { self.seal_value(name, &content) }
-    }
-
-    /// A session that holds something; `None` when that is too much for a cookie.
-    #[must_use]
-    pub fn seal(&self, content: &str) -> Option<HeaderValue> {
-        self.seal_as(Name::Session, content)
+    pub fn resealed_value(&self, purpose: SealPurpose, value: &str) -> Option<String> {
+        let (key, content) = self.open_with_key(purpose, value)?;
+        if key == 0 { None } else { self.seal_value(purpose, &content) }
     }
 
     /// A cookie that holds something; `None` when that is too much for one.
     #[must_use]
-    pub fn seal_as(&self, name: Name, content: &str) -> Option<HeaderValue> {
-        Self::cookie_of(name, &self.seal_value(name, content)?).filter(|cookie| cookie.len() <= LONGEST)
+    pub fn seal(&self, purpose: SealPurpose, content: &str) -> Option<HeaderValue> {
+        Self::cookie_of(purpose, &self.seal_value(purpose, content)?).filter(|cookie| cookie.len() <= LONGEST)
     }
 
-    /// What the value of a cookie holds.
+    /// Decrypts the value of a cookie.
     #[must_use]
-    pub fn open_value(&self, name: Name, value: &str) -> Option<String> {
-        self.opened(name, value).map(|(_, content)| content)
+    pub fn open_value(&self, purpose: SealPurpose, value: &str) -> Option<String> {
+        self.open_with_key(purpose, value).map(|(_, content)| content)
     }
 
-    /// With which key it could be opened, and what it holds.
-    fn opened(&self, name: Name, value: &str) -> Option<(usize, String)> {
+    /// Decrypts a value; returns the index of its key and the content.
+    fn open_with_key(&self, purpose: SealPurpose, value: &str) -> Option<(usize, String)> {
         let mut jar = CookieJar::new();
-        jar.add_original(Cookie::new(name.text(), value.to_owned()));
+        jar.add_original(Cookie::new(purpose.cookie_name(), value.to_owned()));
         let all = self.all();
-        let mut opened = all.iter().enumerate().filter_map(|(at, key)| Some((at, jar.private(key).get(name.text())?)));
+        let mut opened =
+            all.iter().enumerate().filter_map(|(at, key)| Some((at, jar.private(key).get(purpose.cookie_name())?)));
         opened.next().map(|(at, cookie)| (at, cookie.value().to_owned()))
     }
 
     /// The value of a cookie that holds something.
     #[must_use]
-    pub fn seal_value(&self, name: Name, content: &str) -> Option<String> {
+    pub fn seal_value(&self, purpose: SealPurpose, content: &str) -> Option<String> {
         let mut jar = CookieJar::new();
-        jar.private_mut(self.all().first()?).add(base(name, content.to_owned()));
-        jar.get(name.text()).map(|cookie| cookie.value().to_owned())
+        jar.private_mut(self.all().first()?).add(base(purpose, content.to_owned()));
+        jar.get(purpose.cookie_name()).map(|cookie| cookie.value().to_owned())
     }
 
     /// A cookie of a value that was sealed before; `None` where it is none.
     #[must_use]
-    pub fn cookie_of(name: Name, value: &str) -> Option<HeaderValue> {
-        HeaderValue::from_str(&base(name, value.to_owned()).to_string()).ok()
+    pub fn cookie_of(purpose: SealPurpose, value: &str) -> Option<HeaderValue> {
+        HeaderValue::from_str(&base(purpose, value.to_owned()).to_string()).ok()
     }
 
-    /// What takes the session away.
+    /// Returns the header that removes a cookie.
     #[must_use]
-    pub fn nothing() -> HeaderValue {
-        Self::nothing_as(Name::Session)
-    }
-
-    /// What takes a cookie away.
-    #[must_use]
-    pub const fn nothing_as(name: Name) -> HeaderValue {
-        HeaderValue::from_static(match name {
-            Name::Session => "__Host-rollcast=; HttpOnly; SameSite=Lax; Secure; Path=/; Max-Age=0",
-            Name::Start => "__Host-rollcast-start=; HttpOnly; SameSite=Lax; Secure; Path=/; Max-Age=0",
-            Name::Link => "__Host-rollcast-link=; HttpOnly; SameSite=Lax; Secure; Path=/; Max-Age=0",
-            Name::Preview => "__Host-rollcast-preview=; HttpOnly; SameSite=Lax; Secure; Path=/; Max-Age=0",
-            Name::Kept => "__Host-rollcast-kept=; HttpOnly; SameSite=Lax; Secure; Path=/; Max-Age=0",
+    pub const fn removal(purpose: SealPurpose) -> HeaderValue {
+        HeaderValue::from_static(match purpose {
+            SealPurpose::Session => "__Host-rollcast=; HttpOnly; SameSite=Lax; Secure; Path=/; Max-Age=0",
+            SealPurpose::PendingSignIn => "__Host-rollcast-start=; HttpOnly; SameSite=Lax; Secure; Path=/; Max-Age=0",
+            SealPurpose::Link => "__Host-rollcast-link=; HttpOnly; SameSite=Lax; Secure; Path=/; Max-Age=0",
+            SealPurpose::Preview => "__Host-rollcast-preview=; HttpOnly; SameSite=Lax; Secure; Path=/; Max-Age=0",
+            SealPurpose::StoredLink => "__Host-rollcast-kept=; HttpOnly; SameSite=Lax; Secure; Path=/; Max-Age=0",
         })
     }
 }
 
-/// The cookie of that name in a request.
-fn sent(name: Name, headers: &HeaderMap) -> Option<Cookie<'_>> {
+/// Returns the cookie of a request; `None` if there are two.
+fn sent(purpose: SealPurpose, headers: &HeaderMap) -> Option<Cookie<'_>> {
     let all = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
-    let mut own = all.flat_map(Cookie::split_parse).flatten().filter(|cookie| cookie.name() == name.text());
+    let mut own = all.flat_map(Cookie::split_parse).flatten().filter(|cookie| cookie.name() == purpose.cookie_name());
     let cookie = own.next()?;
     // Two of them: one was planted.
     own.next().is_none().then_some(cookie)
 }
 
-fn base(name: Name, content: String) -> Cookie<'static> {
-    let cookie = Cookie::build((name.text(), content)).path("/").http_only(true).secure(true).same_site(SameSite::Lax);
-    match name.lasts() {
+fn base(purpose: SealPurpose, content: String) -> Cookie<'static> {
+    let cookie =
+        Cookie::build((purpose.cookie_name(), content)).path("/").http_only(true).secure(true).same_site(SameSite::Lax);
+    match purpose.max_age_seconds() {
         Some(seconds) => cookie.max_age(Duration::seconds(seconds)).build(),
         None => cookie.build(),
     }
@@ -254,7 +238,7 @@ fn base(name: Name, content: String) -> Cookie<'static> {
 mod tests {
     use super::*;
 
-    const NAME: &str = Name::Session.text();
+    const NAME: &str = SealPurpose::Session.cookie_name();
 
     fn given(value: &HeaderValue) -> HeaderMap {
         let pair = value.to_str().unwrap().split(';').next().unwrap();
@@ -263,10 +247,10 @@ mod tests {
         headers
     }
 
-    fn keys(lines: &[&str]) -> Result<Keys, KeysError> {
+    fn keys(lines: &[&str]) -> Result<SessionKeys, SessionKeysError> {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), lines.join("\n")).unwrap();
-        Keys::read(file.path())
+        SessionKeys::read(file.path())
     }
 
     const OLD: &str = "0123456789abcdef0123456789abcdef";
@@ -275,26 +259,30 @@ mod tests {
     #[test]
     fn a_session_is_read_with_every_key_and_by_nobody_else() {
         let (old, both, new) = (keys(&[OLD]).unwrap(), keys(&[NEW, "", OLD]).unwrap(), keys(&[NEW]).unwrap());
-        let cookie = old.seal("secret-token").unwrap();
+        let cookie = old.seal(SealPurpose::Session, "secret-token").unwrap();
         assert!(!cookie.to_str().unwrap().contains("secret"));
         assert!(cookie.to_str().unwrap().starts_with("__Host-rollcast="));
         for attribute in ["HttpOnly", "Secure", "SameSite=Lax", "Path=/"] {
             assert!(cookie.to_str().unwrap().contains(attribute), "{attribute}");
         }
         assert!(!cookie.to_str().unwrap().contains("Domain"));
-        assert_eq!(old.open(&given(&cookie)).as_deref(), Some("secret-token"));
-        assert_eq!(both.open(&given(&cookie)).as_deref(), Some("secret-token"));
-        assert_eq!(new.open(&given(&cookie)), None);
-        assert_eq!(new.open(&given(&both.seal("again").unwrap())).as_deref(), Some("again"), "the first key seals");
+        assert_eq!(old.open(SealPurpose::Session, &given(&cookie)).as_deref(), Some("secret-token"));
+        assert_eq!(both.open(SealPurpose::Session, &given(&cookie)).as_deref(), Some("secret-token"));
+        assert_eq!(new.open(SealPurpose::Session, &given(&cookie)), None);
+        assert_eq!(
+            new.open(SealPurpose::Session, &given(&both.seal(SealPurpose::Session, "again").unwrap())).as_deref(),
+            Some("again"),
+            "the first key seals"
+        );
     }
 
     #[test]
     fn what_an_older_key_sealed_is_sealed_with_the_newest() {
         let (old, both, new) = (keys(&[OLD]).unwrap(), keys(&[NEW, OLD]).unwrap(), keys(&[NEW]).unwrap());
-        for name in [Name::Session, Name::Link] {
-            let cookie = given(&old.seal_as(name, "secret").unwrap());
+        for name in [SealPurpose::Session, SealPurpose::Link] {
+            let cookie = given(&old.seal(name, "secret").unwrap());
             let anew = both.resealed(name, &cookie).unwrap();
-            assert_eq!(new.open_as(name, &given(&anew)).as_deref(), Some("secret"), "the old key may go");
+            assert_eq!(new.open(name, &given(&anew)).as_deref(), Some("secret"), "the old key may go");
             assert_eq!(both.resealed(name, &given(&anew)), None, "once is enough");
             assert_eq!((new.resealed(name, &cookie), old.resealed(name, &cookie)), (None, None));
             assert_eq!(both.resealed(name, &HeaderMap::new()), None);
@@ -305,8 +293,8 @@ mod tests {
     async fn keys_that_change_are_used_by_all_who_have_them() {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), OLD).unwrap();
-        let keys = Keys::watch(file.path().to_owned()).unwrap();
-        let (other, cookie) = (keys.clone(), given(&keys.seal("secret").unwrap()));
+        let keys = SessionKeys::watch(file.path().to_owned()).unwrap();
+        let (other, cookie) = (keys.clone(), given(&keys.seal(SealPurpose::Session, "secret").unwrap()));
         for (text, is_resealed, is_open) in [
             (format!("{NEW}\n{OLD}\n"), true, true),
             ("short".to_owned(), true, true), // cannot be used: the keys before are
@@ -316,8 +304,8 @@ mod tests {
             std::fs::write(file.path(), &text).unwrap();
             let by = tokio::time::Instant::now() + 3 * LOOK_EVERY;
             let is_so = || {
-                let sealed = other.resealed(Name::Session, &cookie).is_some();
-                sealed == is_resealed && other.open(&cookie).is_some() == is_open
+                let sealed = other.resealed(SealPurpose::Session, &cookie).is_some();
+                sealed == is_resealed && other.open(SealPurpose::Session, &cookie).is_some() == is_open
             };
             while !is_so() {
                 assert!(tokio::time::Instant::now() < by, "not in time: {text}");
@@ -326,18 +314,18 @@ mod tests {
         }
         std::fs::remove_file(file.path()).unwrap();
         tokio::time::sleep(3 * LOOK_EVERY).await;
-        assert!(keys.open(&cookie).is_some(), "a file that is gone takes no key away");
+        assert!(keys.open(SealPurpose::Session, &cookie).is_some(), "a file that is gone takes no key away");
     }
 
     #[test]
     fn what_was_changed_or_planted_is_no_session() {
         let keys = keys(&[OLD]).unwrap();
-        let cookie = keys.seal("secret-token").unwrap();
+        let cookie = keys.seal(SealPurpose::Session, "secret-token").unwrap();
         let pair = cookie.to_str().unwrap().split(';').next().unwrap().to_owned();
         let open = |text: &str| {
             let mut headers = HeaderMap::new();
             headers.insert(header::COOKIE, HeaderValue::from_str(text).unwrap());
-            keys.open(&headers)
+            keys.open(SealPurpose::Session, &headers)
         };
         assert!(open(&pair).is_some());
         for at in (NAME.len() + 1..pair.len()).step_by(3) {
@@ -350,21 +338,25 @@ mod tests {
         assert_eq!(open(&pair.replace("__Host-", "")), None);
         assert_eq!(open(&format!("{NAME}=secret-token")), None);
         assert_eq!(open(&format!("{NAME}=")), None);
-        assert_eq!(keys.seal(&"x".repeat(5_000)), None);
+        assert_eq!(keys.seal(SealPurpose::Session, &"x".repeat(5_000)), None);
     }
 
     #[test]
     fn what_was_made_for_something_else_is_no_session() {
         let keys = keys(&[OLD]).unwrap();
-        let start = keys.seal_as(Name::Start, "secret").unwrap();
+        let start = keys.seal(SealPurpose::PendingSignIn, "secret").unwrap();
         assert!(start.to_str().unwrap().contains("Max-Age=600"));
-        assert_eq!(keys.open_as(Name::Start, &given(&start)).as_deref(), Some("secret"));
-        assert_eq!(keys.open(&given(&start)), None);
+        assert_eq!(keys.open(SealPurpose::PendingSignIn, &given(&start)).as_deref(), Some("secret"));
+        assert_eq!(keys.open(SealPurpose::Session, &given(&start)), None);
         let renamed = start.to_str().unwrap().replace("__Host-rollcast-start=", "__Host-rollcast=");
-        assert_eq!(keys.open(&given(&HeaderValue::from_str(&renamed).unwrap())), None, "nor by another name");
-        for name in [Name::Session, Name::Start, Name::Link] {
-            let nothing = Keys::nothing_as(name);
-            assert!(nothing.to_str().unwrap().starts_with(&format!("{}=;", name.text())));
+        assert_eq!(
+            keys.open(SealPurpose::Session, &given(&HeaderValue::from_str(&renamed).unwrap())),
+            None,
+            "nor by another name"
+        );
+        for name in [SealPurpose::Session, SealPurpose::PendingSignIn, SealPurpose::Link] {
+            let nothing = SessionKeys::removal(name);
+            assert!(nothing.to_str().unwrap().starts_with(&format!("{}=;", name.cookie_name())));
         }
     }
 
@@ -374,6 +366,6 @@ mod tests {
             keys(&[OLD, "short"]).unwrap_err().to_string(),
             "line 2 of the file of session keys is too short: a key has at least 32 characters"
         );
-        assert!(matches!(keys(&["", " "]), Err(KeysError::None)));
+        assert!(matches!(keys(&["", " "]), Err(SessionKeysError::None)));
     }
 }

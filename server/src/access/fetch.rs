@@ -1,4 +1,4 @@
-//! Requests to servers that are no clusters: over TLS, limited in time and size, and never led elsewhere.
+//! An HTTP client for servers other than clusters: over TLS, limited in time and size, without redirects.
 
 use std::time::Duration;
 
@@ -10,60 +10,60 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::client::legacy::{Client, Error};
 use hyper_util::rt::TokioExecutor;
 
-/// How much is waited for, and taken.
+/// Limits on a response.
 #[derive(Debug, Clone, Copy)]
-pub struct Limits {
+pub struct ResponseLimits {
     /// The whole answer is there within this time.
-    pub answer: Duration,
+    pub timeout: Duration,
     /// Its body has at most this many bytes.
-    pub largest: usize,
+    pub max_bytes: usize,
 }
 
 /// Asks servers. hyper follows no redirect by itself: an answer that is one is given back as it is.
 #[derive(Debug, Clone)]
-pub struct Fetcher {
+pub struct HttpClient {
     pool: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
-    limits: Limits,
+    limits: ResponseLimits,
 }
 
 /// Why there is no answer.
 #[derive(Debug, thiserror::Error)]
-pub enum NoAnswer {
+pub enum FetchError {
     /// It took too long.
     #[error("no response within {} s", .0.as_secs())]
-    Slow(Duration),
+    Timeout(Duration),
     /// The connection could not be made, or broke.
     #[error("{0}")]
-    Broken(#[from] Error),
+    Connection(#[from] Error),
     /// The answer broke off, or is too large.
     #[error("the response is incomplete, or larger than {0} bytes")]
     Body(usize),
 }
 
-impl Fetcher {
+impl HttpClient {
     /// One that speaks HTTP without TLS only where that is said.
     ///
     /// # Errors
     /// When this machine names no authorities to trust.
-    pub fn new(may_be_plain: bool, limits: Limits) -> std::io::Result<Self> {
+    pub fn new(allows_http: bool, limits: ResponseLimits) -> std::io::Result<Self> {
         let connector = HttpsConnectorBuilder::new().with_native_roots()?;
-        let connector = if may_be_plain { connector.https_or_http() } else { connector.https_only() };
+        let connector = if allows_http { connector.https_or_http() } else { connector.https_only() };
         let connector = connector.enable_http1().build();
         let pool = Client::builder(TokioExecutor::new()).pool_max_idle_per_host(2).build(connector);
         Ok(Self { pool, limits })
     }
 
-    /// What is answered, whatever its status.
+    /// Sends a request; returns the response, whatever its status.
     ///
     /// # Errors
     /// When nothing is, in time, and whole.
-    pub async fn ask(&self, request: Request<Bytes>) -> Result<Response<Bytes>, NoAnswer> {
-        let Limits { answer, largest } = self.limits;
-        let asked = async {
+    pub async fn send(&self, request: Request<Bytes>) -> Result<Response<Bytes>, FetchError> {
+        let ResponseLimits { timeout, max_bytes } = self.limits;
+        let response = async {
             let (head, body) = self.pool.request(request.map(Full::new)).await?.into_parts();
-            let body = Limited::new(body, largest).collect().await.map_err(|_| NoAnswer::Body(largest))?;
+            let body = Limited::new(body, max_bytes).collect().await.map_err(|_| FetchError::Body(max_bytes))?;
             Ok(Response::from_parts(head, body.to_bytes()))
         };
-        tokio::time::timeout(answer, asked).await.map_err(|_| NoAnswer::Slow(answer))?
+        tokio::time::timeout(timeout, response).await.map_err(|_| FetchError::Timeout(timeout))?
     }
 }

@@ -1,5 +1,4 @@
-//! What a proxy in front says of a request that it passes on: from whom it is, and whether it came by TLS. Believed of proxies that are
-//! trusted, and of nobody else. Pure.
+//! The client address and the scheme of a request, from the headers of trusted proxies. Pure.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -16,8 +15,8 @@ pub fn is_among(networks: &[IpNet], address: IpAddr) -> bool {
     networks.iter().any(|network| network.contains(&address))
 }
 
-/// From whom a request is. Each proxy adds to the end of the header from whom it has it: what stands behind the last one that is trusted
-/// is true, and what stands before that may be made up.
+/// Returns the address of the client. Each proxy appends the address of its own client to the header: the entries
+/// behind the last trusted proxy are true, those before may be forged.
 #[must_use]
 pub fn client(peer: IpAddr, headers: &HeaderMap, is_proxy: impl Fn(IpAddr) -> bool) -> IpAddr {
     let said: Vec<&str> =

@@ -1,36 +1,34 @@
-//! Finds out who asks, and what they may see.
+//! Authenticates viewers, and holds what they may see.
 //! Owns sign-in, sessions, share links, and the permissions of viewers.
 //! Must not know routes and markup.
 //!
-//! Who looks, and what they may see.
-//!
 //! ```text
-//!   request ──► Auth: who is it?          none: anybody · proxy: its headers · token: TokenReview of the clusters ·
-//!                 │                     oidc: a provider's word, in a session
+//!   request ──► Auth            none · proxy: its headers · token: TokenReview of the clusters · oidc: session of a provider
 //!                 │ Viewer
 //!                 ▼
-//!               Rights: what may be seen?  SubjectAccessReview "list pods" per (user, groups, namespace), good for 60 s
-//!                 │ Sight
+//!               Authorizer      SubjectAccessReview "list pods" per (user, groups, namespace), valid for 60 s
+//!                 │ Permissions
 //!                 ▼
-//!               View: this Rollcast, as far as that goes; the only way from a request to clusters and history
+//!               View            the clusters and workloads that the viewer may see; all readers go through it
 //! ```
-//! What may not be seen does not exist: it is answered by the code that answers for what was never there.
+//! Hidden resources do not exist: the code for missing ones answers for them.
 
-mod answers;
-mod checked;
+pub mod authorizer;
+pub mod clients;
 pub mod cookie;
-mod ended;
 pub(crate) mod fetch;
-pub mod followers;
 pub mod forwarded;
 pub mod oidc;
+pub mod permissions;
 pub mod proxy;
-pub mod rights;
+mod refreshing_cache;
+mod reviews;
+mod revoked_sessions;
 pub mod scope;
 pub mod share;
-pub mod sight;
 pub mod subject;
 pub mod token;
+pub mod view;
 mod viewer;
 
 use std::net::IpAddr;
@@ -39,11 +37,11 @@ use axum::http::{HeaderMap, HeaderValue};
 use serde::Deserialize;
 
 use self::oidc::Oidc;
-use self::proxy::Proxy;
-use self::token::Tokens;
-pub use self::viewer::{Opened, Stranger, Subjects, Viewer};
+use self::proxy::ProxyAuth;
+use self::token::TokenAuth;
+pub use self::viewer::{ActiveLink, AuthError, Subjects, Viewer};
 
-/// How viewers are known, as people choose it.
+/// The way in which viewers sign in, as an option.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AuthMode {
@@ -58,19 +56,19 @@ pub enum AuthMode {
     Oidc,
 }
 
-/// How viewers are known.
+/// The way in which viewers sign in.
 #[derive(Debug, Default)]
 pub enum Auth {
-    /// They are not: whoever reaches the address sees everything.
+    /// No sign-in, and only this machine can connect.
     #[default]
     None,
-    /// The same, and others than this machine reach it.
+    /// No sign-in, although other machines can connect.
     Open,
     /// A proxy in front signs them in.
-    Proxy(Proxy),
-    /// They show a Kubernetes token.
-    Token(Box<Tokens>),
-    /// They sign in at a provider.
+    Proxy(ProxyAuth),
+    /// With a Kubernetes token.
+    Token(Box<TokenAuth>),
+    /// At an OpenID Connect provider.
     Oidc(Oidc),
 }
 
@@ -83,11 +81,11 @@ impl Auth {
 
     /// Viewers have to be somebody who is known.
     #[must_use]
-    pub const fn asks(&self) -> bool {
+    pub const fn requires_sign_in(&self) -> bool {
         !matches!(self, Self::None | Self::Open)
     }
 
-    /// Who sends a request over a connection with `peer`; `client` is whom it is from, where one client is to be told from another.
+    /// Authenticates a request. `peer` is the other end of its connection; `client` is the address that limits count.
     ///
     /// # Errors
     /// When that is nobody who is known.
@@ -96,10 +94,10 @@ impl Auth {
         headers: &HeaderMap,
         peer: Option<IpAddr>,
         client: Option<IpAddr>,
-    ) -> Result<Viewer, Stranger> {
+    ) -> Result<Viewer, AuthError> {
         match self {
-            Self::None | Self::Open => Ok(Viewer::anybody()),
-            Self::Proxy(proxy) => proxy.viewer(headers, peer).ok_or(Stranger::NoProxy),
+            Self::None | Self::Open => Ok(Viewer::anonymous()),
+            Self::Proxy(proxy) => proxy.viewer(headers, peer).ok_or(AuthError::NotFromProxy),
             Self::Token(tokens) => tokens.viewer(headers, client).await,
             Self::Oidc(oidc) => oidc.viewer(headers).await,
         }
@@ -107,10 +105,10 @@ impl Auth {
 
     /// The cookie of a session that went on since the one that a request carries, or that was sealed with an older key.
     #[must_use]
-    pub fn renewed(&self, headers: &HeaderMap) -> Option<HeaderValue> {
+    pub fn renewed_cookie(&self, headers: &HeaderMap) -> Option<HeaderValue> {
         match self {
-            Self::Oidc(oidc) => oidc.renewed(headers),
-            Self::Token(tokens) => tokens.resealed(headers),
+            Self::Oidc(oidc) => oidc.renewed_cookie(headers),
+            Self::Token(tokens) => tokens.renewed_cookie(headers),
             Self::None | Self::Open | Self::Proxy(_) => None,
         }
     }

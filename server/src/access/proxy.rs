@@ -1,4 +1,4 @@
-//! A proxy in front signs people in, and says in headers who they are.
+//! Sign-in by a proxy, which names the user in headers.
 
 use std::net::IpAddr;
 
@@ -6,30 +6,31 @@ use axum::http::{HeaderMap, HeaderName};
 use ipnet::IpNet;
 
 use super::Viewer;
-use super::subject::Prefixes;
+use super::subject::SubjectPrefixes;
 use crate::access::forwarded::is_among;
 
-/// Which proxy is trusted, and how it says who it is.
+/// Addresses and headers of the trusted proxy.
 #[derive(Debug, Clone)]
-pub struct Proxy {
+pub struct ProxyAuth {
     /// Its addresses.
     pub from: Vec<IpNet>,
     /// The header with the user.
     pub user_header: HeaderName,
     /// The header with the groups, with commas between them.
     pub groups_header: HeaderName,
-    /// What the clusters' API servers put before users and groups of that issuer.
-    pub prefixes: Prefixes,
+    /// Prefixes that the clusters' API servers put before users and groups.
+    pub prefixes: SubjectPrefixes,
 }
 
-impl Proxy {
+impl ProxyAuth {
     /// It is at that address.
     #[must_use]
     pub fn is_from(&self, address: IpAddr) -> bool {
         is_among(&self.from, address)
     }
 
-    /// Who sends a request, as the proxy says; `None` where it is not from the proxy, or that says nothing that makes sense.
+    /// Authenticates a request by the proxy's headers; `None` if it is not from the proxy, or the headers are
+    /// invalid.
     #[must_use]
     pub fn viewer(&self, headers: &HeaderMap, peer: Option<IpAddr>) -> Option<Viewer> {
         if !self.is_from(peer?) {
@@ -55,12 +56,12 @@ mod tests {
     use super::*;
     use crate::access::Subjects;
 
-    fn proxy(prefix: &str) -> Proxy {
-        Proxy {
+    fn proxy(prefix: &str) -> ProxyAuth {
+        ProxyAuth {
             from: vec!["10.0.0.7/32".parse().unwrap(), "fd00::/64".parse().unwrap()],
             user_header: HeaderName::from_static("x-forwarded-user"),
             groups_header: HeaderName::from_static("x-forwarded-groups"),
-            prefixes: Prefixes { user: prefix.to_owned(), groups: prefix.to_owned() },
+            prefixes: SubjectPrefixes { user: prefix.to_owned(), groups: prefix.to_owned() },
         }
     }
 

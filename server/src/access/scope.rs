@@ -1,22 +1,22 @@
-//! The scope of a link. Pure.
+//! The scope of a share link. Pure.
 
 use serde::{Deserialize, Serialize};
 use timeline::address::{self, Parameters};
 use timeline::words::{clock, safe};
 use timeline::{Millis, Uid, Workload, WorkloadKind};
 
-/// What a link opens, whoever has it: no more of what its maker may see.
+/// The part of the server that a link opens: never more than its maker may see.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "camelCase")]
 pub enum Scope {
     /// The workload of that name.
-    Workload(Named),
+    Workload(WorkloadName),
     /// One of its rollouts, for as long as its revision is the current one and as it was at its end, and nothing else.
     Rollout {
         /// The workload.
         #[serde(flatten)]
-        of: Named,
-        /// Which one of that name.
+        of: WorkloadName,
+        /// Its UID.
         uid: Uid,
         /// The revision that it rolls out, by which the history knows it too.
         revision: u64,
@@ -26,24 +26,24 @@ pub enum Scope {
     Moment {
         /// The workload.
         #[serde(flatten)]
-        of: Named,
-        /// Which one of that name.
+        of: WorkloadName,
+        /// Its UID.
         uid: Uid,
         /// The moment.
         at_millis: Millis,
     },
     /// A wall, with everything that it leads to.
     Wall {
-        /// Of one cluster; of all where none is named.
+        /// Its cluster; all without one.
         cluster: Option<String>,
-        /// Of one namespace; of all where none is named.
+        /// Its namespace; all without one.
         namespace: Option<String>,
     },
 }
 
 /// A workload by its name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct Named {
+pub struct WorkloadName {
     /// Its cluster.
     pub cluster: String,
     /// Its kind; links that were made before there were several are of Deployments.
@@ -55,7 +55,7 @@ pub struct Named {
     pub name: String,
 }
 
-impl Named {
+impl WorkloadName {
     /// The name of a workload.
     #[must_use]
     pub fn of(workload: &Workload) -> Self {
@@ -76,7 +76,7 @@ impl Named {
 }
 
 impl Scope {
-    /// What sort of thing it opens, in a word for programs.
+    /// The kind of the scope, for programs.
     #[must_use]
     pub const fn sort(&self) -> &'static str {
         match self {
@@ -108,7 +108,7 @@ impl Scope {
 
     /// The workload, and which one of that name, where it opens one of its rollouts or moments alone.
     #[must_use]
-    pub const fn part(&self) -> Option<(&Named, Uid)> {
+    pub const fn part(&self) -> Option<(&WorkloadName, Uid)> {
         match self {
             Self::Rollout { of, uid, .. } | Self::Moment { of, uid, .. } => Some((of, *uid)),
             Self::Workload(_) | Self::Wall { .. } => None,
@@ -119,7 +119,9 @@ impl Scope {
     #[must_use]
     pub fn is_part_of(&self, workload: &Workload) -> bool {
         self.part().is_some_and(|(of, uid)| {
-            *of == Named::of(workload) && workload.uid.is_none_or(|named| named == uid) && workload.rollout.is_none()
+            *of == WorkloadName::of(workload)
+                && workload.uid.is_none_or(|named| named == uid)
+                && workload.rollout.is_none()
         })
     }
 
@@ -146,7 +148,7 @@ impl Scope {
         }
     }
 
-    /// What a link opens that leads to an address within it.
+    /// Describes the scope; `to` is an address within it.
     #[must_use]
     pub fn words(&self, to: &str) -> String {
         match self {
@@ -180,8 +182,8 @@ impl Scope {
 mod tests {
     use super::*;
 
-    fn web() -> Named {
-        Named::of(&Workload::deployment("prod/eu", "shop", "web"))
+    fn web() -> WorkloadName {
+        WorkloadName::of(&Workload::deployment("prod/eu", "shop", "web"))
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! As whom clusters know somebody whom another program signed in: a proxy, or a provider.
+//! Users and groups that another program signed in, as clusters know them.
 
 use super::{Subjects, Viewer};
 use crate::kube::review::Subject;
@@ -11,16 +11,16 @@ const SIGNED_IN: &str = "system:authenticated";
 const LONGEST: usize = 256;
 const MOST_GROUPS: usize = 200;
 
-/// What the clusters' API servers put before the names of that issuer.
+/// Prefixes that the clusters' API servers put before the names of an issuer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Prefixes {
+pub struct SubjectPrefixes {
     /// Before users.
     pub user: String,
     /// Before groups.
     pub groups: String,
 }
 
-impl Prefixes {
+impl SubjectPrefixes {
     /// Somebody of that name in those groups; `None` where nobody may have that name. Groups that nobody may be in are left out.
     pub fn subject<'a>(&self, user: &str, groups: impl IntoIterator<Item = &'a str>) -> Option<Subject> {
         let is_name =
@@ -41,7 +41,7 @@ impl Prefixes {
 
 impl From<Subject> for Viewer {
     fn from(subject: Subject) -> Self {
-        Self::known(subject.user.as_str().into(), Subjects::Same(subject))
+        Self::signed_in(subject.user.as_str().into(), Subjects::Same(subject))
     }
 }
 
@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     fn named(prefix: &str, user: &str, groups: &[&str]) -> Option<(String, Vec<String>)> {
-        let prefixes = Prefixes { user: prefix.to_owned(), groups: prefix.to_owned() };
+        let prefixes = SubjectPrefixes { user: prefix.to_owned(), groups: prefix.to_owned() };
         let subject = prefixes.subject(user, groups.iter().copied())?;
         Some((subject.user, subject.groups))
     }

@@ -1,5 +1,5 @@
-//! A Kubernetes token shows who somebody is: each cluster says whether it takes it, and for whom. In a browser the token rests in the
-//! session's cookie, encrypted, with which session it is; a program sends it with every request.
+//! Sign-in with a Kubernetes token: each cluster reviews it and names its user. A browser keeps the token in the encrypted session
+//! cookie; a program sends it with every request.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -15,25 +15,25 @@ use moka::policy::EvictionPolicy;
 use sha2::{Digest, Sha256};
 use tokio::time::{Instant, timeout};
 
-use super::checked::{Checked, Terms};
-use super::cookie::{Keys, Name};
-use super::ended::Ended;
-use super::followers::client_key;
-use super::{Stranger, Subjects, Viewer};
+use super::clients::client_network;
+use super::cookie::{SealPurpose, SessionKeys};
+use super::refreshing_cache::{RefreshPolicy, RefreshingCache};
+use super::revoked_sessions::RevokedSessions;
+use super::{AuthError, Subjects, Viewer};
 use crate::kube::review::{Asker, Reviewer, Subject};
 use crate::telemetry::clock;
 use crate::telemetry::rate::RateLimit;
 
-/// How long counts what a cluster said of a token, and how long an answer is waited for.
-const TERMS: Terms = Terms {
-    ask_again: Duration::from_secs(25),
-    good_for: Duration::from_secs(45),
-    ask_the_silent: Duration::from_secs(5),
+/// Lifetimes of token reviews, and their timeout.
+const POLICY: RefreshPolicy = RefreshPolicy {
+    refresh_after: Duration::from_secs(25),
+    expire_after: Duration::from_secs(45),
+    retry_after: Duration::from_secs(5),
 };
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Tokens that are somebody's, and tokens that are not.
+/// Maximum number of cached tokens, accepted and rejected ones each.
 const MOST: u64 = 4_096;
-/// Tokens of one client that no cluster takes: so many at once, then one each time. Clusters are asked about each, and one client must
+/// Rejected tokens of one client: a burst, then one in each period. Clusters are asked about each, and one client must
 /// not have them asked without end. A client that is not known by an address is not limited.
 const REFUSED_AT_ONCE: u32 = 20;
 const REFUSED_EVERY: Duration = Duration::from_secs(2);
@@ -41,30 +41,30 @@ const REFUSED_EVERY: Duration = Duration::from_secs(2);
 const LONGEST: usize = 2_800;
 
 /// A token as it is remembered: not the token itself.
-type Print = [u8; 32];
+type TokenDigest = [u8; 32];
 
-fn print(token: &str) -> Print {
+fn digest(token: &str) -> TokenDigest {
     Sha256::digest(token).into()
 }
 
 /// Knows people by their tokens.
-pub struct Tokens {
-    keys: Keys,
+pub struct TokenAuth {
+    keys: SessionKeys,
     clusters: Vec<(String, Reviewer)>,
-    /// What was said of tokens that a cluster took for somebody's.
-    known: Cache<Print, Arc<Said>>,
-    /// What was said of all others: apart, so that whoever invents tokens pushes nobody's out.
-    strange: Cache<Print, Arc<Said>>,
-    /// Tokens of clients that clusters are asked about, and that they refuse.
+    /// Reviews of accepted tokens.
+    known: Cache<TokenDigest, Arc<TokenReviews>>,
+    /// Reviews of all others, in a cache of their own: invented tokens must not evict accepted ones.
+    strange: Cache<TokenDigest, Arc<TokenReviews>>,
+    /// Rate limit of rejected tokens of each client.
     attempts: RateLimit<IpAddr>,
     /// By the tokens that they rest on.
-    ended: Ended<Print>,
+    revoked: RevokedSessions<TokenDigest>,
 }
 
 /// A session of somebody who showed a token in a browser, as its cookie holds it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Session {
-    /// When it began, in seconds of the Unix epoch.
+    /// Start, in seconds of the Unix epoch.
     began: i64,
     /// Tells those apart that began in the same second.
     id: String,
@@ -88,19 +88,19 @@ impl Session {
     }
 }
 
-/// What each cluster said of a token: whose it is.
-type Said = BTreeMap<String, Checked<(), Option<Subject>>>;
+/// The review of a token by each cluster: its user.
+type TokenReviews = BTreeMap<String, RefreshingCache<(), Option<Subject>>>;
 
-impl std::fmt::Debug for Tokens {
+impl std::fmt::Debug for TokenAuth {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Tokens")
+        f.write_str("TokenAuth")
     }
 }
 
-impl Tokens {
-    /// Tokens of these clusters.
+impl TokenAuth {
+    /// Authenticates tokens at these clusters.
     #[must_use]
-    pub fn new(keys: Keys, clusters: Vec<(String, Reviewer)>) -> Self {
+    pub fn new(keys: SessionKeys, clusters: Vec<(String, Reviewer)>) -> Self {
         // The one that nobody has shown for longest goes first.
         let cache = || Cache::builder().max_capacity(MOST).eviction_policy(EvictionPolicy::lru()).build();
         Self {
@@ -109,99 +109,100 @@ impl Tokens {
             known: cache(),
             strange: cache(),
             attempts: RateLimit::new(REFUSED_AT_ONCE, REFUSED_EVERY),
-            ended: Ended::default(),
+            revoked: RevokedSessions::default(),
         }
     }
 
-    /// Who sends a request; `client` is whom it is from, where one client is to be told from another.
+    /// Authenticates a request; `client` is the address that limits count.
     ///
     /// # Errors
     /// When it carries no token that a cluster takes.
-    pub async fn viewer(&self, headers: &HeaderMap, client: Option<IpAddr>) -> Result<Viewer, Stranger> {
+    pub async fn viewer(&self, headers: &HeaderMap, client: Option<IpAddr>) -> Result<Viewer, AuthError> {
         let bearer = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
         let bearer = bearer.and_then(|value| value.strip_prefix("Bearer ")).map(|token| token.trim().to_owned());
         if let Some(token) = bearer {
-            return self.whose(&token, client).await;
+            return self.authenticate(&token, client).await;
         }
-        let session =
-            self.session(headers).filter(|session| !self.ended.has(&print(&session.token), session.began, &session.id));
+        let session = self
+            .session(headers)
+            .filter(|session| !self.revoked.contains(&digest(&session.token), session.began, &session.id));
         match session {
             // A cluster took it when the session began: nobody made it up.
-            Some(session) => self.ask(&session.token, Asker::Known, client).await,
-            None => Err(Stranger::SignIn),
+            Some(session) => self.review(&session.token, Asker::Known, client).await,
+            None => Err(AuthError::SignInRequired),
         }
     }
 
     /// The cookie of a session that begins; `None` where the token is too long for one.
     #[must_use]
     pub fn begin(&self, token: &str) -> Option<HeaderValue> {
-        self.keys.seal(&Session::begin(token).to_text())
+        self.keys.seal(SealPurpose::Session, &Session::begin(token).to_text())
     }
 
     /// The session of a request is over, also for who kept its cookie.
     pub fn end(&self, headers: &HeaderMap) {
         if let Some(session) = self.session(headers) {
-            self.ended.insert(&print(&session.token), session.began, &session.id);
+            self.revoked.insert(&digest(&session.token), session.began, &session.id);
         }
     }
 
     /// A session that goes on, sealed anew where that was done with an older key.
     #[must_use]
-    pub fn resealed(&self, headers: &HeaderMap) -> Option<HeaderValue> {
-        self.keys.resealed(Name::Session, headers)
+    pub fn renewed_cookie(&self, headers: &HeaderMap) -> Option<HeaderValue> {
+        self.keys.resealed(SealPurpose::Session, headers)
     }
 
     fn session(&self, headers: &HeaderMap) -> Option<Session> {
-        Session::from_text(&self.keys.open(headers)?)
+        Session::from_text(&self.keys.open(SealPurpose::Session, headers)?)
     }
 
-    /// Whose token it is.
+    /// Authenticates a token.
     ///
     /// # Errors
     /// When no cluster takes it, or none says, or too many of the same client were refused lately.
-    pub async fn whose(&self, token: &str, client: Option<IpAddr>) -> Result<Viewer, Stranger> {
-        self.ask(token, Asker::Stranger, client).await
+    pub async fn authenticate(&self, token: &str, client: Option<IpAddr>) -> Result<Viewer, AuthError> {
+        self.review(token, Asker::Stranger, client).await
     }
 
-    async fn ask(&self, token: &str, asker: Asker, client: Option<IpAddr>) -> Result<Viewer, Stranger> {
+    async fn review(&self, token: &str, asker: Asker, client: Option<IpAddr>) -> Result<Viewer, AuthError> {
         if token.is_empty() || token.len() > LONGEST || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
-            return Err(Stranger::SignIn);
+            return Err(AuthError::SignInRequired);
         }
-        let print = print(token);
-        if let Some(viewer) = self.remembered(&print).await {
+        let digest = digest(token);
+        if let Some(viewer) = self.remembered(&digest).await {
             return viewer;
         }
-        let asked = self.strange.entry_by_ref(&print).and_try_compute_with(|strange| async move {
-            if self.remembered(&print).await.is_some() {
-                return Ok::<_, Stranger>(Op::Nop); // somebody else asked meanwhile
+        let asked = self.strange.entry_by_ref(&digest).and_try_compute_with(|strange| async move {
+            if self.remembered(&digest).await.is_some() {
+                return Ok::<_, AuthError>(Op::Nop); // somebody else asked meanwhile
             }
-            let known = self.known.get(&print).await;
+            let known = self.known.get(&digest).await;
             // Strangers may make up tokens without end: who was known does not wait for them.
             let (was_known, before) = (known.is_some(), known.or_else(|| strange.map(Entry::into_value)));
             let asker = if was_known { Asker::Known } else { asker };
             // All at once: of many that are shown at the same time no more are asked about.
-            let payer = client.filter(|_| asker == Asker::Stranger).map(client_key);
+            let payer = client.filter(|_| asker == Asker::Stranger).map(client_network);
             if payer.is_some_and(|payer| self.attempts.take(&payer).is_err()) {
-                return Err(Stranger::TooMany);
+                return Err(AuthError::TooManyAttempts);
             }
             let said = Arc::new(self.ask_clusters(token, asker, before.unwrap_or_default()).await);
             let viewer = viewer(&said);
-            if let Some(payer) = payer.filter(|_| !matches!(viewer, Err(Stranger::SignIn))) {
+            if let Some(payer) = payer.filter(|_| !matches!(viewer, Err(AuthError::SignInRequired))) {
                 self.attempts.give_back(&payer);
             }
-            if viewer.is_ok() || (was_known && viewer.is_err_and(|why| why == Stranger::Unknown)) {
-                self.known.insert(print, said).await;
+            if viewer.is_ok() || (was_known && viewer.is_err_and(|why| why == AuthError::Unavailable)) {
+                self.known.insert(digest, said).await;
                 return Ok(Op::Remove);
             }
-            self.known.invalidate(&print).await;
+            self.known.invalidate(&digest).await;
             Ok(Op::Put(said))
         });
         asked.await?;
-        self.remembered(&print).await.unwrap_or(Err(Stranger::Unknown))
+        self.remembered(&digest).await.unwrap_or(Err(AuthError::Unavailable))
     }
 
     /// Asks the clusters whose answers are old whose token it is.
-    async fn ask_clusters(&self, token: &str, asker: Asker, before: Arc<Said>) -> Said {
+    async fn ask_clusters(&self, token: &str, asker: Asker, before: Arc<TokenReviews>) -> TokenReviews {
         let asked = self.clusters.iter().filter(|(name, _)| is_due(&before, name));
         let asked_at = Instant::now();
         let answers = join_all(asked.map(|(name, reviewer)| async move {
@@ -209,39 +210,39 @@ impl Tokens {
         }));
         let (answers, mut said) = (answers.await, Arc::unwrap_or_clone(before));
         for (cluster, answer) in answers {
-            let said = said.entry(cluster).or_insert_with(|| Checked::new(TERMS));
+            let said = said.entry(cluster).or_insert_with(|| RefreshingCache::new(POLICY));
             match answer {
-                Ok(Ok(whose)) => said.answer((), asked_at, whose),
-                Ok(Err(_)) | Err(_) => said.set_silent(Instant::now(), true),
+                Ok(Ok(whose)) => said.insert((), asked_at, whose),
+                Ok(Err(_)) | Err(_) => said.set_failed(Instant::now(), true),
             }
         }
         said
     }
 
-    /// Whose a token is as far as that is known; `None` when clusters have to be asked.
-    async fn remembered(&self, print: &Print) -> Option<Result<Viewer, Stranger>> {
-        let said = match self.known.get(print).await {
+    /// Returns the cached result for a token; `None` if a cluster must be asked.
+    async fn remembered(&self, digest: &TokenDigest) -> Option<Result<Viewer, AuthError>> {
+        let said = match self.known.get(digest).await {
             Some(said) => said,
-            None => self.strange.get(print).await?,
+            None => self.strange.get(digest).await?,
         };
         (!self.clusters.iter().any(|(name, _)| is_due(&said, name))).then(|| viewer(&said))
     }
 }
 
-fn is_due(said: &Said, cluster: &str) -> bool {
+fn is_due(said: &TokenReviews, cluster: &str) -> bool {
     said.get(cluster).is_none_or(|said| said.is_due(&()))
 }
 
-/// Whom the clusters take a token for.
-fn viewer(said: &Said) -> Result<Viewer, Stranger> {
+/// Combines the reviews of all clusters.
+fn viewer(said: &TokenReviews) -> Result<Viewer, AuthError> {
     let taken = said.iter().filter_map(|(cluster, said)| Some((cluster.clone(), said.get(&())?.clone()?)));
     let taken: BTreeMap<String, Subject> = taken.collect();
     match taken.values().next() {
         Some(first) => {
             let name = first.user.as_str().into();
-            Ok(Viewer::known(name, Subjects::Each(taken)))
+            Ok(Viewer::signed_in(name, Subjects::Each(taken)))
         }
-        None if said.values().all(|said| said.get(&()).is_some()) => Err(Stranger::SignIn),
-        None => Err(Stranger::Unknown),
+        None if said.values().all(|said| said.get(&()).is_some()) => Err(AuthError::SignInRequired),
+        None => Err(AuthError::Unavailable),
     }
 }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use timeline::Millis;
 
+use crate::access::permissions::Permissions;
 use crate::access::scope::Scope;
-use crate::access::sight::Sight;
 use crate::kube::review::Subject;
 
 /// The sender of a request.
@@ -18,12 +18,12 @@ pub struct Viewer {
     /// Its users in the clusters; `None` without sign-in.
     pub subjects: Option<Arc<Subjects>>,
     /// The link that it uses, whose maker `name` is. It sees no more than the link opens.
-    pub link: Option<Arc<Opened>>,
+    pub link: Option<Arc<ActiveLink>>,
 }
 
 /// The link that a viewer uses.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Opened {
+pub struct ActiveLink {
     /// Its id.
     pub id: String,
     /// The part of this server that it opens.
@@ -35,19 +35,19 @@ pub struct Opened {
 impl Viewer {
     /// A viewer of a server without sign-in.
     #[must_use]
-    pub fn anybody() -> Self {
+    pub fn anonymous() -> Self {
         Self { name: Arc::default(), subjects: None, link: None }
     }
 
     /// A viewer who signed in.
     #[must_use]
-    pub fn known(name: Arc<str>, subjects: Subjects) -> Self {
+    pub fn signed_in(name: Arc<str>, subjects: Subjects) -> Self {
         Self { name, subjects: Some(Arc::new(subjects)), link: None }
     }
 
     /// The name in the audit log.
     #[must_use]
-    pub fn who(&self) -> Arc<str> {
+    pub fn audit_name(&self) -> Arc<str> {
         match &self.link {
             Some(link) => format!("link {} of {}", link.id, self.name).into(),
             None => self.name.clone(),
@@ -56,17 +56,17 @@ impl Viewer {
 
     /// Compares the users in the clusters, and the link.
     #[must_use]
-    pub fn is_still(&self, before: &Self) -> bool {
+    pub fn is_same(&self, before: &Self) -> bool {
         let id = |viewer: &Self| viewer.link.as_ref().map(|link| link.id.clone());
         self.subjects == before.subjects && id(self) == id(before)
     }
 
     /// Reduces the permissions of the users to the part that the link opens.
     #[must_use]
-    pub fn within(&self, sight: Arc<Sight>) -> Arc<Sight> {
+    pub fn limit(&self, permissions: Arc<Permissions>) -> Arc<Permissions> {
         match &self.link {
-            Some(link) => Arc::new(sight.within(&link.scope)),
-            None => sight,
+            Some(link) => Arc::new(permissions.limited_to(&link.scope)),
+            None => permissions,
         }
     }
 }
@@ -94,15 +94,15 @@ impl Subjects {
 
 /// A request without a known viewer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stranger {
-    /// They may sign in.
-    SignIn,
-    /// They did not come through the proxy that signs people in, or it told no user.
-    NoProxy,
-    /// Who they are cannot be asked now.
-    Unknown,
+pub enum AuthError {
+    /// The viewer may sign in.
+    SignInRequired,
+    /// The request is not from the proxy that signs people in, or the proxy sent no user.
+    NotFromProxy,
+    /// The user cannot be checked right now.
+    Unavailable,
     /// Too many tokens of theirs were refused lately: no cluster is asked about another one now.
-    TooMany,
-    /// They came by a link, of which nobody can tell now whether it still opens anything.
-    Unchecked,
+    TooManyAttempts,
+    /// The link cannot be checked right now.
+    LinkUnavailable,
 }

@@ -1,5 +1,5 @@
-//! Which clusters are watched, and bringing each up on its own: one that hangs, is forbidden or cannot be reached never keeps the
-//! others waiting.
+//! The watched clusters. Each is started on its own: one that hangs, is forbidden or cannot be reached does not delay
+//! the others.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,6 +17,7 @@ use crate::kube::credentials::Credentials;
 use crate::kube::kubeconfig::{Contexts, TargetError};
 use crate::kube::review::{Reviewer, Way};
 use crate::kube::{self, Counters, Pace, SourceEvent, Texts};
+use crate::telemetry::clock::Clock;
 use crate::telemetry::viewers::Viewers;
 
 /// A cluster to watch.
@@ -28,9 +29,9 @@ pub struct ClusterConfig {
     pub accent: u8,
     /// Namespaces to watch; empty for all.
     pub namespaces: Vec<String>,
-    /// Whether texts are taken from it.
+    /// Whether texts of its objects are read.
     pub texts: Texts,
-    /// How it is watched.
+    /// Intervals and timeouts.
     pub pace: Arc<Pace>,
 }
 
@@ -81,7 +82,7 @@ pub fn configured(asked: &Clusters, namespaces: &[String], file: &Config) -> Res
 }
 
 impl ClusterConfig {
-    /// The same, but no command of its kubeconfig is run.
+    /// Disables the credential plugins of its kubeconfig.
     #[must_use]
     pub fn without_commands(self) -> Self {
         Self { credentials: self.credentials.without_commands(), ..self }
@@ -116,7 +117,7 @@ impl ClusterConfig {
         let hub = hub.with_accent(self.accent).with_namespaces(&self.namespaces).with_reviewer(Reviewer::new(way_out));
         let (clock, queue) = (hub.clock(), events.clone());
         tokio::spawn(async move {
-            let Some(target) = self.patiently(&events).await else { return };
+            let Some(target) = self.wait_for_target(&events).await else { return };
             let scope = if self.namespaces.is_empty() { "all namespaces".into() } else { self.namespaces.join(", ") };
             tracing::info!("watching {} at {} ({scope})", target.name, target.address);
             target.warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
@@ -129,7 +130,7 @@ impl ClusterConfig {
     }
 
     /// Tries until there are credentials, and says meanwhile what is wrong. `None` when the hub is gone.
-    async fn patiently(&mut self, events: &mpsc::Sender<SourceEvent>) -> Option<Target> {
+    async fn wait_for_target(&mut self, events: &mpsc::Sender<SourceEvent>) -> Option<Target> {
         let since_millis: Millis = crate::telemetry::clock::now_millis();
         let tell = async |silent: Option<String>| {
             events.send(SourceEvent::Answers { silent: silent.map(|why| (since_millis, why)) }).await.ok()
@@ -163,4 +164,16 @@ impl ClusterConfig {
             }
         }
     }
+}
+
+/// Returns a cluster that is watched for the terminal or a recording.
+pub fn source(
+    target: Target,
+    events: mpsc::Sender<SourceEvent>,
+    counters: Arc<Counters>,
+    texts: Texts,
+    clock: signal::Receiver<Clock>,
+) -> kube::Cluster {
+    let (name, access, viewers, pace) = (target.name.into(), target.access, Viewers::one(), Arc::default());
+    kube::Cluster { name, access, events, viewers, counters, pace, texts, clock, anew: signal::channel(0).1 }
 }

@@ -48,28 +48,25 @@ use serde::{Deserialize, Deserializer};
 use crate::access::AuthMode;
 use crate::database::server::DatabaseUrl;
 use crate::telemetry::clock::parse_duration;
-use crate::web::addressed::PublicUrl;
+use crate::web::server_address::PublicUrl;
 
 /// Looked for where no file is named.
 const NAME: &str = "rollcast.toml";
 
 /// `rollcast.toml`, read.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(default, deny_unknown_fields)]
 pub struct Config {
     /// Address and port to serve on.
     pub listen: Option<SocketAddr>,
     /// Host names under which browsers may reach this server.
-    #[serde(default)]
     pub allow_host: Vec<String>,
-    /// Where people reach this server.
-    #[serde(default, deserialize_with = "read_parsed")]
+    /// Public URL of this server.
+    #[serde(deserialize_with = "read_parsed")]
     pub public_url: Option<PublicUrl>,
     /// Proxies in front that are believed when they say from whom a request is.
-    #[serde(default)]
     pub trust_proxy: Vec<IpNet>,
     /// Badges and previews are for everybody, and for the pages of other sites.
-    #[serde(default)]
     pub public_pictures: bool,
     /// Certificate with which TLS is spoken.
     pub tls_cert: Option<PathBuf>,
@@ -78,13 +75,10 @@ pub struct Config {
     /// Kubeconfig file of every cluster that names none itself.
     pub kubeconfig: Option<PathBuf>,
     /// Namespaces of every cluster that names none itself.
-    #[serde(default)]
     pub namespaces: Vec<String>,
     /// Watch every context of the kubeconfig.
-    #[serde(default)]
     pub all_contexts: bool,
     /// Leave out the texts that people and programs of the clusters write.
-    #[serde(default)]
     pub hide_messages: bool,
     /// Folder for the history that lasts.
     pub data_dir: Option<PathBuf>,
@@ -93,44 +87,39 @@ pub struct Config {
     /// File with the password of that database.
     pub history_password_file: Option<PathBuf>,
     /// Keep no history beyond the life of the program.
-    #[serde(default)]
     pub no_history: bool,
     /// Keep what was observed this long.
-    #[serde(default, deserialize_with = "read_duration")]
+    #[serde(deserialize_with = "read_duration")]
     pub keep_for: Option<Duration>,
     /// Keep at most this much.
     pub keep_bytes: Option<ByteSize>,
     /// Pages hold what ended at most this long ago.
-    #[serde(default, deserialize_with = "read_duration")]
+    #[serde(deserialize_with = "read_duration")]
     pub history_age: Option<Duration>,
     /// Pods that are gone to remember per Deployment.
     pub history_pods: Option<usize>,
     /// Rollouts to remember per Deployment.
     pub history_rollouts: Option<usize>,
     /// Serve to other machines although nobody has to sign in.
-    #[serde(default)]
     pub insecure_no_auth: bool,
     /// Run commands that fetch credentials although others reach this server.
-    #[serde(default)]
     pub allow_exec_plugins: bool,
-    /// Who may sign in, and how; nobody has to where it is absent.
+    /// Sign-in; none if absent.
     pub auth: Option<Auth>,
     /// The clusters to watch; the current context where none is named.
-    #[serde(default, rename = "cluster")]
+    #[serde(rename = "cluster")]
     pub clusters: Vec<Cluster>,
 }
 
-/// Who is let in, as the file says it.
+/// The `[auth]` section of the file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(default, deny_unknown_fields)]
 pub struct Auth {
     /// How people sign in: "none", "proxy", "token" or "oidc".
     pub mode: Option<AuthMode>,
     /// Addresses and networks of the proxy that signs them in.
-    #[serde(default)]
     pub proxy_from: Vec<IpNet>,
     /// A network of all addresses is taken for that of the proxy.
-    #[serde(default)]
     pub insecure_proxy_from_anywhere: bool,
     /// Header of the proxy that holds the user.
     pub user_header: Option<String>,
@@ -162,19 +151,17 @@ pub struct Auth {
 
 /// A cluster in the file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(default, deny_unknown_fields)]
 pub struct Cluster {
     /// Context of the kubeconfig; without it, the current one.
     pub context: Option<String>,
     /// Name in pages and addresses.
     pub name: Option<String>,
     /// Accent of its name on pages.
-    #[serde(default)]
     pub colour: Colour,
     /// Kubeconfig file of this cluster.
     pub kubeconfig: Option<PathBuf>,
     /// Namespaces to watch.
-    #[serde(default)]
     pub namespaces: Vec<String>,
 }
 
@@ -211,7 +198,7 @@ pub enum ConfigError {
     File {
         /// Path of the file.
         path: PathBuf,
-        /// What the operating system says.
+        /// The error of the operating system.
         why: std::io::Error,
     },
     /// The file is no TOML, or has keys or values that are not known.
@@ -249,7 +236,7 @@ impl std::str::FromStr for Config {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let config: Self = toml::from_str(text).map_err(|error| said(text, &error))?;
+        let config: Self = toml::from_str(text).map_err(|error| describe(text, &error))?;
         let mut names = BTreeSet::new();
         for name in config.clusters.iter().filter_map(|cluster| cluster.name.as_ref().or(cluster.context.as_ref())) {
             if name.is_empty() {
@@ -263,8 +250,8 @@ impl std::str::FromStr for Config {
     }
 }
 
-/// What is wrong, and in which line. Neither the line nor a value is repeated: it may hold a password.
-fn said(text: &str, error: &toml::de::Error) -> String {
+/// Describes an error with its line. Neither the line nor a value is repeated: it may hold a password.
+fn describe(text: &str, error: &toml::de::Error) -> String {
     let line = error.span().and_then(|span| text.get(..span.start)).map(|before| before.matches('\n').count() + 1);
     let place = line.map(|line| format!("line {line}: ")).unwrap_or_default();
     let why = match error.message().split_once("string \"") {
@@ -282,7 +269,7 @@ fn read_duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Du
     parse_duration(&text).map(Some).map_err(serde::de::Error::custom)
 }
 
-/// What has one way to be written.
+/// Reads a value from its text form.
 fn read_parsed<'de, T: FromStr<Err: Display>, D: Deserializer<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
     String::deserialize(deserializer)?.parse().map(Some).map_err(serde::de::Error::custom)
 }

@@ -1,4 +1,4 @@
-//! What is kept: where, how much, and what is done with it.
+//! Options of the stored history.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -7,14 +7,14 @@ use bytesize::ByteSize;
 use clap::{Args, Subcommand};
 use timeline::Retention;
 
-use super::Named;
+use super::DeploymentArgument;
 use crate::cli::config::Config;
 use crate::database::server::{BadAddress, DatabaseUrl, PasswordError};
 use crate::history::options::{self, Limits, Location, Options};
 use crate::history::private::{self, OpenToAll};
 use crate::telemetry::clock::parse_duration;
 
-/// How much history pages hold, and what is kept beyond the life of the program.
+/// Options of the history.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "History options")]
 pub struct History {
@@ -63,11 +63,12 @@ impl History {
         }
     }
 
-    /// Where history is kept, and how much of it; `None` when none is to be kept. The file says what the command line does not.
+    /// Returns location and limits of the stored history; `None` if none is stored. The command line overrides the
+    /// file.
     ///
     /// # Errors
     /// When nothing says where, and this platform has no folder for that, or what is said names no database.
-    pub fn kept(&self, file: &Config) -> Result<Option<Options>, NoLocation> {
+    pub fn storage(&self, file: &Config) -> Result<Option<Options>, LocationError> {
         let is_said =
             self.data_dir.is_some() || self.history.is_some() || self.keep_for.is_some() || self.keep_bytes.is_some();
         if self.no_history || (file.no_history && !is_said) {
@@ -75,11 +76,11 @@ impl History {
         }
         let password = self.history_password_file.as_ref().or(file.history_password_file.as_ref());
         if password.is_some() && self.history.is_none() && file.history.is_none() {
-            return Err(NoLocation::NoDatabase);
+            return Err(LocationError::NoDatabase);
         }
         let said = location(self.history.as_ref(), self.data_dir.as_ref(), password);
         let said = said.or_else(|| location(file.history.as_ref(), file.data_dir.as_ref(), password));
-        let location = said.unwrap_or_else(usual)?;
+        let location = said.unwrap_or_else(default_location)?;
         let limits = Limits::of(self.keep_for.or(file.keep_for), self.keep_bytes.or(file.keep_bytes));
         Ok(Some(Options { location, limits }))
     }
@@ -89,7 +90,7 @@ fn location(
     url: Option<&DatabaseUrl>,
     folder: Option<&PathBuf>,
     password: Option<&PathBuf>,
-) -> Option<Result<Location, NoLocation>> {
+) -> Option<Result<Location, LocationError>> {
     let database = url.map(|url| {
         let server = url.server()?;
         Ok(Location::Postgres(match password {
@@ -102,21 +103,21 @@ fn location(
 
 /// Reads a password from its file: everything but the end of its last line. No error repeats the path, for which somebody may have taken
 /// the password.
-fn read_password(file: &Path) -> Result<Vec<u8>, NoLocation> {
-    let mut password = std::fs::read(file).map_err(NoLocation::PasswordFile)?;
+fn read_password(file: &Path) -> Result<Vec<u8>, LocationError> {
+    let mut password = std::fs::read(file).map_err(LocationError::PasswordFile)?;
     private::check(file, true)?;
     let length = password.trim_ascii_end().len();
     password.truncate(length);
     Ok(password)
 }
 
-fn usual() -> Result<Location, NoLocation> {
-    options::usual_folder().map(Location::Folder).ok_or(NoLocation::Folder)
+fn default_location() -> Result<Location, LocationError> {
+    options::usual_folder().map(Location::Folder).ok_or(LocationError::Folder)
 }
 
-/// Where history is to be kept is not known.
+/// The location of the history is unknown or invalid.
 #[derive(Debug, thiserror::Error)]
-pub enum NoLocation {
+pub enum LocationError {
     /// Nothing says it.
     #[error("this platform has no state folder: name a folder with --data-dir, or turn history off with --no-history")]
     Folder,
@@ -137,9 +138,9 @@ pub enum NoLocation {
     Password(#[from] PasswordError),
 }
 
-/// What `rollcast history` is told.
+/// Arguments of `rollcast history`.
 #[derive(Debug, Args)]
-pub struct HistoryOf {
+pub struct HistoryArguments {
     /// Folder of the history database [default: rollcast in the user's state folder, ~/.local/state on Linux]
     #[arg(long, global = true, env = "ROLLCAST_DATA_DIR", value_name = "FOLDER")]
     pub data_dir: Option<PathBuf>,
@@ -156,12 +157,12 @@ pub struct HistoryOf {
     /// File with the password of the PostgreSQL database; refused if every user can read or write it
     #[arg(long, global = true, env = "ROLLCAST_HISTORY_PASSWORD_FILE", value_name = "FILE")]
     pub history_password_file: Option<PathBuf>,
-    /// What is done with what is kept.
+    /// The subcommand.
     #[command(subcommand)]
     pub what: HistoryCommand,
 }
 
-/// What to do with what is kept.
+/// Subcommands of `rollcast history`.
 #[derive(Debug, Subcommand)]
 pub enum HistoryCommand {
     /// Verify the whole history database; works while a server is running; exit code 2 if something is damaged
@@ -179,7 +180,7 @@ pub enum HistoryCommand {
     Export {
         /// Deployment to export
         #[arg(value_name = "deployment/NAME")]
-        deployment: Named,
+        deployment: DeploymentArgument,
         /// Revision to export [default: the last rollout]
         #[arg(long, value_name = "N")]
         revision: Option<u64>,
@@ -195,12 +196,12 @@ pub enum HistoryCommand {
     },
 }
 
-impl HistoryOf {
-    /// Where it is, and how much is kept of it.
+impl HistoryArguments {
+    /// Returns location and limits of the stored history.
     ///
     /// # Errors
     /// When nothing says where, and this platform has no folder for that, or what is said names no database.
-    pub fn options(&self) -> Result<Options, NoLocation> {
+    pub fn options(&self) -> Result<Options, LocationError> {
         let (keep_for, keep_bytes) = match &self.what {
             HistoryCommand::Compact { keep_for, keep_bytes } => (*keep_for, *keep_bytes),
             HistoryCommand::Check | HistoryCommand::Export { .. } => (None, None),
@@ -208,9 +209,10 @@ impl HistoryOf {
         let limits = Limits::of(keep_for, keep_bytes);
         let password = self.history_password_file.as_ref();
         if password.is_some() && self.history.is_none() {
-            return Err(NoLocation::NoDatabase);
+            return Err(LocationError::NoDatabase);
         }
-        let location = location(self.history.as_ref(), self.data_dir.as_ref(), password).unwrap_or_else(usual)?;
+        let location =
+            location(self.history.as_ref(), self.data_dir.as_ref(), password).unwrap_or_else(default_location)?;
         Ok(Options { location, limits })
     }
 }

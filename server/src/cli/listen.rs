@@ -1,4 +1,4 @@
-//! Where to serve, and how that is addressed.
+//! Options of the server: its address and TLS.
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
@@ -7,10 +7,10 @@ use clap::Args;
 use ipnet::IpNet;
 
 use crate::cli::config::Config;
-use crate::web::addressed::{Addressed, PublicUrl};
-use crate::web::tls::Files;
+use crate::web::server_address::{PublicUrl, ServerAddress};
+use crate::web::tls::TlsFiles;
 
-/// Where to serve.
+/// Options of the server.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Server options")]
 pub struct Listen {
@@ -54,54 +54,54 @@ pub(super) fn network(text: &str) -> Result<IpNet, String> {
         .map_err(|_| "must be an IP address such as 10.0.0.7, or a network such as 10.0.0.0/8".to_owned())
 }
 
-/// Where to serve, and how that is addressed.
+/// Options of the server, from the command line and the file.
 #[derive(Debug)]
-pub struct Served {
+pub struct ServerOptions {
     /// Address and port.
     pub listen: SocketAddr,
-    /// How it is addressed.
-    pub addressed: Addressed,
+    /// Its names and public URL.
+    pub server_address: ServerAddress,
     /// Proxies in front that are believed.
     pub proxies: Vec<IpNet>,
     /// Badges and previews are for everybody.
     pub has_public_pictures: bool,
     /// Certificate and key, where TLS is spoken.
-    pub tls: Option<Files>,
+    pub tls: Option<TlsFiles>,
     /// Others may reach it although nobody has to sign in.
     pub is_insecure: bool,
 }
 
-impl Served {
+impl ServerOptions {
     /// Somebody else than who sits at this machine is to reach it: it listens beyond loopback, or something in front passes requests on.
     #[must_use]
     pub fn is_for_others(&self) -> bool {
-        let is_passed_on = self.addressed.is_known_elsewhere() || !self.proxies.is_empty();
+        let is_passed_on = self.server_address.is_known_elsewhere() || !self.proxies.is_empty();
         is_passed_on || !self.listen.ip().is_loopback()
     }
 }
 
-/// Of a certificate and its key one is missing.
+/// TLS has only one of certificate and key.
 #[derive(Debug, thiserror::Error)]
 #[error("TLS requires both --tls-cert and --tls-key")]
-pub struct HalfTls;
+pub struct IncompleteTls;
 
 impl Listen {
-    /// Where to serve; the file says what the command line does not.
+    /// Merges the options; the command line overrides the file.
     ///
     /// # Errors
     /// When of a certificate and its key one is missing.
-    pub fn with(self, file: &Config) -> Result<Served, HalfTls> {
+    pub fn merge(self, file: &Config) -> Result<ServerOptions, IncompleteTls> {
         let usual = SocketAddr::from(([127, 0, 0, 1], 7440));
         let hosts = if self.allow_host.is_empty() { file.allow_host.clone() } else { self.allow_host };
         let tls = match (self.tls_cert.or(file.tls_cert.clone()), self.tls_key.or(file.tls_key.clone())) {
-            (Some(cert), Some(key)) => Some(Files { cert, key }),
+            (Some(cert), Some(key)) => Some(TlsFiles { cert, key }),
             (None, None) => None,
-            _ => return Err(HalfTls),
+            _ => return Err(IncompleteTls),
         };
         let public = self.public_url.or(file.public_url.clone());
-        Ok(Served {
+        Ok(ServerOptions {
             listen: self.listen.or(file.listen).unwrap_or(usual),
-            addressed: Addressed { public, hosts, has_tls: tls.is_some() },
+            server_address: ServerAddress { public, hosts, has_tls: tls.is_some() },
             proxies: if self.trust_proxy.is_empty() { file.trust_proxy.clone() } else { self.trust_proxy },
             has_public_pictures: self.public_pictures || file.public_pictures,
             tls,

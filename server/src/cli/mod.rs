@@ -7,13 +7,13 @@
 pub mod clusters;
 pub mod commands;
 pub mod config;
-mod given;
 mod history;
 mod listen;
 mod provider;
 pub mod run;
 mod sign_in;
 pub mod terminal;
+mod validate;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -21,10 +21,10 @@ use std::path::PathBuf;
 use clap::error::{ContextKind, ContextValue};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
-pub use self::history::{History, HistoryCommand, HistoryOf, NoLocation};
-pub use self::listen::{HalfTls, Listen, Served};
+pub use self::history::{History, HistoryArguments, HistoryCommand, LocationError};
+pub use self::listen::{IncompleteTls, Listen, ServerOptions};
 pub use self::sign_in::{SignIn, SignInError};
-use crate::cli::terminal::options::{Named, OfServer, ShareOf, Trace, Wait};
+use crate::cli::terminal::options::{DeploymentArgument, RemoteOptions, ShareArguments, Trace, Wait};
 use crate::feed::playground;
 
 /// Watch Kubernetes rollouts live in a browser. Rollcast only reads: it never changes anything in a cluster.
@@ -57,14 +57,14 @@ impl Cli {
         let mut read = Self::from_arg_matches(&matches).map_err(|why| why.format(&mut command))?;
         if let Some((name, given)) = matches.subcommand() {
             let sort_out = match &mut read.command {
-                Some(Command::Trace(trace)) => given::follow(&mut trace.from, given),
+                Some(Command::Trace(trace)) => validate::follow(&mut trace.from, given),
                 Some(Command::Demo(demo)) => {
-                    given::demo(demo, given);
+                    validate::demo(demo, given);
                     Ok(())
                 }
-                Some(Command::Replay(replay)) => given::replay(replay, given),
+                Some(Command::Replay(replay)) => validate::replay(replay, given),
                 Some(Command::Wait(wait)) => {
-                    given::follow(&mut wait.from, given).and_then(|()| given::wait(wait, given))
+                    validate::follow(&mut wait.from, given).and_then(|()| validate::wait(wait, given))
                 }
                 _ => Ok(()),
             };
@@ -75,7 +75,7 @@ impl Cli {
     }
 }
 
-/// The same error without the text that it is about, where that is an address which may hold a password.
+/// Removes the quoted text from an error, if it is an address that may hold a password.
 fn without_secrets(mut error: clap::Error) -> clap::Error {
     for kind in [ContextKind::InvalidValue, ContextKind::InvalidArg, ContextKind::InvalidSubcommand] {
         let may_be_secret = |value: &ContextValue| matches!(value, ContextValue::String(text) if text.contains('@'));
@@ -118,11 +118,11 @@ pub enum Command {
     /// Check that clusters respond, what Rollcast may read, and where history is stored; exit code 2 on a problem
     Check(Check),
     /// Verify, compact or export the history database
-    History(HistoryOf),
+    History(HistoryArguments),
     /// Create, list and revoke share links on a running Rollcast server with sign-in
     ///
     /// A share link shows one page to people without an account.
-    Share(ShareOf),
+    Share(ShareArguments),
     /// Export a rollout from a recording or a running Rollcast server as a self-contained HTML file on standard output
     ///
     /// The file contains the page with its time control, story and details, and loads nothing. Recordings come from `rollcast record`
@@ -147,7 +147,7 @@ pub struct Clusters {
     pub hide_messages: bool,
 }
 
-/// What `rollcast serve` is told.
+/// Arguments of `rollcast serve`.
 #[derive(Debug, Args)]
 pub struct Serve {
     /// Configuration file [default: rollcast/rollcast.toml in the user's configuration folder, ~/.config on Linux]
@@ -169,10 +169,10 @@ pub struct Serve {
     /// --allow-host is set.
     #[arg(long, env = "ROLLCAST_ALLOW_EXEC_PLUGINS")]
     pub allow_exec_plugins: bool,
-    /// How much history it holds, and what of it lasts.
+    /// Options of the history.
     #[command(flatten)]
     pub history: History,
-    /// Who is let in, and how they are known.
+    /// Options of sign-in.
     #[command(flatten)]
     pub sign_in: SignIn,
     /// The address at which it serves, and under which names.
@@ -180,7 +180,7 @@ pub struct Serve {
     pub listen: Listen,
 }
 
-/// What `rollcast replay` is told.
+/// Arguments of `rollcast replay`.
 #[derive(Debug, Args)]
 pub struct Replay {
     /// Recordings; each is served as a cluster named after its file
@@ -209,7 +209,7 @@ pub struct Replay {
     pub listen: Listen,
 }
 
-/// What `rollcast demo` is told.
+/// Arguments of `rollcast demo`.
 #[derive(Debug, Args)]
 pub struct Demo {
     /// Seed of the random numbers: the same seed gives the same cluster
@@ -253,7 +253,7 @@ impl Demo {
     }
 }
 
-/// What `rollcast record` is told.
+/// Arguments of `rollcast record`.
 #[derive(Debug, Args)]
 pub struct Record {
     /// The clusters that it looks at.
@@ -264,7 +264,7 @@ pub struct Record {
     pub namespace: Option<String>,
 }
 
-/// What `rollcast export` is told.
+/// Arguments of `rollcast export`.
 #[derive(Debug, Args)]
 pub struct Export {
     /// Recording to read, or - for standard input; with --server: the Deployment, if no such file exists
@@ -272,14 +272,14 @@ pub struct Export {
     pub of: String,
     /// Deployment to export, if the recording contains several
     #[arg(value_name = "deployment/NAME")]
-    pub deployment: Option<Named>,
+    pub deployment: Option<DeploymentArgument>,
     /// URL of a running Rollcast server to export from, live or from its history, instead of a recording
     #[arg(long, env = "ROLLCAST_SERVER", value_name = "URL")]
     pub server: Option<String>,
     // The environment may name these for other commands: who makes a file of a recording need not name a server for them.
-    /// How that is asked.
+    /// Options of requests to the server.
     #[command(flatten)]
-    pub of_server: OfServer,
+    pub remote: RemoteOptions,
     /// Namespace of the Deployment, if several have one of that name [default with --server: default]
     #[arg(long, short, env = "ROLLCAST_NAMESPACE", value_name = "NAMESPACE")]
     pub namespace: Option<String>,
@@ -291,7 +291,7 @@ pub struct Export {
     pub redact: bool,
 }
 
-/// What `rollcast check` is told.
+/// Arguments of `rollcast check`.
 #[derive(Debug, Args)]
 pub struct Check {
     /// Configuration file [default: rollcast/rollcast.toml in the user's configuration folder, ~/.config on Linux]
@@ -305,12 +305,12 @@ pub struct Check {
     /// Namespace to check, repeatable [default: all namespaces]
     #[arg(long, short, env = "ROLLCAST_NAMESPACE", value_delimiter = ',', value_name = "NAMESPACE")]
     pub namespace: Vec<String>,
-    /// How much history it holds, and what of it lasts.
+    /// Options of the history.
     #[command(flatten)]
     pub history: History,
 }
 
-/// What `rollcast report` is told.
+/// Arguments of `rollcast report`.
 #[derive(Debug, Args)]
 pub struct Report {
     /// Recording to read

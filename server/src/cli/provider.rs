@@ -1,4 +1,4 @@
-//! How people say which provider signs them in: on the command line, in the environment, and in the file.
+//! Options of the OpenID Connect provider.
 
 use std::path::PathBuf;
 
@@ -6,7 +6,7 @@ use clap::Args;
 use openidconnect::{ClientId, ClientSecret};
 
 use crate::access::oidc::options::{Issuer, IssuerError, Options, Times};
-use crate::access::subject::Prefixes;
+use crate::access::subject::SubjectPrefixes;
 use crate::cli::config::Auth;
 
 /// The provider at which people sign in by OpenID Connect.
@@ -36,7 +36,7 @@ pub struct Provider {
 }
 
 impl Provider {
-    /// What is asked of it; the file says what the command line does not.
+    /// Merges the options; the command line overrides the file.
     ///
     /// # Errors
     /// When something is missing or cannot be used.
@@ -69,7 +69,7 @@ impl Provider {
             scopes,
             user_claim,
             groups_claim: self.oidc_groups_claim.or(file.oidc_groups_claim).unwrap_or_else(|| "groups".to_owned()),
-            prefixes: Prefixes { user, groups: groups_prefix.unwrap_or_default() },
+            prefixes: SubjectPrefixes { user, groups: groups_prefix.unwrap_or_default() },
             public,
             times: Times::default(),
         })
@@ -88,7 +88,7 @@ fn secret(path: PathBuf) -> Result<ClientSecret, ProviderError> {
 /// No provider can be asked like that.
 #[derive(Debug, thiserror::Error)]
 pub enum ProviderError {
-    /// Where people sign in is not said.
+    /// Issuer or client ID is missing.
     #[error("--auth oidc requires an issuer URL and a client ID: set --oidc-issuer and --oidc-client-id")]
     NoProvider,
     /// No provider can be trusted there.

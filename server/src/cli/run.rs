@@ -1,4 +1,4 @@
-//! The wiring: from the command line to running tasks. Errors here end the program with exit code 2 and one sentence.
+//! The wiring: from the command line to running tasks. An error ends the program with exit code 2 and one sentence.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -14,7 +14,7 @@ use crate::access::{Auth, AuthMode};
 use crate::cli::config::Config;
 use crate::cli::terminal;
 use crate::cli::{
-    Check, Cli, Clusters, Command, Demo, HistoryCommand, HistoryOf, Record, Replay, Report, Serve, Served,
+    Check, Cli, Clusters, Command, Demo, HistoryArguments, HistoryCommand, Record, Replay, Report, Serve, ServerOptions,
 };
 use crate::cli::{clusters, commands};
 use crate::export::assets;
@@ -24,16 +24,15 @@ use crate::history::options::{Limits, Location, Options};
 use crate::history::private;
 use crate::history::{Archive, Keeping, tap};
 use crate::hub::Handle;
-use crate::kube::access::Target;
-use crate::kube::{self, Counters, Health, Pace, SourceEvent, Texts};
+use crate::kube::{self, Health, SourceEvent};
 use crate::telemetry::audit::Audit;
 use crate::telemetry::clock::Clock;
 use crate::telemetry::viewers::Viewers;
 use crate::telemetry::{print, signals};
-use crate::web::addressed::Addressed;
 use crate::web::connections::serve as accept;
+use crate::web::server_address::ServerAddress;
 use crate::web::state::{Rollcast, Site};
-use crate::web::tls::Files;
+use crate::web::tls::TlsFiles;
 use crate::web::{connections, http};
 
 /// Kinds that are watched for the pages.
@@ -69,7 +68,7 @@ async fn serve(arguments: Serve) -> anyhow::Result<()> {
     let mut wanted = clusters::configured(&arguments.clusters, &arguments.namespace, &file)?;
     anyhow::ensure!(!wanted.is_empty(), "the kubeconfig has no context");
     let sign_in = arguments.sign_in;
-    let served = arguments.listen.with(&file)?;
+    let served = arguments.listen.merge(&file)?;
     let do_people_sign_in = sign_in.mode(&file) != AuthMode::None;
     if (do_people_sign_in || served.is_for_others()) && !arguments.allow_exec_plugins && !file.allow_exec_plugins {
         wanted = wanted.into_iter().map(clusters::ClusterConfig::without_commands).collect();
@@ -82,7 +81,7 @@ async fn serve(arguments: Serve) -> anyhow::Result<()> {
         only.target().await?; // with one cluster, what is wrong is said at once
     }
     let retention = arguments.history.retention(&file);
-    let kept = arguments.history.kept(&file)?;
+    let kept = arguments.history.storage(&file)?;
     let viewers = Viewers::default();
     let place = kept.as_ref().map(|kept| kept.location.clone());
     let archive = kept.map(Archive::start);
@@ -99,8 +98,8 @@ async fn serve(arguments: Serve) -> anyhow::Result<()> {
         }
         None => None,
     };
-    let (auth, shares) = sign_in.auth(&file, &hubs, served.addressed.public.as_ref(), place.as_ref())?;
-    let is_public = !served.listen.ip().is_loopback() && !served.addressed.is_secure();
+    let (auth, shares) = sign_in.auth(&file, &hubs, served.server_address.public.as_ref(), place.as_ref())?;
+    let is_public = !served.listen.ip().is_loopback() && !served.server_address.is_secure();
     if is_public && matches!(auth, Auth::Token(_) | Auth::Oidc(_)) {
         tracing::warn!(
             "sign-in at {} works without TLS: others on the network can read the tokens, and browsers do not keep the session. Set --tls-cert and --tls-key, or --public-url with https behind a TLS proxy",
@@ -110,17 +109,8 @@ async fn serve(arguments: Serve) -> anyhow::Result<()> {
     let tls = served.tls.clone();
     let site = Site::from(served);
     let auth = if matches!(auth, Auth::None) { site.auth } else { auth };
-    let site = Site { auth, shares, audit, archive: archive.clone(), ..site };
-    let ended = publish(hubs.clone(), viewers, listener, tls, site).await;
-    put_away(archive).await;
-    ended
-}
-
-/// Writes down what is known, where that is wanted: the program ends.
-async fn put_away(archive: Option<Archive>) {
-    let Some(archive) = archive else { return };
-    archive.checkpoint().await;
-    archive.close().await;
+    let site = Site { auth, shares, audit, archive, ..site };
+    publish(hubs, viewers, listener, tls, site).await
 }
 
 /// The playground: a cluster of our own, watched like any other.
@@ -130,7 +120,7 @@ async fn demo(arguments: Demo) -> anyhow::Result<()> {
             "the playground listens on loopback only, because everyone who can connect may change it: {address} is not a loopback address"
         );
     }
-    let served = arguments.listen.clone().with(&Config::default())?;
+    let served = arguments.listen.clone().merge(&Config::default())?;
     let listener = listen(&served, false).await?;
     let viewers = Viewers::default();
     let playground = Playground::start(&arguments.playground(), viewers.clone()).await?;
@@ -151,9 +141,8 @@ async fn demo(arguments: Demo) -> anyhow::Result<()> {
     };
     let hubs: Vec<Handle> = wanted.into_iter().map(watch).collect();
     let tls = served.tls.clone();
-    let site = Site { playground: Some(playground), archive: archive.clone(), ..Site::from(served) };
-    let ended = publish(hubs.clone(), viewers, listener, tls, site).await;
-    put_away(archive).await;
+    let site = Site { playground: Some(playground), archive, ..Site::from(served) };
+    let ended = publish(hubs, viewers, listener, tls, site).await;
     let _ = std::fs::remove_file(kubeconfig); // the cluster is gone as well
     ended
 }
@@ -165,7 +154,7 @@ async fn replay(arguments: Replay) -> anyhow::Result<()> {
         let name = file.file_stem().map_or_else(|| "recording".to_owned(), |stem| stem.to_string_lossy().into_owned());
         recordings.push((name, read(file)?));
     }
-    let served = arguments.listen.with(&Config::default())?;
+    let served = arguments.listen.merge(&Config::default())?;
     let listener = listen(&served, false).await?;
     let style = replay::Style {
         speed: arguments.speed,
@@ -199,10 +188,8 @@ async fn replay(arguments: Replay) -> anyhow::Result<()> {
         hubs.push(hub);
     }
     let tls = served.tls.clone();
-    let site = Site { archive: archive.clone(), ..Site::from(served) };
-    let ended = publish(hubs.clone(), viewers, listener, tls, site).await;
-    put_away(archive).await;
-    ended
+    let site = Site { archive, ..Site::from(served) };
+    publish(hubs, viewers, listener, tls, site).await
 }
 
 /// Names of clusters that are kept. Who plays a recording to keep it can do so later as well: what is wrong is said at once.
@@ -222,7 +209,8 @@ async fn record(arguments: Record) -> anyhow::Result<()> {
     target.warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
     let (events, mut inbox) = mpsc::channel(kube::QUEUE);
     let name = target.name.clone();
-    let cluster = cluster(target, events, Viewers::one(), Arc::default(), wanted.texts);
+    let clock = watch::channel(Clock::Real).1;
+    let cluster = clusters::source(target, events, Arc::default(), wanted.texts, clock);
     kube::start(&cluster, &Kind::ALL, &arguments.namespace.into_iter().collect::<Vec<_>>());
     let mut out = print::json();
     let mut is_begun = false;
@@ -259,7 +247,7 @@ async fn check(arguments: Check) -> anyhow::Result<()> {
     let file = Config::read(arguments.config.as_deref())?;
     let wanted = clusters::configured(&arguments.clusters, &arguments.namespace, &file)?;
     let mut bad = Vec::new();
-    let kept = arguments.history.kept(&file)?;
+    let kept = arguments.history.storage(&file)?;
     let history = tokio::task::spawn_blocking(move || kept.map(|options| crate::history::check(&options))).await?;
     match history {
         None => writeln!(print::out(), "history: not stored")?,
@@ -281,7 +269,7 @@ async fn check(arguments: Check) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn history_of(arguments: HistoryOf) -> anyhow::Result<()> {
+fn history_of(arguments: HistoryArguments) -> anyhow::Result<()> {
     let options = arguments.options()?;
     match arguments.what {
         HistoryCommand::Check => writeln!(print::out(), "{}", commands::history::check(&options)?)?,
@@ -303,36 +291,16 @@ fn report(arguments: &Report) -> anyhow::Result<()> {
     Ok(writeln!(print::json(), "{document}")?)
 }
 
-fn cluster(
-    target: Target,
-    events: mpsc::Sender<SourceEvent>,
-    viewers: Viewers,
-    counters: Arc<Counters>,
-    texts: Texts,
-) -> kube::Cluster {
-    kube::Cluster {
-        name: target.name.into(),
-        access: target.access,
-        events,
-        viewers,
-        counters,
-        pace: Arc::new(Pace::default()),
-        texts,
-        clock: watch::channel(Clock::Real).1,
-        anew: watch::channel(0).1,
-    }
-}
-
-impl From<Served> for Site {
-    fn from(served: Served) -> Self {
+impl From<ServerOptions> for Site {
+    fn from(served: ServerOptions) -> Self {
         let auth = if served.is_for_others() { Auth::Open } else { Auth::None };
-        let Served { addressed, proxies, has_public_pictures, .. } = served;
-        Self { auth, addressed, proxies, has_public_pictures, ..Self::default() }
+        let ServerOptions { server_address, proxies, has_public_pictures, .. } = served;
+        Self { auth, server_address, proxies, has_public_pictures, ..Self::default() }
     }
 }
 
 /// Listens. Others reach an address only where people sign in, or somebody says that they need not.
-async fn listen(served: &Served, do_people_sign_in: bool) -> anyhow::Result<TcpListener> {
+async fn listen(served: &ServerOptions, do_people_sign_in: bool) -> anyhow::Result<TcpListener> {
     let address = served.listen;
     let is_reached = if address.ip().is_loopback() {
         "can be reached by others (--public-url, --trust-proxy, --allow-host)"
@@ -358,23 +326,25 @@ async fn publish(
     hubs: Vec<Handle>,
     viewers: Viewers,
     listener: TcpListener,
-    tls: Option<Files>,
+    tls: Option<TlsFiles>,
     site: Site,
 ) -> anyhow::Result<()> {
-    connections::allow_many();
+    connections::raise_descriptor_limit();
+    let archive = site.archive.clone();
     let address = listener.local_addr()?;
-    let tls = tls.map(Files::open).transpose()?;
+    let tls = tls.map(TlsFiles::open).transpose()?;
     let rollcast = Rollcast::with(hubs, assets::build(), viewers, site);
     // Whoever reads the line below may end the program at once.
     let interrupted = signals::interrupted();
     // The one line for people and scripts alike; logs go to standard error.
-    let here = Addressed { public: None, ..rollcast.addressed.clone() }.origin(&address.to_string(), false);
+    let here =
+        ServerAddress { public: None, ..rollcast.site.server_address.clone() }.origin(&address.to_string(), false);
     writeln!(print::out(), "Rollcast is at {here}/")?;
-    if let Some(playground) = &rollcast.playground {
+    if let Some(playground) = &rollcast.site.playground {
         // A script that reads the line above may have closed the pipe since.
         let _ = write!(print::out(), "{}", playground.welcome(&here));
     }
-    if matches!(rollcast.auth, Auth::Open) {
+    if matches!(rollcast.site.auth, Auth::Open) {
         tracing::warn!(
             "no sign-in: everyone who can connect to {address}, or to a proxy in front of it, sees all rollouts"
         );
@@ -383,8 +353,13 @@ async fn publish(
     let is_trusted = move |address| trusted.is_proxy(address);
     let server = accept(listener, http::router(rollcast), connections, is_trusted, tls);
     // Not a graceful shutdown: open websockets would keep it waiting for ever, and pages reconnect by themselves.
-    tokio::select! {
-        ended = server => Ok(ended?),
+    let ended = tokio::select! {
+        ended = server => ended,
         () = interrupted => Ok(()),
+    };
+    if let Some(archive) = archive {
+        archive.checkpoint().await;
+        archive.close().await;
     }
+    Ok(ended?)
 }

@@ -1,4 +1,4 @@
-//! Who is let in, and how they are known.
+//! Options of sign-in.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -9,19 +9,19 @@ use ipnet::IpNet;
 
 use super::listen::network;
 use super::provider::{Provider, ProviderError};
-use crate::access::cookie::{Keys, KeysError};
+use crate::access::cookie::{SessionKeys, SessionKeysError};
 use crate::access::oidc::Oidc;
-use crate::access::proxy::Proxy;
-use crate::access::share::{Pace, ShareError, Shares};
-use crate::access::subject::Prefixes;
-use crate::access::token::Tokens;
+use crate::access::proxy::ProxyAuth;
+use crate::access::share::{PollInterval, ShareError, Shares};
+use crate::access::subject::SubjectPrefixes;
+use crate::access::token::TokenAuth;
 use crate::access::{Auth, AuthMode};
 use crate::cli::config::{self, Config};
 use crate::history::options::Location;
 use crate::hub::Handle;
-use crate::web::addressed::PublicUrl;
+use crate::web::server_address::PublicUrl;
 
-/// Who is let in, and how they are known.
+/// Options of sign-in.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Sign-in options")]
 pub struct SignIn {
@@ -71,7 +71,7 @@ pub struct SignIn {
 }
 
 impl SignIn {
-    /// Whether people have to sign in, and how.
+    /// Returns the sign-in mode.
     #[must_use]
     pub fn mode(&self, file: &Config) -> AuthMode {
         self.auth.or(file.auth.as_ref().and_then(|auth| auth.mode)).unwrap_or_default()
@@ -89,8 +89,8 @@ impl SignIn {
         keys.into_iter().chain(client.filter(|_| mode == AuthMode::Oidc)).cloned().collect()
     }
 
-    /// How viewers are known, and the links that they made for others, beside the history or in a file of their own; the file says what
-    /// the command line does not.
+    /// Creates sign-in and the store of share links, beside the history or in a file. The command line overrides the
+    /// file.
     ///
     /// # Errors
     /// When something is missing or makes no sense together.
@@ -104,14 +104,14 @@ impl SignIn {
         let (mode, file) = (self.mode(file), file.auth.clone().unwrap_or_default());
         let (keys_file, shares_file) = (self.session_keys.clone(), self.shares.clone());
         let (keys_file, shares_file) = (keys_file.or(file.session_keys.clone()), shares_file.or(file.shares.clone()));
-        let keys = || keys_file.clone().map_or_else(|| Ok(Keys::own()), Keys::watch);
+        let keys = || keys_file.clone().map_or_else(|| Ok(SessionKeys::generate()), SessionKeys::watch);
         let (auth, keys) = match mode {
             AuthMode::None => return Ok((Auth::None, None)),
             AuthMode::Proxy => (Auth::Proxy(self.proxy(file)?), keys()?),
             AuthMode::Token => {
                 let keys = keys()?;
                 let clusters = hubs.iter().map(|hub| (hub.name().to_owned(), hub.reviewer().clone()));
-                (Auth::Token(Box::new(Tokens::new(keys.clone(), clusters.collect()))), keys)
+                (Auth::Token(Box::new(TokenAuth::new(keys.clone(), clusters.collect()))), keys)
             }
             AuthMode::Oidc => {
                 let keys = keys()?;
@@ -125,15 +125,15 @@ impl SignIn {
         let shares = match (kept, shares_file) {
             // With a key that nobody else has, nobody else opens them, and nobody any more once the program has ended.
             (Some(Location::Postgres(server)), None) if keys_file.is_some() => {
-                Shares::in_database(keys, server.clone(), Pace::default())
+                Shares::in_database(keys, server.clone(), PollInterval::default())
             }
             (_, file) => Shares::open(keys, file)?,
         };
         Ok((auth, Some(shares)))
     }
 
-    /// What is believed of which proxy.
-    fn proxy(self, file: config::Auth) -> Result<Proxy, SignInError> {
+    /// Creates sign-in by a proxy.
+    fn proxy(self, file: config::Auth) -> Result<ProxyAuth, SignInError> {
         let from = if self.auth_proxy_from.is_empty() { file.proxy_from } else { self.auth_proxy_from };
         if from.is_empty() {
             return Err(SignInError::NoProxy);
@@ -144,7 +144,7 @@ impl SignIn {
         }
         for network in from.iter().filter(|network| is_wide(network)) {
             tracing::warn!(
-                "--auth-proxy-from {network} is a large network: every machine in it can sign in as anybody. Name only the addresses of the proxy"
+                "--auth-proxy-from {network} is a large network: every machine in it can sign in as anybody. SealPurpose only the addresses of the proxy"
             );
         }
         let header = |said: Option<HeaderName>, file: Option<String>, usual: &'static str| match (said, file) {
@@ -152,11 +152,11 @@ impl SignIn {
             (None, Some(text)) => text.parse().map_err(|_| SignInError::Header(text)),
             (None, None) => Ok(HeaderName::from_static(usual)),
         };
-        Ok(Proxy {
+        Ok(ProxyAuth {
             from,
             user_header: header(self.auth_user_header, file.user_header, "x-forwarded-user")?,
             groups_header: header(self.auth_groups_header, file.groups_header, "x-forwarded-groups")?,
-            prefixes: Prefixes {
+            prefixes: SubjectPrefixes {
                 user: self.auth_user_prefix.or(file.user_prefix).unwrap_or_default(),
                 groups: self.auth_groups_prefix.or(file.groups_prefix).unwrap_or_default(),
             },
@@ -172,7 +172,7 @@ fn is_wide(network: &IpNet) -> bool {
 /// Nobody could be let in that way.
 #[derive(Debug, thiserror::Error)]
 pub enum SignInError {
-    /// Whose headers are to be believed is not said.
+    /// The address of the proxy is missing.
     #[error(
         "--auth proxy requires the address of the proxy: set it with --auth-proxy-from, for example --auth-proxy-from 10.0.0.7"
     )]
@@ -187,7 +187,7 @@ pub enum SignInError {
     Header(String),
     /// The keys cannot be used.
     #[error(transparent)]
-    Keys(#[from] KeysError),
+    SessionKeys(#[from] SessionKeysError),
     /// The links cannot be read.
     #[error("cannot read the share links: {0}")]
     Shares(#[from] ShareError),

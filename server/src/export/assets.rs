@@ -21,7 +21,7 @@ struct Site;
 
 /// The site as tower-http's `ServeDir` reads a folder.
 #[derive(Debug, Clone, Copy)]
-pub struct Folder;
+pub struct AssetBackend;
 
 /// There is a file at that address.
 #[must_use]
@@ -29,56 +29,56 @@ pub fn has(address: &str) -> bool {
     address.strip_prefix('/').is_some_and(|name| Site::get(name).is_some())
 }
 
-/// What there is to know of a file.
+/// Metadata of a file.
 #[derive(Debug, Clone, Copy)]
-pub struct About {
+pub struct AssetMetadata {
     length: u64,
     modified: Option<SystemTime>,
 }
 
 /// A file that is read.
 #[derive(Debug)]
-pub struct Opened {
-    about: About,
+pub struct AssetReader {
+    about: AssetMetadata,
     bytes: Cursor<Cow<'static, [u8]>>,
 }
 
-impl Opened {
+impl AssetReader {
     fn at(path: &Path) -> io::Result<Self> {
         let name = path.strip_prefix(".").unwrap_or(path).to_str();
         let file = name.and_then(Site::get).ok_or(io::ErrorKind::NotFound)?;
         let modified =
             file.metadata.last_modified().map(|seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds));
-        let about = About { length: file.data.len() as u64, modified };
+        let about = AssetMetadata { length: file.data.len() as u64, modified };
         Ok(Self { about, bytes: Cursor::new(file.data) })
     }
 }
 
-impl Backend for Folder {
-    type File = Opened;
-    type Metadata = About;
-    type OpenFuture = Ready<io::Result<Opened>>;
-    type MetadataFuture = Ready<io::Result<About>>;
+impl Backend for AssetBackend {
+    type File = AssetReader;
+    type Metadata = AssetMetadata;
+    type OpenFuture = Ready<io::Result<AssetReader>>;
+    type MetadataFuture = Ready<io::Result<AssetMetadata>>;
 
     fn open(&self, path: PathBuf) -> Self::OpenFuture {
-        ready(Opened::at(&path))
+        ready(AssetReader::at(&path))
     }
 
     fn metadata(&self, path: PathBuf) -> Self::MetadataFuture {
-        ready(Opened::at(&path).map(|file| file.about))
+        ready(AssetReader::at(&path).map(|file| file.about))
     }
 }
 
-impl File for Opened {
-    type Metadata = About;
-    type MetadataFuture<'a> = Ready<io::Result<About>>;
+impl File for AssetReader {
+    type Metadata = AssetMetadata;
+    type MetadataFuture<'a> = Ready<io::Result<AssetMetadata>>;
 
     fn metadata(&self) -> Self::MetadataFuture<'_> {
         ready(Ok(self.about))
     }
 }
 
-impl Metadata for About {
+impl Metadata for AssetMetadata {
     fn is_dir(&self) -> bool {
         false // folders are nothing that is asked for
     }
@@ -92,13 +92,13 @@ impl Metadata for About {
     }
 }
 
-impl AsyncRead for Opened {
+impl AsyncRead for AssetReader {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.bytes).poll_read(cx, into)
     }
 }
 
-impl AsyncSeek for Opened {
+impl AsyncSeek for AssetReader {
     fn start_seek(mut self: Pin<&mut Self>, position: SeekFrom) -> io::Result<()> {
         Pin::new(&mut self.bytes).start_seek(position)
     }
@@ -108,7 +108,7 @@ impl AsyncSeek for Opened {
     }
 }
 
-/// Where the parts of the program are that only some pages need.
+/// Folder of the lazily loaded parts of the program.
 const PARTS: &str = "pkg/parts/";
 
 /// The file is named after what is in it, and so never changes.
@@ -126,9 +126,9 @@ pub fn part(part: Part) -> Vec<String> {
     files.flat_map(|files| files.split_whitespace().map(str::to_owned)).collect()
 }
 
-/// What is in such a file.
+/// Returns the content of the file of a part.
 #[must_use]
-pub fn of_part(file: &str) -> Option<Cow<'static, [u8]>> {
+pub fn part_file(file: &str) -> Option<Cow<'static, [u8]>> {
     self::file(&format!("{PARTS}{file}"))
 }
 
@@ -139,7 +139,7 @@ pub fn file(path: &str) -> Option<Cow<'static, [u8]>> {
 }
 
 /// The fonts that previews are drawn with.
-pub fn fonts_of_previews() -> impl Iterator<Item = Vec<u8>> {
+pub fn preview_fonts() -> impl Iterator<Item = Vec<u8>> {
     let names = ["previews/preview-regular.ttf", "previews/preview-bold.ttf"];
     names.into_iter().filter_map(|name| Some(Site::get(name)?.data.into_owned()))
 }
@@ -174,7 +174,7 @@ mod tests {
         }
         for part in Part::ALL {
             assert!(!self::part(part).is_empty(), "{part:?}");
-            assert!(self::part(part).iter().all(|file| of_part(file).is_some()), "{part:?}");
+            assert!(self::part(part).iter().all(|file| part_file(file).is_some()), "{part:?}");
         }
     }
 }

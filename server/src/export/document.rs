@@ -11,16 +11,16 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use timeline::wire;
 
-use super::error::ExportError;
+use super::ExportError;
 use crate::export::assets;
 
 /// Starts the program in such a file.
 const START: &str = include_str!("start.js");
-/// How hard the program and the content are packed: the program once, the content for each file.
+/// Compression levels: of the program, once, and of the content of each file.
 const PROGRAM_LEVEL: i32 = 22;
 const CONTENT_LEVEL: i32 = 15;
 
-/// What is the same in all files.
+/// The parts that all files share.
 static PARTS: LazyLock<Option<Enclosed>> = LazyLock::new(parts);
 
 /// The parts of the program that a rollout needs.
@@ -31,7 +31,7 @@ fn parts() -> Option<Enclosed> {
     // What is alike in them is packed once.
     let mut files = vec![("program".to_owned(), program.len())];
     for file in NEEDED.into_iter().flat_map(assets::part) {
-        let part = assets::of_part(&file)?;
+        let part = assets::part_file(&file)?;
         files.push((file, part.len()));
         program.extend_from_slice(&part);
     }

@@ -1,11 +1,11 @@
-//! One rollout, or one moment, cut out for who came by a link to that alone: a hub that stands still and holds nothing else, so that pages,
-//! details, moments and the stream are made as those of a cluster are, and cannot tell more.
+//! Excerpts: hubs that hold one rollout or one moment and do not change, for links to these. Pages, details, moments and the stream use
+//! them like a cluster's hub, and cannot show more.
 //!
 //! ```text
 //!   the cluster's hub, or the stored episode ──► the past of one Deployment ──► History::excerpt ──► Handle::standing
 //! ```
-//! A rollout that goes on is shown as it was when somebody opened the link; who comes two seconds later gets a newer excerpt. It ends where
-//! the stored episode does, and before any sign of the next rollout.
+//! The excerpt of a rollout in progress shows its state at the time of the request; two seconds later a newer one is made. It ends with
+//! the stored episode, and before the first sign of the next rollout.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,9 +17,9 @@ use timeline::words::clock;
 use timeline::{History, Millis, Timeline, Uid, Workload, rollout};
 use tokio::time::Instant;
 
-use crate::access::followers::Follower;
+use crate::access::clients::ClientKey;
 use crate::access::scope::Scope;
-use crate::export::gathered;
+use crate::export::rollout_data;
 use crate::history::Archive;
 use crate::history::hub_cache::{HubCache, Most, Opened, StandingHub, Turn};
 use crate::history::past::{Lost, Past};
@@ -37,7 +37,7 @@ const MADE_AT_ONCE: usize = 4;
 const MOST_OF_LINKS: usize = 64;
 /// An excerpt that nobody uses is made again after this: it may not be stored any more. So is what is not known.
 const FRESH: Duration = Duration::from_secs(30);
-/// The same for a rollout that goes on, for what cannot be read, and for what may not have been listed yet.
+/// Like [`FRESH`] for a rollout in progress, for unreadable history, and for clusters that are still connecting.
 const SHORTLY: Duration = Duration::from_secs(2);
 
 /// The excerpts that were looked at lately, and those that somebody has still.
@@ -51,7 +51,7 @@ impl Default for Excerpts {
 }
 
 impl Excerpts {
-    /// What a link opens, where that is known.
+    /// Returns the cached excerpt of a link.
     pub async fn find(&self, scope: &Scope) -> Option<Opened> {
         self.0.find(scope, None).await
     }
@@ -62,7 +62,7 @@ impl Excerpts {
     /// When nothing is known of it, what is stored cannot be read, or there is no room for one more.
     pub async fn open(&self, live: &Handle, stored: Option<(&Archive, &Past)>, scope: &Scope) -> Opened {
         let make = async |turn| {
-            let made = cut(live, stored, scope, turn).await;
+            let made = create(live, stored, scope, turn).await;
             made.map_err(|why| {
                 let lasts = missing_for(live, &why);
                 (why, lasts)
@@ -72,12 +72,12 @@ impl Excerpts {
     }
 
     /// A way to a hub for a client who follows it; `None` where the links of one maker open too many excerpts at once already.
-    pub fn seat(&self, hub: Handle, follower: &Follower) -> Option<Handle> {
+    pub fn seat(&self, hub: Handle, follower: &ClientKey) -> Option<Handle> {
         self.0.seat(hub, follower)
     }
 }
 
-async fn cut(
+async fn create(
     live: &Handle,
     stored: Option<(&Archive, &Past)>,
     scope: &Scope,
@@ -88,14 +88,14 @@ async fn cut(
         Some(copied) => copied,
         None => {
             let past = open_past(stored, scope).await?;
-            Copied { is_settled: true, ..copy(&past, scope).await.ok_or_else(unknown)? }
+            ExcerptData { is_settled: true, ..copy(&past, scope).await.ok_or_else(unknown)? }
         }
     };
     let (is_settled, to_millis) = (copied.is_settled, copied.to_millis);
     let is_moment = matches!(scope, Scope::Moment { .. });
     let standing = tokio::task::spawn_blocking(move || {
         let _turn: Turn = turn; // whoever asked may have left
-        copied.stand(is_moment)
+        copied.into_hub(is_moment)
     });
     let standing = standing.await.ok().flatten().ok_or_else(unknown)?;
     let model = standing.timeline.model();
@@ -127,12 +127,12 @@ async fn open_past(stored: Option<(&Archive, &Past)>, scope: &Scope) -> Opened {
     past.open(archive, &workload, until_millis).await
 }
 
-/// What is copied out of a hub to make one.
-struct Copied {
+/// Data of an excerpt, copied from a hub.
+struct ExcerptData {
     past: History,
     skew_millis: Millis,
     deployment: Uid,
-    /// Since when it is shown; `None` for the begin of the rollout that went on at its end.
+    /// Start of the excerpt; `None` for the start of the rollout that was in progress at its end.
     from_millis: Option<Millis>,
     to_millis: Millis,
     /// Nothing will be added to it.
@@ -140,15 +140,15 @@ struct Copied {
     title: String,
 }
 
-async fn copy(hub: &Handle, scope: &Scope) -> Option<Copied> {
+async fn copy(hub: &Handle, scope: &Scope) -> Option<ExcerptData> {
     let scope = scope.clone();
-    hub.read(move |reader| copied(reader, &scope)).await.ok().flatten()
+    hub.read(move |reader| copy_data(reader, &scope)).await.ok().flatten()
 }
 
-/// What a link opens is known here, or stored.
-pub async fn is_known(live: &Handle, archive: Option<&Archive>, scope: &Scope) -> bool {
+/// Returns whether the hub or the history has the content of a link.
+pub async fn exists(live: &Handle, archive: Option<&Archive>, scope: &Scope) -> bool {
     let this = scope.clone();
-    if live.read(move |reader| found(reader, &this).is_some()).await.unwrap_or_default() {
+    if live.read(move |reader| find_span(reader, &this).is_some()).await.unwrap_or_default() {
         return true;
     }
     match archive {
@@ -172,8 +172,8 @@ async fn find_stored(archive: &Archive, scope: &Scope) -> Result<Option<u32>, St
     Ok(found.filter(|(_, began_millis)| is_meant(*began_millis)).map(|(number, _)| number))
 }
 
-/// What of a Deployment a link opens.
-struct Found {
+/// The span of a Deployment's past that a link opens.
+struct ExcerptSpan {
     from_millis: Option<Millis>,
     to_millis: Millis,
     is_settled: bool,
@@ -181,14 +181,14 @@ struct Found {
 }
 
 /// In the hub's task: copies the past of the Deployment, where the hub knows of that rollout or moment.
-fn copied(reader: &Reader<'_>, scope: &Scope) -> Option<Copied> {
+fn copy_data(reader: &Reader<'_>, scope: &Scope) -> Option<ExcerptData> {
     let (_, uid) = scope.part()?;
-    let Found { from_millis, to_millis, is_settled, title } = found(reader, scope)?;
+    let ExcerptSpan { from_millis, to_millis, is_settled, title } = find_span(reader, scope)?;
     let (past, skew_millis) = (reader.history.only(reader.timeline.model(), uid), reader.timeline.skew_millis());
-    Some(Copied { past, skew_millis, deployment: uid, from_millis, to_millis, is_settled, title })
+    Some(ExcerptData { past, skew_millis, deployment: uid, from_millis, to_millis, is_settled, title })
 }
 
-fn found(reader: &Reader<'_>, scope: &Scope) -> Option<Found> {
+fn find_span(reader: &Reader<'_>, scope: &Scope) -> Option<ExcerptSpan> {
     let (of, uid) = scope.part()?;
     let model = reader.timeline.model();
     let known = of.workload(Some(uid)).find(model)?;
@@ -202,7 +202,7 @@ fn found(reader: &Reader<'_>, scope: &Scope) -> Option<Found> {
                 false => rollout::last_moment_millis(model, known, at),
             };
             let last_millis = next.unwrap_or(reader.now_millis);
-            let (_, _, to_millis) = gathered::stretch(model, known, Some(*revision), last_millis)?;
+            let (_, _, to_millis) = rollout_data::stretch(model, known, Some(*revision), last_millis)?;
             let from_millis = shown_since(known, at).max(first);
             let is_settled = to_millis < reader.now_millis;
             (Some(from_millis), to_millis, is_settled, format!("{} revision {revision}", of.name))
@@ -213,20 +213,19 @@ fn found(reader: &Reader<'_>, scope: &Scope) -> Option<Found> {
         Scope::Workload(_) | Scope::Wall { .. } => return None,
     };
     let is_seen = (from_millis.unwrap_or(first)..=reader.now_millis).contains(&to_millis);
-    is_seen.then_some(Found { from_millis, to_millis, is_settled, title })
+    is_seen.then_some(ExcerptSpan { from_millis, to_millis, is_settled, title })
 }
 
-/// Since when a rollout of a Deployment is shown: from a little before its begin, and nothing of what came before the one that it took
-/// the place of.
+/// Start of a rollout's excerpt: a little before the rollout, and after the start of the previous one.
 fn shown_since(deployment: &Deployment, rollout: usize) -> Millis {
     let began = |at: usize| deployment.rollouts.get(at).and_then(|rollout| rollout.started_millis);
     let before = rollout.checked_sub(1).and_then(began).unwrap_or(Millis::MIN);
     began(rollout).map_or(Millis::MIN, |began| began - LEAD_MILLIS).max(before)
 }
 
-impl Copied {
-    /// What a hub stands still with, which shows that and nothing else.
-    fn stand(self, is_moment: bool) -> Option<Standing> {
+impl ExcerptData {
+    /// Builds the model and history of the excerpt's hub.
+    fn into_hub(self, is_moment: bool) -> Option<Standing> {
         let Self { past, skew_millis, deployment, from_millis, to_millis, is_settled: _, title } = self;
         let from_millis = match from_millis {
             Some(from_millis) => from_millis,
@@ -252,7 +251,7 @@ mod tests {
     use timeline::WorkloadKind;
 
     use super::*;
-    use crate::access::scope::Named;
+    use crate::access::scope::WorkloadName;
     use crate::feed::recording::Recording;
     use crate::history::past;
     use crate::kube::SourceEvent;
@@ -260,7 +259,7 @@ mod tests {
 
     fn moment(cluster: &str, at_millis: Millis) -> Scope {
         let (namespace, name) = ("shop".to_owned(), "web".to_owned());
-        let of = Named { cluster: cluster.to_owned(), kind: WorkloadKind::Deployment, namespace, name };
+        let of = WorkloadName { cluster: cluster.to_owned(), kind: WorkloadKind::Deployment, namespace, name };
         Scope::Moment { of, uid: "00000000-0000-0000-0000-000000000001".parse().unwrap(), at_millis }
     }
 
@@ -296,15 +295,15 @@ mod tests {
             Handle::standing("prod", past::standing("rollover".to_owned(), recording.observed, to_millis).unwrap());
         let uid = live.read(|reader| *reader.timeline.model().deployments.keys().next().unwrap()).await.unwrap();
         let (namespace, name) = ("rollover".to_owned(), "web".to_owned());
-        let of = Named { cluster: "prod".to_owned(), kind: WorkloadKind::Deployment, namespace, name };
+        let of = WorkloadName { cluster: "prod".to_owned(), kind: WorkloadKind::Deployment, namespace, name };
         let moments = (from_millis - 3_000..to_millis + 3_000).step_by(3_000);
         let moments = moments.map(|at_millis| Scope::Moment { of: of.clone(), uid, at_millis });
         let rollouts = (0..5).map(|revision| Scope::Rollout { of: of.clone(), uid, revision });
         let mut known = [0, 0];
         for scope in moments.chain(rollouts) {
-            let is_known = is_known(&live, None, &scope).await;
-            assert_eq!(is_known, Excerpts::default().open(&live, None, &scope).await.is_ok(), "{scope:?}");
-            known[usize::from(is_known)] += 1;
+            let exists = exists(&live, None, &scope).await;
+            assert_eq!(exists, Excerpts::default().open(&live, None, &scope).await.is_ok(), "{scope:?}");
+            known[usize::from(exists)] += 1;
         }
         assert!(known.iter().all(|count| *count > 2), "{known:?}");
     }

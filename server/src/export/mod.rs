@@ -5,28 +5,26 @@
 //! One rollout as one file: a page that needs no server and no network, with everything that was said and told of it.
 //!
 //! ```text
-//!   hub ──► gathered (copies, in the hub's task) ──► Export (elsewhere) ──► redacted ──► document: program, style and data inside
+//!   hub ──► data (copies, in the hub's task) ──► Export (elsewhere) ──► redacted ──► document: program, style and data inside
 //! ```
 //!
 //! What the fields of `record` do not hold cannot be in it: it is made from the same facts, and shows what pages show.
 
 pub mod assets;
 mod document;
-mod error;
 pub(crate) mod excerpt;
-pub mod exports;
-mod gathered;
+pub mod export_limit;
 pub mod redact;
+mod rollout_data;
 
 use timeline::Workload;
 
-pub use self::error::ExportError;
-use crate::hub::Handle;
+use crate::hub::{Handle, HubEnded};
 
-/// Which rollout is to be exported, and how.
+/// The rollout to export.
 #[derive(Debug, Clone)]
 pub struct ExportRequest {
-    /// Of this workload.
+    /// Its workload.
     pub workload: Workload,
     /// The rollout of this revision; without it, the last one.
     pub revision: Option<u64>,
@@ -36,30 +34,50 @@ pub struct ExportRequest {
 
 /// A rollout in a file.
 #[derive(Debug)]
-pub struct Exported {
-    /// What the file may be called.
+pub struct ExportFile {
+    /// File name.
     pub name: String,
     /// Its content.
     pub html: String,
 }
 
-/// Makes the file of a rollout out of what a hub knows.
+/// A file that was not made.
+#[derive(Debug, thiserror::Error)]
+pub enum ExportError {
+    /// There is no such workload, or no such rollout.
+    #[error("no such rollout; its history may have expired")]
+    Unknown,
+    /// The page was not built.
+    #[error("this program was built without the web page: build both with `cargo xtask build`")]
+    NoPage,
+    /// It could not be made without names.
+    #[error("cannot redact the names: {0}")]
+    Redaction(String),
+    /// It could not be rendered.
+    #[error("cannot render the page: {0}")]
+    Page(String),
+    /// The cluster is watched no more.
+    #[error(transparent)]
+    Ended(#[from] HubEnded),
+}
+
+/// Makes the file of a rollout from a hub.
 ///
 /// Most of the work cannot be cancelled: whoever may leave has it made by a task of its own.
 ///
 /// # Errors
 /// When there is no such rollout, or the page cannot be made.
-pub async fn html(hub: &Handle, request: ExportRequest) -> Result<Exported, ExportError> {
+pub async fn html(hub: &Handle, request: ExportRequest) -> Result<ExportFile, ExportError> {
     let ExportRequest { workload, revision, is_redacted } = request;
     let place = workload.clone();
-    let gathered = hub.read(move |reader| gathered::gather(reader, place, revision)).await?;
-    let gathered = gathered.ok_or(ExportError::Unknown)?;
+    let data = hub.read(move |reader| rollout_data::gather(reader, place, revision)).await?;
+    let data = data.ok_or(ExportError::Unknown)?;
     let name = if is_redacted { "rollout".to_owned() } else { format!("{}-{}", workload.namespace, workload.name) };
-    let name = format!("{name}-revision-{}.html", gathered.revision);
+    let name = format!("{name}-revision-{}.html", data.revision);
     let export = tokio::task::spawn_blocking(move || {
-        let export = gathered.export();
-        if is_redacted { redact::Names::of(&gathered, &export)?.redact(&export) } else { Ok(export) }
+        let export = data.export();
+        if is_redacted { redact::Names::of(&data, &export)?.redact(&export) } else { Ok(export) }
     });
     let export = export.await.map_err(|error| ExportError::Page(error.to_string()))??;
-    Ok(Exported { name, html: document::render(export).await? })
+    Ok(ExportFile { name, html: document::render(export).await? })
 }

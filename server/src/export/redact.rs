@@ -1,28 +1,28 @@
-//! Taking out names: of clusters, namespaces, nodes and images, each replaced by the same other name wherever it stands, in fields and in
-//! sentences. Names of Deployments, pods and containers stay, as do labels that are none of these.
+//! Replaces names of clusters, namespaces, nodes and images consistently, in fields and sentences. Names of Deployments, pods and
+//! containers stay, as do other labels.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use app::payload::Export;
 use serde_json::Value;
 
-use super::error::ExportError;
-use super::gathered::Gathered;
+use super::ExportError;
+use super::rollout_data::RolloutData;
 
-/// What is replaced by what: the longest first.
+/// Replacements, the longest name first.
 #[derive(Debug, Default)]
 pub struct Names(Vec<(String, String)>);
 
 /// Names that are found, by kind.
 #[derive(Default)]
-struct Found {
+struct NameSets {
     clusters: BTreeSet<String>,
     namespaces: BTreeSet<String>,
     nodes: BTreeSet<String>,
     images: BTreeSet<String>,
 }
 
-impl Found {
+impl NameSets {
     fn names(self) -> Names {
         let mut names = BTreeMap::new();
         for (kind, found) in [("cluster", self.clusters), ("namespace", self.namespaces), ("node", self.nodes)] {
@@ -70,17 +70,17 @@ fn goes_on(letter: Option<char>) -> bool {
 }
 
 impl Names {
-    /// The names in what was gathered of a rollout, and in what its file tells.
+    /// The names in what was data of a rollout, and in what its file tells.
     ///
     /// # Errors
     /// When what the file tells cannot be looked through.
-    pub fn of(gathered: &Gathered, export: &Export) -> Result<Self, ExportError> {
-        let end = gathered.end();
-        let mut found = Found::default();
+    pub fn of(data: &RolloutData, export: &Export) -> Result<Self, ExportError> {
+        let end = data.final_model();
+        let mut found = NameSets::default();
         let text = ron::to_string(export).map_err(|error| ExportError::Redaction(error.to_string()))?;
         found.images.extend(quoted_images(&text.replace("\\\"", "\"")));
-        found.clusters.insert(gathered.workload.cluster.clone());
-        found.namespaces.insert(gathered.workload.namespace.clone());
+        found.clusters.insert(data.workload.cluster.clone());
+        found.namespaces.insert(data.workload.namespace.clone());
         found.nodes.extend(end.pods.values().filter_map(|pod| pod.now.node.clone()));
         let of_rollouts =
             end.deployments.values().flat_map(|known| &known.rollouts).flat_map(|rollout| &rollout.images);
@@ -92,9 +92,9 @@ impl Names {
     /// The names in the lines of a recording.
     #[must_use]
     pub fn of_lines(text: &str) -> Self {
-        let mut found = Found::default();
+        let mut found = NameSets::default();
         for line in text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
-            look(&line, &mut found);
+            collect_names(&line, &mut found);
         }
         found.names()
     }
@@ -145,7 +145,7 @@ impl Names {
         ron::from_str(&told).map_err(|error| failed(error.to_string()))
     }
 
-    /// The same of a text in which letters are escaped: what follows an escape is the begin of a word.
+    /// Replaces names in escaped text: a word may begin behind an escape.
     fn tell_escaped(&self, inside: &str, told: &mut String) {
         let mut rest = inside;
         while let Some(at) = rest.find('\\') {
@@ -182,7 +182,7 @@ impl Names {
     }
 }
 
-/// Where a quoted text ends.
+/// Returns the length of a quoted text.
 fn end_of(quoted: &str) -> usize {
     let mut is_escaped = false;
     let end = quoted.find(|letter| {
@@ -201,16 +201,16 @@ fn quoted_images(text: &str) -> impl Iterator<Item = String> {
 }
 
 /// Looks for names in what was recorded, by the fields in which Kubernetes has them.
-fn look(value: &Value, found: &mut Found) {
+fn collect_names(value: &Value, found: &mut NameSets) {
     match value {
-        Value::Array(values) => values.iter().for_each(|value| look(value, found)),
+        Value::Array(values) => values.iter().for_each(|value| collect_names(value, found)),
         Value::Object(fields) => {
             for (field, value) in fields {
                 match (field.as_str(), value) {
                     ("namespace", Value::String(name)) => drop(found.namespaces.insert(name.clone())),
                     ("nodeName", Value::String(name)) => drop(found.nodes.insert(name.clone())),
                     ("image", Value::String(name)) => drop(found.images.insert(name.clone())),
-                    (_, value) => look(value, found),
+                    (_, value) => collect_names(value, found),
                 }
             }
         }
@@ -226,7 +226,7 @@ mod tests {
     use super::*;
 
     fn names() -> Names {
-        let mut found = Found::default();
+        let mut found = NameSets::default();
         found.clusters.insert("prod-eu".into());
         found.namespaces.extend(["shop".to_owned(), "web".to_owned()]);
         found.nodes.insert("ip-10-0-0-1.ec2.internal".into());

@@ -16,7 +16,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
 use super::store::StoreError;
-use crate::access::followers::{Follower, Followers};
+use crate::access::clients::{ClientKey, SubscriptionLimit};
 use crate::hub::Handle;
 
 /// So many versions of one rollout are in use at once; whoever comes later gets the newest of them.
@@ -91,7 +91,7 @@ type Cached = Result<Arc<StandingHub>, (Arc<Lost>, Instant)>;
 pub(crate) struct HubCache<K> {
     cache: Cache<K, Cached>,
     used: Mutex<Vec<Weak<Lease<K>>>>,
-    followed: Mutex<Followers<usize>>,
+    followed: Mutex<SubscriptionLimit<usize>>,
     turns: Arc<Semaphore>,
     most_used: (usize, usize),
 }
@@ -105,7 +105,7 @@ struct Lease<K> {
 /// A client follows a hub for as long as this lives.
 struct Seat<K> {
     cache: Arc<HubCache<K>>,
-    follower: Follower,
+    follower: ClientKey,
     lease: Arc<Lease<K>>,
 }
 
@@ -122,7 +122,7 @@ impl<K: Clone + Eq + Hash + Send + Sync + 'static> HubCache<K> {
         Self {
             cache: cache.build(),
             used: Mutex::default(),
-            followed: Mutex::new(Followers::at_most(most.of_one, most.of_links)),
+            followed: Mutex::new(SubscriptionLimit::new(most.of_one, most.of_links)),
             turns: Arc::new(Semaphore::new(most.made)),
             most_used: most.used,
         }
@@ -179,7 +179,7 @@ impl<K: Clone + Eq + Hash + Send + Sync + 'static> HubCache<K> {
 
     /// Counts a client who follows a hub, until the returned way to it is dropped. `None` where the client follows too many; a hub of
     /// another cache is handed back as it is.
-    pub(crate) fn seat(self: &Arc<Self>, hub: Handle, follower: &Follower) -> Option<Handle> {
+    pub(crate) fn seat(self: &Arc<Self>, hub: Handle, follower: &ClientKey) -> Option<Handle> {
         let Some(Ok(lease)) = hub.lease().map(|lease| lease.clone().downcast::<Lease<K>>()) else { return Some(hub) };
         if !lock(&self.followed).enter(follower, &address(&lease)) {
             return None;
@@ -301,7 +301,7 @@ mod tests {
     async fn those_in_use_are_bounded_too_and_the_links_of_one_maker_leave_room_for_others() {
         let hubs = hubs();
         let maker = |user: &str| Arc::new(Subjects::Each(BTreeMap::from([(user.to_owned(), Default::default())])));
-        let by = |user, link: usize| Follower::Known(maker(user), Some(link.to_string()));
+        let by = |user, link: usize| ClientKey::Subjects(maker(user), Some(link.to_string()));
         let mut seats = Vec::new();
         for key in 0..4 {
             seats.push(hubs.seat(open(&hubs, key, 1).await.unwrap(), &by("ann", key)).unwrap());

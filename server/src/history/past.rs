@@ -11,7 +11,7 @@ use super::Archive;
 pub use super::hub_cache::Lost;
 use super::hub_cache::{HubCache, Most, StandingHub, Turn};
 use super::store::Cut;
-use crate::access::followers::Follower;
+use crate::access::clients::ClientKey;
 use crate::feed::recording;
 use crate::hub::{Handle, Standing};
 use crate::kube::Observed;
@@ -60,7 +60,7 @@ impl Past {
 
     /// A way to a hub for somebody who follows it; `None` where they follow too many rollouts that are over already.
     #[must_use]
-    pub(crate) fn seat(&self, hub: Handle, follower: &Follower) -> Option<Handle> {
+    pub(crate) fn seat(&self, hub: Handle, follower: &ClientKey) -> Option<Handle> {
         self.0.seat(hub, follower)
     }
 }

@@ -5,15 +5,14 @@
 //!     └──────────── within 10 s and 16 KB ─────────────┘                  (their heads: the same, by hyper)
 //! ```
 
-mod counted;
+mod counted_stream;
 mod head;
 
-use std::collections::HashMap;
 use std::convert::Infallible;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use axum::Router;
@@ -29,9 +28,9 @@ use tokio::net::TcpListener;
 use tokio::time::{Instant, timeout, timeout_at};
 use tower::{ServiceExt, service_fn};
 
-use self::counted::Counted;
+use self::counted_stream::CountedStream;
 use self::head::Head;
-use crate::access::followers::client_key;
+use crate::access::clients::{Usage, UsageGuard, client_network};
 use crate::web::limits::{Limit, Limits};
 use crate::web::tls::Acceptor;
 
@@ -46,35 +45,32 @@ const MOST: usize = 10_000;
 const OTHERS: usize = 200;
 /// Connections of one address at once; proxies and this machine may have more.
 const MOST_OF_ONE: usize = 256;
-/// What those hear who are one too many.
-const FULL: &[u8] =
+/// Response to one connection too many.
+const SERVICE_UNAVAILABLE: &[u8] =
     b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
-/// What those hear who send what is no head of a request, or none that ends.
-const STRANGE: &[u8] = b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
-const LONG: &[u8] = b"HTTP/1.1 431 Request Header Fields Too Large\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+/// Responses to an invalid and to an endless request head.
+const BAD_REQUEST: &[u8] = b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+const HEADERS_TOO_LARGE: &[u8] =
+    b"HTTP/1.1 431 Request Header Fields Too Large\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
 /// Bytes of answers that the system holds of one connection. It would hold megabytes of each else, and take so many of them at once that
 /// who reads slowly looks like who reads nothing.
 const SENT_AHEAD: usize = 256 << 10;
-/// How long telling them so may take, and how long nothing is accepted after accepting failed.
+/// Timeout of these responses, and the pause after a failed accept.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// Where a request came from.
+/// The other end of a connection.
 #[derive(Debug, Clone, Copy)]
 pub struct Peer(pub SocketAddr);
-
-/// How many there are of each address, or network of IPv6 addresses that are one's.
-#[derive(Debug, Default)]
-struct Tally(Mutex<HashMap<IpAddr, usize>>);
 
 /// Connections that there are.
 #[derive(Debug)]
 pub struct Connections {
-    /// So many there may be.
+    /// Maximum number of connections.
     most: usize,
-    open: Arc<Tally>,
+    open: Arc<Usage<IpAddr>>,
     /// Requests and streams that came through proxies, by whom they are from.
-    clients: Arc<Tally>,
-    /// How often a limit was met, also of what is no connection.
+    clients: Arc<Usage<IpAddr>>,
+    /// Counters of all limits.
     pub limits: Arc<Limits>,
 }
 
@@ -89,14 +85,14 @@ fn most() -> usize {
     MOST.min(descriptors().saturating_sub(OTHERS)).max(1)
 }
 
-/// How many files and connections the program may have open.
+/// Returns the limit on open files and connections.
 fn descriptors() -> usize {
     getrlimit(Resource::Nofile).current.map_or(usize::MAX, |limit| limit.try_into().unwrap_or(usize::MAX))
 }
 
 /// Lets the program have as many descriptors as the system lets it have: what programs have at first is made for those with few files.
 /// Says so where that is less than all connections need.
-pub fn allow_many() {
+pub fn raise_descriptor_limit() {
     let limit = getrlimit(Resource::Nofile);
     let needed = (MOST + OTHERS) as u64;
     // Some systems say that there is no limit and take no number above theirs.
@@ -122,63 +118,30 @@ impl Connections {
         Self { most, open, clients, limits: Arc::default() }
     }
 
-    /// How many there are.
+    /// Returns the number of connections.
     #[must_use]
     pub fn count(&self) -> usize {
-        self.open.all().values().sum()
+        self.open.total()
     }
 
     /// One more request of somebody who comes through a proxy, with whom others share its connections; `None` where that is one too many.
     #[must_use]
-    pub fn serve_client(&self, client: IpAddr) -> Option<Open> {
-        let client = client_key(client);
-        let mut all = self.clients.all();
-        let own = all.get(&client).copied().unwrap_or_default();
-        if own >= MOST_OF_ONE {
-            self.limits.met(Limit::Clients);
-            return None;
+    pub fn serve_client(&self, client: IpAddr) -> Option<UsageGuard<IpAddr>> {
+        let slot = self.clients.enter(client_network(client), 1, |_, own| own < MOST_OF_ONE);
+        if slot.is_none() {
+            self.limits.count_hit(Limit::Clients);
         }
-        all.insert(client, own + 1);
-        Some(Open { tally: self.clients.clone(), address: client })
+        slot
     }
 
-    /// One more from an address; `None` where that is one too many.
-    fn enter(&self, address: IpAddr, is_trusted: bool) -> Option<Open> {
-        let address = client_key(address);
-        let mut open = self.open.all();
-        let all: usize = open.values().sum();
-        let own = open.get(&address).copied().unwrap_or_default();
-        if all >= self.most || (own >= MOST_OF_ONE && !is_trusted) {
-            self.limits.met(Limit::Connections);
-            return None;
+    /// Adds a connection from an address; `None` if there are too many.
+    fn enter(&self, address: IpAddr, is_trusted: bool) -> Option<UsageGuard<IpAddr>> {
+        let fits = |all, own| all < self.most && (own < MOST_OF_ONE || is_trusted);
+        let slot = self.open.enter(client_network(address), 1, fits);
+        if slot.is_none() {
+            self.limits.count_hit(Limit::Connections);
         }
-        open.insert(address, own + 1);
-        Some(Open { tally: self.open.clone(), address })
-    }
-}
-
-impl Tally {
-    fn all(&self) -> MutexGuard<'_, HashMap<IpAddr, usize>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// What is counted for as long as this lives.
-#[derive(Debug)]
-pub struct Open {
-    tally: Arc<Tally>,
-    address: IpAddr,
-}
-
-impl Drop for Open {
-    fn drop(&mut self) {
-        let mut open = self.tally.all();
-        if let Some(own) = open.get_mut(&self.address) {
-            *own -= 1;
-            if *own == 0 {
-                open.remove(&self.address);
-            }
-        }
+        slot
     }
 }
 
@@ -203,7 +166,7 @@ pub async fn serve(
         let address = peer.ip().to_canonical();
         let Some(open) = connections.enter(address, address.is_loopback() || is_trusted(address)) else {
             if tls.is_none() {
-                tokio::spawn(timeout(PATIENCE, refuse(stream, FULL)));
+                tokio::spawn(timeout(PATIENCE, refuse(stream, SERVICE_UNAVAILABLE)));
             }
             continue;
         };
@@ -212,7 +175,7 @@ pub async fn serve(
         let caller = Caller { peer, router: router.clone(), open, limits: connections.limits.clone() };
         let until = Instant::now() + HEADERS;
         match tls.as_ref().map(|tls| tls.borrow().clone()) {
-            None => drop(tokio::spawn(wait(stream, caller, until))),
+            None => drop(tokio::spawn(read_first_request(stream, caller, until))),
             Some(tls) => drop(tokio::spawn(async move {
                 // Who does not come that far in time is not heard; who says nothing at all needs no session.
                 let session = async {
@@ -220,10 +183,10 @@ pub async fn serve(
                     tls.accept(stream).await
                 };
                 match timeout_at(until, session).await {
-                    Ok(Ok(stream)) => wait(Box::new(stream), caller, until).await,
+                    Ok(Ok(stream)) => read_first_request(Box::new(stream), caller, until).await,
                     Ok(Err(why)) => tracing::debug!("the TLS handshake with {address} failed: {why}"),
                     Err(_) => {
-                        caller.limits.met(Limit::Headers);
+                        caller.limits.count_hit(Limit::Headers);
                         tracing::debug!("the TLS handshake with {address} timed out");
                     }
                 }
@@ -237,32 +200,36 @@ async fn refuse(mut stream: impl AsyncWrite + Unpin, answer: &[u8]) {
     let _ = stream.shutdown().await;
 }
 
-/// Whom a connection is from, and what answers it.
+/// A connection's peer, its limits and the router.
 struct Caller {
     peer: SocketAddr,
     router: Router,
-    open: Open,
+    open: UsageGuard<IpAddr>,
     limits: Arc<Limits>,
 }
 
 /// Waits for what is asked first, until then. There may be thousands who wait here: talking is a task of its own, so that they hold
 /// nothing of what it needs.
-async fn wait(mut stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static, caller: Caller, until: Instant) {
+async fn read_first_request(
+    mut stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    caller: Caller,
+    until: Instant,
+) {
     match timeout_at(until, head::read(&mut stream, MOST_HEADERS)).await {
-        Ok(Ok(Head::Come(head))) => drop(tokio::spawn(talk(stream, head.into(), caller))),
-        Ok(Ok(Head::Strange)) => drop(timeout(PATIENCE, refuse(stream, STRANGE)).await),
+        Ok(Ok(Head::Complete(head))) => drop(tokio::spawn(serve_connection(stream, head.into(), caller))),
+        Ok(Ok(Head::Invalid)) => drop(timeout(PATIENCE, refuse(stream, BAD_REQUEST)).await),
         Ok(Ok(Head::TooLong)) => {
-            caller.limits.met(Limit::Headers);
-            drop(timeout(PATIENCE, refuse(stream, LONG)).await);
+            caller.limits.count_hit(Limit::Headers);
+            drop(timeout(PATIENCE, refuse(stream, HEADERS_TOO_LARGE)).await);
         }
-        Ok(Ok(Head::None)) => {}
+        Ok(Ok(Head::Empty)) => {}
         Ok(Err(why)) => tracing::debug!("a connection failed: {why}"),
-        Err(_) => caller.limits.met(Limit::Headers),
+        Err(_) => caller.limits.count_hit(Limit::Headers),
     }
 }
 
 /// Answers what is asked, of which the head has come.
-async fn talk(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static, head: Bytes, caller: Caller) {
+async fn serve_connection(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static, head: Bytes, caller: Caller) {
     let Caller { peer, router, open, limits } = caller;
     let answer = service_fn(move |mut request: Request<hyper::body::Incoming>| {
         request.extensions_mut().insert(Peer(peer));
@@ -276,12 +243,12 @@ async fn talk(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static, head
     let mut http = auto::Builder::new(TokioExecutor::new());
     http.http1().timer(TokioTimer::new()).header_read_timeout(HEADERS).max_buf_size(MOST_HEADERS);
     let is_awaited = Arc::new(AtomicBool::new(true));
-    let io = TokioIo::new(Counted::new(head, stream, open, is_awaited.clone()));
+    let io = TokioIo::new(CountedStream::new(head, stream, open, is_awaited.clone()));
     if let Err(why) = http.http1_only().serve_connection_with_upgrades(io, TowerToHyperService::new(answer)).await {
         // Connections that nobody uses any more end in the same way.
         let is_awaited = is_awaited.load(Ordering::Relaxed);
         if is_awaited && why.downcast_ref::<hyper::Error>().is_some_and(hyper::Error::is_timeout) {
-            limits.met(Limit::Headers);
+            limits.count_hit(Limit::Headers);
         }
         tracing::debug!("a connection failed: {why}");
     }
@@ -300,7 +267,7 @@ mod tests {
         let (connections, peer) = (Connections::default(), stream.peer_addr().unwrap());
         let open = connections.enter(peer.ip(), false).unwrap();
         let caller = Caller { peer, router: Router::new(), open, limits: Arc::default() };
-        let held = size_of_val(&wait(stream, caller, Instant::now()));
+        let held = size_of_val(&read_first_request(stream, caller, Instant::now()));
         assert!(held < 1 << 10, "{held} bytes for each of them");
     }
 
@@ -308,7 +275,8 @@ mod tests {
     fn one_address_does_not_take_all_connections() {
         let connections = Arc::new(Connections::at_most(MOST));
         let (greedy, other) = ("10.0.0.1".parse().unwrap(), "10.0.0.2".parse().unwrap());
-        let mut open: Vec<Open> = (0..MOST_OF_ONE).map(|_| connections.enter(greedy, false).unwrap()).collect();
+        let mut open: Vec<UsageGuard<IpAddr>> =
+            (0..MOST_OF_ONE).map(|_| connections.enter(greedy, false).unwrap()).collect();
         assert!(connections.enter(greedy, false).is_none());
         assert!(connections.enter(greedy, true).is_some(), "a proxy");
         assert!(connections.enter(other, false).is_some());
@@ -318,7 +286,7 @@ mod tests {
         drop(open);
         assert_eq!(connections.count(), 0);
         assert_eq!(connections.limits.count(Limit::Connections), 1);
-        let _all: Vec<Open> = (0..MOST).map(|_| connections.enter(greedy, true).unwrap()).collect();
+        let _all: Vec<UsageGuard<IpAddr>> = (0..MOST).map(|_| connections.enter(greedy, true).unwrap()).collect();
         assert!(connections.enter(other, true).is_none());
     }
 
@@ -326,7 +294,8 @@ mod tests {
     fn one_client_of_a_proxy_does_not_take_the_turns_of_the_others() {
         let connections = Connections::default();
         let (greedy, other) = ("203.0.113.9".parse().unwrap(), "203.0.113.10".parse().unwrap());
-        let all: Vec<Open> = (0..MOST_OF_ONE).map(|_| connections.serve_client(greedy).unwrap()).collect();
+        let all: Vec<UsageGuard<IpAddr>> =
+            (0..MOST_OF_ONE).map(|_| connections.serve_client(greedy).unwrap()).collect();
         assert!(connections.serve_client(greedy).is_none() && connections.serve_client(other).is_some());
         assert_eq!((connections.limits.count(Limit::Clients), connections.count()), (1, 0));
         drop(all);
@@ -337,14 +306,15 @@ mod tests {
     fn whoever_has_an_ipv6_network_is_one_and_not_as_many_as_its_addresses() {
         let connections = Connections::default();
         let of = |network: &str, n: usize| format!("2001:db8:0:{network}::{n:x}").parse::<IpAddr>().unwrap();
-        let mut all: Vec<Open> = (1..=MOST_OF_ONE).map(|n| connections.serve_client(of("a", n)).unwrap()).collect();
+        let mut all: Vec<UsageGuard<IpAddr>> =
+            (1..=MOST_OF_ONE).map(|n| connections.serve_client(of("a", n)).unwrap()).collect();
         assert!(connections.serve_client(of("a", 0xffff)).is_none() && connections.serve_client(of("b", 1)).is_some());
         all.extend((1..=MOST_OF_ONE).map(|n| connections.enter(of("a", n), false).unwrap()));
         assert!(connections.enter(of("a", 0xffff), false).is_none() && connections.enter(of("b", 1), false).is_some());
         drop(all);
         assert!(connections.serve_client(of("a", 1)).is_some() && connections.enter(of("a", 1), false).is_some());
         // An IPv4 address that is written as one of IPv6 is itself.
-        let mapped: Vec<Open> =
+        let mapped: Vec<UsageGuard<IpAddr>> =
             (0..MOST_OF_ONE).filter_map(|_| connections.serve_client("::ffff:203.0.113.9".parse().unwrap())).collect();
         assert_eq!(mapped.len(), MOST_OF_ONE);
         assert!(connections.serve_client("203.0.113.9".parse().unwrap()).is_none());

@@ -1,4 +1,4 @@
-//! A rollout beside those before it: from what is kept, or from what the cluster's hub holds where nothing is.
+//! Compares a rollout with earlier ones, from the history, or from the hub without a history.
 
 use app::compare::Course;
 use app::compare::earlier::{ComparedRollout, EarlierRollout, comparable, sentences};
@@ -9,7 +9,7 @@ use timeline::{Uid, Workload};
 
 use crate::history::index;
 use crate::hub::Reader;
-use crate::web::view::View;
+use crate::web::client_view::ClientView;
 
 /// Rollouts that one is compared with.
 const MOST: u32 = 100;
@@ -19,7 +19,7 @@ fn now(reader: &Reader<'_>) -> Now {
 }
 
 /// The Deployment that is meant: the one with the UID that is named, or the one that bears the name.
-pub(crate) async fn deployment(view: &View, workload: &Workload) -> Option<Uid> {
+pub(crate) async fn deployment(view: &ClientView, workload: &Workload) -> Option<Uid> {
     if let Some(hub) = view.hub(workload).await {
         let named = workload.clone();
         let there = hub.read(move |reader| named.find(reader.timeline.model()).map(|known| known.uid)).await.ok()?;
@@ -29,17 +29,17 @@ pub(crate) async fn deployment(view: &View, workload: &Workload) -> Option<Uid> 
     }
     // A UID leads to what is kept of it, under the name that it had.
     let uid = workload.uid?;
-    view.kept(workload, uid, |_| Ok(())).await.ok()?.map(|()| uid)
+    view.read_stored(workload, uid, |_| Ok(())).await.ok()?.map(|()| uid)
 }
 
 /// The rollouts of a Deployment, the last one first. `None` when what is kept cannot be read.
-pub(crate) async fn rollouts(view: &View, workload: &Workload, uid: Uid) -> Option<Vec<PastRollout>> {
+pub(crate) async fn rollouts(view: &ClientView, workload: &Workload, uid: Uid) -> Option<Vec<PastRollout>> {
     let cluster = workload.cluster.clone();
-    if view.keeps() {
-        let kept = view.kept(workload, uid, move |reader| reader.of_workload(&cluster, uid, MOST)).await;
+    if view.has_history() {
+        let kept = view.read_stored(workload, uid, move |reader| reader.of_workload(&cluster, uid, MOST)).await;
         return kept.ok().map(Option::unwrap_or_default);
     }
-    let Some(hub) = view.live(workload).await else { return Some(Vec::new()) };
+    let Some(hub) = view.live_hub(workload).await else { return Some(Vec::new()) };
     let named = Workload { uid: Some(uid), ..workload.clone() };
     let all = hub.read(move |reader| {
         if named.find(reader.timeline.model()).is_none() {
@@ -52,9 +52,9 @@ pub(crate) async fn rollouts(view: &View, workload: &Workload, uid: Uid) -> Opti
 }
 
 /// The course of a rollout: from the cluster's hub while it goes on or where nothing is kept, else from what is kept of it.
-pub(crate) async fn course(view: &View, workload: &Workload, of: &PastRollout) -> Option<Course> {
+pub(crate) async fn course(view: &ClientView, workload: &Workload, of: &PastRollout) -> Option<Course> {
     let revision = of.revision;
-    let at = if of.is_going_on() || !view.keeps() {
+    let at = if of.is_going_on() || !view.has_history() {
         Workload { uid: Some(of.uid), rollout: None, ..workload.clone() }
     } else {
         of.by_itself()
@@ -67,16 +67,16 @@ pub(crate) async fn course(view: &View, workload: &Workload, of: &PastRollout) -
     course.await.ok()?
 }
 
-/// Where a rollout stands among those before it: a sentence each, and for figures.
+/// Compares a rollout with those before it: sentences, and figures.
 pub(crate) async fn standing(
-    view: &View,
+    view: &ClientView,
     workload: &Workload,
     of: &PastRollout,
     before: &[PastRollout],
 ) -> (Vec<String>, Measure) {
     let (uid, revision) = (of.uid, of.revision);
     let is_moving = async {
-        let hub = view.live(workload).await?;
+        let hub = view.live_hub(workload).await?;
         let named = Workload { uid: Some(uid), ..workload.clone() };
         let moving = hub.read(move |reader| {
             named.find(reader.timeline.model())?;

@@ -1,11 +1,12 @@
-//! Limits that operators see among the metrics, with how often each was met. Who meets one is told so where there is an answer: whose
-//! headers do not come in time, and whose connection by TLS is one too many, is hung up on, and who asks too much of a stream waits.
-//! Other limits, such as those of sizes, of links and of what is remembered, are not counted.
+//! Counters of limits, which the metrics show. A client that reaches a limit is told so in the response. Without a response, its
+//! connection is closed (late headers, too many TLS connections) or delayed (too many requests on a stream). Limits on sizes, links
+//! and caches are not counted.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// What a stream may ask at once, and how often after that; what one client may have made on all of its streams together is the same.
+/// Requests of a stream: a burst, and the interval after it. The same limits what one client has made on all of its
+/// streams.
 pub(crate) const QUESTIONS_AT_ONCE: u32 = 20;
 pub(crate) const QUESTION_EVERY: Duration = Duration::from_millis(100);
 
@@ -20,7 +21,7 @@ pub enum Limit {
     Clients,
     /// Viewers whose rights are known.
     Viewers,
-    /// What one stream may ask.
+    /// Requests of a stream.
     Questions,
     /// Words and labels of a search.
     Search,
@@ -41,57 +42,37 @@ pub enum Limit {
 }
 
 impl Limit {
-    /// All of them.
-    pub const ALL: [Self; 13] = [
-        Self::Headers,
-        Self::Connections,
-        Self::Clients,
-        Self::Viewers,
-        Self::Questions,
-        Self::Search,
-        Self::Lists,
-        Self::ClientLists,
-        Self::Previews,
-        Self::Exports,
-        Self::SignIns,
-        Self::Unsent,
-        Self::Rollouts,
+    /// All limits, with their names in the metrics.
+    pub const ALL: [(Self, &'static str); 13] = [
+        (Self::Headers, "headers"),
+        (Self::Connections, "connections"),
+        (Self::Clients, "clients"),
+        (Self::Viewers, "viewers"),
+        (Self::Questions, "questions"),
+        (Self::Search, "search"),
+        (Self::Lists, "lists"),
+        (Self::ClientLists, "client_lists"),
+        (Self::Previews, "previews"),
+        (Self::Exports, "exports"),
+        (Self::SignIns, "sign_ins"),
+        (Self::Unsent, "unsent"),
+        (Self::Rollouts, "rollouts"),
     ];
-
-    /// Its name among the metrics.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Headers => "headers",
-            Self::Connections => "connections",
-            Self::Clients => "clients",
-            Self::Viewers => "viewers",
-            Self::Questions => "questions",
-            Self::Search => "search",
-            Self::Lists => "lists",
-            Self::ClientLists => "client_lists",
-            Self::Previews => "previews",
-            Self::Exports => "exports",
-            Self::SignIns => "sign_ins",
-            Self::Unsent => "unsent",
-            Self::Rollouts => "rollouts",
-        }
-    }
 }
 
-/// How often each was met.
+/// Number of times that each limit was reached.
 #[derive(Debug, Default)]
 pub struct Limits([AtomicU64; Limit::ALL.len()]);
 
 impl Limits {
     /// One was met.
-    pub fn met(&self, limit: Limit) {
+    pub fn count_hit(&self, limit: Limit) {
         if let Some(count) = self.0.get(limit as usize) {
             count.fetch_add(1, Ordering::Relaxed);
         }
     }
 
-    /// How often.
+    /// Returns the number of times that a limit was reached.
     #[must_use]
     pub fn count(&self, limit: Limit) -> u64 {
         self.0.get(limit as usize).map_or(0, |count| count.load(Ordering::Relaxed))
@@ -105,9 +86,9 @@ mod tests {
     #[test]
     fn each_limit_is_counted_by_itself() {
         let limits = Limits::default();
-        for (times, limit) in (1..).zip(Limit::ALL) {
-            (0..times).for_each(|_| limits.met(limit));
+        for (times, (limit, _)) in (1..).zip(Limit::ALL) {
+            (0..times).for_each(|_| limits.count_hit(limit));
         }
-        assert_eq!(Limit::ALL.map(|limit| limits.count(limit)), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13]);
+        assert_eq!(Limit::ALL.map(|(limit, _)| limits.count(limit)), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13]);
     }
 }

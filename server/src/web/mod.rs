@@ -2,15 +2,16 @@
 //! Owns routes, connections, TLS, the limits on clients, and the lists that viewers follow.
 //! Must not know types of Kubernetes or SQL.
 
-pub mod addressed;
+pub mod client_view;
 pub mod connections;
 mod earlier;
+mod followed_list;
 pub mod http;
 pub mod limits;
 pub mod listing;
 pub mod previews;
+pub mod send_queue;
+pub mod server_address;
 pub mod session;
 pub mod state;
 pub mod tls;
-pub mod unsent;
-pub mod view;

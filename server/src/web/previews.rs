@@ -17,18 +17,18 @@ const MOST: u64 = 128;
 /// Pictures that wait for their turn; whoever asks for another one may come again later.
 const MOST_WAITING: usize = 16;
 
-/// In which form a picture is drawn.
+/// The file format of a picture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Form {
+pub enum ImageFormat {
     /// As SVG.
     Svg,
     /// As PNG.
     Png,
 }
 
-/// What a picture is of.
+/// The subject of a picture.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Pictured {
+pub enum PreviewSubject {
     /// A workload as it is.
     Workload(Workload),
     /// One of its rollouts or moments, and nothing of the rest.
@@ -37,7 +37,7 @@ pub enum Pictured {
 
 /// Why there is no picture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NoPreview {
+pub enum PreviewError {
     /// There is no such workload.
     Unknown,
     /// It could not be drawn.
@@ -48,14 +48,14 @@ pub enum NoPreview {
 
 /// Pictures that were drawn lately, and turns to draw one.
 pub struct Previews {
-    drawn: Cache<(Pictured, Form), Bytes>,
+    drawn: Cache<(PreviewSubject, ImageFormat), Bytes>,
     /// Pictures that are being drawn or wait for that.
     places: Arc<Semaphore>,
     turns: Arc<Semaphore>,
 }
 
 /// A turn to draw. What cannot be cancelled keeps it.
-pub struct Turn(#[expect(dead_code, reason = "held until the picture is drawn")] [OwnedSemaphorePermit; 2]);
+pub struct DrawPermit(#[expect(dead_code, reason = "held until the picture is drawn")] [OwnedSemaphorePermit; 2]);
 
 impl Default for Previews {
     fn default() -> Self {
@@ -72,17 +72,17 @@ impl Previews {
     /// When too many wait, or it cannot be drawn.
     pub async fn get_or_draw(
         &self,
-        of: (Pictured, Form),
-        draw: impl AsyncFnOnce(Turn) -> Result<Bytes, NoPreview>,
-    ) -> Result<Bytes, NoPreview> {
-        let draw = async { draw(self.turn().await.ok_or(NoPreview::Busy)?).await };
+        of: (PreviewSubject, ImageFormat),
+        draw: impl AsyncFnOnce(DrawPermit) -> Result<Bytes, PreviewError>,
+    ) -> Result<Bytes, PreviewError> {
+        let draw = async { draw(self.turn().await.ok_or(PreviewError::Busy)?).await };
         self.drawn.try_get_with(of, draw).await.map_err(|why| *why)
     }
 
     /// Waits for the turn to draw; `None` where too many wait.
-    pub async fn turn(&self) -> Option<Turn> {
+    pub async fn turn(&self) -> Option<DrawPermit> {
         let place = self.places.clone().try_acquire_owned().ok()?;
-        Some(Turn([place, self.turns.clone().acquire_owned().await.ok()?]))
+        Some(DrawPermit([place, self.turns.clone().acquire_owned().await.ok()?]))
     }
 }
 
@@ -92,8 +92,8 @@ mod tests {
 
     use super::*;
 
-    fn of(form: Form, name: &str) -> (Pictured, Form) {
-        (Pictured::Workload(Workload::deployment("prod", "shop", name)), form)
+    fn of(format: ImageFormat, name: &str) -> (PreviewSubject, ImageFormat) {
+        (PreviewSubject::Workload(Workload::deployment("prod", "shop", name)), format)
     }
 
     #[tokio::test]
@@ -104,15 +104,15 @@ mod tests {
             let previews = previews.clone();
             tokio::spawn(async move {
                 let draw = async |_| Ok(Bytes::from_static(b"<svg/>"));
-                previews.get_or_draw(of(Form::Svg, &at.to_string()), draw).await
+                previews.get_or_draw(of(ImageFormat::Svg, &at.to_string()), draw).await
             })
         });
         let waiting: Vec<_> = waiting.collect();
         while previews.places.available_permits() > 0 {
             tokio::task::yield_now().await;
         }
-        let more = previews.get_or_draw(of(Form::Svg, "more"), async |_| Ok(Bytes::new())).await;
-        assert_eq!(more, Err(NoPreview::Busy), "one too many");
+        let more = previews.get_or_draw(of(ImageFormat::Svg, "more"), async |_| Ok(Bytes::new())).await;
+        assert_eq!(more, Err(PreviewError::Busy), "one too many");
         drop(turn);
         assert!(join_all(waiting).await.into_iter().all(|drawn| drawn.is_ok_and(|drawn| drawn.is_ok())));
         assert!(previews.turn().await.is_some());
@@ -121,10 +121,10 @@ mod tests {
     #[tokio::test]
     async fn each_form_is_drawn_by_itself_and_what_failed_is_tried_again() {
         let previews = Previews::default();
-        let draw = async |form, drawn| previews.get_or_draw(of(form, "web"), async move |_| drawn).await;
-        assert_eq!(draw(Form::Svg, Err(NoPreview::Failed)).await, Err(NoPreview::Failed));
-        assert_eq!(draw(Form::Svg, Ok(Bytes::from_static(b"<svg/>"))).await.as_deref(), Ok(&b"<svg/>"[..]));
-        assert_eq!(draw(Form::Svg, Err(NoPreview::Failed)).await.as_deref(), Ok(&b"<svg/>"[..]));
-        assert_eq!(draw(Form::Png, Err(NoPreview::Unknown)).await, Err(NoPreview::Unknown));
+        let draw = async |format, drawn| previews.get_or_draw(of(format, "web"), async move |_| drawn).await;
+        assert_eq!(draw(ImageFormat::Svg, Err(PreviewError::Failed)).await, Err(PreviewError::Failed));
+        assert_eq!(draw(ImageFormat::Svg, Ok(Bytes::from_static(b"<svg/>"))).await.as_deref(), Ok(&b"<svg/>"[..]));
+        assert_eq!(draw(ImageFormat::Svg, Err(PreviewError::Failed)).await.as_deref(), Ok(&b"<svg/>"[..]));
+        assert_eq!(draw(ImageFormat::Png, Err(PreviewError::Unknown)).await, Err(PreviewError::Unknown));
     }
 }

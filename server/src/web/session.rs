@@ -1,8 +1,6 @@
 //! A session: one viewer on one websocket. Snapshot, then deltas; a viewer that cannot keep up is given a fresh snapshot
 //! and never waited for.
 
-mod list;
-
 use std::net::IpAddr;
 use std::pin::pin;
 use std::sync::Arc;
@@ -21,78 +19,78 @@ use timeline::{Millis, Workload};
 use tokio::sync::watch as signal;
 use tokio::time::Instant;
 
-use self::list::FollowedList;
-use crate::access::Stranger;
-use crate::access::sight::Sight;
+use crate::access::AuthError;
+use crate::access::permissions::Permissions;
 use crate::history::past::Lost;
 use crate::hub::{First, Followed, Update};
 use crate::telemetry::rate::RateLimit;
+use crate::web::client_view::ClientView;
+use crate::web::followed_list::FollowedList;
 use crate::web::limits::{Limit, QUESTION_EVERY, QUESTIONS_AT_ONCE};
-use crate::web::view::View;
 
 /// A viewer that takes no frame for this long is gone.
 const SEND_LIMIT: Duration = Duration::from_secs(15);
 
-/// Whether a viewer is still who they were is asked this often.
-const STILL_KNOWN: Duration = Duration::from_secs(10);
-/// Whether their link still opens anything is asked this often: one that is revoked closes within five seconds, wherever that is done.
-const STILL_OPEN: Duration = Duration::from_secs(3);
+/// Interval for authenticating a viewer again.
+const CHECK_VIEWER_EVERY: Duration = Duration::from_secs(10);
+/// Interval for checking a link: a revoked one closes its streams within five seconds, on every server.
+const CHECK_LINK_EVERY: Duration = Duration::from_secs(3);
 /// A namespace that was named stays seen for so long while its cluster does not say whether it still may be: with how often it is
 /// asked, and how long that may take, this is under a minute.
-const NAMED_FOR: Duration = Duration::from_secs(40);
+const UNCHECKED_FOR: Duration = Duration::from_secs(40);
 /// A signed-in viewer comes again after this long, and up to a fifth later: what a proxy says of them is said when a stream begins.
-const COME_AGAIN: Duration = Duration::from_secs(15 * 60);
+const RECONNECT_AFTER: Duration = Duration::from_secs(15 * 60);
 
-/// What a viewer showed to be let in.
-pub struct Shown {
+/// Headers and addresses of the request that opened a stream.
+pub struct Credentials {
     /// The headers of their request.
     pub headers: HeaderMap,
     /// The other end of its connection.
     pub peer: Option<IpAddr>,
-    /// From whom it is: whom a proxy there had it from.
+    /// Its client, as a trusted proxy reports it.
     pub from: Option<IpAddr>,
 }
 
 /// Why a session ends.
-enum End {
+enum SessionEnd {
     Left,
-    /// They are not known any more.
-    Stranger,
-    /// They speak another protocol, or send what is no frame. They are told this sentence.
+    /// The viewer is not signed in any more.
+    NotSignedIn,
+    /// The viewer sent an invalid frame or speaks another protocol; the text is sent as reason.
     Refused(String),
     Broken,
 }
 
 /// Serves one viewer until it leaves.
-pub async fn serve(socket: WebSocket, view: View, shown: Shown) {
+pub async fn serve(socket: WebSocket, view: ClientView, credentials: Credentials) {
     let (out, inbox) = socket.split();
-    serve_over(out, inbox, view, shown).await;
+    serve_over(out, inbox, view, credentials).await;
 }
 
-/// The same, over whatever carries messages.
+/// Serves one viewer over any message transport.
 pub async fn serve_over(
     mut out: impl Sink<Message> + Unpin,
     mut inbox: impl Stream<Item = Result<Message, axum::Error>> + Unpin,
-    view: View,
-    shown: Shown,
+    view: ClientView,
+    credentials: Credentials,
 ) {
     let _viewer = view.rollcast().viewers.enter();
-    let reason = talk(&mut out, &mut inbox, view, &shown).await;
+    let reason = run(&mut out, &mut inbox, view, &credentials).await;
     match reason {
-        Err(End::Broken) => tracing::debug!("the connection of a viewer failed"),
-        Err(End::Stranger) => return say_stranger(&mut out).await,
-        Err(End::Refused(why)) => return close_with(&mut out, REFUSED, why).await,
-        Err(End::Left) | Ok(()) => {}
+        Err(SessionEnd::Broken) => tracing::debug!("the connection of a viewer failed"),
+        Err(SessionEnd::NotSignedIn) => return close_unauthenticated(&mut out).await,
+        Err(SessionEnd::Refused(why)) => return close_with(&mut out, REFUSED, why).await,
+        Err(SessionEnd::Left) | Ok(()) => {}
     }
     close(&mut out).await;
 }
 
 /// Tells a page that nobody is known to look at it: its viewer has to sign in.
-pub async fn turn_away(mut socket: WebSocket) {
-    say_stranger(&mut socket).await;
+pub async fn refuse(mut socket: WebSocket) {
+    close_unauthenticated(&mut socket).await;
 }
 
-async fn say_stranger(out: &mut (impl Sink<Message> + Unpin)) {
+async fn close_unauthenticated(out: &mut (impl Sink<Message> + Unpin)) {
     close_with(out, STRANGER, "sign in".to_owned()).await;
 }
 
@@ -108,38 +106,40 @@ async fn close(out: &mut (impl Sink<Message> + Unpin)) {
     let _ = tokio::time::timeout(SEND_LIMIT, out.close()).await; // either way the connection is dropped
 }
 
-/// What a session listens to besides the viewer.
-enum Following {
+/// The subscription of a session.
+enum Subscription {
     Nothing,
-    /// Of a cluster that is not there, or not to be seen.
+    /// A cluster that does not exist, or is hidden.
     Unknown(Workload),
     List(Box<FollowedList>),
     Deployment(Box<Followed>),
 }
 
-/// What is seldom done is done in futures of their own: thousands of sessions wait here, and each would hold room for all of it.
-async fn talk(
+/// The loop of a session. Rare work runs in boxed futures: thousands of sessions wait here, and each would hold
+/// memory for all of it.
+async fn run(
     out: &mut (impl Sink<Message> + Unpin),
     inbox: &mut (impl Stream<Item = Result<Message, axum::Error>> + Unpin),
-    mut view: View,
-    shown: &Shown,
-) -> Result<(), End> {
+    mut view: ClientView,
+    credentials: &Credentials,
+) -> Result<(), SessionEnd> {
     let rollcast = view.rollcast().clone();
-    let mut sight = Box::pin(view.changes()).await.map_err(|_| End::Broken)?;
-    view = view.with(sight.borrow_and_update().clone());
+    let mut permissions = Box::pin(view.watch_permissions()).await.map_err(|_| SessionEnd::Broken)?;
+    view = view.with_permissions(permissions.borrow_and_update().clone());
     let hello = ServerFrame::Hello { protocol: PROTOCOL, build: rollcast.build.to_owned() };
     send_frame(out, &hello).await?;
-    let mut following = Following::Nothing;
+    let mut subscription = Subscription::Nothing;
     let mut heartbeat = tokio::time::interval(Duration::from_secs(u64::from(HEARTBEAT_SECONDS)));
     heartbeat.reset();
-    let mut known = tokio::time::interval(if view.viewer().link.is_some() { STILL_OPEN } else { STILL_KNOWN });
+    let mut known =
+        tokio::time::interval(if view.viewer().link.is_some() { CHECK_LINK_EVERY } else { CHECK_VIEWER_EVERY });
     known.reset();
-    let end = Instant::now() + COME_AGAIN.mul_f64(1.0 + fastrand::f64() / 5.0);
+    let end = Instant::now() + RECONNECT_AFTER.mul_f64(1.0 + fastrand::f64() / 5.0);
     let is_signed_in = view.viewer().subjects.is_some();
     let questions = RateLimit::new(QUESTIONS_AT_ONCE, QUESTION_EVERY);
     let mut inbox = pin!(inbox.then(async |message| {
         if questions.ready(&()).await {
-            rollcast.limits.met(Limit::Questions);
+            rollcast.limits.count_hit(Limit::Questions);
         }
         message
     }));
@@ -147,68 +147,68 @@ async fn talk(
     let mut said = Instant::now();
     loop {
         tokio::select! {
-            biased; // what may not be seen any more comes before what would be shown
-            changed = sight.changed() => {
-                changed.map_err(|_| End::Broken)?; // nothing tells any more what may be seen
+            biased; // what may not be seen any more comes before what would be credentials
+            changed = permissions.changed() => {
+                changed.map_err(|_| SessionEnd::Broken)?; // nothing tells any more what may be seen
                 let before = view.clone();
-                view = view.with(sight.borrow_and_update().clone());
-                following = Box::pin(look_again(out, &before, &view, following)).await?;
+                view = view.with_permissions(permissions.borrow_and_update().clone());
+                subscription = Box::pin(resubscribe(out, &before, &view, subscription)).await?;
             }
-            _ = known.tick() => match Box::pin(rollcast.viewer(&shown.headers, shown.peer, shown.from)).await {
-                Ok(viewer) if viewer.is_still(view.viewer()) => {
-                    if !Box::pin(is_still_seen(&view, &sight, &following, &mut said)).await {
+            _ = known.tick() => match Box::pin(rollcast.viewer(&credentials.headers, credentials.peer, credentials.from)).await {
+                Ok(viewer) if viewer.is_same(view.viewer()) => {
+                    if !Box::pin(is_still_seen(&view, &permissions, &subscription, &mut said)).await {
                         let before = view.clone();
-                        view = view.with(sight.borrow().clone());
-                        following = Box::pin(look_again(out, &before, &view, following)).await?;
+                        view = view.with_permissions(permissions.borrow().clone());
+                        subscription = Box::pin(resubscribe(out, &before, &view, subscription)).await?;
                     }
-                    if let Following::List(listed) = &mut following && listed.is_turned_away() {
+                    if let Subscription::List(listed) = &mut subscription && listed.is_turned_away() {
                         Box::pin(listed.follow_anew(&view)).await;
                     }
                 }
                 // Somebody else to a cluster, or nobody says at present: they may come again.
-                Ok(_) | Err(Stranger::Unknown | Stranger::Unchecked | Stranger::TooMany) => return Err(End::Broken),
-                Err(Stranger::SignIn | Stranger::NoProxy) => return Err(End::Stranger),
+                Ok(_) | Err(AuthError::Unavailable | AuthError::LinkUnavailable | AuthError::TooManyAttempts) => return Err(SessionEnd::Broken),
+                Err(AuthError::SignInRequired | AuthError::NotFromProxy) => return Err(SessionEnd::NotSignedIn),
             },
-            () = tokio::time::sleep_until(end), if is_signed_in => return Err(End::Left),
+            () = tokio::time::sleep_until(end), if is_signed_in => return Err(SessionEnd::Left),
             _ = heartbeat.tick() => {
-                let now_millis = now(&following);
+                let now_millis = now(&subscription);
                 send_frame(out, &ServerFrame::Heartbeat { now_millis }).await?;
             }
             message = inbox.next() => {
-                let message = message.ok_or(End::Left)?.map_err(|_| End::Broken)?;
+                let message = message.ok_or(SessionEnd::Left)?.map_err(|_| SessionEnd::Broken)?;
                 match request(message)? {
                     None => {}
                     Some(Request::Follow(scope, since)) => {
-                        note(&view, &scope, shown.from, "followed");
+                        audit(&view, &scope, credentials.from, "followed");
                         // What was named before is seen as far as everything else.
-                        view = view.with(sight.borrow().clone());
+                        view = view.with_permissions(permissions.borrow().clone());
                         said = Instant::now();
                         if let Scope::Workload(Workload { cluster, namespace, .. }) = &scope {
-                            view = Box::pin(view.naming(cluster, namespace)).await;
+                            view = Box::pin(view.with_namespace(cluster, namespace)).await;
                         }
-                        following = Box::pin(follow(out, &view, following, (scope, since))).await?;
+                        subscription = Box::pin(follow(out, &view, subscription, (scope, since))).await?;
                     }
                     Some(Request::Moment(at_millis)) => {
-                        if let Following::Deployment(followed) = &following {
-                            note(&view, &Scope::Workload(followed.workload().clone()), shown.from, "looked at a moment");
+                        if let Subscription::Deployment(followed) = &subscription {
+                            audit(&view, &Scope::Workload(followed.workload().clone()), credentials.from, "looked at a moment");
                         }
-                        Box::pin(moment(out, &following, at_millis, &sight)).await?;
+                        Box::pin(moment(out, &subscription, at_millis, &permissions)).await?;
                     }
                 }
             }
-            told = next(&mut following) => match (told?, &mut following) {
+            told = next(&mut subscription) => match (told?, &mut subscription) {
                 (Update::Frame(bytes), _) => send(out, bytes).await?,
-                (Update::Connection(_), Following::Deployment(followed)) => {
+                (Update::Connection(_), Subscription::Deployment(followed)) => {
                     let (cluster, connection) = (followed.hub().name().to_owned(), view.connection(followed.hub()));
                     send_frame(out, &ServerFrame::Connection { cluster, connection }).await?;
                     // How fast time passes is news of what time it is: until now the viewer may have let it pass at another speed.
-                    let now_millis = now(&following);
+                    let now_millis = now(&subscription);
                     send_frame(out, &ServerFrame::Heartbeat { now_millis }).await?;
                 }
-                (Update::Missed, Following::Deployment(followed)) => {
+                (Update::Missed, Subscription::Deployment(followed)) => {
                     rollcast.resyncs.fetch_add(1, Ordering::Relaxed);
-                    let anew = followed.anew().await.map_err(|_| End::Broken)?;
-                    begin(out, &view, anew).await?;
+                    let anew = followed.anew().await.map_err(|_| SessionEnd::Broken)?;
+                    send_first(out, &view, anew).await?;
                 }
                 (Update::Connection(_) | Update::Missed, _) => {}
             },
@@ -216,125 +216,126 @@ async fn talk(
     }
 }
 
-/// Whether what is followed may still be seen, where that is not in what is told of the viewer's rights but was asked for when its
-/// namespace was named: its cluster is asked again. One that does not say is believed for a while.
+/// Returns whether a Deployment may still be seen that only the check of its named namespace allowed: its cluster is
+/// asked again. A cluster that does not respond is trusted for a while.
 async fn is_still_seen(
-    view: &View,
-    sight: &signal::Receiver<Arc<Sight>>,
-    following: &Following,
+    view: &ClientView,
+    permissions: &signal::Receiver<Arc<Permissions>>,
+    subscription: &Subscription,
     said: &mut Instant,
 ) -> bool {
-    let Following::Deployment(followed) = following else { return true };
+    let Subscription::Deployment(followed) = subscription else { return true };
     let workload = followed.workload();
-    let shared = view.clone().with(sight.borrow().clone());
+    let shared = view.clone().with_permissions(permissions.borrow().clone());
     if !view.shows(workload) || shared.shows(workload) {
         *said = Instant::now();
         return true;
     }
-    match view.says(&workload.cluster, &workload.namespace).await {
+    match view.check_namespace(&workload.cluster, &workload.namespace).await {
         Some(true) => {
             *said = Instant::now();
             true
         }
         Some(false) => false,
-        None => said.elapsed() < NAMED_FOR,
+        None => said.elapsed() < UNCHECKED_FOR,
     }
 }
 
-/// What a viewer asks for.
+/// A request of the viewer.
 enum Request {
     Follow(Scope, Option<Position>),
     Moment(Millis),
 }
 
 /// Reads what a viewer asks for; `None` for what needs no answer.
-fn request(message: Message) -> Result<Option<Request>, End> {
+fn request(message: Message) -> Result<Option<Request>, SessionEnd> {
     let bytes = match message {
         Message::Binary(bytes) => bytes,
-        Message::Close(_) => return Err(End::Left),
+        Message::Close(_) => return Err(SessionEnd::Left),
         _ => return Ok(None),
     };
     match wire::decode(&bytes) {
         Ok(ViewerFrame::Hello { protocol, .. }) if protocol == PROTOCOL => Ok(None),
         Ok(ViewerFrame::Subscribe { scope, since }) => Ok(Some(Request::Follow(scope, since))),
         Ok(ViewerFrame::Moment { at_millis }) => Ok(Some(Request::Moment(at_millis))),
-        Ok(ViewerFrame::Hello { protocol, .. }) => Err(End::Refused(format!(
+        Ok(ViewerFrame::Hello { protocol, .. }) => Err(SessionEnd::Refused(format!(
             "this server speaks protocol {PROTOCOL}, not {protocol}; use the same version of Rollcast"
         ))),
-        Err(_) => {
-            Err(End::Refused(format!("this is not a frame of protocol {PROTOCOL}; use the same version of Rollcast")))
-        }
+        Err(_) => Err(SessionEnd::Refused(format!(
+            "this is not a frame of protocol {PROTOCOL}; use the same version of Rollcast"
+        ))),
     }
 }
 
 /// Tells what was said at another time; not where that may not be seen any more by when it is known.
 async fn moment(
     out: &mut (impl Sink<Message> + Unpin),
-    following: &Following,
+    subscription: &Subscription,
     at_millis: Millis,
-    sight: &signal::Receiver<Arc<Sight>>,
-) -> Result<(), End> {
-    if let Following::Deployment(followed) = following {
-        let moment = followed.hub().moment_frame(followed.workload(), at_millis).await.map_err(|_| End::Broken)?;
-        if sight.has_changed().unwrap_or(true) {
+    permissions: &signal::Receiver<Arc<Permissions>>,
+) -> Result<(), SessionEnd> {
+    if let Subscription::Deployment(followed) = subscription {
+        let moment =
+            followed.hub().moment_frame(followed.workload(), at_millis).await.map_err(|_| SessionEnd::Broken)?;
+        if permissions.has_changed().unwrap_or(true) {
             return Ok(()); // what may be seen is looked at first; the page asks again
         }
-        send(out, moment.ok_or(End::Broken)?).await?;
+        send(out, moment.ok_or(SessionEnd::Broken)?).await?;
     }
     Ok(())
 }
 
 /// The viewer may see something else now: what they follow is followed as far as they may see it.
-async fn look_again(
+async fn resubscribe(
     out: &mut (impl Sink<Message> + Unpin),
-    before: &View,
-    view: &View,
-    following: Following,
-) -> Result<Following, End> {
-    match following {
-        Following::List(mut listed) => {
+    before: &ClientView,
+    view: &ClientView,
+    subscription: Subscription,
+) -> Result<Subscription, SessionEnd> {
+    match subscription {
+        Subscription::List(mut listed) => {
             listed.follow_anew(view).await;
-            Ok(Following::List(listed))
+            Ok(Subscription::List(listed))
         }
-        Following::Deployment(followed) => {
+        Subscription::Deployment(followed) => {
             let workload = followed.workload().clone();
-            let has = |view: &View| view.shows(&workload);
+            let has = |view: &ClientView| view.shows(&workload);
             if has(before) == has(view) {
-                return Ok(Following::Deployment(followed));
+                return Ok(Subscription::Deployment(followed));
             }
-            follow(out, view, Following::Nothing, (Scope::Workload(workload), None)).await
+            follow(out, view, Subscription::Nothing, (Scope::Workload(workload), None)).await
         }
-        Following::Unknown(workload) if view.has_cluster(&workload.cluster) => {
-            follow(out, view, Following::Nothing, (Scope::Workload(workload), None)).await
+        Subscription::Unknown(workload) if view.has_cluster(&workload.cluster) => {
+            follow(out, view, Subscription::Nothing, (Scope::Workload(workload), None)).await
         }
-        following => Ok(following),
+        subscription => Ok(subscription),
     }
 }
 
 /// Writes down what somebody looks at, where that is wanted.
-fn note(view: &View, scope: &Scope, from: Option<IpAddr>, did: &str) {
-    let Some(audit) = &view.rollcast().audit else { return };
+fn audit(view: &ClientView, scope: &Scope, from: Option<IpAddr>, did: &str) {
+    let Some(audit) = &view.rollcast().site.audit else { return };
     let at = match scope {
         Scope::Nothing => return,
         Scope::List { .. } => "/".to_owned(),
         Scope::Workload(workload) => timeline::address::workload(workload),
     };
-    audit.note(&view.viewer().who(), from, did, &at, 101);
+    audit.note(&view.viewer().audit_name(), from, did, &at, 101);
 }
 
 async fn follow(
     out: &mut (impl Sink<Message> + Unpin),
-    view: &View,
-    before: Following,
+    view: &ClientView,
+    before: Subscription,
     (scope, since): (Scope, Option<Position>),
-) -> Result<Following, End> {
+) -> Result<Subscription, SessionEnd> {
     match scope {
-        Scope::Nothing => Ok(Following::Nothing),
+        Scope::Nothing => Ok(Subscription::Nothing),
         Scope::List { query, window } => {
             let window = window.limited();
             let mut listed = match before {
                 // The same list, other lines: what the viewer knows of it stays known.
-                Following::List(mut listed) if listed.query == query => {
+                Subscription::List(mut listed) if listed.query == query => {
                     listed.window = window;
                     listed
                 }
@@ -347,7 +348,7 @@ async fn follow(
             if let Some(bytes) = listed.delta() {
                 send(out, bytes).await?;
             }
-            Ok(Following::List(listed))
+            Ok(Subscription::List(listed))
         }
         Scope::Workload(workload) => {
             let hub = match view.hub_at(&workload, None).await {
@@ -356,65 +357,65 @@ async fn follow(
                     let cluster = workload.cluster.clone();
                     let connection = Connection { state: ConnectionState::Unknown, ..Connection::default() };
                     send_frame(out, &ServerFrame::Connection { cluster, connection }).await?;
-                    return Ok(Following::Unknown(workload));
+                    return Ok(Subscription::Unknown(workload));
                 }
                 // It may be asked for again in a moment, as after a connection that broke.
-                Err(_) => return Err(End::Broken),
+                Err(_) => return Err(SessionEnd::Broken),
             };
             if !hub.watches(&workload.namespace) {
                 let cluster = workload.cluster.clone();
                 let connection = Connection { state: ConnectionState::OtherNamespaces, ..Connection::default() };
                 send_frame(out, &ServerFrame::Connection { cluster, connection }).await?;
-                return Ok(Following::Nothing);
+                return Ok(Subscription::Nothing);
             }
             drop(before); // its seat is free
             // One for which there is no seat may be asked for again in a moment, as after a connection that broke.
-            let hub = view.seat(hub).ok_or(End::Broken)?;
-            view.pay().await; // the hub makes what a stream begins with itself
-            let (first, followed) = hub.follow(workload, since).await.map_err(|_| End::Broken)?;
-            begin(out, view, first).await?;
-            Ok(Following::Deployment(Box::new(followed)))
+            let hub = view.subscribe_to(hub).ok_or(SessionEnd::Broken)?;
+            view.throttle().await; // the hub makes what a stream begins with itself
+            let (first, followed) = hub.follow(workload, since).await.map_err(|_| SessionEnd::Broken)?;
+            send_first(out, view, first).await?;
+            Ok(Subscription::Deployment(Box::new(followed)))
         }
     }
 }
 
 /// Brings the viewer to where a Deployment stands. The heartbeat tells the time: a shared snapshot may carry an older one.
-async fn begin(out: &mut (impl Sink<Message> + Unpin), view: &View, first: First) -> Result<(), End> {
-    let _place = view.wait_to_send(first.frame.len()).ok_or(End::Broken)?; // as an answer
+async fn send_first(out: &mut (impl Sink<Message> + Unpin), view: &ClientView, first: First) -> Result<(), SessionEnd> {
+    let _place = view.queue_bytes(first.frame.len()).ok_or(SessionEnd::Broken)?; // as an answer
     send(out, first.frame).await?;
     send_frame(out, &ServerFrame::Heartbeat { now_millis: first.now_millis }).await
 }
 
-/// What to pass on next.
-async fn next(following: &mut Following) -> Result<Update, End> {
-    match following {
-        Following::Nothing | Following::Unknown(_) => std::future::pending().await,
-        Following::List(listed) => loop {
+/// Waits for the next update of the subscription.
+async fn next(subscription: &mut Subscription) -> Result<Update, SessionEnd> {
+    match subscription {
+        Subscription::Nothing | Subscription::Unknown(_) => std::future::pending().await,
+        Subscription::List(listed) => loop {
             tokio::time::sleep_until(listed.not_before).await;
             listed.changed().await;
             if let Some(bytes) = listed.delta() {
                 return Ok(Update::Frame(bytes));
             }
         },
-        Following::Deployment(followed) => followed.next().await.map_err(|_| End::Broken),
+        Subscription::Deployment(followed) => followed.next().await.map_err(|_| SessionEnd::Broken),
     }
 }
 
-fn now(following: &Following) -> Millis {
-    match following {
-        Following::Deployment(followed) => followed.hub().now_millis(),
+fn now(subscription: &Subscription) -> Millis {
+    match subscription {
+        Subscription::Deployment(followed) => followed.hub().now_millis(),
         _ => crate::telemetry::clock::now_millis(),
     }
 }
 
-async fn send_frame(out: &mut (impl Sink<Message> + Unpin), frame: &ServerFrame) -> Result<(), End> {
-    send(out, wire::encode(frame).map_err(|_| End::Broken)?.into()).await
+async fn send_frame(out: &mut (impl Sink<Message> + Unpin), frame: &ServerFrame) -> Result<(), SessionEnd> {
+    send(out, wire::encode(frame).map_err(|_| SessionEnd::Broken)?.into()).await
 }
 
-async fn send(out: &mut (impl Sink<Message> + Unpin), bytes: Bytes) -> Result<(), End> {
+async fn send(out: &mut (impl Sink<Message> + Unpin), bytes: Bytes) -> Result<(), SessionEnd> {
     match tokio::time::timeout(SEND_LIMIT, out.send(Message::Binary(bytes))).await {
         Ok(Ok(())) => Ok(()),
-        _ => Err(End::Broken),
+        _ => Err(SessionEnd::Broken),
     }
 }
 

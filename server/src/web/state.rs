@@ -1,4 +1,4 @@
-//! What every request handler shares.
+//! State that all request handlers share.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -12,14 +12,14 @@ use ipnet::IpNet;
 use timeline::words::safe;
 use timeline::{Millis, Workload};
 
-use crate::access::followers::Follower;
+use crate::access::authorizer::{Authorizer, StoredNamespaces};
+use crate::access::clients::ClientKey;
 use crate::access::forwarded::is_among;
-use crate::access::rights::{KeptNamespaces, Rights};
 use crate::access::scope::Scope;
 use crate::access::share::Shares;
-use crate::access::{Auth, Stranger, Viewer};
+use crate::access::{Auth, AuthError, Viewer};
 use crate::export::excerpt::{self, Excerpts};
-use crate::export::exports::Exports;
+use crate::export::export_limit::ExportLimit;
 use crate::feed::playground::Playground;
 use crate::history::Archive;
 use crate::history::past::{Lost, Past};
@@ -28,19 +28,19 @@ use crate::telemetry::audit::Audit;
 use crate::telemetry::clock;
 use crate::telemetry::rate::RateLimit;
 use crate::telemetry::viewers::Viewers;
-use crate::web::addressed::Addressed;
 use crate::web::connections::Connections;
 use crate::web::limits::{Limit, Limits, QUESTION_EVERY, QUESTIONS_AT_ONCE};
 use crate::web::listing::{Clusters, Listings};
 use crate::web::previews::Previews;
-use crate::web::unsent::Unsent;
+use crate::web::send_queue::SendQueue;
+use crate::web::server_address::ServerAddress;
 
-/// What is served besides clusters, and to whom.
+/// Configuration of the server besides its clusters.
 #[derive(Default)]
 pub struct Site {
-    /// How it is addressed.
-    pub addressed: Addressed,
-    /// How viewers are known.
+    /// Names, public URL and TLS.
+    pub server_address: ServerAddress,
+    /// Sign-in.
     pub auth: Auth,
     /// Links for people without an account, where people sign in.
     pub shares: Option<Arc<Shares>>,
@@ -52,58 +52,46 @@ pub struct Site {
     pub has_public_pictures: bool,
     /// The simulated cluster, if that is what is watched.
     pub playground: Option<Arc<Playground>>,
-    /// What is kept.
+    /// The stored history.
     pub archive: Option<Archive>,
 }
 
 /// A running Rollcast.
 pub struct Rollcast {
+    /// Configuration; without the history, which is read through views.
+    pub site: Site,
     /// A hub per cluster, by the cluster's name.
     clusters: BTreeMap<String, Handle>,
     /// A hub per cluster that holds no objects, for those who may not see what they ask for.
     empty: BTreeMap<String, Handle>,
     /// Build of the page that is served.
     pub build: &'static str,
-    /// How many viewers are connected.
+    /// Number of connected viewers.
     pub viewers: Viewers,
-    /// How often a viewer lagged and was given a fresh snapshot.
+    /// Number of snapshots that were sent to lagging viewers.
     pub resyncs: AtomicU64,
     /// The lists that viewers follow.
     listings: Arc<Listings>,
-    /// How this server is addressed.
-    pub addressed: Addressed,
     /// Files of rollouts that are being made: that takes a while.
-    pub exports: Arc<Exports>,
-    /// What clients may have made for them, however many streams each of them has.
-    budgets: RateLimit<Follower>,
+    pub exports: ExportLimit,
+    /// Rate limit of expensive work of each client, on all of its streams together.
+    budgets: RateLimit<ClientKey>,
     /// Answers that wait to be sent.
-    pub unsent: Arc<Unsent>,
+    pub send_queue: SendQueue,
     /// Previews that were drawn lately.
     pub previews: Previews,
-    /// What is kept beyond the life of the program, if anything is.
+    /// The stored history, if there is one.
     archive: Option<Archive>,
-    /// How viewers are known.
-    pub auth: Auth,
-    /// Links for people without an account, where people sign in.
-    pub shares: Option<Arc<Shares>>,
-    /// Writes down who looks at what, where that is wanted.
-    pub audit: Option<Audit>,
     /// Connections that there are.
     pub connections: Arc<Connections>,
-    /// How often limits were met.
+    /// Counters of all limits.
     pub limits: Arc<Limits>,
-    /// Proxies in front that are believed when they say from whom a request is.
-    proxies: Vec<IpNet>,
-    /// Badges and previews are for everybody, and for the pages of other sites.
-    pub has_public_pictures: bool,
-    /// What they may see.
-    rights: Arc<Rights>,
+    /// Permissions of viewers.
+    authorizer: Arc<Authorizer>,
     /// Rollouts that are over and were looked at lately.
     past: Past,
     /// Rollouts and moments that people look at who came by a link to them.
     excerpts: Excerpts,
-    /// The simulated cluster, if that is what is watched.
-    pub playground: Option<Arc<Playground>>,
 }
 
 impl Rollcast {
@@ -116,50 +104,53 @@ impl Rollcast {
         hosts: Vec<String>,
         playground: Option<Arc<Playground>>,
     ) -> Arc<Self> {
-        Self::with(hubs, build, viewers, Site { addressed: Addressed::by(hosts), playground, ..Site::default() })
+        Self::with(
+            hubs,
+            build,
+            viewers,
+            Site { server_address: ServerAddress::with_hosts(hosts), playground, ..Site::default() },
+        )
     }
 
     /// Brings hubs together, and what else there is.
     #[must_use]
-    pub fn with(hubs: Vec<Handle>, build: &'static str, viewers: Viewers, site: Site) -> Arc<Self> {
-        let Site { addressed, auth, shares, audit, proxies, has_public_pictures, playground, archive } = site;
-        let clusters = hubs.iter().map(|hub| (hub.name().to_owned(), hub.clone())).collect();
+    pub fn with(hubs: Vec<Handle>, build: &'static str, viewers: Viewers, mut site: Site) -> Arc<Self> {
+        let archive = site.archive.take();
+        let clusters: BTreeMap<String, Handle> = hubs.iter().map(|hub| (hub.name().to_owned(), hub.clone())).collect();
         // As old as the others, so that they say the same of how long they have looked.
-        let empty = hubs.iter().filter(|_| auth.asks()).map(|hub| (hub.name().to_owned(), hub.empty())).collect();
-        let kept = archive.clone().map(|archive| -> KeptNamespaces {
+        let empty = hubs
+            .iter()
+            .filter(|_| site.auth.requires_sign_in())
+            .map(|hub| (hub.name().to_owned(), hub.empty()))
+            .collect();
+        let kept = archive.clone().map(|archive| -> StoredNamespaces {
             Box::new(move || {
                 let archive = archive.clone();
                 Box::pin(async move { archive.read(|reader| reader.namespaces()).await.ok() })
             })
         });
-        let rights = Rights::new(hubs.clone(), kept);
+        let authorizer = Authorizer::new(clusters.values().cloned().collect(), kept);
         let connections = Arc::<Connections>::default();
         let limits = connections.limits.clone();
         let listings = Listings::new(Clusters::new(hubs), limits.clone());
         Arc::new(Self {
+            site,
             clusters,
             empty,
             build,
             viewers,
             resyncs: AtomicU64::new(0),
             listings,
-            addressed,
-            exports: Arc::default(),
+            exports: ExportLimit::default(),
             budgets: RateLimit::new(QUESTIONS_AT_ONCE, QUESTION_EVERY),
-            unsent: Arc::default(),
+            send_queue: SendQueue::default(),
             previews: Previews::default(),
             archive,
-            auth,
-            shares,
-            audit,
             connections,
             limits,
-            proxies,
-            has_public_pictures,
-            rights,
+            authorizer,
             past: Past::default(),
             excerpts: Excerpts::default(),
-            playground,
         })
     }
 
@@ -168,8 +159,8 @@ impl Rollcast {
         self.clusters.values()
     }
 
-    /// Who sends a request: by a link where one was handed in, else whoever is known. It came over a connection with `peer`, and is from
-    /// `from` as far as proxies say it.
+    /// Authenticates a request: by its link, or else by sign-in. `peer` is the other end of its connection, `from`
+    /// the client that a trusted proxy reports.
     ///
     /// # Errors
     /// When that is nobody.
@@ -178,16 +169,18 @@ impl Rollcast {
         headers: &HeaderMap,
         peer: Option<IpAddr>,
         from: Option<IpAddr>,
-    ) -> Result<Viewer, Stranger> {
+    ) -> Result<Viewer, AuthError> {
         // Who shows a token of their own is its owner.
-        let shares = self.shares.as_ref().filter(|_| !headers.contains_key(AUTHORIZATION));
+        let shares = self.site.shares.as_ref().filter(|_| !headers.contains_key(AUTHORIZATION));
         let by_link = match shares {
-            Some(shares) => shares.viewer(headers, clock::now_millis()).await.map_err(|_| Stranger::Unchecked)?,
+            Some(shares) => {
+                shares.viewer(headers, clock::now_millis()).await.map_err(|_| AuthError::LinkUnavailable)?
+            }
             None => None,
         };
         match by_link {
             Some(viewer) => Ok(viewer),
-            None => self.auth.viewer(headers, peer, self.client(from)).await,
+            None => self.site.auth.viewer(headers, peer, self.client(from)).await,
         }
     }
 
@@ -200,7 +193,7 @@ impl Rollcast {
     /// A proxy that is believed is at that address; many viewers may come from there.
     #[must_use]
     pub fn is_proxy(&self, address: IpAddr) -> bool {
-        self.auth.is_trusted(address) || is_among(&self.proxies, address)
+        self.site.auth.is_trusted(address) || is_among(&self.site.proxies, address)
     }
 
     /// The viewer, as the foot of each page names them.
@@ -210,8 +203,8 @@ impl Rollcast {
             return Audience::ByLink { maker: safe(&viewer.name), until: clock::stamp(link.until_millis) };
         }
         let known =
-            |can_leave| Audience::Known { name: safe(&viewer.name), can_leave, can_share: self.shares.is_some() };
-        match self.auth {
+            |can_leave| Audience::Known { name: safe(&viewer.name), can_leave, can_share: self.site.shares.is_some() };
+        match self.site.auth {
             Auth::None => Audience::Nobody,
             Auth::Open => Audience::Everybody,
             Auth::Proxy(_) => known(false),
@@ -219,9 +212,9 @@ impl Rollcast {
         }
     }
 
-    /// What viewers may see.
-    pub(crate) const fn rights(&self) -> &Arc<Rights> {
-        &self.rights
+    /// Returns the permissions of viewers.
+    pub(crate) const fn authorizer(&self) -> &Arc<Authorizer> {
+        &self.authorizer
     }
 
     /// The lists that viewers follow.
@@ -229,12 +222,12 @@ impl Rollcast {
         &self.listings
     }
 
-    /// What is kept, if anything is.
+    /// Returns the stored history, if there is one.
     pub(crate) const fn archive(&self) -> Option<&Archive> {
         self.archive.as_ref()
     }
 
-    /// Where a workload is that may not be seen: like one that was never there.
+    /// Returns the hub for a hidden workload: empty, as for one that never existed.
     pub(crate) fn empty_hub(&self, workload: &Workload) -> Option<Handle> {
         if workload.rollout.is_some() && self.archive.is_some() {
             return None; // as a rollout that is not kept
@@ -242,8 +235,8 @@ impl Rollcast {
         self.empty.get(&workload.cluster).cloned()
     }
 
-    /// Where a workload is known: the hub of its cluster, or the past where one of its rollouts is looked at by itself.
-    /// Such a rollout is told until a later moment where one is named.
+    /// Returns the hub of a workload: that of its cluster, or a past one for a single rollout. A past one goes on
+    /// until `until_millis`, if that is later.
     ///
     /// # Errors
     /// When there is no such cluster, or the rollout is not kept or cannot be read.
@@ -255,43 +248,43 @@ impl Rollcast {
         if let Err(why) = &opened {
             tracing::debug!("{}: {why}", workload.name);
             if matches!(**why, Lost::Full) {
-                self.limits.met(Limit::Rollouts);
+                self.limits.count_hit(Limit::Rollouts);
             }
         }
         opened
     }
 
     /// Waits until something that takes long may be made for a client once more. Who is not told from others is not held back.
-    pub(crate) async fn pay(&self, payer: &Follower) {
-        if *payer != Follower::Many {
-            self.budgets.ready(payer).await;
+    pub(crate) async fn throttle(&self, key: &ClientKey) {
+        if *key != ClientKey::Shared {
+            self.budgets.ready(key).await;
         }
     }
 
-    /// What a link to one rollout or one moment opens. One client has so many of them made.
+    /// Returns the hub of a link to one rollout or moment. Creating it is rate limited.
     ///
     /// # Errors
     /// When that is not known any more, cannot be read, or is one too many.
-    pub(crate) async fn excerpt(&self, scope: &Scope, payer: &Follower) -> Result<Handle, Arc<Lost>> {
+    pub(crate) async fn excerpt(&self, scope: &Scope, key: &ClientKey) -> Result<Handle, Arc<Lost>> {
         let live = scope.cluster().and_then(|cluster| self.clusters.get(cluster));
         let live = live.ok_or_else(|| Arc::new(Lost::Unknown))?;
         if let Some(known) = self.excerpts.find(scope).await {
             return known;
         }
-        self.pay(payer).await;
+        self.throttle(key).await;
         let stored = self.archive.as_ref().map(|archive| (archive, &self.past));
         let opened = self.excerpts.open(live, stored, scope).await;
         if opened.as_ref().is_err_and(|why| matches!(**why, Lost::Full)) {
-            self.limits.met(Limit::Rollouts);
+            self.limits.count_hit(Limit::Rollouts);
         }
         opened
     }
 
     /// A way to a hub for a client who follows it; `None` where too many of those that are made for clients are followed already.
-    pub(crate) fn seat(&self, hub: Handle, follower: &Follower) -> Option<Handle> {
+    pub(crate) fn subscribe_to(&self, hub: Handle, follower: &ClientKey) -> Option<Handle> {
         let seat = self.past.seat(hub, follower).and_then(|hub| self.excerpts.seat(hub, follower));
         if seat.is_none() {
-            self.limits.met(Limit::Rollouts);
+            self.limits.count_hit(Limit::Rollouts);
         }
         seat
     }
@@ -300,6 +293,6 @@ impl Rollcast {
     pub(crate) async fn has_excerpt(&self, scope: &Scope) -> bool {
         let Some(live) = scope.cluster().and_then(|cluster| self.clusters.get(cluster)) else { return false };
         self.excerpts.find(scope).await.is_some_and(|known| known.is_ok())
-            || excerpt::is_known(live, self.archive.as_ref(), scope).await
+            || excerpt::exists(live, self.archive.as_ref(), scope).await
     }
 }

@@ -17,16 +17,16 @@ const LOOK_EVERY: Duration = Duration::from_secs(5);
 /// Times in a row that they cannot be read before that is told.
 const BEFORE_TOLD: u32 = 6;
 
-/// Where the certificate and its key are, in PEM.
+/// Paths of the certificate and its key, in PEM.
 #[derive(Debug, Clone)]
-pub struct Files {
+pub struct TlsFiles {
     /// The certificate, and those that lead to one which browsers know.
     pub cert: PathBuf,
     /// Its key.
     pub key: PathBuf,
 }
 
-/// Files that make no TLS.
+/// Files that contain no usable certificate and key.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
     /// A file cannot be read.
@@ -35,15 +35,15 @@ pub enum TlsError {
     /// There is no certificate in the one, or no key in the other.
     #[error("{0} contains no {1} in PEM")]
     Pem(PathBuf, &'static str),
-    /// They do not belong together, or are of a kind that is not known.
+    /// They do not match, or are of an unknown kind.
     #[error("cannot use the certificate and the key: {0}")]
     Pair(#[from] rustls::Error),
 }
 
-/// What speaks TLS, as the files are now.
+/// Accepts TLS with the current certificate.
 pub type Acceptor = signal::Receiver<TlsAcceptor>;
 
-impl Files {
+impl TlsFiles {
     /// Speaks TLS with what is in the files, and with what is in them later; what cannot be used then is told, and the one before is kept.
     ///
     /// # Errors
@@ -81,8 +81,8 @@ impl Files {
         Ok(acceptor)
     }
 
-    /// What is in both files.
-    fn read(&self) -> Result<Pair, TlsError> {
+    /// Reads both files.
+    fn read(&self) -> Result<KeyPair, TlsError> {
         let read = |path: &PathBuf| std::fs::read(path).map_err(|why| TlsError::File(path.clone(), why));
         let (cert, key) = (read(&self.cert)?, read(&self.key)?);
         let chain: Vec<CertificateDer<'static>> = CertificateDer::pem_slice_iter(&cert)
@@ -92,18 +92,18 @@ impl Files {
             return Err(TlsError::Pem(self.cert.clone(), "certificate"));
         }
         let key = PrivateKeyDer::from_pem_slice(&key).map_err(|_| TlsError::Pem(self.key.clone(), "key"))?;
-        Ok(Pair { chain, key })
+        Ok(KeyPair { chain, key })
     }
 }
 
 /// A certificate, with those above it, and its key.
 #[derive(PartialEq, Eq)]
-struct Pair {
+struct KeyPair {
     chain: Vec<CertificateDer<'static>>,
     key: PrivateKeyDer<'static>,
 }
 
-fn accept(pair: &Pair) -> Result<TlsAcceptor, TlsError> {
+fn accept(pair: &KeyPair) -> Result<TlsAcceptor, TlsError> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
     let mut config = builder.with_no_client_auth().with_single_cert(pair.chain.clone(), pair.key.clone_key())?;

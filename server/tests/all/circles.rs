@@ -16,7 +16,7 @@ const ORDERS: [(&str, &str); 5] = [
     // Values and objects, the data of the world, those who act on it, and what is built on the whole.
     (
         "simcluster",
-        "error object meta time change fields hash selector events agenda strategy strategic_patch defaults validate node \
+        "error object meta time change fields hash events agenda strategy strategic_patch defaults validate node \
          runtime store world kubelet scheduler controller informers run action load story api",
     ),
     // The browser and plain values, then what the server sends, then what is shown.

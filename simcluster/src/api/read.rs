@@ -11,8 +11,8 @@ use super::target::Target;
 use super::{Cluster, answer, table};
 use crate::change::Stored;
 use crate::fields::Fields;
-use crate::selector::{Labels, NoSelector};
 use crate::{ApiError, Key, meta};
+use selector::{Labels, ParseSelectorError};
 
 /// Which objects a request is about, besides kind and namespace.
 #[derive(Debug, Default)]
@@ -41,7 +41,7 @@ impl Selection {
     }
 }
 
-fn refused(error: NoSelector) -> ApiError {
+fn refused(error: ParseSelectorError) -> ApiError {
     ApiError::bad_request(format!("unable to parse requirement: {error}"))
 }
 

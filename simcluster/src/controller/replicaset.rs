@@ -13,9 +13,9 @@ use crate::change::Stored;
 use crate::events::NewEvent;
 use crate::meta::{self, replicas_of};
 use crate::object::{Key, Kind, Resource};
-use crate::selector::Labels;
 use crate::world::{DeleteOptions, Write};
 use crate::{ApiError, World, time};
+use selector::Labels;
 
 const COMPONENT: &str = "replicaset-controller";
 /// Pods that are made or deleted in one go.

@@ -7,21 +7,21 @@ use futures::future::BoxFuture;
 use openidconnect::http::StatusCode;
 use openidconnect::{AsyncHttpClient, HttpRequest, HttpResponse};
 
-use crate::access::fetch::{self, Fetcher, Limits};
+use crate::access::fetch::{self, HttpClient, ResponseLimits};
 
 /// Largest answer that is taken, in bytes.
 const LARGEST: usize = 1 << 20;
 
 /// Asks the provider.
 #[derive(Debug, Clone)]
-pub(super) struct Client(Fetcher);
+pub(super) struct Client(HttpClient);
 
 /// Why there is no answer.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum NoAnswer {
+pub(super) enum ClientError {
     /// None came.
     #[error(transparent)]
-    None(#[from] fetch::NoAnswer),
+    None(#[from] fetch::FetchError),
     /// It answers that it cannot answer, or that somebody else should be asked.
     #[error("response status {0}")]
     Status(StatusCode),
@@ -32,22 +32,22 @@ impl Client {
     ///
     /// # Errors
     /// When this machine names no authorities to trust.
-    pub(super) fn new(may_be_plain: bool, answer: Duration) -> std::io::Result<Self> {
-        Fetcher::new(may_be_plain, Limits { answer, largest: LARGEST }).map(Self)
+    pub(super) fn new(allows_http: bool, answer: Duration) -> std::io::Result<Self> {
+        HttpClient::new(allows_http, ResponseLimits { timeout: answer, max_bytes: LARGEST }).map(Self)
     }
 }
 
 impl AsyncHttpClient<'_> for Client {
-    type Error = NoAnswer;
-    type Future = BoxFuture<'static, Result<HttpResponse, NoAnswer>>;
+    type Error = ClientError;
+    type Future = BoxFuture<'static, Result<HttpResponse, ClientError>>;
 
     fn call(&self, request: HttpRequest) -> Self::Future {
-        let Self(fetcher) = self.clone(); // the connections are shared
+        let Self(client) = self.clone(); // the connections are shared
         Box::pin(async move {
-            let answer = fetcher.ask(request.map(Bytes::from)).await?;
+            let answer = client.send(request.map(Bytes::from)).await?;
             let status = answer.status();
             if status.is_redirection() || status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS {
-                return Err(NoAnswer::Status(status));
+                return Err(ClientError::Status(status));
             }
             Ok(answer.map(|body| body.to_vec()))
         })

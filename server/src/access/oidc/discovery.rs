@@ -1,5 +1,5 @@
-//! What the provider says of itself: where it is asked for what, and with which keys it signs. Read when it is needed first, so that it
-//! may be down when Rollcast starts.
+//! Metadata of the provider: its endpoints and keys. Read on first use, so that the provider may be down when
+//! Rollcast starts.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -15,22 +15,22 @@ use tokio::sync::Mutex as Turn;
 use tokio::time::Instant;
 
 use super::client::Client;
-use super::identity::Trouble;
+use super::identity::OidcError;
 use super::options::{Issuer, Options, Times};
-use crate::access::checked::{Checked, Terms};
+use crate::access::refreshing_cache::{RefreshPolicy, RefreshingCache};
 
-/// Where sessions end, at providers that say it.
+/// Endpoints that end sessions, if the provider has them.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct Ends {
+pub(super) struct LogoutEndpoints {
     pub(super) end_session_endpoint: Option<EndSessionUrl>,
     pub(super) revocation_endpoint: Option<RevocationUrl>,
 }
 
-impl AdditionalProviderMetadata for Ends {}
+impl AdditionalProviderMetadata for LogoutEndpoints {}
 
-/// What a provider says of itself.
+/// Metadata of a provider.
 pub(super) type Metadata = ProviderMetadata<
-    Ends,
+    LogoutEndpoints,
     CoreAuthDisplay,
     CoreClientAuthMethod,
     CoreClaimName,
@@ -53,78 +53,79 @@ struct Inner {
     client: Client,
     issuer: Issuer,
     times: Times,
-    known: Mutex<Checked<(), Arc<Metadata>>>,
-    /// Held by who asks.
+    known: Mutex<RefreshingCache<(), Arc<Metadata>>>,
+    /// Held by the caller that refreshes.
     turn: Arc<Turn<()>>,
 }
 
 impl Discovery {
     pub(super) fn new(client: Client, options: &Options) -> Self {
         let Options { issuer, times, .. } = options;
-        let terms = Terms {
-            ask_again: times.read_again,
-            good_for: times.believe_the_silent,
-            ask_the_silent: times.ask_the_silent,
+        let terms = RefreshPolicy {
+            refresh_after: times.metadata_refresh_after,
+            expire_after: times.metadata_expire_after,
+            retry_after: times.retry_after,
         };
-        let (issuer, times, known) = (issuer.clone(), times.clone(), Mutex::new(Checked::new(terms)));
+        let (issuer, times, known) = (issuer.clone(), times.clone(), Mutex::new(RefreshingCache::new(terms)));
         Self(Arc::new(Inner { client, issuer, times, known, turn: Arc::default() }))
     }
 
-    /// What the provider says of itself. Nobody waits while it is known; what is old is read again meanwhile. Who waited for one that did
-    /// not answer does not ask it once more, each in turn.
-    pub(super) async fn metadata(&self) -> Result<Arc<Metadata>, Trouble> {
+    /// Returns the metadata. Nobody waits while it is cached: old metadata is refreshed in the background. Concurrent
+    /// requests share one attempt.
+    pub(super) async fn metadata(&self) -> Result<Arc<Metadata>, OidcError> {
         let inner = &self.0;
-        let metadata = || inner.known().get(&()).cloned();
+        let metadata = || inner.cache().get(&()).cloned();
         if let Some(known) = metadata() {
-            if inner.known().is_due(&())
+            if inner.cache().is_due(&())
                 && let Ok(turn) = inner.turn.clone().try_lock_owned()
             {
                 let inner = inner.clone();
                 tokio::spawn(async move {
-                    inner.ask().await;
+                    inner.refresh().await;
                     drop(turn);
                 });
             }
             return Ok(known);
         }
         let _turn = inner.turn.lock().await;
-        if inner.known().is_due(&()) {
-            inner.ask().await;
+        if inner.cache().is_due(&()) {
+            inner.refresh().await;
         }
-        metadata().ok_or(Trouble::Silent)
+        metadata().ok_or(OidcError::Unavailable)
     }
 
-    /// What it says now, where that was not asked a moment ago.
-    pub(super) async fn newer(&self, than: &Arc<Metadata>) -> Arc<Metadata> {
+    /// Returns newer metadata, unless it was read a moment ago.
+    pub(super) async fn newer_metadata(&self, than: &Arc<Metadata>) -> Arc<Metadata> {
         let inner = &self.0;
-        let metadata = || inner.known().get(&()).cloned().unwrap_or_else(|| than.clone());
+        let metadata = || inner.cache().get(&()).cloned().unwrap_or_else(|| than.clone());
         let _turn = inner.turn.lock().await;
-        let is_recent = inner.known().asked_at().is_some_and(|at| at.elapsed() < inner.times.read_keys);
+        let is_recent =
+            inner.cache().last_attempt().is_some_and(|at| at.elapsed() < inner.times.min_key_refresh_interval);
         if Arc::ptr_eq(&metadata(), than) && !is_recent {
-            inner.ask().await;
+            inner.refresh().await;
         }
         metadata()
     }
 }
 
 impl Inner {
-    fn known(&self) -> MutexGuard<'_, Checked<(), Arc<Metadata>>> {
+    fn cache(&self) -> MutexGuard<'_, RefreshingCache<(), Arc<Metadata>>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn ask(&self) {
+    async fn refresh(&self) {
         let found = Metadata::discover_async(self.issuer.url().clone(), &self.client);
         let found = tokio::time::timeout(self.times.answer, found).await;
         let is_plain = self.issuer.is_plain();
         match found {
             Ok(Ok(found)) if is_plain || found.authorization_endpoint().url().scheme() == "https" => {
-                return self.known().answer((), Instant::now(), Arc::new(found));
+                return self.cache().insert((), Instant::now(), Arc::new(found));
             }
             Ok(Ok(_)) => tracing::warn!("the sign-in page of the provider does not use TLS"),
             Ok(Err(why)) => tracing::warn!("cannot read the metadata of the sign-in provider: {}", reason(&why)),
             Err(_) => tracing::warn!("the sign-in provider does not respond"),
         }
-        self.known().set_silent(Instant::now(), true);
+        self.cache().set_failed(Instant::now(), true);
     }
 }
 

@@ -1,4 +1,4 @@
-//! Who somebody is, by the claims of a token that was found to be good.
+//! The user of a verified ID token.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -11,64 +11,64 @@ use crate::kube::review::Subject;
 /// A clock may be wrong by this much, in seconds.
 pub(super) const WRONG_CLOCK: i64 = 60;
 
-/// Who somebody is.
+/// The user of an ID token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Identity {
-    /// What the provider calls them, and nobody else ever.
+    /// The subject identifier at the provider.
     pub(super) sub: String,
-    /// As whom clusters know them.
+    /// The user in the clusters.
     pub(super) subject: Subject,
-    /// Until when that is so, in seconds of the Unix epoch.
+    /// Expiry, in seconds of the Unix epoch.
     pub(super) until: i64,
-    /// What asks again.
+    /// The refresh token.
     pub(super) refresh: Option<String>,
 }
 
 /// Why nobody is signed in.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Trouble {
+pub(super) enum OidcError {
     /// The provider does not answer, or nothing that makes sense.
-    Silent,
+    Unavailable,
     /// It refuses, or what it says cannot be believed; and why: for the log.
-    Refused(String),
-    /// They have no name by which a cluster may know them.
-    Nameless,
+    Rejected(String),
+    /// The token has no user name that clusters accept.
+    NoUserName,
 }
 
-impl Trouble {
+impl OidcError {
     /// It refuses, and why.
-    pub(super) fn refused(why: impl std::fmt::Display) -> Self {
-        Self::Refused(safe(&why.to_string()))
+    pub(super) fn rejected(why: impl std::fmt::Display) -> Self {
+        Self::Rejected(safe(&why.to_string()))
     }
 }
 
-/// Who a token is of, at that second of the Unix epoch. Its signature was looked at before.
-pub(super) fn identity(options: &Options, token: &str, now: i64) -> Result<Identity, Trouble> {
+/// Reads the claims of a token whose signature was verified. `now` is in seconds of the Unix epoch.
+pub(super) fn identity(options: &Options, token: &str, now: i64) -> Result<Identity, OidcError> {
     let claims = token.split('.').nth(1).and_then(|claims| URL_SAFE_NO_PAD.decode(claims).ok());
     let claims: Option<Map<String, Value>> = claims.and_then(|claims| serde_json::from_slice(&claims).ok());
-    of(options, &claims.ok_or_else(|| Trouble::refused("the token has no claims"))?, now)
+    read_claims(options, &claims.ok_or_else(|| OidcError::rejected("the token has no claims"))?, now)
 }
 
-fn of(options: &Options, claims: &Map<String, Value>, now: i64) -> Result<Identity, Trouble> {
+fn read_claims(options: &Options, claims: &Map<String, Value>, now: i64) -> Result<Identity, OidcError> {
     let text = |name: &str| claims.get(name).and_then(Value::as_str);
     let (Some(sub), Some(until)) = (text("sub"), claims.get("exp").and_then(Value::as_f64)) else {
-        return Err(Trouble::refused("the token has no sub or exp claim"));
+        return Err(OidcError::rejected("the token has no sub or exp claim"));
     };
     if claims.get("nbf").and_then(Value::as_f64).is_some_and(|from| from as i64 > now + WRONG_CLOCK) {
-        return Err(Trouble::refused("the token is not valid yet"));
+        return Err(OidcError::rejected("the token is not valid yet"));
     }
     // As API servers do it: an address that nobody has looked at is nobody's name.
     let is_verified = claims.get("email_verified").is_none_or(|verified| verified.as_bool() == Some(true));
     if options.user_claim == "email" && !is_verified {
-        return Err(Trouble::Nameless);
+        return Err(OidcError::NoUserName);
     }
     let groups: Vec<&str> = match claims.get(&options.groups_claim) {
         Some(Value::String(group)) => vec![group],
         Some(Value::Array(groups)) => groups.iter().filter_map(Value::as_str).collect(),
         _ => Vec::new(),
     };
-    let user = text(&options.user_claim).ok_or(Trouble::Nameless)?;
-    let subject = options.prefixes.subject(user, groups).ok_or(Trouble::Nameless)?;
+    let user = text(&options.user_claim).ok_or(OidcError::NoUserName)?;
+    let subject = options.prefixes.subject(user, groups).ok_or(OidcError::NoUserName)?;
     Ok(Identity { sub: sub.to_owned(), subject, until: until as i64, refresh: None })
 }
 
@@ -79,7 +79,7 @@ mod tests {
 
     use super::super::options::Times;
     use super::*;
-    use crate::access::subject::Prefixes;
+    use crate::access::subject::SubjectPrefixes;
 
     fn options(user_claim: &str) -> Options {
         Options {
@@ -89,14 +89,14 @@ mod tests {
             scopes: Vec::new(),
             user_claim: user_claim.to_owned(),
             groups_claim: "groups".to_owned(),
-            prefixes: Prefixes { user: "oidc:".to_owned(), groups: String::new() },
+            prefixes: SubjectPrefixes { user: "oidc:".to_owned(), groups: String::new() },
             public: None,
             times: Times::default(),
         }
     }
 
-    fn named(user_claim: &str, claims: Value) -> Result<(String, Vec<String>), Trouble> {
-        let identity = of(&options(user_claim), claims.as_object().unwrap(), 1_000)?;
+    fn named(user_claim: &str, claims: Value) -> Result<(String, Vec<String>), OidcError> {
+        let identity = read_claims(&options(user_claim), claims.as_object().unwrap(), 1_000)?;
         Ok((identity.subject.user, identity.subject.groups))
     }
 
@@ -125,21 +125,21 @@ mod tests {
         for verified in [json!(false), json!("true"), json!(null)] {
             let mut claims = email.clone();
             claims["email_verified"] = verified;
-            assert_eq!(named("email", claims), Err(Trouble::Nameless));
+            assert_eq!(named("email", claims), Err(OidcError::NoUserName));
         }
-        assert_eq!(named("name", json!({ "sub": "1", "exp": 9 })), Err(Trouble::Nameless));
-        assert_eq!(named("name", json!({ "sub": "1", "exp": 9, "name": ["ann"] })), Err(Trouble::Nameless));
-        assert_eq!(named("sub", json!({ "sub": "", "exp": 9 })), Err(Trouble::Nameless));
+        assert_eq!(named("name", json!({ "sub": "1", "exp": 9 })), Err(OidcError::NoUserName));
+        assert_eq!(named("name", json!({ "sub": "1", "exp": 9, "name": ["ann"] })), Err(OidcError::NoUserName));
+        assert_eq!(named("sub", json!({ "sub": "", "exp": 9 })), Err(OidcError::NoUserName));
         for broken in [
             json!({ "exp": 9 }),
             json!({ "sub": "ann" }),
             json!({ "sub": "ann", "exp": "9" }),
             json!({ "sub": "ann", "exp": 9_000, "nbf": 1_061 }),
         ] {
-            assert!(matches!(named("sub", broken), Err(Trouble::Refused(_))));
+            assert!(matches!(named("sub", broken), Err(OidcError::Rejected(_))));
         }
         for token in ["", "a", "a.b.c", "a.!!.c", "a.W10.c"] {
-            assert!(matches!(identity(&options("sub"), token, 1_000), Err(Trouble::Refused(_))), "{token}");
+            assert!(matches!(identity(&options("sub"), token, 1_000), Err(OidcError::Rejected(_))), "{token}");
         }
     }
 }

@@ -27,15 +27,15 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
-use self::identity::Trouble;
+use self::identity::OidcError;
 use self::options::Options;
 use self::provider::Provider;
 use self::session::{Session, Sessions};
-use super::cookie::{Keys, Name};
-use super::{Stranger, Viewer};
+use super::cookie::{SealPurpose, SessionKeys};
+use super::{AuthError, Viewer};
 use crate::telemetry::clock;
 
-/// Who goes to the provider has to be back within this time, in seconds.
+/// Longest time between the start of a sign-in and its callback, in seconds.
 const AWAY: i64 = 600;
 /// Codes that the provider is asked about at once.
 const AT_ONCE: usize = 16;
@@ -47,7 +47,7 @@ const PATIENCE: std::time::Duration = std::time::Duration::from_secs(10);
 pub struct Oidc(Arc<Inner>);
 
 struct Inner {
-    keys: Keys,
+    keys: SessionKeys,
     provider: Provider,
     sessions: Sessions,
     asking: Semaphore,
@@ -59,23 +59,23 @@ impl std::fmt::Debug for Oidc {
     }
 }
 
-/// What is kept of somebody while they are at the provider.
+/// State of a sign-in while the user is at the provider.
 #[derive(Serialize, Deserialize)]
-struct Away {
+struct PendingSignIn {
     state: String,
     nonce: String,
     verifier: String,
     to: String,
-    /// Since when, in seconds of the Unix epoch.
+    /// Start, in seconds of the Unix epoch.
     since: i64,
 }
 
-/// What a provider sends somebody back with.
+/// Query parameters of the callback.
 #[derive(Debug, Clone, Default)]
-pub struct Back {
-    /// What the token endpoint is asked with; empty for nothing.
+pub struct CallbackParameters {
+    /// Authorization code; may be empty.
     pub code: String,
-    /// What they were sent there with.
+    /// The state of the sign-in.
     pub state: String,
     /// The provider names itself.
     pub issuer: String,
@@ -83,57 +83,57 @@ pub struct Back {
 
 /// Somebody who signed in.
 #[derive(Debug)]
-pub struct SignedIn {
-    /// Who they are.
+pub struct NewSession {
+    /// The user.
     pub viewer: Viewer,
     /// Their session.
     pub cookie: HeaderValue,
-    /// Where they wanted to go.
+    /// Address to which the user returns.
     pub to: String,
 }
 
 /// Why somebody did not get in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Failed {
-    /// They did not begin here, or too long ago.
+pub enum SignInFailure {
+    /// The sign-in was not started in this browser, or too long ago.
     #[error("This sign-in started in another window, or too long ago.")]
-    Strange,
+    NotStarted,
     /// The provider does not want to, or its word cannot be believed.
     #[error("The provider did not sign you in.")]
-    Refused,
+    Rejected,
     /// Clusters could not know them.
     #[error("The provider sent no user name that the clusters accept.")]
-    Nameless,
+    NoUserName,
     /// Their session does not fit into a cookie.
     #[error("The provider sent more data about you than a browser cookie can hold.")]
     TooLong,
     /// It does not answer.
     #[error("The sign-in provider does not respond right now.")]
-    Silent,
+    Unavailable,
 }
 
-impl From<Trouble> for Failed {
-    fn from(trouble: Trouble) -> Self {
+impl From<OidcError> for SignInFailure {
+    fn from(trouble: OidcError) -> Self {
         match trouble {
-            Trouble::Silent => Self::Silent,
-            Trouble::Refused(why) => {
+            OidcError::Unavailable => Self::Unavailable,
+            OidcError::Rejected(why) => {
                 tracing::info!("the sign-in provider rejected a sign-in: {why}");
-                Self::Refused
+                Self::Rejected
             }
-            Trouble::Nameless => Self::Nameless,
+            OidcError::NoUserName => Self::NoUserName,
         }
     }
 }
 
-impl From<Trouble> for Stranger {
-    fn from(trouble: Trouble) -> Self {
+impl From<OidcError> for AuthError {
+    fn from(trouble: OidcError) -> Self {
         match trouble {
-            Trouble::Silent => Self::Unknown,
-            Trouble::Refused(why) => {
+            OidcError::Unavailable => Self::Unavailable,
+            OidcError::Rejected(why) => {
                 tracing::debug!("rejected a token: {why}"); // anybody may send one
-                Self::SignIn
+                Self::SignInRequired
             }
-            Trouble::Nameless => Self::SignIn,
+            OidcError::NoUserName => Self::SignInRequired,
         }
     }
 }
@@ -147,59 +147,64 @@ impl Oidc {
     ///
     /// # Errors
     /// When this machine names no authorities to trust.
-    pub fn new(options: Options, keys: Keys) -> std::io::Result<Self> {
+    pub fn new(options: Options, keys: SessionKeys) -> std::io::Result<Self> {
         let (provider, sessions) = (Provider::new(options)?, Sessions::default());
         Ok(Self(Arc::new(Inner { keys, provider, sessions, asking: Semaphore::new(AT_ONCE) })))
     }
 
-    /// Who sends a request.
+    /// Authenticates a request.
     ///
     /// # Errors
     /// When it carries neither a session nor a token that is good.
-    pub async fn viewer(&self, headers: &HeaderMap) -> Result<Viewer, Stranger> {
+    pub async fn viewer(&self, headers: &HeaderMap) -> Result<Viewer, AuthError> {
         let inner = &self.0;
         let bearer = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
         if let Some(token) = bearer.and_then(|value| value.strip_prefix("Bearer ")) {
             return Ok(inner.provider.verify(token.trim()).await?.subject.into());
         }
         let session = inner.session(headers).and_then(|session| inner.sessions.newest(session));
-        let session = session.ok_or(Stranger::SignIn)?;
+        let session = session.ok_or(AuthError::SignInRequired)?;
         if now() < session.until {
             return Ok(session.viewer());
         }
         // On its own: whoever asked may leave before the answer is here, and what a rotated token is followed by is told once.
-        let renewed = tokio::spawn(inner.clone().renewed(session)).await;
-        renewed.map_err(|_| Stranger::Unknown)?.map(Session::viewer)
+        let renewed = tokio::spawn(inner.clone().renew_session(session)).await;
+        renewed.map_err(|_| AuthError::Unavailable)?.map(Session::viewer)
     }
 
     /// The cookie of a session that went on since the one that a request carries.
     #[must_use]
-    pub fn renewed(&self, headers: &HeaderMap) -> Option<HeaderValue> {
+    pub fn renewed_cookie(&self, headers: &HeaderMap) -> Option<HeaderValue> {
         let session = self.0.session(headers)?;
         let newest = self.0.sessions.newest(session.clone())?;
         match newest.turn == session.turn {
-            true => self.0.keys.resealed(Name::Session, headers),
+            true => self.0.keys.resealed(SealPurpose::Session, headers),
             false => self.0.seal(&newest),
         }
     }
 
-    /// Where somebody signs in, and the cookie that they come back with; the provider leads back to `path`.
+    /// Starts a sign-in; returns the address of the provider and the cookie with the state. The provider redirects to
+    /// `path`.
     ///
     /// # Errors
     /// When the provider does not answer.
-    pub async fn begin(&self, host: &str, path: &str, to: &str) -> Result<(String, HeaderValue), Failed> {
+    pub async fn begin(&self, host: &str, path: &str, to: &str) -> Result<(String, HeaderValue), SignInFailure> {
         let redirect = self.0.provider.options.redirect(host, path);
         let begun = self.0.provider.begin(&redirect).await?;
-        let away = Away {
+        let pending = PendingSignIn {
             state: begun.state.into_secret(),
             nonce: begun.nonce.secret().clone(),
             verifier: begun.verifier.into_secret(),
             to: to.to_owned(),
             since: now(),
         };
-        let seal = |away: &Away| self.0.keys.seal_as(Name::Start, &serde_json::to_string(away).ok()?);
+        let seal = |pending: &PendingSignIn| {
+            self.0.keys.seal(SealPurpose::PendingSignIn, &serde_json::to_string(pending).ok()?)
+        };
         // Who wanted to go somewhere that does not fit is led to the list.
-        let cookie = seal(&away).or_else(|| seal(&Away { to: "/".to_owned(), ..away })).ok_or(Failed::TooLong)?;
+        let cookie = seal(&pending)
+            .or_else(|| seal(&PendingSignIn { to: "/".to_owned(), ..pending }))
+            .ok_or(SignInFailure::TooLong)?;
         Ok((begun.address, cookie))
     }
 
@@ -207,29 +212,39 @@ impl Oidc {
     ///
     /// # Errors
     /// When they were not sent to the provider by this browser, or it does not say who they are.
-    pub async fn finish(&self, headers: &HeaderMap, host: &str, path: &str, back: Back) -> Result<SignedIn, Failed> {
+    pub async fn finish(
+        &self,
+        headers: &HeaderMap,
+        host: &str,
+        path: &str,
+        back: CallbackParameters,
+    ) -> Result<NewSession, SignInFailure> {
         let inner = &self.0;
-        let away = inner.keys.open_as(Name::Start, headers).and_then(|text| serde_json::from_str::<Away>(&text).ok());
-        let away = away.filter(|away| (0..AWAY).contains(&(now() - away.since))).ok_or(Failed::Strange)?;
+        let pending = inner
+            .keys
+            .open(SealPurpose::PendingSignIn, headers)
+            .and_then(|text| serde_json::from_str::<PendingSignIn>(&text).ok());
+        let pending =
+            pending.filter(|pending| (0..AWAY).contains(&(now() - pending.since))).ok_or(SignInFailure::NotStarted)?;
         // Compared as nonces are: in the same time wherever they differ.
-        let is_state = Nonce::new(away.state);
+        let is_state = Nonce::new(pending.state);
         if openidconnect::NonceVerifier::verify(&is_state, Some(&Nonce::new(back.state))).is_err() {
-            return Err(Failed::Strange);
+            return Err(SignInFailure::NotStarted);
         }
         let issuer = inner.provider.options.issuer.url().as_str();
         if back.code.is_empty() || !(back.issuer.is_empty() || back.issuer == issuer) {
-            return Err(Failed::Refused);
+            return Err(SignInFailure::Rejected);
         }
         // Whoever invents codes takes turns as well: others wait for theirs a while.
         let turn = tokio::time::timeout(PATIENCE, inner.asking.acquire()).await;
-        let _turn = turn.map_err(|_| Failed::Silent)?.map_err(|_| Failed::Silent)?;
+        let _turn = turn.map_err(|_| SignInFailure::Unavailable)?.map_err(|_| SignInFailure::Unavailable)?;
         let redirect = inner.provider.options.redirect(host, path);
-        let nonce = Nonce::new(away.nonce);
-        let identity = inner.provider.exchange(&redirect, back.code, away.verifier, &nonce).await?;
-        let ask_again = inner.provider.options.times.ask_again;
-        let session = Session::begin(nonce.secret().clone(), identity, now(), ask_again);
-        let cookie = inner.seal(&session).ok_or(Failed::TooLong)?;
-        Ok(SignedIn { viewer: session.viewer(), cookie, to: away.to })
+        let nonce = Nonce::new(pending.nonce);
+        let identity = inner.provider.exchange(&redirect, back.code, pending.verifier, &nonce).await?;
+        let refresh_after = inner.provider.options.times.refresh_after;
+        let session = Session::begin(nonce.secret().clone(), identity, now(), refresh_after);
+        let cookie = inner.seal(&session).ok_or(SignInFailure::TooLong)?;
+        Ok(NewSession { viewer: session.viewer(), cookie, to: pending.to })
     }
 
     /// Ends the session of a request, also for whoever kept its cookie.
@@ -243,56 +258,56 @@ impl Oidc {
         }
     }
 
-    /// Where somebody ends their session at the provider, if it has such an address.
-    pub async fn provider_end(&self) -> Option<String> {
-        self.0.provider.end().await
+    /// Returns the logout address of the provider, if it has one.
+    pub async fn logout_url(&self) -> Option<String> {
+        self.0.provider.logout_url().await
     }
 }
 
 impl Inner {
     fn session(&self, headers: &HeaderMap) -> Option<Session> {
-        Session::from_text(&self.keys.open(headers)?)
+        Session::from_text(&self.keys.open(SealPurpose::Session, headers)?)
     }
 
     fn seal(&self, session: &Session) -> Option<HeaderValue> {
-        self.keys.seal(&session.to_text()?)
+        self.keys.seal(SealPurpose::Session, &session.to_text()?)
     }
 
     /// A session whose time is up, after the provider was asked: by one request, however many wait.
-    async fn renewed(self: Arc<Self>, session: Session) -> Result<Session, Stranger> {
+    async fn renew_session(self: Arc<Self>, session: Session) -> Result<Session, AuthError> {
         let times = &self.provider.options.times;
         let held = self.sessions.hold(&session);
         let mut silent = held.turn.lock().await;
         let session = held.newest();
         if self.sessions.is_ended(&session) {
-            return Err(Stranger::SignIn);
+            return Err(AuthError::SignInRequired);
         }
         if now() < session.until {
             return Ok(session); // another request asked meanwhile
         }
-        let Some(token) = &session.refresh else { return Err(Stranger::SignIn) };
+        let Some(token) = &session.refresh else { return Err(AuthError::SignInRequired) };
         let answer = match *silent {
-            Some(at) if at.elapsed() < times.ask_the_silent => Err(Trouble::Silent),
+            Some(at) if at.elapsed() < times.retry_after => Err(OidcError::Unavailable),
             _ => self.provider.refresh(token, &session.id).await,
         };
         match answer {
             Ok(identity) => {
                 *silent = None;
-                let renewed = session.renewed(identity, now(), times.ask_again);
-                let renewed = renewed.filter(|_| !self.sessions.is_ended(&session)).ok_or(Stranger::SignIn)?;
+                let renewed = session.renewed(identity, now(), times.refresh_after);
+                let renewed = renewed.filter(|_| !self.sessions.is_ended(&session)).ok_or(AuthError::SignInRequired)?;
                 held.set(renewed.clone());
                 Ok(renewed)
             }
-            Err(Trouble::Silent) => {
-                if silent.is_none_or(|at| at.elapsed() >= times.ask_the_silent) {
+            Err(OidcError::Unavailable) => {
+                if silent.is_none_or(|at| at.elapsed() >= times.retry_after) {
                     *silent = Some(Instant::now());
                 }
-                if session.counts(now(), times.without_answer) { Ok(session) } else { Err(Stranger::Unknown) }
+                if session.counts(now(), times.grace_period) { Ok(session) } else { Err(AuthError::Unavailable) }
             }
             Err(trouble) => {
                 tracing::info!("a session ended: the sign-in provider did not renew it: {trouble:?}");
                 self.sessions.end(&session);
-                Err(Stranger::SignIn)
+                Err(AuthError::SignInRequired)
             }
         }
     }

@@ -1,10 +1,10 @@
-//! Which provider signs people in, and what is asked of it.
+//! Options of the provider.
 
 use std::time::Duration;
 
 use openidconnect::{ClientId, ClientSecret, IssuerUrl};
 
-use crate::access::subject::Prefixes;
+use crate::access::subject::SubjectPrefixes;
 use crate::kube::loopback::is_this_machine;
 
 /// The provider's address: over TLS, or on this machine.
@@ -48,67 +48,67 @@ impl std::str::FromStr for Issuer {
     }
 }
 
-/// How long things take, and last.
+/// Timeouts and lifetimes.
 #[derive(Debug, Clone)]
 pub struct Times {
     /// The provider answers within this time.
     pub answer: Duration,
     /// It is asked again whether somebody may still look after this long, also when it said that they may for longer.
-    pub ask_again: Duration,
-    /// Who is known stays known for this long while it does not answer.
-    pub without_answer: Duration,
+    pub refresh_after: Duration,
+    /// An expired session stays valid for this time while the provider does not respond.
+    pub grace_period: Duration,
     /// It is asked again this long after it did not answer.
-    pub ask_the_silent: Duration,
-    /// What it says of itself, and its keys, are read again after this long: keys are withdrawn.
-    pub read_again: Duration,
-    /// What was read is believed for this long while it does not answer.
-    pub believe_the_silent: Duration,
+    pub retry_after: Duration,
+    /// Metadata and keys are read again after this time: keys may be withdrawn.
+    pub metadata_refresh_after: Duration,
+    /// Metadata expires after this time while the provider does not respond.
+    pub metadata_expire_after: Duration,
     /// Its keys are read again at most this often when one is not known.
-    pub read_keys: Duration,
+    pub min_key_refresh_interval: Duration,
 }
 
 impl Default for Times {
     fn default() -> Self {
         Self {
             answer: Duration::from_secs(10),
-            ask_again: Duration::from_secs(15 * 60),
-            without_answer: Duration::from_secs(60),
-            ask_the_silent: Duration::from_secs(5),
-            read_again: Duration::from_mins(10),
-            believe_the_silent: Duration::from_hours(1),
-            read_keys: Duration::from_secs(10),
+            refresh_after: Duration::from_secs(15 * 60),
+            grace_period: Duration::from_secs(60),
+            retry_after: Duration::from_secs(5),
+            metadata_refresh_after: Duration::from_mins(10),
+            metadata_expire_after: Duration::from_hours(1),
+            min_key_refresh_interval: Duration::from_secs(10),
         }
     }
 }
 
-/// Which provider signs people in, and what is asked of it.
+/// Options of the provider.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// Its address.
     pub issuer: Issuer,
-    /// What it calls this Rollcast.
+    /// The client ID of this server.
     pub client: ClientId,
-    /// What this Rollcast shows it; `None` for a client that has no secret.
+    /// The client secret; `None` for a public client.
     pub secret: Option<ClientSecret>,
-    /// What it is asked to tell.
+    /// The requested scopes.
     pub scopes: Vec<String>,
     /// The claim with the user.
     pub user_claim: String,
     /// The claim with the groups.
     pub groups_claim: String,
-    /// What the clusters' API servers put before users and groups.
-    pub prefixes: Prefixes,
-    /// How browsers reach this Rollcast; without it, as the request says.
+    /// Prefixes that the clusters' API servers put before users and groups.
+    pub prefixes: SubjectPrefixes,
+    /// Public URL of this server; without it, the `Host` of the request counts.
     pub public: Option<String>,
-    /// How long things take.
+    /// Timeouts and lifetimes.
     pub times: Times,
 }
 
 impl Options {
-    /// What is asked where nothing else is said.
+    /// Default scopes.
     pub const SCOPES: [&str; 5] = ["openid", "profile", "email", "groups", "offline_access"];
 
-    /// What API servers put before users where nothing else is said: the issuer, but not before an e-mail address.
+    /// Default prefix of user names, as in API servers: the issuer, but nothing before an e-mail address.
     #[must_use]
     pub fn usual_prefix(issuer: &Issuer, user_claim: &str) -> String {
         if user_claim == "email" { String::new() } else { format!("{}#", issuer.url().as_str()) }
@@ -141,7 +141,7 @@ mod tests {
             scopes: Vec::new(),
             user_claim: "sub".to_owned(),
             groups_claim: "groups".to_owned(),
-            prefixes: Prefixes::default(),
+            prefixes: SubjectPrefixes::default(),
             public: public.map(str::to_owned),
             times: Times::default(),
         }
@@ -198,8 +198,8 @@ mod tests {
     #[test]
     fn who_is_locked_out_is_out_soon_also_when_the_provider_does_not_answer() {
         let times = Times::default();
-        assert!(times.ask_again <= Duration::from_secs(15 * 60));
-        assert!(times.without_answer <= Duration::from_secs(60));
+        assert!(times.refresh_after <= Duration::from_secs(15 * 60));
+        assert!(times.grace_period <= Duration::from_secs(60));
         assert!(times.answer <= Duration::from_secs(10));
     }
 }

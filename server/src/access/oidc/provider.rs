@@ -1,5 +1,4 @@
-//! What the provider is asked: where somebody signs in, who came back, whether they are still who they were; and what of its answers is
-//! believed.
+//! Requests to the provider, and the verification of its tokens.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -17,13 +16,13 @@ use openidconnect::{
 };
 use timeline::words::safe;
 
-use super::client::{Client, NoAnswer};
+use super::client::{Client, ClientError};
 use super::discovery::{Discovery, Metadata, reason};
-use super::identity::{Identity, Trouble, WRONG_CLOCK, identity};
+use super::identity::{Identity, OidcError, WRONG_CLOCK, identity};
 use super::options::Options;
 use crate::telemetry::clock;
 
-/// How a token may be signed: with a key of which the provider shows only one half.
+/// Accepted signature algorithms: asymmetric ones only.
 const SIGNED: [Signed; 9] = [
     Signed::RsaSsaPkcs1V15Sha256,
     Signed::RsaSsaPkcs1V15Sha384,
@@ -36,7 +35,7 @@ const SIGNED: [Signed; 9] = [
     Signed::EdDsa,
 ];
 
-type Asker =
+type OidcClient =
     CoreClient<EndpointSet, EndpointNotSet, EndpointNotSet, EndpointNotSet, EndpointMaybeSet, EndpointMaybeSet>;
 
 /// The provider.
@@ -47,8 +46,8 @@ pub(super) struct Provider {
     discovery: Discovery,
 }
 
-/// What somebody takes along to the provider, and what is kept until they are back.
-pub(super) struct Begun {
+/// The address at the provider, and the secrets of a started sign-in.
+pub(super) struct AuthorizationRequest {
     pub(super) address: String,
     pub(super) state: CsrfToken,
     pub(super) nonce: Nonce,
@@ -59,9 +58,9 @@ pub(super) struct Begun {
 enum ExpectedNonce {
     /// A sign-in's.
     This(Nonce),
-    /// The same, or none: what follows a sign-in need not repeat it.
+    /// This nonce or none: tokens of a refresh need not repeat it.
     ThisOrNone(Nonce),
-    /// Whose sign-in it was is not known.
+    /// Any nonce: the token comes from another client.
     Any,
 }
 
@@ -82,46 +81,46 @@ impl Provider {
         Ok(Self { options, client, discovery })
     }
 
-    /// Where somebody signs in.
-    pub(super) async fn begin(&self, redirect: &str) -> Result<Begun, Trouble> {
-        let asker = self.asker(&*self.discovery.metadata().await?, redirect)?;
+    /// Starts a sign-in.
+    pub(super) async fn begin(&self, redirect: &str) -> Result<AuthorizationRequest, OidcError> {
+        let oidc_client = self.oidc_client(&*self.discovery.metadata().await?, redirect)?;
         let (challenge, verifier) = PkceCodeChallenge::new_random_sha256();
         let flow = CoreAuthenticationFlow::AuthorizationCode;
         // The crate asks for "openid" itself.
         let scopes = self.options.scopes.iter().filter(|scope| *scope != "openid").cloned().map(Scope::new);
-        let request = asker.authorize_url(flow, CsrfToken::new_random, Nonce::new_random).add_scopes(scopes);
+        let request = oidc_client.authorize_url(flow, CsrfToken::new_random, Nonce::new_random).add_scopes(scopes);
         let (address, state, nonce) = request.set_pkce_challenge(challenge).url();
-        Ok(Begun { address: address.into(), state, nonce, verifier })
+        Ok(AuthorizationRequest { address: address.into(), state, nonce, verifier })
     }
 
-    /// Who came back with a code.
+    /// Exchanges an authorization code for the identity.
     pub(super) async fn exchange(
         &self,
         redirect: &str,
         code: String,
         verifier: String,
         nonce: &Nonce,
-    ) -> Result<Identity, Trouble> {
-        let asker = self.asker(&*self.discovery.metadata().await?, redirect)?;
-        let request = asker.exchange_code(AuthorizationCode::new(code)).map_err(Trouble::silent)?;
+    ) -> Result<Identity, OidcError> {
+        let oidc_client = self.oidc_client(&*self.discovery.metadata().await?, redirect)?;
+        let request = oidc_client.exchange_code(AuthorizationCode::new(code)).map_err(OidcError::unavailable)?;
         let answer = request.set_pkce_verifier(PkceCodeVerifier::new(verifier)).request_async(&self.client).await;
-        self.told(answer, ExpectedNonce::This(nonce.clone())).await
+        self.read_tokens(answer, ExpectedNonce::This(nonce.clone())).await
     }
 
-    /// Whether somebody is still who they were, by the nonce of their sign-in.
-    pub(super) async fn refresh(&self, token: &str, nonce: &str) -> Result<Identity, Trouble> {
-        let asker = self.asker(&*self.discovery.metadata().await?, "http://localhost/")?; // that address is not sent
+    /// Refreshes the identity; `nonce` is that of the sign-in.
+    pub(super) async fn refresh(&self, token: &str, nonce: &str) -> Result<Identity, OidcError> {
+        let oidc_client = self.oidc_client(&*self.discovery.metadata().await?, "http://localhost/")?; // that address is not sent
         let token = RefreshToken::new(token.to_owned());
-        let request = asker.exchange_refresh_token(&token).map_err(Trouble::silent)?;
+        let request = oidc_client.exchange_refresh_token(&token).map_err(OidcError::unavailable)?;
         let answer = request.request_async(&self.client).await;
-        let mut identity = self.told(answer, ExpectedNonce::ThisOrNone(Nonce::new(nonce.to_owned()))).await?;
+        let mut identity = self.read_tokens(answer, ExpectedNonce::ThisOrNone(Nonce::new(nonce.to_owned()))).await?;
         identity.refresh = identity.refresh.or_else(|| Some(token.secret().clone())); // not rotated
         Ok(identity)
     }
 
-    /// Who shows an ID token of this client.
-    pub(super) async fn verify(&self, token: &str) -> Result<Identity, Trouble> {
-        self.verified(&token.parse().map_err(Trouble::refused)?, None, &ExpectedNonce::Any).await
+    /// Verifies an ID token of this client.
+    pub(super) async fn verify(&self, token: &str) -> Result<Identity, OidcError> {
+        self.verify_token(&token.parse().map_err(OidcError::rejected)?, None, &ExpectedNonce::Any).await
     }
 
     /// Takes back what somebody could go on with. Nobody waits for it, and nobody hears whether it worked. By hand: the crate does it
@@ -158,8 +157,8 @@ impl Provider {
         request.body(form.finish().into_bytes()).ok()
     }
 
-    /// Where somebody ends their session at the provider, if it has such an address.
-    pub(super) async fn end(&self) -> Option<String> {
+    /// Returns the logout address of the provider, if it has one.
+    pub(super) async fn logout_url(&self) -> Option<String> {
         let metadata = self.discovery.metadata().await.ok()?;
         let end = metadata.additional_metadata().end_session_endpoint.clone()?;
         if !["http", "https"].contains(&end.url().scheme()) {
@@ -168,49 +167,51 @@ impl Provider {
         Some(LogoutRequest::from(end).set_client_id(self.options.client.clone()).http_get_url().into())
     }
 
-    /// What an answer of the token endpoint tells.
-    async fn told<E>(
+    /// Reads the response of the token endpoint.
+    async fn read_tokens<E>(
         &self,
-        answer: Result<CoreTokenResponse, RequestTokenError<NoAnswer, E>>,
+        answer: Result<CoreTokenResponse, RequestTokenError<ClientError, E>>,
         nonce: ExpectedNonce,
-    ) -> Result<Identity, Trouble>
+    ) -> Result<Identity, OidcError>
     where
         E: openidconnect::ErrorResponse + 'static,
     {
         let answer = answer.map_err(|error| match error {
-            RequestTokenError::ServerResponse(said) => Trouble::refused(said),
-            RequestTokenError::Request(why) => Trouble::silent(why),
-            RequestTokenError::Parse(..) | RequestTokenError::Other(_) => Trouble::silent("the response is malformed"),
+            RequestTokenError::ServerResponse(said) => OidcError::rejected(said),
+            RequestTokenError::Request(why) => OidcError::unavailable(why),
+            RequestTokenError::Parse(..) | RequestTokenError::Other(_) => {
+                OidcError::unavailable("the response is malformed")
+            }
         })?;
-        let token = answer.id_token().ok_or_else(|| Trouble::refused("the provider sent no ID token"))?;
-        let mut identity = self.verified(token, Some(&answer), &nonce).await?;
+        let token = answer.id_token().ok_or_else(|| OidcError::rejected("the provider sent no ID token"))?;
+        let mut identity = self.verify_token(token, Some(&answer), &nonce).await?;
         identity.refresh = answer.refresh_token().map(|token| token.secret().clone());
         Ok(identity)
     }
 
     /// Looks at signature, issuer, audience, times and nonce of a token. A key that is not known may be a new one.
-    async fn verified(
+    async fn verify_token(
         &self,
         token: &CoreIdToken,
         with: Option<&CoreTokenResponse>,
         nonce: &ExpectedNonce,
-    ) -> Result<Identity, Trouble> {
+    ) -> Result<Identity, OidcError> {
         let metadata = self.discovery.metadata().await?;
-        match self.verified_by(&metadata, token, with, nonce) {
+        match self.verify_with(&metadata, token, with, nonce) {
             Err(ClaimsVerificationError::SignatureVerification(
                 SignatureVerificationError::NoMatchingKey
                 | SignatureVerificationError::CryptoError(_)
                 | SignatureVerificationError::AmbiguousKeyId(_),
             )) => {
-                let newer = self.discovery.newer(&metadata).await;
-                self.verified_by(&newer, token, with, nonce).map_err(|why| wrong(&why))?;
+                let newer = self.discovery.newer_metadata(&metadata).await;
+                self.verify_with(&newer, token, with, nonce).map_err(|why| verification_error(&why))?;
             }
-            verified => verified.map_err(|why| wrong(&why))?,
+            verified => verified.map_err(|why| verification_error(&why))?,
         }
         identity(&self.options, &token.to_string(), clock::now_millis() / 1_000)
     }
 
-    fn verified_by(
+    fn verify_with(
         &self,
         metadata: &Metadata,
         token: &CoreIdToken,
@@ -238,18 +239,18 @@ impl Provider {
         Ok(())
     }
 
-    fn asker(&self, metadata: &Metadata, redirect: &str) -> Result<Asker, Trouble> {
-        let redirect = RedirectUrl::new(redirect.to_owned()).map_err(Trouble::refused)?;
+    fn oidc_client(&self, metadata: &Metadata, redirect: &str) -> Result<OidcClient, OidcError> {
+        let redirect = RedirectUrl::new(redirect.to_owned()).map_err(OidcError::rejected)?;
         let Options { client, secret, .. } = &self.options;
-        let asker = CoreClient::from_provider_metadata(metadata.clone(), client.clone(), secret.clone());
+        let oidc_client = CoreClient::from_provider_metadata(metadata.clone(), client.clone(), secret.clone());
         let way = if has_secret_in_body(metadata) { AuthType::RequestBody } else { AuthType::BasicAuth };
-        Ok(asker.set_auth_type(way).set_redirect_uri(redirect))
+        Ok(oidc_client.set_auth_type(way).set_redirect_uri(redirect))
     }
 }
 
 /// A token is not what it should be.
-fn wrong(why: &ClaimsVerificationError) -> Trouble {
-    Trouble::refused(reason(why))
+fn verification_error(why: &ClaimsVerificationError) -> OidcError {
+    OidcError::rejected(reason(why))
 }
 
 /// The provider takes a secret in the body only.
@@ -258,10 +259,10 @@ fn has_secret_in_body(metadata: &Metadata) -> bool {
     takes(CoreClientAuthMethod::ClientSecretPost) && !takes(CoreClientAuthMethod::ClientSecretBasic)
 }
 
-impl Trouble {
+impl OidcError {
     /// It does not answer, and why: for the log.
-    fn silent(why: impl std::fmt::Display) -> Self {
+    fn unavailable(why: impl std::fmt::Display) -> Self {
         tracing::warn!("no usable response from the sign-in provider: {}", safe(&why.to_string()));
-        Self::Silent
+        Self::Unavailable
     }
 }

@@ -10,48 +10,48 @@ use tokio::time::Instant;
 
 use super::identity::Identity;
 use crate::access::Viewer;
-use crate::access::ended::Ended;
-use crate::access::subject::Prefixes;
+use crate::access::revoked_sessions::RevokedSessions;
+use crate::access::subject::SubjectPrefixes;
 use crate::kube::review::Subject;
 
 /// Sessions that went on since their browser was told; the one that nobody has asked about for longest goes first.
 const MOST_HELD: u64 = 4_096;
-/// What the text of a session begins with: no token does.
+/// Prefix of the text of a session: no token begins with it.
 const MARK: &str = "session ";
 
 /// A session, as its cookie holds it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Session {
-    /// Which one it is: the nonce of its sign-in.
+    /// The nonce of its sign-in.
     pub(super) id: String,
-    /// When it began, in seconds of the Unix epoch.
+    /// Start, in seconds of the Unix epoch.
     pub(super) began: i64,
-    /// How often it was renewed.
+    /// Number of renewals.
     pub(super) turn: u32,
-    /// What the provider calls its owner.
+    /// Subject identifier of its owner at the provider.
     sub: String,
     user: String,
     groups: Vec<String>,
     /// The provider is asked again after this second.
     pub(super) until: i64,
-    /// What it is asked with.
+    /// The refresh token.
     pub(super) refresh: Option<String>,
 }
 
 impl Session {
     /// One that begins.
-    pub(super) fn begin(id: String, identity: Identity, now: i64, ask_again: Duration) -> Self {
+    pub(super) fn begin(id: String, identity: Identity, now: i64, refresh_after: Duration) -> Self {
         let Identity { sub, subject, until, refresh } = identity;
-        let until = due(until, refresh.is_some(), now, ask_again);
+        let until = due(until, refresh.is_some(), now, refresh_after);
         Self { id, began: now, turn: 0, sub, user: subject.user, groups: subject.groups, until, refresh }
     }
 
-    /// The same, after the provider was asked again; `None` where it speaks of somebody else.
-    pub(super) fn renewed(&self, identity: Identity, now: i64, ask_again: Duration) -> Option<Self> {
+    /// Returns the session after a refresh; `None` if the provider returned another user.
+    pub(super) fn renewed(&self, identity: Identity, now: i64, refresh_after: Duration) -> Option<Self> {
         if identity.sub != self.sub {
             return None;
         }
-        let next = Self::begin(self.id.clone(), identity, now, ask_again);
+        let next = Self::begin(self.id.clone(), identity, now, refresh_after);
         Some(Self { began: self.began, turn: self.turn.saturating_add(1), ..next })
     }
 
@@ -60,62 +60,62 @@ impl Session {
         Some(format!("{MARK}{}", serde_json::to_string(self).ok()?))
     }
 
-    /// What a cookie holds; `None` where that is no session, or one with a name that nobody gets here: whoever has the key may have
-    /// sealed it, and is not to become the cluster's administrator by that.
+    /// Reads a session from a cookie; `None` if it has a reserved user or group: the owner of the key must not become
+    /// cluster administrator with it.
     pub(super) fn from_text(text: &str) -> Option<Self> {
         let session: Self = serde_json::from_str(text.strip_prefix(MARK)?).ok()?;
         // The prefixes stand before the names already.
-        let subject = Prefixes::default().subject(&session.user, session.groups.iter().map(String::as_str))?;
+        let subject = SubjectPrefixes::default().subject(&session.user, session.groups.iter().map(String::as_str))?;
         session.groups.iter().all(|group| subject.groups.contains(group)).then_some(session)
     }
 
-    /// Whose it is.
+    /// Returns its owner.
     pub(super) fn viewer(self) -> Viewer {
         Viewer::from(Subject { user: self.user, groups: self.groups, ..Subject::default() })
     }
 
-    /// Whether it counts while the provider does not answer.
-    pub(super) const fn counts(&self, now: i64, without_answer: Duration) -> bool {
-        now < self.until.saturating_add(without_answer.as_secs() as i64)
+    /// Returns whether it is valid while the provider does not respond.
+    pub(super) const fn counts(&self, now: i64, grace_period: Duration) -> bool {
+        now < self.until.saturating_add(grace_period.as_secs() as i64)
     }
 }
 
-/// When the provider is asked again: when it said that its word ends, or sooner where it can be asked.
-fn due(until: i64, can_ask: bool, now: i64, ask_again: Duration) -> i64 {
-    let soon = now.saturating_add(i64::try_from(ask_again.as_secs()).unwrap_or(i64::MAX));
+/// Time of the next refresh: at the expiry, or sooner with a refresh token.
+fn due(until: i64, can_ask: bool, now: i64, refresh_after: Duration) -> i64 {
+    let soon = now.saturating_add(i64::try_from(refresh_after.as_secs()).unwrap_or(i64::MAX));
     if can_ask { until.min(soon) } else { until }
 }
 
 /// A session that went on.
-pub(super) struct Held {
+pub(super) struct RenewableSession {
     newest: Mutex<Session>,
-    /// Who renews it, and when the provider did not answer last.
+    /// Lock of the renewal, with the time of the last one that got no response.
     pub(super) turn: tokio::sync::Mutex<Option<Instant>>,
 }
 
-impl Held {
+impl RenewableSession {
     /// As it is now.
     pub(super) fn newest(&self) -> Session {
         self.newest.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// What became of it.
+    /// Stores the renewed session.
     pub(super) fn set(&self, session: Session) {
         *self.newest.lock().unwrap_or_else(PoisonError::into_inner) = session;
     }
 }
 
-/// What became of sessions.
+/// Renewed and ended sessions.
 pub(super) struct Sessions {
-    held: Cache<String, Arc<Held>>,
+    held: Cache<String, Arc<RenewableSession>>,
     /// By what the provider calls their owners.
-    ended: Ended<String>,
+    revoked: RevokedSessions<String>,
 }
 
 impl Default for Sessions {
     fn default() -> Self {
         let held = Cache::builder().max_capacity(MOST_HELD).eviction_policy(EvictionPolicy::lru()).build();
-        Self { held, ended: Ended::default() }
+        Self { held, revoked: RevokedSessions::default() }
     }
 }
 
@@ -130,8 +130,9 @@ impl Sessions {
     }
 
     /// Holds a session that goes on.
-    pub(super) fn hold(&self, session: &Session) -> Arc<Held> {
-        let begin = || Arc::new(Held { newest: Mutex::new(session.clone()), turn: tokio::sync::Mutex::default() });
+    pub(super) fn hold(&self, session: &Session) -> Arc<RenewableSession> {
+        let begin =
+            || Arc::new(RenewableSession { newest: Mutex::new(session.clone()), turn: tokio::sync::Mutex::default() });
         let held = self.held.get_with_by_ref(&session.id, begin);
         // Another Rollcast may have renewed it.
         if held.newest().turn < session.turn {
@@ -143,12 +144,12 @@ impl Sessions {
     /// It is over.
     pub(super) fn end(&self, session: &Session) {
         self.held.invalidate(&session.id);
-        self.ended.insert(&session.sub, session.began, &session.id);
+        self.revoked.insert(&session.sub, session.began, &session.id);
     }
 
-    /// Whether it is over.
+    /// Returns whether it has ended.
     pub(super) fn is_ended(&self, session: &Session) -> bool {
-        self.ended.has(&session.sub, session.began, &session.id)
+        self.revoked.contains(&session.sub, session.began, &session.id)
     }
 }
 

@@ -8,14 +8,14 @@ use serde::{Deserialize, Serialize};
 
 use super::ShareError;
 use super::link::Share;
-use super::place::{Changes, Place, PlaceError};
+use super::store::{LinkChanges, LinkStore, LinkStoreError};
 
 /// The version of the file, for those who come later.
 const VERSION: u32 = 2;
 
 /// The file.
 #[derive(Serialize, Deserialize)]
-struct Written {
+struct FileContent {
     version: u32,
     shares: Vec<Share>,
 }
@@ -31,14 +31,14 @@ impl File {
     pub(super) fn open(path: Option<PathBuf>) -> Result<Self, ShareError> {
         let text = match path.as_ref().map(std::fs::read_to_string) {
             Some(Ok(text)) => Some(text),
-            Some(Err(why)) if why.kind() != io::ErrorKind::NotFound => return Err(PlaceError::from(why).into()),
+            Some(Err(why)) if why.kind() != io::ErrorKind::NotFound => return Err(LinkStoreError::from(why).into()),
             _ => None,
         };
         let unreadable = |why: String| ShareError::Unreadable(path.clone().unwrap_or_default(), why);
         let shares = match text {
             None => Vec::new(),
             Some(text) => {
-                let written: Written = serde_json::from_str(&text).map_err(|why| unreadable(why.to_string()))?;
+                let written: FileContent = serde_json::from_str(&text).map_err(|why| unreadable(why.to_string()))?;
                 if written.version != VERSION {
                     return Err(unreadable(format!("unknown version {}", written.version)));
                 }
@@ -50,9 +50,9 @@ impl File {
     }
 
     /// Writes all of them down, in place of what was there.
-    fn save(&self) -> Result<(), PlaceError> {
+    fn save(&self) -> Result<(), LinkStoreError> {
         let Some(path) = &self.path else { return Ok(()) };
-        let written = Written { version: VERSION, shares: self.all.values().cloned().collect() };
+        let written = FileContent { version: VERSION, shares: self.all.values().cloned().collect() };
         let beside = path.with_extension("new");
         let mut options = std::fs::OpenOptions::new();
         options.create(true).truncate(true).write(true);
@@ -65,13 +65,13 @@ impl File {
     }
 }
 
-impl Place for File {
-    fn changes(&mut self) -> Result<Changes, PlaceError> {
-        Ok(Changes { are_all: true, made: self.all.values().cloned().collect(), gone: Vec::new() })
+impl LinkStore for File {
+    fn changes(&mut self) -> Result<LinkChanges, LinkStoreError> {
+        Ok(LinkChanges { are_all: true, made: self.all.values().cloned().collect(), gone: Vec::new() })
     }
 
-    fn add(&mut self, link: &Share, has_room: &mut dyn FnMut(Changes) -> bool) -> Result<bool, PlaceError> {
-        if !has_room(Changes::default()) {
+    fn add(&mut self, link: &Share, has_room: &mut dyn FnMut(LinkChanges) -> bool) -> Result<bool, LinkStoreError> {
+        if !has_room(LinkChanges::default()) {
             return Ok(false);
         }
         self.all.retain(|_, known| known.until_millis > link.made_millis);
@@ -83,7 +83,7 @@ impl Place for File {
         saved.map(|()| true)
     }
 
-    fn prolong(&mut self, link: &Share) -> Result<(), PlaceError> {
+    fn prolong(&mut self, link: &Share) -> Result<(), LinkStoreError> {
         if let Some(known) = self.all.get_mut(&link.id) {
             *known = link.clone();
             self.save()?;
@@ -91,7 +91,7 @@ impl Place for File {
         Ok(())
     }
 
-    fn remove(&mut self, id: &str) -> Result<(), PlaceError> {
+    fn remove(&mut self, id: &str) -> Result<(), LinkStoreError> {
         // What cannot be written down now is written with what comes next.
         self.all.remove(id);
         self.save()

@@ -1,4 +1,4 @@
-//! What a link is: one thing that it opens, for a while, with the rights of who made it.
+//! A share link: one scope, for a limited time, with the permissions of its maker.
 
 use std::sync::Arc;
 
@@ -6,32 +6,32 @@ use serde::{Deserialize, Serialize};
 use timeline::Millis;
 
 use crate::access::scope::Scope;
-use crate::access::{Opened, Subjects, Viewer};
+use crate::access::{ActiveLink, Subjects, Viewer};
 
-/// How long a link may last, in milliseconds.
+/// Shortest lifetime of a link, in milliseconds.
 pub const SHORTEST: Millis = 3_600_000;
-/// How long at most.
+/// Longest lifetime of a link.
 pub const LONGEST: Millis = 30 * 24 * SHORTEST;
-/// How long a link that renews itself may last in all, in milliseconds.
+/// Longest total lifetime of a link that renews itself, in milliseconds.
 const LONGEST_IN_ALL: Millis = 90 * 24 * SHORTEST;
 
 /// A link.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Share {
-    /// Which one it is; no secret.
+    /// Its name; no secret.
     pub id: String,
-    /// Who made it.
+    /// Its maker.
     pub maker: String,
-    /// As whom clusters know them.
+    /// The users of its maker in the clusters.
     subjects: Subjects,
-    /// What it opens.
+    /// Its scope.
     pub scope: Scope,
-    /// Where it leads: an address of this server.
+    /// The address to which it leads, on this server.
     pub to: String,
-    /// When it was made, in milliseconds since 1970.
+    /// Creation, in milliseconds since 1970.
     pub made_millis: Millis,
-    /// Until when it opens anything.
+    /// Expiry, in milliseconds since 1970.
     pub until_millis: Millis,
     /// It lasts this long again when it is used, as walls do.
     renews_millis: Option<Millis>,
@@ -42,20 +42,20 @@ pub struct Share {
 
 /// A link as somebody wants it.
 #[derive(Debug, Clone)]
-pub struct Wanted {
-    /// What it opens.
+pub struct LinkRequest {
+    /// Its scope.
     pub scope: Scope,
-    /// Where it leads: an address of this server.
+    /// The address to which it leads, on this server.
     pub to: String,
-    /// How long it lasts.
+    /// Its lifetime.
     pub lasts_millis: Millis,
-    /// Whether it has a preview.
+    /// It has a preview.
     pub allows_preview: bool,
 }
 
-impl Wanted {
+impl LinkRequest {
     /// The link that it is from now on, as one that its maker made; `None` where it would last too long, or not long enough.
-    pub(super) fn made(self, maker: &Viewer, subjects: &Subjects, now_millis: Millis) -> Option<Share> {
+    pub(super) fn into_share(self, maker: &Viewer, subjects: &Subjects, now_millis: Millis) -> Option<Share> {
         let Self { scope, to, lasts_millis, allows_preview } = self;
         (SHORTEST..=LONGEST).contains(&lasts_millis).then(|| Share {
             id: format!("{:016x}", fastrand::u64(..)),
@@ -72,20 +72,21 @@ impl Wanted {
 }
 
 impl Share {
-    /// Until when it lasts from now on, where its use makes it last longer: half of its time is over.
+    /// Returns the new expiry, if half of the lifetime is over and the link renews itself.
     pub(super) fn renewed(&self, now_millis: Millis) -> Option<Millis> {
         let lasts = self.renews_millis.filter(|lasts| self.until_millis - now_millis < lasts / 2)?;
         let until = (now_millis + lasts).min(self.made_millis + LONGEST_IN_ALL);
         Some(until).filter(|until| *until > self.until_millis)
     }
 
-    /// Who comes by it: its maker, who sees what it opens.
+    /// Returns the viewer who uses the link: its maker, with the scope of the link.
     pub(super) fn viewer(&self) -> Viewer {
-        let opened = Opened { id: self.id.clone(), scope: self.scope.clone(), until_millis: self.until_millis };
-        Viewer { link: Some(Arc::new(opened)), ..Viewer::known(self.maker.as_str().into(), self.subjects.clone()) }
+        let opened = ActiveLink { id: self.id.clone(), scope: self.scope.clone(), until_millis: self.until_millis };
+        Viewer { link: Some(Arc::new(opened)), ..Viewer::signed_in(self.maker.as_str().into(), self.subjects.clone()) }
     }
 
-    /// That is who made it: to the cluster that it is about, or to some, and to none somebody else.
+    /// Returns whether that viewer made it: the same user in the cluster of its scope, or in all clusters that both
+    /// know.
     pub(super) fn is_of(&self, viewer: &Viewer) -> bool {
         let Some(subjects) = &viewer.subjects else { return false };
         match (&self.subjects, subjects.as_ref()) {
@@ -102,7 +103,7 @@ impl Share {
         }
     }
 
-    /// What it opens, in words.
+    /// Describes its scope.
     #[must_use]
     pub fn opens(&self) -> String {
         self.scope.words(&self.to)

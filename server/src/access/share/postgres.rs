@@ -7,8 +7,8 @@
 use std::time::{Duration, Instant};
 
 use super::link::Share;
-use super::place::{Changes, Place, PlaceError};
-use crate::access::cookie::{Keys, Name};
+use super::store::{LinkChanges, LinkStore, LinkStoreError};
+use crate::access::cookie::{SealPurpose, SessionKeys};
 use crate::database::postgres::UNRELEASED;
 use crate::database::server::Server;
 use crate::database::{Connection, Schema, StoreError};
@@ -23,11 +23,11 @@ const MOST_ROWS: i64 = 20_000;
 const AT_A_TIME: i64 = 500;
 /// Rows that are sealed anew at a time.
 const SEALED_AT_A_TIME: usize = 100;
-/// Who has not looked for this long reads everything: what was taken away may not be told any more.
+/// After this time without a read all rows are read: removed ones may be deleted already.
 const ALL_AFTER: Duration = Duration::from_secs(60);
 /// Rows that no key opens are looked at again after this long: a key may be known here later than to who sealed them.
 const SEALED_AFTER: Duration = Duration::from_secs(10);
-/// What was taken away or has ended is told for so long, in milliseconds.
+/// Removed and expired links stay in the table for this time, in milliseconds.
 const TOLD: i64 = 5 * 60_000;
 /// The time of the server.
 const NOW: &str = "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)";
@@ -35,17 +35,17 @@ const NOW: &str = "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)"
 /// Links in a database.
 pub(super) struct Postgres {
     server: Server,
-    keys: Keys,
+    keys: SessionKeys,
     connection: Option<Connection>,
     /// The number of the last change that is known, and when it was looked for; `None` when everything is to be read.
     known: Option<(i64, Instant)>,
-    /// When everything was read while some of it could not be opened.
+    /// Time of the last full read with undecryptable rows.
     unopened: Option<Instant>,
 }
 
-/// What was read.
-struct Read {
-    changes: Changes,
+/// The result of a read.
+struct ChangedRows {
+    changes: LinkChanges,
     /// The number of the last change among it.
     last: i64,
     /// Rows that an older key sealed: their names, what they hold, and what they are to hold.
@@ -54,16 +54,16 @@ struct Read {
 }
 
 impl Postgres {
-    /// Those of a database; nothing is connected yet.
-    pub(super) const fn new(server: Server, keys: Keys) -> Self {
+    /// Links of a database; connects on first use.
+    pub(super) const fn new(server: Server, keys: SessionKeys) -> Self {
         Self { server, keys, connection: None, known: None, unopened: None }
     }
 
     /// Does something with the connection.
-    fn with<T>(
+    fn with_connection<T>(
         &mut self,
-        act: impl FnOnce(&mut Connection, &mut Known<'_>) -> Result<T, StoreError>,
-    ) -> Result<T, PlaceError> {
+        act: impl FnOnce(&mut Connection, &mut TableState<'_>) -> Result<T, StoreError>,
+    ) -> Result<T, LinkStoreError> {
         let connection = match &mut self.connection {
             Some(connection) => connection,
             None => {
@@ -71,7 +71,7 @@ impl Postgres {
                 self.connection.insert(Connection::to_write(&self.server, &SCHEMA)?)
             }
         };
-        let mut known = Known { keys: &self.keys, known: &mut self.known, unopened: &mut self.unopened };
+        let mut known = TableState { keys: &self.keys, known: &mut self.known, unopened: &mut self.unopened };
         let done = act(connection, &mut known);
         if done.is_err() {
             self.known = None;
@@ -81,16 +81,16 @@ impl Postgres {
     }
 }
 
-/// What is known of the table.
-struct Known<'p> {
-    keys: &'p Keys,
+/// The cached state of the table.
+struct TableState<'p> {
+    keys: &'p SessionKeys,
     known: &'p mut Option<(i64, Instant)>,
     unopened: &'p mut Option<Instant>,
 }
 
-impl Known<'_> {
-    /// What happened since it was looked at last.
-    fn changes(&mut self, database: &mut Connection) -> Result<Changes, StoreError> {
+impl TableState<'_> {
+    /// Reads the changes since the last read.
+    fn changes(&mut self, database: &mut Connection) -> Result<LinkChanges, StoreError> {
         let now = Instant::now();
         let is_sealed = self.unopened.is_some_and(|at| at.elapsed() >= SEALED_AFTER);
         let after = self.known.filter(|(_, at)| at.elapsed() < ALL_AFTER && !is_sealed).map(|(last, _)| last);
@@ -110,15 +110,15 @@ impl Known<'_> {
 
     fn sealed(&self, link: &Share) -> Result<String, StoreError> {
         let text = serde_json::to_string(link).ok();
-        let sealed = text.and_then(|text| self.keys.seal_value(Name::Kept, &text));
+        let sealed = text.and_then(|text| self.keys.seal_value(SealPurpose::StoredLink, &text));
         sealed.ok_or_else(|| StoreError::Failed("cannot encrypt a link".to_owned()))
     }
 }
 
-/// What has a later number than that; everything, where none is named.
-fn read(database: &mut Connection, keys: &Keys, after: Option<i64>) -> Result<Read, StoreError> {
-    let changes = Changes { are_all: after.is_none(), ..Changes::default() };
-    let mut read = Read { changes, last: after.unwrap_or_default(), outdated: Vec::new(), has_unopened: false };
+/// Reads the rows with a later edition; all rows without one.
+fn read(database: &mut Connection, keys: &SessionKeys, after: Option<i64>) -> Result<ChangedRows, StoreError> {
+    let changes = LinkChanges { are_all: after.is_none(), ..LinkChanges::default() };
+    let mut read = ChangedRows { changes, last: after.unwrap_or_default(), outdated: Vec::new(), has_unopened: false };
     loop {
         let rows = "SELECT id, edition, is_revoked, link FROM links WHERE edition > $1 ORDER BY edition LIMIT $2";
         let rows = database.rows(rows, &[read.last.into(), AT_A_TIME.into()])?;
@@ -130,13 +130,15 @@ fn read(database: &mut Connection, keys: &Keys, after: Option<i64>) -> Result<Re
                 read.changes.gone.push(id);
                 continue;
             }
-            let opened = keys.open_value(Name::Kept, &held).and_then(|text| serde_json::from_str::<Share>(&text).ok());
+            let opened = keys
+                .open_value(SealPurpose::StoredLink, &held)
+                .and_then(|text| serde_json::from_str::<Share>(&text).ok());
             // One that stands in the place of another one is none.
             match opened.filter(|link| link.id == id) {
                 Some(link) => read.changes.made.push(link),
                 None => read.has_unopened = true,
             }
-            if let Some(anew) = keys.resealed_value(Name::Kept, &held) {
+            if let Some(anew) = keys.resealed_value(SealPurpose::StoredLink, &held) {
                 read.outdated.push((id, held, anew));
             }
         }
@@ -152,13 +154,13 @@ fn edition(database: &mut Connection) -> Result<i64, StoreError> {
     next.ok_or_else(|| StoreError::Failed("the table links_edition is empty".to_owned()))
 }
 
-impl Place for Postgres {
-    fn changes(&mut self) -> Result<Changes, PlaceError> {
-        self.with(|connection, known| known.changes(connection))
+impl LinkStore for Postgres {
+    fn changes(&mut self) -> Result<LinkChanges, LinkStoreError> {
+        self.with_connection(|connection, known| known.changes(connection))
     }
 
-    fn add(&mut self, link: &Share, has_room: &mut dyn FnMut(Changes) -> bool) -> Result<bool, PlaceError> {
-        self.with(|connection, known| {
+    fn add(&mut self, link: &Share, has_room: &mut dyn FnMut(LinkChanges) -> bool) -> Result<bool, LinkStoreError> {
+        self.with_connection(|connection, known| {
             let sealed = known.sealed(link)?;
             connection.together(|database| {
                 let edition = edition(database)?;
@@ -176,8 +178,8 @@ impl Place for Postgres {
         })
     }
 
-    fn prolong(&mut self, link: &Share) -> Result<(), PlaceError> {
-        self.with(|connection, known| {
+    fn prolong(&mut self, link: &Share) -> Result<(), LinkStoreError> {
+        self.with_connection(|connection, known| {
             let sealed = known.sealed(link)?;
             connection.together(|database| {
                 let edition = edition(database)?;
@@ -190,8 +192,8 @@ impl Place for Postgres {
         })
     }
 
-    fn remove(&mut self, id: &str) -> Result<(), PlaceError> {
-        self.with(|connection, _| {
+    fn remove(&mut self, id: &str) -> Result<(), LinkStoreError> {
+        self.with_connection(|connection, _| {
             connection.together(|database| {
                 let edition = edition(database)?;
                 // The row stays for a while, to tell the others.

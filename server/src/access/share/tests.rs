@@ -5,21 +5,21 @@ use timeline::Workload;
 
 use super::*;
 use crate::access::Subjects;
-use crate::access::scope::{Named, Scope};
+use crate::access::scope::{Scope, WorkloadName};
 use crate::kube::review::Subject;
 
 const DAY: Millis = 24 * SHORTEST;
 
 fn viewer(user: &str) -> Viewer {
-    Viewer::known(user.into(), Subjects::Same(Subject { user: user.to_owned(), ..Subject::default() }))
+    Viewer::signed_in(user.into(), Subjects::Same(Subject { user: user.to_owned(), ..Subject::default() }))
 }
 
 fn web() -> Scope {
-    Scope::Workload(Named::of(&Workload::deployment("prod", "shop", "web")))
+    Scope::Workload(WorkloadName::of(&Workload::deployment("prod", "shop", "web")))
 }
 
-fn wanted(scope: Scope, to: &str, lasts_millis: Millis) -> Wanted {
-    Wanted { scope, to: to.to_owned(), lasts_millis, allows_preview: false }
+fn wanted(scope: Scope, to: &str, lasts_millis: Millis) -> LinkRequest {
+    LinkRequest { scope, to: to.to_owned(), lasts_millis, allows_preview: false }
 }
 
 fn shown(secret: &str) -> HeaderMap {
@@ -29,7 +29,7 @@ fn shown(secret: &str) -> HeaderMap {
 
 #[tokio::test]
 async fn a_link_opens_one_thing_until_it_ends_or_is_revoked_by_who_made_it() {
-    let shares = Shares::open(Keys::own(), None).unwrap();
+    let shares = Shares::open(SessionKeys::generate(), None).unwrap();
     let (ann, ben) = (viewer("ann"), viewer("ben"));
     let (share, secret) = shares.make(&ann, wanted(web(), "/x", DAY), 1_000).await.unwrap();
     let opened = shares.viewer(&shown(&secret), 1_000 + DAY - 1).await.unwrap().unwrap();
@@ -39,28 +39,28 @@ async fn a_link_opens_one_thing_until_it_ends_or_is_revoked_by_who_made_it() {
     for changed in
         [secret.to_uppercase(), secret[1..].to_owned(), format!("{secret}A"), share.id.clone(), String::new()]
     {
-        assert!(shares.of_secret(&changed, 1_000).await.unwrap().is_none(), "{changed}");
+        assert!(shares.find_by_secret(&changed, 1_000).await.unwrap().is_none(), "{changed}");
     }
-    let others = Shares::open(Keys::own(), None).unwrap();
+    let others = Shares::open(SessionKeys::generate(), None).unwrap();
     let (_, foreign) = others.make(&ann, wanted(web(), "/x", DAY), 1_000).await.unwrap();
-    assert!(shares.of_secret(&foreign, 1_000).await.unwrap().is_none(), "made elsewhere");
-    assert_eq!((shares.made_by(&ann, false, 1_000).len(), shares.made_by(&ben, false, 1_000).len()), (1, 0));
+    assert!(shares.find_by_secret(&foreign, 1_000).await.unwrap().is_none(), "made elsewhere");
+    assert_eq!((shares.list(&ann, false, 1_000).len(), shares.list(&ben, false, 1_000).len()), (1, 0));
     assert!(!shares.revoke(&ben, false, &share.id).await.unwrap());
     assert!(!shares.revoke(&opened, true, &share.id).await.unwrap(), "not by who came by it");
-    assert!(shares.of_secret(&secret, 1_000).await.unwrap().is_some());
-    assert_eq!(shares.made_by(&ben, true, 1_000).len(), 1, "whoever sees everything sees all links");
+    assert!(shares.find_by_secret(&secret, 1_000).await.unwrap().is_some());
+    assert_eq!(shares.list(&ben, true, 1_000).len(), 1, "whoever sees everything sees all links");
     assert!(shares.revoke(&ann, false, &share.id).await.unwrap());
-    assert!(shares.of_secret(&secret, 1_000).await.unwrap().is_none());
+    assert!(shares.find_by_secret(&secret, 1_000).await.unwrap().is_none());
 }
 
 #[tokio::test]
 async fn only_who_signed_in_makes_links_and_not_without_end() {
-    let shares = Shares::open(Keys::own(), None).unwrap();
+    let shares = Shares::open(SessionKeys::generate(), None).unwrap();
     let ann = viewer("ann");
     let (_, secret) = shares.make(&ann, wanted(web(), "/x", DAY), 0).await.unwrap();
     let by_link = shares.viewer(&shown(&secret), 0).await.unwrap().unwrap();
-    for maker in [by_link, Viewer::anybody()] {
-        assert!(matches!(shares.make(&maker, wanted(web(), "/x", DAY), 0).await, Err(ShareError::Stranger)));
+    for maker in [by_link, Viewer::anonymous()] {
+        assert!(matches!(shares.make(&maker, wanted(web(), "/x", DAY), 0).await, Err(ShareError::NotSignedIn)));
     }
     for lasts in [0, SHORTEST - 1, LONGEST + 1, Millis::MAX, -DAY] {
         assert!(matches!(shares.make(&ann, wanted(web(), "/x", lasts), 0).await, Err(ShareError::Time)), "{lasts}");
@@ -75,7 +75,7 @@ async fn only_who_signed_in_makes_links_and_not_without_end() {
 
 #[tokio::test]
 async fn a_walls_link_lasts_for_as_long_as_it_is_used() {
-    let shares = Shares::open(Keys::own(), None).unwrap();
+    let shares = Shares::open(SessionKeys::generate(), None).unwrap();
     let wall = Scope::Wall { cluster: None, namespace: None };
     let (_, secret) = shares.make(&viewer("ann"), wanted(wall, "/wall", DAY), 0).await.unwrap();
     for half_days in 1..20 {
@@ -102,15 +102,15 @@ async fn a_walls_link_lasts_for_as_long_as_it_is_used() {
 #[tokio::test]
 async fn links_outlive_the_program_where_they_are_written_down() {
     let folder = tempfile::tempdir().unwrap();
-    let (keys, file) = (Keys::own(), folder.path().join("links.json"));
+    let (keys, file) = (SessionKeys::generate(), folder.path().join("links.json"));
     let shares = Shares::open(keys.clone(), Some(file.clone())).unwrap();
     let ann = viewer("ann");
     let (first, secret) = shares.make(&ann, wanted(web(), "/x", DAY), 0).await.unwrap();
     let (second, _) = shares.make(&ann, wanted(web(), "/y", DAY), 0).await.unwrap();
     shares.revoke(&ann, false, &second.id).await.unwrap();
     let again = Shares::open(keys.clone(), Some(file.clone())).unwrap();
-    assert_eq!(again.made_by(&ann, false, 0), [first]);
-    assert!(again.of_secret(&secret, 0).await.unwrap().is_some());
+    assert_eq!(again.list(&ann, false, 0), [first]);
+    assert!(again.find_by_secret(&secret, 0).await.unwrap().is_some());
     assert!(!std::fs::read_to_string(&file).unwrap().contains(&secret), "secrets are not written down");
     let text = std::fs::read_to_string(&file).unwrap();
     for wrong in [text.replace("\"version\":2", "\"version\":3"), text[..text.len() / 2].to_owned(), "[]".into()] {
@@ -122,35 +122,35 @@ async fn links_outlive_the_program_where_they_are_written_down() {
     assert!(Shares::open(keys, Some(file)).is_err());
     assert!(matches!(
         shares.make(&ann, wanted(web(), "/x", DAY), 0).await,
-        Err(ShareError::Place(PlaceError::File(_)))
+        Err(ShareError::Store(LinkStoreError::File(_)))
     ));
-    assert_eq!(shares.made_by(&ann, false, 0).len(), 1, "one that is not written down is not made");
+    assert_eq!(shares.list(&ann, false, 0).len(), 1, "one that is not written down is not made");
 }
 
 #[tokio::test]
 async fn a_preview_is_there_where_the_maker_allowed_it_until_the_link_ends_and_opens_nothing_else() {
-    let (shares, ann) = (Shares::open(Keys::own(), None).unwrap(), viewer("ann"));
+    let (shares, ann) = (Shares::open(SessionKeys::generate(), None).unwrap(), viewer("ann"));
     let (quiet, _) = shares.make(&ann, wanted(web(), "/x", DAY), 0).await.unwrap();
     assert_eq!(shares.preview_of(&quiet), None);
-    let shown_before = Wanted { allows_preview: true, ..wanted(web(), "/x", DAY) };
+    let shown_before = LinkRequest { allows_preview: true, ..wanted(web(), "/x", DAY) };
     let (share, secret) = shares.make(&ann, shown_before, 0).await.unwrap();
     let preview = shares.preview_of(&share).unwrap();
-    let (found, viewer) = shares.previewed(&preview, 1).await.unwrap().unwrap();
+    let (found, viewer) = shares.find_preview(&preview, 1).await.unwrap().unwrap();
     assert_eq!((found.id.as_str(), viewer.link.as_ref().unwrap().scope.clone()), (share.id.as_str(), web()));
-    let sealed_for_another = shares.keys.seal_value(Name::Link, &share.id).unwrap();
+    let sealed_for_another = shares.keys.seal_value(SealPurpose::Link, &share.id).unwrap();
     for other in [&secret, &share.id, &preview[1..].to_owned(), &String::new(), &sealed_for_another] {
         let other: String = other.chars().map(|sign| swapped(sign, OF_ADDRESSES)).collect();
-        assert!(shares.previewed(&other, 1).await.unwrap().is_none(), "{other}");
+        assert!(shares.find_preview(&other, 1).await.unwrap().is_none(), "{other}");
     }
     let spelled = OF_ADDRESSES.map(|(sealed, shown)| preview.replace(shown, &sealed.to_string()));
     for other in spelled.iter().filter(|other| **other != preview) {
-        assert!(shares.previewed(other, 1).await.unwrap().is_none(), "another spelling: {other}");
+        assert!(shares.find_preview(other, 1).await.unwrap().is_none(), "another spelling: {other}");
     }
     assert!(
-        shares.of_secret(&preview, 1).await.unwrap().is_none()
+        shares.find_by_secret(&preview, 1).await.unwrap().is_none()
             && shares.viewer(&self::shown(&preview), 1).await.unwrap().is_none()
     );
-    assert!(shares.previewed(&preview, DAY).await.unwrap().is_none(), "it has ended");
+    assert!(shares.find_preview(&preview, DAY).await.unwrap().is_none(), "it has ended");
     shares.revoke(&ann, false, &share.id).await.unwrap();
-    assert!(shares.previewed(&preview, 1).await.unwrap().is_none());
+    assert!(shares.find_preview(&preview, 1).await.unwrap().is_none());
 }

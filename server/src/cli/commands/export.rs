@@ -29,7 +29,7 @@ pub async fn export(arguments: cli::Export) -> anyhow::Result<()> {
             revision: arguments.revision,
             is_redacted: arguments.redact,
         };
-        let made = terminal::file(server, &arguments.of_server, &request).await?;
+        let made = terminal::file(server, &arguments.remote, &request).await?;
         return Ok(print::file(made.as_bytes())?);
     }
     let recording = read(&file)?;
@@ -39,7 +39,7 @@ pub async fn export(arguments: cli::Export) -> anyhow::Result<()> {
     let standing =
         past::standing(cluster.clone(), recording.observed, end_millis).context("cannot play the recording")?;
     let hub = Handle::standing(&cluster, standing);
-    let workload = meant(&hub, &arguments).await?;
+    let workload = choose_deployment(&hub, &arguments).await?;
     let request = ExportRequest { workload, revision: arguments.revision, is_redacted: arguments.redact };
     let made = html(&hub, request).await?;
     Ok(print::file(made.html.as_bytes())?)
@@ -55,7 +55,7 @@ fn read(path: &Path) -> anyhow::Result<Recording> {
 }
 
 /// The one Deployment that is meant.
-async fn meant(hub: &Handle, arguments: &cli::Export) -> anyhow::Result<Workload> {
+async fn choose_deployment(hub: &Handle, arguments: &cli::Export) -> anyhow::Result<Workload> {
     let known: Vec<(String, String, Uid)> = hub
         .read(|reader| {
             let known = reader.timeline.model().deployments.values();

@@ -6,7 +6,7 @@ use timeline::EpisodeKind;
 use timeline::past::{PastRollout, Search};
 use timeline::words::count;
 
-use crate::access::sight::Sight;
+use crate::access::permissions::Permissions;
 use crate::export::redact::Names;
 use crate::history::options::Options;
 use crate::history::sql::Reader;
@@ -16,7 +16,7 @@ use crate::telemetry::clock;
 /// Rollouts that are looked through for the one that is meant.
 const MOST: u32 = 10_000;
 
-/// What cannot be done.
+/// A failure of `rollcast history`.
 #[derive(Debug, thiserror::Error)]
 pub enum HistoryError {
     /// There is nothing.
@@ -71,10 +71,10 @@ pub fn compact(options: &Options) -> Result<String, HistoryError> {
     Ok(format!("compacted from {} to {}", size(before), size(store.bytes()?)))
 }
 
-/// Which rollout is to be exported.
+/// Selects the rollout to export.
 #[derive(Debug)]
 pub struct RolloutSelector {
-    /// Of this Deployment.
+    /// Its Deployment.
     pub name: String,
     /// In this namespace, where several have one of that name.
     pub namespace: Option<String>,
@@ -99,7 +99,7 @@ pub fn export(options: &Options, selector: &RolloutSelector, out: &mut impl Writ
         kinds: vec![EpisodeKind::Rollout],
         ..Search::default()
     };
-    let of_name = reader.rollouts(&search, &Sight::All, None, MOST)?.rollouts;
+    let of_name = reader.rollouts(&search, &Permissions::All, None, MOST)?.rollouts;
     let is_meant = |rollout: &&PastRollout| selector.revision.is_none_or(|revision| rollout.revision == revision);
     let unknown = || {
         let known = of_name.iter().filter(|rollout| rollout.is_kept).take(10).map(|rollout| {

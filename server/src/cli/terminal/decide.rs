@@ -1,5 +1,5 @@
-//! When waiting for a rollout is over. Pure: what a follower knows goes in. Only what is live decides, whatever it says: what
-//! was seen before the cluster fell silent, or the link to the server broke, may have changed since.
+//! Decides when `rollcast wait` is over. Pure: takes the follower's state. Only live data decides: older data may
+//! have changed since.
 
 use std::time::Instant;
 
@@ -9,11 +9,11 @@ use timeline::view::View;
 use timeline::wire::ConnectionState;
 
 use super::follower::Follower;
-use super::text::plain;
+use super::plain;
 
-/// How waiting ended. The numbers are the exit codes.
+/// Results of `rollcast wait`; the numbers are the exit codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Ended {
+pub enum WaitOutcome {
     /// Everything is complete.
     Complete = 0,
     /// A rollout failed.
@@ -26,7 +26,7 @@ pub enum Ended {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Decision {
     /// The rollout came to its end.
-    Ended(Ended),
+    Ended(WaitOutcome),
     /// The Deployment that was waited for is gone.
     Gone,
     /// There is none of that name, and was none when waiting began.
@@ -53,7 +53,7 @@ impl Waiting {
         Self { namespace: namespace.to_owned(), fail_fast, is_here, was_live: false, was_there: false, uid: None }
     }
 
-    /// Whether it is over. At the deadline what is live decides without waiting for a better word.
+    /// Decides whether the wait is over. At the deadline live data decides at once.
     pub(super) fn decide(&mut self, follower: &Follower, now: Instant, is_deadline: bool) -> Option<Decision> {
         let connection = follower.connection.as_ref()?;
         match &connection.state {
@@ -104,11 +104,11 @@ impl Waiting {
     }
 }
 
-fn ended(view: &View, fail_fast: bool) -> Option<Ended> {
+fn ended(view: &View, fail_fast: bool) -> Option<WaitOutcome> {
     match view.verdict.kubectl {
-        KubectlVerdict::Complete => Some(Ended::Complete),
-        KubectlVerdict::DeadlineExceeded => Some(Ended::Failed),
-        _ => (fail_fast && view.reasons.iter().any(|reason| reason.is_fatal)).then_some(Ended::Failed),
+        KubectlVerdict::Complete => Some(WaitOutcome::Complete),
+        KubectlVerdict::DeadlineExceeded => Some(WaitOutcome::Failed),
+        _ => (fail_fast && view.reasons.iter().any(|reason| reason.is_fatal)).then_some(WaitOutcome::Failed),
     }
 }
 
@@ -139,9 +139,9 @@ mod tests {
     }
 
     impl Case {
-        fn new(of_server: bool) -> Self {
-            let waiting = Waiting::new("shop", false, !of_server);
-            Self { follower: Follower::new(of_server), waiting, now: Instant::now(), epoch: 1 }
+        fn new(remote: bool) -> Self {
+            let waiting = Waiting::new("shop", false, !remote);
+            Self { follower: Follower::new(remote), waiting, now: Instant::now(), epoch: 1 }
         }
 
         fn frame(&mut self, frame: ServerFrame) -> Option<Decision> {
@@ -196,7 +196,7 @@ mod tests {
         }
     }
 
-    const COMPLETE: Option<Decision> = Some(Decision::Ended(Ended::Complete));
+    const COMPLETE: Option<Decision> = Some(Decision::Ended(WaitOutcome::Complete));
 
     #[test]
     fn what_a_stale_server_holds_decides_nothing() {
@@ -291,10 +291,10 @@ mod tests {
 
     #[test]
     fn a_cluster_that_never_answered_here_cannot_be_watched_but_a_server_is_given_time() {
-        for of_server in [false, true] {
-            let mut case = Case::new(of_server);
+        for remote in [false, true] {
+            let mut case = Case::new(remote);
             case.nothing();
-            assert_eq!(matches!(case.state(STALE), Some(Decision::CannotWatch(_))), !of_server);
+            assert_eq!(matches!(case.state(STALE), Some(Decision::CannotWatch(_))), !remote);
         }
         let mut case = Case::new(true);
         case.there(1, 1);

@@ -9,18 +9,18 @@ use timeline::Workload;
 
 use super::Origin;
 use super::server::Server;
-use crate::access::fetch::Limits;
+use crate::access::fetch::ResponseLimits;
 
 /// A document must be there within this time, and is no larger.
-const LIMITS: Limits = Limits { answer: Duration::from_secs(5), largest: 256 << 20 };
+const LIMITS: ResponseLimits = ResponseLimits { timeout: Duration::from_secs(5), max_bytes: 256 << 20 };
 
 /// Fetches the document as JSON, within a limited time.
 pub(super) async fn fetch(origin: &Origin, name: &str) -> anyhow::Result<String> {
     match origin {
         Origin::Cluster { hub, namespace } => {
             let workload = Workload::deployment(hub.name(), namespace, name);
-            let document = tokio::time::timeout(LIMITS.answer, hub.document(&workload)).await;
-            let document = document.with_context(|| format!("no response within {} s", LIMITS.answer.as_secs()))?;
+            let document = tokio::time::timeout(LIMITS.timeout, hub.document(&workload)).await;
+            let document = document.with_context(|| format!("no response within {} s", LIMITS.timeout.as_secs()))?;
             let document = document?.context("there is no such Deployment")?;
             Ok(serde_json::to_string_pretty(&document)?)
         }
@@ -34,9 +34,9 @@ pub(super) async fn fetch(origin: &Origin, name: &str) -> anyhow::Result<String>
     }
 }
 
-/// What a server answers to a path.
-pub(super) async fn get(server: &Server, path: &str, limits: Limits) -> anyhow::Result<String> {
-    let answer = server.ask(Request::get(path).body(Bytes::new())?, limits).await?;
+/// Fetches a path of a server.
+pub(super) async fn get(server: &Server, path: &str, limits: ResponseLimits) -> anyhow::Result<String> {
+    let answer = server.send(Request::get(path).body(Bytes::new())?, limits).await?;
     anyhow::ensure!(answer.status().is_success(), "{server} responded {}", answer.status());
     Ok(String::from_utf8(answer.into_body().into())?)
 }

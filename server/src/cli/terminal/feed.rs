@@ -1,4 +1,4 @@
-//! Where frames come from: the hub of a cluster watched here, or the websocket of a running Rollcast.
+//! Sources of frames: the hub of a cluster watched here, or the websocket of a running Rollcast.
 
 use std::time::Duration;
 
@@ -23,9 +23,9 @@ use crate::kube::backoff::Backoff;
 const SILENCE: Duration = Duration::from_secs(HEARTBEAT_SECONDS as u64 * 2 + 1);
 /// A server must answer within this time, and take what is said to it.
 const OPENING: Duration = Duration::from_secs(10);
-/// What is said of one that does not.
+/// Error text for a server that does not respond.
 const SILENT: &str = "it does not respond";
-/// What is said where people have to sign in.
+/// Error text for a server that requires sign-in.
 const STRANGER: &str = "it requires sign-in: name a file with a Kubernetes token with --token-file";
 const FIRST_BACKOFF: Duration = Duration::from_millis(300);
 const MAX_BACKOFF: Duration = Duration::from_secs(5);
@@ -34,7 +34,7 @@ const FIRST_TRIES: u32 = 3;
 
 type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
-/// What a feed delivers.
+/// An item of a feed.
 pub(super) enum FeedEvent {
     /// A frame.
     Frame(Box<ServerFrame>),
@@ -50,7 +50,7 @@ pub(super) enum FeedError {
     Unreachable {
         /// Its address.
         address: String,
-        /// What went wrong.
+        /// The cause.
         why: String,
     },
     /// The server speaks another version.
@@ -151,7 +151,7 @@ async fn follow_server(server: Server, scope: Scope, out: &Out) -> Result<(), Fe
     }
 }
 
-/// How a connection to a server ended.
+/// The end of a connection to a server.
 enum Passed {
     /// The follower has left.
     Left,
@@ -257,12 +257,12 @@ async fn subscribe(server: &Server, scope: Scope) -> Result<Socket, String> {
     })?;
     let hello = ViewerFrame::Hello { protocol: PROTOCOL, build: String::new() };
     for frame in [hello, ViewerFrame::Subscribe { scope, since: None }] {
-        say(&mut socket, &frame).await?;
+        send(&mut socket, &frame).await?;
     }
     Ok(socket)
 }
 
-async fn say(socket: &mut Socket, frame: &ViewerFrame) -> Result<(), String> {
+async fn send(socket: &mut Socket, frame: &ViewerFrame) -> Result<(), String> {
     let bytes = wire::encode(frame).map_err(|error| error.to_string())?;
     let sent = tokio::time::timeout(OPENING, socket.send(Message::Binary(bytes.into()))).await;
     sent.map_err(|_| SILENT.to_owned())?.map_err(|error| error.to_string())

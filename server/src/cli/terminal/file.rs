@@ -1,17 +1,17 @@
-//! A rollout as a file that a running Rollcast makes: of `rollcast export --server` and `rollcast wait --export --server`.
+//! Exports that a running server makes: `rollcast export --server` and `rollcast wait --export --server`.
 
 use std::time::Duration;
 
 use timeline::Workload;
 use timeline::address;
 
-use super::options::{Named, OfServer};
+use super::options::{DeploymentArgument, RemoteOptions};
 use super::server::Server;
 use super::{document, feed};
-use crate::access::fetch::Limits;
+use crate::access::fetch::ResponseLimits;
 
 /// A server makes the file of a rollout within this time, and it is no larger.
-const LIMITS: Limits = Limits { answer: Duration::from_mins(5), largest: 256 << 20 };
+const LIMITS: ResponseLimits = ResponseLimits { timeout: Duration::from_mins(5), max_bytes: 256 << 20 };
 
 /// The rollout of which a file is made.
 #[derive(Debug)]
@@ -30,16 +30,16 @@ pub struct FileRequest<'a> {
 ///
 /// # Errors
 /// When the server does not answer, does not watch that cluster, or has no such rollout.
-pub async fn file(address: &str, of_server: &OfServer, request: &FileRequest<'_>) -> anyhow::Result<String> {
-    let Named(name) = request.deployment.parse::<Named>().map_err(anyhow::Error::msg)?;
-    let server = Server::new(address, of_server.token_file.as_deref())?;
-    let (cluster, _) = feed::cluster_of(&server, of_server.cluster.as_deref()).await?;
+pub async fn file(address: &str, remote: &RemoteOptions, request: &FileRequest<'_>) -> anyhow::Result<String> {
+    let DeploymentArgument(name) = request.deployment.parse::<DeploymentArgument>().map_err(anyhow::Error::msg)?;
+    let server = Server::new(address, remote.token_file.as_deref())?;
+    let (cluster, _) = feed::cluster_of(&server, remote.cluster.as_deref()).await?;
     let namespace = request.namespace.unwrap_or("default");
-    of(&server, &Workload::deployment(&cluster, namespace, &name), request.revision, request.is_redacted).await
+    download(&server, &Workload::deployment(&cluster, namespace, &name), request.revision, request.is_redacted).await
 }
 
 /// The file of a rollout, the last one where no revision is named.
-pub(super) async fn of(
+pub(super) async fn download(
     server: &Server,
     workload: &Workload,
     revision: Option<u64>,

@@ -1,4 +1,4 @@
-//! The follower: a copy of one Deployment's timeline and of what is said of it, kept by frames. Pure.
+//! A copy of one Deployment's timeline and sentences, updated by frames. Pure.
 
 use std::time::{Duration, Instant};
 
@@ -12,30 +12,30 @@ use super::feed::FeedEvent;
 /// it missed within this time: what a connection says that has been live for less is not yet the last word.
 pub(super) const MAY_LAG: Duration = Duration::from_secs(1);
 
-/// What is known of one Deployment.
+/// Copy of one Deployment.
 #[derive(Default)]
 pub(super) struct Follower {
     /// It and what is said of it.
     pub copy: DeploymentCopy,
-    /// How its source gets on with the cluster; `None` before the first word.
+    /// Connection state of the source; `None` before the first frame.
     pub connection: Option<Connection>,
     /// Why there is no connection to the server.
     pub lost: Option<String>,
-    /// Whether a snapshot ever came.
+    /// A snapshot was received.
     pub has_snapshot: bool,
-    /// Whether what is known came over the connection that there is now.
+    /// The data was received over the current connection.
     is_current: bool,
-    /// What is heard first may be older than what whoever asks did a moment ago.
+    /// The first data may be older than the last change of the caller.
     may_lag: bool,
-    /// Since when what is known is how it is.
+    /// Time since which the data is live.
     live_since: Option<Instant>,
     clock: Option<(Millis, Instant)>,
 }
 
 impl Follower {
-    /// Of a server, whose copy may lag; or of a cluster that is listed here and now.
-    pub(super) fn new(of_server: bool) -> Self {
-        Self { may_lag: of_server, ..Self::default() }
+    /// Creates a follower of a server, whose data may lag, or of a cluster that is watched here.
+    pub(super) fn new(remote: bool) -> Self {
+        Self { may_lag: remote, ..Self::default() }
     }
 
     /// Takes what a feed delivers. `false`: frames are missing, and only a new feed can help.
@@ -46,13 +46,13 @@ impl Follower {
                 self.frame(*frame, arrived)
             }
             FeedEvent::Lost(why) => {
-                self.begin_anew();
+                self.reset();
                 self.lost = Some(why);
                 true
             }
         };
         if !fits {
-            self.begin_anew();
+            self.reset();
         }
         match (self.is_live(), self.live_since) {
             (true, None) => self.live_since = Some(arrived),
@@ -90,8 +90,8 @@ impl Follower {
         fits
     }
 
-    /// What is known came over a connection that is no more.
-    fn begin_anew(&mut self) {
+    /// Marks the data as that of an earlier connection.
+    fn reset(&mut self) {
         (self.connection, self.is_current) = (None, false);
     }
 
@@ -108,7 +108,7 @@ impl Follower {
         millis + Millis::try_from(passed).unwrap_or(0)
     }
 
-    /// What is known is how the cluster is: what is not there does not exist.
+    /// Returns whether the data is live: an object that is missing does not exist.
     pub(super) fn is_live(&self) -> bool {
         self.is_current && self.lost.is_none() && self.state().is_some_and(ConnectionState::is_live)
     }
@@ -118,7 +118,7 @@ impl Follower {
         self.lost.is_none() && matches!(self.state(), None | Some(ConnectionState::Connecting))
     }
 
-    /// When what is said is the last word: it is live, and for long enough. `None` while it is not live.
+    /// Returns the time from which live data is final; `None` while it is not live.
     pub(super) fn settled_at(&self) -> Option<Instant> {
         let lag = if self.may_lag { MAY_LAG } else { Duration::ZERO };
         self.live_since.map(|since| since + lag)
@@ -133,7 +133,7 @@ impl Follower {
         !self.state().is_some_and(ConnectionState::is_stale)
     }
 
-    /// What may not be read in a namespace, in a sentence; empty when everything may.
+    /// Returns a sentence about missing permissions in a namespace; empty without any.
     pub(super) fn unread_words(&self, namespace: &str) -> String {
         let is_there = |missing: &&Forbidden| missing.namespace.as_ref().is_none_or(|only| only == namespace);
         let missing = self.connection.iter().flat_map(|connection| &connection.forbidden).filter(is_there);

@@ -7,9 +7,9 @@ use clap::{Args, Subcommand};
 
 use crate::telemetry::clock::parse_duration;
 
-/// Where to follow a rollout.
+/// Options of following a rollout.
 #[derive(Debug, Args)]
-pub struct Follow {
+pub struct FollowOptions {
     /// Namespace of the Deployment [default: the context's namespace; with --server: default]
     #[arg(long, short, env = "ROLLCAST_NAMESPACE", value_name = "NAMESPACE")]
     pub namespace: Option<String>,
@@ -24,14 +24,14 @@ pub struct Follow {
     /// If the environment sets a server and also a context or a kubeconfig, the server wins.
     #[arg(long, env = "ROLLCAST_SERVER", value_name = "URL")]
     pub server: Option<String>,
-    /// How that is asked.
+    /// Options of requests to the server.
     #[command(flatten)]
-    pub of_server: OfServer,
+    pub remote: RemoteOptions,
 }
 
-/// How a running Rollcast is asked.
+/// Options of requests to a running server.
 #[derive(Debug, Args)]
-pub struct OfServer {
+pub struct RemoteOptions {
     /// With --server: file with a Kubernetes token, if the server requires sign-in
     #[arg(long, env = "ROLLCAST_TOKEN_FILE", value_name = "FILE")]
     pub token_file: Option<PathBuf>,
@@ -42,9 +42,9 @@ pub struct OfServer {
 
 /// A Deployment as kubectl takes it: `deployment/NAME`, `deploy/NAME` or NAME.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Named(pub String);
+pub struct DeploymentArgument(pub String);
 
-impl std::str::FromStr for Named {
+impl std::str::FromStr for DeploymentArgument {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -60,18 +60,18 @@ impl std::str::FromStr for Named {
     }
 }
 
-/// What `rollcast trace` is told.
+/// Arguments of `rollcast trace`.
 #[derive(Debug, Args)]
 pub struct Trace {
     /// Deployment to follow
     #[arg(value_name = "deployment/NAME")]
-    pub deployment: Named,
-    /// Where the rollout is followed: in a cluster, or at a running Rollcast.
+    pub deployment: DeploymentArgument,
+    /// The source of the rollout: a cluster, or a running Rollcast.
     #[command(flatten)]
-    pub from: Follow,
+    pub from: FollowOptions,
 }
 
-/// What `rollcast wait` prints.
+/// Output formats of `rollcast wait`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Output {
     /// One line for each event; the last line says how the rollout ended and why
@@ -81,15 +81,15 @@ pub enum Output {
     Json,
 }
 
-/// What `rollcast wait` is told.
+/// Arguments of `rollcast wait`.
 #[derive(Debug, Args)]
 pub struct Wait {
     /// Deployments to wait for
     #[arg(required = true, value_name = "deployment/NAME")]
-    pub deployment: Vec<Named>,
-    /// Where the rollouts are followed: in a cluster, or at a running Rollcast.
+    pub deployment: Vec<DeploymentArgument>,
+    /// The source of the rollouts: a cluster, or a running Rollcast.
     #[command(flatten)]
-    pub from: Follow,
+    pub from: FollowOptions,
     /// Give up after this time, for example 30s, 10m or 1h
     #[arg(long, env = "ROLLCAST_TIMEOUT", default_value = "10m", value_parser = parse_duration, value_name = "TIME")]
     pub timeout: Duration,
@@ -110,21 +110,21 @@ pub struct Wait {
     pub redact: bool,
 }
 
-/// What to do with links, on which Rollcast.
+/// Arguments of `rollcast share`.
 #[derive(Debug, Args)]
-pub struct ShareOf {
+pub struct ShareArguments {
     /// URL of the running Rollcast server
     #[arg(long, env = "ROLLCAST_SERVER", value_name = "URL", global = true)]
     pub server: Option<String>,
     /// File with the token to sign in with
     #[arg(long, env = "ROLLCAST_TOKEN_FILE", value_name = "FILE", global = true)]
     pub token_file: Option<PathBuf>,
-    /// What is to be done with them
+    /// The subcommand
     #[command(subcommand)]
     pub what: ShareCommand,
 }
 
-/// What can be done with links.
+/// Subcommands of `rollcast share`.
 #[derive(Debug, Subcommand)]
 pub enum ShareCommand {
     /// Create a share link and print it

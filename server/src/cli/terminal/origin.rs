@@ -5,18 +5,18 @@ use std::sync::Arc;
 
 use timeline::Retention;
 
+use super::plain;
 use super::server::Server;
-use super::text::plain;
 use super::{feed, options};
+use crate::cli::clusters;
 use crate::hub::Handle;
 use crate::kube::access::Target;
 use crate::kube::credentials::Credentials;
 use crate::kube::kubeconfig::Contexts;
 use crate::kube::{self, Counters, Pace};
 use crate::telemetry::print;
-use crate::telemetry::viewers::Viewers;
 
-/// Where rollouts are followed.
+/// Source of rollouts.
 pub(super) enum Origin {
     /// A cluster, watched here.
     Cluster {
@@ -40,10 +40,10 @@ pub(super) enum Origin {
 
 impl Origin {
     /// Starts to watch, or asks the server what it watches.
-    pub(super) async fn open(from: &options::Follow) -> anyhow::Result<Self> {
+    pub(super) async fn open(from: &options::FollowOptions) -> anyhow::Result<Self> {
         if let Some(address) = &from.server {
-            let server = Server::new(address, from.of_server.token_file.as_deref())?;
-            let (cluster, known) = feed::cluster_of(&server, from.of_server.cluster.as_deref()).await?;
+            let server = Server::new(address, from.remote.token_file.as_deref())?;
+            let (cluster, known) = feed::cluster_of(&server, from.remote.cluster.as_deref()).await?;
             let namespace = from.namespace.clone().unwrap_or_else(|| "default".to_owned());
             return Ok(Self::Server { server, cluster, namespace, known });
         }
@@ -51,17 +51,7 @@ impl Origin {
         let namespace = from.namespace.clone().unwrap_or_else(|| target.namespace.clone());
         let counters = Arc::new(Counters::default());
         let (hub, events) = Handle::start(&target.name, counters.clone(), Retention::default());
-        let cluster = kube::Cluster {
-            name: target.name.into(),
-            access: target.access,
-            events,
-            viewers: Viewers::one(),
-            counters,
-            pace: Arc::new(Pace::default()),
-            texts: kube::Texts::Taken,
-            clock: hub.clock(),
-            anew: tokio::sync::watch::channel(0).1,
-        };
+        let cluster = clusters::source(target, events, counters, kube::Texts::Taken, hub.clock());
         kube::start(&cluster, &timeline::fact::Kind::ALL, std::slice::from_ref(&namespace));
         Ok(Self::Cluster { hub, namespace })
     }

@@ -266,7 +266,7 @@ mod tests {
     use super::*;
     use crate::feed::recording::Recording;
 
-    /// What a terminal shows of a recording, so many seconds in.
+    /// Draws a recording after so many seconds.
     fn shown(recording: &str, seconds: i64, width: usize, height: usize) -> String {
         let recording = Recording::read(recording);
         let until = recording.span().unwrap().0 + seconds * 1000;

@@ -1,4 +1,4 @@
-//! A running Rollcast that is asked, and what is shown to it where people have to sign in.
+//! A client of a running Rollcast server.
 
 use std::fmt::{self, Display, Formatter};
 use std::path::Path;
@@ -8,17 +8,17 @@ use bytes::Bytes;
 use http::header::AUTHORIZATION;
 use http::{HeaderValue, Request, Response, Uri};
 
-use super::text::plain;
-use crate::access::fetch::{Fetcher, Limits};
+use super::plain;
+use crate::access::fetch::{HttpClient, ResponseLimits};
 use crate::kube::loopback::is_this_machine;
 use crate::telemetry::print;
 
-/// Where it is, and who asks.
+/// Address and credentials of a server.
 #[derive(Clone)]
 pub(super) struct Server {
     /// Its address, without a slash at the end.
     pub address: String,
-    /// What it is shown, as a header.
+    /// The Authorization header.
     pub bearer: Option<HeaderValue>,
 }
 
@@ -49,18 +49,22 @@ impl Server {
         Ok(Self { address: address.trim_end_matches('/').to_owned(), bearer })
     }
 
-    /// What it answers; the request names a path of it.
-    pub(super) async fn ask(&self, mut request: Request<Bytes>, limits: Limits) -> anyhow::Result<Response<Bytes>> {
+    /// Sends a request; its URI is a path of the server.
+    pub(super) async fn send(
+        &self,
+        mut request: Request<Bytes>,
+        limits: ResponseLimits,
+    ) -> anyhow::Result<Response<Bytes>> {
         let address = format!("{self}{}", request.uri());
         *request.uri_mut() = address.parse().with_context(|| format!("{self} is not a valid server URL"))?;
         if let Some(bearer) = &self.bearer {
             request.headers_mut().insert(AUTHORIZATION, bearer.clone());
         }
-        Ok(Fetcher::new(true, limits)?.ask(request).await?)
+        Ok(HttpClient::new(true, limits)?.send(request).await?)
     }
 }
 
-/// What is sent to that address goes to another machine, and not by TLS.
+/// Returns whether requests leave this machine without TLS.
 fn is_open_to_others(address: &str) -> bool {
     let Ok(uri) = address.parse::<Uri>() else { return false }; // it is asked nothing
     let host = uri.host().unwrap_or_default();

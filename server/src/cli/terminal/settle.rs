@@ -1,4 +1,4 @@
-//! `rollcast wait --settle`: complete counts only once it has lasted. Pure: what a follower knows goes in.
+//! `rollcast wait --settle`: a complete rollout counts after a calm time. Pure: takes the follower's state.
 
 use std::time::{Duration, Instant};
 
@@ -6,7 +6,7 @@ use timeline::phase::PodState;
 use timeline::words::duration;
 use timeline::{Millis, Uid};
 
-use super::decide::Ended;
+use super::decide::WaitOutcome;
 use super::follower::Follower;
 
 /// A container has recovered after this time without an exit.
@@ -39,23 +39,23 @@ impl Settling {
     }
 
     /// The rollout is not complete, or that is not known: what was calm before does not count.
-    pub(super) fn begin_anew(&mut self) {
+    pub(super) fn reset(&mut self) {
         self.calm = None;
     }
 
     /// The rollout is complete: whether it has been for long enough.
-    pub(super) fn complete(&mut self, follower: &Follower, now: Instant) -> Option<Ended> {
+    pub(super) fn complete(&mut self, follower: &Follower, now: Instant) -> Option<WaitOutcome> {
         let view = follower.copy.said.view.as_ref()?;
         if self.fail_fast && view.reasons.iter().any(|reason| reason.is_fatal) {
-            return Some(Ended::Failed);
+            return Some(WaitOutcome::Failed);
         }
         if self.lasts.is_zero() {
             let waits = self.fail_fast && is_in_doubt(follower, now);
             self.calm = waits.then_some(Calm { since: now, restarts: Vec::new() });
-            return (!waits).then_some(Ended::Complete);
+            return (!waits).then_some(WaitOutcome::Complete);
         }
         if view.counts.available < view.desired || view.counts.not_yet > 0 {
-            self.begin_anew();
+            self.reset();
             return None;
         }
         let restarts = restarts(follower);
@@ -63,11 +63,11 @@ impl Settling {
             Some(calm) if calm.restarts == restarts => {}
             _ => self.calm = Some(Calm { since: now, restarts }),
         }
-        self.ends_at().filter(|at| *at <= now).map(|_| Ended::Complete)
+        self.ends_at().filter(|at| *at <= now).map(|_| WaitOutcome::Complete)
     }
 
-    /// That it was complete in the end, and not for long enough; empty where it was not, or need not be.
-    pub(super) fn missed(&self) -> String {
+    /// A sentence if the rollout was complete in the end, but not for long enough; empty otherwise.
+    pub(super) fn unsettled_words(&self) -> String {
         if self.calm.is_none() || self.lasts.is_zero() {
             return String::new();
         }
@@ -75,7 +75,7 @@ impl Settling {
         format!(" It was not complete for {lasts} without an exit, a restart or a lost pod.")
     }
 
-    /// When it has been calm for long enough, if nothing happens until then.
+    /// Returns the end of the settle time, if nothing happens until then.
     pub(super) fn ends_at(&self) -> Option<Instant> {
         let lasts = if self.lasts.is_zero() { LOOK_AGAIN } else { self.lasts };
         self.calm.as_ref().map(|calm| calm.since + lasts)

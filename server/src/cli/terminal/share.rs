@@ -8,21 +8,21 @@ use bytes::Bytes;
 use http::{Method, Request, Uri, header};
 use serde_json::Value;
 
-use super::options::{ShareCommand, ShareOf};
+use super::options::{ShareArguments, ShareCommand};
+use super::plain;
 use super::server::Server;
-use super::text::plain;
-use crate::access::fetch::Limits;
+use crate::access::fetch::ResponseLimits;
 use crate::telemetry::clock::stamp;
 use crate::telemetry::print;
 
 /// An answer must be there within this time, and is no larger.
-const LIMITS: Limits = Limits { answer: Duration::from_secs(20), largest: 4 << 20 };
+const LIMITS: ResponseLimits = ResponseLimits { timeout: Duration::from_secs(20), max_bytes: 4 << 20 };
 
 /// Does what is asked, and prints what became of it.
 ///
 /// # Errors
 /// When the server does not do it; the text says why.
-pub async fn share(arguments: ShareOf) -> anyhow::Result<()> {
+pub async fn share(arguments: ShareArguments) -> anyhow::Result<()> {
     let address = arguments.server.context("name the running server with --server")?;
     let server = Server::new(&address, arguments.token_file.as_deref())?;
     match arguments.what {
@@ -31,7 +31,7 @@ pub async fn share(arguments: ShareOf) -> anyhow::Result<()> {
             let preview = if allow_preview { "yes" } else { "no" };
             let made = ask(&server, Method::POST, "", &[("to", &to), ("lasts", &lasts), ("preview", preview)]).await?;
             writeln!(print::out(), "{}", text(&made, "link"))?;
-            writeln!(print::err(), "It opens {} until {}.", text(&made, "opens"), until(&made))?;
+            writeln!(print::err(), "It opens {} until {}.", text(&made, "opens"), expiry(&made))?;
         }
         ShareCommand::Ls => {
             let told = ask(&server, Method::GET, "", &[]).await?;
@@ -41,7 +41,7 @@ pub async fn share(arguments: ShareOf) -> anyhow::Result<()> {
                     print::out(),
                     "{}  until {}  by {}  {}{}",
                     text(share, "id"),
-                    until(share),
+                    expiry(share),
                     text(share, "maker"),
                     text(share, "opens"),
                     if has_preview { ", with a preview" } else { "" }
@@ -66,7 +66,7 @@ fn text(of: &Value, name: &str) -> String {
     plain(of.get(name).and_then(Value::as_str).unwrap_or_default())
 }
 
-fn until(share: &Value) -> String {
+fn expiry(share: &Value) -> String {
     stamp(share.get("untilMillis").and_then(Value::as_i64).unwrap_or_default())
 }
 
@@ -79,7 +79,7 @@ async fn ask(server: &Server, method: Method, path: &str, form: &[(&str, &str)])
         .header(header::CONTENT_TYPE, "application/x-www-form-urlencoded")
         .body(Bytes::from(body))
         .with_context(|| format!("{server} is not a valid server URL"))?;
-    let answer = server.ask(request, LIMITS).await.with_context(|| format!("cannot reach {server}"))?;
+    let answer = server.send(request, LIMITS).await.with_context(|| format!("cannot reach {server}"))?;
     let told: Value = serde_json::from_slice(answer.body()).unwrap_or_default();
     if answer.status().is_success() {
         return Ok(told);

@@ -115,12 +115,12 @@ fn heading(place: &str) -> String {
     format!("{}, times are UTC", plain(place))
 }
 
-/// What was told already.
+/// Lines that were printed already.
 #[derive(Default)]
 pub(super) struct Printed {
     connection: String,
     verdict: String,
-    /// What the last remedy does. The pod that it names may be another one each time.
+    /// The last remedy. Its pod may be another one each time.
     remedy: Option<String>,
     lines: Vec<timeline::story::Line>,
     was_missing: bool,

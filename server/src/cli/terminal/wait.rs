@@ -13,7 +13,7 @@ use timeline::view::View;
 use timeline::words::duration;
 use timeline::{Millis, Workload};
 
-pub use super::decide::Ended;
+pub use super::decide::WaitOutcome;
 use super::decide::{Decision, Waiting};
 use super::follower::Follower;
 use super::options;
@@ -30,9 +30,9 @@ const LONGEST: Duration = Duration::from_hours(365 * 24);
 /// Most pods that a line names.
 const MOST_NAMES: usize = 5;
 
-/// How one Deployment ended, in a line.
+/// The result for one Deployment, in a line.
 struct Outcome {
-    ended: Ended,
+    ended: WaitOutcome,
     line: String,
 }
 
@@ -44,17 +44,17 @@ struct Worst(Option<Outcome>);
 impl Worst {
     /// Adds how another one ended. The line of the one of the two that is not the worst: nothing waits for it any more.
     fn add(&mut self, outcome: Outcome) -> Option<String> {
-        let is_worse = outcome.ended > self.ended() || self.ended() == Ended::Complete;
+        let is_worse = outcome.ended > self.ended() || self.ended() == WaitOutcome::Complete;
         let other = if is_worse { self.0.replace(outcome) } else { Some(outcome) };
         other.map(|outcome| outcome.line)
     }
 
-    fn ended(&self) -> Ended {
-        self.0.as_ref().map_or(Ended::Complete, |outcome| outcome.ended)
+    fn ended(&self) -> WaitOutcome {
+        self.0.as_ref().map_or(WaitOutcome::Complete, |outcome| outcome.ended)
     }
 }
 
-/// What is the same for all Deployments that are waited for.
+/// Options of the wait, for all Deployments.
 struct Wait {
     fail_fast: bool,
     settle: Duration,
@@ -67,7 +67,7 @@ struct Wait {
 ///
 /// # Errors
 /// When a Deployment cannot be followed, or there is none of that name.
-pub async fn wait(arguments: options::Wait) -> anyhow::Result<Ended> {
+pub async fn wait(arguments: options::Wait) -> anyhow::Result<WaitOutcome> {
     let started = Instant::now();
     let deadline = tokio::time::Instant::now() + arguments.timeout.min(LONGEST);
     let is_json = arguments.output == options::Output::Json;
@@ -85,18 +85,18 @@ pub async fn wait(arguments: options::Wait) -> anyhow::Result<Ended> {
             Some(address) => format!("{} does not respond", plain(address)),
             None => "fetching the credentials of the cluster timed out".to_owned(),
         };
-        wait.tell(&format!("{} {}: no data: {silent}.", wait.word(Ended::TimedOut), plain(&names.join(", "))))?;
-        return Ok(Ended::TimedOut);
+        wait.tell(&format!("{} {}: no data: {silent}.", wait.word(WaitOutcome::TimedOut), plain(&names.join(", "))))?;
+        return Ok(WaitOutcome::TimedOut);
     };
     let origin = origin?;
     wait.tell("Times are UTC.")?;
-    let mut waiting: FuturesUnordered<_> = names.iter().map(|name| one(&origin, name, &wait)).collect();
+    let mut waiting: FuturesUnordered<_> = names.iter().map(|name| wait_for(&origin, name, &wait)).collect();
     let mut worst = Worst::default();
     while let Some(outcome) = waiting.next().await {
         if let Some(line) = worst.add(outcome?) {
             wait.tell(&line)?;
         }
-        if worst.ended() != Ended::Complete && arguments.fail_fast {
+        if worst.ended() != WaitOutcome::Complete && arguments.fail_fast {
             break;
         }
     }
@@ -105,7 +105,7 @@ pub async fn wait(arguments: options::Wait) -> anyhow::Result<Ended> {
         print_all(&join_all(names.iter().map(|name| document(&origin, name))).await)?;
     }
     if let (Some(path), [name]) = (&arguments.export, names.as_slice())
-        && let Err(why) = hand_on(&origin, name, path, arguments.redact).await
+        && let Err(why) = export_rollout(&origin, name, path, arguments.redact).await
     {
         let line = format!("cannot export the rollout: {why:#}");
         let _ = writeln!(print::err(), "{}", plain(&line)); // how waiting ended is told in any case
@@ -122,12 +122,12 @@ impl Wait {
     }
 
     /// "failed after 4.1 s:".
-    fn word(&self, ended: Ended) -> String {
+    fn word(&self, ended: WaitOutcome) -> String {
         let took = duration(i64::try_from(self.started.elapsed().as_millis()).unwrap_or(i64::MAX));
         let word = match ended {
-            Ended::Complete => "complete",
-            Ended::Failed => "failed",
-            Ended::TimedOut => "timed out",
+            WaitOutcome::Complete => "complete",
+            WaitOutcome::Failed => "failed",
+            WaitOutcome::TimedOut => "timed out",
         };
         format!("{word} after {took}:")
     }
@@ -146,14 +146,14 @@ async fn document(origin: &Origin, name: &str) -> String {
 }
 
 /// Writes the rollout to a file of its own.
-async fn hand_on(origin: &Origin, name: &str, path: &Path, is_redacted: bool) -> anyhow::Result<()> {
+async fn export_rollout(origin: &Origin, name: &str, path: &Path, is_redacted: bool) -> anyhow::Result<()> {
     let html = match origin {
         Origin::Cluster { hub, namespace } => {
             let workload = Workload::deployment(hub.name(), namespace, name);
             export::html(hub, export::ExportRequest { workload, revision: None, is_redacted }).await?.html
         }
         Origin::Server { server, cluster, namespace, .. } => {
-            file::of(server, &Workload::deployment(cluster, namespace, name), None, is_redacted).await?
+            file::download(server, &Workload::deployment(cluster, namespace, name), None, is_redacted).await?
         }
     };
     std::fs::write(path, html).with_context(|| format!("cannot write {}", path.display()))
@@ -168,7 +168,7 @@ fn print_all(documents: &[String]) -> std::io::Result<()> {
 }
 
 /// Waits until the rollout of one Deployment is over or fails.
-async fn one(origin: &Origin, name: &str, wait: &Wait) -> anyhow::Result<Outcome> {
+async fn wait_for(origin: &Origin, name: &str, wait: &Wait) -> anyhow::Result<Outcome> {
     let place = plain(&format!("{}/{name}", origin.namespace()));
     let mut feed = feed::open(origin, name);
     let mut follower = Follower::new(origin.is_server());
@@ -188,7 +188,7 @@ async fn one(origin: &Origin, name: &str, wait: &Wait) -> anyhow::Result<Outcome
                     continue;
                 }
             }
-            () = until(wake_at) => {}
+            () = sleep_until(wake_at) => {}
             () = tokio::time::sleep_until(wait.deadline) => is_deadline = true,
         }
         if wait.is_json {
@@ -202,14 +202,14 @@ async fn one(origin: &Origin, name: &str, wait: &Wait) -> anyhow::Result<Outcome
         }
         let mut decision = waiting.decide(&follower, Instant::now(), is_deadline);
         match decision {
-            Some(Decision::Ended(Ended::Complete)) => {
+            Some(Decision::Ended(WaitOutcome::Complete)) => {
                 decision = settling.complete(&follower, Instant::now()).map(Decision::Ended);
             }
-            _ => settling.begin_anew(),
+            _ => settling.reset(),
         }
         let ended = match decision {
             Some(Decision::Ended(ended)) => ended,
-            Some(Decision::Gone) => Ended::Failed,
+            Some(Decision::Gone) => WaitOutcome::Failed,
             Some(Decision::CannotWatch(why)) => {
                 anyhow::bail!("cannot watch {place} in {}: {why}", plain(origin.cluster()));
             }
@@ -217,16 +217,16 @@ async fn one(origin: &Origin, name: &str, wait: &Wait) -> anyhow::Result<Outcome
                 "there is no Deployment {} in namespace {}.{}",
                 plain(name),
                 plain(origin.namespace()),
-                nearest(origin, name).await
+                similar_names(origin, name).await
             ),
-            None if is_deadline => Ended::TimedOut,
+            None if is_deadline => WaitOutcome::TimedOut,
             None => continue,
         };
         let line = format!(
             "{} {place}: {}{}{}",
             wait.word(ended),
-            why(ended, &waiting, &follower),
-            if is_deadline { settling.missed() } else { String::new() },
+            explanation(ended, &waiting, &follower),
+            if is_deadline { settling.unsettled_words() } else { String::new() },
             follower.unread_words(origin.namespace())
         );
         return Ok(Outcome { ended, line });
@@ -234,7 +234,7 @@ async fn one(origin: &Origin, name: &str, wait: &Wait) -> anyhow::Result<Outcome
 }
 
 /// Waits until then; for ever without a time.
-async fn until(at: Option<Instant>) {
+async fn sleep_until(at: Option<Instant>) {
     match at {
         Some(at) => tokio::time::sleep_until(at.into()).await,
         None => std::future::pending().await,
@@ -242,7 +242,7 @@ async fn until(at: Option<Instant>) {
 }
 
 /// Names that are there, for somebody who mistyped.
-async fn nearest(origin: &Origin, name: &str) -> String {
+async fn similar_names(origin: &Origin, name: &str) -> String {
     let names = match origin {
         Origin::Cluster { hub, namespace } => {
             let namespace = namespace.clone();
@@ -274,11 +274,11 @@ fn common(a: &str, b: &str) -> usize {
     a.chars().zip(b.chars()).take_while(|(a, b)| a == b).count()
 }
 
-/// What is said of how it ended: the verdict, why, and evidence.
-fn why(ended: Ended, waiting: &Waiting, follower: &Follower) -> String {
+/// Explains the result: verdict, cause and evidence.
+fn explanation(ended: WaitOutcome, waiting: &Waiting, follower: &Follower) -> String {
     let view = follower.copy.said.view.as_ref();
     match (ended, view) {
-        (Ended::TimedOut, _) if !follower.is_live() => {
+        (WaitOutcome::TimedOut, _) if !follower.is_live() => {
             let seen = match view {
                 Some(view) => format!("Last seen: {}", plain(&view.verdict.sentence)),
                 None if follower.has_snapshot => "The Deployment was not seen.".to_owned(),
@@ -286,19 +286,19 @@ fn why(ended: Ended, waiting: &Waiting, follower: &Follower) -> String {
             };
             format!("{}. {seen}", follower.connection_words().trim_end_matches('.'))
         }
-        (Ended::Failed, None) => "it was deleted.".to_owned(),
-        (Ended::Failed, Some(_)) if waiting.is_other(follower) => {
+        (WaitOutcome::Failed, None) => "it was deleted.".to_owned(),
+        (WaitOutcome::Failed, Some(_)) if waiting.is_other(follower) => {
             "it was deleted; another Deployment has its name now.".to_owned()
         }
         (_, None) => follower.connection_words(),
-        (Ended::Complete, Some(view)) => format!("{}{}", complete(view), draining(follower)),
+        (WaitOutcome::Complete, Some(view)) => format!("{}{}", complete(view), draining(follower)),
         (_, Some(view)) => {
             format!("{}{}", plain(&view.verdict.sentence), evidence(view, follower.now_millis(Instant::now())))
         }
     }
 }
 
-/// What is said of what is complete. Where fewer pods are seen than its status counts, the status is what says that it is.
+/// The sentence for a complete rollout. If fewer pods are seen than the status counts, the status decides.
 fn complete(view: &View) -> String {
     if view.counts.available < view.desired {
         let desired = view.desired;
@@ -349,10 +349,10 @@ mod tests {
 
     use super::*;
 
-    use Ended::{Complete, Failed, TimedOut};
+    use WaitOutcome::{Complete, Failed, TimedOut};
 
-    /// How several ended: which is told last, which before it and in which order.
-    fn worst(outcomes: &[(Ended, &str)]) -> (Ended, String, Vec<String>) {
+    /// Returns the final result, its line, and the lines printed before it.
+    fn worst(outcomes: &[(WaitOutcome, &str)]) -> (WaitOutcome, String, Vec<String>) {
         let mut worst = Worst::default();
         let told =
             outcomes.iter().filter_map(|(ended, line)| worst.add(Outcome { ended: *ended, line: (*line).into() }));

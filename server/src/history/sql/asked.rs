@@ -4,7 +4,7 @@ use timeline::past::Search;
 use timeline::{Uid, WorkloadKind};
 
 use super::write::{OPEN, name};
-use crate::access::sight::{Seen, Sight};
+use crate::access::permissions::{ClusterPermissions, Permissions};
 use crate::database::{Connection, Value};
 
 /// The name of a rollout's cluster.
@@ -17,10 +17,10 @@ pub(super) struct Asked {
 }
 
 impl Asked {
-    pub fn of(search: &Search, sight: &Sight, database: &Connection) -> Self {
+    pub fn of(search: &Search, permissions: &Permissions, database: &Connection) -> Self {
         let place_in = database.place_in();
         let mut asked = Self { conditions: "1 = 1".to_owned(), values: Vec::new() };
-        asked.seen(sight);
+        asked.seen(permissions);
         if !search.cluster.is_empty() {
             asked.and("cluster IN (SELECT id FROM clusters WHERE name = $", search.cluster.as_str().into());
             asked.conditions.push(')');
@@ -84,21 +84,21 @@ impl Asked {
     }
 
     /// Asks for no more than may be seen.
-    fn seen(&mut self, sight: &Sight) {
-        let Sight::Part { clusters, .. } = sight else { return };
+    fn seen(&mut self, permissions: &Permissions) {
+        let Permissions::Part { clusters, .. } = permissions else { return };
         let mut places = vec!["1 = 0".to_owned()];
         for (cluster, seen) in clusters {
             self.values.push(cluster.as_str().into());
             let mut place = format!("cluster IN (SELECT id FROM clusters WHERE name = ${})", self.values.len());
             let first = self.values.len() + 1;
             match seen {
-                Seen::All | Seen::AllByLink => {}
-                Seen::Namespaces(namespaces) => {
+                ClusterPermissions::All | ClusterPermissions::AllByLink => {}
+                ClusterPermissions::Namespaces(namespaces) => {
                     self.values.extend(namespaces.iter().map(|namespace| namespace.as_str().into()));
                     let names: Vec<String> = (first..=self.values.len()).map(|number| format!("${number}")).collect();
                     place = format!("{place} AND namespace IN ({})", names.join(", "));
                 }
-                Seen::Workload { kind: WorkloadKind::Deployment, namespace, name } => {
+                ClusterPermissions::Workload { kind: WorkloadKind::Deployment, namespace, name } => {
                     self.values.extend([namespace.as_str().into(), name.as_str().into()]);
                     place = format!("{place} AND namespace = ${first} AND workload = ${}", first + 1);
                 }

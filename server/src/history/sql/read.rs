@@ -8,7 +8,7 @@ use timeline::{Millis, Uid, Workload};
 
 use super::asked::{Asked, CLUSTER};
 use super::{ROLLOUT, episode, read_batch, read_rollout, small, uid_of};
-use crate::access::sight::Sight;
+use crate::access::permissions::Permissions;
 use crate::database::postgres::ConnectionPool;
 use crate::database::{Connection, Row};
 use crate::history::batch::Batch;
@@ -88,12 +88,12 @@ impl Reader {
     pub fn rollouts(
         &self,
         search: &Search,
-        sight: &Sight,
+        permissions: &Permissions,
         after: Option<Place>,
         most: u32,
     ) -> Result<Found, StoreError> {
         self.read(|database| {
-            let mut asked = Asked::of(search, sight, database).within(search);
+            let mut asked = Asked::of(search, permissions, database).within(search);
             if let Some(Place { started_millis, uid, number, cluster }) = after {
                 asked.and("started_millis <= $", started_millis.into());
                 let began = asked.values.len();
@@ -214,10 +214,10 @@ impl Reader {
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn days(&self, search: &Search, sight: &Sight, mut days: Vec<Day>) -> Result<Vec<Day>, StoreError> {
+    pub fn days(&self, search: &Search, permissions: &Permissions, mut days: Vec<Day>) -> Result<Vec<Day>, StoreError> {
         let Some(first) = days.first().map(|day| day.from_millis) else { return Ok(days) };
         self.read(|database| {
-            let mut asked = Asked::of(search, sight, database);
+            let mut asked = Asked::of(search, permissions, database);
             asked.and("started_millis >= $", first.into());
             let begins = asked.values.len();
             asked.values.push(DAY_MILLIS.into());
@@ -246,12 +246,12 @@ impl Reader {
     pub fn overview(
         &self,
         search: &Search,
-        sight: &Sight,
+        permissions: &Permissions,
         workloads: &[(&str, Uid)],
         most: u32,
     ) -> Result<Overview, StoreError> {
         self.read(|database| {
-            let asked = || Asked::of(search, sight, database).within(search);
+            let asked = || Asked::of(search, permissions, database).within(search);
             let Asked { conditions, values } = asked();
             let rows = format!("SELECT {CLUSTER}, r.uid, sum(CASE WHEN kind = 'rollout' THEN 1 ELSE 0 END), count(*) FROM rollouts r WHERE {conditions} GROUP BY r.cluster, r.uid");
             let asked: Vec<Asked> = workloads.iter().map(|workload| asked().of_one(workload)).collect();

@@ -1,6 +1,5 @@
-//! Waits for the head of a connection's first request. Whoever connects and says little holds next to nothing until then: what answers
-//! requests is large, and is made when there is one. hyper, which has a timeout for heads as well, reads into 8 KB for each connection:
-//! 5,000 that send half a head would hold 40 MB by that alone.
+//! Reads the head of a connection's first request. A connection holds little memory until then: the code that answers requests is
+//! large. hyper has a timeout for heads too, but allocates 8 KB for each connection: 5,000 half heads would hold 40 MB.
 
 use std::future::poll_fn;
 use std::io;
@@ -12,22 +11,22 @@ use tokio::io::{AsyncRead, ReadBuf};
 /// So much is read at once.
 const AT_ONCE: usize = 4 << 10;
 
-/// What came first on a connection.
+/// First bytes of a connection.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Head {
     /// The head of a request with what came after it, or all that there will ever be.
-    Come(Vec<u8>),
+    Complete(Vec<u8>),
     /// Nothing, and nothing will.
-    None,
-    /// What cannot be the head of a request, as it is when TLS is spoken where none is expected.
-    Strange,
+    Empty,
+    /// No request head, for example a TLS handshake without TLS.
+    Invalid,
     /// More than a head may have.
     TooLong,
 }
 
-/// How far into a head something goes. Empty lines before it do not count.
+/// Parser state within a head. Empty lines before it are skipped.
 #[derive(Debug, Default, Clone, Copy)]
-enum At {
+enum HeadState {
     #[default]
     Before,
     /// Within a line.
@@ -38,41 +37,41 @@ enum At {
     Return,
 }
 
-/// Where a head comes to.
-enum Goes {
-    On(At),
+/// Result of one byte.
+enum HeadStep {
+    Next(HeadState),
     /// It is whole.
     Whole,
     /// It is none.
-    Strange,
+    Invalid,
 }
 
-impl At {
-    const fn after(self, byte: u8) -> Goes {
+impl HeadState {
+    const fn after(self, byte: u8) -> HeadStep {
         match (self, byte) {
-            (_, 0..=8 | 11 | 12 | 14..=31 | 127) => Goes::Strange,
-            (Self::Before, b'\r' | b'\n') => Goes::On(Self::Before),
-            (Self::Ended | Self::Return, b'\n') => Goes::Whole,
-            (Self::Ended, b'\r') => Goes::On(Self::Return),
-            (_, b'\n') => Goes::On(Self::Ended),
-            _ => Goes::On(Self::Line),
+            (_, 0..=8 | 11 | 12 | 14..=31 | 127) => HeadStep::Invalid,
+            (Self::Before, b'\r' | b'\n') => HeadStep::Next(Self::Before),
+            (Self::Ended | Self::Return, b'\n') => HeadStep::Whole,
+            (Self::Ended, b'\r') => HeadStep::Next(Self::Return),
+            (_, b'\n') => HeadStep::Next(Self::Ended),
+            _ => HeadStep::Next(Self::Line),
         }
     }
 }
 
 /// Reads until the head of a request is there. Nothing is lost when it is waited for no more: the connection ends then.
 pub(super) async fn read(stream: &mut (impl AsyncRead + Unpin), most: usize) -> io::Result<Head> {
-    let (mut come, mut at) = (Vec::new(), At::default());
+    let (mut come, mut at) = (Vec::new(), HeadState::default());
     loop {
         let known = come.len();
         if read_some(stream, &mut come, most).await? == 0 {
-            return Ok(if come.is_empty() { Head::None } else { Head::Come(come) });
+            return Ok(if come.is_empty() { Head::Empty } else { Head::Complete(come) });
         }
         for byte in come.get(known..).unwrap_or_default() {
             match at.after(*byte) {
-                Goes::On(further) => at = further,
-                Goes::Whole => return Ok(Head::Come(come)),
-                Goes::Strange => return Ok(Head::Strange),
+                HeadStep::Next(further) => at = further,
+                HeadStep::Whole => return Ok(Head::Complete(come)),
+                HeadStep::Invalid => return Ok(Head::Invalid),
             }
         }
         if come.len() >= most {
@@ -102,7 +101,7 @@ mod tests {
 
     const MOST: usize = 16 << 10;
 
-    /// What is made of that, which comes in pieces of such a size.
+    /// Reads a head that arrives in pieces of that size.
     async fn read_of(text: &[u8], piece: usize) -> Head {
         let (mut near, mut far) = tokio::io::duplex(64 << 10);
         let text = text.to_vec();
@@ -132,24 +131,24 @@ mod tests {
                     near.write_all(piece).await.unwrap();
                     tokio::task::yield_now().await;
                 }
-                assert_eq!(reading.await.unwrap(), Head::Come(whole.as_bytes().to_vec()));
+                assert_eq!(reading.await.unwrap(), Head::Complete(whole.as_bytes().to_vec()));
             }
         }
         let (head, body) = ("POST / HTTP/1.1\r\n\r\n", "a=b\r\n\r\n\u{0}");
         let both = format!("{head}{body}").into_bytes();
-        assert_eq!(read_of(&both, 8_192).await, Head::Come(both), "with what came after it");
+        assert_eq!(read_of(&both, 8_192).await, Head::Complete(both), "with what came after it");
     }
 
     #[tokio::test]
     async fn what_is_no_head_is_not_waited_for() {
-        assert_eq!(read_of(b"", 1).await, Head::None);
-        assert_eq!(read_of(b"GET / HT", 3).await, Head::Come(b"GET / HT".to_vec()), "there will be no more");
-        assert_eq!(read_of(b"\x16\x03\x01\x02\x00\x01", 1).await, Head::Strange, "TLS");
-        assert_eq!(read_of(b"GET / HTTP/1.1\r\nX: \x00", 1_000).await, Head::Strange);
+        assert_eq!(read_of(b"", 1).await, Head::Empty);
+        assert_eq!(read_of(b"GET / HT", 3).await, Head::Complete(b"GET / HT".to_vec()), "there will be no more");
+        assert_eq!(read_of(b"\x16\x03\x01\x02\x00\x01", 1).await, Head::Invalid, "TLS");
+        assert_eq!(read_of(b"GET / HTTP/1.1\r\nX: \x00", 1_000).await, Head::Invalid);
         let mut long = b"GET / HTTP/1.1\r\nX: ".to_vec();
         long.resize(MOST - 4, b'x');
         let fits = [long.as_slice(), b"\r\n\r\n"].concat();
-        assert_eq!(read_of(&fits, 1_000).await, Head::Come(fits.clone()));
+        assert_eq!(read_of(&fits, 1_000).await, Head::Complete(fits.clone()));
         assert_eq!(read_of(&[long.as_slice(), b"x\r\n\r\n"].concat(), 1_000).await, Head::TooLong);
         assert_eq!(read_of(&b"\r\n".repeat(MOST), 1_000).await, Head::TooLong, "lines that say nothing");
     }

@@ -9,19 +9,18 @@ use axum::response::{IntoResponse, Response};
 use serde_json::json;
 use timeline::Workload;
 
-use super::extract::{NamedWorkload, file_name};
-use super::respond::{api_error, lost_rollout, unreadable_history};
-use crate::history::sql::Reader;
+use super::export;
+use super::extract::NamedWorkload;
+use super::respond::{api_error, lost_rollout};
+use crate::web::client_view::ClientView;
 use crate::web::limits::Limit;
-use crate::web::unsent::keeping;
-use crate::web::view::View;
 
 pub(super) async fn description() -> Response {
     ([(header::CONTENT_TYPE, "application/json")], include_str!("openapi.json")).into_response()
 }
 
-pub(super) async fn deployments(view: View) -> Response {
-    view.pay().await;
+pub(super) async fn deployments(view: ClientView) -> Response {
+    view.throttle().await;
     let clusters: Vec<_> = view
         .hubs()
         .map(|hub| {
@@ -43,10 +42,10 @@ pub(super) async fn deployments(view: View) -> Response {
             json!({ "name": hub.name(), "deployments": deployments })
         })
         .collect();
-    Json(json!({ "clusters": clusters, "trouble": view.sight().trouble() })).into_response()
+    Json(json!({ "clusters": clusters, "trouble": view.permissions().trouble() })).into_response()
 }
 
-pub(super) async fn timeline(view: View, NamedWorkload(workload): NamedWorkload) -> Response {
+pub(super) async fn timeline(view: ClientView, NamedWorkload(workload): NamedWorkload) -> Response {
     let Workload { cluster, kind, namespace, name, .. } = &workload;
     let hub = match view.hub_at(&workload, None).await {
         Ok(hub) => hub,
@@ -64,31 +63,15 @@ pub(super) async fn timeline(view: View, NamedWorkload(workload): NamedWorkload)
     }
 }
 
-pub(super) async fn recording(view: View, NamedWorkload(workload): NamedWorkload) -> Response {
-    let (true, Some(uid), Some(number)) = (view.keeps(), workload.uid, workload.rollout) else {
+pub(super) async fn recording(view: ClientView, NamedWorkload(workload): NamedWorkload) -> Response {
+    if !view.has_history() || workload.uid.is_none() || workload.rollout.is_none() {
         return api_error(StatusCode::NOT_FOUND, "Name a rollout of the history with uid= and rollout=.".to_owned());
-    };
-    let Some(making) = view.rollcast().exports.begin(view.follower()) else {
-        view.rollcast().limits.met(Limit::Exports);
+    }
+    let Some(job) = view.rollcast().exports.begin(view.client_key()) else {
+        view.rollcast().limits.count_hit(Limit::Exports);
         let why = "The server is creating other recordings, or still sending one to you. Try again in a moment.";
         return api_error(StatusCode::SERVICE_UNAVAILABLE, why.to_owned());
     };
-    let cluster = workload.cluster.clone();
-    // It counts until it is read, though whoever asked may leave.
-    let read = move |reader: &Reader| Ok((reader.cut(&cluster, uid, number, None)?, making));
-    match view.kept(&workload, uid, read).await {
-        Ok(Some((Some(cut), making))) => {
-            let name = format!("{}-{}-revision-{}.jsonl", workload.namespace, workload.name, cut.revision);
-            let headers = [
-                (header::CONTENT_TYPE, "application/jsonl".to_owned()),
-                (header::CONTENT_DISPOSITION, format!("attachment; filename=\"{}\"", file_name(&name))),
-            ];
-            (headers, keeping(cut.text, making.made())).into_response()
-        }
-        Ok(_) => api_error(StatusCode::NOT_FOUND, "No such rollout. Its history may have expired.".to_owned()),
-        Err(why) => {
-            let (status, why) = unreadable_history(&view, &why);
-            api_error(status, why)
-        }
-    }
+    let recording = export::create(job, async move { export::lines(&view, workload, None, false).await });
+    recording.await.unwrap_or_else(|(status, why)| api_error(status, why))
 }

@@ -11,7 +11,7 @@ use timeline::words::safe;
 
 use super::extract::NamedWorkload;
 use crate::hub::Handle;
-use crate::web::view::View;
+use crate::web::client_view::ClientView;
 
 /// Caches may keep a badge for this long, in seconds.
 const FRESH: &str = "public, max-age=10";
@@ -21,8 +21,8 @@ const ROOM: usize = 12;
 /// Longest text in a badge, in characters.
 const LONGEST: usize = 40;
 
-/// What the list of a cluster says of a workload.
-fn listed(hub: &Handle, workload: &Workload) -> Option<Verdict> {
+/// Returns the verdict of a workload in the list of a cluster.
+fn listed_verdict(hub: &Handle, workload: &Workload) -> Option<Verdict> {
     let list = hub.list().borrow().clone();
     let meant = list.iter().map(|listed| &listed.summary).find(|summary| {
         let is_named = *summary.namespace == *workload.namespace && *summary.name == *workload.name;
@@ -31,7 +31,7 @@ fn listed(hub: &Handle, workload: &Workload) -> Option<Verdict> {
     meant.map(|summary| summary.verdict.clone())
 }
 
-pub(super) async fn badge(view: View, NamedWorkload(workload): NamedWorkload) -> Response {
+pub(super) async fn badge(view: ClientView, NamedWorkload(workload): NamedWorkload) -> Response {
     let label = workload.name.clone();
     let hub = view.hub(&workload).await;
     // What was said last is not how it is while nobody hears of the cluster.
@@ -47,7 +47,7 @@ pub(super) async fn badge(view: View, NamedWorkload(workload): NamedWorkload) ->
         (None, _) => None,
         (Some(hub), _) => {
             // The list has it already, but for what is over or was deleted.
-            let listed = listed(&hub, &workload);
+            let listed = listed_verdict(&hub, &workload);
             let verdict = match listed {
                 Some(verdict) => Some(verdict),
                 None => hub.page(&workload).await.ok().and_then(|page| Some(page.said.view?.verdict)),

@@ -8,26 +8,26 @@ use timeline::address::{self, Address, InvalidParameter};
 use timeline::past::PastRollout;
 use timeline::words::safe;
 
-use super::asked::{Zone, zone};
 use super::extract::{NamedWorkload, RequestAddress};
+use super::history_query::{Zone, zone};
 use super::respond::{missing, refuse, render_static};
+use crate::web::client_view::ClientView;
 use crate::web::earlier;
-use crate::web::view::View;
 
-/// Which rollouts are asked for: the last one, where none is named.
-struct Asked {
+/// The compared rollouts: the last one without a revision.
+struct CompareQuery {
     revision: Option<u64>,
     with: Option<u64>,
     zone: Zone,
 }
 
-fn asked(address: &Address) -> Result<Asked, InvalidParameter> {
-    Ok(Asked { revision: address.parse("revision")?, with: address.parse("with")?, zone: zone(address)? })
+fn compare_query(address: &Address) -> Result<CompareQuery, InvalidParameter> {
+    Ok(CompareQuery { revision: address.parse("revision")?, with: address.parse("with")?, zone: zone(address)? })
 }
 
 /// The page.
 pub(super) async fn page(
-    view: View,
+    view: ClientView,
     NamedWorkload(workload): NamedWorkload,
     RequestAddress(asked_for): RequestAddress,
     request: Request,
@@ -35,8 +35,8 @@ pub(super) async fn page(
     let view = &view;
     let name = safe(&workload.name);
     let instead = |workload| vec![(address::workload(workload), format!("The page of {name}"))];
-    let Asked { revision, with, zone } = match asked(&asked_for) {
-        Ok(asked) => asked,
+    let CompareQuery { revision, with, zone } = match compare_query(&asked_for) {
+        Ok(query) => query,
         Err(wrong) => {
             return refuse(view, StatusCode::BAD_REQUEST, wrong.to_string(), instead(&workload), request).await;
         }
@@ -80,7 +80,7 @@ pub(super) async fn page(
             .map(|rollout| (zone.stamp(rollout.started_millis), EarlierRollout::from_record(rollout)))
             .collect(),
         began: zone.stamp(course.started_millis),
-        zone: zone.said(),
+        zone: zone.label(),
         workload,
         uid,
         course,

@@ -1,5 +1,4 @@
-//! Details of one pod or revision, all rollouts, links to share: a page of its own, or with `?part` only the bytes of what stands
-//! beside the picture.
+//! Details of a pod, a revision, all rollouts and sharing: as a page, or with `?part` as bytes for the panel beside the picture.
 
 use app::detail::history::PodPast;
 use app::detail::{Detail, PodDetail, RevisionDetail, RolloutsDetail, ShareDetail};
@@ -18,10 +17,10 @@ use timeline::{Change, Uid, Workload, wire};
 use super::extract::{moment, origin};
 use super::respond::{refuse, render};
 use crate::hub::Then;
+use crate::web::client_view::ClientView;
 use crate::web::earlier;
-use crate::web::view::View;
 
-pub(super) async fn pod(view: &View, workload: Workload, asked_for: &Address, request: Request) -> Response {
+pub(super) async fn pod(view: &ClientView, workload: Workload, asked_for: &Address, request: Request) -> Response {
     let uid = asked_for.value("uid").to_owned();
     let why = format!("{} has no pod with the UID {:?}, or its history has expired.", safe(&workload.name), safe(&uid));
     let look = move |workload: &Workload, then: &Then<'_>| {
@@ -34,10 +33,10 @@ pub(super) async fn pod(view: &View, workload: Workload, asked_for: &Address, re
         let detail = PodDetail::from_model((workload, then.deployment), then.model, pod, past, then.now, choices);
         Some(Detail::Pod(Box::new(detail)))
     };
-    answer(view, workload, asked_for, When::Asked, look, why, request).await
+    answer(view, workload, asked_for, DetailTime::Requested, look, why, request).await
 }
 
-pub(super) async fn revision(view: &View, workload: Workload, asked_for: &Address, request: Request) -> Response {
+pub(super) async fn revision(view: &ClientView, workload: Workload, asked_for: &Address, request: Request) -> Response {
     let revision = asked_for.value("revision").to_owned();
     let why = format!("{} has no revision {:?}, or its history has expired.", safe(&workload.name), safe(&revision));
     let look = move |workload: &Workload, then: &Then<'_>| {
@@ -46,10 +45,10 @@ pub(super) async fn revision(view: &View, workload: Workload, asked_for: &Addres
             RevisionDetail::from_model(workload, then.model, deployment, revision.parse().ok()?, then.now.millis)?;
         Some(Detail::Revision(Box::new(detail)))
     };
-    answer(view, workload, asked_for, When::Asked, look, why, request).await
+    answer(view, workload, asked_for, DetailTime::Requested, look, why, request).await
 }
 
-pub(super) async fn rollouts(view: &View, workload: Workload, asked_for: &Address, request: Request) -> Response {
+pub(super) async fn rollouts(view: &ClientView, workload: Workload, asked_for: &Address, request: Request) -> Response {
     let why = format!("Rollcast has not seen a Deployment {} there.", safe(&workload.name));
     let (standing, measure) = standing(view, asked_for).await.unzip();
     let look = move |_: &Workload, then: &Then<'_>| {
@@ -63,11 +62,11 @@ pub(super) async fn rollouts(view: &View, workload: Workload, asked_for: &Addres
         )))
     };
     // All of them, whichever moment is shown.
-    answer(view, workload, asked_for, When::Now, look, why, request).await
+    answer(view, workload, asked_for, DetailTime::Now, look, why, request).await
 }
 
-/// Where the last rollout of a Deployment stands among those before it, or the one that the address names: in words, and for figures.
-async fn standing(view: &View, asked_for: &Address) -> Option<(String, Measure)> {
+/// Compares the last rollout of a Deployment, or that of the address, with those before it: sentences, and figures.
+async fn standing(view: &ClientView, asked_for: &Address) -> Option<(String, Measure)> {
     let workload = asked_for.workload().ok()??;
     let uid = earlier::deployment(view, &workload).await?;
     let all = earlier::rollouts(view, &workload, uid).await?;
@@ -84,7 +83,7 @@ async fn standing(view: &View, asked_for: &Address) -> Option<(String, Measure)>
     Some((said, measure))
 }
 
-pub(super) async fn share(view: &View, workload: Workload, asked_for: &Address, request: Request) -> Response {
+pub(super) async fn share(view: &ClientView, workload: Workload, asked_for: &Address, request: Request) -> Response {
     let why = format!("Rollcast has not seen a Deployment {} there.", safe(&workload.name));
     let origin = origin(&request).to_string();
     let look = move |_: &Workload, then: &Then<'_>| {
@@ -93,22 +92,22 @@ pub(super) async fn share(view: &View, workload: Workload, asked_for: &Address, 
         let past = then.is_past.then_some(then.now.millis);
         Some(Detail::Share(ShareDetail::new(origin.clone(), uid, revision, past, then.now.millis)))
     };
-    answer(view, workload, asked_for, When::Asked, look, why, request).await
+    answer(view, workload, asked_for, DetailTime::Requested, look, why, request).await
 }
 
-/// Which time a detail is of.
-enum When {
+/// The time that a detail shows.
+enum DetailTime {
     /// The one that is asked for.
-    Asked,
+    Requested,
     /// The present, whatever is asked for.
     Now,
 }
 
 async fn answer(
-    view: &View,
+    view: &ClientView,
     workload: Workload,
     asked_for: &Address,
-    when: When,
+    time: DetailTime,
     look: impl Fn(&Workload, &Then<'_>) -> Option<Detail> + Send + Sync + 'static,
     why: String,
     request: Request,
@@ -116,7 +115,7 @@ async fn answer(
     let is_part = asked_for.parameters.has("part");
     let asked = asked_for.workload().and_then(|named| Ok((named.unwrap_or(workload), moment(asked_for)?)));
     let (workload, at_millis) = match asked {
-        Ok((workload, at_millis)) => (workload, at_millis.filter(|_| matches!(when, When::Asked))),
+        Ok((workload, at_millis)) => (workload, at_millis.filter(|_| matches!(time, DetailTime::Requested))),
         Err(wrong) if is_part => return plain(StatusCode::BAD_REQUEST, &wrong.to_string()),
         Err(wrong) => {
             let instead = vec![("/".to_owned(), "All Deployments".to_owned())];

@@ -9,38 +9,39 @@ use timeline::words::safe;
 
 use super::extract::{NamedWorkload, RequestAddress, file_name};
 use super::respond::{lost_rollout, refuse, unreadable_history};
-use crate::export::exports::Turn;
+use crate::access::clients::{ClientKey, UsageGuard};
+use crate::export::export_limit::ExportJob;
 use crate::export::redact::Names;
 use crate::export::{self, ExportError, ExportRequest};
 use crate::history::store::{Cut, Sought};
+use crate::web::client_view::ClientView;
 use crate::web::earlier;
 use crate::web::limits::Limit;
-use crate::web::unsent::keeping;
-use crate::web::view::View;
+use crate::web::send_queue::owned_bytes;
 
-/// What those are told who name what is not there.
+/// Error text for a missing rollout.
 const UNKNOWN: &str = "No such rollout. Its history may have expired.";
 
-/// What kind of file.
+/// File formats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Format {
     Html,
     Lines,
 }
 
-struct Asked {
+struct ExportQuery {
     format: Format,
     revision: Option<u64>,
     is_redacted: bool,
 }
 
-fn asked(address: &Address) -> Result<Asked, InvalidParameter> {
+fn export_query(address: &Address) -> Result<ExportQuery, InvalidParameter> {
     let format = |text: &str| match text {
         "html" => Some(Format::Html),
         "jsonl" => Some(Format::Lines),
         _ => None,
     };
-    Ok(Asked {
+    Ok(ExportQuery {
         format: address.check("format", format)?.unwrap_or(Format::Html),
         revision: address.parse("revision")?,
         is_redacted: address.check("redact", |text| (text == "yes").then_some(()))?.is_some(),
@@ -48,42 +49,49 @@ fn asked(address: &Address) -> Result<Asked, InvalidParameter> {
 }
 
 /// The file.
-pub(super) async fn file(
-    view: View,
+pub(super) async fn download(
+    view: ClientView,
     NamedWorkload(workload): NamedWorkload,
     RequestAddress(asked_for): RequestAddress,
     request: Request,
 ) -> Response {
     let name = safe(&workload.name);
     let instead = vec![(address::whatever_bears_the_name(&workload), format!("The page of {name}"))];
-    let Asked { format, revision, is_redacted } = match asked(&asked_for) {
-        Ok(asked) => asked,
+    let ExportQuery { format, revision, is_redacted } = match export_query(&asked_for) {
+        Ok(query) => query,
         Err(wrong) => return refuse(&view, StatusCode::BAD_REQUEST, wrong.to_string(), instead, request).await,
     };
-    let Some(making) = view.rollcast().exports.begin(view.follower()) else {
-        view.rollcast().limits.met(Limit::Exports);
+    let Some(job) = view.rollcast().exports.begin(view.client_key()) else {
+        view.rollcast().limits.count_hit(Limit::Exports);
         let why = "The server is creating other files, or still sending one to you. Try again in a moment.".to_owned();
         return refuse(&view, StatusCode::SERVICE_UNAVAILABLE, why, instead, request).await;
     };
-    let seen = view.clone();
-    // Made to its end though whoever asked leaves: most of the work cannot be called off, and it is counted for as long as it lasts.
-    let made = tokio::spawn(async move {
-        let file = match format {
-            Format::Html => html(&seen, ExportRequest { workload, revision, is_redacted }).await,
-            Format::Lines => lines(&seen, workload, revision, is_redacted).await,
-        };
-        file.map(|file| file.attached(making.made()))
+    let shown = view.clone();
+    let file = create(job, async move {
+        match format {
+            Format::Html => html(&shown, ExportRequest { workload, revision, is_redacted }).await,
+            Format::Lines => lines(&shown, workload, revision, is_redacted).await,
+        }
     });
-    let ended = |_| Err((StatusCode::INTERNAL_SERVER_ERROR, "The file could not be created.".to_owned()));
-    match made.await.unwrap_or_else(ended) {
+    match file.await {
         Ok(response) => response,
         Err((status, why)) => refuse(&view, status, why, instead, request).await,
     }
 }
 
-type Refused = (StatusCode, String);
+/// Creates a file in a task of its own: most of the work cannot be cancelled, and it counts although its client may have left.
+pub(super) async fn create(
+    job: ExportJob,
+    file: impl Future<Output = Result<Attachment, Refusal>> + Send + 'static,
+) -> Result<Response, Refusal> {
+    let made = tokio::spawn(async move { file.await.map(|file| file.attached(job.finish())) });
+    let ended = |_| Err((StatusCode::INTERNAL_SERVER_ERROR, "The file could not be created.".to_owned()));
+    made.await.unwrap_or_else(ended)
+}
 
-async fn html(view: &View, request: ExportRequest) -> Result<File, Refused> {
+pub(super) type Refusal = (StatusCode, String);
+
+async fn html(view: &ClientView, request: ExportRequest) -> Result<Attachment, Refusal> {
     let unknown = || (StatusCode::NOT_FOUND, UNKNOWN.to_owned());
     let known = match view.hub(&request.workload).await {
         Some(hub) => export::html(&hub, request.clone()).await,
@@ -92,7 +100,7 @@ async fn html(view: &View, request: ExportRequest) -> Result<File, Refused> {
     let made = match known {
         // What no hub holds any more may be kept.
         Err(ExportError::Unknown) => {
-            let kept = kept(view, &request.workload, request.revision).await.ok_or_else(unknown)?;
+            let kept = stored_rollout(view, &request.workload, request.revision).await.ok_or_else(unknown)?;
             let hub = view.hub_at(&kept, None).await.map_err(|why| lost_rollout(view, &why, UNKNOWN))?;
             export::html(&hub, ExportRequest { workload: kept, ..request }).await
         }
@@ -103,55 +111,62 @@ async fn html(view: &View, request: ExportRequest) -> Result<File, Refused> {
         other => (StatusCode::SERVICE_UNAVAILABLE, format!("The file cannot be created: {other}.")),
     })?;
     // It is handed on, not opened here: it has a content security policy of its own.
-    Ok(File { kind: "text/html; charset=utf-8", name: made.name, text: made.html })
+    Ok(Attachment { kind: "text/html; charset=utf-8", name: made.name, text: made.html })
 }
 
 /// The rollout of a workload that is kept, by its number.
-async fn kept(view: &View, workload: &Workload, revision: Option<u64>) -> Option<Workload> {
+async fn stored_rollout(view: &ClientView, workload: &Workload, revision: Option<u64>) -> Option<Workload> {
     if workload.rollout.is_some() {
         return Some(workload.clone());
     }
     let uid = earlier::deployment(view, workload).await?;
     let sought = revision.map_or(Sought::Last, Sought::Revision);
     let cluster = workload.cluster.clone();
-    let (rollout, _) = view.kept(workload, uid, move |reader| reader.find(&cluster, uid, sought)).await.ok()???;
+    let (rollout, _) =
+        view.read_stored(workload, uid, move |reader| reader.find(&cluster, uid, sought)).await.ok()???;
     Some(Workload { uid: Some(uid), rollout: Some(rollout), ..workload.clone() })
 }
 
-async fn lines(view: &View, workload: Workload, revision: Option<u64>, is_redacted: bool) -> Result<File, Refused> {
-    if !view.keeps() {
+pub(super) async fn lines(
+    view: &ClientView,
+    workload: Workload,
+    revision: Option<u64>,
+    is_redacted: bool,
+) -> Result<Attachment, Refusal> {
+    if !view.has_history() {
         let why = "This server stores no history, so it has no recording. Create one with `rollcast record`.";
         return Err((StatusCode::NOT_FOUND, why.to_owned()));
     }
-    let unknown = || (StatusCode::NOT_FOUND, "No such rollout. Its history may have expired.".to_owned());
-    let kept = kept(view, &workload, revision).await.ok_or_else(unknown)?;
+    let unknown = || (StatusCode::NOT_FOUND, UNKNOWN.to_owned());
+    let kept = stored_rollout(view, &workload, revision).await.ok_or_else(unknown)?;
     let (Some(uid), Some(number)) = (kept.uid, kept.rollout) else { return Err(unknown()) };
     let cluster = kept.cluster.clone();
-    let cut = view.kept(&kept, uid, move |reader| reader.cut(&cluster, uid, number, None)).await.map(Option::flatten);
+    let cut =
+        view.read_stored(&kept, uid, move |reader| reader.cut(&cluster, uid, number, None)).await.map(Option::flatten);
     let cut = cut.map_err(|why| unreadable_history(view, &why))?;
     let Cut { revision, text, .. } = cut.ok_or_else(unknown)?;
     let (place, text) = match is_redacted {
         true => ("rollout".to_owned(), Names::of_lines(&text).redact_lines(&text)),
         false => (format!("{}-{}", kept.namespace, kept.name), text),
     };
-    Ok(File { kind: "application/jsonl", name: format!("{place}-revision-{revision}.jsonl"), text })
+    Ok(Attachment { kind: "application/jsonl", name: format!("{place}-revision-{revision}.jsonl"), text })
 }
 
-/// What is handed on.
-struct File {
+/// A response for download.
+pub(super) struct Attachment {
     kind: &'static str,
     name: String,
     text: String,
 }
 
-impl File {
+impl Attachment {
     /// An answer that keeps its client's turn until it was sent.
-    fn attached(self, turn: Turn) -> Response {
+    fn attached(self, turn: UsageGuard<ClientKey>) -> Response {
         let headers = [
             (header::CONTENT_TYPE, self.kind.to_owned()),
             (header::CONTENT_DISPOSITION, format!("attachment; filename=\"{}\"", file_name(&self.name))),
             (header::CACHE_CONTROL, "no-store".to_owned()),
         ];
-        (headers, keeping(self.text, turn)).into_response()
+        (headers, owned_bytes(self.text, turn)).into_response()
     }
 }

@@ -10,7 +10,7 @@ use jiff::tz::{Offset, TimeZone};
 use timeline::address::{Address, InvalidParameter, Route};
 use timeline::{Millis, Workload};
 
-use crate::web::connections::Open;
+use crate::access::clients::UsageGuard;
 
 /// Longest address to which a viewer is redirected after signing in, in bytes.
 const LONGEST: usize = 2_000;
@@ -54,7 +54,7 @@ pub(super) struct Client {
     /// Its address, as a trusted proxy reports it.
     pub(super) address: Option<IpAddr>,
     /// The client's turn ends when the last copy of this is dropped.
-    pub(super) _turn: Option<Arc<Open>>,
+    pub(super) _turn: Option<Arc<UsageGuard<IpAddr>>>,
 }
 
 /// Reads a time; without a zone it is in UTC.

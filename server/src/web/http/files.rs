@@ -8,19 +8,19 @@ use axum::response::{IntoResponse, Response};
 use tower_http::services::ServeDir;
 
 use super::respond::not_found;
-use crate::export::assets::{self, Folder};
+use crate::export::assets::{self, AssetBackend};
+use crate::web::client_view::ClientView;
 use crate::web::state::Rollcast;
-use crate::web::view::View;
 
 pub(super) async fn file_or_not_found(State(rollcast): State<Arc<Rollcast>>, request: Request) -> Response {
-    let mut files = ServeDir::with_backend("", Folder).append_index_html_on_directories(false).precompressed_br();
+    let mut files = ServeDir::with_backend("", AssetBackend).append_index_html_on_directories(false).precompressed_br();
     let mut asked = Request::new(());
     *asked.uri_mut() = request.uri().clone();
     *asked.method_mut() = request.method().clone();
     *asked.headers_mut() = request.headers().clone();
     let Some(mut file) = files.try_call(asked).await.ok().filter(|answer| answer.status() != StatusCode::NOT_FOUND)
     else {
-        return match request.extensions().get::<View>().cloned() {
+        return match request.extensions().get::<ClientView>().cloned() {
             Some(view) => not_found(&view, request).await,
             None => StatusCode::NOT_FOUND.into_response(),
         };
@@ -49,7 +49,7 @@ fn as_utf8(headers: &mut HeaderMap) {
     }
 }
 
-/// What is not compressed yet may still be on its way out, and then is the same in other bytes.
+/// Makes an ETag weak: the body may be compressed on its way.
 fn weaken(headers: &mut HeaderMap) {
     let tag = headers.get(header::ETAG).and_then(|value| value.to_str().ok());
     if let Some(weak) = tag.and_then(|tag| HeaderValue::try_from(format!("W/{tag}")).ok()) {

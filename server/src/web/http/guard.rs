@@ -1,8 +1,8 @@
-//! The guard: which addresses this server answers to, which pages may ask it, and whom it answers.
+//! The guard: checks Host and Origin of every request, and authenticates its viewer.
 //!
-//! Against DNS rebinding the Host must be one that this server is known by ([`Addressed`]); against requests of other sites the
-//! Origin, when there is one, must be that of its own pages, and what browsers say of where a request comes from must not be another
-//! site. Whoever asks for more than the program itself has to be somebody who is known.
+//! Against DNS rebinding the Host must be a name of this server ([`ServerAddress`]). Against requests of other sites the Origin, if
+//! present, must be that of its own pages, and `Sec-Fetch-Site` must not name another site. Everything but the program itself
+//! requires a known viewer.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -16,39 +16,39 @@ use timeline::address::{Address, Route};
 use super::extract::{Client, OwnOrigin, address};
 use super::respond::{AuditEntry, policy, turn_away};
 use super::{shared, sign_in};
+use crate::access::authorizer::TooManyViewers;
 use crate::access::forwarded;
-use crate::access::rights::TooMany;
-use crate::access::{Stranger, Viewer};
+use crate::access::{AuthError, Viewer};
 use crate::export::assets;
-use crate::web::addressed::Addressed;
+use crate::web::client_view::ClientView;
 use crate::web::connections::Peer;
 use crate::web::limits::Limit;
+use crate::web::server_address::ServerAddress;
 use crate::web::state::Rollcast;
-use crate::web::view::View;
 
 /// Refuses strange hosts and adds the headers that every answer carries.
 pub(super) async fn guard(State(rollcast): State<Arc<Rollcast>>, mut request: Request, next: Next) -> Response {
     let host = request.headers().get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
-    let addressed = &rollcast.addressed;
-    let is_meant = addressed.answers_to(host, is_probe(request.uri().path()));
+    let server_address = &rollcast.site.server_address;
+    let is_known_host = server_address.answers_to(host, is_probe(request.uri().path()));
     let peer = request.extensions().get::<Peer>().map(|peer| peer.0.ip());
     let is_proxy = |address| rollcast.is_proxy(address);
     let from = peer.map(|peer| forwarded::client(peer, request.headers(), is_proxy));
     let is_secure = peer.is_some_and(|peer| forwarded::is_secure(peer, request.headers(), is_proxy));
-    let origin = OwnOrigin(addressed.origin(host, is_secure).into());
-    let is_secure_only = addressed.is_secure_at(host);
+    let origin = OwnOrigin(server_address.origin(host, is_secure).into());
+    let is_secure_only = server_address.is_secure_at(host);
     let path = request.uri().path();
     let (is_for_others, is_program) = (is_public_picture(&rollcast, &request), is_of_program(path));
     // Who comes through a proxy shares its connections with others: it is they who are counted, for as long as they are answered.
-    let counted = from.filter(|from| is_meant && peer.is_some_and(|peer| peer.to_canonical() != *from));
+    let counted = from.filter(|from| is_known_host && peer.is_some_and(|peer| peer.to_canonical() != *from));
     let turn = counted.map(|from| rollcast.connections.serve_client(from).map(Arc::new));
-    let mut response = if !is_meant {
+    let mut response = if !is_known_host {
         let host = timeline::words::safe(host);
         let text = format!(
             "Rollcast does not serve the host {host:?}. Start it with --allow-host and this name to allow it.\n"
         );
         (StatusCode::MISDIRECTED_REQUEST, text).into_response()
-    } else if !is_for_others && is_from_elsewhere(addressed, request.method(), request.headers()) {
+    } else if !is_for_others && is_cross_site(server_address, request.method(), request.headers()) {
         (StatusCode::FORBIDDEN, "Only pages of this server may send this request.\n").into_response()
     } else if matches!(turn, Some(None)) {
         (StatusCode::TOO_MANY_REQUESTS, "Too many requests from your address at once. Try again in a moment.\n")
@@ -58,7 +58,7 @@ pub(super) async fn guard(State(rollcast): State<Arc<Rollcast>>, mut request: Re
         let turn = turn.flatten();
         request.extensions_mut().insert(origin);
         request.extensions_mut().insert(Client { address: from, _turn: turn.clone() });
-        admit(&rollcast, Came { peer, from }, request, next).await
+        answer_and_audit(&rollcast, RequestSource { peer, from }, request, next).await
     };
     if matches!(response.status(), StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE) {
         response.headers_mut().entry(header::RETRY_AFTER).or_insert(AGAIN);
@@ -80,7 +80,7 @@ pub(super) async fn guard(State(rollcast): State<Arc<Rollcast>>, mut request: Re
     }
     // What says nothing of it is of a cluster, and of this moment.
     let nowhere = HeaderValue::from_static("private, no-store");
-    if rollcast.auth.asks() && !is_program && !is_for_others {
+    if rollcast.site.auth.requires_sign_in() && !is_program && !is_for_others {
         headers.insert(header::CACHE_CONTROL, nowhere);
     } else {
         headers.entry(header::CACHE_CONTROL).or_insert(nowhere);
@@ -93,99 +93,107 @@ pub(super) async fn guard(State(rollcast): State<Arc<Rollcast>>, mut request: Re
     response
 }
 
-/// Where a request came from: the other end of its connection, and whom a proxy there had it from.
+/// The source of a request: the other end of its connection, and the client behind a proxy.
 #[derive(Debug, Clone, Copy)]
-struct Came {
+struct RequestSource {
     peer: Option<IpAddr>,
     from: Option<IpAddr>,
 }
 
 /// The path of links. What follows it in a path is secret.
 const SHARED: &str = Route::Shared.pattern();
-/// Who is told to come again may do so after this many seconds.
+/// Value of Retry-After in seconds.
 const AGAIN: HeaderValue = HeaderValue::from_static("5");
 
 /// A badge or a preview, where these are for everybody.
 fn is_public_picture(rollcast: &Rollcast, request: &Request) -> bool {
     let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
-    rollcast.has_public_pictures && is_read && address(request.uri()).is_some_and(|address| address.route.is_picture())
+    rollcast.site.has_public_pictures
+        && is_read
+        && address(request.uri()).is_some_and(|address| address.route.is_picture())
 }
 
 /// Answers those who are known, each as far as they may see; and everybody who asks for the program itself, or to sign in.
-async fn admit(rollcast: &Arc<Rollcast>, came: Came, request: Request, next: Next) -> Response {
+async fn answer_and_audit(rollcast: &Arc<Rollcast>, source: RequestSource, request: Request, next: Next) -> Response {
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
-    let (who, response) = answer(rollcast, came, request, next).await;
-    if let Some(audit) = rollcast.audit.as_ref().filter(|_| !is_of_program(&path)) {
+    let (who, response) = answer(rollcast, source, request, next).await;
+    if let Some(audit) = rollcast.site.audit.as_ref().filter(|_| !is_of_program(&path)) {
         let status = response.status().as_u16();
         match response.extensions().get::<AuditEntry>() {
-            Some(AuditEntry { who, did, at }) => audit.note(who, came.from, did, at, status),
+            Some(AuditEntry { who, did, at }) => audit.note(who, source.from, did, at, status),
             // What stands behind it shows something of a link to whoever has it.
-            None if path.starts_with(SHARED) => audit.note(&who, came.from, method.as_str(), SHARED, status),
-            None => audit.note(&who, came.from, method.as_str(), &path, status),
+            None if path.starts_with(SHARED) => audit.note(&who, source.from, method.as_str(), SHARED, status),
+            None => audit.note(&who, source.from, method.as_str(), &path, status),
         }
     }
     response
 }
 
-/// Who asked, and the answer.
-async fn answer(rollcast: &Arc<Rollcast>, came: Came, mut request: Request, next: Next) -> (Arc<str>, Response) {
+/// Authenticates and answers a request; returns the name for the audit log.
+async fn answer(
+    rollcast: &Arc<Rollcast>,
+    source: RequestSource,
+    mut request: Request,
+    next: Next,
+) -> (Arc<str>, Response) {
     if is_open(&request) {
         return (Arc::default(), next.run(request).await);
     }
     let is_public = is_public_picture(rollcast, &request);
     let address = address(request.uri());
     let viewer = match is_public {
-        true => Ok(Viewer::anybody()), // whoever asks, with a session or without one, gets the same
-        false => rollcast.viewer(request.headers(), came.peer, came.from).await,
+        true => Ok(Viewer::anonymous()), // whoever asks, with a session or without one, gets the same
+        false => rollcast.viewer(request.headers(), source.peer, source.from).await,
     };
     match viewer {
         Ok(viewer) => {
-            let name = viewer.who();
-            let renewed = match (&viewer.link, &rollcast.shares) {
+            let name = viewer.audit_name();
+            let renewed = match (&viewer.link, &rollcast.site.shares) {
                 _ if is_public => None, // others may be handed the same answer by a cache
-                (Some(_), Some(shares)) => shares.resealed(request.headers()),
-                _ => rollcast.auth.renewed(request.headers()),
+                (Some(_), Some(shares)) => shares.renewed_cookie(request.headers()),
+                _ => rollcast.site.auth.renewed_cookie(request.headers()),
             };
-            let view = match view(rollcast, viewer, came.from, address.as_ref()).await {
+            let view = match view(rollcast, viewer, source.from, address.as_ref()).await {
                 Ok(view) => view,
                 Err(why) => {
-                    rollcast.limits.met(Limit::Viewers);
+                    rollcast.limits.count_hit(Limit::Viewers);
                     return (name, turn_away(&format!("Try again in a moment: {why}.\n")));
                 }
             };
-            let mut response = match shared::elsewhere(&view, address.as_ref(), request.method(), request.uri()).await {
-                Some(refused) => refused,
-                None => {
-                    request.extensions_mut().insert(view);
-                    next.run(request).await
-                }
-            };
+            let mut response =
+                match shared::refuse_other_pages(&view, address.as_ref(), request.method(), request.uri()).await {
+                    Some(refused) => refused,
+                    None => {
+                        request.extensions_mut().insert(view);
+                        next.run(request).await
+                    }
+                };
             if let Some(cookie) = renewed.filter(|_| !response.headers().contains_key(header::SET_COOKIE)) {
                 response.headers_mut().insert(header::SET_COOKIE, cookie);
             }
             (name, response)
         }
-        Err(Stranger::SignIn) if is_of_page(&request) => (Arc::default(), next.run(request).await),
-        Err(stranger) => {
-            if stranger == Stranger::TooMany {
-                rollcast.limits.met(Limit::SignIns);
+        Err(AuthError::SignInRequired) if is_of_page(&request) => (Arc::default(), next.run(request).await),
+        Err(error) => {
+            if error == AuthError::TooManyAttempts {
+                rollcast.limits.count_hit(Limit::SignIns);
             }
-            (Arc::default(), sign_in::refuse(&rollcast.auth, stranger, &request))
+            (Arc::default(), sign_in::refuse(&rollcast.site.auth, error, &request))
         }
     }
 }
 
-/// What somebody may see, who names a namespace in an address.
+/// Returns the view of a viewer, with the namespace that the address names.
 async fn view(
     rollcast: &Arc<Rollcast>,
     viewer: Viewer,
     from: Option<IpAddr>,
     address: Option<&Address>,
-) -> Result<View, TooMany> {
-    let view = View::of(rollcast, viewer).await?.coming_from(from);
+) -> Result<ClientView, TooManyViewers> {
+    let view = ClientView::new(rollcast, viewer).await?.from_address(from);
     let value = |name| address.map(|address| address.value(name)).filter(|value| !value.is_empty());
     Ok(match (value("cluster"), value("namespace")) {
-        (Some(cluster), Some(namespace)) => view.naming(cluster, namespace).await,
+        (Some(cluster), Some(namespace)) => view.with_namespace(cluster, namespace).await,
         _ => view,
     })
 }
@@ -223,21 +231,21 @@ fn is_of_page(request: &Request) -> bool {
 
 /// A page of another site makes the browser ask this, and not by a link that a viewer follows. What changes something has to say that it
 /// comes from a page of this server.
-fn is_from_elsewhere(addressed: &Addressed, method: &Method, headers: &HeaderMap) -> bool {
+fn is_cross_site(server_address: &ServerAddress, method: &Method, headers: &HeaderMap) -> bool {
     let said = |name: &str| headers.get(name).map(|value| value.as_bytes());
     let is_reading = matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS);
     let is_link = said("sec-fetch-mode") == Some(b"navigate") && is_reading;
     let is_other_site = matches!(said("sec-fetch-site"), Some(b"cross-site" | b"same-site")) && !is_link;
-    is_other_site || !is_own(addressed, headers) || (!is_reading && !headers.contains_key(header::ORIGIN))
+    is_other_site || !is_own(server_address, headers) || (!is_reading && !headers.contains_key(header::ORIGIN))
 }
 
-/// What a browser's page asks is asked by one of this server's; programs say nothing of a page.
-fn is_own(addressed: &Addressed, headers: &HeaderMap) -> bool {
+/// Returns whether the request is from a page of this server, or from a program, which sends no Origin.
+fn is_own(server_address: &ServerAddress, headers: &HeaderMap) -> bool {
     let mut origins = headers.get_all(header::ORIGIN).iter();
     let Some(origin) = origins.next() else { return true };
     let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
     match (origin.to_str(), host, origins.next()) {
-        (Ok(origin), Some(host), None) => addressed.is_own(origin, host),
+        (Ok(origin), Some(host), None) => server_address.is_own(origin, host),
         _ => false,
     }
 }
@@ -254,7 +262,7 @@ mod tests {
             for (name, value) in all {
                 headers.append(*name, HeaderValue::from_static(value));
             }
-            !is_from_elsewhere(&Addressed::default(), &method, &headers)
+            !is_cross_site(&ServerAddress::default(), &method, &headers)
         };
         let own = ("origin", "http://127.0.0.1:7440");
         assert!(asked(Method::GET, &[]), "a program");

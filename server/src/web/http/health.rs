@@ -18,7 +18,7 @@ pub(super) async fn readyz(State(rollcast): State<Arc<Rollcast>>) -> (StatusCode
         .filter(|hub| hub.connection().borrow().state == ConnectionState::Connecting)
         .map(|hub| format!("still connecting to {}\n", hub.name()))
         .collect();
-    match (waiting.is_empty(), rollcast.auth.asks()) {
+    match (waiting.is_empty(), rollcast.site.auth.requires_sign_in()) {
         (true, _) => (StatusCode::OK, "ok\n".to_owned()),
         // Whoever asks is not asked who it is: not even how many clusters there are.
         (false, true) => (StatusCode::SERVICE_UNAVAILABLE, "not ready\n".to_owned()),

@@ -1,6 +1,6 @@
-//! What a link to a Deployment means: which one of that name, which revision, which moment.
+//! Resolves links to a Deployment: its UID, revision and moment.
 //!
-//! | link | meaning |
+//! | link | target |
 //! |---|---|
 //! | `…/deployments/web` | the Deployment that has the name now, live |
 //! | `…?uid=U` | this one, whatever has the name later; frozen once it is deleted |
@@ -24,12 +24,12 @@ use super::extract::{RequestAddress, moment as moment_of};
 use super::respond::{lost_rollout, missing, no_cluster, refuse, render};
 use crate::history::store::Sought;
 use crate::hub::Handle;
-use crate::web::view::View;
+use crate::web::client_view::ClientView;
 
 /// Clocks differ: a moment that is this little ahead is the present.
 const AHEAD_MILLIS: Millis = 5_000;
 
-/// What a link names besides cluster, namespace and name.
+/// The parameters of a link besides cluster, namespace and name.
 #[derive(Debug, Clone, Copy)]
 struct LinkParameters {
     uid: Option<Uid>,
@@ -52,28 +52,28 @@ impl LinkParameters {
     }
 }
 
-/// What a link means now.
-enum Meaning {
+/// The target of a link now.
+enum LinkTarget {
     /// The present.
     Live,
     /// A moment.
-    Then(Millis),
+    Past(Millis),
     /// Another link.
-    Elsewhere(String),
+    Redirect(String),
     /// Nothing that can be shown: why, and (address, words) of what can.
-    Nothing(String, Vec<(String, String)>),
+    NotFound(String, Vec<(String, String)>),
 }
 
 /// The page of a workload, or of a moment of it.
-pub(super) async fn workload(view: &View, workload: Workload, asked_for: &Address, request: Request) -> Response {
+pub(super) async fn workload(view: &ClientView, workload: Workload, asked_for: &Address, request: Request) -> Response {
     if !asked_for.parameters.has("rollout") && !view.has_cluster(&workload.cluster) {
         // What was watched once may be kept.
         if let (Ok(named), Ok(Some(workload))) = (LinkParameters::read(asked_for), asked_for.workload())
-            && let Some(link) = kept(view, &workload, named, None, crate::telemetry::clock::now_millis()).await
+            && let Some(link) = stored_link(view, &workload, named, None, crate::telemetry::clock::now_millis()).await
         {
             return redirect(&link, asked_for);
         }
-        let (why, instead) = (no_cluster(view, &workload.cluster), elsewhere(view, &workload));
+        let (why, instead) = (no_cluster(view, &workload.cluster), in_other_clusters(view, &workload));
         return refuse(view, StatusCode::NOT_FOUND, why, instead, request).await;
     };
     let page = address::whatever_bears_the_name(&workload);
@@ -98,8 +98,8 @@ pub(super) async fn workload(view: &View, workload: Workload, asked_for: &Addres
     let Ok(snapshot) = hub.page(&workload).await else {
         return (StatusCode::SERVICE_UNAVAILABLE, "Rollcast is shutting down.\n").into_response();
     };
-    let meaning = match snapshot.deployment {
-        Some(_) if named.is_present() => Meaning::Live,
+    let target = match snapshot.deployment {
+        Some(_) if named.is_present() => LinkTarget::Live,
         Some(uid) => {
             let model = Model::from(snapshot.objects.clone());
             // What pages are told does not say it: it is asked of the hub.
@@ -110,24 +110,24 @@ pub(super) async fn workload(view: &View, workload: Workload, asked_for: &Addres
                 None => None,
             };
             let is_part = view.part().is_some();
-            let stands = Stands { now_millis: snapshot.now_millis, is_part, last: last.flatten() };
-            meaning(&model, uid, named, &workload, stands)
+            let state = HubState { now_millis: snapshot.now_millis, is_part, last: last.flatten() };
+            link_target(&model, uid, named, &workload, state)
         }
-        None if named.uid.is_none() => Meaning::Live, // the page waits for it
+        None if named.uid.is_none() => LinkTarget::Live, // the page waits for it
         None => {
             let why = format!(
                 "Rollcast knows no Deployment {name} in {} with this UID: its history has expired, or it never existed.",
                 safe(&workload.namespace)
             );
-            Meaning::Nothing(why, now(&page))
+            LinkTarget::NotFound(why, now(&page))
         }
     };
-    let moment = match meaning {
-        Meaning::Live => None,
-        Meaning::Then(at_millis) => hub.moment(&workload, at_millis).await.ok(),
-        Meaning::Elsewhere(link) => return redirect(&link, asked_for),
-        Meaning::Nothing(why, instead) => {
-            if let Some(link) = kept(view, &workload, named, snapshot.deployment, snapshot.now_millis).await {
+    let moment = match target {
+        LinkTarget::Live => None,
+        LinkTarget::Past(at_millis) => hub.moment(&workload, at_millis).await.ok(),
+        LinkTarget::Redirect(link) => return redirect(&link, asked_for),
+        LinkTarget::NotFound(why, instead) => {
+            if let Some(link) = stored_link(view, &workload, named, snapshot.deployment, snapshot.now_millis).await {
                 return redirect(&link, asked_for);
             }
             return refuse(view, StatusCode::NOT_FOUND, why, instead, request).await;
@@ -152,8 +152,8 @@ fn redirect(link: &str, asked_for: &Address) -> Response {
 }
 
 /// The link to what is kept of a rollout that the hub does not hold any more. `known` is the Deployment that it holds.
-async fn kept(
-    view: &View,
+async fn stored_link(
+    view: &ClientView,
     workload: &Workload,
     named: LinkParameters,
     known: Option<Uid>,
@@ -172,7 +172,7 @@ async fn kept(
         (None, None) => Sought::Last,
     };
     let cluster = workload.cluster.clone();
-    let found = view.kept(workload, uid, move |reader| reader.find(&cluster, uid, sought)).await.ok()???;
+    let found = view.read_stored(workload, uid, move |reader| reader.find(&cluster, uid, sought)).await.ok()???;
     let (rollout, began_millis) = found;
     let link = address::workload(&Workload { uid: Some(uid), rollout: Some(rollout), ..workload.clone() });
     // Of a moment before the first episode that is kept, the begin of that is the nearest.
@@ -180,27 +180,27 @@ async fn kept(
     Some(named.at_millis.map_or_else(|| link.clone(), at))
 }
 
-/// How the hub stands that a link leads to.
-struct Stands {
-    /// The time that it stands at.
+/// State of the hub that a link leads to.
+struct HubState {
+    /// The time that it state at.
     now_millis: Millis,
-    /// It holds one rollout or one moment, and stands still.
+    /// It holds one rollout or one moment, and state still.
     is_part: bool,
     /// The last moment of the revision that is named, as [`last_moment`] tells it.
     last: Option<Option<Millis>>,
 }
 
-/// What a link to a Deployment means.
-fn meaning(
+/// Returns the target of a link to a Deployment.
+fn link_target(
     model: &Model,
     uid: Uid,
     named: LinkParameters,
     workload: &Workload,
-    Stands { now_millis, is_part, last }: Stands,
-) -> Meaning {
+    HubState { now_millis, is_part, last }: HubState,
+) -> LinkTarget {
     let page = &address::whatever_bears_the_name(workload);
     let is_by_itself = workload.rollout.is_some();
-    let Some(deployment) = model.deployments.get(&uid) else { return Meaning::Live };
+    let Some(deployment) = model.deployments.get(&uid) else { return LinkTarget::Live };
     let then = |at_millis: Millis| match named.uid {
         _ if is_by_itself => format!("{}&at={at_millis}", address::workload(workload)),
         Some(uid) => format!("{page}?uid={uid}&at={at_millis}"),
@@ -216,7 +216,7 @@ fn meaning(
         let is_still = is_by_itself || is_part;
         let time_of_day = crate::telemetry::clock::now_millis();
         return if is_still && at_millis > now_millis {
-            // What is over stands still at its end; the time of day goes on.
+            // What is over state still at its end; the time of day goes on.
             let why = if at_millis > time_of_day + AHEAD_MILLIS {
                 format!("That moment is in the future: it is {} UTC now.", clock(time_of_day))
             } else if is_by_itself {
@@ -226,26 +226,26 @@ fn meaning(
             };
             let last = (then(now_millis), "The last moment shown".to_owned());
             let now = Some((live(), format!("{name} as it is now"))).filter(|_| is_by_itself);
-            Meaning::Nothing(why, [last].into_iter().chain(now).collect())
+            LinkTarget::NotFound(why, [last].into_iter().chain(now).collect())
         } else if at_millis > now_millis + AHEAD_MILLIS {
             let why = format!("That moment is in the future: it is {} UTC now.", clock(now_millis));
-            Meaning::Nothing(why, vec![(live(), format!("{name} as it is now"))])
+            LinkTarget::NotFound(why, vec![(live(), format!("{name} as it is now"))])
         } else if at_millis >= now_millis {
-            Meaning::Live
+            LinkTarget::Live
         } else if at_millis < since {
             let why = format!("The history of {name} begins at {} UTC.", moment(since, now_millis));
             let first = (then(since), "The first moment of its history".to_owned());
-            Meaning::Nothing(why, vec![first, (live(), format!("{name} as it is now"))])
+            LinkTarget::NotFound(why, vec![first, (live(), format!("{name} as it is now"))])
         } else {
-            Meaning::Then(at_millis)
+            LinkTarget::Past(at_millis)
         };
     }
-    let Some(revision) = named.revision else { return Meaning::Live };
+    let Some(revision) = named.revision else { return LinkTarget::Live };
     match last {
-        Some(None) => Meaning::Live,
+        Some(None) => LinkTarget::Live,
         Some(Some(at_millis)) => {
             let uid = named.uid.unwrap_or(deployment.uid);
-            Meaning::Elsewhere(format!("{page}?uid={uid}&revision={revision}&at={at_millis}"))
+            LinkTarget::Redirect(format!("{page}?uid={uid}&revision={revision}&at={at_millis}"))
         }
         None => {
             let why = format!("Rollcast saw no rollout of revision {revision} of {name}, or its history has expired.");
@@ -262,7 +262,7 @@ fn meaning(
                 (link, format!("Details of revision {revision}"))
             });
             let instead = known.into_iter().chain(nearest).chain([(live(), format!("{name} as it is now"))]);
-            Meaning::Nothing(why, instead.collect())
+            LinkTarget::NotFound(why, instead.collect())
         }
     }
 }
@@ -279,8 +279,8 @@ fn last_moment(model: &Model, uid: Uid, revision: u64) -> Option<Option<Millis>>
     Some(last.map(|last| last.max(deployment.known_since_millis())))
 }
 
-/// Where a Deployment of that name is, in the clusters that are watched.
-fn elsewhere(view: &View, workload: &Workload) -> Vec<(String, String)> {
+/// Returns links to Deployments of that name in other clusters.
+fn in_other_clusters(view: &ClientView, workload: &Workload) -> Vec<(String, String)> {
     let Workload { namespace, name, .. } = workload;
     let has_it = |hub: &&Handle| {
         view.list(hub).iter().any(|known| known.summary.namespace == *namespace && known.summary.name == *name)
@@ -295,13 +295,13 @@ fn elsewhere(view: &View, workload: &Workload) -> Vec<(String, String)> {
 }
 
 /// The whole link, with what else the short one names.
-fn leading(workload: &Workload, uid: Uid, request: &Request) -> Response {
+fn redirect_to_uid(workload: &Workload, uid: Uid, request: &Request) -> Response {
     let rest = request.uri().query().map(|query| format!("&{query}")).unwrap_or_default();
     Redirect::temporary(&format!("{}{rest}", address::permanent(workload, uid, None))).into_response()
 }
 
 /// The short link by UID alone: leads to the whole one, and keeps what else it names.
-pub(super) async fn by_uid(view: View, RequestAddress(asked_for): RequestAddress, request: Request) -> Response {
+pub(super) async fn by_uid(view: ClientView, RequestAddress(asked_for): RequestAddress, request: Request) -> Response {
     let uid = asked_for.value("uid");
     let Ok(wanted) = uid.parse::<Uid>() else {
         let why = format!("{} is not a valid UID.", safe(uid));
@@ -317,13 +317,13 @@ pub(super) async fn by_uid(view: View, RequestAddress(asked_for): RequestAddress
             && let workload = Workload::deployment(hub.name(), namespace, name)
             && view.shows(&workload)
         {
-            return leading(&workload, wanted, &request);
+            return redirect_to_uid(&workload, wanted, &request);
         }
     }
     if let Some(archive) = view.archive() {
         let places = archive.read(move |reader| reader.places(wanted)).await.unwrap_or_default();
         if let Some(workload) = places.iter().find(|workload| view.shows(workload)) {
-            return leading(workload, wanted, &request);
+            return redirect_to_uid(workload, wanted, &request);
         }
     }
     missing(&view, "Rollcast has not seen a Deployment with that UID.".to_owned(), request).await

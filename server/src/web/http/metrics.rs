@@ -17,8 +17,8 @@ use timeline::{Millis, Workload};
 
 use crate::history::{Archive, Keeping};
 use crate::hub::{Handle, ListedDeployment, Series};
+use crate::web::client_view::ClientView;
 use crate::web::limits::Limit;
-use crate::web::view::View;
 
 const MEDIA_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
@@ -42,7 +42,7 @@ const PER_CLUSTER: [PerCluster; 9] = [
     }),
 ];
 
-pub(super) async fn metrics(view: View) -> Response {
+pub(super) async fn metrics(view: ClientView) -> Response {
     let mut registry = Registry::default();
     registry.register_collector(Box::new(Figures(view)));
     let mut told = String::new();
@@ -52,8 +52,8 @@ pub(super) async fn metrics(view: View) -> Response {
     }
 }
 
-/// What a server counts, read when it is asked for.
-struct Figures(View);
+/// All metrics, read on each request.
+struct Figures(ClientView);
 
 impl Debug for Figures {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
@@ -81,14 +81,14 @@ impl Collector for Figures {
         }
         let viewers = ConstGauge::new(i64::try_from(rollcast.viewers.count()).unwrap_or(i64::MAX));
         alone(&mut encoder, "rollcast_viewers", "Viewers connected.", &viewers)?;
-        if let Some(audit) = &rollcast.audit {
+        if let Some(audit) = &rollcast.site.audit {
             let lost = ConstCounter::new(audit.lost.load(Ordering::Relaxed));
             let help = "Lines of the audit log that could not be written in time.";
             alone(&mut encoder, "rollcast_audit_lost", help, &lost)?;
         }
         let connections = ConstGauge::new(i64::try_from(rollcast.connections.count()).unwrap_or(i64::MAX));
         alone(&mut encoder, "rollcast_connections", "Open connections.", &connections)?;
-        if let Some(shares) = &rollcast.shares {
+        if let Some(shares) = &rollcast.site.shares {
             let unchecked = ConstGauge::new(i64::from(shares.checked().is_err()));
             let help = "Whether no share link works because the link database does not respond.";
             alone(&mut encoder, "rollcast_links_unchecked", help, &unchecked)?;
@@ -104,7 +104,7 @@ impl Collector for Figures {
 }
 
 /// Deployments by what they are up to.
-fn deployments(view: &View, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+fn deployments(view: &ClientView, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
     let help = "Deployments by state: trouble, moving or stable.";
     let mut family = encoder.encode_descriptor("rollcast_deployments", help, None, MetricType::Gauge)?;
     for hub in view.hubs() {
@@ -119,19 +119,19 @@ fn deployments(view: &View, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result 
     Ok(())
 }
 
-/// How often each limit was met.
-fn limited(view: &View, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+/// Counters of the limits.
+fn limited(view: &ClientView, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
     let help = "Times that a limit was reached and something was rejected, delayed or left out.";
     let mut family = encoder.encode_descriptor("rollcast_limited", help, None, MetricType::Counter)?;
-    for limit in Limit::ALL {
+    for (limit, name) in Limit::ALL {
         let count = ConstCounter::new(view.rollcast().limits.count(limit));
-        count.encode(family.encode_family(&[("limit", limit.name())])?)?;
+        count.encode(family.encode_family(&[("limit", name)])?)?;
     }
     Ok(())
 }
 
-/// How long rollouts took and how they ended.
-fn rollouts(view: &View, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+/// Durations and outcomes of rollouts.
+fn rollouts(view: &ClientView, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
     let help = "Seconds from the start of a rollout to its end or progress deadline; only rollouts whose start and end were observed.";
     let (name, unit) = ("rollcast_rollout_duration", Unit::Seconds);
     let mut family = encoder.encode_descriptor(name, help, Some(&unit), MetricType::Histogram)?;
@@ -150,7 +150,7 @@ fn rollouts(view: &View, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
     Ok(())
 }
 
-/// How history is written.
+/// Metrics of the history.
 fn history(encoder: &mut DescriptorEncoder<'_>, archive: &Archive) -> fmt::Result {
     let counters = archive.counters();
     for (name, help, count) in [
@@ -176,7 +176,7 @@ fn history(encoder: &mut DescriptorEncoder<'_>, archive: &Archive) -> fmt::Resul
 
 /// A figure of each cluster that has one for this viewer.
 fn per_cluster<M: EncodeMetric>(
-    view: &View,
+    view: &ClientView,
     encoder: &mut DescriptorEncoder<'_>,
     name: &str,
     help: &str,

@@ -1,8 +1,8 @@
 //! HTTP: pages, the stream, the read API, health and metrics. One router, one guard in front of everything.
 
 mod api;
-mod asked;
 mod badge;
+mod buffer;
 mod compare;
 mod details;
 mod export;
@@ -11,7 +11,7 @@ mod files;
 mod guard;
 mod health;
 mod history;
-mod hold;
+mod history_query;
 mod links;
 mod metrics;
 mod pages;

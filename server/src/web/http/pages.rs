@@ -12,14 +12,14 @@ use timeline::list::{By, Column, Group, Query, SentRows, Window};
 use super::extract::RequestAddress;
 use super::respond::{missing, no_cluster, not_found, refuse, render};
 use super::{details, links};
-use crate::web::listing::Chosen;
-use crate::web::view::View;
+use crate::web::client_view::ClientView;
+use crate::web::listing::ListResult;
 
 /// Lines of a list that are in its page from the start.
 const LINES: u32 = 50;
 
 /// Renders the page of the application that an address leads to.
-pub(super) async fn page(view: View, RequestAddress(address): RequestAddress, request: Request) -> Response {
+pub(super) async fn page(view: ClientView, RequestAddress(address): RequestAddress, request: Request) -> Response {
     let (view, address) = (&view, &address);
     match (address.route, address.named_workload()) {
         (Route::AllDeployments | Route::Cluster | Route::Namespace, _) => list(view, address, request).await,
@@ -43,7 +43,7 @@ fn query(address: &Address) -> Result<Query, InvalidParameter> {
     Ok(address.parameters.query(place("cluster"), place("namespace")))
 }
 
-async fn list(view: &View, address: &Address, request: Request) -> Response {
+async fn list(view: &ClientView, address: &Address, request: Request) -> Response {
     let read = query(address).and_then(|query| Ok((query, address.parse("from")?.unwrap_or(0))));
     let place = |name| Some(address.value(name).to_owned()).filter(|value| !value.is_empty());
     let all = address.parameters.query(place("cluster"), place("namespace"));
@@ -64,17 +64,17 @@ async fn list(view: &View, address: &Address, request: Request) -> Response {
 }
 
 /// Some lines of a list as they are now.
-async fn lines(view: &View, query: Query, window: Window) -> (ListPayload, StatusCode) {
-    view.pay().await;
-    let chosen = view.listed(&query);
-    let delta = SentRows::default().delta(&chosen.overall, &chosen.lines, window, Chosen::line).unwrap_or_default();
+async fn lines(view: &ClientView, query: Query, window: Window) -> (ListPayload, StatusCode) {
+    view.throttle().await;
+    let chosen = view.list_now(&query);
+    let delta = SentRows::default().delta(&chosen.overall, &chosen.lines, window, ListResult::line).unwrap_or_default();
     let status =
-        if chosen.overall.trouble == view.sight().trouble() { StatusCode::OK } else { StatusCode::BAD_REQUEST };
+        if chosen.overall.trouble == view.permissions().trouble() { StatusCode::OK } else { StatusCode::BAD_REQUEST };
     (ListPayload { query, window, delta }, status)
 }
 
 /// The wall of a list.
-async fn wall(view: &View, address: &Address, request: Request) -> Response {
+async fn wall(view: &ClientView, address: &Address, request: Request) -> Response {
     if let Some(unknown) = address.parameters.get("cluster").filter(|cluster| !view.has_cluster(cluster)) {
         return missing(view, no_cluster(view, unknown), request).await;
     }

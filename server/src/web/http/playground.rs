@@ -14,32 +14,32 @@ use timeline::wire;
 use crate::feed::playground::{self, Playground, controls};
 use crate::web::state::Rollcast;
 
-/// How long a new cluster may take to be seen.
+/// Timeout for a new cluster to appear.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// How the page's program takes answers; without it a form leads to the page again.
+/// Media type that the page's program accepts; without it, a form is redirected to the page.
 const BYTES: &str = "application/octet-stream";
 
 /// Its page, with what was asked of pages (a theme).
 pub(super) async fn enter(State(rollcast): State<Arc<Rollcast>>, RawQuery(query): RawQuery) -> Response {
-    match &rollcast.playground {
+    match &rollcast.site.playground {
         Some(playground) => {
             let query = query.map(|query| format!("?{query}")).unwrap_or_default();
             Redirect::to(&format!("{}{query}", playground.page())).into_response()
         }
-        None => nothing(),
+        None => not_found(),
     }
 }
 
-fn nothing() -> Response {
+fn not_found() -> Response {
     (StatusCode::NOT_FOUND, "This server has no playground, and nothing can be changed.\n").into_response()
 }
 
 pub(super) async fn events(State(rollcast): State<Arc<Rollcast>>) -> Response {
-    let Some(playground) = rollcast.playground.clone() else { return nothing() };
+    let Some(playground) = rollcast.site.playground.clone() else { return not_found() };
     Sse::new(stream(&playground)).keep_alive(KeepAlive::default()).into_response()
 }
 
-/// What the strip tells, from now on.
+/// The content of the strip, now and whenever it changes.
 fn stream(playground: &Arc<Playground>) -> impl Stream<Item = Result<Event, std::convert::Infallible>> + use<> {
     let mut told = playground.subscribe();
     told.mark_changed();
@@ -57,7 +57,7 @@ pub(super) async fn act(
     headers: HeaderMap,
     Form(form): Form<controls::Form>,
 ) -> Response {
-    let Some(playground) = rollcast.playground.clone() else { return nothing() };
+    let Some(playground) = rollcast.site.playground.clone() else { return not_found() };
     playground.ask(&form);
     playground.tell();
     let is_new = form.get("action").is_some_and(|action| action == playground::RESET);

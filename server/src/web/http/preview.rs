@@ -12,77 +12,77 @@ use timeline::viewer::DeploymentCopy;
 
 use super::extract::NamedWorkload;
 use crate::export::assets;
+use crate::web::client_view::ClientView;
 use crate::web::limits::Limit;
-use crate::web::previews::{Form, NoPreview, Pictured, Turn};
-use crate::web::view::View;
+use crate::web::previews::{DrawPermit, ImageFormat, PreviewError, PreviewSubject};
 
-pub(super) async fn svg(view: View, NamedWorkload(workload): NamedWorkload) -> Response {
-    picture(&view, &workload, Form::Svg).await
+pub(super) async fn svg(view: ClientView, NamedWorkload(workload): NamedWorkload) -> Response {
+    picture(&view, &workload, ImageFormat::Svg).await
 }
 
-pub(super) async fn png(view: View, NamedWorkload(workload): NamedWorkload) -> Response {
-    picture(&view, &workload, Form::Png).await
+pub(super) async fn png(view: ClientView, NamedWorkload(workload): NamedWorkload) -> Response {
+    picture(&view, &workload, ImageFormat::Png).await
 }
 
 /// The picture of a workload as far as somebody may see it: who came by a link to a rollout or a moment, that one.
-pub(super) async fn picture(view: &View, workload: &Workload, form: Form) -> Response {
+pub(super) async fn picture(view: &ClientView, workload: &Workload, format: ImageFormat) -> Response {
     if !view.shows(workload) {
-        return nothing();
+        return not_found();
     }
     let pictured = match view.part() {
-        Some(scope) if scope.is_part_of(workload) => Pictured::Part(scope.clone()),
-        Some(_) => return nothing(),
-        None => Pictured::Workload(workload.clone()),
+        Some(scope) if scope.is_part_of(workload) => PreviewSubject::Part(scope.clone()),
+        Some(_) => return not_found(),
+        None => PreviewSubject::Workload(workload.clone()),
     };
     let draw = async |turn| {
-        let svg = drawing(view, workload).await.ok_or(NoPreview::Unknown)?;
-        match form {
-            Form::Svg => Ok(Bytes::from(svg)),
-            Form::Png => {
+        let svg = drawing(view, workload).await.ok_or(PreviewError::Unknown)?;
+        match format {
+            ImageFormat::Svg => Ok(Bytes::from(svg)),
+            ImageFormat::Png => {
                 let drawing = tokio::task::spawn_blocking(move || {
-                    let _turn: Turn = turn; // whoever asked may have left
+                    let _turn: DrawPermit = turn; // whoever asked may have left
                     pixels(&svg)
                 });
-                drawing.await.ok().flatten().map(Bytes::from).ok_or(NoPreview::Failed)
+                drawing.await.ok().flatten().map(Bytes::from).ok_or(PreviewError::Failed)
             }
         }
     };
-    match view.rollcast().previews.get_or_draw((pictured, form), draw).await {
-        Ok(drawn) => image(form, drawn),
-        Err(NoPreview::Unknown) => nothing(),
-        Err(NoPreview::Failed) => {
+    match view.rollcast().previews.get_or_draw((pictured, format), draw).await {
+        Ok(drawn) => image(format, drawn),
+        Err(PreviewError::Unknown) => not_found(),
+        Err(PreviewError::Failed) => {
             (StatusCode::INTERNAL_SERVER_ERROR, "The preview could not be drawn.\n").into_response()
         }
-        Err(NoPreview::Busy) => {
-            view.rollcast().limits.met(Limit::Previews);
+        Err(PreviewError::Busy) => {
+            view.rollcast().limits.count_hit(Limit::Previews);
             let why = "The server is busy drawing previews. Try again in a moment.\n";
             (StatusCode::SERVICE_UNAVAILABLE, why).into_response()
         }
     }
 }
 
-async fn drawing(view: &View, workload: &Workload) -> Option<String> {
+async fn drawing(view: &ClientView, workload: &Workload) -> Option<String> {
     let snapshot = view.hub(workload).await?.page(workload).await.ok()?;
     let now_millis = snapshot.now_millis;
     preview::svg(&DeploymentCopy::from(snapshot), now_millis, workload)
 }
 
-fn image(form: Form, bytes: Bytes) -> Response {
-    let media_type = match form {
-        Form::Svg => "image/svg+xml",
-        Form::Png => "image/png",
+fn image(format: ImageFormat, bytes: Bytes) -> Response {
+    let media_type = match format {
+        ImageFormat::Svg => "image/svg+xml",
+        ImageFormat::Png => "image/png",
     };
     ([(header::CONTENT_TYPE, media_type), (header::CACHE_CONTROL, "public, max-age=10")], bytes).into_response()
 }
 
-pub(super) fn nothing() -> Response {
+pub(super) fn not_found() -> Response {
     (StatusCode::NOT_FOUND, "There is no such Deployment.\n").into_response()
 }
 
 /// The fonts of pages, whatever this machine has. Where the page was not built, a preview has no words; its title has them.
 static FONTS: LazyLock<Arc<usvg::fontdb::Database>> = LazyLock::new(|| {
     let mut fonts = usvg::fontdb::Database::new();
-    assets::fonts_of_previews().for_each(|font| fonts.load_font_data(font));
+    assets::preview_fonts().for_each(|font| fonts.load_font_data(font));
     Arc::new(fonts)
 });
 

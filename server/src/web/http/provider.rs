@@ -1,4 +1,4 @@
-//! The way to the provider that signs people in, and back.
+//! Redirects to the OpenID Connect provider, and its callback.
 
 use std::sync::Arc;
 
@@ -10,8 +10,8 @@ use timeline::address::Route;
 use super::extract::{RequestAddress, local};
 use super::sign_in;
 use crate::access::Auth;
-use crate::access::cookie::{Keys, Name};
-use crate::access::oidc::{Back, Failed, SignedIn};
+use crate::access::cookie::{SealPurpose, SessionKeys};
+use crate::access::oidc::{CallbackParameters, NewSession, SignInFailure};
 use crate::web::state::Rollcast;
 
 /// The path to which the provider redirects people after they signed in.
@@ -23,11 +23,11 @@ pub(super) async fn start(
     RequestAddress(address): RequestAddress,
     headers: HeaderMap,
 ) -> Response {
-    let Auth::Oidc(oidc) = &rollcast.auth else { return StatusCode::NOT_FOUND.into_response() };
+    let Auth::Oidc(oidc) = &rollcast.site.auth else { return StatusCode::NOT_FOUND.into_response() };
     let to = local(&address.parameters.text("to"));
     match oidc.begin(host(&headers), CALLBACK, &to).await {
         Ok((there, cookie)) => ([(header::SET_COOKIE, cookie)], Redirect::to(&there)).into_response(),
-        Err(failed) => say(&rollcast, failed, to).await,
+        Err(failed) => failure_page(&rollcast, failed, to).await,
     }
 }
 
@@ -37,24 +37,26 @@ pub(super) async fn back(
     RequestAddress(address): RequestAddress,
     headers: HeaderMap,
 ) -> Response {
-    let Auth::Oidc(oidc) = &rollcast.auth else { return StatusCode::NOT_FOUND.into_response() };
+    let Auth::Oidc(oidc) = &rollcast.site.auth else { return StatusCode::NOT_FOUND.into_response() };
     let text = |name| address.parameters.text(name);
-    let back = Back { code: text("code"), state: text("state"), issuer: text("iss") };
-    let gone = AppendHeaders([(header::SET_COOKIE, Keys::nothing_as(Name::Start))]);
+    let back = CallbackParameters { code: text("code"), state: text("state"), issuer: text("iss") };
+    let gone = AppendHeaders([(header::SET_COOKIE, SessionKeys::removal(SealPurpose::PendingSignIn))]);
     match oidc.finish(&headers, host(&headers), CALLBACK, back).await {
-        Ok(SignedIn { viewer, cookie, to }) => (gone, sign_in::signed_in(viewer, cookie, &local(&to))).into_response(),
-        Err(failed) => (gone, say(&rollcast, failed, "/".to_owned()).await).into_response(),
+        Ok(NewSession { viewer, cookie, to }) => {
+            (gone, sign_in::signed_in(viewer, cookie, &local(&to))).into_response()
+        }
+        Err(failed) => (gone, failure_page(&rollcast, failed, "/".to_owned()).await).into_response(),
     }
 }
 
-async fn say(rollcast: &Rollcast, failed: Failed, to: String) -> Response {
+async fn failure_page(rollcast: &Rollcast, failed: SignInFailure, to: String) -> Response {
     let status = match failed {
-        Failed::Strange | Failed::TooLong => StatusCode::BAD_REQUEST,
-        Failed::Refused | Failed::Nameless => StatusCode::FORBIDDEN,
-        Failed::Silent => StatusCode::SERVICE_UNAVAILABLE,
+        SignInFailure::NotStarted | SignInFailure::TooLong => StatusCode::BAD_REQUEST,
+        SignInFailure::Rejected | SignInFailure::NoUserName => StatusCode::FORBIDDEN,
+        SignInFailure::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
     };
     let payload = sign_in::provider_payload(to, &failed.to_string(), String::new());
-    sign_in::answer(rollcast, status, payload, Request::default()).await
+    sign_in::render_page(rollcast, status, payload, Request::default()).await
 }
 
 /// The guard has looked at it.

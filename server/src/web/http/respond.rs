@@ -20,10 +20,10 @@ use crate::access::share::Share;
 use crate::export::assets;
 use crate::history::past::Lost;
 use crate::history::store::StoreError;
+use crate::web::client_view::ClientView;
 use crate::web::state::Rollcast;
-use crate::web::view::View;
 
-/// What those are told who come by a link of which nobody can tell now whether it still opens anything.
+/// Error text for a link that cannot be checked.
 pub(super) const UNCHECKED: &str = "Cannot check right now whether this link is still valid. Trying again in a moment.";
 
 /// Somebody signed in, or did something with links: an answer carries it to those who write down who does what.
@@ -31,30 +31,30 @@ pub(super) const UNCHECKED: &str = "Cannot check right now whether this link is 
 pub(super) struct AuditEntry {
     pub(super) who: Arc<str>,
     pub(super) did: &'static str,
-    /// Where they did it, or what it is about.
+    /// The address of the action, or its object.
     pub(super) at: String,
 }
 
-pub(super) fn no_cluster(view: &View, cluster: &str) -> String {
+pub(super) fn no_cluster(view: &ClientView, cluster: &str) -> String {
     let known = view.hubs().map(|hub| safe(hub.name())).collect::<Vec<_>>().join(", ");
     let text = format!("Rollcast does not watch a cluster named {:?}. It watches: {known}.", safe(cluster));
-    format!("{} {text}", view.sight().trouble()).trim_start().to_owned()
+    format!("{} {text}", view.permissions().trouble()).trim_start().to_owned()
 }
 
-pub(super) async fn not_found(view: &View, request: Request) -> Response {
+pub(super) async fn not_found(view: &ClientView, request: Request) -> Response {
     let why = "There is no such page. The list of all Deployments is at /, the page of a Deployment at \
                /clusters/{cluster}/namespaces/{namespace}/deployments/{name}.";
     missing(view, why.to_owned(), request).await
 }
 
-pub(super) async fn missing(view: &View, why: String, request: Request) -> Response {
+pub(super) async fn missing(view: &ClientView, why: String, request: Request) -> Response {
     let instead = vec![("/".to_owned(), "All Deployments".to_owned())];
     refuse(view, StatusCode::NOT_FOUND, why, instead, request).await
 }
 
 /// A page that says what is wrong with an address, and where to go instead.
 pub(super) async fn refuse(
-    view: &View,
+    view: &ClientView,
     status: StatusCode,
     why: String,
     instead: Vec<(String, String)>,
@@ -62,7 +62,7 @@ pub(super) async fn refuse(
 ) -> Response {
     // What was asked for is what is wrong with it, more often than the path.
     let asked = safe(request.uri().path_and_query().map_or("/", |asked| asked.as_str()));
-    let is_silent = view.sight().is_silent();
+    let is_silent = view.permissions().is_silent();
     let status = if is_silent { StatusCode::SERVICE_UNAVAILABLE } else { status };
     let title = status.canonical_reason().unwrap_or_default();
     let shell = move |build| app::shell::missing(title, asked.clone(), why.clone(), instead.clone(), build);
@@ -76,7 +76,7 @@ pub(super) async fn refuse(
 
 /// A page in which no program runs.
 pub(super) async fn render_static<V: IntoView + 'static>(
-    view: &View,
+    view: &ClientView,
     status: StatusCode,
     request: Request,
     shell: impl Fn(&'static str) -> V + Clone + Send + Sync + 'static,
@@ -94,15 +94,15 @@ pub(super) async fn render_static<V: IntoView + 'static>(
     render_bare(view.rollcast(), status, request, shell).await
 }
 
-/// Which pages there are for who looks.
-fn site(view: &View, audience: &Audience) -> Site {
+/// Returns the pages that a viewer can open.
+fn site(view: &ClientView, audience: &Audience) -> Site {
     let has_links = matches!(audience, Audience::Known { can_share: true, .. });
-    Site { has_history: view.keeps(), has_links }
+    Site { has_history: view.has_history(), has_links }
 }
 
 /// The playground as its strip shows it now, where there is one.
-fn playground(view: &View) -> Option<Playground> {
-    view.rollcast().playground.as_ref().map(|playground| playground.strip())
+fn playground(view: &ClientView) -> Option<Playground> {
+    view.rollcast().site.playground.as_ref().map(|playground| playground.strip())
 }
 
 /// A page in which no program runs and nothing of any cluster stands.
@@ -121,7 +121,7 @@ pub(super) async fn render_bare<V: IntoView + 'static>(
 }
 
 /// A page of the application, rendered from what it is about.
-pub(super) async fn render(view: &View, payload: Payload, status: StatusCode, request: Request) -> Response {
+pub(super) async fn render(view: &ClientView, payload: Payload, status: StatusCode, request: Request) -> Response {
     let origin = origin(&request);
     let audience = view.rollcast().audience(view.viewer());
     let (site, playground) = (site(view, &audience), playground(view));
@@ -164,7 +164,7 @@ pub(super) fn api_error(status: StatusCode, sentence: String) -> Response {
 }
 
 /// Why a rollout cannot be shown; `unknown` where it is not known.
-pub(super) fn lost_rollout(view: &View, lost: &Lost, unknown: impl Into<String>) -> (StatusCode, String) {
+pub(super) fn lost_rollout(view: &ClientView, lost: &Lost, unknown: impl Into<String>) -> (StatusCode, String) {
     match lost {
         Lost::Unknown => (StatusCode::NOT_FOUND, unknown.into()),
         Lost::Unreadable(why) => unreadable_history(view, why),
@@ -175,8 +175,9 @@ pub(super) fn lost_rollout(view: &View, lost: &Lost, unknown: impl Into<String>)
     }
 }
 
-/// That what is kept cannot be read: with the reason for those who may see everything, because it may name a database or a folder.
-pub(super) fn unreadable_history(view: &View, why: &StoreError) -> (StatusCode, String) {
+/// Status and text for unreadable history. The reason is for viewers who see everything: it may name a database or a
+/// folder.
+pub(super) fn unreadable_history(view: &ClientView, why: &StoreError) -> (StatusCode, String) {
     match why {
         why if view.sees_all() => {
             (StatusCode::SERVICE_UNAVAILABLE, format!("Cannot read the history: {}.", safe(&why.to_string())))
@@ -188,12 +189,12 @@ pub(super) fn unreadable_history(view: &View, why: &StoreError) -> (StatusCode, 
     }
 }
 
-/// What those get who may come again in a moment; browsers do by themselves, so that a wall needs nobody.
+/// A response with status 503 that browsers retry by themselves, so that a wall needs nobody.
 pub(super) fn turn_away(why: &str) -> Response {
     (StatusCode::SERVICE_UNAVAILABLE, [(header::REFRESH, "5")], why.to_owned()).into_response()
 }
 
-/// What is written down of a link: which one, and what it opens.
+/// The audit entry of a link and its scope.
 pub(super) fn audit_share(share: &Share, who: Arc<str>, did: &'static str) -> Extension<AuditEntry> {
     let path = share.to.split('?').next().unwrap_or_default();
     Extension(AuditEntry { who, did, at: format!("{path}#{}", share.id) })

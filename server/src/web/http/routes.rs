@@ -13,7 +13,7 @@ use tower_http::compression::predicate::{DefaultPredicate, NotForContentType, Pr
 use tower_http::timeout::RequestBodyDeadlineLayer;
 
 use super::{
-    api, badge, compare, export, files, guard, health, history, hold, links, metrics, pages, playground, preview,
+    api, badge, buffer, compare, export, files, guard, health, history, links, metrics, pages, playground, preview,
     provider, qr, shared, shares, sign_in, stream,
 };
 use crate::web::state::Rollcast;
@@ -37,7 +37,7 @@ fn handler(route: Route) -> MethodRouter<Arc<Rollcast>> {
         | Route::Rollouts
         | Route::Share => get(pages::page),
         Route::Compare => get(compare::page),
-        Route::Export => get(export::file),
+        Route::Export => get(export::download),
         Route::Badge => get(badge::badge),
         Route::PreviewSvg => get(preview::svg),
         Route::PreviewPng => get(preview::png),
@@ -58,8 +58,8 @@ fn handler(route: Route) -> MethodRouter<Arc<Rollcast>> {
         Route::SignOut => post(sign_in::sign_out),
         Route::Shares => get(shares::page).post(shares::make),
         Route::RevokeShare => post(shares::revoke),
-        Route::Shared => get(shared::way_in).post(shared::hand_in),
-        Route::SharedPreview => get(shared::previewed),
+        Route::Shared => get(shared::entry_page).post(shared::open_link),
+        Route::SharedPreview => get(shared::preview_page),
         Route::SharedPicture => get(shared::picture),
         Route::Healthz => get(health::healthz),
         Route::Readyz => get(health::readyz),
@@ -84,7 +84,7 @@ pub fn router(rollcast: Arc<Rollcast>) -> Router {
     Route::ALL
         .iter()
         .fold(Router::new(), |router, route| router.route(route.pattern(), handler(*route)))
-        .layer(axum::middleware::from_fn(hold::hold))
+        .layer(axum::middleware::from_fn(buffer::buffer))
         // Files belong to the program, so requests for one file share its response.
         .route("/{*path}", get(files::file_or_not_found))
         .layer(compression)

@@ -1,11 +1,10 @@
-//! The way in for who has a link: it is handed in for a cookie, and from then on opens what it opens. A link to one rollout or one moment
-//! opens the addresses of that and no others.
+//! The entry of share links: exchanges the secret for a cookie. A link to one rollout or moment opens the addresses of that only.
 
 use std::sync::Arc;
 
 use app::payload::Preview;
 use axum::Extension;
-use axum::extract::{Form as Sent, Request, State};
+use axum::extract::{Form as FormBody, Request, State};
 use axum::http::{HeaderMap, Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use percent_encoding::percent_decode_str;
@@ -14,45 +13,45 @@ use timeline::address::{Address, InvalidParameter, Parameters, Route};
 use timeline::words::safe;
 
 use super::extract::{Client, OwnOrigin, RequestAddress, local, moment};
-use super::preview::{nothing as no_picture, picture as picture_of};
+use super::preview::{not_found as no_picture, picture as picture_of};
 use super::respond::{UNCHECKED, api_error, audit_share, refuse, render_bare};
-use crate::access::cookie::{Keys, Name};
+use crate::access::cookie::{SealPurpose, SessionKeys};
 use crate::access::scope::Scope;
-use crate::access::share::{Share, Unchecked};
-use crate::access::{Stranger, Viewer};
+use crate::access::share::{LinksUnavailable, Share};
+use crate::access::{AuthError, Viewer};
 use crate::telemetry::clock;
+use crate::web::client_view::ClientView;
 use crate::web::connections::Peer;
-use crate::web::previews::Form;
+use crate::web::previews::ImageFormat;
 use crate::web::state::Rollcast;
-use crate::web::view::View;
 
-/// What stands in a link.
+/// The form that opens a link.
 #[derive(Deserialize)]
-pub(super) struct HandedIn {
+pub(super) struct LinkForm {
     secret: String,
     /// `yes` where somebody was asked whether it is to take the place of what they see.
     #[serde(default)]
     confirmed: String,
 }
 
-/// Where links lead: the same page for every one of them, and for none.
-pub(super) async fn way_in(State(rollcast): State<Arc<Rollcast>>, request: Request) -> Response {
-    enter(&rollcast, StatusCode::OK, String::new(), None, request).await
+/// The page behind every link, valid or not.
+pub(super) async fn entry_page(State(rollcast): State<Arc<Rollcast>>, request: Request) -> Response {
+    render_entry(&rollcast, StatusCode::OK, String::new(), None, request).await
 }
 
-/// The same page, which says what a link opens whose maker allowed that.
-pub(super) async fn previewed(
+/// The page behind a link with a preview, which describes the scope.
+pub(super) async fn preview_page(
     State(rollcast): State<Arc<Rollcast>>,
     RequestAddress(address): RequestAddress,
     Extension(OwnOrigin(origin)): Extension<OwnOrigin>,
     request: Request,
 ) -> Response {
-    let shown = match look(&rollcast, address.value("preview")).await {
-        Ok(Some((share, view))) => Some(said(&share, &view, &address).await),
-        Ok(None) | Err(Unchecked) => None,
+    let shown = match find_preview(&rollcast, address.value("preview")).await {
+        Ok(Some((share, view))) => Some(preview(&share, &view, &address).await),
+        Ok(None) | Err(LinksUnavailable) => None,
     };
     let shown = shown.map(|shown| (shown, origin.to_string()));
-    enter(&rollcast, StatusCode::OK, String::new(), shown, request).await
+    render_entry(&rollcast, StatusCode::OK, String::new(), shown, request).await
 }
 
 /// The picture of what such a link opens.
@@ -60,29 +59,32 @@ pub(super) async fn picture(
     State(rollcast): State<Arc<Rollcast>>,
     RequestAddress(address): RequestAddress,
 ) -> Response {
-    match look(&rollcast, address.value("preview"))
+    match find_preview(&rollcast, address.value("preview"))
         .await
         .map(|looked| looked.and_then(|(share, view)| Some((share.scope.workload()?, view))))
     {
-        Ok(Some((workload, view))) => picture_of(&view, &workload, Form::Png).await,
+        Ok(Some((workload, view))) => picture_of(&view, &workload, ImageFormat::Png).await,
         Ok(None) => no_picture(),
-        Err(Unchecked) => (StatusCode::SERVICE_UNAVAILABLE, format!("{UNCHECKED}\n")).into_response(),
+        Err(LinksUnavailable) => (StatusCode::SERVICE_UNAVAILABLE, format!("{UNCHECKED}\n")).into_response(),
     }
 }
 
 /// The link of which a preview is asked for, and what its maker may see of that now.
-async fn look(rollcast: &Arc<Rollcast>, preview: &str) -> Result<Option<(Share, View)>, Unchecked> {
-    let Some(shares) = &rollcast.shares else { return Ok(None) };
-    let Some((share, viewer)) = shares.previewed(preview, clock::now_millis()).await? else { return Ok(None) };
-    Ok(sees(rollcast, viewer, &share.scope).await.map(|view| (share, view)))
+async fn find_preview(
+    rollcast: &Arc<Rollcast>,
+    preview: &str,
+) -> Result<Option<(Share, ClientView)>, LinksUnavailable> {
+    let Some(shares) = &rollcast.site.shares else { return Ok(None) };
+    let Some((share, viewer)) = shares.find_preview(preview, clock::now_millis()).await? else { return Ok(None) };
+    Ok(view_of(rollcast, viewer, &share.scope).await.map(|view| (share, view)))
 }
 
-/// What somebody sees who may see what a link opens; `None` for others.
-async fn sees(rollcast: &Arc<Rollcast>, viewer: Viewer, scope: &Scope) -> Option<View> {
-    let view = View::of(rollcast, viewer).await.ok()?;
+/// Returns the view of a viewer who may see the scope; `None` for others.
+async fn view_of(rollcast: &Arc<Rollcast>, viewer: Viewer, scope: &Scope) -> Option<ClientView> {
+    let view = ClientView::new(rollcast, viewer).await.ok()?;
     match scope.workload() {
         Some(workload) => {
-            Some(view.naming(&workload.cluster, &workload.namespace).await).filter(|view| view.shows(&workload))
+            Some(view.with_namespace(&workload.cluster, &workload.namespace).await).filter(|view| view.shows(&workload))
         }
         // Of a wall of whatever there is, they see something as long as one cluster shows them anything.
         None => Some(view).filter(|view| match scope.cluster() {
@@ -92,7 +94,7 @@ async fn sees(rollcast: &Arc<Rollcast>, viewer: Viewer, scope: &Scope) -> Option
     }
 }
 
-async fn said(share: &Share, view: &View, address: &Address) -> Preview {
+async fn preview(share: &Share, view: &ClientView, address: &Address) -> Preview {
     let verdict = async {
         let workload = share.scope.workload()?;
         let snapshot = view.hub(&workload).await?.page(&workload).await.ok()?;
@@ -108,57 +110,57 @@ async fn said(share: &Share, view: &View, address: &Address) -> Preview {
 }
 
 /// Takes a link in, and leads to what it opens.
-pub(super) async fn hand_in(
+pub(super) async fn open_link(
     State(rollcast): State<Arc<Rollcast>>,
     peer: Option<Extension<Peer>>,
     client: Option<Extension<Client>>,
     headers: HeaderMap,
-    Sent(HandedIn { secret, confirmed }): Sent<HandedIn>,
+    FormBody(LinkForm { secret, confirmed }): FormBody<LinkForm>,
 ) -> Response {
     // The script hands in what stands behind the #; a person may have put in the whole link.
     let part = secret.trim().rsplit('#').next().unwrap_or_default();
     let decoded = percent_decode_str(part).decode_utf8().unwrap_or_default();
     let secret = &*decoded;
-    let found = match &rollcast.shares {
-        Some(shares) => shares.of_secret(secret, clock::now_millis()).await,
+    let found = match &rollcast.site.shares {
+        Some(shares) => shares.find_by_secret(secret, clock::now_millis()).await,
         None => Ok(None),
     };
     let Ok(found) = found else {
         let status = StatusCode::SERVICE_UNAVAILABLE;
-        return enter(&rollcast, status, UNCHECKED.to_owned(), None, Request::default()).await;
+        return render_entry(&rollcast, status, UNCHECKED.to_owned(), None, Request::default()).await;
     };
     // Any page may have led them here: a link takes the place of what they see only if they want that.
     if let Some(share) = found.as_ref().filter(|_| confirmed != "yes") {
         let peer = peer.map(|Extension(Peer(address))| address.ip());
         let client = rollcast.client(client.and_then(|Extension(client)| client.address));
-        let sees_it = match rollcast.auth.viewer(&headers, peer, client).await {
+        let sees_it = match rollcast.site.auth.viewer(&headers, peer, client).await {
             // What another link opens may stand in the way of it.
             Ok(viewer) => {
-                Some(!is_by_link(&rollcast, &headers).await && sees(&rollcast, viewer, &share.scope).await.is_some())
+                Some(!is_by_link(&rollcast, &headers).await && view_of(&rollcast, viewer, &share.scope).await.is_some())
             }
-            Err(Stranger::Unknown | Stranger::Unchecked | Stranger::TooMany) => Some(false),
-            Err(Stranger::SignIn | Stranger::NoProxy) => None,
+            Err(AuthError::Unavailable | AuthError::LinkUnavailable | AuthError::TooManyAttempts) => Some(false),
+            Err(AuthError::SignInRequired | AuthError::NotFromProxy) => None,
         };
         match sees_it {
             Some(true) => return Redirect::to(&local(&share.to)).into_response(),
-            Some(false) => return ask(&rollcast, share, secret).await,
+            Some(false) => return confirm(&rollcast, share, secret).await,
             None => {}
         }
     }
-    match found.and_then(|share| Some((share, Keys::cookie_of(Name::Link, secret)?))) {
+    match found.and_then(|share| Some((share, SessionKeys::cookie_of(SealPurpose::Link, secret)?))) {
         Some((share, cookie)) => {
             let done = audit_share(&share, format!("link {} of {}", share.id, share.maker).into(), "opened a link");
             (done, [(header::SET_COOKIE, cookie)], Redirect::to(&local(&share.to))).into_response()
         }
         None => {
             let why = "This link does not work: it has expired, was revoked, or is incomplete.".to_owned();
-            enter(&rollcast, StatusCode::FORBIDDEN, why, None, Request::default()).await
+            render_entry(&rollcast, StatusCode::FORBIDDEN, why, None, Request::default()).await
         }
     }
 }
 
 /// Asks who is signed in whether a link is to take the place of what they see.
-async fn ask(rollcast: &Rollcast, share: &Share, secret: &str) -> Response {
+async fn confirm(rollcast: &Rollcast, share: &Share, secret: &str) -> Response {
     let says = format!(
         "You are signed in. {} created this link, which opens {}. If you open it, this browser shows nothing else until you leave the link.",
         safe(&share.maker),
@@ -169,14 +171,14 @@ async fn ask(rollcast: &Rollcast, share: &Share, secret: &str) -> Response {
     render_bare(rollcast, StatusCode::OK, Request::default(), shell).await
 }
 
-async fn enter(
+async fn render_entry(
     rollcast: &Rollcast,
     status: StatusCode,
     trouble: String,
     shown: Option<(Preview, String)>,
     request: Request,
 ) -> Response {
-    if rollcast.shares.is_none() {
+    if rollcast.site.shares.is_none() {
         return StatusCode::NOT_FOUND.into_response();
     }
     let (shown, origin) = shown.unzip();
@@ -187,14 +189,19 @@ async fn enter(
 
 /// A request came by a link, which may still open something.
 pub(super) async fn is_by_link(rollcast: &Rollcast, headers: &HeaderMap) -> bool {
-    match &rollcast.shares {
+    match &rollcast.site.shares {
         Some(shares) => !matches!(shares.viewer(headers, clock::now_millis()).await, Ok(None)),
         None => false,
     }
 }
 
 /// The response to a viewer with a link to one rollout or moment who requests something else; `None` for what the link opens.
-pub(super) async fn elsewhere(view: &View, address: Option<&Address>, method: &Method, uri: &Uri) -> Option<Response> {
+pub(super) async fn refuse_other_pages(
+    view: &ClientView,
+    address: Option<&Address>,
+    method: &Method,
+    uri: &Uri,
+) -> Option<Response> {
     let part = view.part()?.clone();
     let is_read = matches!(*method, Method::GET | Method::HEAD);
     if is_read && address.is_some_and(|address| is_within(&part, address)) {

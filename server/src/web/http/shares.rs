@@ -1,4 +1,4 @@
-//! Links for people without an account: made, listed and taken away by who signed in.
+//! Creates, lists and revokes share links.
 
 use std::sync::Arc;
 
@@ -16,15 +16,15 @@ use timeline::{Millis, Uid, Workload};
 
 use super::extract::{OwnOrigin, RequestAddress, local, moment};
 use super::respond::{AuditEntry, api_error, audit_share, refuse, render_static};
-use crate::access::scope::{Named, Scope};
-use crate::access::share::{Share, ShareError, Shares, Unchecked, Wanted};
+use crate::access::scope::{Scope, WorkloadName};
+use crate::access::share::{LinkRequest, LinksUnavailable, Share, ShareError, Shares};
 use crate::telemetry::clock;
 use crate::telemetry::clock::parse_duration;
+use crate::web::client_view::ClientView;
 use crate::web::earlier;
 use crate::web::state::Rollcast;
-use crate::web::view::View;
 
-/// What is to be shared, and for how long.
+/// The form that creates a link.
 #[derive(Deserialize)]
 pub(super) struct ShareForm {
     to: String,
@@ -34,22 +34,22 @@ pub(super) struct ShareForm {
     preview: String,
 }
 
-/// Which one is to be taken away.
+/// The form that revokes a link.
 #[derive(Deserialize)]
-pub(super) struct ById {
+pub(super) struct RevokeForm {
     id: String,
 }
 
 /// A link that is not made, or not shown.
-struct Refused(StatusCode, String);
+struct ShareRefusal(StatusCode, String);
 
-impl From<ShareError> for Refused {
+impl From<ShareError> for ShareRefusal {
     fn from(why: ShareError) -> Self {
         let status = match why {
             ShareError::Time => StatusCode::BAD_REQUEST,
             ShareError::TooMany => StatusCode::TOO_MANY_REQUESTS,
-            ShareError::Stranger => StatusCode::FORBIDDEN,
-            ShareError::Place(_) | ShareError::Unwritten(_) | ShareError::Unreadable(..) => {
+            ShareError::NotSignedIn => StatusCode::FORBIDDEN,
+            ShareError::Store(_) | ShareError::Unwritten(_) | ShareError::Unreadable(..) => {
                 StatusCode::SERVICE_UNAVAILABLE
             }
         };
@@ -57,8 +57,8 @@ impl From<ShareError> for Refused {
     }
 }
 
-impl From<Unchecked> for Refused {
-    fn from(why: Unchecked) -> Self {
+impl From<LinksUnavailable> for ShareRefusal {
+    fn from(why: LinksUnavailable) -> Self {
         Self(StatusCode::SERVICE_UNAVAILABLE, sentence(&why.to_string()))
     }
 }
@@ -73,27 +73,30 @@ fn sentence(words: &str) -> String {
 }
 
 /// The links of this Rollcast, for who signed in and did not come by one.
-fn shares<'r>(rollcast: &'r Rollcast, view: &View) -> Result<&'r Arc<Shares>, Refused> {
+fn shares<'r>(rollcast: &'r Rollcast, view: &ClientView) -> Result<&'r Arc<Shares>, ShareRefusal> {
     let nothing =
-        || Refused(StatusCode::NOT_FOUND, "Share links are not available: this server has no sign-in.".to_owned());
-    let shares = rollcast.shares.as_ref().ok_or_else(nothing)?;
+        || ShareRefusal(StatusCode::NOT_FOUND, "Share links are not available: this server has no sign-in.".to_owned());
+    let shares = rollcast.site.shares.as_ref().ok_or_else(nothing)?;
     match view.viewer().link {
-        Some(_) => Err(ShareError::Stranger.into()),
+        Some(_) => Err(ShareError::NotSignedIn.into()),
         None => Ok(shares),
     }
 }
 
 /// The links that somebody may revoke: their own, or everybody's where they see everything. Where the last word on them is not to be
 /// had, those that are known, and that.
-async fn listed(rollcast: &Rollcast, view: &View) -> Result<(Vec<Share>, Result<(), Unchecked>), Refused> {
+async fn list_links(
+    rollcast: &Rollcast,
+    view: &ClientView,
+) -> Result<(Vec<Share>, Result<(), LinksUnavailable>), ShareRefusal> {
     let shares = shares(rollcast, view)?;
     let checked = shares.refresh().await;
-    Ok((shares.made_by(view.viewer(), view.sees_all(), clock::now_millis()), checked))
+    Ok((shares.list(view.viewer(), view.sees_all(), clock::now_millis()), checked))
 }
 
 /// The scope of a link to an address, and the address to which the link leads; `None` where the viewer may not see it. The
 /// parameters decide whether that is a workload, one of its rollouts, or one of its moments.
-async fn opened(view: &View, to: &str) -> Option<(Scope, String)> {
+async fn scope_of(view: &ClientView, to: &str) -> Option<(Scope, String)> {
     let address = Address::read(to)?;
     if address.route == Route::Wall {
         // A search is no limit: a link to it would open more than it shows.
@@ -109,12 +112,12 @@ async fn opened(view: &View, to: &str) -> Option<(Scope, String)> {
         Route::Share | Route::Export | Route::Badge | Route::PreviewSvg | Route::PreviewPng => false,
         _ => return None,
     };
-    let of = Named::of(&address.named_workload()?);
+    let of = WorkloadName::of(&address.named_workload()?);
     let of_path = (address.route == Route::Revision).then(|| address.value("revision").parse().ok());
     if of_path == Some(None) {
         return None;
     }
-    let view = view.clone().naming(&of.cluster, &of.namespace).await;
+    let view = view.clone().with_namespace(&of.cluster, &of.namespace).await;
     let workload = address.workload().ok().flatten().filter(|workload| view.shows(workload))?;
     let named: Option<u64> = address.parse("revision").ok()?;
     // The page of a revision names it, and is none of another one.
@@ -123,7 +126,7 @@ async fn opened(view: &View, to: &str) -> Option<(Scope, String)> {
         (named, of_path) => named.or(of_path),
     };
     // Nothing is kept here: which rollout that is cannot be told.
-    if workload.rollout.is_some() && !view.keeps() {
+    if workload.rollout.is_some() && !view.has_history() {
         return None;
     }
     let number = workload.rollout;
@@ -149,23 +152,23 @@ async fn opened(view: &View, to: &str) -> Option<(Scope, String)> {
     Some((scope, to))
 }
 
-/// What may be shared of what somebody looks at, each with its address: what the address names, and then what is wider or narrower.
-async fn offers(view: &View, to: &str) -> Vec<(String, String)> {
+/// Scopes that can be shared of an address, each with its address: the named one, then wider and narrower ones.
+async fn sharing_offers(view: &ClientView, to: &str) -> Vec<(String, String)> {
     let of_revision = Address::read(to).filter(|address| address.route == Route::Revision);
-    let named = match (opened(view, to).await, of_revision.and_then(|address| address.named_workload())) {
+    let named = match (scope_of(view, to).await, of_revision.and_then(|address| address.named_workload())) {
         (Some(named), _) => Some(named),
         // The rollout of the revision is unknown: the link leads to the Deployment.
-        (None, Some(workload)) => opened(view, &address::workload(&workload)).await,
+        (None, Some(workload)) => scope_of(view, &address::workload(&workload)).await,
         (None, None) => None,
     };
     let Some(named) = named else { return Vec::new() };
     let mut all = vec![named];
     if let Some(workload) = all.first().and_then(|(scope, _)| scope.workload()) {
         let is_workload = matches!(all.first(), Some((Scope::Workload(_), _)));
-        let of = Named::of(&workload);
+        let of = WorkloadName::of(&workload);
         all.extend([(Scope::Workload(of.clone()), address::whatever_bears_the_name(&workload))]);
         // What is narrower than the present of a Deployment: its present rollout, and this moment.
-        if is_workload && let Some((uid, revision, at_millis)) = present(view, workload).await {
+        if is_workload && let Some((uid, revision, at_millis)) = current_rollout(view, workload).await {
             let rollout = revision.map(|revision| Scope::Rollout { of: of.clone(), uid, revision });
             let narrower = rollout.into_iter().chain([Scope::Moment { of, uid, at_millis }]);
             all.extend(narrower.filter_map(|scope| Some((scope.clone(), scope.address()?))));
@@ -181,8 +184,8 @@ async fn offers(view: &View, to: &str) -> Vec<(String, String)> {
     offers
 }
 
-/// Which one bears the name now, its present revision, and what time it is there.
-async fn present(view: &View, workload: Workload) -> Option<(Uid, Option<u64>, Millis)> {
+/// Returns the current Deployment of that name, its revision, and the time.
+async fn current_rollout(view: &ClientView, workload: Workload) -> Option<(Uid, Option<u64>, Millis)> {
     let hub = view.hub(&workload).await?;
     let present = hub.read(move |reader| {
         let model = reader.timeline.model();
@@ -193,22 +196,27 @@ async fn present(view: &View, workload: Workload) -> Option<(Uid, Option<u64>, M
     present.await.ok().flatten()
 }
 
-async fn made(rollcast: &Rollcast, view: &View, form: &ShareForm, origin: &str) -> Result<(Share, String), Refused> {
+async fn make_link(
+    rollcast: &Rollcast,
+    view: &ClientView,
+    form: &ShareForm,
+    origin: &str,
+) -> Result<(Share, String), ShareRefusal> {
     let shares = shares(rollcast, view)?;
     let to = local(&form.to);
     let why = "A link can open a Deployment, one of its rollouts or moments, or a wall without a search, if you may see it yourself.";
-    let (scope, to) = opened(view, &to).await.ok_or_else(|| Refused(StatusCode::BAD_REQUEST, why.to_owned()))?;
+    let (scope, to) = scope_of(view, &to).await.ok_or_else(|| ShareRefusal(StatusCode::BAD_REQUEST, why.to_owned()))?;
     let lasts = if form.lasts.is_empty() { "1d" } else { &form.lasts };
-    let lasts = parse_duration(lasts).map_err(|why| Refused(StatusCode::BAD_REQUEST, format!("{why}.")))?;
+    let lasts = parse_duration(lasts).map_err(|why| ShareRefusal(StatusCode::BAD_REQUEST, format!("{why}.")))?;
     let lasts = Millis::try_from(lasts.as_millis()).unwrap_or(Millis::MAX);
     let allows_preview = match form.preview.as_str() {
         "" | "no" => false,
         "yes" => true,
         _ => {
-            return Err(Refused(StatusCode::BAD_REQUEST, "preview must be yes or no.".to_owned()));
+            return Err(ShareRefusal(StatusCode::BAD_REQUEST, "preview must be yes or no.".to_owned()));
         }
     };
-    let wanted = Wanted { scope, to, lasts_millis: lasts, allows_preview };
+    let wanted = LinkRequest { scope, to, lasts_millis: lasts, allows_preview };
     let (share, secret) = shares.make(view.viewer(), wanted, clock::now_millis()).await?;
     let preview = shares.preview_of(&share).map(|preview| format!("/{preview}")).unwrap_or_default();
     let link =
@@ -219,7 +227,7 @@ async fn made(rollcast: &Rollcast, view: &View, form: &ShareForm, origin: &str) 
 /// The page with the links that somebody may revoke. What they would share is the page that they come from, which their browser tells.
 pub(super) async fn page(
     State(rollcast): State<Arc<Rollcast>>,
-    view: View,
+    view: ClientView,
     Extension(OwnOrigin(origin)): Extension<OwnOrigin>,
     RequestAddress(address): RequestAddress,
     request: Request,
@@ -228,30 +236,30 @@ pub(super) async fn page(
     let from = referer.strip_prefix(&*origin).unwrap_or_default().to_owned();
     let to = Some(address.parameters.text("to")).filter(|to| !to.is_empty()).unwrap_or(from);
     // What a link would open is looked for by those who may make one.
-    let offers = if shares(&rollcast, &view).is_ok() { offers(&view, &local(&to)).await } else { Vec::new() };
+    let offers = if shares(&rollcast, &view).is_ok() { sharing_offers(&view, &local(&to)).await } else { Vec::new() };
     show(&rollcast, &view, SharesPayload { offers, ..SharesPayload::default() }, StatusCode::OK, request).await
 }
 
 /// Makes a link and shows it.
 pub(super) async fn make(
     State(rollcast): State<Arc<Rollcast>>,
-    view: View,
+    view: ClientView,
     Extension(OwnOrigin(origin)): Extension<OwnOrigin>,
     Form(form): Form<ShareForm>,
 ) -> Response {
-    let (payload, status) = match made(&rollcast, &view, &form, &origin).await {
+    let (payload, status) = match make_link(&rollcast, &view, &form, &origin).await {
         Ok((share, link)) => {
             let lasts = if matches!(share.scope, Scope::Wall { .. }) {
                 ", with all pages that it links to. Each use extends its lifetime, up to 90 days in total"
             } else {
                 ""
             };
-            let said = format!("It opens {} until {}{lasts}, unless you revoke it.", share.opens(), until(&share));
+            let said = format!("It opens {} until {}{lasts}, unless you revoke it.", share.opens(), expiry(&share));
             let payload = SharesPayload { made: Some((link, said)), ..SharesPayload::default() };
             let shown = show(&rollcast, &view, payload, StatusCode::OK, Request::default()).await;
-            return (audit_share(&share, view.viewer().who(), "made a link"), shown).into_response();
+            return (audit_share(&share, view.viewer().audit_name(), "made a link"), shown).into_response();
         }
-        Err(Refused(status, trouble)) => (SharesPayload { trouble, ..SharesPayload::default() }, status),
+        Err(ShareRefusal(status, trouble)) => (SharesPayload { trouble, ..SharesPayload::default() }, status),
     };
     show(&rollcast, &view, payload, status, Request::default()).await
 }
@@ -259,43 +267,43 @@ pub(super) async fn make(
 /// Takes a link away.
 pub(super) async fn revoke(
     State(rollcast): State<Arc<Rollcast>>,
-    view: View,
-    Form(ById { id }): Form<ById>,
+    view: ClientView,
+    Form(RevokeForm { id }): Form<RevokeForm>,
 ) -> Response {
-    match revoked(&rollcast, &view, &id).await {
-        Ok(()) => (revoking(&view, &id), Redirect::to(Route::Shares.pattern())).into_response(),
-        Err(Refused(status, trouble)) => {
+    match revoke_link(&rollcast, &view, &id).await {
+        Ok(()) => (audit_revocation(&view, &id), Redirect::to(Route::Shares.pattern())).into_response(),
+        Err(ShareRefusal(status, trouble)) => {
             let payload = SharesPayload { trouble, ..SharesPayload::default() };
             show(&rollcast, &view, payload, status, Request::default()).await
         }
     }
 }
 
-async fn revoked(rollcast: &Rollcast, view: &View, id: &str) -> Result<(), Refused> {
+async fn revoke_link(rollcast: &Rollcast, view: &ClientView, id: &str) -> Result<(), ShareRefusal> {
     match shares(rollcast, view)?.revoke(view.viewer(), view.sees_all(), id).await? {
         true => Ok(()),
-        false => Err(Refused(StatusCode::NOT_FOUND, "You have no such link.".to_owned())),
+        false => Err(ShareRefusal(StatusCode::NOT_FOUND, "You have no such link.".to_owned())),
     }
 }
 
 async fn show(
     rollcast: &Rollcast,
-    view: &View,
+    view: &ClientView,
     mut payload: SharesPayload,
     status: StatusCode,
     request: Request,
 ) -> Response {
-    let (listed, checked) = match listed(rollcast, view).await {
+    let (listed, checked) = match list_links(rollcast, view).await {
         Ok(listed) => listed,
-        Err(Refused(status, why)) => return refuse(view, status, why, Vec::new(), request).await,
+        Err(ShareRefusal(status, why)) => return refuse(view, status, why, Vec::new(), request).await,
     };
     let mut status = status;
     if let (Err(why), true) = (checked, payload.trouble.is_empty()) {
-        Refused(status, payload.trouble) = why.into();
+        ShareRefusal(status, payload.trouble) = why.into();
     }
     let line = |share: Share| SharedLine {
         opens: share.opens(),
-        until: until(&share),
+        until: expiry(&share),
         id: share.id,
         to: share.to,
         maker: safe(&share.maker),
@@ -305,16 +313,16 @@ async fn show(
     render_static(view, status, request, move |build| app::shell::shares(payload.clone(), build)).await
 }
 
-/// What is written down of one that was taken away.
-fn revoking(view: &View, id: &str) -> Extension<AuditEntry> {
+/// The audit entry of a revoked link.
+fn audit_revocation(view: &ClientView, id: &str) -> Extension<AuditEntry> {
     Extension(AuditEntry {
-        who: view.viewer().who(),
+        who: view.viewer().audit_name(),
         did: "revoked a link",
         at: format!("{}#{id}", Route::Shares.pattern()),
     })
 }
 
-fn until(share: &Share) -> String {
+fn expiry(share: &Share) -> String {
     clock::stamp(share.until_millis)
 }
 
@@ -326,45 +334,45 @@ fn as_json(share: &Share) -> serde_json::Value {
 }
 
 /// The links that somebody may revoke, for programs.
-pub(super) async fn list(State(rollcast): State<Arc<Rollcast>>, view: View) -> Response {
-    let listed = match listed(&rollcast, &view).await {
+pub(super) async fn list(State(rollcast): State<Arc<Rollcast>>, view: ClientView) -> Response {
+    let listed = match list_links(&rollcast, &view).await {
         Ok((listed, Ok(()))) => Ok(listed),
         Ok((_, Err(why))) => Err(why.into()),
         Err(why) => Err(why),
     };
     match listed {
         Ok(listed) => Json(json!({ "shares": listed.iter().map(as_json).collect::<Vec<_>>() })).into_response(),
-        Err(Refused(status, why)) => api_error(status, why),
+        Err(ShareRefusal(status, why)) => api_error(status, why),
     }
 }
 
 /// Makes one, for programs.
 pub(super) async fn api_make(
     State(rollcast): State<Arc<Rollcast>>,
-    view: View,
+    view: ClientView,
     Extension(OwnOrigin(origin)): Extension<OwnOrigin>,
     Form(form): Form<ShareForm>,
 ) -> Response {
-    match made(&rollcast, &view, &form, &origin).await {
+    match make_link(&rollcast, &view, &form, &origin).await {
         Ok((share, link)) => {
             let mut told = as_json(&share);
             if let Some(told) = told.as_object_mut() {
                 told.insert("link".to_owned(), link.into());
             }
-            (audit_share(&share, view.viewer().who(), "made a link"), Json(told)).into_response()
+            (audit_share(&share, view.viewer().audit_name(), "made a link"), Json(told)).into_response()
         }
-        Err(Refused(status, why)) => api_error(status, why),
+        Err(ShareRefusal(status, why)) => api_error(status, why),
     }
 }
 
 /// Takes one away, for programs.
 pub(super) async fn api_revoke(
     State(rollcast): State<Arc<Rollcast>>,
-    view: View,
-    Form(ById { id }): Form<ById>,
+    view: ClientView,
+    Form(RevokeForm { id }): Form<RevokeForm>,
 ) -> Response {
-    match revoked(&rollcast, &view, &id).await {
-        Ok(()) => (revoking(&view, &id), StatusCode::NO_CONTENT).into_response(),
-        Err(Refused(status, why)) => api_error(status, why),
+    match revoke_link(&rollcast, &view, &id).await {
+        Ok(()) => (audit_revocation(&view, &id), StatusCode::NO_CONTENT).into_response(),
+        Err(ShareRefusal(status, why)) => api_error(status, why),
     }
 }

@@ -1,4 +1,4 @@
-//! Signing in and out, and what those get who are not known.
+//! Sign-in, sign-out, and the response to unauthenticated requests.
 
 use std::sync::Arc;
 
@@ -13,16 +13,16 @@ use timeline::address::Route;
 use super::extract::{Client, RequestAddress, local};
 use super::respond::{AuditEntry, UNCHECKED, render_bare, turn_away};
 use super::shared;
-use crate::access::cookie::{Keys, Name};
-use crate::access::{Auth, Stranger, Viewer};
+use crate::access::cookie::{SealPurpose, SessionKeys};
+use crate::access::{Auth, AuthError, Viewer};
 use crate::web::limits::Limit;
 use crate::web::state::Rollcast;
 
-/// What those are told of whom too many tokens were refused.
+/// Error text after too many rejected tokens.
 const TOO_MANY: &str = "Too many invalid tokens from your address. Try again in a moment.";
-/// What the form sends.
+/// The sign-in form.
 #[derive(Deserialize)]
-pub(super) struct Shown {
+pub(super) struct TokenForm {
     token: String,
     #[serde(default)]
     to: String,
@@ -36,40 +36,40 @@ pub(super) async fn page(
 ) -> Response {
     let to = local(&address.parameters.text("to"));
     // Who is known at the provider already may see what they wanted to.
-    if let Auth::Oidc(oidc) = &rollcast.auth
+    if let Auth::Oidc(oidc) = &rollcast.site.auth
         && oidc.viewer(request.headers()).await.is_ok()
     {
         return Redirect::to(&to).into_response();
     }
-    let payload = match &rollcast.auth {
+    let payload = match &rollcast.site.auth {
         Auth::Oidc(oidc) => {
-            let end = if address.parameters.has("left") { oidc.provider_end().await } else { None };
+            let end = if address.parameters.has("left") { oidc.logout_url().await } else { None };
             provider_payload(to, "", end.unwrap_or_default())
         }
         _ => SignInPayload { to, ..SignInPayload::default() },
     };
-    answer(&rollcast, StatusCode::OK, payload, request).await
+    render_page(&rollcast, StatusCode::OK, payload, request).await
 }
 
 /// Takes a token, and leads to where its owner wanted to go.
 pub(super) async fn sign_in(
     State(rollcast): State<Arc<Rollcast>>,
     Extension(client): Extension<Client>,
-    Form(shown): Form<Shown>,
+    Form(form): Form<TokenForm>,
 ) -> Response {
-    let Auth::Token(tokens) = &rollcast.auth else { return StatusCode::NOT_FOUND.into_response() };
-    let token = shown.token.trim();
-    let to = local(&shown.to);
-    let (status, trouble) = match tokens.whose(token, rollcast.client(client.address)).await {
+    let Auth::Token(tokens) = &rollcast.site.auth else { return StatusCode::NOT_FOUND.into_response() };
+    let token = form.token.trim();
+    let to = local(&form.to);
+    let (status, trouble) = match tokens.authenticate(token, rollcast.client(client.address)).await {
         Ok(viewer) => match tokens.begin(token) {
             Some(cookie) => return signed_in(viewer, cookie, &to),
             None => (StatusCode::BAD_REQUEST, "This token is too long for a browser cookie."),
         },
-        Err(Stranger::Unknown) => {
+        Err(AuthError::Unavailable) => {
             (StatusCode::SERVICE_UNAVAILABLE, "Cannot check this token right now. Try again in a moment.")
         }
-        Err(Stranger::TooMany) => {
-            rollcast.limits.met(Limit::SignIns);
+        Err(AuthError::TooManyAttempts) => {
+            rollcast.limits.count_hit(Limit::SignIns);
             (StatusCode::TOO_MANY_REQUESTS, TOO_MANY)
         }
         Err(_) => {
@@ -77,13 +77,13 @@ pub(super) async fn sign_in(
         }
     };
     let payload = SignInPayload { to, trouble: trouble.to_owned(), ..SignInPayload::default() };
-    answer(&rollcast, status, payload, Request::default()).await
+    render_page(&rollcast, status, payload, Request::default()).await
 }
 
 /// Lets somebody in whose session that cookie holds: whoever signs in is who they are, whichever link they came by before.
 pub(super) fn signed_in(viewer: Viewer, cookie: HeaderValue, to: &str) -> Response {
     let who = Extension(AuditEntry { who: viewer.name, did: "signed in", at: Route::SignIn.pattern().to_owned() });
-    let cookies = [(header::SET_COOKIE, cookie), (header::SET_COOKIE, Keys::nothing_as(Name::Link))];
+    let cookies = [(header::SET_COOKIE, cookie), (header::SET_COOKIE, SessionKeys::removal(SealPurpose::Link))];
     (who, AppendHeaders(cookies), Redirect::to(to)).into_response()
 }
 
@@ -91,10 +91,10 @@ pub(super) fn signed_in(viewer: Viewer, cookie: HeaderValue, to: &str) -> Respon
 pub(super) async fn sign_out(State(rollcast): State<Arc<Rollcast>>, headers: HeaderMap) -> Response {
     if shared::is_by_link(&rollcast, &headers).await {
         // They leave what the link opened, and are who they were before.
-        return ([(header::SET_COOKIE, Keys::nothing_as(Name::Link))], Redirect::to("/")).into_response();
+        return ([(header::SET_COOKIE, SessionKeys::removal(SealPurpose::Link))], Redirect::to("/")).into_response();
     }
     let mut to = Route::SignIn.pattern().to_owned();
-    match &rollcast.auth {
+    match &rollcast.site.auth {
         Auth::Oidc(oidc) => {
             oidc.end(&headers);
             to.push_str("?left");
@@ -102,32 +102,32 @@ pub(super) async fn sign_out(State(rollcast): State<Arc<Rollcast>>, headers: Hea
         Auth::Token(tokens) => tokens.end(&headers),
         Auth::None | Auth::Open | Auth::Proxy(_) => {}
     }
-    ([(header::SET_COOKIE, Keys::nothing())], Redirect::to(&to)).into_response()
+    ([(header::SET_COOKIE, SessionKeys::removal(SealPurpose::Session))], Redirect::to(&to)).into_response()
 }
 
-pub(super) async fn answer(
+pub(super) async fn render_page(
     rollcast: &Rollcast,
     status: StatusCode,
     payload: SignInPayload,
     request: Request,
 ) -> Response {
-    if !matches!(rollcast.auth, Auth::Token(_) | Auth::Oidc(_)) {
+    if !matches!(rollcast.site.auth, Auth::Token(_) | Auth::Oidc(_)) {
         return Redirect::to(&payload.to).into_response();
     }
     render_bare(rollcast, status, request, move |build| app::shell::sign_in(payload.clone(), build)).await
 }
 
-/// What those get who are not known: a way to sign in, where a person looks at a page.
-pub(super) fn refuse(auth: &Auth, stranger: Stranger, request: &Request) -> Response {
+/// The response to an unauthenticated request: a redirect to sign-in for pages.
+pub(super) fn refuse(auth: &Auth, error: AuthError, request: &Request) -> Response {
     let accepts = request.headers().get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let is_page = request.method() == Method::GET && accepts.contains("text/html");
-    match stranger {
-        Stranger::SignIn if is_page => {
+    match error {
+        AuthError::SignInRequired if is_page => {
             let to = request.uri().path_and_query().map(|path| path.as_str()).unwrap_or("/");
             let query = form_urlencoded::Serializer::new(String::new()).append_pair("to", &local(to)).finish();
             Redirect::to(&format!("{}?{query}", Route::SignIn.pattern())).into_response()
         }
-        Stranger::SignIn => {
+        AuthError::SignInRequired => {
             let how = [(header::WWW_AUTHENTICATE, "Bearer")];
             let why = match auth {
                 Auth::Oidc(_) => {
@@ -137,13 +137,13 @@ pub(super) fn refuse(auth: &Auth, stranger: Stranger, request: &Request) -> Resp
             };
             (StatusCode::UNAUTHORIZED, how, why).into_response()
         }
-        Stranger::NoProxy => {
+        AuthError::NotFromProxy => {
             let why = "This request did not come through the proxy that signs people in.\n";
             (StatusCode::UNAUTHORIZED, why).into_response()
         }
-        Stranger::TooMany => (StatusCode::TOO_MANY_REQUESTS, format!("{TOO_MANY}\n")).into_response(),
-        Stranger::Unchecked => turn_away(&format!("{}\n", UNCHECKED)),
-        Stranger::Unknown => turn_away(match auth {
+        AuthError::TooManyAttempts => (StatusCode::TOO_MANY_REQUESTS, format!("{TOO_MANY}\n")).into_response(),
+        AuthError::LinkUnavailable => turn_away(&format!("{}\n", UNCHECKED)),
+        AuthError::Unavailable => turn_away(match auth {
             Auth::Oidc(_) => "Cannot check your sign-in right now: the provider does not respond. Trying again.\n",
             _ => "Cannot check your sign-in right now: no cluster responds. Trying again.\n",
         }),

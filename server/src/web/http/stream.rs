@@ -7,9 +7,9 @@ use axum::response::Response;
 use timeline::wire::MAX_VIEWER_FRAME;
 
 use super::extract::Client;
+use crate::web::client_view::ClientView;
 use crate::web::connections::Peer;
-use crate::web::session::{self, Shown};
-use crate::web::view::View;
+use crate::web::session::{self, Credentials};
 
 /// Bytes that may wait for a slow viewer before its connection is given up.
 const MAX_WRITE_BUFFER: usize = 64 << 20;
@@ -17,8 +17,8 @@ const MAX_WRITE_BUFFER: usize = 64 << 20;
 /// Bytes that are read from a viewer at once: what they send is small, and there are many of them.
 const READ_BUFFER: usize = 1 << 10;
 
-/// The same by themselves. Those of a request are parts of what was read of its connection, all of which would be held with them for as
-/// long as a stream is open.
+/// Copies headers. Those of a request share the read buffer of its connection, which would be held while the stream
+/// is open.
 fn by_themselves(headers: &HeaderMap) -> HeaderMap {
     let mut own = HeaderMap::with_capacity(headers.keys_len());
     for (name, value) in headers {
@@ -31,14 +31,15 @@ fn by_themselves(headers: &HeaderMap) -> HeaderMap {
 }
 
 pub(super) async fn upgrade(
-    view: Option<Extension<View>>,
+    view: Option<Extension<ClientView>>,
     headers: HeaderMap,
     peer: Option<Extension<Peer>>,
     Extension(client): Extension<Client>,
     upgrade: WebSocketUpgrade,
 ) -> Response {
     let headers = by_themselves(&headers);
-    let shown = Shown { headers, peer: peer.map(|Extension(Peer(address))| address.ip()), from: client.address };
+    let credentials =
+        Credentials { headers, peer: peer.map(|Extension(Peer(address))| address.ip()), from: client.address };
     let upgrade = upgrade
         .max_message_size(MAX_VIEWER_FRAME)
         .max_frame_size(MAX_VIEWER_FRAME)
@@ -46,10 +47,10 @@ pub(super) async fn upgrade(
         .max_write_buffer_size(MAX_WRITE_BUFFER);
     match view {
         Some(Extension(view)) => upgrade.on_upgrade(move |socket| async move {
-            session::serve(socket, view, shown).await;
+            session::serve(socket, view, credentials).await;
             drop(client); // counted until now
         }),
         // A page is not told why it may not open a stream, but why one that it opened ended.
-        None => upgrade.on_upgrade(session::turn_away),
+        None => upgrade.on_upgrade(session::refuse),
     }
 }

@@ -1,9 +1,9 @@
-//! Which Deployments a list shows, in which order, under which headings. Pure.
+//! Selects, sorts and groups the Deployments of a list. Pure.
 
 use std::cmp::{Ordering, Reverse};
 use std::sync::Arc;
 
-use simcluster::selector::{Labels, NoSelector};
+use selector::{Labels, ParseSelectorError};
 use timeline::Millis;
 use timeline::list::{By, ClusterState, Column, Common, Group, Head, Overall, Query};
 use timeline::view::Summary;
@@ -26,14 +26,14 @@ pub struct Source {
 
 /// A list, chosen and in order.
 #[derive(Debug, Default)]
-pub struct Chosen {
-    /// What is true of all of it.
+pub struct ListResult {
+    /// Counts, headings and clusters of the whole list.
     pub overall: Overall,
     /// Its lines: number of the cluster, and the Deployment.
     pub lines: Vec<(u16, Arc<ListedDeployment>)>,
 }
 
-impl Chosen {
+impl ListResult {
     /// A line as [`timeline::list::SentRows`] takes it.
     #[must_use]
     pub fn line((cluster, listed): &(u16, Arc<ListedDeployment>)) -> (u16, &Summary) {
@@ -43,7 +43,7 @@ impl Chosen {
 
 /// The lines of all clusters that a query asks for, in its order, and what is said of the list as a whole.
 #[must_use]
-pub fn choose(sources: &[Source], query: &Query) -> Chosen {
+pub fn choose(sources: &[Source], query: &Query) -> ListResult {
     let mut overall = Overall {
         clusters: sources.iter().map(|source| source.state.clone()).collect(),
         all: sources.iter().map(|source| source.list.len() as u32).sum(),
@@ -57,7 +57,7 @@ pub fn choose(sources: &[Source], query: &Query) -> Chosen {
         }
     };
     let labels = query.labels.parse::<Labels>().unwrap_or_else(|error| {
-        overall.trouble = format!("{}.", NoSelector { part: timeline::words::safe(&error.part) });
+        overall.trouble = format!("{}.", ParseSelectorError { part: timeline::words::safe(&error.part) });
         Labels::default()
     });
     if let Some(name) = &query.cluster
@@ -89,7 +89,7 @@ pub fn choose(sources: &[Source], query: &Query) -> Chosen {
         }
     }
     let now_millis = |cluster: u16| sources.get(usize::from(cluster)).map_or(0, |source| source.state.now_millis);
-    let age = |(_, cluster, listed): &Found| now_millis(*cluster) - listed.summary.since_millis;
+    let age = |(_, cluster, listed): &Match| now_millis(*cluster) - listed.summary.since_millis;
     // By place already; the sort keeps that where nothing else decides.
     found.sort_by(|a, b| together(query.by, a, b).then_with(|| in_order(query, a, b, age)));
     for (group, cluster, listed) in &found {
@@ -111,7 +111,7 @@ pub fn choose(sources: &[Source], query: &Query) -> Chosen {
         }
     }
     let lines = found.into_iter().map(|(_, cluster, listed)| (cluster, listed.clone())).collect();
-    Chosen { overall, lines }
+    ListResult { overall, lines }
 }
 
 /// Refuses a search that would take long, whoever asks it.
@@ -126,19 +126,19 @@ pub(super) fn bounded(query: &Query) -> Result<(), &'static str> {
 }
 
 /// A Deployment that was found: its group, the number of its cluster, and what is listed of it.
-type Found<'l> = (Group, u16, &'l Arc<ListedDeployment>);
+type Match<'l> = (Group, u16, &'l Arc<ListedDeployment>);
 
-/// What is put together comes one after the other.
-fn together(by: By, (_, at, a): &Found, (_, bt, b): &Found) -> Ordering {
+/// Compares the groups of two Deployments.
+fn together(by: By, (_, at, a): &Match, (_, bt, b): &Match) -> Ordering {
     match by {
         By::Verdict => Ordering::Equal,
         By::Place => (at, &a.summary.namespace).cmp(&(bt, &b.summary.namespace)),
     }
 }
 
-/// Which of two that are put together comes first. `age` tells for how long nothing happened to one.
-fn in_order(query: &Query, a: &Found, b: &Found, age: impl Fn(&Found) -> Millis) -> Ordering {
-    let available = |(_, _, listed): &Found| (listed.summary.new_available(), listed.summary.desired);
+/// Compares two Deployments of a group. `age` returns the time since the last change.
+fn in_order(query: &Query, a: &Match, b: &Match, age: impl Fn(&Match) -> Millis) -> Ordering {
+    let available = |(_, _, listed): &Match| (listed.summary.new_available(), listed.summary.desired);
     let by_column = match query.sort.column {
         Column::Status => a.0.cmp(&b.0),
         Column::Name => a.2.summary.name.cmp(&b.2.summary.name),
@@ -147,7 +147,7 @@ fn in_order(query: &Query, a: &Found, b: &Found, age: impl Fn(&Found) -> Millis)
     };
     let by_column = if query.sort.is_descending { by_column.reverse() } else { by_column };
     let is_grouped = query.sort.column == Column::Status && query.by == By::Verdict;
-    let ranked = |(group, cluster, listed): &Found| (rank(*group, listed), *cluster);
+    let ranked = |(group, cluster, listed): &Match| (rank(*group, listed), *cluster);
     if is_grouped { by_column.then_with(|| ranked(a).cmp(&ranked(b))) } else { by_column }
 }
 

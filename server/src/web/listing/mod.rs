@@ -1,12 +1,12 @@
-//! Lists: for every question that viewers ask, ONE task chooses and sorts whenever a hub's list changes; each viewer then
+//! Lists: for every key that viewers ask, ONE task chooses and sorts whenever a hub's list changes; each viewer then
 //! hears only what changed in the lines it has in view.
 //!
 //! ```text
-//!   hubs ──watch "list", "connection"──► task per question ──watch "chosen"──► sessions ──► ListDelta of the lines in view
+//!   hubs ──watch "list", "connection"──► task per list ──watch "chosen"──► sessions ──► ListDelta of the lines in view
 //! ```
 
-mod choice;
 mod choose;
+mod subscription;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,19 +17,19 @@ use timeline::list::{ClusterState, Overall, Query};
 use timeline::wire::Connection;
 use tokio::sync::watch as signal;
 
-pub use choice::Choice;
-use choice::Place;
 use choose::bounded;
-pub use choose::{Chosen, Source, choose};
+pub use choose::{ListResult, Source, choose};
+pub use subscription::ListSubscription;
+use subscription::SubscriptionGuard;
 
-use crate::access::followers::{Follower, Followers};
-use crate::access::sight::{Seen, Sight};
-use crate::hub::{Handle, List, ListedDeployment};
+use crate::access::clients::{ClientKey, SubscriptionLimit};
+use crate::access::permissions::Permissions;
+use crate::hub::{Handle, List};
 use crate::web::limits::{Limit, Limits};
 
 /// Different lists of one client at once.
 const MOST_OF_ONE: usize = 64;
-/// The same of all links of one maker together.
+/// Maximum for all links of one maker together.
 const MOST_OF_LINKS: usize = 4 * MOST_OF_ONE;
 /// A list is chosen anew at most this often while things change, and at least this often: groups change by time alone.
 const CHOOSE_EVERY: Duration = Duration::from_millis(250);
@@ -46,13 +46,12 @@ impl Clusters {
         Self(hubs.into())
     }
 
-    /// What can be listed now, for those who may see that.
+    /// Returns the content of all clusters that the permissions show.
     #[must_use]
-    pub fn sources(&self, sight: &Sight) -> Vec<Source> {
+    pub fn sources(&self, permissions: &Permissions) -> Vec<Source> {
         let source = |hub: &Handle| {
-            let seen = sight.of(hub.name())?;
+            let seen = permissions.of(hub.name())?;
             let list = hub.list().borrow().clone();
-            let is_seen = |listed: &&Arc<ListedDeployment>| seen.has_listed(&listed.summary);
             Some(Source {
                 state: ClusterState {
                     name: hub.name().to_owned(),
@@ -60,11 +59,7 @@ impl Clusters {
                     connection: seen.of_connection(hub.connection().borrow().clone()),
                     now_millis: hub.now_millis(),
                 },
-                list: if matches!(seen, Seen::All | Seen::AllByLink) {
-                    list
-                } else {
-                    Arc::new(list.iter().filter(is_seen).cloned().collect())
-                },
+                list: seen.visible(list),
             })
         };
         self.0.iter().filter_map(source).collect()
@@ -78,7 +73,7 @@ impl Clusters {
     }
 }
 
-/// What lists are chosen anew for.
+/// Channels whose changes trigger a new selection.
 struct Changes {
     lists: Vec<signal::Receiver<List>>,
     connections: Vec<signal::Receiver<Connection>>,
@@ -109,84 +104,89 @@ impl Changes {
 /// Different lists that are followed at once, and what those are told who would follow one more.
 const MOST: usize = 1_000;
 const FULL: &str = "The server is busy. This list loads as soon as it can.";
-/// What those are told who follow as many as one may.
+/// Text for a client with too many lists.
 const FULL_OF_ONE: &str = "You have too many different lists open. This one loads when you close another one.";
 
-/// What is asked, and what those who ask may see.
-type Question = (Query, Arc<Sight>);
+/// Query and permissions.
+type ListKey = (Query, Arc<Permissions>);
 
 /// The lists that somebody follows.
 pub struct Listings {
     clusters: Clusters,
     limits: Arc<Limits>,
-    followed: Mutex<Followed>,
+    followed: Mutex<Subscriptions>,
 }
 
-/// What is followed, and by whom.
-struct Followed {
-    lists: HashMap<Question, signal::Sender<Arc<Chosen>>>,
-    by: Followers<Question>,
+/// Active lists and their subscribers.
+struct Subscriptions {
+    lists: HashMap<ListKey, signal::Sender<Arc<ListResult>>>,
+    by: SubscriptionLimit<ListKey>,
 }
 
 impl Listings {
     /// Lists of these clusters, which nobody follows yet.
     #[must_use]
     pub fn new(clusters: Clusters, limits: Arc<Limits>) -> Arc<Self> {
-        let by = Followers::at_most(MOST_OF_ONE, MOST_OF_LINKS);
-        Arc::new(Self { clusters, limits, followed: Mutex::new(Followed { lists: HashMap::new(), by }) })
+        let by = SubscriptionLimit::new(MOST_OF_ONE, MOST_OF_LINKS);
+        Arc::new(Self { clusters, limits, followed: Mutex::new(Subscriptions { lists: HashMap::new(), by }) })
     }
 
-    /// How many different ones are followed.
+    /// Returns the number of active lists.
     #[must_use]
     pub fn count(&self) -> usize {
         self.followed().lists.len()
     }
 
-    fn followed(&self) -> MutexGuard<'_, Followed> {
+    fn followed(&self) -> MutexGuard<'_, Subscriptions> {
         self.followed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Somebody follows that list: there is nothing to choose for another one.
     #[must_use]
-    pub fn is_followed(&self, query: &Query, sight: &Arc<Sight>) -> bool {
-        self.followed().lists.contains_key(&(same(query), sight.clone()))
+    pub fn is_followed(&self, query: &Query, permissions: &Arc<Permissions>) -> bool {
+        self.followed().lists.contains_key(&(normalized(query), permissions.clone()))
     }
 
     /// A list as it is now.
     #[must_use]
-    pub fn now(&self, query: &Query, sight: &Sight) -> Chosen {
-        self.first(&same(query), sight)
+    pub fn now(&self, query: &Query, permissions: &Permissions) -> ListResult {
+        self.first(&normalized(query), permissions)
     }
 
-    /// The same, of a query as everybody would ask it; one that asks too much is counted once, however long it is followed.
-    fn first(&self, query: &Query, sight: &Sight) -> Chosen {
+    /// Selects for a normalized query; an oversized search counts once, however long it is followed.
+    fn first(&self, query: &Query, permissions: &Permissions) -> ListResult {
         if bounded(query).is_err() {
-            self.limits.met(Limit::Search);
+            self.limits.count_hit(Limit::Search);
         }
-        self.choose(query, sight)
+        self.choose(query, permissions)
     }
 
-    fn choose(&self, query: &Query, sight: &Sight) -> Chosen {
-        let mut chosen = choose(&self.clusters.sources(sight), query);
-        let trouble = sight.trouble();
+    fn choose(&self, query: &Query, permissions: &Permissions) -> ListResult {
+        let mut chosen = choose(&self.clusters.sources(permissions), query);
+        let trouble = permissions.trouble();
         if !trouble.is_empty() {
             chosen.overall.trouble = format!("{trouble} {}", chosen.overall.trouble).trim_end().to_owned();
         }
         chosen
     }
 
-    /// Follows a list; whoever asks the same question and may see the same shares the work. Where too many are followed, by all or by
+    /// Follows a list; whoever asks the same key and may see the same shares the work. Where too many are followed, by all or by
     /// this one, it is an empty one that says so and ends at once.
     #[must_use]
-    pub fn follow(self: &Arc<Self>, query: &Query, sight: &Arc<Sight>, follower: &Follower) -> Choice {
-        let question = (same(query), sight.clone());
+    pub fn follow(
+        self: &Arc<Self>,
+        query: &Query,
+        permissions: &Arc<Permissions>,
+        follower: &ClientKey,
+    ) -> ListSubscription {
+        let key = (normalized(query), permissions.clone());
         // Lists are chosen outside of the lock, which everybody wants.
         let entered = {
             let mut followed = self.followed();
-            let known = followed.lists.get(&question).map(signal::Sender::subscribe);
+            let known = followed.lists.get(&key).map(signal::Sender::subscribe);
             if known.is_none() && followed.lists.len() >= MOST {
                 Err((Limit::Lists, FULL))
-            } else if !followed.by.enter(follower, &question) {
+            } else if !followed.by.enter(follower, &key) {
                 Err((Limit::ClientLists, FULL_OF_ONE))
             } else {
                 Ok(known)
@@ -194,40 +194,40 @@ impl Listings {
         };
         match entered {
             Ok(known) => {
-                let place = Place { listings: self.clone(), follower: follower.clone(), question: question.clone() };
-                Choice { chosen: known.unwrap_or_else(|| self.begin(question)), place: Some(place) }
+                let place = SubscriptionGuard { listings: self.clone(), follower: follower.clone(), key: key.clone() };
+                ListSubscription { chosen: known.unwrap_or_else(|| self.start(key)), place: Some(place) }
             }
             Err((limit, why)) => {
-                self.limits.met(limit);
-                Choice { chosen: signal::channel(Arc::new(self.full(sight, why))).1, place: None }
+                self.limits.count_hit(limit);
+                ListSubscription { chosen: signal::channel(Arc::new(self.full(permissions, why))).1, place: None }
             }
         }
     }
 
     /// Chooses a list for the first time, and from then on; somebody else may have done so meanwhile.
-    fn begin(self: &Arc<Self>, question: Question) -> signal::Receiver<Arc<Chosen>> {
+    fn start(self: &Arc<Self>, key: ListKey) -> signal::Receiver<Arc<ListResult>> {
         // Before the first choice, so that nothing in between is missed.
         let changes = self.clusters.changes();
-        let first = Arc::new(self.first(&question.0, &question.1));
+        let first = Arc::new(self.first(&key.0, &key.1));
         let mut followed = self.followed();
-        if let Some(known) = followed.lists.get(&question) {
+        if let Some(known) = followed.lists.get(&key) {
             return known.subscribe();
         }
         let (chosen, chosen_out) = signal::channel(first);
-        followed.lists.insert(question.clone(), chosen.clone());
-        tokio::spawn(self.clone().run(question, chosen, changes));
+        followed.lists.insert(key.clone(), chosen.clone());
+        tokio::spawn(self.clone().run(key, chosen, changes));
         chosen_out
     }
 
-    /// What somebody sees for whom there is no room.
-    fn full(&self, sight: &Sight, why: &str) -> Chosen {
-        let clusters = self.clusters.sources(sight).into_iter().map(|source| source.state).collect();
+    /// Returns an empty list with a notice.
+    fn full(&self, permissions: &Permissions, why: &str) -> ListResult {
+        let clusters = self.clusters.sources(permissions).into_iter().map(|source| source.state).collect();
         let overall = Overall { clusters, trouble: why.to_owned(), ..Overall::default() };
-        Chosen { overall, lines: Vec::new() }
+        ListResult { overall, lines: Vec::new() }
     }
 
     /// Chooses for as long as somebody follows.
-    async fn run(self: Arc<Self>, question: Question, chosen: signal::Sender<Arc<Chosen>>, mut changes: Changes) {
+    async fn run(self: Arc<Self>, key: ListKey, chosen: signal::Sender<Arc<ListResult>>, mut changes: Changes) {
         loop {
             let is_time = async {
                 tokio::time::sleep(CHOOSE_EVERY).await;
@@ -238,21 +238,21 @@ impl Listings {
                     let mut followed = self.followed();
                     // Somebody may have come since.
                     if chosen.is_closed() {
-                        followed.lists.remove(&question);
+                        followed.lists.remove(&key);
                         return;
                     }
                 }
                 () = is_time => {
                     changes.all_seen();
-                    chosen.send_replace(Arc::new(self.choose(&question.0, &question.1)));
+                    chosen.send_replace(Arc::new(self.choose(&key.0, &key.1)));
                 }
             }
         }
     }
 }
 
-/// The same question, as everybody would ask it: case and how much room is between words make no difference.
-fn same(query: &Query) -> Query {
+/// Normalizes a query: case and spaces do not matter.
+fn normalized(query: &Query) -> Query {
     let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     Query { text: words(&query.text).to_lowercase(), labels: words(&query.labels), ..query.clone() }
 }
@@ -263,7 +263,7 @@ mod tests {
     use crate::access::Subjects;
     use crate::kube::review::Subject;
 
-    const MANY: Follower = Follower::Many;
+    const MANY: ClientKey = ClientKey::Shared;
 
     fn of(text: &str) -> Query {
         Query { text: text.to_owned(), ..Query::default() }
@@ -272,12 +272,12 @@ mod tests {
     #[tokio::test]
     async fn a_list_that_nobody_follows_any_more_is_let_go_of_at_once() {
         let listings = Listings::new(Clusters::new(Vec::new()), Arc::default());
-        let sight = Arc::new(Sight::All);
+        let permissions = Arc::new(Permissions::All);
         let (first, second) =
-            (listings.follow(&of("web"), &sight, &MANY), listings.follow(&of("  WEB "), &sight, &MANY));
-        assert_eq!(listings.count(), 1, "the same question");
+            (listings.follow(&of("web"), &permissions, &MANY), listings.follow(&of("  WEB "), &permissions, &MANY));
+        assert_eq!(listings.count(), 1, "the same key");
         drop(first);
-        let other = listings.follow(&of("api"), &sight, &MANY);
+        let other = listings.follow(&of("api"), &permissions, &MANY);
         assert_eq!(listings.count(), 2);
         drop((second, other));
         let began = tokio::time::Instant::now();
@@ -291,9 +291,9 @@ mod tests {
     async fn how_much_room_is_between_words_makes_no_difference_to_whether_a_search_is_too_long() {
         let limits = Arc::<Limits>::default();
         let listings = Listings::new(Clusters::new(Vec::new()), limits.clone());
-        let (roomy, sight) = (of(&format!("web{}api", " ".repeat(500))), Arc::new(Sight::All));
-        assert_eq!(listings.now(&roomy, &sight).overall.trouble, "");
-        assert_eq!(listings.follow(&roomy, &sight, &MANY).chosen.borrow().overall.trouble, "");
+        let (roomy, permissions) = (of(&format!("web{}api", " ".repeat(500))), Arc::new(Permissions::All));
+        assert_eq!(listings.now(&roomy, &permissions).overall.trouble, "");
+        assert_eq!(listings.follow(&roomy, &permissions, &MANY).chosen.borrow().overall.trouble, "");
         assert_eq!(limits.count(Limit::Search), 0);
     }
 
@@ -301,13 +301,13 @@ mod tests {
     async fn who_would_follow_one_list_too_many_is_told_so_and_may_come_again() {
         let limits = Arc::<Limits>::default();
         let listings = Listings::new(Clusters::new(Vec::new()), limits.clone());
-        let sight = Arc::new(Sight::All);
-        let mut all: Vec<_> = (0..MOST).map(|n| listings.follow(&of(&n.to_string()), &sight, &MANY)).collect();
-        let full = listings.follow(&of("more"), &sight, &MANY);
+        let permissions = Arc::new(Permissions::All);
+        let mut all: Vec<_> = (0..MOST).map(|n| listings.follow(&of(&n.to_string()), &permissions, &MANY)).collect();
+        let full = listings.follow(&of("more"), &permissions, &MANY);
         assert_eq!(full.chosen.borrow().overall.trouble, FULL);
         assert!(full.chosen.has_changed().is_err(), "nobody chooses it");
         assert!(
-            listings.follow(&of("7"), &sight, &MANY).chosen.has_changed().is_ok(),
+            listings.follow(&of("7"), &permissions, &MANY).chosen.has_changed().is_ok(),
             "what is followed already may be followed"
         );
         assert_eq!((limits.count(Limit::Lists), listings.count()), (1, MOST));
@@ -315,8 +315,8 @@ mod tests {
         while listings.count() == MOST {
             tokio::task::yield_now().await;
         }
-        assert!(listings.follow(&of("more"), &sight, &MANY).chosen.has_changed().is_ok());
-        assert!(listings.now(&of(&"x ".repeat(500)), &sight).lines.is_empty());
+        assert!(listings.follow(&of("more"), &permissions, &MANY).chosen.has_changed().is_ok());
+        assert!(listings.now(&of(&"x ".repeat(500)), &permissions).lines.is_empty());
         assert_eq!(limits.count(Limit::Search), 1);
     }
 
@@ -324,33 +324,39 @@ mod tests {
     async fn one_client_does_not_take_the_lists_of_the_others() {
         let limits = Arc::<Limits>::default();
         let listings = Listings::new(Clusters::new(Vec::new()), limits.clone());
-        let (sight, at) = (Arc::new(Sight::All), |address: &str| Follower::at(address.parse().unwrap()));
+        let (permissions, at) =
+            (Arc::new(Permissions::All), |address: &str| ClientKey::of_address(address.parse().unwrap()));
         let (greedy, other) = (at("2001:db8::1"), at("2001:db8:0:1::1"));
-        let is_followed = |choice: &Choice| choice.chosen.has_changed().is_ok();
-        let mut all: Vec<_> = (0..MOST_OF_ONE).map(|n| listings.follow(&of(&n.to_string()), &sight, &greedy)).collect();
+        let is_followed = |choice: &ListSubscription| choice.chosen.has_changed().is_ok();
+        let mut all: Vec<_> =
+            (0..MOST_OF_ONE).map(|n| listings.follow(&of(&n.to_string()), &permissions, &greedy)).collect();
         assert!(all.iter().all(is_followed));
-        let more = listings.follow(&of("more"), &sight, &at("2001:db8::2"));
+        let more = listings.follow(&of("more"), &permissions, &at("2001:db8::2"));
         assert!(!is_followed(&more), "an address of the same network");
         assert_eq!(more.chosen.borrow().overall.trouble, FULL_OF_ONE);
         assert_eq!((limits.count(Limit::ClientLists), limits.count(Limit::Lists)), (1, 0));
-        let shared = listings.follow(&of("more"), &sight, &other);
+        let shared = listings.follow(&of("more"), &permissions, &other);
         assert!(is_followed(&shared), "somebody else");
-        assert!(!is_followed(&listings.follow(&of("more"), &sight, &greedy)), "also where another one follows it");
+        assert!(
+            !is_followed(&listings.follow(&of("more"), &permissions, &greedy)),
+            "also where another one follows it"
+        );
         // The same once more is no other list; as long as one of the two is looked at, it counts.
-        all.push(listings.follow(&of("7"), &sight, &greedy));
+        all.push(listings.follow(&of("7"), &permissions, &greedy));
         assert!(all.last().is_some_and(is_followed));
         all.remove(7);
-        assert!(!is_followed(&listings.follow(&of("more"), &sight, &greedy)));
+        assert!(!is_followed(&listings.follow(&of("more"), &permissions, &greedy)));
         all.pop();
-        all.push(listings.follow(&of("more"), &sight, &greedy));
+        all.push(listings.follow(&of("more"), &permissions, &greedy));
         assert!(all.last().is_some_and(is_followed), "there is room");
         // What is chosen anew needs no second place.
         if let Some(last) = all.last_mut() {
             last.leave();
-            *last = listings.follow(&of("other"), &sight, &greedy);
+            *last = listings.follow(&of("other"), &permissions, &greedy);
             assert!(is_followed(last));
         }
-        let local: Vec<_> = (0..=MOST_OF_ONE).map(|n| listings.follow(&of(&n.to_string()), &sight, &MANY)).collect();
+        let local: Vec<_> =
+            (0..=MOST_OF_ONE).map(|n| listings.follow(&of(&n.to_string()), &permissions, &MANY)).collect();
         assert!(local.iter().all(is_followed), "many may be behind them");
         drop((all, more, shared, local));
         assert_eq!(listings.followed().by.count(), 0, "nobody is remembered");
@@ -359,23 +365,26 @@ mod tests {
     #[tokio::test]
     async fn the_links_of_one_maker_together_do_not_take_the_lists_of_the_others() {
         let listings = Listings::new(Clusters::new(Vec::new()), Arc::default());
-        let sight = Arc::new(Sight::All);
+        let permissions = Arc::new(Permissions::All);
         let by = |maker: &str, link: Option<usize>| {
             let subject = Subject { user: maker.to_owned(), ..Subject::default() };
-            Follower::Known(Arc::new(Subjects::Same(subject)), link.map(|link| link.to_string()))
+            ClientKey::Subjects(Arc::new(Subjects::Same(subject)), link.map(|link| link.to_string()))
         };
-        let is_followed = |choice: &Choice| choice.chosen.has_changed().is_ok();
-        let many = |follower: &Follower, link: usize| -> Vec<Choice> {
-            (0..MOST_OF_ONE).map(|n| listings.follow(&of(&format!("{link}.{n}")), &sight, follower)).collect()
+        let is_followed = |choice: &ListSubscription| choice.chosen.has_changed().is_ok();
+        let many = |follower: &ClientKey, link: usize| -> Vec<ListSubscription> {
+            (0..MOST_OF_ONE).map(|n| listings.follow(&of(&format!("{link}.{n}")), &permissions, follower)).collect()
         };
-        let of_links: Vec<Vec<Choice>> = (0..4).map(|link| many(&by("ann", Some(link)), link)).collect();
+        let of_links: Vec<Vec<ListSubscription>> = (0..4).map(|link| many(&by("ann", Some(link)), link)).collect();
         assert!(of_links.iter().flatten().all(is_followed));
-        assert!(!is_followed(&listings.follow(&of("more"), &sight, &by("ann", Some(4)))), "another link");
-        assert!(is_followed(&listings.follow(&of("0.0"), &sight, &by("ann", Some(0)))), "which is followed already");
-        assert!(is_followed(&listings.follow(&of("more"), &sight, &by("bob", Some(0)))), "somebody else's");
+        assert!(!is_followed(&listings.follow(&of("more"), &permissions, &by("ann", Some(4)))), "another link");
+        assert!(
+            is_followed(&listings.follow(&of("0.0"), &permissions, &by("ann", Some(0)))),
+            "which is followed already"
+        );
+        assert!(is_followed(&listings.follow(&of("more"), &permissions, &by("bob", Some(0)))), "somebody else's");
         assert!(many(&by("ann", None), 9).iter().all(is_followed), "the maker's own");
         drop(of_links);
-        assert!(is_followed(&listings.follow(&of("more"), &sight, &by("ann", Some(4)))), "there is room");
+        assert!(is_followed(&listings.follow(&of("more"), &permissions, &by("ann", Some(4)))), "there is room");
         assert_eq!(listings.followed().by.count(), 0, "nobody is remembered");
     }
 }

@@ -1,6 +1,6 @@
 //! Rows of episodes without a rollout.
 
-use server::access::sight::Sight;
+use server::access::permissions::Permissions;
 use server::feed::recording::Recording;
 use server::history::batch::unpack;
 use server::history::options::Limits;
@@ -43,7 +43,7 @@ fn an_episode_has_one_row_however_often_it_is_written_and_none_beside_a_rollout(
         let reader = Reader::new(&place.location);
         let mut written = |episode: &Episode| {
             store.commit(&[Commit { episodes: vec![episode.clone()], ..commit(None, None) }]).unwrap();
-            reader.rollouts(&Search::default(), &Sight::All, None, 9).unwrap().rollouts
+            reader.rollouts(&Search::default(), &Permissions::All, None, 9).unwrap().rollouts
         };
         let open = PastRollout { outcome: timeline::rollout::Outcome::Progressing, ended_millis: None, ..row.clone() };
         let open = Episode { is_open: true, row: Some(Box::new(open)), ..episode.clone() };
@@ -70,12 +70,12 @@ fn kinds_narrow_and_are_counted_and_rollouts_are_found_by_their_revision() {
         store.commit(&[known]).unwrap();
         let found = |kinds: &[EpisodeKind]| {
             let search = Search { kinds: kinds.to_vec(), ..Search::default() };
-            reader.rollouts(&search, &Sight::All, None, 9).unwrap().rollouts.len()
+            reader.rollouts(&search, &Permissions::All, None, 9).unwrap().rollouts.len()
         };
         let (rollout, other) = (EpisodeKind::Rollout, EpisodeKind::Recovery);
         assert_eq!([found(&[]), found(&[rollout]), found(&[other]), found(&[rollout, other])], [4, 3, 1, 4]);
         assert_eq!(found(&[EpisodeKind::Scaling]), 0);
-        let overview = reader.overview(&Search::default(), &Sight::All, &[], 9).unwrap();
+        let overview = reader.overview(&Search::default(), &Permissions::All, &[], 9).unwrap();
         assert_eq!((overview.total, overview.counts.values().sum::<u32>()), (4, 3));
         assert_eq!(reader.of_workload("c", row.uid, 9).unwrap().len(), 3);
         let at = |sought| reader.find("c", row.uid, sought).unwrap().unwrap();
@@ -108,7 +108,7 @@ fn the_last_episode_of_each_kind_stays_for_as_long_as_its_workload_exists() {
         let now = episode.to_millis + 9 * 86_400_000;
         while store.tidy(now).unwrap() {}
         let kept = || {
-            let rows = reader.rollouts(&Search::default(), &Sight::All, None, 9).unwrap().rollouts;
+            let rows = reader.rollouts(&Search::default(), &Permissions::All, None, 9).unwrap().rollouts;
             rows.into_iter().map(|row| (row.episode, row.is_kept)).collect::<Vec<_>>()
         };
         let expected = [EpisodeKind::Failure, EpisodeKind::Recovery, EpisodeKind::Scaling].map(|kind| (kind, true));

@@ -1,7 +1,7 @@
 //! The index of rollouts.
 
-use server::access::scope::{Named, Scope};
-use server::access::sight::Sight;
+use server::access::permissions::Permissions;
+use server::access::scope::{Scope, WorkloadName};
 use server::history::index;
 use server::history::options::Limits;
 use server::history::sql::Reader;
@@ -31,8 +31,8 @@ fn a_link_to_a_workload_leads_to_its_rollouts_alone() {
         let rollouts = [own.clone(), named("other", &place_of, 7), named(&own[0].name, "elsewhere", 8)].concat();
         store.commit(&[Commit { rollouts, ..commit(None, None) }]).unwrap();
         let only = |name: &str| {
-            let scope = Scope::Workload(Named::of(&Workload::deployment("c", place_of.as_str(), name)));
-            let sight = Sight::All.within(&scope);
+            let scope = Scope::Workload(WorkloadName::of(&Workload::deployment("c", place_of.as_str(), name)));
+            let sight = Permissions::All.limited_to(&scope);
             let reader = Reader::new(&place.location);
             let found = reader.rollouts(&Search::default(), &sight, None, 50).unwrap().rollouts;
             found.into_iter().map(|rollout| (rollout.namespace, rollout.name)).collect::<Vec<_>>()
@@ -52,8 +52,10 @@ fn the_last_rollout_of_what_exists_stays_in_the_index_whatever_its_age() {
         let revisions = |store: &mut dyn Store, rollouts: Vec<PastRollout>| -> Vec<u64> {
             store.commit(&[Commit { rollouts, ..commit(None, None) }]).unwrap();
             while store.tidy(now.millis + 60_000).unwrap() {}
-            let found =
-                Reader::new(&place.location).rollouts(&Search::default(), &Sight::All, None, 50).unwrap().rollouts;
+            let found = Reader::new(&place.location)
+                .rollouts(&Search::default(), &Permissions::All, None, 50)
+                .unwrap()
+                .rollouts;
             found.iter().map(|rollout| rollout.revision).collect()
         };
         assert_eq!(revisions(&mut *store, rollouts.clone()), [3]);
@@ -92,7 +94,7 @@ fn the_last_known_cause_stays_and_words_find_it() {
         let reader = Reader::new(&place.location);
         let found = |words: &str| {
             let search = Search { text: words.to_owned(), ..Search::default() };
-            let found = reader.rollouts(&search, &Sight::All, None, 9).unwrap().rollouts;
+            let found = reader.rollouts(&search, &Permissions::All, None, 9).unwrap().rollouts;
             found.into_iter().map(|rollout| rollout.cause).collect::<Vec<_>>()
         };
         let mut kept = |cause: &str, deadline_millis| {

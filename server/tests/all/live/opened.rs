@@ -1,6 +1,6 @@
 //! What it costs to open what is kept.
 
-use server::access::sight::Sight;
+use server::access::permissions::Permissions;
 use server::history::options::Limits;
 use server::history::sql::Reader;
 use server::history::sqlite::Sqlite;
@@ -23,7 +23,8 @@ async fn twenty_viewers_open_twenty_episodes_and_the_server_needs_little_memory_
     let mut store = Sqlite::open(folder.path(), Limits::default()).unwrap();
     day::keep(&mut store, 100);
     drop(store);
-    let found = Reader::of_folder(folder.path()).rollouts(&Search::default(), &Sight::All, None, 100).unwrap().rollouts;
+    let found =
+        Reader::of_folder(folder.path()).rollouts(&Search::default(), &Permissions::All, None, 100).unwrap().rollouts;
     let pages: Vec<String> = found
         .iter()
         .filter(|rollout| rollout.is_kept)

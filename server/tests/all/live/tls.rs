@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use rcgen::CertifiedKey;
 use server::telemetry::viewers::Viewers;
-use server::web::addressed::Addressed;
 use server::web::connections::{Connections, serve};
 use server::web::http::router;
 use server::web::limits::Limit;
+use server::web::server_address::ServerAddress;
 use server::web::state::{Rollcast, Site};
-use server::web::tls::{Files, TlsError};
+use server::web::tls::{TlsError, TlsFiles};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsConnector;
@@ -22,17 +22,17 @@ use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
 /// Writes a new certificate and its key.
-fn write(folder: &Path) -> (Files, CertificateDer<'static>) {
+fn write(folder: &Path) -> (TlsFiles, CertificateDer<'static>) {
     let CertifiedKey { cert, signing_key } =
         rcgen::generate_simple_self_signed(["rollouts.example.com".to_owned()]).unwrap();
-    let files = Files { cert: folder.join("tls.crt"), key: folder.join("tls.key") };
+    let files = TlsFiles { cert: folder.join("tls.crt"), key: folder.join("tls.key") };
     std::fs::write(&files.cert, cert.pem()).unwrap();
     std::fs::write(&files.key, signing_key.serialize_pem()).unwrap();
     (files, cert.der().clone())
 }
 
 /// Where a Rollcast speaks TLS by these files, and its connections.
-async fn listening(files: &Files, site: Site) -> (SocketAddr, Arc<Connections>) {
+async fn listening(files: &TlsFiles, site: Site) -> (SocketAddr, Arc<Connections>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let rollcast = Rollcast::with(Vec::new(), "build", Viewers::default(), site);
@@ -68,8 +68,9 @@ async fn asked(address: SocketAddr, known: &CertificateDer<'static>, host: &str)
 async fn tls_is_spoken_with_the_certificate_that_the_files_hold_now() {
     let folder = tempfile::tempdir().unwrap();
     let (files, first) = write(folder.path());
-    let addressed = Addressed { has_tls: true, ..Addressed::by(vec!["rollouts.example.com".to_owned()]) };
-    let (address, connections) = listening(&files, Site { addressed, ..Site::default() }).await;
+    let server_address =
+        ServerAddress { has_tls: true, ..ServerAddress::with_hosts(vec!["rollouts.example.com".to_owned()]) };
+    let (address, connections) = listening(&files, Site { server_address, ..Site::default() }).await;
 
     let text = asked(address, &first, "rollouts.example.com").await.unwrap();
     assert!(text.starts_with("HTTP/1.0 200") && text.ends_with("ok\n"), "{text}");

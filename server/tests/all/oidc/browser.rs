@@ -35,7 +35,7 @@ impl Answer {
 
     /// It is a page that says this, with a way to try again.
     #[track_caller]
-    pub fn says(&self, status: StatusCode, sentence: &str) {
+    pub fn check_namespace(&self, status: StatusCode, sentence: &str) {
         assert_eq!(self.status, status, "{}", self.text);
         assert!(self.text.contains(sentence), "{sentence}: {}", self.text);
         assert!(self.text.contains("href=\"/sign-in/start?to="), "{}", self.text);

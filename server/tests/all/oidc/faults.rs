@@ -60,7 +60,7 @@ async fn a_token_that_is_not_all_right_signs_nobody_in() {
     own.with(|doings| doings.change = Box::new(|_, _| ()));
     let mut browser = Browser::new(&rollcast);
     let back = own.back(&mut browser, "/").await;
-    browser.get(&back).await.says(StatusCode::FORBIDDEN, REFUSED);
+    browser.get(&back).await.check_namespace(StatusCode::FORBIDDEN, REFUSED);
     // And what is all right does, also where a clock is a little wrong.
     own.with(|doings| doings.signs = None);
     own.with(|doings| doings.change = Box::new(|_, claims| claims["iat"] = json!(now() + 30)));
@@ -84,7 +84,7 @@ async fn who_comes_back_was_sent_by_this_browser() {
         "/sign-in/callback?code=good".to_owned(),
         "/sign-in/callback".to_owned(),
     ] {
-        browser.clone().get(&path).await.says(StatusCode::BAD_REQUEST, STRANGE);
+        browser.clone().get(&path).await.check_namespace(StatusCode::BAD_REQUEST, STRANGE);
     }
     for path in [
         format!("/sign-in/callback?state={state}"),
@@ -92,14 +92,14 @@ async fn who_comes_back_was_sent_by_this_browser() {
         format!("{back}&iss=http%3A%2F%2F127.0.0.1%3A1"),
     ] {
         let answer = browser.clone().get(&path).await;
-        answer.says(StatusCode::FORBIDDEN, REFUSED);
+        answer.check_namespace(StatusCode::FORBIDDEN, REFUSED);
         assert!(!answer.text.contains("own words") && !answer.text.contains("access_denied"));
     }
     let sealed = browser.cookies[START].clone();
     for wrong in [String::new(), sealed.replace(&sealed[4..6], "__"), sealed[1..].to_owned(), state] {
         let mut browser = browser.clone();
         browser.cookies.insert(START.to_owned(), wrong);
-        browser.get(&back).await.says(StatusCode::BAD_REQUEST, STRANGE);
+        browser.get(&back).await.check_namespace(StatusCode::BAD_REQUEST, STRANGE);
     }
     // What is on its way is no session, and a session is nothing on its way.
     let mut renamed = browser.clone();
@@ -139,11 +139,11 @@ async fn a_provider_that_answers_badly_is_said_in_our_words() {
         let began = Instant::now();
         let mut browser = Browser::new(&rollcast);
         let answer = browser.get("/sign-in/start?to=/").await;
-        answer.says(StatusCode::SERVICE_UNAVAILABLE, SILENT);
+        answer.check_namespace(StatusCode::SERVICE_UNAVAILABLE, SILENT);
         assert!(!answer.text.contains("own words") && browser.cookies.is_empty(), "{answers:?}");
         assert!(began.elapsed() < Duration::from_secs(10), "{answers:?}");
         // It is asked again, and not at once.
-        browser.get("/sign-in/start?to=/").await.says(StatusCode::SERVICE_UNAVAILABLE, SILENT);
+        browser.get("/sign-in/start?to=/").await.check_namespace(StatusCode::SERVICE_UNAVAILABLE, SILENT);
         own.with(|doings| assert_eq!(doings.discovered, 1, "{answers:?}"));
         own.with(|doings| doings.answers = Answers::Well);
         super::site::until("it answers again", async || {
@@ -154,12 +154,12 @@ async fn a_provider_that_answers_badly_is_said_in_our_words() {
         let back = own.back(&mut browser, "/").await;
         own.with(|doings| doings.answers = answers);
         let answer = browser.get(&back).await;
-        answer.says(StatusCode::SERVICE_UNAVAILABLE, SILENT);
+        answer.check_namespace(StatusCode::SERVICE_UNAVAILABLE, SILENT);
         assert!(!answer.text.contains("own words"), "{answers:?}");
         own.with(|doings| doings.answers = Answers::Refuses);
         let back = own.back(&mut browser, "/").await;
         let answer = browser.get(&back).await;
-        answer.says(StatusCode::FORBIDDEN, REFUSED);
+        answer.check_namespace(StatusCode::FORBIDDEN, REFUSED);
         assert!(!answer.text.contains("own words") && !answer.text.contains("invalid_grant"));
         own.with(|doings| assert_eq!(doings.strayed, 0, "{answers:?}: nobody is led elsewhere"));
     }
@@ -181,7 +181,7 @@ async fn who_could_not_be_known_to_a_cluster_is_not_signed_in() {
         own.with(|doings| doings.more = [(name.to_owned(), value)].into());
         let mut browser = Browser::new(&rollcast);
         let back = own.back(&mut browser, "/").await;
-        browser.get(&back).await.says(StatusCode::FORBIDDEN, nameless);
+        browser.get(&back).await.check_namespace(StatusCode::FORBIDDEN, nameless);
         assert!(browser.cookies.is_empty());
     }
     own.with(|doings| doings.more.clear());
@@ -190,7 +190,10 @@ async fn who_could_not_be_known_to_a_cluster_is_not_signed_in() {
     let mut browser = Browser::new(&rollcast);
     let back = own.back(&mut browser, "/").await;
     let answer = browser.get(&back).await;
-    answer.says(StatusCode::BAD_REQUEST, "The provider sent more data about you than a browser cookie can hold.");
+    answer.check_namespace(
+        StatusCode::BAD_REQUEST,
+        "The provider sent more data about you than a browser cookie can hold.",
+    );
     assert!(browser.cookies.is_empty());
 }
 

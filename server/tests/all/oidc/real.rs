@@ -70,11 +70,14 @@ async fn a_code_is_good_for_the_browser_that_asked_for_it_and_once_at_dex() {
     let eves = eve.get("/sign-in/start?to=/").await;
     let (code, state) = (parameter(&back, "code"), parameter(eves.location(), "state"));
     // Somebody else's code, in one's own sign-in: the verifier is another one.
-    eve.clone().get(&format!("/sign-in/callback?code={code}&state={state}")).await.says(StatusCode::FORBIDDEN, REFUSED);
+    eve.clone()
+        .get(&format!("/sign-in/callback?code={code}&state={state}"))
+        .await
+        .check_namespace(StatusCode::FORBIDDEN, REFUSED);
     // Somebody else's sign-in, in one's own browser.
-    eve.clone().get(&back).await.says(StatusCode::BAD_REQUEST, SENTENCE);
+    eve.clone().get(&back).await.check_namespace(StatusCode::BAD_REQUEST, SENTENCE);
     eve.cookies.clear();
-    eve.get(&back).await.says(StatusCode::BAD_REQUEST, SENTENCE);
+    eve.get(&back).await.check_namespace(StatusCode::BAD_REQUEST, SENTENCE);
     assert!(eve.cookies.is_empty());
     let mut again = Browser::new(&rollcast);
     let start = again.get("/sign-in/start?to=/").await;
@@ -83,7 +86,7 @@ async fn a_code_is_good_for_the_browser_that_asked_for_it_and_once_at_dex() {
     assert_eq!(again.get(&back).await.location(), "/");
     // Who kept address and cookie has nothing.
     assert!(replayed.cookies.contains_key(START));
-    replayed.get(&back).await.says(StatusCode::FORBIDDEN, REFUSED);
+    replayed.get(&back).await.check_namespace(StatusCode::FORBIDDEN, REFUSED);
     assert!(!replayed.cookies.contains_key(SESSION));
 }
 
@@ -134,7 +137,7 @@ async fn who_signed_out_is_out_whoever_kept_the_cookie_at_dex() {
 async fn without_the_provider_who_is_known_stays_for_a_while_at_dex() {
     let mut dex = Dex::start(3);
     let mut options = options(&dex.issuer);
-    options.times = Times { without_answer: Duration::from_secs(3), ..options.times };
+    options.times = Times { grace_period: Duration::from_secs(3), ..options.times };
     let rollcast = site(options).await;
     let mut ann = Browser::new(&rollcast);
     sign_in(&mut ann, "ann", "/").await;
@@ -153,5 +156,5 @@ async fn without_the_provider_who_is_known_stays_for_a_while_at_dex() {
     // It is known where people sign in, but not who comes back.
     let start = ann.get("/sign-in/start?to=/").await;
     let back = format!("/sign-in/callback?code=a&state={}", parameter(start.location(), "state"));
-    ann.get(&back).await.says(StatusCode::SERVICE_UNAVAILABLE, silent);
+    ann.get(&back).await.check_namespace(StatusCode::SERVICE_UNAVAILABLE, silent);
 }

@@ -6,7 +6,7 @@ use axum::http::StatusCode;
 use futures::StreamExt;
 use futures::future::join_all;
 use serde_json::json;
-use server::access::cookie::Keys;
+use server::access::cookie::SessionKeys;
 use server::access::oidc::options::{Options, Times};
 use server::web::http::router;
 use tokio_tungstenite::tungstenite::Message;
@@ -19,7 +19,7 @@ use super::site::{options, site, until, with_keys};
 /// Asked again every second.
 fn hasty(own: &Own) -> Options {
     let options = options(&own.issuer);
-    Options { times: Times { ask_again: Duration::from_secs(1), ..options.times.clone() }, ..options }
+    Options { times: Times { refresh_after: Duration::from_secs(1), ..options.times.clone() }, ..options }
 }
 
 #[tokio::test]
@@ -48,7 +48,7 @@ async fn what_a_browser_holds_goes_on_in_another_rollcast_with_the_same_keys() {
     let own = Own::start().await;
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), "0123456789abcdef0123456789abcdef").unwrap();
-    let rollcast = || async { with_keys(hasty(&own), Keys::read(file.path()).unwrap()).await };
+    let rollcast = || async { with_keys(hasty(&own), SessionKeys::read(file.path()).unwrap()).await };
     let mut ann = Browser::new(&rollcast().await);
     own.sign_in(&mut ann).await;
     let first = ann.cookies.clone();
@@ -111,7 +111,7 @@ async fn without_a_refresh_token_a_session_ends_with_its_token() {
 async fn a_provider_that_is_silent_for_a_while_costs_nobody_a_session() {
     let own = Own::start().await;
     let mut options = hasty(&own);
-    options.times.without_answer = Duration::from_secs(3);
+    options.times.grace_period = Duration::from_secs(3);
     let rollcast = site(options).await;
     let mut ann = Browser::new(&rollcast);
     own.sign_in(&mut ann).await;
@@ -135,8 +135,8 @@ async fn nobody_waits_for_what_a_provider_says_of_itself_while_that_is_known() {
     let mut options = options(&own.issuer);
     options.times = Times {
         answer: Duration::from_secs(4),
-        read_again: Duration::ZERO,
-        believe_the_silent: Duration::from_secs(2),
+        metadata_refresh_after: Duration::ZERO,
+        metadata_expire_after: Duration::from_secs(2),
         ..options.times
     };
     let rollcast = site(options).await;
@@ -169,7 +169,7 @@ async fn nobody_waits_for_what_a_provider_says_of_itself_while_that_is_known() {
 async fn keys_that_are_new_are_read_and_not_too_often() {
     let own = Own::start().await;
     let mut options = options(&own.issuer);
-    options.times.read_keys = Duration::from_millis(1_500);
+    options.times.min_key_refresh_interval = Duration::from_millis(1_500);
     let rollcast = site(options).await;
     own.sign_in(&mut Browser::new(&rollcast)).await;
     own.with(|doings| assert_eq!(doings.keys_read, 1));

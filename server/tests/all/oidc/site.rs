@@ -8,10 +8,10 @@ use http_body_util::BodyExt;
 use openidconnect::{ClientId, ClientSecret};
 use serde_json::{Value, json};
 use server::access::Auth;
-use server::access::cookie::Keys;
+use server::access::cookie::SessionKeys;
 use server::access::oidc::Oidc;
 use server::access::oidc::options::{Options, Times};
-use server::access::subject::Prefixes;
+use server::access::subject::SubjectPrefixes;
 use server::hub::Handle;
 use server::kube::Pace;
 use server::kube::access::Access;
@@ -37,19 +37,19 @@ pub fn options(issuer: &str) -> Options {
         scopes: Options::SCOPES.map(str::to_owned).to_vec(),
         user_claim: "email".to_owned(),
         groups_claim: "groups".to_owned(),
-        prefixes: Prefixes { user: "oidc:".to_owned(), groups: String::new() },
+        prefixes: SubjectPrefixes { user: "oidc:".to_owned(), groups: String::new() },
         public: None,
-        times: Times { ask_the_silent: Duration::from_millis(100), ..Times::default() },
+        times: Times { retry_after: Duration::from_millis(100), ..Times::default() },
     }
 }
 
 /// A Rollcast whose people sign in as these options say.
 pub async fn site(options: Options) -> Arc<Rollcast> {
-    with_keys(options, Keys::own()).await
+    with_keys(options, SessionKeys::generate()).await
 }
 
 /// The same, with keys that others have as well.
-pub async fn with_keys(options: Options, keys: Keys) -> Arc<Rollcast> {
+pub async fn with_keys(options: Options, keys: SessionKeys) -> Arc<Rollcast> {
     let auth = Auth::Oidc(Oidc::new(options, keys).unwrap());
     let (_, text) = common::recordings().into_iter().find(|(name, _)| name == "rollover").unwrap();
     let retention = Retention { age_millis: i64::MAX / 2, ..Retention::default() };

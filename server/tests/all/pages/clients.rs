@@ -14,9 +14,9 @@ use futures::future::join_all;
 use http_body_util::BodyExt;
 use serde_json::Value;
 use server::access::Auth;
-use server::access::cookie::Keys;
+use server::access::cookie::SessionKeys;
 use server::access::share::Shares;
-use server::access::token::Tokens;
+use server::access::token::TokenAuth;
 use server::telemetry::audit::Audit;
 use server::telemetry::viewers::Viewers;
 use server::web::connections::Peer;
@@ -63,7 +63,7 @@ async fn ask_at(
 #[tokio::test]
 async fn who_looked_is_written_down_as_a_trusted_proxy_says_it_however_people_sign_in() {
     let modes: [fn() -> Auth; 3] =
-        [|| Auth::None, proxy, || Auth::Token(Box::new(Tokens::new(Keys::own(), Vec::new())))];
+        [|| Auth::None, proxy, || Auth::Token(Box::new(TokenAuth::new(SessionKeys::generate(), Vec::new())))];
     for auth in modes {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("audit");
@@ -86,7 +86,7 @@ async fn who_looked_is_written_down_as_a_trusted_proxy_says_it_however_people_si
             .lines()
             .map(|line| serde_json::from_str::<Value>(line).unwrap()["from"].as_str().unwrap().to_owned())
             .collect();
-        assert_eq!(from, cases.map(|(.., is)| is), "{:?}", rollcast.auth);
+        assert_eq!(from, cases.map(|(.., is)| is), "{:?}", rollcast.site.auth);
     }
 }
 
@@ -95,7 +95,7 @@ async fn moments_and_links_that_are_taken_away_are_written_down() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("audit");
     let hubs = vec![cluster("prod", &rules(&PROD)).await];
-    let (shares, audit) = (Shares::open(Keys::own(), None).ok(), Audit::open(&file).ok());
+    let (shares, audit) = (Shares::open(SessionKeys::generate(), None).ok(), Audit::open(&file).ok());
     let site = Site { auth: proxy(), shares, audit, ..Site::default() };
     let rollcast = Rollcast::with(hubs, "build", Viewers::default(), site);
     let (said, mut heard) = stream(&rollcast, "partly", "rollover").await;

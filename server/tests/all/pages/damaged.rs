@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use axum::http::{Request, Response};
 use fastrand::Rng;
-use server::access::cookie::{Keys, Name};
-use server::access::scope::{Named, Scope};
-use server::access::share::{Shares, Wanted};
-use server::access::token::Tokens;
+use server::access::cookie::{SealPurpose, SessionKeys};
+use server::access::scope::{Scope, WorkloadName};
+use server::access::share::{LinkRequest, Shares};
+use server::access::token::TokenAuth;
 use server::kube::Pace;
 use server::kube::access::Access;
 use server::kube::credentials::Credentials;
@@ -30,7 +30,7 @@ use tower::service_fn;
 use crate::common::damage::damaged;
 use crate::pages::strange::seeds;
 
-/// Name of the threads whose panics are counted: other tests of this process panic on purpose.
+/// Names of the threads whose panics are counted: other tests of this process panic on purpose.
 const THREAD: &str = "damaged-heads";
 
 /// Panics in threads of that name, whichever task they are in: a task that panics ends its connection, and says nothing.
@@ -125,20 +125,23 @@ async fn damaged_kubeconfigs_are_read_or_refused() {
 #[tokio::test]
 async fn damaged_links_open_nothing_and_damaged_files_of_links_are_refused() {
     let folder = tempfile::tempdir().unwrap();
-    let (keys, file) = (Keys::own(), folder.path().join("links.json"));
+    let (keys, file) = (SessionKeys::generate(), folder.path().join("links.json"));
     let shares = Shares::open(keys.clone(), Some(file.clone())).unwrap();
     let subject = Subject { user: "ann".to_owned(), ..Subject::default() };
-    let ann = server::access::Viewer::known("ann".into(), server::access::Subjects::Same(subject));
-    let scope = Scope::Workload(Named::of(&Workload::deployment("prod", "shop", "web")));
-    let wanted = Wanted { scope, to: "/x".to_owned(), lasts_millis: 86_400_000, allows_preview: false };
+    let ann = server::access::Viewer::signed_in("ann".into(), server::access::Subjects::Same(subject));
+    let scope = Scope::Workload(WorkloadName::of(&Workload::deployment("prod", "shop", "web")));
+    let wanted = LinkRequest { scope, to: "/x".to_owned(), lasts_millis: 86_400_000, allows_preview: false };
     let (_, secret) = shares.make(&ann, wanted, 0).await.unwrap();
     let whole = std::fs::read(&file).unwrap();
     let (mut read, mut refused) = (0, 0);
     for seed in seeds(3_000) {
         let rng = &mut Rng::with_seed(seed);
         let changed = String::from_utf8_lossy(&damaged(secret.as_bytes(), rng)).into_owned();
-        assert!(changed == secret || shares.of_secret(&changed, 0).await.unwrap().is_none(), "seed {seed}: {changed}");
-        assert!(keys.open_value(Name::Session, &changed).is_none(), "seed {seed}: nor is it a session");
+        assert!(
+            changed == secret || shares.find_by_secret(&changed, 0).await.unwrap().is_none(),
+            "seed {seed}: {changed}"
+        );
+        assert!(keys.open_value(SealPurpose::Session, &changed).is_none(), "seed {seed}: nor is it a session");
         std::fs::write(&file, damaged(&whole, rng)).unwrap();
         match Shares::open(keys.clone(), Some(file.clone())) {
             Ok(_) => read += 1,
@@ -179,8 +182,8 @@ async fn damaged_answers_of_clusters_let_nobody_see_more() {
         assert!(!matches!(whose, Ok(Some(_))) || is_true(&answer), "seed {seed}: {}", String::from_utf8_lossy(&answer));
         // Tokens as people show them.
         let token = String::from_utf8_lossy(&damaged(b"eyJhbGciOiJub25lIn0.eyJzdWIiOiJhbm4ifQ.c2ln", rng)).into_owned();
-        let tokens = Tokens::new(Keys::own(), vec![("prod".to_owned(), reviewer(known.to_vec()))]);
-        assert!(tokens.whose(&token, None).await.is_err(), "seed {seed}: {token:?}");
+        let tokens = TokenAuth::new(SessionKeys::generate(), vec![("prod".to_owned(), reviewer(known.to_vec()))]);
+        assert!(tokens.authenticate(&token, None).await.is_err(), "seed {seed}: {token:?}");
     }
     assert!(said > 100, "{said} were read");
 }

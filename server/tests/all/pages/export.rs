@@ -6,7 +6,7 @@ use axum::body::Body;
 use axum::http::{Request, StatusCode, header};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use server::access::followers::Follower;
+use server::access::clients::ClientKey;
 use server::export::redact::Names;
 use server::export::{ExportError, ExportRequest, html};
 use server::feed::recording::Recording;
@@ -282,7 +282,7 @@ async fn a_file_is_counted_until_it_is_made_though_whoever_asked_has_left() {
     let (name, text) = common::recordings().into_iter().find(|(name, _)| name == "rollover").unwrap();
     let rollcast = held(&name, &text).await;
     let is_counted = || {
-        let two = [rollcast.exports.begin(Follower::Many), rollcast.exports.begin(Follower::Many)];
+        let two = [rollcast.exports.begin(ClientKey::Shared), rollcast.exports.begin(ClientKey::Shared)];
         two.iter().any(Option::is_none)
     };
     let path = "/clusters/rollover/namespaces/rollover/deployments/web/export";

@@ -8,11 +8,11 @@ use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, Request, StatusCode, header};
 use http_body_util::BodyExt;
 use server::access::Auth;
-use server::access::followers::Follower;
+use server::access::clients::ClientKey;
 use server::telemetry::viewers::Viewers;
-use server::web::addressed::Addressed;
 use server::web::connections::Peer;
 use server::web::http::{addresses, router};
+use server::web::server_address::ServerAddress;
 use server::web::state::{Rollcast, Site};
 use tower::ServiceExt;
 
@@ -94,7 +94,7 @@ async fn badges_and_previews_are_for_everybody_only_where_that_is_said() {
     for auth in [|| Auth::None, proxy] {
         for has_public_pictures in [false, true] {
             let rollcast = with(Site { auth: auth(), has_public_pictures, ..Site::default() }).await;
-            let asks = rollcast.auth.asks();
+            let asks = rollcast.site.auth.requires_sign_in();
             for path in &pictures {
                 let (status, headers, text) = ask(&rollcast, "GET", path).await;
                 if has_public_pictures {
@@ -131,10 +131,11 @@ async fn badges_and_previews_are_for_everybody_only_where_that_is_said() {
 #[tokio::test]
 async fn no_request_of_another_site_or_by_another_name_is_answered() {
     let hosts = vec!["rollcast.example.com".to_owned()];
-    let named_host = router(with(Site { addressed: Addressed::by(hosts), ..Site::default() }).await);
+    let named_host = router(with(Site { server_address: ServerAddress::with_hosts(hosts), ..Site::default() }).await);
     let public = "https://rollouts.example.com".parse().ok();
-    let secure =
-        router(with(Site { addressed: Addressed { public, ..Addressed::default() }, ..Site::default() }).await);
+    let secure = router(
+        with(Site { server_address: ServerAddress { public, ..ServerAddress::default() }, ..Site::default() }).await,
+    );
     let all: Vec<String> =
         addresses().iter().map(|pattern| named(pattern, "prod", "rollover")).chain(FILES.map(str::to_owned)).collect();
     let request = |method: &str, path: &str| {
@@ -204,7 +205,8 @@ async fn every_page_says_that_there_is_no_sign_in_where_others_reach_it() {
 #[tokio::test]
 async fn who_may_come_again_later_is_told_when() {
     let rollcast = with(Site::default()).await;
-    let _busy = [rollcast.exports.begin(Follower::Many).unwrap(), rollcast.exports.begin(Follower::Many).unwrap()];
+    let _busy =
+        [rollcast.exports.begin(ClientKey::Shared).unwrap(), rollcast.exports.begin(ClientKey::Shared).unwrap()];
     let mut turns = vec![rollcast.previews.turn().await.unwrap()];
     // Those who wait for a picture: their turn does not come.
     let mut waiting: Vec<_> = (0..16).map(|_| Box::pin(rollcast.previews.turn())).collect();

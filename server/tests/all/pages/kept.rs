@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use axum::http::StatusCode;
 use serde_json::Value;
-use server::access::sight::Sight;
+use server::access::permissions::Permissions;
 use server::feed::recording::Recording;
 use server::history::batch::pack;
 use server::history::options::{Limits, Location, Options};
@@ -49,8 +49,10 @@ pub fn kept() -> Kept {
     let archive = Archive::start(Options { location: Location::Folder(folder.path().to_owned()), limits });
     let rollcast =
         Rollcast::with(Vec::new(), "build", Viewers::default(), Site { archive: Some(archive), ..Site::default() });
-    let rollouts =
-        Reader::of_folder(folder.path()).rollouts(&Search::default(), &Sight::All, None, 10_000).unwrap().rollouts;
+    let rollouts = Reader::of_folder(folder.path())
+        .rollouts(&Search::default(), &Permissions::All, None, 10_000)
+        .unwrap()
+        .rollouts;
     assert_eq!(rollouts.len(), count, "each once");
     Kept { rollcast, whole, rollouts, _folder: folder }
 }

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, Request, StatusCode, header};
 use server::access::Auth;
-use server::access::cookie::{Keys, Name};
-use server::access::scope::{Named, Scope};
-use server::access::share::{Shares, Wanted};
-use server::access::token::Tokens;
+use server::access::cookie::{SealPurpose, SessionKeys};
+use server::access::scope::{Scope, WorkloadName};
+use server::access::share::{LinkRequest, Shares};
+use server::access::token::TokenAuth;
 use server::access::{Subjects, Viewer};
 use server::kube::review::Subject;
 use server::telemetry::viewers::Viewers;
@@ -26,10 +26,10 @@ const OLD: &str = "0123456789abcdef0123456789abcdef";
 const NEW: &str = "fedcba9876543210fedcba9876543210";
 const PAGE: &str = "/clusters/prod/namespaces/rollover/deployments/web";
 
-fn keys(lines: &[&str]) -> Keys {
+fn keys(lines: &[&str]) -> SessionKeys {
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), lines.join("\n")).unwrap();
-    Keys::read(file.path()).unwrap()
+    SessionKeys::read(file.path()).unwrap()
 }
 
 fn cookie(of: &HeaderValue) -> HeaderValue {
@@ -46,12 +46,12 @@ async fn ask(rollcast: &Arc<Rollcast>, path: &str, cookie: &HeaderValue) -> (Sta
 }
 
 /// The cookie is good, is given anew once, and then opens with the new key alone.
-async fn is_given_anew(rollcast: &Arc<Rollcast>, path: &str, name: Name, sealed: HeaderValue) {
+async fn is_given_anew(rollcast: &Arc<Rollcast>, path: &str, name: SealPurpose, sealed: HeaderValue) {
     let (status, headers) = ask(rollcast, path, &cookie(&sealed)).await;
     assert_eq!(status, StatusCode::OK, "{name:?}");
     let anew = cookie(&headers[header::SET_COOKIE]);
     let shown = HeaderMap::from_iter([(header::COOKIE, anew.clone())]);
-    assert!(keys(&[NEW]).open_as(name, &shown).is_some(), "{name:?}: the old key is not needed");
+    assert!(keys(&[NEW]).open(name, &shown).is_some(), "{name:?}: the old key is not needed");
     let (status, headers) = ask(rollcast, path, &anew).await;
     assert_eq!((status, headers.get(header::SET_COOKIE)), (StatusCode::OK, None), "{name:?}: once is enough");
 }
@@ -60,23 +60,24 @@ async fn is_given_anew(rollcast: &Arc<Rollcast>, path: &str, name: Name, sealed:
 async fn tokens_and_links_that_an_older_key_sealed_are_given_anew() {
     let (old, both) = (keys(&[OLD]), keys(&[NEW, OLD]));
     let answer = br#"{"metadata":{},"spec":{},"status":{"authenticated":true,"user":{"username":"ann"}}}"#;
-    let auth = Auth::Token(Box::new(Tokens::new(both.clone(), vec![("prod".to_owned(), reviewer(answer.to_vec()))])));
+    let auth =
+        Auth::Token(Box::new(TokenAuth::new(both.clone(), vec![("prod".to_owned(), reviewer(answer.to_vec()))])));
     let hubs = async || vec![cluster("prod", &rules(&PROD)).await];
     let site = Site { auth, has_public_pictures: true, ..Site::default() };
     let rollcast = Rollcast::with(hubs().await, "build", Viewers::default(), site);
-    let session = Tokens::new(old.clone(), Vec::new()).begin("a.good.token").unwrap();
-    is_given_anew(&rollcast, "/api/v1/deployments", Name::Session, session.clone()).await;
+    let session = TokenAuth::new(old.clone(), Vec::new()).begin("a.good.token").unwrap();
+    is_given_anew(&rollcast, "/api/v1/deployments", SealPurpose::Session, session.clone()).await;
     // What caches may hand to others has nobody's cookie.
     let (status, headers) = ask(&rollcast, &format!("{PAGE}/badge.svg"), &cookie(&session)).await;
     assert_eq!((status, headers.get(header::SET_COOKIE)), (StatusCode::OK, None));
 
     let shares = Shares::open(both, None).unwrap();
     let subject = Subject { user: "partly".to_owned(), ..Subject::default() };
-    let maker = Viewer::known("partly".into(), Subjects::Same(subject));
-    let scope = Scope::Workload(Named::of(&Workload::deployment("prod", "rollover", "web")));
-    let wanted = Wanted { scope, to: PAGE.to_owned(), lasts_millis: 86_400_000, allows_preview: false };
+    let maker = Viewer::signed_in("partly".into(), Subjects::Same(subject));
+    let scope = Scope::Workload(WorkloadName::of(&Workload::deployment("prod", "rollover", "web")));
+    let wanted = LinkRequest { scope, to: PAGE.to_owned(), lasts_millis: 86_400_000, allows_preview: false };
     let (share, _) = shares.make(&maker, wanted, server::telemetry::clock::now_millis()).await.unwrap();
     let site = Site { auth: proxy(), shares: Some(shares), ..Site::default() };
     let rollcast = Rollcast::with(hubs().await, "build", Viewers::default(), site);
-    is_given_anew(&rollcast, PAGE, Name::Link, old.seal_as(Name::Link, &share.id).unwrap()).await;
+    is_given_anew(&rollcast, PAGE, SealPurpose::Link, old.seal(SealPurpose::Link, &share.id).unwrap()).await;
 }

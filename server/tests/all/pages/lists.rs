@@ -1,7 +1,7 @@
 //! Lists: what a question finds, and what viewers of a list hear.
 
 use proptest::prelude::*;
-use server::web::listing::{Chosen, choose};
+use server::web::listing::{ListResult, choose};
 use timeline::list::{By, Common, Group, ListCopy, Query, SentRows, Window};
 
 use crate::pages::site::{everything, fetch, site};
@@ -10,7 +10,7 @@ use crate::pages::site::{everything, fetch, site};
 async fn a_question_finds_what_it_names() {
     let (rollcast, clusters) = site().await;
     let all = everything(&rollcast).await;
-    let found = |query: Query| all.listed(&query);
+    let found = |query: Query| all.list_now(&query);
     let all = found(Query::default());
     assert_eq!(all.overall.clusters.len(), clusters.len());
     assert_eq!(all.overall.all as usize, all.lines.len());
@@ -44,7 +44,7 @@ async fn a_question_finds_what_it_names() {
 async fn labels_select() {
     let (rollcast, _) = site().await;
     let all = everything(&rollcast).await;
-    let found = |labels: &str| all.listed(&Query { labels: labels.into(), ..Query::default() });
+    let found = |labels: &str| all.list_now(&Query { labels: labels.into(), ..Query::default() });
     let all = found("").lines.len();
     assert_eq!(found("app").lines.len() + found("!app").lines.len(), all);
     let wrong = found("app=web=x");
@@ -79,7 +79,7 @@ async fn what_makes_no_sense_is_said() {
 }
 
 /// Lines of which a few change, come and go.
-fn chosen(seed: u64) -> Chosen {
+fn chosen(seed: u64) -> ListResult {
     use std::sync::Arc;
     use timeline::list::Overall;
     use timeline::view::{Summary, Tone, Verdict};
@@ -115,7 +115,7 @@ fn chosen(seed: u64) -> Chosen {
         lines.push((rng.u16(..2), Arc::new(server::hub::ListedDeployment::new(summary, Default::default()))));
     }
     rng.shuffle(&mut lines);
-    Chosen { overall: Overall { all: lines.len() as u32, ..Overall::default() }, lines }
+    ListResult { overall: Overall { all: lines.len() as u32, ..Overall::default() }, lines }
 }
 
 proptest! {
@@ -126,12 +126,12 @@ proptest! {
         for (seed, from, length) in steps {
             let now = chosen(seed);
             let window = Window { from, to: from + length };
-            let delta = sent.delta(&now.overall, &now.lines, window, Chosen::line);
+            let delta = sent.delta(&now.overall, &now.lines, window, ListResult::line);
             if let Some(delta) = delta {
                 let bytes = timeline::wire::encode(&delta).unwrap();
                 copy.take(timeline::wire::decode(&bytes).unwrap());
             }
-            prop_assert!(sent.delta(&now.overall, &now.lines, window, Chosen::line).is_none(), "said once");
+            prop_assert!(sent.delta(&now.overall, &now.lines, window, ListResult::line).is_none(), "said once");
             for number in 0..40 {
                 let there = now.lines.get(number as usize).filter(|_| (window.from..window.to).contains(&number));
                 let known = copy.row(number).map(|entry| (entry.cluster, &entry.summary));

@@ -1,11 +1,11 @@
-//! Rights that come and go, and clusters that do not say: how long what may be seen counts, and what asking for it costs.
+//! Authorizer that come and go, and clusters that do not say: how long what may be seen counts, and what asking for it costs.
 
 use std::time::Duration;
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use server::telemetry::viewers::Viewers;
+use server::web::client_view::ClientView;
 use server::web::state::{Rollcast, Site};
-use server::web::view::View;
 use timeline::Workload;
 use timeline::list::Query;
 
@@ -15,17 +15,17 @@ use crate::pages::people::{PROD, ask, cluster, namespaces, only, proxy, rules, s
 async fn a_right_that_is_taken_away_ends_within_a_minute() {
     let rules = rules(&PROD);
     let rollcast = site(&rules).await;
-    let view = View::of(&rollcast, viewer("partly")).await.unwrap();
-    let mut sight = view.changes().await.unwrap();
+    let view = ClientView::new(&rollcast, viewer("partly")).await.unwrap();
+    let mut sight = view.watch_permissions().await.unwrap();
     assert_eq!(namespaces(&sight.borrow_and_update(), "prod"), only("rollover"));
-    assert_eq!(view.listed(&Query::default()).lines.len(), 1);
+    assert_eq!(view.list_now(&Query::default()).lines.len(), 1);
     let began = tokio::time::Instant::now();
     rules.lock().unwrap().allowed.remove(&("partly".to_owned(), "rollover".to_owned()));
     sight.changed().await.unwrap();
     assert!(began.elapsed() <= Duration::from_secs(60), "{:?}", began.elapsed());
     assert_eq!(namespaces(&sight.borrow_and_update(), "prod"), None);
-    let view = view.with(sight.borrow().clone());
-    assert_eq!(view.listed(&Query::default()).lines.len(), 0);
+    let view = view.with_permissions(sight.borrow().clone());
+    assert_eq!(view.list_now(&Query::default()).lines.len(), 0);
     assert!(view.hub(&Workload::deployment("prod", "rollover", "web")).await.is_none(), "the cluster is gone with it");
     // And one that is given is there within a minute.
     rules.lock().unwrap().allowed.insert(("partly".to_owned(), "*".to_owned()));
@@ -38,7 +38,7 @@ async fn a_right_that_is_taken_away_ends_within_a_minute() {
 async fn a_cluster_that_does_not_answer_shows_what_it_said_for_a_minute_and_then_nothing() {
     let rules = rules(&PROD);
     let rollcast = site(&rules).await;
-    let mut sight = View::of(&rollcast, viewer("partly")).await.unwrap().changes().await.unwrap();
+    let mut sight = ClientView::new(&rollcast, viewer("partly")).await.unwrap().watch_permissions().await.unwrap();
     let began = tokio::time::Instant::now();
     rules.lock().unwrap().is_broken = true;
     sight.mark_unchanged();
@@ -50,9 +50,9 @@ async fn a_cluster_that_does_not_answer_shows_what_it_said_for_a_minute_and_then
         sight.borrow().trouble(),
         "Cannot check your permissions on a cluster right now. Its workloads are hidden."
     );
-    let stranger = View::of(&rollcast, viewer("fully")).await.unwrap();
-    assert_eq!(stranger.listed(&Query::default()).lines.len(), 2, "the other one answers");
-    assert!(stranger.listed(&Query::default()).overall.trouble.starts_with("Cannot check your permissions"));
+    let stranger = ClientView::new(&rollcast, viewer("fully")).await.unwrap();
+    assert_eq!(stranger.list_now(&Query::default()).lines.len(), 2, "the other one answers");
+    assert!(stranger.list_now(&Query::default()).overall.trouble.starts_with("Cannot check your permissions"));
     rules.lock().unwrap().is_broken = false;
     sight.changed().await.unwrap();
     assert_eq!(namespaces(&sight.borrow(), "prod"), only("rollover"));
@@ -64,8 +64,8 @@ async fn a_cluster_that_never_answers_prolongs_no_right_neither_its_own_nor_anot
     let (rules, other) = (rules(&PROD), crate::pages::people::rules(&[("partly", "kill-pod")]));
     let hubs = vec![cluster("prod", &rules).await, cluster("mute", &other).await];
     let rollcast = Rollcast::with(hubs, "build", Viewers::default(), Site { auth: proxy(), ..Site::default() });
-    let view = View::of(&rollcast, viewer("partly")).await.unwrap();
-    let mut sight = view.changes().await.unwrap();
+    let view = ClientView::new(&rollcast, viewer("partly")).await.unwrap();
+    let mut sight = view.watch_permissions().await.unwrap();
     assert_eq!(namespaces(&sight.borrow_and_update(), "mute"), only("kill-pod"));
     other.lock().unwrap().is_mute = true;
     rules.lock().unwrap().allowed.remove(&("partly".to_owned(), "rollover".to_owned()));
@@ -82,7 +82,7 @@ async fn a_cluster_that_never_answers_prolongs_no_right_neither_its_own_nor_anot
     let calm = tokio::time::timeout(Duration::from_secs(300), sight.changed()).await;
     assert!(calm.is_err(), "{:?}", sight.borrow());
     let began = tokio::time::Instant::now();
-    View::of(&rollcast, viewer("fully")).await.unwrap();
+    ClientView::new(&rollcast, viewer("fully")).await.unwrap();
     assert!(began.elapsed() <= Duration::from_secs(10), "{:?}", began.elapsed());
     for path in ["/", "/wall", "/api/v1/deployments"] {
         let (status, _, text) = ask(&rollcast, Some("partly"), path).await;
@@ -115,10 +115,10 @@ async fn a_namespace_that_was_named_is_closed_within_a_minute_of_losing_the_righ
             // All places are taken before that one is named again.
             let (_gone, mut first) = stream(&rollcast, "partly", &others[0]).await;
             snapshot(&mut first).await;
-            let view = View::of(&rollcast, viewer).await.unwrap();
+            let view = ClientView::new(&rollcast, viewer).await.unwrap();
             for name in others {
                 let named = Workload::deployment("prod", name.as_str(), "web");
-                assert!(view.clone().naming("prod", name).await.shows(&named), "{name}");
+                assert!(view.clone().with_namespace("prod", name).await.shows(&named), "{name}");
             }
             let calm = tokio::time::timeout(Duration::from_secs(50), snapshot(&mut heard)).await;
             assert!(calm.is_err(), "while it may be seen it stays");
@@ -138,33 +138,37 @@ async fn a_cluster_that_did_not_say_did_not_say_no() {
     let rules = rules(&PROD);
     rules.lock().unwrap().allowed.insert(("partly".to_owned(), "empty".to_owned()));
     let rollcast = site(&rules).await;
-    let partly = View::of(&rollcast, viewer("partly")).await.unwrap();
-    let foreign = View::of(&rollcast, viewer("stranger")).await.unwrap();
+    let partly = ClientView::new(&rollcast, viewer("partly")).await.unwrap();
+    let foreign = ClientView::new(&rollcast, viewer("stranger")).await.unwrap();
     rules.lock().unwrap().is_broken = true;
-    assert_eq!(partly.says("prod", "empty").await, None);
-    assert_eq!(foreign.says("prod", "empty").await, None);
+    assert_eq!(partly.check_namespace("prod", "empty").await, None);
+    assert_eq!(foreign.check_namespace("prod", "empty").await, None);
     rules.lock().unwrap().is_broken = false;
-    assert_eq!(partly.says("prod", "empty").await, Some(true), "it says so now");
+    assert_eq!(partly.check_namespace("prod", "empty").await, Some(true), "it says so now");
     // A cluster that is hidden is not asked again at once: how long that takes would tell that it is there.
     let before = rules.lock().unwrap().asked;
-    assert_eq!(foreign.says("prod", "empty").await, None);
+    assert_eq!(foreign.check_namespace("prod", "empty").await, None);
     assert_eq!(rules.lock().unwrap().asked, before);
     tokio::time::sleep(Duration::from_secs(6)).await;
-    assert_eq!(foreign.says("prod", "empty").await, Some(false));
+    assert_eq!(foreign.check_namespace("prod", "empty").await, Some(false));
 }
 
 #[tokio::test(start_paused = true)]
 async fn one_viewer_who_names_much_does_not_have_all_of_it_asked_about_at_once() {
     let rules = rules(&PROD);
     let rollcast = site(&rules).await;
-    let views =
-        [View::of(&rollcast, viewer("stranger")).await.unwrap(), View::of(&rollcast, viewer("other")).await.unwrap()];
+    let views = [
+        ClientView::new(&rollcast, viewer("stranger")).await.unwrap(),
+        ClientView::new(&rollcast, viewer("other")).await.unwrap(),
+    ];
     rules.lock().unwrap().takes = Duration::from_secs(1);
     let began = tokio::time::Instant::now();
     let [names, others] = ["a", "b"].map(|of| (0..12).map(|n| format!("{of}-{n}")).collect::<Vec<_>>());
-    let ask = |view: &View, names: &[String]| {
+    let ask = |view: &ClientView, names: &[String]| {
         let all = names.iter().map(|name| (view.clone(), name.clone()));
-        futures::future::join_all(all.map(async |(view, name)| view.says("prod", &name).await).collect::<Vec<_>>())
+        futures::future::join_all(
+            all.map(async |(view, name)| view.check_namespace("prod", &name).await).collect::<Vec<_>>(),
+        )
     };
     let said = futures::future::join(ask(&views[0], &names), ask(&views[1], &others)).await;
     assert!(said.0.into_iter().chain(said.1).all(|said| said == Some(false)));
@@ -183,10 +187,10 @@ async fn one_viewer_who_names_much_does_not_have_all_of_it_asked_about_at_once()
 async fn many_requests_of_one_viewer_ask_once() {
     let rules = rules(&PROD);
     let rollcast = site(&rules).await;
-    let at_once = (0..200).map(|_| View::of(&rollcast, viewer("partly")));
+    let at_once = (0..200).map(|_| ClientView::new(&rollcast, viewer("partly")));
     assert!(futures::future::join_all(at_once).await.iter().all(Result::is_ok));
     for _ in 0..200 {
-        let _ = View::of(&rollcast, viewer("partly")).await;
+        let _ = ClientView::new(&rollcast, viewer("partly")).await;
     }
     assert_eq!(rules.lock().unwrap().asked, 3, "all namespaces, and each of two");
     // Nobody looks any more: nothing is asked any more.

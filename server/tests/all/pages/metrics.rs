@@ -40,8 +40,8 @@ async fn every_figure_has_its_type_and_names_of_clusters_are_escaped() {
     // Those with a name for each sample are looked at by themselves.
     let apart = ["rollcast_deployments", "rollcast_rollout_", "rollcast_limited"];
     let mut lines = text.lines().filter(|line| !apart.iter().any(|family| line.contains(family)));
-    for limit in Limit::ALL {
-        assert!(text.contains(&format!("rollcast_limited_total{{limit=\"{}\"}} 0\n", limit.name())), "{limit:?}");
+    for (limit, name) in Limit::ALL {
+        assert!(text.contains(&format!("rollcast_limited_total{{limit=\"{name}\"}} 0\n")), "{limit:?}");
     }
     for (family, kind, sample) in FAMILIES {
         let help = lines.next().unwrap();

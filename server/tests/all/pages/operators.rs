@@ -2,7 +2,7 @@
 //! kubeconfigs, and what certificates hold.
 
 use axum::http::StatusCode;
-use server::access::cookie::Keys;
+use server::access::cookie::SessionKeys;
 use server::access::share::Shares;
 use server::history::options::{Limits, Location, Options};
 use server::history::{Archive, Keeping};
@@ -30,7 +30,7 @@ async fn why_something_is_wrong_is_told_to_those_who_see_everything() {
     events.send(SourceEvent::Answers { silent: Some((1, WHY.to_owned())) }).await.unwrap();
     let is_stale = |state: &ConnectionState| matches!(state, ConnectionState::Stale { why, .. } if why == WHY);
     hub.connection().wait_for(|connection| is_stale(&connection.state)).await.unwrap();
-    let shares = Some(Shares::open(Keys::own(), None).unwrap());
+    let shares = Some(Shares::open(SessionKeys::generate(), None).unwrap());
     let site = Site { auth: proxy(), shares, archive: Some(archive), has_public_pictures: true, ..Site::default() };
     let rollcast = Rollcast::with(vec![hub], "build", Viewers::default(), site);
     let fully = signed_in("fully");

@@ -5,10 +5,10 @@ use std::net::IpAddr;
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use fastrand::Rng;
-use server::access::cookie::{Keys, Name};
+use server::access::cookie::{SealPurpose, SessionKeys};
 use server::access::forwarded;
-use server::access::scope::{Named, Scope};
-use server::access::share::{Shares, Wanted};
+use server::access::scope::{Scope, WorkloadName};
+use server::access::share::{LinkRequest, Shares};
 use server::access::{Subjects, Viewer};
 use server::feed::recording::Recording;
 use server::history::batch::{pack, unpack};
@@ -57,27 +57,27 @@ fn forwarded_headers() {
 
 #[tokio::test]
 async fn cookies_links_and_previews() {
-    let keys = Keys::own();
+    let keys = SessionKeys::generate();
     let shares = Shares::open(keys.clone(), None).unwrap();
     let subject = Subject { user: "ann".to_owned(), ..Subject::default() };
-    let ann = Viewer::known("ann".into(), Subjects::Same(subject));
-    let scope = Scope::Workload(Named::of(&Workload::deployment("prod", "shop", "web")));
-    let wanted = Wanted { scope, to: "/x".to_owned(), lasts_millis: 24 * HOUR, allows_preview: true };
+    let ann = Viewer::signed_in("ann".into(), Subjects::Same(subject));
+    let scope = Scope::Workload(WorkloadName::of(&Workload::deployment("prod", "shop", "web")));
+    let wanted = LinkRequest { scope, to: "/x".to_owned(), lasts_millis: 24 * HOUR, allows_preview: true };
     let (share, secret) = shares.make(&ann, wanted, 0).await.unwrap();
     let preview = shares.preview_of(&share).unwrap();
-    let session = keys.seal_value(Name::Session, "a session").unwrap();
+    let session = keys.seal_value(SealPurpose::Session, "a session").unwrap();
     for seed in seeds(20_000) {
         let rng = &mut Rng::with_seed(seed);
         let text = |whole: &str, rng: &mut Rng| String::from_utf8_lossy(&damaged(whole.as_bytes(), rng)).into_owned();
         let (link, shown) = (text(&secret, rng), text(&preview, rng));
-        assert!(link == secret || shares.of_secret(&link, 1).await.unwrap().is_none(), "seed {seed}: {link}");
-        assert!(shown == preview || shares.previewed(&shown, 1).await.unwrap().is_none(), "seed {seed}: {shown}");
+        assert!(link == secret || shares.find_by_secret(&link, 1).await.unwrap().is_none(), "seed {seed}: {link}");
+        assert!(shown == preview || shares.find_preview(&shown, 1).await.unwrap().is_none(), "seed {seed}: {shown}");
         let pairs = format!("a=b; __Host-rollcast={session}; __Host-rollcast-link={secret}");
         let cookies = damaged(pairs.as_bytes(), rng);
         let Some(value) = as_header(&cookies) else { continue };
         let headers = HeaderMap::from_iter([(header::COOKIE, value)]);
         // What opens at all is what was sealed.
-        assert!(keys.open(&headers).is_none_or(|held| held == "a session"), "seed {seed}");
+        assert!(keys.open(SealPurpose::Session, &headers).is_none_or(|held| held == "a session"), "seed {seed}");
         let by_link = shares.viewer(&headers, 1).await.unwrap();
         assert!(by_link.is_none_or(|viewer| viewer.link.is_some_and(|link| link.id == share.id)), "seed {seed}");
     }
@@ -100,7 +100,7 @@ fn addresses_and_the_words_of_links() {
         assert!(pairs.map(|(name, value)| name.len() + value.len()).sum::<usize>() <= 3 * text.len());
         let place = |name| address.parameters.get(name).map(str::to_owned);
         let scope = match address.named_workload() {
-            Some(workload) => Scope::Workload(Named::of(&workload)),
+            Some(workload) => Scope::Workload(WorkloadName::of(&workload)),
             None => Scope::Wall { cluster: place("cluster"), namespace: place("namespace") },
         };
         let words = scope.words(&text);

@@ -8,7 +8,7 @@ use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use futures::StreamExt;
 use futures::channel::mpsc;
 use serde_json::Value;
-use server::access::cookie::Keys;
+use server::access::cookie::SessionKeys;
 use server::access::share::Shares;
 use server::feed::recording::Recording;
 use server::history::Archive;
@@ -17,10 +17,10 @@ use server::hub::Handle;
 use server::kube::Observed;
 use server::kube::SourceEvent;
 use server::telemetry::viewers::Viewers;
+use server::web::client_view::ClientView;
 use server::web::http::addresses;
-use server::web::session::{Shown, serve_over};
+use server::web::session::{Credentials, serve_over};
 use server::web::state::{Rollcast, Site};
-use server::web::view::View;
 use timeline::address::Route;
 use timeline::list::{Query, Window};
 use timeline::wire::{self, PROTOCOL, Scope, ServerFrame, Snapshot, ViewerFrame};
@@ -102,9 +102,9 @@ pub(crate) async fn stream(rollcast: &Arc<Rollcast>, visitor: &Somebody) -> (Sai
     let cookie = HeaderValue::from_str(visitor.cookie.as_ref().unwrap()).unwrap();
     let headers = HeaderMap::from_iter([(header::COOKIE, cookie)]);
     let viewer = rollcast.viewer(&headers, None, None).await.unwrap();
-    let view = View::of(rollcast, viewer).await.unwrap();
+    let view = ClientView::new(rollcast, viewer).await.unwrap();
     let ((said, inbox), (out, heard)) = (mpsc::unbounded(), mpsc::unbounded());
-    tokio::spawn(serve_over(out, inbox, view, Shown { headers, peer: None, from: None }));
+    tokio::spawn(serve_over(out, inbox, view, Credentials { headers, peer: None, from: None }));
     say(&said, &ViewerFrame::Hello { protocol: PROTOCOL, build: String::new() });
     (said, heard)
 }
@@ -279,7 +279,7 @@ async fn a_link_to_a_rollout_that_goes_on_shows_it_as_it_was_when_it_was_opened(
     feed(&events, first).await;
     let rules = rules(&PROD);
     hub.list().wait_for(|list| !list.is_empty()).await.unwrap();
-    let shares = Some(Shares::open(Keys::own(), None).unwrap());
+    let shares = Some(Shares::open(SessionKeys::generate(), None).unwrap());
     let hubs = vec![hub.clone().with_reviewer(reviewer(&rules))];
     let rollcast = Rollcast::with(hubs, "build", Viewers::default(), Site { auth: proxy(), shares, ..Site::default() });
     let (_, secret) = signed_in("partly").make(&rollcast, &format!("{WEB}?revision=2")).await;
@@ -318,7 +318,7 @@ async fn a_link_to_what_is_only_kept_opens_that_and_nothing_else_of_what_is_kept
     let archive = Archive::start(Options { location: Location::Folder(folder.path().into()), limits });
     let (hub, _) = Handle::start("c", Arc::default(), Retention::default());
     let hubs = vec![hub.with_reviewer(reviewer(&rules(&[("fully", "*")])))];
-    let shares = Some(Shares::open(Keys::own(), None).unwrap());
+    let shares = Some(Shares::open(SessionKeys::generate(), None).unwrap());
     let site = Site { auth: proxy(), shares, archive: Some(archive.clone()), ..Site::default() };
     let rollcast = Rollcast::with(hubs, "build", Viewers::default(), site);
     let maker = signed_in("fully");
@@ -401,7 +401,8 @@ async fn previews_of_links_are_shown_where_their_maker_allowed_it() {
 async fn what_a_link_opens_no_more_is_asked_for_once_for_all_tabs_and_no_other_link_waits_for_it() {
     let rules = rules(&PROD);
     let (hub, events) = watched_cluster("prod", &rules).await;
-    let site = Site { auth: proxy(), shares: Some(Shares::open(Keys::own(), None).unwrap()), ..Site::default() };
+    let site =
+        Site { auth: proxy(), shares: Some(Shares::open(SessionKeys::generate(), None).unwrap()), ..Site::default() };
     let rollcast = Rollcast::with(vec![hub.clone()], "build", Viewers::default(), site);
     let mut visitors = Vec::new();
     for revision in [1, 2] {

@@ -12,22 +12,22 @@ use futures::StreamExt;
 use futures::channel::mpsc;
 use http_body_util::BodyExt;
 use serde_json::{Value, json};
-use server::access::cookie::Keys;
-use server::access::proxy::Proxy;
+use server::access::cookie::SessionKeys;
+use server::access::permissions::{ClusterPermissions, Permissions};
+use server::access::proxy::ProxyAuth;
 use server::access::share::Shares;
-use server::access::sight::{Seen, Sight};
-use server::access::subject::Prefixes;
+use server::access::subject::SubjectPrefixes;
 use server::access::{Auth, Subjects, Viewer};
 use server::hub::Handle;
 use server::kube::access::Access;
 use server::kube::review::{Reviewer, Subject, Way};
 use server::kube::{Pace, SourceEvent};
 use server::telemetry::viewers::Viewers;
+use server::web::client_view::ClientView;
 use server::web::connections::Peer;
 use server::web::http::router;
-use server::web::session::{Shown, serve_over};
+use server::web::session::{Credentials, serve_over};
 use server::web::state::{Rollcast, Site};
-use server::web::view::View;
 use timeline::wire::{self, PROTOCOL, Scope, ServerFrame, ViewerFrame};
 use timeline::{Retention, Workload};
 use tokio::sync::watch;
@@ -114,17 +114,17 @@ pub(crate) async fn watched_cluster(name: &str, rules: &Shared) -> (Handle, toki
 }
 
 pub(crate) fn proxy() -> Auth {
-    Auth::Proxy(Proxy {
+    Auth::Proxy(ProxyAuth {
         from: vec!["10.0.0.7/32".parse().unwrap()],
         user_header: HeaderName::from_static("x-forwarded-user"),
         groups_header: HeaderName::from_static("x-forwarded-groups"),
-        prefixes: Prefixes::default(),
+        prefixes: SubjectPrefixes::default(),
     })
 }
 
 pub(crate) async fn site(rules: &Shared) -> Arc<Rollcast> {
     let hubs = vec![cluster("prod", rules).await, cluster("secret-eu", &self::rules(&[("fully", "*")])).await];
-    let shares = Some(Shares::open(Keys::own(), None).unwrap());
+    let shares = Some(Shares::open(SessionKeys::generate(), None).unwrap());
     Rollcast::with(hubs, "build", Viewers::default(), Site { auth: proxy(), shares, ..Site::default() })
 }
 
@@ -179,14 +179,14 @@ pub(crate) fn difference(a: &str, b: &str) -> Option<(String, String)> {
 
 pub(crate) fn viewer(user: &str) -> Viewer {
     let subject = Subject { user: user.to_owned(), ..Subject::default() };
-    Viewer::known(user.into(), Subjects::Same(subject))
+    Viewer::signed_in(user.into(), Subjects::Same(subject))
 }
 
-pub(crate) fn namespaces(sight: &Sight, cluster: &str) -> Option<BTreeSet<String>> {
+pub(crate) fn namespaces(sight: &Permissions, cluster: &str) -> Option<BTreeSet<String>> {
     match sight.of(cluster)? {
-        Seen::Namespaces(all) => Some(all.clone()),
-        Seen::All | Seen::AllByLink => Some(BTreeSet::from(["*".to_owned()])),
-        Seen::Workload { .. } => None,
+        ClusterPermissions::Namespaces(all) => Some(all.clone()),
+        ClusterPermissions::All | ClusterPermissions::AllByLink => Some(BTreeSet::from(["*".to_owned()])),
+        ClusterPermissions::Workload { .. } => None,
     }
 }
 
@@ -203,9 +203,9 @@ pub(crate) async fn stream(
     let headers = HeaderMap::from_iter([(HeaderName::from_static("x-forwarded-user"), HeaderValue::from_static(user))]);
     let peer = Some("10.0.0.7".parse().unwrap());
     let viewer = rollcast.viewer(&headers, peer, peer).await.unwrap();
-    let view = View::of(rollcast, viewer).await.unwrap();
+    let view = ClientView::new(rollcast, viewer).await.unwrap();
     let ((said, inbox), (out, heard)) = (mpsc::unbounded(), mpsc::unbounded());
-    tokio::spawn(serve_over(out, inbox, view, Shown { headers, peer, from: peer }));
+    tokio::spawn(serve_over(out, inbox, view, Credentials { headers, peer, from: peer }));
     for frame in [
         ViewerFrame::Hello { protocol: PROTOCOL, build: String::new() },
         ViewerFrame::Subscribe { scope: Scope::Workload(Workload::deployment("prod", namespace, "web")), since: None },

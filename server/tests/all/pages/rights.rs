@@ -9,9 +9,9 @@ use serde_json::Value;
 use server::history::options::{Limits, Location, Options};
 use server::hub::Handle;
 use server::telemetry::viewers::Viewers;
+use server::web::client_view::ClientView;
 use server::web::http::addresses;
 use server::web::state::{Rollcast, Site};
-use server::web::view::View;
 use timeline::{Retention, Workload};
 
 use crate::common::addresses::named;
@@ -166,16 +166,17 @@ async fn a_namespace_in_which_nothing_is_yet_is_seen_by_who_may_see_it() {
         said.push(text.replace(namespace, "…"));
     }
     assert_eq!(difference(&timeless(&said[1]), &timeless(&said[2])), None);
-    let view = View::of(&rollcast, viewer("partly")).await.unwrap();
+    let view = ClientView::new(&rollcast, viewer("partly")).await.unwrap();
     for (namespace, may_see) in [("empty", true), ("kill-pod", false), ("never-was", false)] {
-        let shows = view.clone().naming("prod", namespace).await.shows(&Workload::deployment("prod", namespace, "web"));
+        let shows =
+            view.clone().with_namespace("prod", namespace).await.shows(&Workload::deployment("prod", namespace, "web"));
         assert_eq!(shows, may_see, "{namespace}");
     }
     // It stays seen without being named again, and somebody without a right in the cluster learns nothing by naming.
-    let mut sight = view.changes().await.unwrap();
+    let mut sight = view.watch_permissions().await.unwrap();
     let both = Some(BTreeSet::from(["rollover".to_owned(), "empty".to_owned()]));
     sight.wait_for(|sight| namespaces(sight, "prod") == both).await.unwrap();
-    let foreign = View::of(&rollcast, viewer("foreign")).await.unwrap().naming("prod", "rollover").await;
+    let foreign = ClientView::new(&rollcast, viewer("foreign")).await.unwrap().with_namespace("prod", "rollover").await;
     assert!(!foreign.has_cluster("prod"));
 }
 

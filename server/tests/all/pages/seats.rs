@@ -9,7 +9,7 @@ use futures::channel::mpsc;
 use server::history::past::MOST_OF_ONE;
 use server::hub::Handle;
 use server::web::limits::Limit;
-use server::web::session::{Shown, serve_over};
+use server::web::session::{Credentials, serve_over};
 use timeline::Workload;
 use timeline::address;
 use timeline::wire::{self, Scope, ServerFrame, ViewerFrame};
@@ -63,29 +63,30 @@ async fn so_many_are_there_at_once_and_who_would_have_one_more_is_told_to_come_a
 async fn one_client_follows_so_many_and_leaves_room_for_the_others() {
     let kept = kept();
     let view = everything(&kept.rollcast).await;
-    let at = |last: u8| view.clone().coming_from(Some([10, 0, 0, last].into()));
+    let at = |last: u8| view.clone().from_address(Some([10, 0, 0, last].into()));
     let (greedy, other) = (at(1), at(2));
     let mut hubs = Vec::new();
     for rollout in kept.rollouts.iter().take(MOST_OF_ONE + 1) {
         hubs.push(view.hub(&rollout.by_itself()).await.unwrap());
     }
-    let mut seats: Vec<Handle> = hubs.iter().take(MOST_OF_ONE).map(|hub| greedy.seat(hub.clone()).unwrap()).collect();
+    let mut seats: Vec<Handle> =
+        hubs.iter().take(MOST_OF_ONE).map(|hub| greedy.subscribe_to(hub.clone()).unwrap()).collect();
     let more = &hubs[MOST_OF_ONE];
-    assert!(greedy.seat(more.clone()).is_none(), "one too many");
-    assert!(greedy.seat(hubs[0].clone()).is_some_and(|hub| hub.is_same(&hubs[0])), "which it follows already");
-    assert!(other.seat(more.clone()).is_some() && view.seat(more.clone()).is_some(), "somebody else");
+    assert!(greedy.subscribe_to(more.clone()).is_none(), "one too many");
+    assert!(greedy.subscribe_to(hubs[0].clone()).is_some_and(|hub| hub.is_same(&hubs[0])), "which it follows already");
+    assert!(other.subscribe_to(more.clone()).is_some() && view.subscribe_to(more.clone()).is_some(), "somebody else");
     seats.pop();
-    assert!(greedy.seat(more.clone()).is_some(), "there is room");
+    assert!(greedy.subscribe_to(more.clone()).is_some(), "there is room");
 }
 
 #[tokio::test]
 async fn a_stream_for_which_there_is_no_seat_ends_and_the_others_go_on() {
     let kept = kept();
-    let view = everything(&kept.rollcast).await.coming_from(Some([10, 0, 0, 1].into()));
+    let view = everything(&kept.rollcast).await.from_address(Some([10, 0, 0, 1].into()));
     let (mut streams, mut begun) = (Vec::new(), Vec::new());
     for rollout in kept.rollouts.iter().take(MOST_OF_ONE + 1) {
         let ((said, inbox), (out, mut heard)) = (mpsc::unbounded(), mpsc::unbounded());
-        let shown = Shown { headers: HeaderMap::new(), peer: None, from: None };
+        let shown = Credentials { headers: HeaderMap::new(), peer: None, from: None };
         tokio::spawn(serve_over(out, inbox, view.clone(), shown));
         let follow = ViewerFrame::Subscribe { scope: Scope::Workload(rollout.by_itself()), since: None };
         said.unbounded_send(Ok(Message::Binary(wire::encode(&follow).unwrap().into()))).unwrap();
@@ -112,9 +113,14 @@ async fn the_streams_of_one_client_begin_ten_times_a_second_together_and_hold_up
     let begin = async |last: u8, many: usize| {
         let mut streams = Vec::new();
         for number in 0..many {
-            let view = view.clone().coming_from(Some([10, 0, 0, last].into()));
+            let view = view.clone().from_address(Some([10, 0, 0, last].into()));
             let ((said, inbox), (out, heard)) = (mpsc::unbounded(), mpsc::unbounded());
-            tokio::spawn(serve_over(out, inbox, view, Shown { headers: HeaderMap::new(), peer: None, from: None }));
+            tokio::spawn(serve_over(
+                out,
+                inbox,
+                view,
+                Credentials { headers: HeaderMap::new(), peer: None, from: None },
+            ));
             let workload = Workload::deployment(&clusters[number % clusters.len()], "shop", format!("app-{number}"));
             let follow = ViewerFrame::Subscribe { scope: Scope::Workload(workload), since: None };
             said.unbounded_send(Ok(Message::Binary(wire::encode(&follow).unwrap().into()))).unwrap();

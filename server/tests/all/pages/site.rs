@@ -10,9 +10,9 @@ use server::access::Viewer;
 use server::feed::recording::Recording;
 use server::hub::{Handle, ListedDeployment};
 use server::telemetry::viewers::Viewers;
+use server::web::client_view::ClientView;
 use server::web::http::router;
 use server::web::state::Rollcast;
-use server::web::view::View;
 use timeline::view::{self, Now};
 use timeline::{Retention, Uid};
 use tower::ServiceExt;
@@ -36,8 +36,8 @@ pub async fn held(name: &str, text: &str) -> Arc<Rollcast> {
 }
 
 /// What somebody sees who may see everything.
-pub async fn everything(rollcast: &Arc<Rollcast>) -> View {
-    View::of(rollcast, Viewer::anybody()).await.unwrap()
+pub async fn everything(rollcast: &Arc<Rollcast>) -> ClientView {
+    ClientView::new(rollcast, Viewer::anonymous()).await.unwrap()
 }
 
 pub async fn played(name: &str, text: &str) -> Handle {

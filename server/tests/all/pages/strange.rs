@@ -10,11 +10,11 @@ use axum::http::{HeaderName, HeaderValue, Request, StatusCode, header};
 use fastrand::Rng;
 use http_body_util::BodyExt;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
-use server::access::cookie::{Keys, Name};
-use server::access::scope::{Named, Scope as Shared};
-use server::web::addressed::Addressed;
+use server::access::cookie::{SealPurpose, SessionKeys};
+use server::access::scope::{Scope as Shared, WorkloadName};
 use server::web::connections::Peer;
 use server::web::http::{addresses, router};
+use server::web::server_address::ServerAddress;
 use timeline::address::Address;
 use timeline::list::{Query, Window};
 use timeline::wire::{self, PROTOCOL, Position, Scope, ViewerFrame};
@@ -270,12 +270,12 @@ async fn strange_requests_are_answered() {
 
 #[test]
 fn strange_cookies_hosts_addresses_and_frames_are_none() {
-    let keys = Keys::own();
-    let addressed = [
-        Addressed::by(vec!["rollcast.example.com".to_owned()]),
-        Addressed { public: "https://rollcast.example.com".parse().ok(), ..Addressed::default() },
+    let keys = SessionKeys::generate();
+    let server_address = [
+        ServerAddress::with_hosts(vec!["rollcast.example.com".to_owned()]),
+        ServerAddress { public: "https://rollcast.example.com".parse().ok(), ..ServerAddress::default() },
     ];
-    let sealed = keys.seal_value(Name::Session, "a session").unwrap();
+    let sealed = keys.seal_value(SealPurpose::Session, "a session").unwrap();
     let frames = [
         ViewerFrame::Hello { protocol: PROTOCOL, build: "build".to_owned() },
         ViewerFrame::Subscribe { scope: Scope::Nothing, since: None },
@@ -295,17 +295,20 @@ fn strange_cookies_hosts_addresses_and_frames_are_none() {
     for seed in seeds(20_000) {
         let rng = &mut Rng::with_seed(seed);
         let (host, origin) = (text(rng), text(rng));
-        for addressed in &addressed {
-            let is_own = addressed.is_own(&origin, &host);
+        for server_address in &server_address {
+            let is_own = server_address.is_own(&origin, &host);
             let is_same = origin.split_once("://").is_some_and(|(_, authority)| authority.eq_ignore_ascii_case(&host));
             assert!(!is_own || is_same, "seed {seed}: {origin:?} {host:?}");
-            assert!(!addressed.answers_to(&host, false) || addressed.answers_to(&host, true), "seed {seed}: {host:?}");
+            assert!(
+                !server_address.answers_to(&host, false) || server_address.answers_to(&host, true),
+                "seed {seed}: {host:?}"
+            );
         }
         let strange = text(rng);
         let named = Address::read(&strange).and_then(|address| address.named_workload());
         let workload =
             named.unwrap_or_else(|| Workload::deployment(strange.as_str(), strange.as_str(), strange.as_str()));
-        let scope = Shared::Moment { of: Named::of(&workload), uid: Uid::from_bits(1), at_millis: rng.i64(..) };
+        let scope = Shared::Moment { of: WorkloadName::of(&workload), uid: Uid::from_bits(1), at_millis: rng.i64(..) };
         assert!(!scope.words(&text(rng)).chars().any(char::is_control), "seed {seed}");
         // Bytes of a cookie changed, taken out, or put in.
         let mut bytes = sealed.clone().into_bytes();
@@ -318,7 +321,7 @@ fn strange_cookies_hosts_addresses_and_frames_are_none() {
             }
         }
         let value = String::from_utf8_lossy(&bytes);
-        assert!(value == sealed || keys.open_value(Name::Session, &value).is_none(), "seed {seed}: {value}");
+        assert!(value == sealed || keys.open_value(SealPurpose::Session, &value).is_none(), "seed {seed}: {value}");
         let mut bytes = wire::encode(&frames[rng.usize(..frames.len())]).unwrap();
         for _ in 0..=rng.usize(..6) {
             let at = rng.usize(..=bytes.len());

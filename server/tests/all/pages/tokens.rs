@@ -10,8 +10,8 @@ use axum::http::{HeaderValue, Request, Response, StatusCode, header};
 use http_body_util::BodyExt;
 use serde_json::{Value, json};
 use server::access::Auth;
-use server::access::cookie::Keys;
-use server::access::token::Tokens;
+use server::access::cookie::SessionKeys;
+use server::access::token::TokenAuth;
 use server::kube::Pace;
 use server::kube::access::Access;
 use server::kube::review::{Reviewer, Way};
@@ -40,8 +40,8 @@ fn reviewer() -> Reviewer {
     Reviewer::new(watch::channel(Some(way)).1)
 }
 
-fn tokens() -> Tokens {
-    Tokens::new(Keys::own(), vec![("prod".to_owned(), reviewer())])
+fn tokens() -> TokenAuth {
+    TokenAuth::new(SessionKeys::generate(), vec![("prod".to_owned(), reviewer())])
 }
 
 /// A cluster that says at once of each token but "good" that it is nobody's, and how often it was asked.
@@ -65,7 +65,7 @@ fn quick_reviewer() -> (Reviewer, Arc<AtomicUsize>) {
 #[tokio::test]
 async fn a_client_does_not_have_clusters_asked_about_made_up_tokens_without_end() {
     let (reviewer, asked) = quick_reviewer();
-    let tokens = Tokens::new(Keys::own(), vec![("prod".to_owned(), reviewer)]);
+    let tokens = TokenAuth::new(SessionKeys::generate(), vec![("prod".to_owned(), reviewer)]);
     let site = Site { auth: Auth::Token(Box::new(tokens)), ..Site::default() };
     let rollcast = Rollcast::with(vec![cluster("prod", &rules(&PROD)).await], "build", Viewers::default(), site);
     let session = session(&ask(&rollcast, "POST", "/sign-in", "token=good&to=/", "").await);
@@ -121,12 +121,12 @@ async fn who_signed_out_is_out_whoever_kept_the_cookie() {
 #[tokio::test(start_paused = true)]
 async fn who_is_known_does_not_wait_for_strangers_who_make_tokens_up() {
     let tokens = Arc::new(tokens());
-    assert_eq!(&*tokens.whose("good", None).await.unwrap().name, "fully");
+    assert_eq!(&*tokens.authenticate("good", None).await.unwrap().name, "fully");
     for stranger in 0..64 {
         let tokens = tokens.clone();
         tokio::spawn(async move {
             for number in 0.. {
-                assert!(tokens.whose(&format!("{stranger}.{number}"), None).await.is_err());
+                assert!(tokens.authenticate(&format!("{stranger}.{number}"), None).await.is_err());
             }
         });
     }
@@ -134,7 +134,7 @@ async fn who_is_known_does_not_wait_for_strangers_who_make_tokens_up() {
     for pause in [1; 120].into_iter().chain([50, 300]) {
         tokio::time::sleep(Duration::from_secs(pause)).await; // in the test's own time, which passes at once
         let began = tokio::time::Instant::now();
-        assert!(tokens.whose("good", None).await.is_ok());
+        assert!(tokens.authenticate("good", None).await.is_ok());
         assert_eq!(began.elapsed(), Duration::ZERO, "after {pause} s");
     }
 }

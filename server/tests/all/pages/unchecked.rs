@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use axum::http::{Method, StatusCode};
 use futures::StreamExt;
-use server::access::cookie::Keys;
-use server::access::share::{Changes, Pace, Place, PlaceError, Share, Shares};
+use server::access::cookie::SessionKeys;
+use server::access::share::{LinkChanges, LinkStore, LinkStoreError, PollInterval, Share, Shares};
 use server::history::store::StoreError;
 use server::telemetry::viewers::Viewers;
 use server::web::state::{Rollcast, Site};
@@ -28,31 +28,31 @@ impl Database {
         self.0.lock().unwrap().0 = is_away;
     }
 
-    fn ask<T>(&self, act: impl FnOnce(&mut Vec<Share>) -> T) -> Result<T, PlaceError> {
+    fn ask<T>(&self, act: impl FnOnce(&mut Vec<Share>) -> T) -> Result<T, LinkStoreError> {
         let (is_away, all) = &mut *self.0.lock().unwrap();
         let why = "PostgreSQL at db.internal:5432/rollcast: it does not answer";
         if *is_away { Err(StoreError::Failed(why.to_owned()).into()) } else { Ok(act(all)) }
     }
 }
 
-impl Place for Database {
-    fn changes(&mut self) -> Result<Changes, PlaceError> {
-        self.ask(|all| Changes { are_all: true, made: all.clone(), gone: Vec::new() })
+impl LinkStore for Database {
+    fn changes(&mut self) -> Result<LinkChanges, LinkStoreError> {
+        self.ask(|all| LinkChanges { are_all: true, made: all.clone(), gone: Vec::new() })
     }
 
-    fn add(&mut self, link: &Share, has_room: &mut dyn FnMut(Changes) -> bool) -> Result<bool, PlaceError> {
+    fn add(&mut self, link: &Share, has_room: &mut dyn FnMut(LinkChanges) -> bool) -> Result<bool, LinkStoreError> {
         self.ask(|all| {
-            let is_added = has_room(Changes::default());
+            let is_added = has_room(LinkChanges::default());
             all.extend(is_added.then(|| link.clone()));
             is_added
         })
     }
 
-    fn prolong(&mut self, _: &Share) -> Result<(), PlaceError> {
+    fn prolong(&mut self, _: &Share) -> Result<(), LinkStoreError> {
         self.ask(|_| ())
     }
 
-    fn remove(&mut self, id: &str) -> Result<(), PlaceError> {
+    fn remove(&mut self, id: &str) -> Result<(), LinkStoreError> {
         self.ask(|all| all.retain(|link| link.id != id))
     }
 }
@@ -60,7 +60,7 @@ impl Place for Database {
 #[tokio::test(start_paused = true)]
 async fn links_that_cannot_be_checked_for_a_minute_open_nothing_until_they_can() {
     let database = Database::default();
-    let shares = Shares::shared(Keys::own(), Box::new(database.clone()), Pace::default());
+    let shares = Shares::shared(SessionKeys::generate(), Box::new(database.clone()), PollInterval::default());
     let hubs = vec![cluster("prod", &rules(&PROD)).await];
     let site = Site { auth: proxy(), shares: Some(shares.clone()), ..Site::default() };
     let rollcast = Rollcast::with(hubs, "build", Viewers::default(), site);
@@ -137,8 +137,8 @@ async fn links_that_cannot_be_checked_for_a_minute_open_nothing_until_they_can()
 
 #[tokio::test(start_paused = true)]
 async fn a_stream_ends_within_five_seconds_after_its_link_was_revoked_at_another_rollcast() {
-    let (database, keys) = (Database::default(), Keys::own());
-    let one = |keys: &Keys| Shares::shared(keys.clone(), Box::new(database.clone()), Pace::default());
+    let (database, keys) = (Database::default(), SessionKeys::generate());
+    let one = |keys: &SessionKeys| Shares::shared(keys.clone(), Box::new(database.clone()), PollInterval::default());
     let (shares, other) = (one(&keys), one(&keys));
     while shares.checked().is_err() || other.checked().is_err() {
         tokio::time::sleep(Duration::from_millis(10)).await; // polling

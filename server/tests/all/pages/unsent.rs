@@ -6,11 +6,11 @@ use axum::body::Body;
 use axum::http::{Request, StatusCode, header};
 use axum::response::Response;
 use http_body_util::BodyExt;
-use server::access::followers::Follower;
+use server::access::clients::ClientKey;
 use server::web::connections::Peer;
 use server::web::http::router;
+use server::web::send_queue::SMALL;
 use server::web::state::Rollcast;
-use server::web::unsent::SMALL;
 use timeline::address;
 use tower::ServiceExt;
 
@@ -29,7 +29,7 @@ async fn ask(rollcast: &Arc<Rollcast>, path: &str) -> Response {
 async fn a_client_has_the_next_file_or_recording_made_when_all_of_the_last_one_was_sent() {
     let kept = kept();
     let rollout = kept.rollouts.iter().find(|rollout| rollout.cluster == "rollover" && rollout.revision == 3).unwrap();
-    let own = || kept.rollcast.exports.begin(Follower::at([10, 0, 0, 7].into()));
+    let own = || kept.rollcast.exports.begin(ClientKey::of_address([10, 0, 0, 7].into()));
     let (file, recording) = (address::file(&rollout.by_itself(), None), address::recording(&rollout.by_itself()));
     for path in [format!("{file}&format=jsonl"), recording.clone()] {
         let mut answer = ask(&kept.rollcast, &path).await;
@@ -37,7 +37,7 @@ async fn a_client_has_the_next_file_or_recording_made_when_all_of_the_last_one_w
         let first = answer.body_mut().frame().await.unwrap().unwrap().into_data().unwrap();
         assert!(own().is_none(), "{path}: not all of it was sent");
         assert_eq!(ask(&kept.rollcast, &recording).await.status(), StatusCode::SERVICE_UNAVAILABLE, "{path}");
-        let another = [kept.rollcast.exports.begin(Follower::Many), kept.rollcast.exports.begin(Follower::Many)];
+        let another = [kept.rollcast.exports.begin(ClientKey::Shared), kept.rollcast.exports.begin(ClientKey::Shared)];
         assert!(another.iter().all(Option::is_some), "{path}: it holds up nobody else");
         drop((answer, first));
         drop(another);
@@ -50,7 +50,7 @@ async fn what_is_large_counts_until_it_was_sent_and_is_refused_where_too_much_wa
     let kept = kept();
     let rollout = kept.rollouts.iter().find(|rollout| rollout.cluster == "rollover" && rollout.revision == 3).unwrap();
     let file = address::recording(&rollout.by_itself());
-    let all = || kept.rollcast.unsent.begin(Follower::Many, ALL);
+    let all = || kept.rollcast.send_queue.begin(ClientKey::Shared, ALL);
     let mut answer = ask(&kept.rollcast, &file).await;
     let long = answer.headers().get(header::CONTENT_LENGTH).unwrap().to_str().unwrap().parse::<usize>().unwrap();
     assert!(long > SMALL, "{long} bytes are large");

@@ -6,9 +6,9 @@ mod in_postgres {
     use std::time::{Duration, Instant};
 
     use axum::http::{HeaderMap, HeaderValue, header};
-    use server::access::cookie::{Keys, Name};
-    use server::access::scope::{Named, Scope};
-    use server::access::share::{Pace, PlaceError, ShareError, Shares, Unchecked, Wanted};
+    use server::access::cookie::{SealPurpose, SessionKeys};
+    use server::access::scope::{Scope, WorkloadName};
+    use server::access::share::{LinkRequest, LinkStoreError, LinksUnavailable, PollInterval, ShareError, Shares};
     use server::access::{Subjects, Viewer};
     use server::database::server::Server;
     use server::kube::review::Subject;
@@ -26,12 +26,12 @@ mod in_postgres {
     }
 
     fn viewer(user: &str) -> Viewer {
-        Viewer::known(user.into(), Subjects::Same(Subject { user: user.to_owned(), ..Subject::default() }))
+        Viewer::signed_in(user.into(), Subjects::Same(Subject { user: user.to_owned(), ..Subject::default() }))
     }
 
-    fn wanted(name: &str) -> Wanted {
-        let scope = Scope::Workload(Named::of(&Workload::deployment("prod", "shop", name)));
-        Wanted { scope, to: format!("/{name}"), lasts_millis: DAY, allows_preview: true }
+    fn wanted(name: &str) -> LinkRequest {
+        let scope = Scope::Workload(WorkloadName::of(&Workload::deployment("prod", "shop", name)));
+        LinkRequest { scope, to: format!("/{name}"), lasts_millis: DAY, allows_preview: true }
     }
 
     fn cookie(secret: &str) -> HeaderMap {
@@ -40,27 +40,27 @@ mod in_postgres {
     }
 
     /// A Rollcast that shares links, once it knows which there are.
-    async fn one_of(server: &Server, keys: &Keys, pace: Pace) -> Arc<Shares> {
+    async fn one_of(server: &Server, keys: &SessionKeys, pace: PollInterval) -> Arc<Shares> {
         let shares = Shares::in_database(keys.clone(), server.clone(), pace);
         until("it knows which links there are", async || shares.checked().is_ok()).await;
         shares
     }
 
     /// Two that share the same.
-    async fn two(server: &Server, pace: Pace) -> (Arc<Shares>, Arc<Shares>) {
-        let keys = Keys::own();
+    async fn two(server: &Server, pace: PollInterval) -> (Arc<Shares>, Arc<Shares>) {
+        let keys = SessionKeys::generate();
         (one_of(server, &keys, pace).await, one_of(server, &keys, pace).await)
     }
 
     async fn opens(shares: &Arc<Shares>, secret: &str) -> bool {
         let by_cookie = shares.viewer(&cookie(secret), now()).await.unwrap().is_some();
-        assert_eq!(shares.of_secret(secret, now()).await.unwrap().is_some(), by_cookie);
+        assert_eq!(shares.find_by_secret(secret, now()).await.unwrap().is_some(), by_cookie);
         by_cookie
     }
 
     #[tokio::test(flavor = "multi_thread")]
     async fn what_is_made_at_one_opens_at_the_other_and_what_is_revoked_there_is_dead_soon() {
-        let (one, other) = two(&shared().server(), Pace::default()).await;
+        let (one, other) = two(&shared().server(), PollInterval::default()).await;
         let ann = viewer("ann");
         for at in 0..3 {
             let (share, secret) = one.make(&ann, wanted("web"), now()).await.unwrap();
@@ -69,11 +69,11 @@ mod in_postgres {
                 0 => assert!(opens(&other, &secret).await),
                 1 => {
                     let preview = other.preview_of(&share).unwrap();
-                    assert_eq!(other.previewed(&preview, now()).await.unwrap().unwrap().0, share);
+                    assert_eq!(other.find_preview(&preview, now()).await.unwrap().unwrap().0, share);
                 }
                 _ => {
                     other.refresh().await.unwrap();
-                    assert!(other.made_by(&ann, false, now()).contains(&share));
+                    assert!(other.list(&ann, false, now()).contains(&share));
                 }
             }
             assert!(opens(&one, &secret).await && opens(&other, &secret).await);
@@ -94,7 +94,7 @@ mod in_postgres {
     #[tokio::test(flavor = "multi_thread")]
     #[ignore = "nightly"]
     async fn the_links_of_somebody_are_limited_at_all_together() {
-        let (one, other) = two(&shared().server(), Pace::default()).await;
+        let (one, other) = two(&shared().server(), PollInterval::default()).await;
         let make = |at: &Arc<Shares>, user: &'static str, count: usize| {
             let at = at.clone();
             tokio::spawn(async move {
@@ -113,7 +113,7 @@ mod in_postgres {
         assert_eq!((ann.len(), ben.len()), (100, 20));
         for at in [&one, &other] {
             at.refresh().await.unwrap();
-            let names = |user| at.made_by(&viewer(user), false, now()).into_iter().map(|share| share.id);
+            let names = |user| at.list(&viewer(user), false, now()).into_iter().map(|share| share.id);
             let sorted = |mut ids: Vec<String>| {
                 ids.sort();
                 ids
@@ -129,8 +129,8 @@ mod in_postgres {
     #[ignore = "nightly"]
     async fn without_the_database_links_open_for_a_while_and_then_nothing_until_it_is_there_again() {
         let mut postgres = Postgres::start();
-        let believed_for = Duration::from_secs(3);
-        let pace = Pace { look_every: Duration::from_millis(100), believed_for };
+        let expire_after = Duration::from_secs(3);
+        let pace = PollInterval { poll_every: Duration::from_millis(100), expire_after };
         let (one, other) = two(&postgres.server(), pace).await;
         let ann = viewer("ann");
         let (first, first_secret) = one.make(&ann, wanted("web"), now()).await.unwrap();
@@ -140,33 +140,38 @@ mod in_postgres {
         postgres.stop();
         assert!(opens(&other, &first_secret).await, "it is known, and that is not long ago");
         let refused = one.make(&ann, wanted("web"), now()).await.unwrap_err();
-        assert!(matches!(refused, ShareError::Place(PlaceError::Database(_))), "{refused}");
+        assert!(matches!(refused, ShareError::Store(LinkStoreError::Database(_))), "{refused}");
         assert!(!refused.to_string().contains("PostgreSQL at"), "where it is is nobody's business: {refused}");
         let unwritten = one.revoke(&ann, false, &first.id).await.unwrap_err();
         assert!(matches!(unwritten, ShareError::Unwritten(_)), "{unwritten}");
-        assert!(!matches!(one.of_secret(&first_secret, now()).await, Ok(Some(_))), "it is dead here, whatever comes");
+        assert!(
+            !matches!(one.find_by_secret(&first_secret, now()).await, Ok(Some(_))),
+            "it is dead here, whatever comes"
+        );
         // At the other one nobody can know: it opens until that is too long ago.
         until("nothing opens", async || {
-            let opened = [other.of_secret(&first_secret, now()).await, other.of_secret(&second_secret, now()).await];
-            opened == [Err(Unchecked), Err(Unchecked)]
+            let opened =
+                [other.find_by_secret(&first_secret, now()).await, other.find_by_secret(&second_secret, now()).await];
+            opened == [Err(LinksUnavailable), Err(LinksUnavailable)]
         })
         .await;
-        assert!(began.elapsed() < believed_for + Duration::from_secs(2), "{:?}", began.elapsed());
-        assert_eq!(other.viewer(&cookie(&second_secret), now()).await.err(), Some(Unchecked));
-        assert_eq!(other.refresh().await, Err(Unchecked));
+        assert!(began.elapsed() < expire_after + Duration::from_secs(2), "{:?}", began.elapsed());
+        assert_eq!(other.viewer(&cookie(&second_secret), now()).await.err(), Some(LinksUnavailable));
+        assert_eq!(other.refresh().await, Err(LinksUnavailable));
         assert_eq!(
             other.viewer(&HeaderMap::new(), now()).await.unwrap().map(|_| ()),
             None,
             "who has no link is not asked"
         );
         postgres.start_again();
-        until("links open again", async || matches!(other.of_secret(&second_secret, now()).await, Ok(Some(_)))).await;
+        until("links open again", async || matches!(other.find_by_secret(&second_secret, now()).await, Ok(Some(_))))
+            .await;
         until("what was revoked meanwhile is dead", async || {
-            matches!(other.of_secret(&first_secret, now()).await, Ok(None))
+            matches!(other.find_by_secret(&first_secret, now()).await, Ok(None))
         })
         .await;
         until("what could not be made is nowhere", async || {
-            one.refresh().await.is_ok() && one.made_by(&ann, false, now()).len() == 1
+            one.refresh().await.is_ok() && one.list(&ann, false, now()).len() == 1
         })
         .await;
         let (_, third) = one.make(&ann, wanted("web"), now()).await.unwrap();
@@ -178,8 +183,8 @@ mod in_postgres {
     async fn who_reads_or_writes_the_table_comes_by_no_link() {
         let database = shared().database();
         let server: Server = shared().address(&database, "postgres").parse().unwrap();
-        let keys = Keys::own();
-        let one = one_of(&server, &keys, Pace::default()).await;
+        let keys = SessionKeys::generate();
+        let one = one_of(&server, &keys, PollInterval::default()).await;
         let (share, secret) = one.make(&viewer("ann"), wanted("web"), now()).await.unwrap();
         let (other, other_secret) = one.make(&viewer("ben"), wanted("shop"), now()).await.unwrap();
         let rows = shared().sql(&database, "SELECT * FROM rollcast.links");
@@ -189,7 +194,7 @@ mod in_postgres {
         }
         // What somebody else puts there is nothing: in plain, sealed with another key, or in the place of another one.
         let plain = serde_json::to_string(&share).unwrap().replace(&share.id, "planted");
-        let foreign = Keys::own().seal_value(Name::Kept, &plain).unwrap();
+        let foreign = SessionKeys::generate().seal_value(SealPurpose::StoredLink, &plain).unwrap();
         let of_other = shared().sql(&database, &format!("SELECT link FROM rollcast.links WHERE id = '{}'", other.id));
         for (edition, held) in [plain.as_str(), foreign.as_str(), of_other.as_str()].into_iter().enumerate() {
             shared().sql(
@@ -202,16 +207,16 @@ mod in_postgres {
                     held.replace('\'', "''")
                 ),
             );
-            let again = one_of(&server, &keys, Pace::default()).await;
-            let known = |user| again.made_by(&viewer(user), true, now()).len();
+            let again = one_of(&server, &keys, PollInterval::default()).await;
+            let known = |user| again.list(&viewer(user), true, now()).len();
             assert_eq!(known("ann"), 2, "{held}");
-            let planted = keys.seal_value(Name::Link, "planted").unwrap();
+            let planted = keys.seal_value(SealPurpose::Link, "planted").unwrap();
             assert!(!opens(&again, &planted).await, "{held}");
             assert!(opens(&again, &secret).await);
         }
         // A Rollcast with other keys opens none of them, and has its own.
-        let stranger = one_of(&server, &Keys::own(), Pace::default()).await;
-        assert!(stranger.made_by(&viewer("ann"), true, now()).is_empty() && !opens(&stranger, &secret).await);
+        let stranger = one_of(&server, &SessionKeys::generate(), PollInterval::default()).await;
+        assert!(stranger.list(&viewer("ann"), true, now()).is_empty() && !opens(&stranger, &secret).await);
         shared().sql(&database, "UPDATE rollcast.links_edition SET edition = 1000");
         let (_, own) = stranger.make(&viewer("ann"), wanted("web"), now()).await.unwrap();
         assert!(opens(&stranger, &own).await && !opens(&one, &own).await);
@@ -225,17 +230,17 @@ mod in_postgres {
         let keys = |lines: &[&str]| {
             let file = tempfile::NamedTempFile::new().unwrap();
             std::fs::write(file.path(), lines.join("\n")).unwrap();
-            Keys::read(file.path()).unwrap()
+            SessionKeys::read(file.path()).unwrap()
         };
         let server = shared().server();
         let (old, both, new) = (keys(&[OLD]), keys(&[NEW, OLD]), keys(&[NEW]));
-        let before = one_of(&server, &old, Pace::default()).await;
+        let before = one_of(&server, &old, PollInterval::default()).await;
         let (share, secret) = before.make(&viewer("ann"), wanted("web"), now()).await.unwrap();
-        let meanwhile = one_of(&server, &both, Pace::default()).await;
+        let meanwhile = one_of(&server, &both, PollInterval::default()).await;
         assert!(opens(&meanwhile, &secret).await);
         // A browser was given its cookie anew, sealed with the new key.
-        let anew = both.seal_value(Name::Link, &share.id).unwrap();
-        let after = one_of(&server, &new, Pace::default()).await;
+        let anew = both.seal_value(SealPurpose::Link, &share.id).unwrap();
+        let after = one_of(&server, &new, PollInterval::default()).await;
         assert!(opens(&after, &anew).await, "the link is read with the new key alone");
         assert!(!opens(&after, &secret).await, "what the old key sealed ends with it");
     }
@@ -245,13 +250,12 @@ mod in_postgres {
     async fn what_lasts_longer_at_one_does_at_the_other_and_rows_of_what_has_ended_go() {
         let database = shared().database();
         let server: Server = shared().address(&database, "postgres").parse().unwrap();
-        let (one, other) = two(&server, Pace::default()).await;
+        let (one, other) = two(&server, PollInterval::default()).await;
         let ann = viewer("ann");
-        let wall = Wanted { scope: Scope::Wall { cluster: None, namespace: None }, ..wanted("wall") };
+        let wall = LinkRequest { scope: Scope::Wall { cluster: None, namespace: None }, ..wanted("wall") };
         let (share, secret) = one.make(&ann, wall, 0).await.unwrap();
         assert!(one.viewer(&cookie(&secret), DAY * 3 / 4).await.unwrap().is_some());
-        let lasts =
-            |shares: &Arc<Shares>| shares.made_by(&ann, false, 0).iter().any(|it| it.until_millis == DAY * 7 / 4);
+        let lasts = |shares: &Arc<Shares>| shares.list(&ann, false, 0).iter().any(|it| it.until_millis == DAY * 7 / 4);
         assert!(lasts(&one) && share.until_millis == DAY);
         until("the other one knows", async || other.refresh().await.is_ok() && lasts(&other)).await;
         assert!(other.viewer(&cookie(&secret), DAY * 5 / 4).await.unwrap().is_some());
@@ -271,14 +275,14 @@ mod in_postgres {
     async fn tables_of_a_later_version_open_nothing() {
         let database = shared().database();
         let server: Server = shared().address(&database, "postgres").parse().unwrap();
-        let keys = Keys::own();
-        let before = one_of(&server, &keys, Pace::default()).await;
+        let keys = SessionKeys::generate();
+        let before = one_of(&server, &keys, PollInterval::default()).await;
         let (_, secret) = before.make(&viewer("ann"), wanted("web"), now()).await.unwrap();
         shared().sql(&database, "UPDATE rollcast.links_migrations SET version = 99");
-        let shares = Shares::in_database(keys, server, Pace::default());
-        assert_eq!(shares.of_secret(&secret, now()).await, Err(Unchecked));
+        let shares = Shares::in_database(keys, server, PollInterval::default());
+        assert_eq!(shares.find_by_secret(&secret, now()).await, Err(LinksUnavailable));
         let refused = shares.make(&viewer("ann"), wanted("web"), now()).await.unwrap_err();
-        assert!(matches!(refused, ShareError::Place(PlaceError::Database(_))), "{refused}");
-        assert_eq!(shares.refresh().await, Err(Unchecked));
+        assert!(matches!(refused, ShareError::Store(LinkStoreError::Database(_))), "{refused}");
+        assert_eq!(shares.refresh().await, Err(LinksUnavailable));
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use server::access::sight::Sight;
+use server::access::permissions::Permissions;
 use server::database::server::Server;
 use server::feed::recording::Recording;
 use server::history::batch::pack;
@@ -198,7 +198,7 @@ mod in_postgres {
         tell(&mut *store, 1, seen.clone());
         tell(&mut *store, 2, vec![late(&seen[1]), late(&seen[2]), again]);
         let found = Reader::new(&Location::Postgres(server))
-            .rollouts(&Search::default(), &Sight::All, None, 50)
+            .rollouts(&Search::default(), &Permissions::All, None, 50)
             .unwrap()
             .rollouts;
         let told: Vec<(u32, u64, Millis)> =
@@ -276,7 +276,7 @@ mod in_postgres {
         open(&server).commit(&[Commit { rollouts: seen.clone(), ..commit(1, &thirds()[0]) }]).unwrap();
         let reader = Reader::new(&Location::Postgres(server));
         let found = |search: Search| {
-            let found = reader.rollouts(&search, &Sight::All, None, 9).unwrap().rollouts;
+            let found = reader.rollouts(&search, &Permissions::All, None, 9).unwrap().rollouts;
             found.into_iter().map(|rollout| rollout.revision).collect::<Vec<_>>()
         };
         let (name, image) = (seen[0].name.clone(), seen[0].images.to_uppercase());

@@ -12,10 +12,10 @@ use k8s_openapi::api::core::v1::Pod;
 
 use crate::events::NewEvent;
 use crate::object::{Key, Kind, Resource};
-use crate::selector::Labels;
 use crate::strategy::strategy;
 use crate::world::Write;
 use crate::{ApiError, World, meta};
+use selector::Labels;
 
 const COMPONENT: &str = "deployment-controller";
 

@@ -1,6 +1,7 @@
 //! A connection that counts for as long as it is open, and ends when the other end takes too little of what waits to be sent.
 
 use std::io;
+use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,7 +12,7 @@ use bytes::Bytes;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep, sleep_until};
 
-use super::Open;
+use crate::access::clients::UsageGuard;
 
 /// A reader may be behind for this long.
 const MOST_BEHIND: Duration = Duration::from_secs(60);
@@ -19,27 +20,27 @@ const MOST_BEHIND: Duration = Duration::from_secs(60);
 const LEAST_PER_SECOND: f64 = 1024.0;
 
 /// A connection, whatever is spoken on it: websockets outlive the requests that they began as.
-pub(super) struct Counted<S> {
-    /// What was read of it before, and is read again first.
+pub(super) struct CountedStream<S> {
+    /// Bytes that were read before and are read again first.
     head: Bytes,
     stream: S,
     pace: Pace,
-    _open: Open,
+    _open: UsageGuard<IpAddr>,
     /// Something is awaited of the other end, and not merely whether it asks once more: nothing was answered yet, or a request was begun
     /// since.
     is_awaited: Arc<AtomicBool>,
 }
 
-impl<S> Counted<S> {
-    pub(super) fn new(head: Bytes, stream: S, open: Open, is_awaited: Arc<AtomicBool>) -> Self {
+impl<S> CountedStream<S> {
+    pub(super) fn new(head: Bytes, stream: S, open: UsageGuard<IpAddr>, is_awaited: Arc<AtomicBool>) -> Self {
         Self { head, stream, pace: Pace::default(), _open: open, is_awaited }
     }
 
     /// Notes how much the other end took; an error where it is too far behind.
-    fn written(&mut self, cx: &mut Context<'_>, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+    fn count_written(&mut self, cx: &mut Context<'_>, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
         match written {
             Poll::Ready(Ok(bytes)) => {
-                self.pace.took(bytes);
+                self.pace.add_taken(bytes);
                 if bytes > 0 {
                     self.is_awaited.store(false, Ordering::Relaxed);
                 }
@@ -51,7 +52,7 @@ impl<S> Counted<S> {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Counted<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for CountedStream<S> {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         if !self.head.is_empty() {
             let some = self.head.len().min(buf.remaining());
@@ -67,10 +68,10 @@ impl<S: AsyncRead + Unpin> AsyncRead for Counted<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Counted<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for CountedStream<S> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.stream).poll_write(cx, bytes);
-        self.written(cx, written)
+        self.count_written(cx, written)
     }
 
     fn poll_write_vectored(
@@ -79,7 +80,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Counted<S> {
         all: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.stream).poll_write_vectored(cx, all);
-        self.written(cx, written)
+        self.count_written(cx, written)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -89,18 +90,19 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Counted<S> {
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let flushed = Pin::new(&mut self.stream).poll_flush(cx);
         // A session of TLS holds some of what was written.
-        let flushed = self.written(cx, flushed.map_ok(|()| 0));
+        let flushed = self.count_written(cx, flushed.map_ok(|()| 0));
         flushed.map_ok(|_| ())
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let closed = Pin::new(&mut self.stream).poll_shutdown(cx);
-        let closed = self.written(cx, closed.map_ok(|()| 0));
+        let closed = self.count_written(cx, closed.map_ok(|()| 0));
         closed.map_ok(|_| ())
     }
 }
 
-/// How far a reader is behind the least pace: each second that something waits adds one, each byte that is taken makes up for some of it.
+/// Delay of a reader behind the minimum rate: each second with waiting data adds one, each byte taken subtracts its
+/// share.
 #[derive(Default)]
 struct Pace {
     behind: Duration,
@@ -110,7 +112,7 @@ struct Pace {
 }
 
 impl Pace {
-    fn took(&mut self, bytes: usize) {
+    fn add_taken(&mut self, bytes: usize) {
         if let Some(since) = self.waits_since.take() {
             self.behind += since.elapsed();
         }
@@ -137,10 +139,10 @@ mod tests {
     use crate::web::connections::Connections;
 
     /// A connection of which the other end holds one KB.
-    fn connection() -> (Counted<DuplexStream>, DuplexStream) {
+    fn connection() -> (CountedStream<DuplexStream>, DuplexStream) {
         let (own, other) = duplex(1 << 10);
         let open = Connections::default().enter([10, 0, 0, 1].into(), false).unwrap();
-        (Counted::new(Bytes::new(), own, open, Arc::default()), other)
+        (CountedStream::new(Bytes::new(), own, open, Arc::default()), other)
     }
 
     /// After how long writing so much ends, and how, while the other end reads so many bytes every so many seconds.

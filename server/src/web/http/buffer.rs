@@ -1,4 +1,4 @@
-//! Holds answers until they were sent, so many bytes of one client and in all, and hands them to connections piece by piece.
+//! Buffers responses, counts their bytes for each client and in all until they are sent, and sends them in chunks.
 
 use axum::body::{Body, to_bytes};
 use axum::extract::Request;
@@ -9,12 +9,12 @@ use hyper::body::Body as _;
 
 use super::extract::Client;
 use super::respond::api_error;
-use crate::web::unsent::{Pieces, keeping};
-use crate::web::view::View;
+use crate::web::client_view::ClientView;
+use crate::web::send_queue::{ChunkedBody, owned_bytes};
 
 /// Counts an answer of somebody who is known until it was sent; what shows nothing of any cluster is small.
-pub(super) async fn hold(request: Request, next: Next) -> Response {
-    let view = request.extensions().get::<View>().cloned();
+pub(super) async fn buffer(request: Request, next: Next) -> Response {
+    let view = request.extensions().get::<ClientView>().cloned();
     let client = request.extensions().get::<Client>().cloned();
     let is_api = request.uri().path().starts_with("/api/");
     let response = next.run(request).await;
@@ -25,11 +25,11 @@ pub(super) async fn hold(request: Request, next: Next) -> Response {
     let Ok(bytes) = to_bytes(body, usize::MAX).await else {
         return (StatusCode::INTERNAL_SERVER_ERROR, "The response could not be created.\n").into_response();
     };
-    match view.wait_to_send(bytes.len()) {
+    match view.queue_bytes(bytes.len()) {
         // Its request counts as long: it is answered when all of it was sent.
         Some(place) => {
-            let left = keeping(bytes, (place, client));
-            Response::from_parts(head, Body::new(Pieces { left, is_sized }))
+            let left = owned_bytes(bytes, (place, client));
+            Response::from_parts(head, Body::new(ChunkedBody { left, is_sized }))
         }
         None => {
             let (status, why) =
@@ -55,7 +55,7 @@ mod tests {
     async fn an_answer_that_is_made_in_one_piece_is_not_copied() {
         let made = Bytes::from(vec![b'x'; 1_000]);
         let gathered = to_bytes(Body::from(made.clone()), usize::MAX).await.unwrap();
-        let mut held = Pieces { left: keeping(gathered, ()), is_sized: true };
+        let mut held = ChunkedBody { left: owned_bytes(gathered, ()), is_sized: true };
         let piece = http_body_util::BodyExt::frame(&mut held).await.unwrap().unwrap().into_data().unwrap();
         assert_eq!((piece.as_ptr(), piece.len()), (made.as_ptr(), made.len()));
     }

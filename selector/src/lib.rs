@@ -1,58 +1,57 @@
-//! Label selectors: as kubectl takes them, `app=web,tier!=db,env in (prod,test),!canary`, and of objects. Read here, for the list's
-//! filter as for the simulated cluster; matched by kube.
+//! Label selectors: parses the text form of kubectl, `app=web,tier!=db,env in (prod,test),!canary`, and converts those of
+//! objects. kube matches them. The list's filter and the simulated cluster share this crate.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use kube_core::{Expression, Selector, SelectorExt};
 
-/// Requirements on labels, which all must be met; none are met by everything.
+/// Requirements on labels, all of which must be met. An empty selector matches everything.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Labels(Selector);
 
-/// A selector that cannot be read.
+/// A selector that cannot be parsed.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{part:?} is no label selector; write app=web, tier!=db, env in (prod,test), canary or !canary, with commas between them"
 )]
-pub struct NoSelector {
-    /// The requirement that is none, as it was written.
+pub struct ParseSelectorError {
+    /// The invalid requirement, as it was written.
     pub part: String,
 }
 
 impl std::str::FromStr for Labels {
-    type Err = NoSelector;
+    type Err = ParseSelectorError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let parts = parts(text).into_iter().map(str::trim).filter(|part| !part.is_empty());
-        let read = |part: &str| expression(part).ok_or_else(|| NoSelector { part: part.to_owned() });
+        let read = |part: &str| expression(part).ok_or_else(|| ParseSelectorError { part: part.to_owned() });
         parts.map(read).collect::<Result<Selector, _>>().map(Self)
     }
 }
 
 impl Labels {
-    /// Of an object's `selector`. One that the API server would refuse, by an operator that there is not or without the values
-    /// that its operator needs, is met by nothing.
+    /// Converts the `selector` of an object. An invalid one, which the API server would refuse, matches nothing.
     #[must_use]
     pub fn of(selector: &LabelSelector) -> Self {
         let nothing = || Expression::In(String::new(), BTreeSet::new()).into();
         Self(selector.clone().try_into().unwrap_or_else(|_| nothing()))
     }
 
-    /// These labels are meant.
+    /// Returns whether the labels match.
     #[must_use]
     pub fn matches(&self, labels: &BTreeMap<String, String>) -> bool {
         self.0.matches(labels)
     }
 
-    /// Everything is meant.
+    /// Returns whether everything matches.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.selects_all()
     }
 }
 
-/// At the commas that are not inside brackets.
+/// Splits at the commas outside of brackets.
 fn parts(text: &str) -> Vec<&str> {
     let mut depth = 0_u32;
     let is_between = |c: char| {
@@ -92,7 +91,7 @@ fn key(text: &str) -> Option<String> {
     (!text.is_empty() && text.chars().all(|c| is_plain(c) || c == '/')).then(|| text.to_owned())
 }
 
-/// May be empty.
+/// Parses a value, which may be empty.
 fn value(text: &str) -> Option<String> {
     let text = text.trim();
     text.chars().all(is_plain).then(|| text.to_owned())

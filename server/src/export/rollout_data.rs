@@ -1,4 +1,4 @@
-//! What is needed of a rollout, copied out of its hub, and what the file holds of it.
+//! Data of a rollout, copied from its hub, and the content of its file.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,13 +18,13 @@ use timeline::{Change, Millis, Model, Uid, Workload};
 use crate::history::stretch;
 use crate::hub::{Reader, told};
 
-/// What is said is looked at this often where nothing changes, and at most this often in all.
+/// Interval of the moments without changes, and the maximum number of moments.
 const TICK_MILLIS: Millis = 1_000;
 const MOST_MOMENTS: Millis = 2_000;
 
 /// Copies of what a hub knows of a rollout.
 #[derive(Debug)]
-pub struct Gathered {
+pub struct RolloutData {
     /// Revision of the rollout.
     pub revision: u64,
     /// The workload, with its UID.
@@ -37,12 +37,12 @@ pub struct Gathered {
 }
 
 /// Copies what is needed of a rollout: of the last one, where no revision is named. Called in the hub's task, and short.
-pub fn gather(reader: &Reader<'_>, workload: Workload, revision: Option<u64>) -> Option<Gathered> {
+pub fn gather(reader: &Reader<'_>, workload: Workload, revision: Option<u64>) -> Option<RolloutData> {
     let model = reader.timeline.model();
     let known = workload.find(model)?;
     let (revision, from_millis, to_millis) = stretch(model, known, revision, reader.now_millis)?;
     let from_millis = from_millis.max(reader.history.base_millis().unwrap_or(Millis::MIN));
-    Some(Gathered {
+    Some(RolloutData {
         revision,
         deployment: known.uid,
         workload: Workload { uid: Some(known.uid), rollout: None, ..workload },
@@ -78,12 +78,12 @@ pub(super) fn stretch(
     Some((rollout.revision, from.max(first), to.min(now_millis)))
 }
 
-/// What was told of something from when on; the same twice is told once.
+/// Details of pods and revisions by path, each with its start; unchanged ones are recorded once.
 #[derive(Default)]
-struct Told(BTreeMap<String, Vec<(Millis, Detail)>>);
+struct RecordedDetails(BTreeMap<String, Vec<(Millis, Detail)>>);
 
-impl Told {
-    fn tell(&mut self, path: String, at_millis: Millis, detail: Detail) {
+impl RecordedDetails {
+    fn record(&mut self, path: String, at_millis: Millis, detail: Detail) {
         let known = self.0.entry(path).or_default();
         let is_same = known.last().is_some_and(|(_, last)| match (last, &detail) {
             (Detail::Pod(last), Detail::Pod(pod)) => last.as_ref().clone().at(pod.now_millis) == **pod, // but for the time
@@ -95,10 +95,10 @@ impl Told {
     }
 }
 
-impl Gathered {
-    /// How everything was at the end.
+impl RolloutData {
+    /// Returns the model at the end.
     #[must_use]
-    pub fn end(&self) -> Model {
+    pub fn final_model(&self) -> Model {
         let mut walk = self.past.walk();
         walk.to(self.to_millis).clone()
     }
@@ -106,7 +106,7 @@ impl Gathered {
     /// The content of the file.
     #[must_use]
     pub fn export(&self) -> Export {
-        let end = self.end();
+        let end = self.final_model();
         let pods: BTreeSet<Uid> = end
             .pods_of_deployment(self.deployment)
             .into_iter()
@@ -134,7 +134,7 @@ impl Gathered {
             moment: None,
             is_snapshot: false,
         };
-        let (told, details) = self.told(&pods);
+        let (told, details) = self.record(&pods);
         let record = Record {
             from_millis: self.from_millis,
             to_millis: self.to_millis,
@@ -168,10 +168,10 @@ impl Gathered {
         all.into_iter().filter(is_apart).collect()
     }
 
-    /// What was said, and what was told of pods and revisions, from when on.
-    fn told(&self, pods: &BTreeSet<Uid>) -> (Vec<(Millis, timeline::wire::SaidDelta)>, Told) {
+    /// Returns the sentences, and the details of pods and revisions, each with its start.
+    fn record(&self, pods: &BTreeSet<Uid>) -> (Vec<(Millis, timeline::wire::SaidDelta)>, RecordedDetails) {
         let (mut walk, mut changes) = (self.past.walk(), self.past.changes().peekable());
-        let (mut said, mut deltas, mut details) = (Said::default(), Vec::new(), Told::default());
+        let (mut said, mut deltas, mut details) = (Said::default(), Vec::new(), RecordedDetails::default());
         let mut pasts: BTreeMap<Uid, Vec<(Millis, Change)>> = BTreeMap::new();
         for at_millis in self.moments() {
             let (then, now) = (walk.to(at_millis), self.now(at_millis));
@@ -195,7 +195,7 @@ impl Gathered {
                 let past = PodPast { before: self.past.pod_before(pod.uid), changes };
                 let of = (&self.workload, self.deployment);
                 let detail = PodDetail::from_model(of, then, pod, past, now, &mut choices);
-                details.tell(address::pod(pod.uid), at_millis, Detail::Pod(Box::new(detail)));
+                details.record(address::pod(pod.uid), at_millis, Detail::Pod(Box::new(detail)));
             }
             if is_changed || is_end {
                 let revisions: BTreeSet<u64> = deployment.rollouts.iter().map(|rollout| rollout.revision).collect();
@@ -203,13 +203,13 @@ impl Gathered {
                     if let Some(detail) =
                         RevisionDetail::from_model(&self.workload, then, deployment, revision, self.to_millis)
                     {
-                        details.tell(address::revision(revision), at_millis, Detail::Revision(Box::new(detail)));
+                        details.record(address::revision(revision), at_millis, Detail::Revision(Box::new(detail)));
                     }
                 }
             }
             if is_end {
                 let detail = RolloutsDetail::from_model(then, deployment, String::new(), None, self.to_millis);
-                details.tell("rollouts".to_owned(), Millis::MIN, Detail::Rollouts(detail));
+                details.record("rollouts".to_owned(), Millis::MIN, Detail::Rollouts(detail));
             }
             if deltas.len() % WHOLE_EVERY == 0 {
                 said = Said::default();

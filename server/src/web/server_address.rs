@@ -1,22 +1,22 @@
-//! How this server is addressed: the hosts that it answers to, the pages that are its own, and what its links begin with. Pure.
+//! Names, public URL and TLS of this server: checks of Host and Origin, and the origin of links. Pure.
 
 use std::net::IpAddr;
 use std::str::FromStr;
 
 use axum::http::Uri;
 
-/// How this server is addressed.
+/// Names, public URL and TLS of this server.
 #[derive(Debug, Clone, Default)]
-pub struct Addressed {
-    /// Where people reach it, if that is said.
+pub struct ServerAddress {
+    /// Public URL, if configured.
     pub public: Option<PublicUrl>,
-    /// Names under which it may be addressed besides.
+    /// Additional names of this server.
     pub hosts: Vec<String>,
     /// It speaks TLS itself.
     pub has_tls: bool,
 }
 
-/// Where people reach this server: a scheme, a host, and a port where that is not the usual one.
+/// Public URL of this server: scheme, host, and a port other than the default.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PublicUrl {
     is_secure: bool,
@@ -24,27 +24,27 @@ pub struct PublicUrl {
     authority: String,
 }
 
-/// What is no such address.
+/// The text is no public URL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("must consist of a scheme and a host only, such as https://rollouts.example.com")]
-pub struct NoPublicUrl;
+pub struct InvalidPublicUrl;
 
 impl FromStr for PublicUrl {
-    type Err = NoPublicUrl;
+    type Err = InvalidPublicUrl;
 
-    fn from_str(text: &str) -> Result<Self, NoPublicUrl> {
-        let uri: Uri = text.parse().map_err(|_| NoPublicUrl)?;
+    fn from_str(text: &str) -> Result<Self, InvalidPublicUrl> {
+        let uri: Uri = text.parse().map_err(|_| InvalidPublicUrl)?;
         let is_secure = match uri.scheme_str() {
             Some("https") => true,
             Some("http") => false,
-            _ => return Err(NoPublicUrl),
+            _ => return Err(InvalidPublicUrl),
         };
         let authority = uri.authority().map(|authority| authority.as_str().to_ascii_lowercase()).unwrap_or_default();
         let authority = without_usual_port(&authority, is_secure).to_owned();
         let is_bare = uri.path_and_query().is_none_or(|rest| rest.as_str() == "/");
-        match (Host::of(&authority), is_bare) {
+        match (Host::parse(&authority), is_bare) {
             (Some(_), true) => Ok(Self { is_secure, authority }),
-            _ => Err(NoPublicUrl),
+            _ => Err(InvalidPublicUrl),
         }
     }
 }
@@ -72,7 +72,7 @@ struct Host<'t> {
 
 impl<'t> Host<'t> {
     /// `None` where it is neither a name nor an address, or its port is none.
-    fn of(text: &'t str) -> Option<Self> {
+    fn parse(text: &'t str) -> Option<Self> {
         let (name, rest, is_v6) = match text.strip_prefix('[') {
             Some(inside) => inside.split_once(']').map(|(name, rest)| (name, rest, true))?,
             None => {
@@ -96,17 +96,17 @@ impl<'t> Host<'t> {
     }
 }
 
-impl Addressed {
+impl ServerAddress {
     /// Under these names, besides addresses and `localhost`.
     #[must_use]
-    pub fn by(hosts: Vec<String>) -> Self {
+    pub fn with_hosts(hosts: Vec<String>) -> Self {
         Self { hosts, ..Self::default() }
     }
 
     /// Others reach it by what it is called: not every name of it means this machine.
     #[must_use]
     pub fn is_known_elsewhere(&self) -> bool {
-        let is_other = |name: &str| !Host::of(name).is_some_and(Host::is_loopback);
+        let is_other = |name: &str| !Host::parse(name).is_some_and(Host::is_loopback);
         self.public.as_ref().is_some_and(|public| is_other(&public.authority))
             || self.hosts.iter().any(|name| is_other(name))
     }
@@ -115,7 +115,7 @@ impl Addressed {
     /// those who ask after this server's health may not know its name.
     #[must_use]
     pub fn answers_to(&self, host: &str, is_health: bool) -> bool {
-        let Some(parsed) = Host::of(host) else { return false };
+        let Some(parsed) = Host::parse(host) else { return false };
         self.is_public(host)
             || parsed.is_loopback()
             || (parsed.is_address && (self.public.is_none() || is_health))
@@ -139,7 +139,8 @@ impl Addressed {
         is_scheme && authority.eq_ignore_ascii_case(host)
     }
 
-    /// What links to this server begin with, for somebody who asked under that Host; `is_secure` is what a proxy that is believed said of it.
+    /// Returns the origin of links in the response to a request; `is_secure` is the scheme that a trusted proxy
+    /// reported.
     #[must_use]
     pub fn origin(&self, host: &str, is_secure: bool) -> String {
         match &self.public {
@@ -151,7 +152,7 @@ impl Addressed {
     /// Browsers may be told to ask that host by TLS only: a name of this server's own, not one that means every program of a machine.
     #[must_use]
     pub fn is_secure_at(&self, host: &str) -> bool {
-        let is_own = Host::of(host).is_some_and(|host| !host.is_address && !host.is_loopback());
+        let is_own = Host::parse(host).is_some_and(|host| !host.is_address && !host.is_loopback());
         let is_secure = match &self.public {
             Some(public) if self.is_public(host) => public.is_secure,
             _ => self.has_tls,
@@ -180,13 +181,13 @@ mod tests {
     use super::strangers::{STRANGE_HOSTS, STRANGE_ORIGINS};
     use super::*;
 
-    fn public(url: &str) -> Addressed {
-        Addressed { public: Some(url.parse().unwrap()), ..Addressed::default() }
+    fn public(url: &str) -> ServerAddress {
+        ServerAddress { public: Some(url.parse().unwrap()), ..ServerAddress::default() }
     }
 
     #[test]
     fn addresses_localhost_and_allowed_names_are_answered_to() {
-        let addressed = Addressed::by(vec!["rollcast.example.com".to_owned()]);
+        let server_address = ServerAddress::with_hosts(vec!["rollcast.example.com".to_owned()]);
         for host in [
             "127.0.0.1:7440",
             "localhost",
@@ -196,32 +197,32 @@ mod tests {
             "Rollcast.Example.com",
             "rollcast.example.com:65535",
         ] {
-            assert!(addressed.answers_to(host, false), "{host}");
+            assert!(server_address.answers_to(host, false), "{host}");
         }
         for host in STRANGE_HOSTS {
-            assert!(!addressed.answers_to(host, false), "{host}");
+            assert!(!server_address.answers_to(host, false), "{host}");
         }
     }
 
     #[test]
     fn who_has_a_public_address_answers_to_it_and_to_this_machine() {
-        let addressed = public("https://Rollouts.example.com/");
+        let server_address = public("https://Rollouts.example.com/");
         for host in ["rollouts.example.com", "ROLLOUTS.example.com:443", "localhost:7440", "127.0.0.1:7440", "[::1]"] {
-            assert!(addressed.answers_to(host, false), "{host}");
+            assert!(server_address.answers_to(host, false), "{host}");
         }
         for host in ["rollouts.example.com:7440", "rollouts.example.com:80", "10.0.0.7:7440", "other.example.com"] {
-            assert!(!addressed.answers_to(host, false), "{host}");
+            assert!(!server_address.answers_to(host, false), "{host}");
         }
-        assert!(addressed.answers_to("10.0.0.7:7440", true), "whoever asks after its health knows no name");
-        assert!(!addressed.answers_to("other.example.com", true));
+        assert!(server_address.answers_to("10.0.0.7:7440", true), "whoever asks after its health knows no name");
+        assert!(!server_address.answers_to("other.example.com", true));
     }
 
     #[test]
     fn pages_of_other_origins_are_not_its_own() {
-        let plain = Addressed::default();
+        let plain = ServerAddress::default();
         assert!(plain.is_own("http://127.0.0.1:7440", "127.0.0.1:7440"));
         assert!(plain.is_own("https://localhost", "localhost"), "a proxy speaks TLS");
-        let tls = Addressed { has_tls: true, ..Addressed::default() };
+        let tls = ServerAddress { has_tls: true, ..ServerAddress::default() };
         assert!(tls.is_own("https://localhost:7440", "localhost:7440"));
         assert!(!tls.is_own("http://localhost:7440", "localhost:7440"));
         let secure = public("https://rollouts.example.com");
@@ -253,20 +254,20 @@ mod tests {
             "https://rollouts.example.com:x",
             "https://rollouts .example.com",
         ] {
-            assert_eq!(text.parse::<PublicUrl>(), Err(NoPublicUrl), "{text}");
+            assert_eq!(text.parse::<PublicUrl>(), Err(InvalidPublicUrl), "{text}");
         }
     }
 
     #[test]
     fn only_names_of_its_own_are_bound_to_tls() {
-        let tls = Addressed { has_tls: true, ..Addressed::by(vec!["rollouts.example.com".to_owned()]) };
+        let tls = ServerAddress { has_tls: true, ..ServerAddress::with_hosts(vec!["rollouts.example.com".to_owned()]) };
         assert!(tls.is_secure_at("rollouts.example.com:7440"));
         assert!(public("https://rollouts.example.com").is_secure_at("rollouts.example.com"));
         for host in ["localhost:7440", "127.0.0.1", "[::1]:1", "10.0.0.7"] {
             assert!(!tls.is_secure_at(host) && !public("https://rollouts.example.com").is_secure_at(host), "{host}");
         }
         assert!(!public("http://rollouts.example.com").is_secure_at("rollouts.example.com"));
-        assert!(!Addressed::default().is_secure_at("rollouts.example.com"));
+        assert!(!ServerAddress::default().is_secure_at("rollouts.example.com"));
     }
 
     #[test]
@@ -275,7 +276,7 @@ mod tests {
             public("https://rollouts.example.com").origin("localhost:7440", false),
             "https://rollouts.example.com"
         );
-        assert_eq!(Addressed::default().origin("localhost:7440", false), "http://localhost:7440");
-        assert_eq!(Addressed::default().origin("rollouts.example.com", true), "https://rollouts.example.com");
+        assert_eq!(ServerAddress::default().origin("localhost:7440", false), "http://localhost:7440");
+        assert_eq!(ServerAddress::default().origin("rollouts.example.com", true), "https://rollouts.example.com");
     }
 }

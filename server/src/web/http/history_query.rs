@@ -1,4 +1,4 @@
-//! Which rollouts an address asks for, and the zone in which its times are meant and told.
+//! The history query of an address, and the time zone of its times.
 
 use jiff::civil::DateTime;
 use jiff::tz::{Offset, TimeZone};
@@ -22,7 +22,7 @@ const UID: usize = 36;
 const WORDS: usize = 8;
 const CHARACTERS: usize = 1_000;
 
-/// In which zone times are told and asked for.
+/// The time zone of a page.
 pub(super) struct Zone {
     /// "+02:00"; empty for UTC.
     name: String,
@@ -43,12 +43,12 @@ impl Zone {
     }
 
     /// As links name it. UTC is named, too, so that a browser does not ask for its own zone.
-    fn in_address(&self) -> String {
+    fn parameter(&self) -> String {
         if self.name.is_empty() { UTC.to_owned() } else { self.name.clone() }
     }
 
     /// As pages say it: "UTC+02:00".
-    pub(super) fn said(&self) -> String {
+    pub(super) fn label(&self) -> String {
         format!("UTC{}", self.name)
     }
 
@@ -67,14 +67,14 @@ impl Zone {
     }
 }
 
-/// Which rollouts an address asks for.
-pub(super) struct Asked {
+/// The history query of an address.
+pub(super) struct HistoryQuery {
     pub search: Search,
     pub zone: Zone,
     pub after: Option<Place>,
 }
 
-/// What is written into the search field: at most so much of it.
+/// Parses the search field, within limits.
 fn terms(text: &str) -> Option<Vec<Term>> {
     let terms = language::terms(text);
     let words = terms.iter().filter(|term| term.key.is_none()).count();
@@ -88,7 +88,7 @@ fn outcome(text: &str) -> Option<Outcome> {
 }
 
 /// Reads it.
-pub(super) fn asked(address: &Address, now_millis: Millis) -> Result<Asked, InvalidParameter> {
+pub(super) fn history_query(address: &Address, now_millis: Millis) -> Result<HistoryQuery, InvalidParameter> {
     let (keyed, words): (Vec<Term>, Vec<Term>) =
         address.check("q", terms)?.unwrap_or_default().into_iter().partition(|term| term.key.is_some());
     // A key in the text wins over the parameter of that name.
@@ -105,7 +105,7 @@ pub(super) fn asked(address: &Address, now_millis: Millis) -> Result<Asked, Inva
     // Two times say it better than a word.
     let when = address.check("when", named)?.filter(|_| since.or(until).is_none()).unwrap_or_default();
     let (from, to) = span(&when, now_millis, &zone).unzip();
-    Ok(Asked {
+    Ok(HistoryQuery {
         search: Search {
             text: words.join(" "),
             cluster: address.parameters.text("cluster"),
@@ -119,7 +119,7 @@ pub(super) fn asked(address: &Address, now_millis: Millis) -> Result<Asked, Inva
             from_millis: since.or(from),
             to_millis: until.or(to),
             when,
-            zone: if address.parameters.has("tz") { zone.in_address() } else { String::new() },
+            zone: if address.parameters.has("tz") { zone.parameter() } else { String::new() },
         },
         zone,
         after: address.check("after", place)?,
@@ -139,12 +139,12 @@ fn place(text: &str) -> Option<Place> {
     })
 }
 
-/// The same place in an address.
-pub(super) fn in_address(Place { started_millis, uid, number, cluster }: Place) -> String {
+/// Formats a place for an address.
+pub(super) fn place_parameter(Place { started_millis, uid, number, cluster }: Place) -> String {
     format!("{started_millis}-{number}-{uid}-{cluster}")
 }
 
-/// What a word for a time means.
+/// The time range of a word such as "today".
 fn span(when: &str, now_millis: Millis, zone: &Zone) -> Option<(Millis, Millis)> {
     let now = zone.at(now_millis)?;
     let today = now.start_of_day().ok()?;
@@ -202,7 +202,7 @@ mod tests {
         assert_eq!(utc.stamp(now + 5_000), "23 Nov 03:50:05");
         let field = |at| utc.field(at);
         assert_eq!((field(now + 5_000).as_str(), millis_in(&field(now), &utc.zone)), ("2026-11-23 03:50", Some(now)));
-        assert_eq!(utc.said(), "UTC");
+        assert_eq!(utc.label(), "UTC");
     }
 
     #[test]
@@ -215,7 +215,7 @@ mod tests {
         let days = days(now, &auckland);
         assert_eq!((days[29].name.as_str(), days[29].from_millis), ("23 Nov", at("2026-11-22T11:00:00Z")));
         let newfoundland = Zone::of(offset("-03:30").unwrap());
-        assert_eq!((newfoundland.stamp(now).as_str(), newfoundland.said().as_str()), ("23 Nov 00:20:00", "UTC-03:30"));
+        assert_eq!((newfoundland.stamp(now).as_str(), newfoundland.label().as_str()), ("23 Nov 00:20:00", "UTC-03:30"));
         assert_eq!(millis_in("2026-11-23T00:20", &newfoundland.zone), Some(now));
         assert_eq!(millis_in("2026-11-23T03:50:00Z", &newfoundland.zone), Some(now), "who names a zone is understood");
         assert_eq!(offset(" 02:00"), offset("+02:00"), "a plus sign in an address is a space");
@@ -227,7 +227,7 @@ mod tests {
     #[test]
     fn places_survive_addresses() {
         let here = Place { started_millis: 17, uid: Uid::from_bits(5), number: 4, cluster: "prod-eu/1".to_owned() };
-        assert_eq!(place(&in_address(here.clone())), Some(here));
+        assert_eq!(place(&place_parameter(here.clone())), Some(here));
         for wrong in [
             "",
             "17",

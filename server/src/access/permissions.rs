@@ -1,34 +1,36 @@
-//! What somebody may see: which clusters, and which of their namespaces. Pure.
+//! The clusters and namespaces that a viewer may see. Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use timeline::WorkloadKind;
 use timeline::view::Summary;
 use timeline::wire::{Connection, ConnectionState};
 
-use crate::access::scope::{Named, Scope};
+use crate::access::scope::{Scope, WorkloadName};
+use crate::hub::List;
 
 /// Why a cluster is not heard of, and why history is not written, as those are told who do not see all of the cluster.
 const NO_WORD: &str = "the cluster does not respond";
 pub(crate) const UNWRITTEN: &str = "it cannot be written right now";
 
-/// What a viewer may see.
+/// The permissions of a viewer.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Sight {
+pub enum Permissions {
     /// Everything.
     All,
     /// These clusters, as far as said; the others are not there.
     Part {
         /// By name.
-        clusters: BTreeMap<String, Seen>,
+        clusters: BTreeMap<String, ClusterPermissions>,
         /// A cluster does not say what may be seen of it.
         is_silent: bool,
     },
 }
 
-/// What may be seen of a cluster.
+/// The permissions of a viewer in a cluster.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Seen {
+pub enum ClusterPermissions {
     /// All of it.
     All,
     /// All of its workloads, by a link: neither figures of all of it nor texts that are written for operators.
@@ -46,7 +48,7 @@ pub enum Seen {
     },
 }
 
-impl Seen {
+impl ClusterPermissions {
     /// A workload of that name is among it, if there is one.
     #[must_use]
     pub fn has(&self, kind: WorkloadKind, namespace: &str, name: &str) -> bool {
@@ -59,10 +61,14 @@ impl Seen {
         }
     }
 
-    /// A Deployment of a list is among it.
+    /// Returns the visible Deployments of a list.
     #[must_use]
-    pub fn has_listed(&self, summary: &Summary) -> bool {
-        self.has(WorkloadKind::Deployment, &summary.namespace, &summary.name)
+    pub fn visible(&self, list: List) -> List {
+        if matches!(self, Self::All | Self::AllByLink) {
+            return list;
+        }
+        let is_visible = |summary: &Summary| self.has(WorkloadKind::Deployment, &summary.namespace, &summary.name);
+        Arc::new(list.iter().filter(|listed| is_visible(&listed.summary)).cloned().collect())
     }
 
     /// All of a namespace is among it.
@@ -85,8 +91,8 @@ impl Seen {
         }
     }
 
-    /// How the server gets on with the cluster, without what tells of other namespaces. Why something is wrong is told to those who see
-    /// all of it: errors name databases, folders, kubeconfigs, and what certificates hold.
+    /// Returns the connection state without details of other namespaces. Reasons are for viewers who see the whole
+    /// cluster: errors name databases, folders, kubeconfigs, and certificate contents.
     #[must_use]
     pub fn of_connection(&self, mut connection: Connection) -> Connection {
         connection
@@ -109,18 +115,18 @@ impl Seen {
     }
 }
 
-impl Sight {
+impl Permissions {
     /// Nothing at all.
     #[must_use]
-    pub const fn nothing() -> Self {
+    pub const fn none() -> Self {
         Self::Part { clusters: BTreeMap::new(), is_silent: false }
     }
 
-    /// What may be seen of a cluster; `None` where that is nothing.
+    /// Returns the permissions in a cluster; `None` if there are none.
     #[must_use]
-    pub fn of(&self, cluster: &str) -> Option<&Seen> {
+    pub fn of(&self, cluster: &str) -> Option<&ClusterPermissions> {
         match self {
-            Self::All => Some(&Seen::All),
+            Self::All => Some(&ClusterPermissions::All),
             Self::Part { clusters, .. } => clusters.get(cluster),
         }
     }
@@ -131,15 +137,16 @@ impl Sight {
         self.of(cluster).is_some_and(|seen| seen.has(kind, namespace, name))
     }
 
-    /// What is left of it for whoever has a link to something.
+    /// Reduces the permissions to the scope of a link.
     #[must_use]
-    pub fn within(&self, scope: &Scope) -> Self {
+    pub fn limited_to(&self, scope: &Scope) -> Self {
         let is_silent = self.is_silent();
-        let of = |clusters: BTreeMap<String, Seen>| Self::Part { clusters, is_silent };
+        let of = |clusters: BTreeMap<String, ClusterPermissions>| Self::Part { clusters, is_silent };
         match scope {
             Scope::Workload(of) | Scope::Rollout { of, .. } | Scope::Moment { of, .. } => {
-                let Named { cluster, kind, namespace, name } = of;
-                let only = Seen::Workload { kind: *kind, namespace: namespace.clone(), name: name.clone() };
+                let WorkloadName { cluster, kind, namespace, name } = of;
+                let only =
+                    ClusterPermissions::Workload { kind: *kind, namespace: namespace.clone(), name: name.clone() };
                 let is_there = self.has(cluster, *kind, namespace, name);
                 let clusters = is_there.then(|| (cluster.clone(), only)).into_iter().collect();
                 // Other clusters are no business of who has this link.
@@ -148,10 +155,12 @@ impl Sight {
             Scope::Wall { cluster, namespace } => {
                 let Self::Part { clusters, .. } = self else { return of(BTreeMap::new()) }; // where nobody signs in there are no links
                 let named = clusters.iter().filter(|(name, _)| cluster.as_ref().is_none_or(|only| only == *name));
-                let narrow = |(name, seen): (&String, &Seen)| {
+                let narrow = |(name, seen): (&String, &ClusterPermissions)| {
                     let seen = match namespace {
                         None => seen.clone().by_link(),
-                        Some(only) if seen.has_some_of(only) => Seen::Namespaces(BTreeSet::from([only.clone()])),
+                        Some(only) if seen.has_some_of(only) => {
+                            ClusterPermissions::Namespaces(BTreeSet::from([only.clone()]))
+                        }
                         Some(_) => return None,
                     };
                     Some((name.clone(), seen))
@@ -161,13 +170,14 @@ impl Sight {
         }
     }
 
-    /// The same, and that namespace.
+    /// Adds a namespace.
     #[must_use]
     pub fn and(&self, cluster: &str, namespace: &str) -> Self {
         let mut more = self.clone();
         if let Self::Part { clusters, .. } = &mut more {
-            let seen = clusters.entry(cluster.to_owned()).or_insert_with(|| Seen::Namespaces(BTreeSet::new()));
-            if let Seen::Namespaces(all) = seen {
+            let seen =
+                clusters.entry(cluster.to_owned()).or_insert_with(|| ClusterPermissions::Namespaces(BTreeSet::new()));
+            if let ClusterPermissions::Namespaces(all) = seen {
                 all.insert(namespace.to_owned());
             }
         }
@@ -199,22 +209,22 @@ mod tests {
     use super::*;
 
     fn workload(cluster: &str, namespace: &str, name: &str) -> Scope {
-        Scope::Workload(Named::of(&Workload::deployment(cluster, namespace, name)))
+        Scope::Workload(WorkloadName::of(&Workload::deployment(cluster, namespace, name)))
     }
 
-    fn names(all: &[&str]) -> Seen {
-        Seen::Namespaces(all.iter().map(|name| (*name).to_owned()).collect())
+    fn names(all: &[&str]) -> ClusterPermissions {
+        ClusterPermissions::Namespaces(all.iter().map(|name| (*name).to_owned()).collect())
     }
 
-    fn part(clusters: &[(&str, Seen)]) -> Sight {
+    fn part(clusters: &[(&str, ClusterPermissions)]) -> Permissions {
         let clusters = clusters.iter().map(|(name, seen)| ((*name).to_owned(), seen.clone())).collect();
-        Sight::Part { clusters, is_silent: false }
+        Permissions::Part { clusters, is_silent: false }
     }
 
     #[test]
     fn a_link_opens_no_more_than_its_maker_sees() {
-        let maker = part(&[("prod", names(&["shop", "pay"])), ("dev", Seen::All)]);
-        let web = maker.within(&workload("prod", "shop", "web"));
+        let maker = part(&[("prod", names(&["shop", "pay"])), ("dev", ClusterPermissions::All)]);
+        let web = maker.limited_to(&workload("prod", "shop", "web"));
         let has = |cluster, namespace, name| web.has(cluster, WorkloadKind::Deployment, namespace, name);
         assert!(has("prod", "shop", "web"));
         for (cluster, namespace, name) in
@@ -222,12 +232,15 @@ mod tests {
         {
             assert!(!has(cluster, namespace, name), "{cluster} {namespace} {name}");
         }
-        assert_eq!(maker.within(&workload("prod", "secret", "web")), part(&[]));
-        assert_eq!(maker.within(&workload("gone", "shop", "web")), part(&[]));
+        assert_eq!(maker.limited_to(&workload("prod", "secret", "web")), part(&[]));
+        assert_eq!(maker.limited_to(&workload("gone", "shop", "web")), part(&[]));
         let wall = |cluster: Option<&str>, namespace: Option<&str>| {
-            maker.within(&Scope::Wall { cluster: cluster.map(str::to_owned), namespace: namespace.map(str::to_owned) })
+            maker.limited_to(&Scope::Wall { cluster: cluster.map(str::to_owned), namespace: namespace.map(str::to_owned) })
         };
-        assert_eq!(wall(None, None), part(&[("prod", names(&["shop", "pay"])), ("dev", Seen::AllByLink)]));
+        assert_eq!(
+            wall(None, None),
+            part(&[("prod", names(&["shop", "pay"])), ("dev", ClusterPermissions::AllByLink)])
+        );
         assert_eq!(wall(Some("prod"), None), part(&[("prod", names(&["shop", "pay"]))]));
         assert_eq!(wall(None, Some("pay")), part(&[("dev", names(&["pay"])), ("prod", names(&["pay"]))]));
         assert_eq!(wall(Some("prod"), Some("secret")), part(&[]));
@@ -240,8 +253,8 @@ mod tests {
         let state = ConnectionState::Stale { since_millis: 1, retry_at_millis: Some(2), why: why.clone() };
         let unwritten = Some(Unwritten { since_millis: 3, why });
         let whole = Connection { state, unwritten, ..Connection::default() };
-        assert_eq!(Seen::All.of_connection(whole.clone()), whole);
-        for seen in [Seen::AllByLink, names(&["shop"])] {
+        assert_eq!(ClusterPermissions::All.of_connection(whole.clone()), whole);
+        for seen in [ClusterPermissions::AllByLink, names(&["shop"])] {
             let told = seen.of_connection(whole.clone());
             let state = ConnectionState::Stale { since_millis: 1, retry_at_millis: Some(2), why: NO_WORD.to_owned() };
             let unwritten = Some(Unwritten { since_millis: 3, why: UNWRITTEN.to_owned() });

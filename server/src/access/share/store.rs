@@ -1,14 +1,14 @@
-//! Where links are kept. One at a time asks a place, where it may block.
+//! The store of share links. One caller at a time, which may block.
 
 use std::io;
 
 use super::link::Share;
 use crate::database::StoreError;
 
-/// What happened to links since a place was looked at last.
+/// Changes of links since the last read.
 #[derive(Debug, Default)]
-pub struct Changes {
-    /// What was known before does not count: these are all that there are.
+pub struct LinkChanges {
+    /// The links in `made` replace all that were known.
     pub are_all: bool,
     /// Links that are new, or last longer.
     pub made: Vec<Share>,
@@ -18,7 +18,7 @@ pub struct Changes {
 
 /// Why a place does not do what it is asked.
 #[derive(Debug, thiserror::Error)]
-pub enum PlaceError {
+pub enum LinkStoreError {
     /// A file cannot be written.
     #[error("{0}")]
     File(#[from] io::Error),
@@ -34,29 +34,29 @@ pub enum PlaceError {
 }
 
 /// A place for links.
-pub trait Place: Send {
-    /// What happened since it was looked at last: everything, the first time and whenever that cannot be told.
+pub trait LinkStore: Send {
+    /// Reads the changes since the last read: all links the first time, and whenever changes are unknown.
     ///
     /// # Errors
     /// When it cannot be looked at.
-    fn changes(&mut self) -> Result<Changes, PlaceError>;
+    fn changes(&mut self) -> Result<LinkChanges, LinkStoreError>;
 
     /// Writes a link down, unless there is no room; `false` then. Whether there is any is asked with what happened to the others, and
     /// nobody else adds one before this one is there.
     ///
     /// # Errors
     /// When it was not written down, or nobody says whether it was.
-    fn add(&mut self, link: &Share, has_room: &mut dyn FnMut(Changes) -> bool) -> Result<bool, PlaceError>;
+    fn add(&mut self, link: &Share, has_room: &mut dyn FnMut(LinkChanges) -> bool) -> Result<bool, LinkStoreError>;
 
     /// Writes down until when a link lasts now.
     ///
     /// # Errors
     /// When that was not written down.
-    fn prolong(&mut self, link: &Share) -> Result<(), PlaceError>;
+    fn prolong(&mut self, link: &Share) -> Result<(), LinkStoreError>;
 
     /// Takes a link away; nothing, where there is none of that name.
     ///
     /// # Errors
     /// When that was not written down.
-    fn remove(&mut self, id: &str) -> Result<(), PlaceError>;
+    fn remove(&mut self, id: &str) -> Result<(), LinkStoreError>;
 }

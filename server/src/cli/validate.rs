@@ -1,14 +1,14 @@
-//! What stands on the command line, and what only the environment says: it may name things for other commands, so that only the first
-//! has to fit together, and wins over the second.
+//! Checks of option combinations. Options of the command line must fit together, and override the environment, which
+//! may be set for other commands.
 
 use clap::ArgMatches;
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 
 use super::{Demo, Replay};
-use crate::cli::terminal::options::{Follow, Wait};
+use crate::cli::terminal::options::{FollowOptions, Wait};
 
-/// What does not fit together, and a sentence about it.
+/// An invalid combination, with a sentence about it.
 type Wrong = (ErrorKind, String);
 
 fn is_written(given: &ArgMatches, name: &str) -> bool {
@@ -25,7 +25,7 @@ fn needs(given: &ArgMatches, name: &str, other: &str, is_there: bool) -> Result<
 }
 
 /// A running Rollcast, or a cluster: what is written wins, and of what the environment names the first.
-pub(super) fn follow(from: &mut Follow, given: &ArgMatches) -> Result<(), Wrong> {
+pub(super) fn follow(from: &mut FollowOptions, given: &ArgMatches) -> Result<(), Wrong> {
     let of_cluster = ["context", "kubeconfig"].into_iter().find(|name| is_written(given, name));
     match of_cluster {
         Some(name) if is_written(given, "server") => {
@@ -48,7 +48,7 @@ pub(super) fn demo(demo: &mut Demo, given: &ArgMatches) {
     }
 }
 
-/// The same; and what is kept is played once, from its begin on.
+/// Like [`demo`]; a stored replay plays once, from its start.
 pub(super) fn replay(replay: &mut Replay, given: &ArgMatches) -> Result<(), Wrong> {
     if !is_written(given, "data_dir") {
         replay.data_dir = None;
@@ -99,6 +99,6 @@ mod tests {
         };
         assert!(demo.data_dir.is_some());
         let Ok(Cli { command: Some(Command::Wait(wait)) }) = read(&whole) else { panic!("it fits together") };
-        assert!(wait.redact && wait.from.of_server.token_file.is_some());
+        assert!(wait.redact && wait.from.remote.token_file.is_some());
     }
 }

@@ -1,4 +1,4 @@
-//! Sessions that are over although whoever kept their cookie could go on with it.
+//! Sessions that ended before their cookie expired.
 
 use std::collections::{BTreeSet, HashMap};
 use std::hash::Hash;
@@ -10,35 +10,35 @@ const MOST_OWNERS: usize = 4_096;
 
 /// Sessions that are over, for as long as the program runs. What is remembered is bounded, and forgetting never opens a session again:
 /// rather one too many of the same owner is over, and of everybody only where there are very many owners.
-pub(super) struct Ended<O>(Mutex<Owners<O>>);
+pub(super) struct RevokedSessions<O>(Mutex<Owners<O>>);
 
 struct Owners<O> {
-    each: HashMap<O, OfOne>,
-    /// What began in this second or before is over, whoever's it was.
+    each: HashMap<O, OwnerSessions>,
+    /// All sessions that began in this second or before have ended, of every owner.
     before: Option<i64>,
 }
 
-/// Those of one owner that began last by themselves, and of those before everything.
+/// The latest ended sessions of one owner one by one, and a limit before which all have ended.
 #[derive(Debug, Default)]
-struct OfOne {
+struct OwnerSessions {
     each: BTreeSet<(i64, String)>,
     before: Option<i64>,
 }
 
-impl OfOne {
+impl OwnerSessions {
     /// The latest second of which something is known.
     fn last(&self) -> Option<i64> {
         self.each.last().map(|(began, _)| *began).max(self.before)
     }
 }
 
-impl<O> Default for Ended<O> {
+impl<O> Default for RevokedSessions<O> {
     fn default() -> Self {
         Self(Mutex::new(Owners { each: HashMap::new(), before: None }))
     }
 }
 
-impl<O: Clone + Eq + Hash> Ended<O> {
+impl<O: Clone + Eq + Hash> RevokedSessions<O> {
     /// The session of that id, which began in that second, is over.
     pub(super) fn insert(&self, owner: &O, began: i64, id: &str) {
         let mut owners = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -55,8 +55,8 @@ impl<O: Clone + Eq + Hash> Ended<O> {
         }
     }
 
-    /// Whether it is over.
-    pub(super) fn has(&self, owner: &O, began: i64, id: &str) -> bool {
+    /// Returns whether the session has ended.
+    pub(super) fn contains(&self, owner: &O, began: i64, id: &str) -> bool {
         let owners = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let is_before = |before: Option<i64>| before.is_some_and(|before| began <= before);
         let of_one = owners.each.get(owner);
@@ -71,27 +71,27 @@ mod tests {
 
     #[test]
     fn a_session_that_is_over_stays_so_however_many_end_and_nobody_ends_those_of_others() {
-        let ended = Ended::default();
+        let ended = RevokedSessions::default();
         let all: Vec<(i64, String)> = (0..200).map(|number| (1_000 + number, number.to_string())).collect();
         // The one that began last ends first.
         for (began, id) in all.iter().rev() {
             ended.insert(&"ann", *began, id);
         }
-        assert!(all.iter().all(|(began, id)| ended.has(&"ann", *began, id)));
+        assert!(all.iter().all(|(began, id)| ended.contains(&"ann", *began, id)));
         assert_eq!(ended.0.lock().unwrap().each["ann"].each.len(), MOST_OF_ONE);
-        assert!(!ended.has(&"ann", 2_000, "new"));
-        assert!(ended.has(&"ann", 1_050, "forgotten"), "rather one too many than one too few");
-        assert!(!ended.has(&"bob", 1_050, "forgotten"), "somebody else's");
+        assert!(!ended.contains(&"ann", 2_000, "new"));
+        assert!(ended.contains(&"ann", 1_050, "forgotten"), "rather one too many than one too few");
+        assert!(!ended.contains(&"bob", 1_050, "forgotten"), "somebody else's");
     }
 
     #[test]
     fn what_is_remembered_of_owners_is_bounded() {
-        let ended = Ended::default();
+        let ended = RevokedSessions::default();
         for number in 0..MOST_OWNERS + 10 {
             ended.insert(&number, number as i64, "a");
         }
         assert_eq!(ended.0.lock().unwrap().each.len(), MOST_OWNERS);
-        assert!((0..MOST_OWNERS + 10).all(|number| ended.has(&number, number as i64, "a")));
-        assert!(!ended.has(&3, 5_000, "b"), "what began later goes on");
+        assert!((0..MOST_OWNERS + 10).all(|number| ended.contains(&number, number as i64, "a")));
+        assert!(!ended.contains(&3, 5_000, "b"), "what began later goes on");
     }
 }

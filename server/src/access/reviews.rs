@@ -1,4 +1,4 @@
-//! What one cluster said of what somebody may see: asked again before it is too old, and never waited for long.
+//! Permission reviews of one cluster for one viewer, refreshed before they expire, with a timeout.
 
 use std::collections::BTreeSet;
 use std::pin::pin;
@@ -7,52 +7,52 @@ use std::time::Duration;
 use futures::{StreamExt, stream};
 use tokio::time::{Instant, timeout_at};
 
-use super::checked::{Checked, Terms};
-use crate::access::sight::Seen;
+use super::refreshing_cache::{RefreshPolicy, RefreshingCache};
+use crate::access::permissions::ClusterPermissions;
 use crate::hub::Handle;
 use crate::kube::error::RequestError;
 use crate::kube::review::{Reviewer, Subject};
 
 /// An answer is good for so long: with the longest that asking takes, and with how often its result is told, this is under a minute, for
 /// which a right may be used that was taken away.
-pub(super) const TERMS: Terms = Terms {
-    ask_again: Duration::from_secs(30),
-    good_for: Duration::from_secs(48),
-    ask_the_silent: Duration::from_secs(4),
+pub(super) const POLICY: RefreshPolicy = RefreshPolicy {
+    refresh_after: Duration::from_secs(30),
+    expire_after: Duration::from_secs(48),
+    retry_after: Duration::from_secs(4),
 };
 /// All questions of one round together take no longer.
 pub(super) const PATIENCE: Duration = Duration::from_secs(8);
 /// Namespaces that are asked about at once, for one viewer.
 const AT_ONCE: usize = 16;
 
-/// Whether somebody may see a namespace of a cluster, or all of them (`None`).
-pub(super) type Answers = Checked<Option<String>, bool>;
+/// Whether a viewer may see a namespace of a cluster, or all of them (`None`).
+pub(super) type ClusterReviews = RefreshingCache<Option<String>, bool>;
 
-impl Answers {
-    /// What may be seen of the cluster; `None` for nothing.
-    pub(super) fn seen(&self) -> Option<Seen> {
+impl ClusterReviews {
+    /// Returns the permissions in the cluster; `None` if there are none.
+    pub(super) fn permissions(&self) -> Option<ClusterPermissions> {
         if self.get(&None) == Some(&true) {
-            return Some(Seen::All);
+            return Some(ClusterPermissions::All);
         }
-        let allowed = self.good().filter(|(_, is_allowed)| **is_allowed);
+        let allowed = self.unexpired().filter(|(_, is_allowed)| **is_allowed);
         let all: BTreeSet<String> = allowed.filter_map(|(namespace, _)| namespace.clone()).collect();
-        (!all.is_empty()).then_some(Seen::Namespaces(all))
+        (!all.is_empty()).then_some(ClusterPermissions::Namespaces(all))
     }
 
     /// Asks what is not known, or was said a while ago; what was said longest ago first, so that a slow cluster gets around to everything.
-    pub(super) async fn ask(&mut self, hub: &Handle, subject: &Subject, namespaces: &BTreeSet<&String>) {
-        if self.is_resting() {
+    pub(super) async fn refresh(&mut self, hub: &Handle, subject: &Subject, namespaces: &BTreeSet<&String>) {
+        if self.is_backing_off() {
             return;
         }
-        let (now, was_silent) = (Instant::now(), self.is_silent());
-        let asked = self.ask_until(now + PATIENCE, hub.reviewer(), subject, namespaces).await;
+        let (now, was_silent) = (Instant::now(), self.has_failed());
+        let asked = self.refresh_until(now + PATIENCE, hub.reviewer(), subject, namespaces).await;
         if let (Err(why), false) = (&asked, was_silent) {
             tracing::warn!("cannot check the permissions of viewers in cluster {}: {why}", hub.name());
         }
-        self.set_silent(now, asked.is_err());
+        self.set_failed(now, asked.is_err());
     }
 
-    async fn ask_until(
+    async fn refresh_until(
         &mut self,
         by: Instant,
         reviewer: &Reviewer,
@@ -63,7 +63,7 @@ impl Answers {
         if self.is_due(&None) {
             let asked_at = Instant::now();
             let answer = timeout_at(by, reviewer.may_list_pods(subject, None)).await.map_err(late)??;
-            self.answer(None, asked_at, answer);
+            self.insert(None, asked_at, answer);
         }
         self.retain(|namespace| namespace.as_ref().is_none_or(|name| namespaces.contains(name)));
         // Who may see everything needs not be asked for parts.
@@ -72,7 +72,7 @@ impl Answers {
         }
         let all = namespaces.iter().map(|name| Some((*name).clone()));
         let mut old: Vec<Option<String>> = all.filter(|namespace| self.is_due(namespace)).collect();
-        old.sort_by_key(|namespace| self.answered_at(namespace));
+        old.sort_by_key(|namespace| self.requested_at(namespace));
         let asked = stream::iter(old.into_iter().map(|namespace| async move {
             let asked_at = Instant::now();
             let answer = reviewer.may_list_pods(subject, namespace.as_deref()).await;
@@ -80,7 +80,7 @@ impl Answers {
         }));
         let mut answers = pin!(asked.buffer_unordered(AT_ONCE));
         while let Some((namespace, asked_at, answer)) = timeout_at(by, answers.next()).await.map_err(late)? {
-            self.answer(namespace, asked_at, answer?);
+            self.insert(namespace, asked_at, answer?);
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! A list that a viewer follows: what they were told of it, and what they must hear next.
+//! A list that a viewer follows: the rows that were sent, and the next changes.
 
 use std::time::Duration;
 
@@ -7,8 +7,8 @@ use timeline::list::{Query, SentRows, Window};
 use timeline::wire::{self, ServerFrame};
 use tokio::time::Instant;
 
-use crate::web::listing::{Choice, Chosen};
-use crate::web::view::View;
+use crate::web::client_view::ClientView;
+use crate::web::listing::{ListResult, ListSubscription};
 
 /// Bytes per second that the changes of a list may come to: what would be more is put together and sent later.
 const LIST_BYTES_PER_SECOND: f64 = 8_000.0;
@@ -17,7 +17,7 @@ const LIST_BYTES_PER_SECOND: f64 = 8_000.0;
 pub(super) struct FollowedList {
     pub(super) query: Query,
     pub(super) window: Window,
-    choice: Choice,
+    choice: ListSubscription,
     sent: SentRows,
     /// Nothing goes out before.
     pub(super) not_before: Instant,
@@ -25,12 +25,12 @@ pub(super) struct FollowedList {
 
 impl FollowedList {
     /// A list of which nothing was sent yet.
-    pub(super) fn new(query: Query, window: Window, choice: Choice) -> Self {
+    pub(super) fn new(query: Query, window: Window, choice: ListSubscription) -> Self {
         Self { query, window, choice, sent: SentRows::default(), not_before: Instant::now() }
     }
 
     /// It is followed anew: something else may be seen, or there may be room now.
-    pub(super) async fn follow_anew(&mut self, view: &View) {
+    pub(super) async fn follow_anew(&mut self, view: &ClientView) {
         self.choice.leave();
         self.choice = view.follow(&self.query).await;
         self.choice.chosen.mark_changed();
@@ -48,10 +48,10 @@ impl FollowedList {
         self.choice.chosen.has_changed().is_err()
     }
 
-    /// What the viewer must hear now, encoded.
+    /// Returns the encoded changes since the last call.
     pub(super) fn delta(&mut self) -> Option<Bytes> {
         let chosen = self.choice.chosen.borrow_and_update().clone();
-        let delta = self.sent.delta(&chosen.overall, &chosen.lines, self.window, Chosen::line)?;
+        let delta = self.sent.delta(&chosen.overall, &chosen.lines, self.window, ListResult::line)?;
         let bytes = Bytes::from(wire::encode(&ServerFrame::List(Box::new(delta))).ok()?);
         self.not_before = Instant::now() + Duration::from_secs_f64(bytes.len() as f64 / LIST_BYTES_PER_SECOND);
         Some(bytes)

@@ -1,0 +1,189 @@
+//! Limits how many lists and hubs each client follows, so that one client does not use up the places of the others.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::Subjects;
+
+/// Mask of the part of an IPv6 address that identifies a client: one network has one owner, and networks are not
+/// smaller.
+const CLIENT_NETWORK: u128 = u128::MAX << 64;
+
+/// A client, as limits count it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum ClientKey {
+    /// Somebody whom clusters know, from wherever; or who came by that link of theirs.
+    Subjects(Arc<Subjects>, Option<String>),
+    /// Whoever has an address, or one of its network.
+    Address(IpAddr),
+    /// This machine, or a proxy that does not say from whom it has a request: behind these may be many.
+    Shared,
+}
+
+impl ClientKey {
+    /// Somebody who is known by their address alone.
+    #[must_use]
+    pub fn of_address(address: IpAddr) -> Self {
+        Self::Address(client_network(address))
+    }
+
+    /// The key that all links of one maker share.
+    #[must_use]
+    pub fn of_any_link(self) -> Self {
+        match self {
+            Self::Subjects(maker, Some(_)) => Self::Subjects(maker, Some(String::new())),
+            other => other,
+        }
+    }
+
+    /// Returns the maker of the link that the client uses.
+    const fn maker(&self) -> Option<&Arc<Subjects>> {
+        match self {
+            Self::Subjects(maker, Some(_)) => Some(maker),
+            Self::Subjects(_, None) | Self::Address(_) | Self::Shared => None,
+        }
+    }
+}
+
+/// The address under which the connections of a client are counted: one IPv4 address, or a network of IPv6 addresses.
+pub(crate) fn client_network(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) => IpAddr::V6((address.to_bits() & CLIENT_NETWORK).into()),
+        address => address,
+    }
+}
+
+/// The subscriptions of each client.
+pub(crate) struct SubscriptionLimit<T> {
+    /// Different ones of one client at once, and of all links of one maker together.
+    most_of_one: usize,
+    most_of_links: usize,
+    /// The subscriptions, each with the number of its uses.
+    each: HashMap<ClientKey, HashMap<T, usize>>,
+    /// The number of subscriptions of all links of a maker.
+    of_links: HashMap<Arc<Subjects>, usize>,
+}
+
+impl<T: Clone + Eq + Hash> SubscriptionLimit<T> {
+    /// Nobody follows anything; each may follow so many, and the links of one maker so many together.
+    pub(crate) fn new(most_of_one: usize, most_of_links: usize) -> Self {
+        Self { most_of_one, most_of_links, each: HashMap::new(), of_links: HashMap::new() }
+    }
+
+    /// Adds a subscription; `false` if the client has too many.
+    pub(crate) fn enter(&mut self, follower: &ClientKey, followed: &T) -> bool {
+        if let Some(times) = self.each.get_mut(follower).and_then(|all| all.get_mut(followed)) {
+            *times += 1;
+            return true;
+        }
+        let is_full =
+            self.each.get(follower).is_some_and(|all| all.len() >= self.most_of_one) && *follower != ClientKey::Shared;
+        let maker = follower.maker();
+        let of_links = maker.and_then(|maker| self.of_links.get(maker)).copied().unwrap_or_default();
+        if is_full || of_links >= self.most_of_links {
+            return false;
+        }
+        if let Some(maker) = maker {
+            self.of_links.insert(maker.clone(), of_links + 1);
+        }
+        self.each.entry(follower.clone()).or_default().insert(followed.clone(), 1);
+        true
+    }
+
+    /// Removes a subscription.
+    pub(crate) fn leave(&mut self, follower: &ClientKey, followed: &T) {
+        let Some(all) = self.each.get_mut(follower) else { return };
+        let Some(times) = all.get_mut(followed) else { return };
+        *times -= 1;
+        if *times > 0 {
+            return;
+        }
+        all.remove(followed);
+        if all.is_empty() {
+            self.each.remove(follower);
+        }
+        let Some(maker) = follower.maker() else { return };
+        if let Some(count) = self.of_links.get_mut(maker) {
+            *count -= 1;
+            if *count == 0 {
+                self.of_links.remove(maker);
+            }
+        }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn count(&self) -> usize {
+        self.each.len() + self.of_links.len()
+    }
+}
+
+/// Amounts in use, in all and by each client.
+#[derive(Debug)]
+pub struct Usage<K>(Mutex<Amounts<K>>);
+
+#[derive(Debug)]
+struct Amounts<K> {
+    total: usize,
+    of_each: HashMap<K, usize>,
+}
+
+/// An amount in use until this is dropped.
+#[derive(Debug)]
+pub struct UsageGuard<K: Eq + Hash> {
+    usage: Arc<Usage<K>>,
+    key: K,
+    amount: usize,
+}
+
+impl<K> Default for Usage<K> {
+    fn default() -> Self {
+        Self(Mutex::new(Amounts { total: 0, of_each: HashMap::new() }))
+    }
+}
+
+impl<K> Usage<K> {
+    /// Returns the amount in use by all clients.
+    pub(crate) fn total(&self) -> usize {
+        self.amounts().total
+    }
+
+    fn amounts(&self) -> MutexGuard<'_, Amounts<K>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<K: Clone + Eq + Hash> Usage<K> {
+    /// Adds an amount for a client; `None` unless `fits`, which is called with the amounts in use by all and by this client.
+    pub(crate) fn enter(
+        self: &Arc<Self>,
+        key: K,
+        amount: usize,
+        fits: impl FnOnce(usize, usize) -> bool,
+    ) -> Option<UsageGuard<K>> {
+        let mut amounts = self.amounts();
+        let own = amounts.of_each.get(&key).copied().unwrap_or_default();
+        if !fits(amounts.total, own) {
+            return None;
+        }
+        if amount > 0 {
+            amounts.total += amount;
+            amounts.of_each.insert(key.clone(), own + amount);
+        }
+        Some(UsageGuard { usage: self.clone(), key, amount })
+    }
+}
+
+impl<K: Eq + Hash> Drop for UsageGuard<K> {
+    fn drop(&mut self) {
+        let mut amounts = self.usage.amounts();
+        amounts.total -= self.amount;
+        if let Some(own) = amounts.of_each.get_mut(&self.key) {
+            *own -= self.amount;
+            if *own == 0 {
+                amounts.of_each.remove(&self.key);
+            }
+        }
+    }
+}

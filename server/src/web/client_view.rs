@@ -1,0 +1,210 @@
+//! The server as one client reads it. Handlers get nothing else: whoever has a [`ClientView`] can read no more than its viewer may see.
+
+use std::net::IpAddr;
+use std::ops::Deref;
+use std::sync::Arc;
+
+use axum::extract::FromRequestParts;
+use axum::http::StatusCode;
+use axum::http::request::Parts;
+use timeline::list::Query;
+use timeline::{Millis, Uid, Workload};
+
+use crate::access::Viewer;
+use crate::access::authorizer::TooManyViewers;
+use crate::access::clients::{ClientKey, UsageGuard};
+use crate::access::permissions::Permissions;
+use crate::access::view::View;
+use crate::history::Archive;
+use crate::history::past::Lost;
+use crate::history::sql::Reader;
+use crate::history::store::StoreError;
+use crate::hub::Handle;
+use crate::web::limits::Limit;
+use crate::web::listing::{ListResult, ListSubscription};
+use crate::web::state::Rollcast;
+
+/// The server as one client reads it: its view, and the limits that count it.
+#[derive(Clone)]
+pub struct ClientView {
+    rollcast: Arc<Rollcast>,
+    view: View,
+    /// Address of the client, if known.
+    from: Option<IpAddr>,
+}
+
+impl Deref for ClientView {
+    type Target = View;
+
+    fn deref(&self) -> &View {
+        &self.view
+    }
+}
+
+impl ClientView {
+    /// Returns the view of a viewer.
+    ///
+    /// # Errors
+    /// When there are too many viewers.
+    pub async fn new(rollcast: &Arc<Rollcast>, viewer: Viewer) -> Result<Self, TooManyViewers> {
+        let view = View::new(rollcast.authorizer(), viewer).await?;
+        Ok(Self { rollcast: rollcast.clone(), view, from: None })
+    }
+
+    /// Adds a named namespace to the view, if the viewer may see it.
+    pub async fn with_namespace(self, cluster: &str, namespace: &str) -> Self {
+        Self { view: self.view.with_namespace(cluster, namespace).await, ..self }
+    }
+
+    /// Replaces the permissions of the view.
+    #[must_use]
+    pub fn with_permissions(self, permissions: Arc<Permissions>) -> Self {
+        Self { view: self.view.with_permissions(permissions), ..self }
+    }
+
+    /// Returns the server's state that belongs to no cluster.
+    #[must_use]
+    pub const fn rollcast(&self) -> &Arc<Rollcast> {
+        &self.rollcast
+    }
+
+    /// Sets the address of the client.
+    #[must_use]
+    pub fn from_address(self, from: Option<IpAddr>) -> Self {
+        Self { from, ..self }
+    }
+
+    /// Returns the hub of a workload: that of its cluster, or a past one for a single rollout. For a hidden workload
+    /// an empty hub.
+    pub async fn hub(&self, workload: &Workload) -> Option<Handle> {
+        self.hub_at(workload, None).await.ok()
+    }
+
+    /// Like [`Self::hub`], but also returns past moments that are still stored.
+    ///
+    /// # Errors
+    /// When there is nothing, or nothing to see, or what is kept cannot be read.
+    pub async fn hub_at(&self, workload: &Workload, at_millis: Option<Millis>) -> Result<Handle, Arc<Lost>> {
+        let unknown = || Arc::new(Lost::Unknown);
+        if !self.shows(workload) {
+            let is_cluster_seen = self.permissions().of(&workload.cluster).is_some();
+            return self.rollcast.empty_hub(workload).filter(|_| is_cluster_seen).ok_or_else(unknown);
+        }
+        if let Some(part) = self.part() {
+            let is_it = part.is_part_of(workload);
+            let excerpt = if is_it { self.rollcast.excerpt(part, &self.throttle_key()).await } else { Err(unknown()) };
+            return match excerpt {
+                Err(lost) if matches!(*lost, Lost::Unknown) => self.rollcast.empty_hub(workload).ok_or(lost),
+                excerpt => excerpt,
+            };
+        }
+        if let (Some(uid), Some(_)) = (workload.uid, workload.rollout) {
+            // A UID of another workload leads to nothing, as one that is nobody's.
+            let known = self.read_stored(workload, uid, |_| Ok(())).await.map_err(|why| Arc::new(Lost::from(why)))?;
+            known.ok_or_else(unknown)?;
+        }
+        self.rollcast.hub(workload, at_millis).await
+    }
+
+    /// Counts response bytes until the guard is dropped; `None` if too many are waiting.
+    #[must_use]
+    pub fn queue_bytes(&self, bytes: usize) -> Option<UsageGuard<ClientKey>> {
+        let place = self.rollcast.send_queue.begin(self.client_key(), bytes);
+        if place.is_none() {
+            self.rollcast.limits.count_hit(Limit::Unsent);
+        }
+        place
+    }
+
+    /// A way to a hub that they follow; `None` where they follow too many rollouts that are over, or links too many excerpts, already.
+    #[must_use]
+    pub fn subscribe_to(&self, hub: Handle) -> Option<Handle> {
+        self.rollcast.subscribe_to(hub, &self.client_key())
+    }
+
+    /// The cluster's hub, whichever rollout the workload names.
+    pub async fn live_hub(&self, workload: &Workload) -> Option<Handle> {
+        self.hub(&Workload { rollout: None, ..workload.clone() }).await
+    }
+
+    /// Lines of a list as they are now. Whoever answers a request with them has it [`Self::throttle`] first.
+    #[must_use]
+    pub fn list_now(&self, query: &Query) -> ListResult {
+        self.rollcast.listings().now(query, &self.list_permissions())
+    }
+
+    /// Waits until something that takes long may be made for them once more.
+    pub async fn throttle(&self) {
+        self.rollcast.throttle(&self.throttle_key()).await;
+    }
+
+    /// Follows a list.
+    pub async fn follow(&self, query: &Query) -> ListSubscription {
+        let (listings, permissions, follower) = (self.rollcast.listings(), self.list_permissions(), self.client_key());
+        if !listings.is_followed(query, &permissions) {
+            self.throttle().await;
+        }
+        listings.follow(query, &permissions, &follower)
+    }
+
+    /// Returns the key under which limits count this client.
+    #[must_use]
+    pub fn client_key(&self) -> ClientKey {
+        let link = self.viewer().link.as_ref().map(|link| link.id.clone());
+        match (&self.viewer().subjects, self.rollcast.client(self.from)) {
+            (Some(subjects), _) => ClientKey::Subjects(subjects.clone(), link),
+            (None, Some(client)) => ClientKey::of_address(client),
+            (None, None) => ClientKey::Shared,
+        }
+    }
+
+    /// Returns the key whose rate limit applies: with a link that of the address, so that users of the same link do
+    /// not delay each other.
+    fn throttle_key(&self) -> ClientKey {
+        let address = self.viewer().link.as_ref().and_then(|_| self.rollcast.client(self.from));
+        address.map_or_else(|| self.client_key(), ClientKey::of_address)
+    }
+
+    /// Something is kept beyond the life of the program.
+    #[must_use]
+    pub fn has_history(&self) -> bool {
+        self.archive().is_some()
+    }
+
+    /// The archive, for what asks it with [`Self::permissions`]; not for who came by a link to one rollout or moment.
+    #[must_use]
+    pub fn archive(&self) -> Option<&Archive> {
+        self.rollcast.archive().filter(|_| self.part().is_none())
+    }
+
+    /// Reads what is kept of a workload that is seen and of that UID; `None` where there is nothing, or nothing to see.
+    ///
+    /// # Errors
+    /// When what is kept cannot be read.
+    pub async fn read_stored<T: Send + 'static>(
+        &self,
+        workload: &Workload,
+        uid: Uid,
+        read: impl FnOnce(&Reader) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<Option<T>, StoreError> {
+        let Some(archive) = self.archive().filter(|_| self.shows(workload)) else {
+            return Ok(None);
+        };
+        let named = Workload { uid: None, rollout: None, ..workload.clone() };
+        archive
+            .read(move |reader| {
+                // A UID names a workload, whatever the address says besides.
+                if reader.places(uid)?.contains(&named) { read(reader).map(Some) } else { Ok(None) }
+            })
+            .await
+    }
+}
+
+/// The view that the guard created for a request.
+impl<S: Send + Sync> FromRequestParts<S> for ClientView {
+    type Rejection = StatusCode;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, StatusCode> {
+        parts.extensions.get::<Self>().cloned().ok_or(StatusCode::UNAUTHORIZED)
+    }
+}
