@@ -22,7 +22,7 @@ use crate::feed::playground::Playground;
 use crate::feed::replay;
 use crate::history::options::{Limits, Location, Options};
 use crate::history::private;
-use crate::history::{Archive, Keeping, tap};
+use crate::history::{Archive, WriteStatus, tap};
 use crate::hub::Handle;
 use crate::kube::access::Target;
 use crate::kube::{self, Counters, Health, Pace, SourceEvent, Texts};
@@ -208,7 +208,7 @@ async fn replay(arguments: Replay) -> anyhow::Result<()> {
 /// Names of clusters that are kept. Who plays a recording to keep it can do so later as well: what is wrong is said at once.
 async fn kept_clusters(archive: &Archive) -> anyhow::Result<BTreeSet<String>> {
     let clusters = archive.read(|reader| reader.clusters()).await;
-    if let Keeping::Failing { why, .. } = &*archive.keeping().borrow() {
+    if let WriteStatus::Failing { why, .. } = &*archive.keeping().borrow() {
         anyhow::bail!("cannot store the history of the replay: {why}");
     }
     clusters.context("cannot store the history of the replay")

@@ -31,13 +31,13 @@ pub mod resume;
 mod rollout_index;
 pub mod sql;
 pub mod sqlite;
+mod status;
 pub mod store;
 pub mod stretch;
 pub mod tap;
 mod unread;
 mod writer;
 
-use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -46,34 +46,56 @@ use timeline::Millis;
 use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 
 use self::journal::{Answer, Journal, Message};
-use self::options::{Limits, Options, WHATEVER_ITS_AGE};
-use self::sql::Reader;
+use self::options::{Limits, Location, Options, WHATEVER_ITS_AGE};
+use self::postgres::Postgres;
+use self::sql::{READERS, Reader};
+use self::sqlite::{FILE, Sqlite};
+pub use self::status::{Counters, WriteStatus};
 use self::store::{Store, StoreError};
+use crate::database::Connection;
 use crate::kube::InitialState;
 
 /// Capacity of the queue from all hubs to the writer, in messages.
 pub const QUEUE: usize = 8_192;
-/// Readers at once; more wait.
-pub(crate) const READERS: usize = 4;
 /// Whoever reads waits this long for the store to be opened, which may make what stands there what this version reads; so does a hub that
 /// begins.
 const OPENING: Duration = Duration::from_secs(5);
 /// What is not written this long after the program was told to end is lost.
 const LAST_WORDS: Duration = Duration::from_secs(5);
 
-/// How the writing of history gets on.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum Keeping {
-    /// What is observed is written.
-    #[default]
-    Written,
-    /// What is observed cannot be written.
-    Failing {
-        /// What arrived since then is not written yet.
-        since_millis: Millis,
-        /// Why, in words for people.
-        why: String,
-    },
+impl Location {
+    /// Opens the store that is there, or makes one.
+    ///
+    /// # Errors
+    /// When another Rollcast writes there, a later version did, or it cannot be written.
+    pub fn open(&self, limits: Limits) -> Result<Box<dyn Store>, StoreError> {
+        Ok(match self {
+            Self::Folder(folder) => Box::new(Sqlite::open(folder, limits)?),
+            Self::Postgres(server) => Box::new(Postgres::open(server, limits)?),
+        })
+    }
+
+    /// The same when no Rollcast writes there.
+    ///
+    /// # Errors
+    /// When one does, and when it cannot be opened.
+    pub fn open_alone(&self, limits: Limits) -> Result<Box<dyn Store>, StoreError> {
+        match self {
+            Self::Folder(_) => self.open(limits),
+            Self::Postgres(server) => Ok(Box::new(Postgres::open_alone(server, limits)?)),
+        }
+    }
+
+    /// Something was written there before.
+    ///
+    /// # Errors
+    /// When that cannot be told.
+    pub fn is_begun(&self) -> Result<bool, StoreError> {
+        match self {
+            Self::Folder(folder) => Ok(folder.join(FILE).exists()),
+            Self::Postgres(server) => Ok(Connection::to(server)?.format(&postgres::SCHEMA)? > 0),
+        }
+    }
 }
 
 /// Says where history is kept, how much of it, and how much there is: "in FOLDER for 30 days, at most 2 GB; 12 MB now".
@@ -103,19 +125,6 @@ fn limits_said(limits: &Limits) -> String {
     format!("{age}, at most {}", bytesize::ByteSize(limits.bytes).display().si())
 }
 
-/// What the writer counts; shown under `/metrics`.
-#[derive(Debug, Default)]
-pub struct Counters {
-    /// Commits.
-    pub commits: AtomicU64,
-    /// Commits that failed, and stores that could not be opened.
-    pub failures: AtomicU64,
-    /// Bytes of lines that were written, compressed.
-    pub bytes: AtomicU64,
-    /// Times that steps were left out because nothing could be written for long.
-    pub missed: AtomicU64,
-}
-
 /// What was known of a cluster before.
 #[derive(Debug)]
 pub enum Before {
@@ -133,7 +142,7 @@ pub enum Before {
 #[derive(Clone)]
 pub struct Archive {
     to_writer: SyncSender<Message>,
-    keeping: watch::Receiver<Keeping>,
+    keeping: watch::Receiver<WriteStatus>,
     anew: watch::Receiver<u64>,
     lost: watch::Receiver<u64>,
     /// The store was opened, or could not be, for the first time.
@@ -159,7 +168,7 @@ impl Archive {
     pub fn with(options: Options, open: impl FnMut() -> Result<Box<dyn Store>, StoreError> + Send + 'static) -> Self {
         let reader = Arc::new(Reader::new(&options.location));
         let (to_writer, inbox) = sync_channel(QUEUE);
-        let (told, keeping) = watch::channel(Keeping::default());
+        let (told, keeping) = watch::channel(WriteStatus::default());
         let (tell_anew, anew) = watch::channel(0);
         let (tell_lost, lost) = watch::channel(0);
         let counters = Arc::new(Counters::default());
@@ -223,7 +232,7 @@ impl Archive {
 
     /// How writing gets on.
     #[must_use]
-    pub fn keeping(&self) -> watch::Receiver<Keeping> {
+    pub fn keeping(&self) -> watch::Receiver<WriteStatus> {
         self.keeping.clone()
     }
 

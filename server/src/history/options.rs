@@ -7,10 +7,6 @@ use std::time::Duration;
 use bytesize::ByteSize;
 use timeline::Millis;
 
-use super::postgres::{self, Postgres};
-use super::sqlite::{FILE, Sqlite};
-use super::store::{Store, StoreError};
-use crate::database::Connection;
 use crate::database::server::Server;
 
 /// Kept this long by default.
@@ -74,41 +70,6 @@ pub enum Location {
     Folder(PathBuf),
     /// In a database of a PostgreSQL server.
     Postgres(Server),
-}
-
-impl Location {
-    /// Opens the store that is there, or makes one.
-    ///
-    /// # Errors
-    /// When another Rollcast writes there, a later version did, or it cannot be written.
-    pub fn open(&self, limits: Limits) -> Result<Box<dyn Store>, StoreError> {
-        Ok(match self {
-            Self::Folder(folder) => Box::new(Sqlite::open(folder, limits)?),
-            Self::Postgres(server) => Box::new(Postgres::open(server, limits)?),
-        })
-    }
-
-    /// The same when no Rollcast writes there.
-    ///
-    /// # Errors
-    /// When one does, and when it cannot be opened.
-    pub fn open_alone(&self, limits: Limits) -> Result<Box<dyn Store>, StoreError> {
-        match self {
-            Self::Folder(_) => self.open(limits),
-            Self::Postgres(server) => Ok(Box::new(Postgres::open_alone(server, limits)?)),
-        }
-    }
-
-    /// Something was written there before.
-    ///
-    /// # Errors
-    /// When that cannot be told.
-    pub fn is_begun(&self) -> Result<bool, StoreError> {
-        match self {
-            Self::Folder(folder) => Ok(folder.join(FILE).exists()),
-            Self::Postgres(server) => Ok(Connection::to(server)?.format(&postgres::SCHEMA)? > 0),
-        }
-    }
 }
 
 impl fmt::Display for Location {

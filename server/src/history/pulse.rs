@@ -7,7 +7,7 @@ use std::time::Duration;
 use timeline::Millis;
 use tokio::sync::watch;
 
-use super::Keeping;
+use super::status::WriteStatus;
 
 /// A store that takes longer than this does not answer.
 const ANSWER: Duration = Duration::from_secs(5);
@@ -26,7 +26,7 @@ pub(super) struct Pulse(SyncSender<Beat>);
 
 impl Pulse {
     /// Begins to look. It ends with the writer.
-    pub(super) fn start(keeping: Arc<watch::Sender<Keeping>>) -> Self {
+    pub(super) fn start(keeping: Arc<watch::Sender<WriteStatus>>) -> Self {
         let (beats, inbox) = sync_channel(2);
         std::thread::spawn(move || look(&inbox, &keeping));
         Self(beats)
@@ -41,16 +41,16 @@ impl Pulse {
     }
 }
 
-fn look(inbox: &Receiver<Beat>, keeping: &watch::Sender<Keeping>) {
+fn look(inbox: &Receiver<Beat>, keeping: &watch::Sender<WriteStatus>) {
     while let Ok(beat) = inbox.recv() {
         let Beat::Asked(since_millis) = beat else { continue };
         if matches!(inbox.recv_timeout(ANSWER), Err(RecvTimeoutError::Timeout)) {
             keeping.send_if_modified(|keeping| {
-                if *keeping != Keeping::Written {
+                if *keeping != WriteStatus::Healthy {
                     return false; // it is said why already
                 }
                 tracing::warn!("cannot write history: {WHY}");
-                *keeping = Keeping::Failing { since_millis, why: WHY.to_owned() };
+                *keeping = WriteStatus::Failing { since_millis, why: WHY.to_owned() };
                 true
             });
         }

@@ -27,7 +27,8 @@ use super::activity::Turns;
 use super::journal::{Journal, ObservedLines, existing};
 use super::resume::{self, Standing};
 use super::rollout_index::RolloutIndex;
-use super::{Archive, Before, Keeping};
+use super::status::WriteStatus;
+use super::{Archive, Before};
 use crate::feed::recording;
 use crate::hub::{Handle, HubEnded, Reader, WeakHandle};
 use crate::kube::translate::Object;
@@ -162,7 +163,7 @@ impl Tap {
                 drop(initial);
             }
         }
-        if *keeping.borrow() != Keeping::Written {
+        if *keeping.borrow() != WriteStatus::Healthy {
             keeping.mark_changed();
         }
         let mut heard = tokio::time::interval(HEARD_EVERY);
@@ -314,10 +315,12 @@ impl Tap {
     }
 
     /// Says whether what is observed is written.
-    async fn tell_keeping(&mut self, keeping: &mut watch::Receiver<Keeping>) -> Result<(), HubEnded> {
+    async fn tell_keeping(&mut self, keeping: &mut watch::Receiver<WriteStatus>) -> Result<(), HubEnded> {
         let unwritten = match &*keeping.borrow_and_update() {
-            Keeping::Written => None,
-            Keeping::Failing { since_millis, why } => Some(Unwritten { since_millis: *since_millis, why: why.clone() }),
+            WriteStatus::Healthy => None,
+            WriteStatus::Failing { since_millis, why } => {
+                Some(Unwritten { since_millis: *since_millis, why: why.clone() })
+            }
         };
         self.send(SourceEvent::Unwritten(unwritten)).await
     }
@@ -343,7 +346,7 @@ impl Tap {
     fn ask(&mut self) {
         let Some(unread) = &mut self.unread else { return };
         let is_due = unread.asked.is_none() && Instant::now() >= unread.ask_at;
-        if !is_due || !self.journal.is_even() || *self.archive.keeping().borrow() != Keeping::Written {
+        if !is_due || !self.journal.is_even() || *self.archive.keeping().borrow() != WriteStatus::Healthy {
             return;
         }
         unread.ask_at = Instant::now() + unread.pause;

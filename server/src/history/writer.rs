@@ -16,9 +16,9 @@ use super::batch;
 use super::journal::{Answer, Message, ObservedLines, Told};
 use super::pulse::Pulse;
 use super::recorder::Recorder;
+use super::status::{Counters, WriteStatus};
 use super::store::{Checkpoint, Commit, Episode, Lines, Store, StoreError, Stored, Written};
 use super::unread::Unread;
-use super::{Counters, Keeping};
 use crate::telemetry::clock;
 
 /// What came is written after this long.
@@ -38,7 +38,7 @@ type Open = Box<dyn FnMut() -> Result<Box<dyn Store>, StoreError> + Send>;
 pub(super) struct Writer {
     open: Open,
     store: Option<Box<dyn Store>>,
-    keeping: Arc<watch::Sender<Keeping>>,
+    keeping: Arc<watch::Sender<WriteStatus>>,
     counters: Arc<Counters>,
     pulse: Pulse,
     waiting: BTreeMap<Arc<str>, Waiting>,
@@ -106,7 +106,7 @@ impl Waiting {
 impl Writer {
     pub(super) fn new(
         open: Open,
-        keeping: Arc<watch::Sender<Keeping>>,
+        keeping: Arc<watch::Sender<WriteStatus>>,
         (anew, lost): (watch::Sender<u64>, watch::Sender<u64>),
         counters: Arc<Counters>,
         pulse: Pulse,
@@ -335,10 +335,10 @@ impl Writer {
         self.counters.commits.fetch_add(u64::from(!written.clusters.is_empty()), Ordering::Relaxed);
         self.counters.bytes.fetch_add(written.bytes, Ordering::Relaxed);
         self.keeping.send_if_modified(|keeping| {
-            let is_again = *keeping != Keeping::Written;
+            let is_again = *keeping != WriteStatus::Healthy;
             if is_again {
                 tracing::info!("writing history again");
-                *keeping = Keeping::Written;
+                *keeping = WriteStatus::Healthy;
             }
             is_again
         });
@@ -370,12 +370,12 @@ impl Writer {
         let why = why.to_string();
         self.keeping.send_if_modified(|keeping| {
             let since_millis = match keeping {
-                Keeping::Failing { why: known, .. } if *known == why => return false,
-                Keeping::Failing { since_millis, .. } => *since_millis,
-                Keeping::Written => now_millis,
+                WriteStatus::Failing { why: known, .. } if *known == why => return false,
+                WriteStatus::Failing { since_millis, .. } => *since_millis,
+                WriteStatus::Healthy => now_millis,
             };
             tracing::warn!("cannot write history: {why}");
-            *keeping = Keeping::Failing { since_millis, why: why.clone() };
+            *keeping = WriteStatus::Failing { since_millis, why: why.clone() };
             true
         });
     }

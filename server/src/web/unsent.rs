@@ -78,16 +78,16 @@ impl Drop for Place {
 
 /// Bytes that keep something until the last of them is gone.
 pub fn keeping(bytes: impl AsRef<[u8]> + Send + 'static, kept: impl Send + 'static) -> Bytes {
-    struct Keeping<B, K> {
+    struct WriteStatus<B, K> {
         bytes: B,
         _kept: K,
     }
-    impl<B: AsRef<[u8]>, K> AsRef<[u8]> for Keeping<B, K> {
+    impl<B: AsRef<[u8]>, K> AsRef<[u8]> for WriteStatus<B, K> {
         fn as_ref(&self) -> &[u8] {
             self.bytes.as_ref()
         }
     }
-    Bytes::from_owner(Keeping { bytes, _kept: kept })
+    Bytes::from_owner(WriteStatus { bytes, _kept: kept })
 }
 
 /// A body that is handed to its connection piece by piece: a connection that has all of it would hold it after this has gone.

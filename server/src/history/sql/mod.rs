@@ -6,6 +6,7 @@ mod read;
 mod tidy;
 mod write;
 
+pub(super) use self::read::READERS;
 pub use self::read::{Examined, Overview, Reader};
 pub(super) use self::tidy::tidy;
 pub(super) use self::write::{Head, append, head, stored};

@@ -14,8 +14,10 @@ use crate::database::{Connection, Row};
 use crate::history::batch::Batch;
 use crate::history::options::Location;
 use crate::history::store::{Cut, Found, Place, Sought, StoreError};
-use crate::history::{READERS, postgres, sqlite};
+use crate::history::{postgres, sqlite};
 
+/// Readers at once; more wait.
+pub(crate) const READERS: usize = 4;
 const DAY_MILLIS: Millis = 24 * 3_600_000;
 /// Batches that are looked through at a time, and episodes.
 const AT_A_TIME: i64 = 200;

@@ -16,7 +16,7 @@ use super::asked::{Asked, Zone, asked, days, in_address};
 use super::extract::RequestAddress;
 use super::respond::{api_error, missing, refuse, render_static, unreadable_history};
 use crate::access::sight::{Sight, UNWRITTEN};
-use crate::history::Keeping;
+use crate::history::WriteStatus;
 use crate::history::sql::{Overview, Reader};
 use crate::history::store::{Found, StoreError};
 use crate::telemetry::clock;
@@ -31,8 +31,8 @@ const WORKLOADS: usize = LINES as usize;
 const BARS: u32 = 24;
 
 /// Since when what is observed is not written, and why, as the other pages say it.
-fn unwritten(view: &View, keeping: &Keeping, zone: &Zone) -> String {
-    let Keeping::Failing { since_millis, why } = keeping else { return String::new() };
+fn unwritten(view: &View, keeping: &WriteStatus, zone: &Zone) -> String {
+    let WriteStatus::Failing { since_millis, why } = keeping else { return String::new() };
     let why = if view.sees_all() { why.clone() } else { UNWRITTEN.to_owned() };
     let unwritten = Some(Unwritten { since_millis: *since_millis, why });
     let stamp = |at: Millis| format!("{} {}", zone.stamp(at), zone.said());

@@ -8,7 +8,7 @@ use server::history::batch::{Batch, FORMAT};
 use server::history::journal::existing;
 use server::history::sqlite::{FILE, Sqlite};
 use server::history::store::{Commit, Store, StoreError, Stored, Written};
-use server::history::{Archive, Before, Keeping};
+use server::history::{Archive, Before, WriteStatus};
 use server::kube::SourceEvent;
 use server::kube::translate::Object;
 use sqlx::Row as _;
@@ -89,11 +89,11 @@ async fn while_nothing_can_be_written_that_is_said_and_afterwards_everything_is_
     let mut journal = archive.journal("c", &[]);
     (0..100).for_each(|number| journal.note(&set(number, 1_000 + number as Millis)));
     let mut keeping = archive.keeping();
-    let said = keeping.wait_for(|keeping| *keeping != Keeping::Written).await.unwrap().clone();
-    assert_eq!(said, Keeping::Failing { since_millis: 1_000, why: "there is no room left".into() });
+    let said = keeping.wait_for(|keeping| *keeping != WriteStatus::Healthy).await.unwrap().clone();
+    assert_eq!(said, WriteStatus::Failing { since_millis: 1_000, why: "there is no room left".into() });
     (100..200).for_each(|number| journal.note(&set(number, 1_000 + number as Millis)));
     fault.store(0, Ordering::Relaxed);
-    keeping.wait_for(|keeping| *keeping == Keeping::Written).await.unwrap();
+    keeping.wait_for(|keeping| *keeping == WriteStatus::Healthy).await.unwrap();
     until::until("all of them", async || sets(&kept(folder.path())) == 200).await;
     assert!(!kept(folder.path()).contains("LIST_DONE"), "no step is missing");
 }
@@ -128,11 +128,11 @@ async fn a_store_that_does_not_answer_is_told_of_while_it_is_waited_for() {
     let mut journal = archive.journal("c", &[]);
     journal.note(&set(1, 1_000));
     let mut keeping = archive.keeping();
-    let said = keeping.wait_for(|keeping| *keeping != Keeping::Written).await.unwrap().clone();
+    let said = keeping.wait_for(|keeping| *keeping != WriteStatus::Healthy).await.unwrap().clone();
     let why = "the history database does not respond".to_owned();
-    assert_eq!(said, Keeping::Failing { since_millis: 1_000, why });
+    assert_eq!(said, WriteStatus::Failing { since_millis: 1_000, why });
     fault.store(0, Ordering::Relaxed);
-    keeping.wait_for(|keeping| *keeping == Keeping::Written).await.unwrap();
+    keeping.wait_for(|keeping| *keeping == WriteStatus::Healthy).await.unwrap();
     until::until("it", async || sets(&kept(folder.path())) == 1).await;
     assert_eq!(*archive.anew().borrow(), 0, "a store that was slow lacks nothing, and is not told everything anew");
 }

@@ -14,7 +14,7 @@ use server::history::batch::pack;
 use server::history::options::{Limits, Location, Options};
 use server::history::sql::Reader;
 use server::history::store::{Commit, Lines, Store, StoreError, Written};
-use server::history::{Archive, Keeping, index, resume};
+use server::history::{Archive, WriteStatus, index, resume};
 use server::kube::SourceEvent;
 use server::kube::translate::Object;
 use timeline::fact::{Kind, Seen};
@@ -331,7 +331,7 @@ mod in_postgres {
         happens(&archive).await;
         (100..200).for_each(|number| journal.note(&set(number)));
         let mut keeping = archive.keeping();
-        keeping.wait_for(|keeping| *keeping == Keeping::Written).await.unwrap();
+        keeping.wait_for(|keeping| *keeping == WriteStatus::Healthy).await.unwrap();
         archive.close().await;
         let stored = tokio::task::block_in_place(|| {
             let mut store = location.open(Limits::default()).unwrap();
@@ -353,13 +353,13 @@ mod in_postgres {
     async fn until_failing(archive: &Archive) -> String {
         archive.journal("c", &[]).note(&set(200));
         let mut keeping = archive.keeping();
-        let said = keeping.wait_for(|keeping| *keeping != Keeping::Written).await.unwrap().clone();
+        let said = keeping.wait_for(|keeping| *keeping != WriteStatus::Healthy).await.unwrap().clone();
         match said {
-            Keeping::Failing { since_millis, why } => {
+            WriteStatus::Failing { since_millis, why } => {
                 assert_eq!(since_millis, 1_200, "since the first that is not written");
                 why
             }
-            Keeping::Written => String::new(),
+            WriteStatus::Healthy => String::new(),
         }
     }
 
@@ -411,7 +411,7 @@ mod in_postgres {
             is_cut.store(true, Ordering::Relaxed);
             assert_eq!(until_failing(archive).await, "the history database does not respond");
             // After its own deadline the connection says which server that is.
-            let is_named = |keeping: &Keeping| matches!(keeping, Keeping::Failing { why, .. } if why.ends_with(": it does not respond"));
+            let is_named = |keeping: &WriteStatus| matches!(keeping, WriteStatus::Failing { why, .. } if why.ends_with(": it does not respond"));
             archive.keeping().wait_for(is_named).await.unwrap();
             is_cut.store(false, Ordering::Relaxed);
         })
