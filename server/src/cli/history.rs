@@ -9,9 +9,9 @@ use timeline::Retention;
 
 use super::Named;
 use crate::cli::config::Config;
-use crate::database::server::{BadAddress, DatabaseUrl, PasswordError};
+use crate::database::server::{DatabaseUrl, InvalidAddress, PasswordError};
 use crate::history::options::{self, Limits, Location, Options};
-use crate::history::private::{self, OpenToAll};
+use crate::history::private::{self, ExposedSecret};
 use crate::telemetry::clock::parse_duration;
 
 /// How much history pages hold, and what is kept beyond the life of the program.
@@ -80,7 +80,7 @@ impl History {
         let said = location(self.history.as_ref(), self.data_dir.as_ref(), password);
         let said = said.or_else(|| location(file.history.as_ref(), file.data_dir.as_ref(), password));
         let location = said.unwrap_or_else(usual)?;
-        let limits = Limits::of(self.keep_for.or(file.keep_for), self.keep_bytes.or(file.keep_bytes));
+        let limits = Limits::new(self.keep_for.or(file.keep_for), self.keep_bytes.or(file.keep_bytes));
         Ok(Some(Options { location, limits }))
     }
 }
@@ -111,7 +111,7 @@ fn read_password(file: &Path) -> Result<Vec<u8>, NoLocation> {
 }
 
 fn usual() -> Result<Location, NoLocation> {
-    options::usual_folder().map(Location::Folder).ok_or(NoLocation::Folder)
+    options::default_folder().map(Location::Folder).ok_or(NoLocation::Folder)
 }
 
 /// Where history is to be kept is not known.
@@ -122,7 +122,7 @@ pub enum NoLocation {
     Folder,
     /// The address of the database is none. It is not repeated: it holds a password.
     #[error("the database URL of --history, ROLLCAST_HISTORY or `history` in the configuration file is invalid: {0}")]
-    Database(#[from] BadAddress),
+    Database(#[from] InvalidAddress),
     /// A password that belongs to no database.
     #[error("--history-password-file requires --history")]
     NoDatabase,
@@ -131,7 +131,7 @@ pub enum NoLocation {
     PasswordFile(#[source] std::io::Error),
     /// Others can read that file.
     #[error(transparent)]
-    OpenToAll(#[from] OpenToAll),
+    ExposedSecret(#[from] ExposedSecret),
     /// The password cannot be used.
     #[error("the password in --history-password-file is invalid: {0}")]
     Password(#[from] PasswordError),
@@ -205,7 +205,7 @@ impl HistoryOf {
             HistoryCommand::Compact { keep_for, keep_bytes } => (*keep_for, *keep_bytes),
             HistoryCommand::Check | HistoryCommand::Export { .. } => (None, None),
         };
-        let limits = Limits::of(keep_for, keep_bytes);
+        let limits = Limits::new(keep_for, keep_bytes);
         let password = self.history_password_file.as_ref();
         if password.is_some() && self.history.is_none() {
             return Err(NoLocation::NoDatabase);

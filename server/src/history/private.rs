@@ -1,57 +1,57 @@
-//! Files that nobody else on this machine is to read: they are made for their owner alone, and secrets that others can read are refused.
+//! Private files: they are created for their owner alone, and secrets that all users can read are refused.
 
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A file with a secret that every user of this machine can read or write.
+/// Every user of this machine can read or write a file with a secret.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "every user of this machine can read or write {}, which contains a secret: restrict it, for example with `chmod 600`",
     .0.display()
 )]
-pub struct OpenToAll(PathBuf);
+pub struct ExposedSecret(PathBuf);
 
-/// Looks at the rights of a file that holds a secret. Its group may read it, as Kubernetes gives volumes to a group. A file that cannot be
-/// looked at is none of this function's: whoever reads it says so.
+/// Checks the permissions of a file with a secret. Its group may read it, as Kubernetes gives volumes to a group. A missing file is no
+/// error here: its reader says so.
 ///
 /// # Errors
-/// When others can read or write it and others reach this server. Where nobody but the person at the machine does, it is logged.
-pub fn check(path: &Path, is_for_others: bool) -> Result<(), OpenToAll> {
-    if !is_open_to_all(path) {
+/// When all users can read or write it and others reach this server. If only the person at the machine does, it is logged.
+pub fn check(path: &Path, is_for_others: bool) -> Result<(), ExposedSecret> {
+    if !is_exposed(path) {
         return Ok(());
     }
-    let open = OpenToAll(path.to_owned());
+    let exposed = ExposedSecret(path.to_owned());
     if is_for_others {
-        return Err(open);
+        return Err(exposed);
     }
-    tracing::warn!("{open}");
+    tracing::warn!("{exposed}");
     Ok(())
 }
 
-/// Makes a file for its owner alone. From one that is there, which an earlier version may have made, the rights of others are taken away.
-/// It is not opened: SQLite would lose its locks when it is closed.
+/// Creates a file for its owner alone, or restricts an existing one, which an earlier version may have created. That is not opened: SQLite
+/// would lose its locks when it is closed.
 ///
 /// # Errors
-/// When it cannot be made.
-pub fn make(path: &Path) -> io::Result<()> {
+/// When it cannot be created.
+pub fn create(path: &Path) -> io::Result<()> {
     match owners(OpenOptions::new().create_new(true)).open(path) {
         Ok(_) => Ok(()),
         Err(why) if why.kind() == io::ErrorKind::AlreadyExists => {
-            close(path);
+            restrict(path);
             Ok(())
         }
         Err(why) => Err(why),
     }
 }
 
-/// Opens a file that is its owner's alone, to lock it; makes it where it is not there.
+/// Opens or creates a file for its owner alone, to lock it.
 ///
 /// # Errors
-/// When it cannot be made or opened.
-pub fn lockable(path: &Path) -> io::Result<File> {
+/// When it cannot be created or opened.
+pub fn open_lock_file(path: &Path) -> io::Result<File> {
     let file = owners(OpenOptions::new().create(true).truncate(true)).open(path)?;
-    close(path);
+    restrict(path);
     Ok(file)
 }
 
@@ -61,9 +61,9 @@ fn owners(options: &mut OpenOptions) -> &mut OpenOptions {
     options.write(true)
 }
 
-/// Takes the rights of others away where there are any. Who does not own the file cannot, and uses it as it is.
+/// Removes the permissions of others. Only the owner of a file can do that; others use it as it is.
 #[cfg(unix)]
-pub fn close(path: &Path) {
+pub fn restrict(path: &Path) {
     use std::os::unix::fs::PermissionsExt;
 
     let Ok(mode) = path.metadata().map(|known| known.permissions().mode()) else { return };
@@ -74,19 +74,19 @@ pub fn close(path: &Path) {
     }
 }
 
-/// Files of this system have no rights of that kind.
+/// Does nothing: files of this system have no such permissions.
 #[cfg(not(unix))]
-pub fn close(_: &Path) {}
+pub fn restrict(_: &Path) {}
 
 #[cfg(unix)]
-fn is_open_to_all(path: &Path) -> bool {
+fn is_exposed(path: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt;
 
     path.metadata().is_ok_and(|known| known.permissions().mode() & 0o007 != 0)
 }
 
 #[cfg(not(unix))]
-fn is_open_to_all(_: &Path) -> bool {
+fn is_exposed(_: &Path) -> bool {
     false
 }
 
@@ -125,11 +125,11 @@ mod tests {
         std::fs::write(&old, "kept").unwrap();
         set_permissions(&old, Permissions::from_mode(0o644)).unwrap();
         for path in [&new, &old] {
-            make(path).unwrap();
+            create(path).unwrap();
             assert_eq!(mode(path), 0o600, "{}", path.display());
         }
         assert_eq!(std::fs::read_to_string(&old).unwrap(), "kept");
-        lockable(&folder.path().join("lock")).unwrap();
+        open_lock_file(&folder.path().join("lock")).unwrap();
         assert_eq!(mode(&folder.path().join("lock")), 0o600);
     }
 }

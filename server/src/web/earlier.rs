@@ -36,7 +36,7 @@ pub(crate) async fn deployment(view: &View, workload: &Workload) -> Option<Uid> 
 pub(crate) async fn rollouts(view: &View, workload: &Workload, uid: Uid) -> Option<Vec<PastRollout>> {
     let cluster = workload.cluster.clone();
     if view.keeps() {
-        let kept = view.kept(workload, uid, move |reader| reader.of_workload(&cluster, uid, MOST)).await;
+        let kept = view.kept(workload, uid, move |reader| reader.rollouts(&cluster, uid, MOST)).await;
         return kept.ok().map(Option::unwrap_or_default);
     }
     let Some(hub) = view.live(workload).await else { return Some(Vec::new()) };

@@ -24,7 +24,7 @@ use tokio::time::Instant;
 use self::list::FollowedList;
 use crate::access::Stranger;
 use crate::access::sight::Sight;
-use crate::history::past::Lost;
+use crate::history::hub_cache::OpenError;
 use crate::hub::{First, Followed, Update};
 use crate::telemetry::rate::RateLimit;
 use crate::web::limits::{Limit, QUESTION_EVERY, QUESTIONS_AT_ONCE};
@@ -319,7 +319,7 @@ fn note(view: &View, scope: &Scope, from: Option<IpAddr>, did: &str) {
         Scope::List { .. } => "/".to_owned(),
         Scope::Workload(workload) => timeline::address::workload(workload),
     };
-    audit.note(&view.viewer().who(), from, did, &at, 101);
+    audit.record(&view.viewer().who(), from, did, &at, 101);
 }
 
 async fn follow(
@@ -352,7 +352,7 @@ async fn follow(
         Scope::Workload(workload) => {
             let hub = match view.hub_at(&workload, None).await {
                 Ok(hub) => hub,
-                Err(lost) if matches!(*lost, Lost::Unknown) => {
+                Err(lost) if matches!(*lost, OpenError::Unknown) => {
                     let cluster = workload.cluster.clone();
                     let connection = Connection { state: ConnectionState::Unknown, ..Connection::default() };
                     send_frame(out, &ServerFrame::Connection { cluster, connection }).await?;

@@ -75,7 +75,7 @@ pub(super) async fn recording(view: View, NamedWorkload(workload): NamedWorkload
     };
     let cluster = workload.cluster.clone();
     // It counts until it is read, though whoever asked may leave.
-    let read = move |reader: &Reader| Ok((reader.cut(&cluster, uid, number, None)?, making));
+    let read = move |reader: &Reader| Ok((reader.recording(&cluster, uid, number, None)?, making));
     match view.kept(&workload, uid, read).await {
         Ok(Some((Some(cut), making))) => {
             let name = format!("{}-{}-revision-{}.jsonl", workload.namespace, workload.name, cut.revision);

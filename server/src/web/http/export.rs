@@ -12,7 +12,7 @@ use super::respond::{lost_rollout, refuse, unreadable_history};
 use crate::export::exports::Turn;
 use crate::export::redact::Names;
 use crate::export::{self, ExportError, ExportRequest};
-use crate::history::store::{Cut, Sought};
+use crate::history::store::{EpisodeRecording, EpisodeSelector};
 use crate::web::earlier;
 use crate::web::limits::Limit;
 use crate::web::unsent::keeping;
@@ -112,7 +112,7 @@ async fn kept(view: &View, workload: &Workload, revision: Option<u64>) -> Option
         return Some(workload.clone());
     }
     let uid = earlier::deployment(view, workload).await?;
-    let sought = revision.map_or(Sought::Last, Sought::Revision);
+    let sought = revision.map_or(EpisodeSelector::Last, EpisodeSelector::Revision);
     let cluster = workload.cluster.clone();
     let (rollout, _) = view.kept(workload, uid, move |reader| reader.find(&cluster, uid, sought)).await.ok()???;
     Some(Workload { uid: Some(uid), rollout: Some(rollout), ..workload.clone() })
@@ -127,9 +127,10 @@ async fn lines(view: &View, workload: Workload, revision: Option<u64>, is_redact
     let kept = kept(view, &workload, revision).await.ok_or_else(unknown)?;
     let (Some(uid), Some(number)) = (kept.uid, kept.rollout) else { return Err(unknown()) };
     let cluster = kept.cluster.clone();
-    let cut = view.kept(&kept, uid, move |reader| reader.cut(&cluster, uid, number, None)).await.map(Option::flatten);
+    let cut =
+        view.kept(&kept, uid, move |reader| reader.recording(&cluster, uid, number, None)).await.map(Option::flatten);
     let cut = cut.map_err(|why| unreadable_history(view, &why))?;
-    let Cut { revision, text, .. } = cut.ok_or_else(unknown)?;
+    let EpisodeRecording { revision, text, .. } = cut.ok_or_else(unknown)?;
     let (place, text) = match is_redacted {
         true => ("rollout".to_owned(), Names::of_lines(&text).redact_lines(&text)),
         false => (format!("{}-{}", kept.namespace, kept.name), text),

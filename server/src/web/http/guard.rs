@@ -118,10 +118,10 @@ async fn admit(rollcast: &Arc<Rollcast>, came: Came, request: Request, next: Nex
     if let Some(audit) = rollcast.audit.as_ref().filter(|_| !is_of_program(&path)) {
         let status = response.status().as_u16();
         match response.extensions().get::<AuditEntry>() {
-            Some(AuditEntry { who, did, at }) => audit.note(who, came.from, did, at, status),
+            Some(AuditEntry { who, did, at }) => audit.record(who, came.from, did, at, status),
             // What stands behind it shows something of a link to whoever has it.
-            None if path.starts_with(SHARED) => audit.note(&who, came.from, method.as_str(), SHARED, status),
-            None => audit.note(&who, came.from, method.as_str(), &path, status),
+            None if path.starts_with(SHARED) => audit.record(&who, came.from, method.as_str(), SHARED, status),
+            None => audit.record(&who, came.from, method.as_str(), &path, status),
         }
     }
     response

@@ -18,7 +18,7 @@ use super::respond::{api_error, missing, refuse, render_static, unreadable_histo
 use crate::access::sight::{Sight, UNWRITTEN};
 use crate::history::WriteStatus;
 use crate::history::sql::{Overview, Reader};
-use crate::history::store::{Found, StoreError};
+use crate::history::store::{EpisodePage, StoreError};
 use crate::telemetry::clock;
 use crate::web::view::View;
 
@@ -56,11 +56,11 @@ pub(super) async fn page(view: View, RequestAddress(address): RequestAddress, re
         return missing(view, why.to_owned(), request).await;
     };
     let (asked, sight, days) = (search.clone(), view.sight().clone(), days(now_millis, &zone));
-    let unwritten = unwritten(view, &archive.keeping().borrow(), &zone);
+    let unwritten = unwritten(view, &archive.status().borrow(), &zone);
     let read = archive.read(move |reader| {
         // The strip tells of all days, whichever was asked for.
         let days = reader.days(&asked, &sight, days)?;
-        let found = reader.rollouts(&asked, &sight, after, LINES)?;
+        let found = reader.search(&asked, &sight, after, LINES)?;
         let (workloads, total) = overview(reader, &asked, &sight, &found.rollouts)?;
         Ok((days, found, workloads, total))
     });
@@ -69,8 +69,8 @@ pub(super) async fn page(view: View, RequestAddress(address): RequestAddress, re
             let others = total - rollouts;
             let rollouts = found.rollouts.into_iter();
             let rollouts = rollouts.map(|rollout| (zone.stamp(rollout.started_millis), rollout)).collect();
-            let after = found.after.map(in_address);
-            let kept = if view.sees_all() { archive.said() } else { archive.limits_said() };
+            let after = found.next.map(in_address);
+            let kept = if view.sees_all() { archive.describe() } else { archive.describe_limits() };
             let field = |at: Option<Millis>| at.map(|at| zone.field(at)).unwrap_or_default();
             let (since, until) = (field(search.from_millis), field(search.to_millis));
             let trouble = String::new();
@@ -134,11 +134,11 @@ pub(super) async fn json(view: View, RequestAddress(address): RequestAddress) ->
         return api_error(StatusCode::NOT_FOUND, "This server stores no history.".to_owned());
     };
     let sight = view.sight().clone();
-    let found: Result<Found, StoreError> =
-        archive.read(move |reader| reader.rollouts(&search, &sight, after, limit.unwrap_or(LINES))).await;
+    let found: Result<EpisodePage, StoreError> =
+        archive.read(move |reader| reader.search(&search, &sight, after, limit.unwrap_or(LINES))).await;
     match found {
         Ok(found) => {
-            let after = found.after.map(in_address);
+            let after = found.next.map(in_address);
             Json(json!({ "rollouts": found.rollouts, "after": after })).into_response()
         }
         Err(why) => {

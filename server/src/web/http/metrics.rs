@@ -169,7 +169,7 @@ fn history(encoder: &mut DescriptorEncoder<'_>, archive: &Archive) -> fmt::Resul
     ] {
         alone(encoder, name, help, &ConstCounter::new(count.load(Ordering::Relaxed)))?;
     }
-    let is_failing = *archive.keeping().borrow() != WriteStatus::Healthy;
+    let is_failing = *archive.status().borrow() != WriteStatus::Healthy;
     let help = "Whether history cannot be written right now.";
     alone(encoder, "rollcast_history_failing", help, &ConstGauge::new(i64::from(is_failing)))
 }

@@ -23,7 +23,7 @@ async fn twenty_viewers_open_twenty_episodes_and_the_server_needs_little_memory_
     let mut store = Sqlite::open(folder.path(), Limits::default()).unwrap();
     day::keep(&mut store, 100);
     drop(store);
-    let found = Reader::of_folder(folder.path()).rollouts(&Search::default(), &Sight::All, None, 100).unwrap().rollouts;
+    let found = Reader::of_folder(folder.path()).search(&Search::default(), &Sight::All, None, 100).unwrap().rollouts;
     let pages: Vec<String> = found
         .iter()
         .filter(|rollout| rollout.is_kept)

@@ -94,7 +94,7 @@ mod in_postgres {
             either.until_pods(&["web-a", "web-b", "web-c"]).await;
         }
         assert!(!writes(follower), "what both saw is written once");
-        assert_eq!(*follower.keeping().borrow(), WriteStatus::Healthy);
+        assert_eq!(*follower.status().borrow(), WriteStatus::Healthy);
         // The one that writes ends; what happens then is written by the other one.
         writer.close().await;
         api.delete(&pod(12, 2, "web-c"));

@@ -22,9 +22,9 @@ fn of_a_guest() -> (String, String, Server) {
 async fn until_told(archive: &server::history::Archive, why: &str) {
     let is_told =
         |keeping: &WriteStatus| matches!(keeping, WriteStatus::Failing { why: told, .. } if told.ends_with(why));
-    let mut keeping = archive.keeping();
+    let mut keeping = archive.status();
     let told = tokio::time::timeout(Duration::from_secs(30), keeping.wait_for(is_told)).await;
-    told.unwrap_or_else(|_| panic!("{why} is never told; told is {:?}", archive.keeping().borrow())).unwrap();
+    told.unwrap_or_else(|_| panic!("{why} is never told; told is {:?}", archive.status().borrow())).unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]
