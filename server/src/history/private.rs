@@ -1,7 +1,8 @@
 //! Private files: they are created for their owner alone, and secrets that all users can read are refused.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, Permissions};
 use std::io;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 /// Every user of this machine can read or write a file with a secret.
@@ -56,45 +57,26 @@ pub fn open_lock_file(path: &Path) -> io::Result<File> {
 }
 
 fn owners(options: &mut OpenOptions) -> &mut OpenOptions {
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
-    options.write(true)
+    options.mode(0o600).write(true)
 }
 
 /// Removes the permissions of others. Only the owner of a file can do that; others use it as it is.
-#[cfg(unix)]
 pub fn restrict(path: &Path) {
-    use std::os::unix::fs::PermissionsExt;
-
     let Ok(mode) = path.metadata().map(|known| known.permissions().mode()) else { return };
     if mode & 0o077 != 0
-        && let Err(why) = std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))
+        && let Err(why) = std::fs::set_permissions(path, Permissions::from_mode(0o600))
     {
         tracing::warn!("other users can read {}, and its permissions cannot be changed: {why}", path.display());
     }
 }
 
-/// Does nothing: files of this system have no such permissions.
-#[cfg(not(unix))]
-pub fn restrict(_: &Path) {}
-
-#[cfg(unix)]
 fn is_exposed(path: &Path) -> bool {
-    use std::os::unix::fs::PermissionsExt;
-
     path.metadata().is_ok_and(|known| known.permissions().mode() & 0o007 != 0)
 }
 
-#[cfg(not(unix))]
-fn is_exposed(_: &Path) -> bool {
-    false
-}
-
 #[cfg(test)]
-#[cfg(unix)]
 mod tests {
-    use std::fs::{Permissions, metadata, set_permissions};
-    use std::os::unix::fs::PermissionsExt;
+    use std::fs::{metadata, set_permissions};
 
     use super::*;
 

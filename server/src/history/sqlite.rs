@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, TryLockError};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -134,11 +135,8 @@ impl Store for Sqlite {
 }
 
 fn create_folder(folder: &Path) -> Result<(), StoreError> {
-    let mut make = fs::DirBuilder::new();
-    make.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut make, 0o700); // the data is for its owner alone
-    make.create(folder).map_err(|error| StoreError::Failed(format!("cannot create {}: {error}", folder.display())))
+    let created = fs::DirBuilder::new().recursive(true).mode(0o700).create(folder); // for its owner alone
+    created.map_err(|error| StoreError::Failed(format!("cannot create {}: {error}", folder.display())))
 }
 
 /// Attempts to lock, and the time between them: child processes (commands that fetch credentials) inherit the lock until they are
