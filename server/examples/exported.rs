@@ -30,7 +30,7 @@ fn rollout_of(pods: i32) -> Recording {
 async fn print(pods: i32) {
     let recording = rollout_of(pods);
     let (_, end_millis) = recording.span().unwrap();
-    let standing = past::standing("simulated".into(), recording.observed, end_millis).unwrap();
+    let standing = past::play_to_end("simulated".into(), recording.observed, end_millis).unwrap();
     let hub = Handle::standing("simulated", standing);
     let workload = Workload::deployment("simulated", "default", "web");
     let request = ExportRequest { workload, revision: None, is_redacted: false };

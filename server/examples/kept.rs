@@ -19,7 +19,7 @@ use server::access::permissions::Permissions;
 use server::feed::recording::Recording;
 use server::history::options::Limits;
 use server::history::recorder::Recorder;
-use server::history::resume::{self, FINGERPRINT, Standing};
+use server::history::resume::{self, CheckpointState, FINGERPRINT};
 use server::history::sql::Reader;
 use server::history::sqlite::Sqlite;
 use server::history::store::{Commit, Store};
@@ -46,7 +46,7 @@ fn day() {
         .take(100)
         .map(|rollout| {
             let began = Instant::now();
-            let cut = reader.cut("prod", rollout.uid, rollout.number, None).unwrap().unwrap();
+            let cut = reader.recording("prod", rollout.uid, rollout.number, None).unwrap().unwrap();
             assert!(Recording::read(&cut.text).play().model().pods.len() >= PODS as usize);
             began.elapsed().as_secs_f64() * 1e3
         })
@@ -81,7 +81,7 @@ fn list(store: &mut Sqlite, reader: &Reader, some: &[PastRollout]) {
         ("name", Search { name: "app-7".to_owned(), ..Search::default() }),
     ] {
         let began = Instant::now();
-        let found = reader.rollouts(&search, &Permissions::All, None, 50).unwrap().rollouts.len();
+        let found = reader.search(&search, &Permissions::All, None, 50).unwrap().rollouts.len();
         let days = reader.days(&search, &Permissions::All, (0..30).map(day).collect()).unwrap();
         let counted: u32 = days.iter().map(|day| day.episodes).sum();
         let took = began.elapsed().as_secs_f64() * 1e3;
@@ -109,9 +109,9 @@ fn restart() {
         }
     }
     let pods = timeline.model().pods.len();
-    let standing = Standing { timeline: &timeline, history: &history, observed: None };
+    let standing = CheckpointState { timeline: &timeline, history: &history, observed: None };
     let began = Instant::now();
-    let checkpoint = resume::checkpoint(&standing).unwrap();
+    let checkpoint = resume::encode(&standing).unwrap();
     let (took, size) = (began.elapsed(), checkpoint.body.len());
     store.commit(&[Commit { lines: None, checkpoint: Some(checkpoint), ..commit("", (0, 0)) }]).unwrap();
     let mut tail = 0;
@@ -121,7 +121,7 @@ fn restart() {
     }
     let began = Instant::now();
     let stored = store.resume("prod", Some(FINGERPRINT)).unwrap().unwrap();
-    let resumed = resume::resume("prod", stored).unwrap();
+    let resumed = resume::restore("prod", stored).unwrap();
     assert_eq!(resumed.timeline.model().pods.len(), pods);
     println!("a cluster of {pods} pods:");
     println!("  checkpoint {:>7.1} ms in the hub, {:.1} MB", took.as_secs_f64() * 1e3, size as f64 / 1e6);

@@ -11,7 +11,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     let cli = cli::Cli::read(std::env::args_os()).unwrap_or_else(|why| why.exit());
-    log::begin(cli.usual_log());
+    log::init(cli.usual_log());
     let runtime = match tokio::runtime::Runtime::new() {
         Ok(runtime) => runtime,
         Err(error) => return failed(&error.into()),

@@ -235,7 +235,10 @@ mod tests {
         assert_eq!(maker.limited_to(&workload("prod", "secret", "web")), part(&[]));
         assert_eq!(maker.limited_to(&workload("gone", "shop", "web")), part(&[]));
         let wall = |cluster: Option<&str>, namespace: Option<&str>| {
-            maker.limited_to(&Scope::Wall { cluster: cluster.map(str::to_owned), namespace: namespace.map(str::to_owned) })
+            maker.limited_to(&Scope::Wall {
+                cluster: cluster.map(str::to_owned),
+                namespace: namespace.map(str::to_owned),
+            })
         };
         assert_eq!(
             wall(None, None),

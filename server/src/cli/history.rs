@@ -9,9 +9,9 @@ use timeline::Retention;
 
 use super::DeploymentArgument;
 use crate::cli::config::Config;
-use crate::database::server::{BadAddress, DatabaseUrl, PasswordError};
+use crate::database::server::{DatabaseUrl, InvalidAddress, PasswordError};
 use crate::history::options::{self, Limits, Location, Options};
-use crate::history::private::{self, OpenToAll};
+use crate::history::private::{self, ExposedSecret};
 use crate::telemetry::clock::parse_duration;
 
 /// Options of the history.
@@ -81,7 +81,7 @@ impl History {
         let said = location(self.history.as_ref(), self.data_dir.as_ref(), password);
         let said = said.or_else(|| location(file.history.as_ref(), file.data_dir.as_ref(), password));
         let location = said.unwrap_or_else(default_location)?;
-        let limits = Limits::of(self.keep_for.or(file.keep_for), self.keep_bytes.or(file.keep_bytes));
+        let limits = Limits::new(self.keep_for.or(file.keep_for), self.keep_bytes.or(file.keep_bytes));
         Ok(Some(Options { location, limits }))
     }
 }
@@ -112,7 +112,7 @@ fn read_password(file: &Path) -> Result<Vec<u8>, LocationError> {
 }
 
 fn default_location() -> Result<Location, LocationError> {
-    options::usual_folder().map(Location::Folder).ok_or(LocationError::Folder)
+    options::default_folder().map(Location::Folder).ok_or(LocationError::Folder)
 }
 
 /// The location of the history is unknown or invalid.
@@ -123,7 +123,7 @@ pub enum LocationError {
     Folder,
     /// The address of the database is none. It is not repeated: it holds a password.
     #[error("the database URL of --history, ROLLCAST_HISTORY or `history` in the configuration file is invalid: {0}")]
-    Database(#[from] BadAddress),
+    Database(#[from] InvalidAddress),
     /// A password that belongs to no database.
     #[error("--history-password-file requires --history")]
     NoDatabase,
@@ -132,7 +132,7 @@ pub enum LocationError {
     PasswordFile(#[source] std::io::Error),
     /// Others can read that file.
     #[error(transparent)]
-    OpenToAll(#[from] OpenToAll),
+    ExposedSecret(#[from] ExposedSecret),
     /// The password cannot be used.
     #[error("the password in --history-password-file is invalid: {0}")]
     Password(#[from] PasswordError),
@@ -206,7 +206,7 @@ impl HistoryArguments {
             HistoryCommand::Compact { keep_for, keep_bytes } => (*keep_for, *keep_bytes),
             HistoryCommand::Check | HistoryCommand::Export { .. } => (None, None),
         };
-        let limits = Limits::of(keep_for, keep_bytes);
+        let limits = Limits::new(keep_for, keep_bytes);
         let password = self.history_password_file.as_ref();
         if password.is_some() && self.history.is_none() {
             return Err(LocationError::NoDatabase);

@@ -22,7 +22,7 @@ use crate::feed::playground::Playground;
 use crate::feed::replay;
 use crate::history::options::{Limits, Location, Options};
 use crate::history::private;
-use crate::history::{Archive, Keeping, tap};
+use crate::history::{Archive, WriteStatus, tap};
 use crate::hub::Handle;
 use crate::kube::{self, Health, SourceEvent};
 use crate::telemetry::audit::Audit;
@@ -86,7 +86,7 @@ async fn serve(arguments: Serve) -> anyhow::Result<()> {
     let place = kept.as_ref().map(|kept| kept.location.clone());
     let archive = kept.map(Archive::start);
     if let Some(archive) = &archive {
-        tracing::info!("history is stored {}", archive.said());
+        tracing::info!("history is stored {}", archive.describe());
     }
     let watch =
         |cluster: clusters::ClusterConfig| cluster.watch(&WATCHED, retention, viewers.clone(), archive.as_ref()).0;
@@ -136,7 +136,7 @@ async fn demo(arguments: Demo) -> anyhow::Result<()> {
     let archive = location.map(|location| Archive::start(Options { location, limits: Limits::default() }));
     let watch = |cluster: clusters::ClusterConfig| {
         let (hub, events) = cluster.watch(&WATCHED, Retention::default(), viewers.clone(), archive.as_ref());
-        tokio::spawn(playground.clone().keep_time(events));
+        tokio::spawn(playground.clone().send_clock(events));
         hub
     };
     let hubs: Vec<Handle> = wanted.into_iter().map(watch).collect();
@@ -148,21 +148,21 @@ async fn demo(arguments: Demo) -> anyhow::Result<()> {
 }
 
 async fn replay(arguments: Replay) -> anyhow::Result<()> {
-    let read = if arguments.data_dir.is_some() { replay::read_to_keep } else { replay::read };
+    let is_kept = arguments.data_dir.is_some();
     let mut recordings = Vec::new();
     for file in &arguments.files {
         let name = file.file_stem().map_or_else(|| "recording".to_owned(), |stem| stem.to_string_lossy().into_owned());
-        recordings.push((name, read(file)?));
+        recordings.push((name, replay::read(file, is_kept)?));
     }
     let served = arguments.listen.merge(&Config::default())?;
     let listener = listen(&served, false).await?;
-    let style = replay::Style {
+    let options = replay::ReplayOptions {
         speed: arguments.speed,
         repeat: arguments.r#loop,
         hold_at_millis: arguments.hold_at.map(|seconds| (seconds * 1000.0) as i64),
     };
     let location = arguments.data_dir.map(Location::Folder);
-    let archive = location.map(|location| Archive::start(Options { location, limits: Limits::of_recordings() }));
+    let archive = location.map(|location| Archive::start(Options { location, limits: Limits::for_recordings() }));
     let mut taken = match &archive {
         Some(archive) => kept_clusters(archive).await?,
         None => BTreeSet::new(),
@@ -170,14 +170,14 @@ async fn replay(arguments: Replay) -> anyhow::Result<()> {
     let viewers = Viewers::default();
     let mut hubs = Vec::new();
     for (name, recording) in recordings {
-        let name = replay::another(&name, &taken);
+        let name = replay::free_name(&name, &taken);
         taken.insert(name.clone());
         let (hub, events) = match &archive {
             Some(archive) => tap::start(archive, &name, &[], Arc::default(), Retention::default()),
             None => Handle::start(&name, Arc::default(), Retention::default()),
         };
         let first = arguments.when_watched.then(|| viewers.clone());
-        let played = tokio::spawn(replay::play(events, name, recording, style, first));
+        let played = tokio::spawn(replay::play(events, name, recording, options, first));
         if arguments.hold_at.is_some() {
             // The first viewer sees the moment, not what came before.
             played.await?;
@@ -195,7 +195,7 @@ async fn replay(arguments: Replay) -> anyhow::Result<()> {
 /// Names of clusters that are kept. Who plays a recording to keep it can do so later as well: what is wrong is said at once.
 async fn kept_clusters(archive: &Archive) -> anyhow::Result<BTreeSet<String>> {
     let clusters = archive.read(|reader| reader.clusters()).await;
-    if let Keeping::Failing { why, .. } = &*archive.keeping().borrow() {
+    if let WriteStatus::Failing { why, .. } = &*archive.status().borrow() {
         anyhow::bail!("cannot store the history of the replay: {why}");
     }
     clusters.context("cannot store the history of the replay")
@@ -284,7 +284,7 @@ fn history_of(arguments: HistoryArguments) -> anyhow::Result<()> {
 }
 
 fn report(arguments: &Report) -> anyhow::Result<()> {
-    let recording = replay::read(&arguments.file)?;
+    let recording = replay::read(&arguments.file, false)?;
     let (from, to) = recording.span().unzip();
     let timeline = recording.play();
     let document = serde_json::to_string_pretty(&document::document(timeline.model(), from, to))?;

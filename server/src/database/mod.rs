@@ -1,5 +1,5 @@
 //! Connects to a file of SQLite or to a PostgreSQL server, with the SQL that both have in common.
-//! Owns how to connect, the deadline of answers, and the words for errors.
+//! Owns connections, deadlines, migrations, and the words for errors.
 //! Must not know any table: each room brings its [`Schema`].
 
 pub(crate) mod postgres;
@@ -19,19 +19,19 @@ use sqlx::{AssertSqlSafe, Decode, Either, PgConnection, Postgres, Row as _, SqlS
 use sqlx_core::any::{AnyArgumentBuffer, AnyConnectionBackend, AnyValueKind};
 use tokio::runtime::Runtime;
 
-/// Sockets and timers of all connections. Who uses a connection waits for its answer in a thread of its own, and has no runtime.
+/// Sockets and timers of all connections. Callers wait in threads of their own, without a runtime.
 #[expect(clippy::expect_used, reason = "without a thread no part of the program works")]
 static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {
     let mut builder = tokio::runtime::Builder::new_multi_thread();
     builder.worker_threads(1).thread_name("database").enable_all().build().expect("a thread can be started")
 });
 
-/// What went wrong.
+/// An error of a database.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum StoreError {
-    /// Another Rollcast writes there.
+    /// Another server writes there.
     #[error("another server is using the history in {0}")]
-    Taken(String),
+    InUse(String),
     /// A later version wrote it.
     #[error("{place} was written by a later version of Rollcast (format {found}; this version reads up to {known})")]
     Newer {
@@ -39,7 +39,7 @@ pub enum StoreError {
         place: String,
         /// Its format.
         found: i64,
-        /// The last format that is known.
+        /// The last format that this version reads.
         known: i64,
     },
     /// A version before the first release wrote it.
@@ -55,7 +55,7 @@ pub enum StoreError {
     Damaged {
         /// Path of the file, or the database.
         place: String,
-        /// What is wrong with it.
+        /// The damage, in words.
         why: String,
     },
     /// It cannot be read or written now.
@@ -87,7 +87,7 @@ impl From<bool> for Value {
 
 impl From<&str> for Value {
     fn from(text: &str) -> Self {
-        // What clusters say may hold the one character that PostgreSQL does not take.
+        // Text of a cluster may have the one character that PostgreSQL refuses.
         Self(AnyValueKind::Text(Arc::new(text.replace('\0', "\u{fffd}"))))
     }
 }
@@ -104,7 +104,7 @@ impl From<&[u8]> for Value {
     }
 }
 
-/// A row of an answer.
+/// A row of a result.
 pub(crate) struct Row(AnyRow);
 
 impl Row {
@@ -116,8 +116,8 @@ impl Row {
         self.get(column)
     }
 
-    /// A condition, as a number.
-    pub(crate) fn is(&self, column: usize) -> Result<bool, StoreError> {
+    /// Returns the value of a column as a condition: it is not 0.
+    pub(crate) fn flag(&self, column: usize) -> Result<bool, StoreError> {
         self.number(column).map(|number| number != 0)
     }
 
@@ -130,14 +130,14 @@ impl Row {
     }
 }
 
-/// The tables of one room: what makes those of each format from those of the format before.
+/// The tables of one room, and their migrations.
 #[derive(Debug)]
 pub(crate) struct Schema {
-    /// The table that has the formats of the others.
+    /// Name of the table with the formats.
     pub(crate) table: &'static str,
-    /// The statements of each format, from the first one on.
+    /// The statements of each migration, from format 1 on.
     pub(crate) migrations: &'static [&'static str],
-    /// A statement that counts what only versions before the first release made.
+    /// A statement that counts the traces of versions before the first release.
     pub(crate) unreleased: &'static str,
 }
 
@@ -152,7 +152,7 @@ impl Schema {
         };
         let mut migrator = Migrator::with_migrations((1..).zip(self.migrations).map(migration).collect());
         migrator.dangerous_set_table_name(self.table);
-        migrator.set_locking(false); // whoever connects to write has a lock already
+        migrator.set_locking(false); // a connection to write has a lock already
         migrator
     }
 }
@@ -165,8 +165,8 @@ pub(crate) struct Connection {
     /// The file or the database, for people.
     place: String,
     is_lost: bool,
-    /// An answer is waited for so long.
-    patience: Duration,
+    /// Longest time in which a statement must respond.
+    timeout: Duration,
 }
 
 #[derive(Debug)]
@@ -179,7 +179,7 @@ impl Drop for Connection {
     fn drop(&mut self) {
         let _runtime = RUNTIME.enter();
         match self.inner.take() {
-            // The file is closed when this returns, and a server knows that its locks are free.
+            // When this returns, the file is closed, or the server has released the locks.
             Some(Inner::Own(connection)) if !self.is_lost => drop(block_on(connection.close())),
             Some(Inner::Pooled(connection)) if self.is_lost => drop(connection.detach()),
             _ => {}
@@ -188,11 +188,11 @@ impl Drop for Connection {
 }
 
 impl Connection {
-    const fn new(inner: Inner, place: String, patience: Duration) -> Self {
-        Self { inner: Some(inner), place, is_lost: false, patience }
+    const fn new(inner: Inner, place: String, timeout: Duration) -> Self {
+        Self { inner: Some(inner), place, is_lost: false, timeout }
     }
 
-    /// It does not answer any more.
+    /// Returns `true` if the connection is closed or does not respond any more.
     pub(crate) const fn is_lost(&self) -> bool {
         self.is_lost
     }
@@ -204,63 +204,63 @@ impl Connection {
         }
     }
 
-    /// The function that tells at which place of a text another one begins.
-    pub(crate) fn place_in(&self) -> &'static str {
+    /// Returns the name of the SQL function for the position of one text in another.
+    pub(crate) fn position_function(&self) -> &'static str {
         if self.is_postgres() { "strpos" } else { "instr" }
     }
 
-    /// Runs a statement; returns how many rows it changed. Without values it may be several statements.
+    /// Runs a statement; returns the number of changed rows. Without values it may be several statements.
     pub(crate) fn run(&mut self, sql: &str, values: &[Value]) -> Result<u64, StoreError> {
-        self.answer(sql, values).map(|(changed, _)| changed)
+        self.execute(sql, values).map(|(changed, _)| changed)
     }
 
-    /// Runs a statement; returns what it answers.
+    /// Runs a statement; returns its rows.
     pub(crate) fn rows(&mut self, sql: &str, values: &[Value]) -> Result<Vec<Row>, StoreError> {
-        self.answer(sql, values).map(|(_, rows)| rows)
+        self.execute(sql, values).map(|(_, rows)| rows)
     }
 
-    /// The first row of an answer; `None` when there is none.
+    /// Returns the first row of a statement, if there is one.
     pub(crate) fn row(&mut self, sql: &str, values: &[Value]) -> Result<Option<Row>, StoreError> {
         Ok(self.rows(sql, values)?.into_iter().next())
     }
 
-    /// The only number of an answer; `None` when there is none.
+    /// Returns the only number of a statement, if there is one.
     pub(crate) fn number(&mut self, sql: &str, values: &[Value]) -> Result<Option<i64>, StoreError> {
         Ok(self.row(sql, values)?.and_then(|row| row.number(0).ok()))
     }
 
-    /// Does several things, all of them or none.
-    pub(crate) fn together<T>(
+    /// Runs statements in one transaction.
+    pub(crate) fn transaction<T>(
         &mut self,
-        act: impl FnOnce(&mut Self) -> Result<T, StoreError>,
+        statements: impl FnOnce(&mut Self) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         self.run("BEGIN", &[])?;
-        let done = act(self).and_then(|done| self.run("COMMIT", &[]).map(|_| done));
+        let done = statements(self).and_then(|done| self.run("COMMIT", &[]).map(|_| done));
         if done.is_err() {
             let _ = self.run("ROLLBACK", &[]); // there is nothing to roll back where the connection is lost
         }
         done
     }
 
-    /// Looks through the file; returns what is wrong with it, in words. A server looks after its files itself.
-    pub(crate) fn examine(&mut self) -> Result<Vec<String>, StoreError> {
+    /// Checks the file; returns the damage in words. A server checks its files itself.
+    pub(crate) fn check_integrity(&mut self) -> Result<Vec<String>, StoreError> {
         if self.is_postgres() {
             return Ok(Vec::new());
         }
-        let said = self.rows("PRAGMA integrity_check(10)", &[])?.into_iter().map(|row| row.text(0));
-        Ok(said.collect::<Result<Vec<String>, StoreError>>()?.into_iter().filter(|said| said != "ok").collect())
+        let rows = self.rows("PRAGMA integrity_check(10)", &[])?.into_iter().map(|row| row.text(0));
+        Ok(rows.collect::<Result<Vec<String>, StoreError>>()?.into_iter().filter(|text| text != "ok").collect())
     }
 
-    /// The format of the tables, at most the last one that is known; 0 where there are none.
+    /// Returns the format of the tables, at most the last one of this version; 0 if there are none.
     pub(crate) fn format(&mut self, schema: &Schema) -> Result<i64, StoreError> {
         if self.number(schema.unreleased, &[])? != Some(0) {
             return Err(StoreError::Unreleased { place: self.place.clone() });
         }
-        let is_there = match self.is_postgres() {
+        let count = match self.is_postgres() {
             true => "SELECT count(*) FROM pg_tables WHERE schemaname = 'rollcast' AND tablename = $1",
             false => "SELECT count(*) FROM sqlite_schema WHERE name = $1",
         };
-        if self.number(is_there, &[schema.table.into()])? != Some(1) {
+        if self.number(count, &[schema.table.into()])? != Some(1) {
             return Ok(0);
         }
         let found = self.number(&format!("SELECT max(version) FROM {}", schema.table), &[])?.unwrap_or_default();
@@ -268,12 +268,12 @@ impl Connection {
         if found > known { Err(StoreError::Newer { place: self.place.clone(), found, known }) } else { Ok(found) }
     }
 
-    /// This connection, if the tables have the format of this version.
+    /// Returns this connection if the tables have the format of this version.
     fn with_tables(mut self, schema: &Schema) -> Result<Self, StoreError> {
         if self.format(schema)? < schema.last_format() { Err(self.failed("no history yet")) } else { Ok(self) }
     }
 
-    /// Brings the tables to the format of this version.
+    /// Migrates the tables to the format of this version.
     fn migrate(&mut self, schema: &Schema) -> Result<(), StoreError> {
         let migrator = schema.migrator();
         let is_postgres = self.is_postgres();
@@ -290,15 +290,15 @@ impl Connection {
         })
     }
 
-    fn answer(&mut self, sql: &str, values: &[Value]) -> Result<(u64, Vec<Row>), StoreError> {
+    fn execute(&mut self, sql: &str, values: &[Value]) -> Result<(u64, Vec<Row>), StoreError> {
         let values = AnyArgumentBuffer(values.iter().map(|value| value.0.clone()).collect());
         let arguments = (!values.0.is_empty()).then_some(AnyArguments { values });
         let sql = AssertSqlSafe(sql).into_sql_str();
         self.wait(async |connection| {
-            let mut answers = connection.fetch_many(sql, true, arguments);
+            let mut results = connection.fetch_many(sql, true, arguments);
             let (mut changed, mut rows) = (0, Vec::new());
-            while let Some(answer) = answers.try_next().await? {
-                match answer {
+            while let Some(result) = results.try_next().await? {
+                match result {
                     Either::Left(result) => changed += result.rows_affected(),
                     Either::Right(row) => rows.push(Row(row)),
                 }
@@ -309,7 +309,7 @@ impl Connection {
 
     fn wait<T>(
         &mut self,
-        ask: impl AsyncFnOnce(&mut dyn AnyConnectionBackend) -> Result<T, sqlx::Error>,
+        request: impl AsyncFnOnce(&mut dyn AnyConnectionBackend) -> Result<T, sqlx::Error>,
     ) -> Result<T, StoreError> {
         let connection: &mut dyn AnyConnectionBackend = match &mut self.inner {
             Some(Inner::Own(connection)) if !self.is_lost => &mut **connection,
@@ -317,20 +317,20 @@ impl Connection {
             _ => return Err(self.failed("the connection is closed")),
         };
         let _runtime = RUNTIME.enter();
-        let answer = block_on(async {
-            let answer = tokio::time::timeout(self.patience, ask(connection)).await;
-            let is_alive = match &answer {
+        let result = block_on(async {
+            let result = tokio::time::timeout(self.timeout, request(connection)).await;
+            let is_alive = match &result {
                 Ok(Ok(_)) => true,
                 Ok(Err(_)) => {
-                    tokio::time::timeout(self.patience, connection.ping()).await.is_ok_and(|pong| pong.is_ok())
+                    tokio::time::timeout(self.timeout, connection.ping()).await.is_ok_and(|pong| pong.is_ok())
                 }
                 Err(_) => false,
             };
             self.is_lost = !is_alive;
-            answer
+            result
         });
-        match answer {
-            Ok(answer) => answer.map_err(|error| wrong(&self.place, &error)),
+        match result {
+            Ok(result) => result.map_err(|error| store_error(&self.place, &error)),
             Err(_) => Err(self.failed("it does not respond")),
         }
     }
@@ -340,16 +340,18 @@ impl Connection {
     }
 }
 
-/// The place is damaged.
+/// Returns the error of a damaged file.
 pub(crate) fn damaged(place: &str, why: &str) -> StoreError {
     StoreError::Damaged { place: place.to_owned(), why: why.to_owned() }
 }
 
-/// What went wrong at a place, in the database's words where it says any.
-fn wrong(place: &str, error: &sqlx::Error) -> StoreError {
+/// Converts an error, in the words of the database if it has any.
+fn store_error(place: &str, error: &sqlx::Error) -> StoreError {
     StoreError::Failed(match error {
         sqlx::Error::Migrate(error) => match &**error {
-            MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _) => return wrong(place, error),
+            MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _) => {
+                return store_error(place, error);
+            }
             error => format!("{place}: {error}"),
         },
         sqlx::Error::Database(error) if error.try_downcast_ref::<sqlx::sqlite::SqliteError>().is_some() => {

@@ -1,4 +1,4 @@
-//! Connections to a PostgreSQL server. Each has a deadline for every answer, so that a server that says nothing holds nobody up for long.
+//! Connections to a PostgreSQL server, with a deadline for every statement.
 
 use std::time::{Duration, Instant};
 
@@ -8,29 +8,29 @@ use sqlx::{ConnectOptions, Executor, PgConnection, Pool, Postgres};
 use tokio::time::timeout;
 
 use super::server::Server;
-use super::{Connection, Inner, RUNTIME, Schema, StoreError, wrong};
+use super::{Connection, Inner, RUNTIME, Schema, StoreError, store_error};
 
-/// A server that takes longer to answer is not there.
+/// Longest time to connect.
 const CONNECT: Duration = Duration::from_secs(5);
-/// An answer that takes longer does not come.
-const ANSWER: Duration = Duration::from_secs(10);
-/// Tables of another format are made anew within this time, however large they are.
+/// Longest time of a statement.
+const STATEMENT: Duration = Duration::from_secs(10);
+/// Longest time of a migration.
 const MIGRATION: Duration = Duration::from_secs(3_600);
-/// Another one that makes them is waited for so long, and looked after so often; then it is said, and tried again later.
-const TURN: Duration = Duration::from_secs(4);
+/// Longest wait for a migration of another server, and the time between two looks at it.
+const OTHER_MIGRATION: Duration = Duration::from_secs(4);
 const BETWEEN: Duration = Duration::from_millis(50);
-/// "Roll", the first half of the numbers of our locks; who makes tables holds the one without a second half.
+/// "Roll", the first half of the numbers of our locks; migrations hold the one without a second half.
 pub(crate) const LOCKS: i64 = 0x526f_6c6c << 32;
-/// Counts tables that only versions before the first release made.
+/// Counts the tables of versions before the first release.
 pub(crate) const UNRELEASED: &str =
     "SELECT count(*) FROM pg_tables WHERE schemaname = 'rollcast' AND tablename IN ('format', 'schema_format')";
-/// How a session is: the server notices soon that a connection is lost, as its locks end with it.
+/// Settings of a session: the server notices soon that a connection is lost, as its locks end with it.
 const SESSION: &str = "SET search_path = rollcast; SET lock_timeout = '5s'; SET statement_timeout = '9s';
     SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3; SET tcp_user_timeout = 15000";
 
 impl Connection {
-    /// Connects to a server, whatever is there.
-    pub(crate) fn to(server: &Server) -> Result<Self, StoreError> {
+    /// Connects to a server, whatever tables it has.
+    pub(crate) fn connect(server: &Server) -> Result<Self, StoreError> {
         let place = server.to_string();
         let failed = |why: &str| StoreError::Failed(format!("{place}: {why}"));
         let _runtime = RUNTIME.enter();
@@ -38,65 +38,64 @@ impl Connection {
         let connected = connected.map_err(|_| failed("it does not respond"))?.map_err(|error| {
             match matches!(error, sqlx::Error::Io(_) | sqlx::Error::Tls(_)) && server.lacks_authorities() {
                 true => failed("this machine has no trusted certificate authorities"),
-                false => wrong(&place, &error),
+                false => store_error(&place, &error),
             }
         })?;
-        let mut connection = Self::new(Inner::Own(Box::new(connected)), place, ANSWER);
+        let mut connection = Self::new(Inner::Own(Box::new(connected)), place, STATEMENT);
         connection.run(SESSION, &[])?;
         Ok(connection)
     }
 
-    /// Connects to write; makes the tables where they are not there.
-    pub(crate) fn to_write(server: &Server, schema: &Schema) -> Result<Self, StoreError> {
-        let mut connection = Self::to(server)?;
+    /// Connects to write; migrates the tables.
+    pub(crate) fn connect_to_write(server: &Server, schema: &Schema) -> Result<Self, StoreError> {
+        let mut connection = Self::connect(server)?;
         if connection.format(schema)? < schema.last_format() {
-            connection.make_tables(schema)?;
+            connection.migrate_alone(schema)?;
         }
         Ok(connection)
     }
 
-    /// Brings the tables to the format of this version. Two that do so at once do it one after the other, unless the first one takes long.
-    fn make_tables(&mut self, schema: &Schema) -> Result<(), StoreError> {
-        let deadline = Instant::now() + TURN;
+    /// Migrates the tables. If two servers do so, the second one waits, unless the first one takes long.
+    fn migrate_alone(&mut self, schema: &Schema) -> Result<(), StoreError> {
+        let deadline = Instant::now() + OTHER_MIGRATION;
         while !self.lock(LOCKS)? {
             if Instant::now() > deadline {
                 return Err(self.failed("another server is upgrading the tables"));
             }
-            std::thread::sleep(BETWEEN); // whatever calls this may wait
+            std::thread::sleep(BETWEEN); // callers have threads of their own
         }
-        // Large tables take their time.
         self.run("SET statement_timeout = 0; SET lock_timeout = 0", &[])?;
-        self.patience = MIGRATION;
-        // Who may not make a schema can use one that was made for us.
+        self.timeout = MIGRATION;
+        // Without the permission to create a schema, an administrator creates it.
         if self.number("SELECT count(*) FROM pg_namespace WHERE nspname = 'rollcast'", &[])? != Some(1) {
             self.run("CREATE SCHEMA rollcast", &[])?;
         }
         self.migrate(schema)?;
-        self.patience = ANSWER;
+        self.timeout = STATEMENT;
         self.run(SESSION, &[])?;
         self.unlock(LOCKS)
     }
 
-    /// Takes a lock that ends with the connection. `false` when another one has it.
+    /// Takes a lock that ends with the connection. `false` if another connection has it.
     pub(crate) fn lock(&mut self, lock: i64) -> Result<bool, StoreError> {
         let row = "SELECT CASE WHEN pg_try_advisory_lock($1) THEN 1 ELSE 0 END";
         Ok(self.number(row, &[lock.into()])? == Some(1))
     }
 
-    /// Lets go of a lock.
+    /// Releases a lock.
     pub(crate) fn unlock(&mut self, lock: i64) -> Result<(), StoreError> {
         self.rows("SELECT pg_advisory_unlock($1)", &[lock.into()]).map(drop)
     }
 }
 
-/// Connections of those who read.
+/// Connections of readers.
 pub(crate) struct ConnectionPool {
     server: Server,
     pool: Pool<Postgres>,
 }
 
 impl ConnectionPool {
-    /// To a server; nothing is connected yet.
+    /// Returns a pool for a server, which connects when it is used.
     pub(crate) fn new(server: Server, most: u32) -> Self {
         let _runtime = RUNTIME.enter();
         let pool = PoolOptions::new().max_connections(most).acquire_timeout(CONNECT);
@@ -107,14 +106,14 @@ impl ConnectionPool {
         Self { server, pool }
     }
 
-    /// One of them, to read with.
+    /// Returns a connection to read with.
     pub(crate) fn connection(&self, schema: &Schema) -> Result<Connection, StoreError> {
         let _runtime = RUNTIME.enter();
         let pooled = match block_on(self.pool.acquire()) {
             Ok(pooled) => pooled,
-            // The pool does not say what it waited for.
-            Err(_) => return Connection::to(&self.server)?.with_tables(schema),
+            // The error of the pool does not say what it waited for.
+            Err(_) => return Connection::connect(&self.server)?.with_tables(schema),
         };
-        Connection::new(Inner::Pooled(pooled), self.server.to_string(), ANSWER).with_tables(schema)
+        Connection::new(Inner::Pooled(pooled), self.server.to_string(), STATEMENT).with_tables(schema)
     }
 }

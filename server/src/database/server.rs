@@ -1,4 +1,4 @@
-//! Where a PostgreSQL server is.
+//! Addresses of PostgreSQL databases.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,7 +11,7 @@ use url::Url;
 
 use crate::kube::loopback::is_this_machine;
 
-/// What may stand behind the `?` of an address.
+/// Allowed parameters of an address.
 const PARAMETERS: [&str; 11] = [
     "application_name",
     "dbname",
@@ -26,8 +26,8 @@ const PARAMETERS: [&str; 11] = [
     "user",
 ];
 
-/// The address of a database as somebody wrote it, with the password: it prints nothing of itself, and nobody who reads options and files
-/// can quote it. What is wrong with it is said when it is taken apart.
+/// The address of a database as written in options and files, with the password: it prints nothing of itself. [`Self::server`] finds its
+/// errors.
 #[derive(Clone, PartialEq, Eq, Deserialize)]
 pub struct DatabaseUrl(String);
 
@@ -44,101 +44,103 @@ impl fmt::Debug for DatabaseUrl {
 }
 
 impl DatabaseUrl {
-    /// The database that it names.
+    /// Parses the address.
     ///
     /// # Errors
-    /// When it names none.
-    pub fn server(&self) -> Result<Server, BadAddress> {
+    /// When it is not valid.
+    pub fn server(&self) -> Result<Server, InvalidAddress> {
         self.0.parse()
     }
 }
 
-/// A database of a PostgreSQL server, and who we are there.
+/// A database of a PostgreSQL server, with user and password.
 #[derive(Clone)]
 pub struct Server {
     options: Arc<PgConnectOptions>,
     has_password: bool,
 }
 
-/// A text that names no database.
+/// An address that is not valid.
 #[derive(Debug, Clone, thiserror::Error)]
-pub enum BadAddress {
+pub enum InvalidAddress {
     /// The text is no address of a PostgreSQL database.
     #[error("must be a PostgreSQL URL, as postgres://USER:PASSWORD@HOST/DATABASE")]
     Scheme,
-    /// Where the password ends cannot be told.
+    /// The end of the password is ambiguous.
     #[error("it has more than one @: write an @ in the password as %40")]
     At,
-    /// Something in it is wrong.
+    /// A part of it is not valid.
     #[error("{0}")]
-    Wrong(String),
+    Part(String),
 }
 
 impl FromStr for Server {
-    type Err = BadAddress;
+    type Err = InvalidAddress;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         if !text.starts_with("postgres://") && !text.starts_with("postgresql://") {
-            return Err(BadAddress::Scheme);
+            return Err(InvalidAddress::Scheme);
         }
         // The password would end at the first one, and the rest of it be taken for the host.
         if text.matches('@').count() > 1 {
-            return Err(BadAddress::At);
+            return Err(InvalidAddress::At);
         }
-        let wrong = |why: String| BadAddress::Wrong(why);
-        let url: Url = text.parse().map_err(|error: url::ParseError| wrong(error.to_string()))?;
+        let invalid = InvalidAddress::Part;
+        let url: Url = text.parse().map_err(|error: url::ParseError| invalid(error.to_string()))?;
         let query = || url.query_pairs().map(|(key, _)| key);
         if let Some(unknown) = query().find(|key| !PARAMETERS.contains(&&**key)) {
-            return Err(wrong(format!("unknown parameter {unknown}")));
+            return Err(invalid(format!("unknown parameter {unknown}")));
         }
-        let mut options: PgConnectOptions = text.parse().map_err(|error: sqlx::Error| wrong(error.to_string()))?;
+        let mut options: PgConnectOptions = text.parse().map_err(|error: sqlx::Error| invalid(error.to_string()))?;
         match url.host_str() {
-            None | Some("") if !query().any(|key| key == "host") => return Err(wrong("it has no host".to_owned())),
-            Some(hosts) if hosts.contains(',') => return Err(wrong("it has more than one host".to_owned())),
-            // An address has brackets only in a URL.
+            None | Some("") if !query().any(|key| key == "host") => return Err(invalid("it has no host".to_owned())),
+            Some(hosts) if hosts.contains(',') => return Err(invalid("it has more than one host".to_owned())),
+            // Only URLs have brackets around IPv6 addresses.
             Some(host) if host.starts_with('[') => options = options.host(host.trim_matches(['[', ']'])),
             _ => {}
         }
         let mode = match options.get_ssl_mode() {
-            _ if !query().any(|key| key == "sslmode") => is_here(&options).then_some(PgSslMode::Disable),
+            _ if !query().any(|key| key == "sslmode") => is_local(&options).then_some(PgSslMode::Disable),
             PgSslMode::Disable => Some(PgSslMode::Disable),
-            PgSslMode::Allow | PgSslMode::Prefer => return Err(wrong("sslmode must be disable or require".to_owned())),
+            PgSslMode::Allow | PgSslMode::Prefer => {
+                return Err(invalid("sslmode must be disable or require".to_owned()));
+            }
             PgSslMode::Require | PgSslMode::VerifyCa | PgSslMode::VerifyFull => None,
         };
         if options.get_application_name().is_none() {
             options = options.application_name("rollcast");
         }
-        // Who encrypts looks at the certificate, too. Poolers do not know the parameter of floating-point numbers.
+        // Encrypted connections verify the certificate. Poolers do not know the parameter of floating-point numbers.
         let options = options.ssl_mode(mode.unwrap_or(PgSslMode::VerifyFull)).extra_float_digits(None);
         let has_password = url.password().is_some() || query().any(|key| key == "password");
         Ok(Self { options: Arc::new(options.disable_statement_logging()), has_password })
     }
 }
 
-/// On this machine: what goes there is encrypted only where that is asked for, and what goes elsewhere unless it is asked not to be.
-fn is_here(options: &PgConnectOptions) -> bool {
+/// Returns `true` if the server is on this machine: only then are connections not encrypted by default.
+fn is_local(options: &PgConnectOptions) -> bool {
     options.get_socket().is_some() || is_this_machine(options.get_host())
 }
 
-/// A password that a database cannot be given.
+/// A password that cannot be used.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum PasswordError {
-    /// There is none in it.
+    /// It is empty.
     #[error("it is empty")]
     Empty,
-    /// It is no text.
+    /// It is not UTF-8.
     #[error("it is not UTF-8")]
     Encoding,
-    /// The address of the database has one.
+    /// The address has one, too.
     #[error("the database URL has a password too: remove one of them")]
     Second,
 }
 
 impl Server {
-    /// The same database, with a password that its address does not hold.
+    /// Adds a password.
     ///
     /// # Errors
-    /// When it is empty, or the address holds one.
+    /// When it is empty, or the address has one.
     pub fn with_password(self, password: &[u8]) -> Result<Self, PasswordError> {
         if password.is_empty() {
             return Err(PasswordError::Empty);
@@ -155,7 +157,7 @@ impl Server {
         &self.options
     }
 
-    /// No certificate can be trusted here, and one is to be.
+    /// Returns `true` if the certificate is to be verified and this machine trusts no authorities.
     pub(super) fn lacks_authorities(&self) -> bool {
         matches!(self.options.get_ssl_mode(), PgSslMode::VerifyFull)
             && rustls_native_certs::load_native_certs().certs.is_empty()
@@ -187,7 +189,7 @@ mod tests {
     use super::*;
 
     fn server(text: &str) -> Result<Server, String> {
-        text.parse().map_err(|error: BadAddress| error.to_string())
+        text.parse().map_err(|error: InvalidAddress| error.to_string())
     }
 
     #[test]

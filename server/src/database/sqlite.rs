@@ -1,4 +1,4 @@
-//! Connections to a file of SQLite with a write-ahead log. What was committed survives the end of the process, whatever ended it.
+//! Connections to a file of SQLite with a write-ahead log: commits survive the end of the process.
 
 use std::path::Path;
 use std::time::Duration;
@@ -7,31 +7,31 @@ use futures::executor::block_on;
 use sqlx::ConnectOptions;
 use sqlx::sqlite::SqliteConnectOptions;
 
-use super::{Connection, Inner, Schema, StoreError, wrong};
+use super::{Connection, Inner, Schema, StoreError, store_error};
 
-/// Another process reads only, so that waits are short.
+/// Longest wait for another process, which only reads.
 const BUSY: Duration = Duration::from_secs(2);
-/// Whoever reads opens the file for that alone: it caches so much of it (negative: in KiB).
+/// Cache of a reader, which opens the file for one request (negative: in KiB).
 const READ_CACHE_KIB: &str = "-256";
-/// "Rolc": files of other programs are not touched.
+/// "Rolc": marks our files among those of other programs.
 const APPLICATION: i64 = 0x526f_6c63;
-/// Answers 1 for a file of a version before the first release: "Roll", or a format that it counted itself.
+/// Returns 1 for a file of a version before the first release: "Roll", or a format in `user_version`.
 pub(crate) const UNRELEASED: &str = "SELECT count(*) FROM pragma_application_id, pragma_user_version
      WHERE application_id = 0x526f6c6c OR application_id = 0x526f6c63 AND user_version > 0";
 
 impl Connection {
-    /// Opens a file, whatever it is, to read it while another one may write.
-    pub(crate) fn to_file(path: &Path) -> Result<Self, StoreError> {
+    /// Opens a file to read it, whatever tables it has; another process may write.
+    pub(crate) fn open_file(path: &Path) -> Result<Self, StoreError> {
         open(path, SqliteConnectOptions::new().read_only(true).pragma("cache_size", READ_CACHE_KIB))
     }
 
     /// Opens a file to read the tables in it.
-    pub(crate) fn to_read_file(path: &Path, schema: &Schema) -> Result<Self, StoreError> {
-        Self::to_file(path)?.with_tables(schema)
+    pub(crate) fn open_file_to_read(path: &Path, schema: &Schema) -> Result<Self, StoreError> {
+        Self::open_file(path)?.with_tables(schema)
     }
 
-    /// Opens a file to write it; makes the tables where they are not there.
-    pub(crate) fn to_write_file(path: &Path, schema: &Schema) -> Result<Self, StoreError> {
+    /// Opens or creates a file to write it; migrates the tables.
+    pub(crate) fn open_file_to_write(path: &Path, schema: &Schema) -> Result<Self, StoreError> {
         let mut connection = open(path, SqliteConnectOptions::new())?;
         let format = connection.format(schema)?;
         let is_empty = connection.number("PRAGMA page_count", &[])? == Some(0);
@@ -39,7 +39,7 @@ impl Connection {
             return Err(StoreError::Failed(format!("{} is not a history database of Rollcast", path.display())));
         }
         if is_empty {
-            // Room is given back a little at a time; that can only be said before the first page.
+            // Room is freed a little at a time; this can only be set before the first page.
             let begin = format!("PRAGMA auto_vacuum = INCREMENTAL; PRAGMA application_id = {APPLICATION}");
             connection.run(&begin, &[])?;
         }
@@ -54,6 +54,6 @@ impl Connection {
 fn open(path: &Path, options: SqliteConnectOptions) -> Result<Connection, StoreError> {
     let place = path.display().to_string();
     let options = options.filename(path).busy_timeout(BUSY).disable_statement_logging();
-    let connection = block_on(options.connect()).map_err(|error| wrong(&place, &error))?;
+    let connection = block_on(options.connect()).map_err(|error| store_error(&place, &error))?;
     Ok(Connection::new(Inner::Own(Box::new(connection)), place, Duration::MAX))
 }

@@ -21,9 +21,9 @@ use crate::access::clients::ClientKey;
 use crate::access::scope::Scope;
 use crate::export::rollout_data;
 use crate::history::Archive;
-use crate::history::hub_cache::{HubCache, Most, Opened, StandingHub, Turn};
-use crate::history::past::{Lost, Past};
-use crate::history::store::{Sought, StoreError};
+use crate::history::hub_cache::{BuildPermit, CacheLimits, HubCache, OpenError, OpenResult, StaticHub};
+use crate::history::past::RolloutCache;
+use crate::history::store::{EpisodeSelector, StoreError};
 use crate::history::stretch::LEAD_MILLIS;
 use crate::hub::{Handle, Reader, Standing};
 
@@ -46,44 +46,48 @@ pub struct Excerpts(Arc<HubCache<Scope>>);
 impl Default for Excerpts {
     fn default() -> Self {
         let (of_one, of_links) = (MOST_OF_LINKS, MOST_OF_LINKS);
-        Self(Arc::new(HubCache::new(&Most { cached: CACHED, used: USED, made: MADE_AT_ONCE, of_one, of_links })))
+        let limits = CacheLimits { cached: CACHED, used: USED, builds: MADE_AT_ONCE, of_one, of_links };
+        Self(Arc::new(HubCache::new(&limits)))
     }
 }
 
 impl Excerpts {
-    /// Returns the cached excerpt of a link.
-    pub async fn find(&self, scope: &Scope) -> Option<Opened> {
-        self.0.find(scope, None).await
+    /// What a link opens, where that is known.
+    pub async fn find(&self, scope: &Scope) -> Option<OpenResult> {
+        self.0.find(scope, None)
     }
 
     /// The excerpt that a link opens, out of the hub of its cluster or of what is stored of it.
     ///
     /// # Errors
     /// When nothing is known of it, what is stored cannot be read, or there is no room for one more.
-    pub async fn open(&self, live: &Handle, stored: Option<(&Archive, &Past)>, scope: &Scope) -> Opened {
-        let make = async |turn| {
-            let made = create(live, stored, scope, turn).await;
-            made.map_err(|why| {
-                let lasts = missing_for(live, &why);
+    pub async fn open(&self, live: &Handle, stored: Option<(&Archive, &RolloutCache)>, scope: &Scope) -> OpenResult {
+        let (live, of) = (live.clone(), scope.clone());
+        let stored = stored.map(|(archive, past)| (archive.clone(), past.clone()));
+        let build = move |permit| async move {
+            let stored = stored.as_ref().map(|(archive, past)| (archive, past));
+            let built = create(&live, stored, &of, permit).await;
+            built.map_err(|why| {
+                let lasts = missing_for(&live, &why);
                 (why, lasts)
             })
         };
-        self.0.open(scope, None, make).await
+        self.0.open(scope, None, build).await
     }
 
     /// A way to a hub for a client who follows it; `None` where the links of one maker open too many excerpts at once already.
     pub fn seat(&self, hub: Handle, follower: &ClientKey) -> Option<Handle> {
-        self.0.seat(hub, follower)
+        self.0.add_follower(hub, follower)
     }
 }
 
 async fn create(
     live: &Handle,
-    stored: Option<(&Archive, &Past)>,
+    stored: Option<(&Archive, &RolloutCache)>,
     scope: &Scope,
-    turn: Turn,
-) -> Result<StandingHub, Arc<Lost>> {
-    let unknown = || Arc::new(Lost::Unknown);
+    permit: BuildPermit,
+) -> Result<StaticHub, Arc<OpenError>> {
+    let unknown = || Arc::new(OpenError::Unknown);
     let copied = match copy(live, scope).await {
         Some(copied) => copied,
         None => {
@@ -94,7 +98,7 @@ async fn create(
     let (is_settled, to_millis) = (copied.is_settled, copied.to_millis);
     let is_moment = matches!(scope, Scope::Moment { .. });
     let standing = tokio::task::spawn_blocking(move || {
-        let _turn: Turn = turn; // whoever asked may have left
+        let _permit: BuildPermit = permit; // the client may have left
         copied.into_hub(is_moment)
     });
     let standing = standing.await.ok().flatten().ok_or_else(unknown)?;
@@ -104,24 +108,24 @@ async fn create(
     let hub = Handle::standing(live.name(), standing).with_accent(live.accent());
     let (hub, lasts) = if is_settled { (hub.over(), FRESH) } else { (hub, SHORTLY) };
     let fresh_until = Some(Instant::now() + lasts);
-    Ok(StandingHub { hub, size, to_millis, most_millis: to_millis, is_settled, fresh_until })
+    Ok(StaticHub { hub, size, to_millis, most_millis: to_millis, is_settled, fresh_until })
 }
 
 /// For how long a link is not asked for again. After nothing, the next client may have room.
-fn missing_for(live: &Handle, why: &Lost) -> Duration {
+fn missing_for(live: &Handle, why: &OpenError) -> Duration {
     let is_listed = !matches!(live.connection().borrow().state, ConnectionState::Connecting);
     match why {
-        Lost::Unknown if is_listed => FRESH,
-        Lost::Unknown | Lost::Unreadable(_) => SHORTLY,
-        Lost::Full => Duration::ZERO,
+        OpenError::Unknown if is_listed => FRESH,
+        OpenError::Unknown | OpenError::Unreadable(_) => SHORTLY,
+        OpenError::Full => Duration::ZERO,
     }
 }
 
 /// The stored episode of a rollout, standing at its end or at the moment.
-async fn open_past(stored: Option<(&Archive, &Past)>, scope: &Scope) -> Opened {
-    let unknown = || Arc::new(Lost::Unknown);
+async fn open_past(stored: Option<(&Archive, &RolloutCache)>, scope: &Scope) -> OpenResult {
+    let unknown = || Arc::new(OpenError::Unknown);
     let ((archive, past), (of, uid)) = stored.zip(scope.part()).ok_or_else(unknown)?;
-    let number = find_stored(archive, scope).await.map_err(Lost::from)?.ok_or_else(unknown)?;
+    let number = find_stored(archive, scope).await.map_err(OpenError::from)?.ok_or_else(unknown)?;
     let until_millis = if let Scope::Moment { at_millis, .. } = scope { Some(*at_millis) } else { None };
     let workload = Workload { rollout: Some(number), ..of.workload(Some(uid)) };
     past.open(archive, &workload, until_millis).await
@@ -161,14 +165,14 @@ pub async fn exists(live: &Handle, archive: Option<&Archive>, scope: &Scope) -> 
 async fn find_stored(archive: &Archive, scope: &Scope) -> Result<Option<u32>, StoreError> {
     let Some((of, uid)) = scope.part() else { return Ok(None) };
     let sought = match scope {
-        Scope::Moment { at_millis, .. } => Sought::At(*at_millis),
-        Scope::Rollout { revision, .. } => Sought::Revision(*revision),
+        Scope::Moment { at_millis, .. } => EpisodeSelector::At(*at_millis),
+        Scope::Rollout { revision, .. } => EpisodeSelector::Revision(*revision),
         Scope::Workload(_) | Scope::Wall { .. } => return Ok(None),
     };
     let cluster = of.cluster.clone();
     let found = archive.read(move |reader| reader.find(&cluster, uid, sought)).await?;
     // A link to a moment opens no later one.
-    let is_meant = |began_millis: Millis| !matches!(sought, Sought::At(at_millis) if at_millis < began_millis);
+    let is_meant = |began_millis: Millis| !matches!(sought, EpisodeSelector::At(at_millis) if at_millis < began_millis);
     Ok(found.filter(|(_, began_millis)| is_meant(*began_millis)).map(|(number, _)| number))
 }
 
@@ -292,7 +296,7 @@ mod tests {
         let recording = Recording::read(&std::fs::read_to_string(text).unwrap());
         let (from_millis, to_millis) = recording.span().unwrap();
         let live =
-            Handle::standing("prod", past::standing("rollover".to_owned(), recording.observed, to_millis).unwrap());
+            Handle::standing("prod", past::play_to_end("rollover".to_owned(), recording.observed, to_millis).unwrap());
         let uid = live.read(|reader| *reader.timeline.model().deployments.keys().next().unwrap()).await.unwrap();
         let (namespace, name) = ("rollover".to_owned(), "web".to_owned());
         let of = WorkloadName { cluster: "prod".to_owned(), kind: WorkloadKind::Deployment, namespace, name };

@@ -1,9 +1,10 @@
-//! Recordings: JSON lines of what a client observed, read strictly in file order.
+//! Recordings: JSON lines of the observations of a client, read strictly in file order.
 //!
-//! `{"observedAtMillis", "kind", "type": LISTED | LIST_DONE | ADDED | MODIFIED | DELETED | BOOKMARK, "object"}`; LIST_DONE may name
-//! the namespace of its list, since when nobody looked (`blindSinceMillis`), and the UIDs that it held. Other kinds
-//! and bookmarks are passed over; a malformed line is reported with its number, and the rest still plays.
+//! `{"observedAtMillis", "kind", "type": LISTED | LIST_DONE | ADDED | MODIFIED | DELETED | BOOKMARK, "object"}`; LIST_DONE may have
+//! the namespace of its list, the begin of the gap before it (`blindSinceMillis`), and the UIDs in it. Other kinds and bookmarks
+//! are skipped; a malformed line is reported with its number, and the rest still plays.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -15,31 +16,53 @@ use timeline::{Fact, Millis, Timeline, Uid};
 use crate::kube::translate::{Object, Unusable};
 use crate::kube::{Observed, SourceEvent};
 
-/// One line as it is written, with an object of some form.
+/// One line of a recording, with an object in some form.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RecordedLine<'a, O> {
     /// Arrival, our clock.
     pub observed_at_millis: Millis,
     /// Kind as Kubernetes spells it.
-    pub kind: std::borrow::Cow<'a, str>,
-    /// What kind of observation.
+    pub kind: Cow<'a, str>,
+    /// Type of the observation.
     pub r#type: LineType,
-    /// Of LIST_DONE, for a list after the first: since when nobody looked.
+    /// Of LIST_DONE, for a list after the first: begin of the gap before it.
     #[serde(default, skip_serializing_if = "Option::is_none", rename = "blindSinceMillis")]
     // as recordings always had it
     pub gap_since_millis: Option<Millis>,
-    /// Of LIST_DONE: the namespace that the list was limited to.
+    /// Of LIST_DONE: the only namespace of the list.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub namespace: Option<std::borrow::Cow<'a, str>>,
-    /// Of LIST_DONE: the UIDs that the list held, where not all of them have lines of their own.
+    pub namespace: Option<Cow<'a, str>>,
+    /// Of LIST_DONE: the UIDs in the list, where not all of them have lines of their own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub present: Option<Vec<Uid>>,
     /// The object; of LIST_DONE and BOOKMARK only its resourceVersion.
     pub object: O,
 }
 
-/// What kind of observation a line is.
+/// A line whose object is not decoded.
+pub type RawLine<'a> = RecordedLine<'a, &'a RawValue>;
+
+impl<'a> RawLine<'a> {
+    /// Returns the line of a text; `None` if it is malformed.
+    #[must_use]
+    pub fn parse(line: &'a str) -> Option<Self> {
+        serde_json::from_str(line).ok()
+    }
+}
+
+impl<'a, O: Serialize> RecordedLine<'a, O> {
+    fn new(observed_at_millis: Millis, kind: &'a str, r#type: LineType, object: O) -> Self {
+        let (gap_since_millis, namespace, present) = (None, None, None);
+        Self { observed_at_millis, kind: kind.into(), r#type, gap_since_millis, namespace, present, object }
+    }
+
+    fn to_json(&self) -> Option<String> {
+        serde_json::to_string(self).ok()
+    }
+}
+
+/// Type of the observation of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum LineType {
@@ -51,41 +74,42 @@ pub enum LineType {
     Added,
     /// Watch event.
     Modified,
-    /// Watch event; the object as it was last.
+    /// Watch event with the last state of the object.
     Deleted,
     /// Watch event without an object.
     Bookmark,
 }
 
-/// A line that could not be used.
+/// A line that cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[error("line {number}: {}", safe(&why.to_string()))]
 pub struct BadLine {
-    /// Counted from 1.
+    /// Number of the line, from 1.
     pub number: usize,
-    /// What is wrong with it.
+    /// The error in it.
     pub why: Unusable,
 }
 
-/// A recording, read.
+/// A recording in memory.
 #[derive(Debug, Default)]
 pub struct Recording {
     /// Its observations in file order.
     pub observed: Vec<Observed>,
-    /// Lines that could not be used.
+    /// Lines that cannot be used.
     pub bad_lines: Vec<BadLine>,
-    /// Where it was read to be kept: the line of each observation, with the fields that are decoded and no others.
+    /// If history stores it: the line of each observation, with the decoded fields only. Lists have their UIDs and the gap
+    /// before them, so that their lines may be stored apart.
     pub lines: Vec<String>,
 }
 
 impl Recording {
-    /// Reads a recording. Bad lines are kept aside.
+    /// Reads a recording. Bad lines are set aside.
     #[must_use]
     pub fn read(text: &str) -> Self {
         Self::read_lines(text, false)
     }
 
-    /// Reads a recording that is to be kept as well.
+    /// Reads a recording that history stores.
     #[must_use]
     pub fn read_to_keep(text: &str) -> Self {
         Self::read_lines(text, true)
@@ -93,11 +117,11 @@ impl Recording {
 
     fn read_lines(text: &str, is_kept: bool) -> Self {
         let mut recording = Self::default();
-        let mut listing = Listing::default();
+        let mut lists = ListReader::default();
         for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-            match read_line(line, &mut listing, is_kept) {
-                Ok((observed, object)) => {
-                    recording.lines.extend(is_kept.then(|| kept_line(&observed, object)));
+            match lists.read_line(line, is_kept) {
+                Ok((observed, line)) => {
+                    recording.lines.extend(is_kept.then(|| line.unwrap_or_default())); // empty lines are skipped
                     recording.observed.push(observed);
                 }
                 Err(why) => recording.bad_lines.push(BadLine { number: index + 1, why }),
@@ -123,26 +147,19 @@ impl Recording {
     }
 }
 
-/// Tells the observations of a recording one after the other, so that they need not be held together. Bad lines are passed over.
+/// Iterates over the observations of a recording, which need not be in memory together. Bad lines are skipped.
 pub fn observations(text: &str) -> impl Iterator<Item = Observed> {
-    let mut listing = Listing::default();
-    text.lines().filter_map(move |line| read_line(line, &mut listing, false).ok().map(|(observed, _)| observed))
+    let mut lists = ListReader::default();
+    text.lines().filter_map(move |line| lists.read_line(line, false).ok().map(|(observed, _)| observed))
 }
 
-/// The lines of a source's event; objects are written with the fields that are decoded and no others.
+/// Returns the lines of a source's event, with the decoded fields only.
 #[must_use]
 pub fn lines(event: &SourceEvent) -> Vec<String> {
     match event {
         SourceEvent::Reset { kind, objects, at_millis, gap_since_millis, namespace } => {
             let listed = objects.iter().filter_map(|object| object_line(*at_millis, LineType::Listed, object));
-            let done = ListDone {
-                kind: *kind,
-                namespace: namespace.as_deref(),
-                at_millis: *at_millis,
-                gap_since_millis: *gap_since_millis,
-                present: None,
-            };
-            listed.chain(list_done(done)).collect()
+            listed.chain(list_done(*kind, namespace.as_deref(), *at_millis, *gap_since_millis, None)).collect()
         }
         SourceEvent::Object { object, seen, at_millis } => {
             let r#type = match seen {
@@ -157,138 +174,83 @@ pub fn lines(event: &SourceEvent) -> Vec<String> {
     }
 }
 
-/// The line of an object.
+/// Returns the line of an object.
 #[must_use]
 pub fn object_line(at_millis: Millis, r#type: LineType, object: &Object) -> Option<String> {
-    let line = RecordedLine {
-        observed_at_millis: at_millis,
-        kind: object.kind().name().into(),
-        r#type,
-        gap_since_millis: None,
-        namespace: None,
-        present: None,
-        object,
-    };
-    serde_json::to_string(&line).ok()
+    RecordedLine::new(at_millis, object.kind().name(), r#type, object).to_json()
 }
 
-/// A list that is complete.
-#[derive(Debug)]
-pub struct ListDone<'a> {
-    /// Kind that was listed.
-    pub kind: Kind,
-    /// The namespace that it was limited to.
-    pub namespace: Option<&'a str>,
-    /// Arrival.
-    pub at_millis: Millis,
-    /// For a list after the first: since when nobody looked.
-    pub gap_since_millis: Option<Millis>,
-    /// The UIDs that it held, where not all of them have lines of their own.
-    pub present: Option<Vec<Uid>>,
-}
-
-/// The line of a list that is complete.
+/// Returns the line of a complete list: of a kind in all namespaces or one, after a gap or not, with the UIDs in it unless all
+/// have lines of their own.
 #[must_use]
-pub fn list_done(list: ListDone<'_>) -> Option<String> {
-    let line = RecordedLine {
-        observed_at_millis: list.at_millis,
-        kind: list.kind.name().into(),
-        r#type: LineType::ListDone,
-        gap_since_millis: list.gap_since_millis,
-        namespace: list.namespace.map(Into::into),
-        present: list.present,
-        object: serde_json::Map::new(),
-    };
-    serde_json::to_string(&line).ok()
+pub fn list_done(
+    kind: Kind,
+    namespace: Option<&str>,
+    at_millis: Millis,
+    gap_since_millis: Option<Millis>,
+    present: Option<Vec<Uid>>,
+) -> Option<String> {
+    let line = RecordedLine::new(at_millis, kind.name(), LineType::ListDone, serde_json::Map::new());
+    RecordedLine { gap_since_millis, namespace: namespace.map(Into::into), present, ..line }.to_json()
 }
 
-/// What was read of the lists so far.
+/// Reads lines, and the lists among them.
 #[derive(Default)]
-struct Listing {
+struct ListReader {
     /// UIDs of the list that is being read.
     present: BTreeMap<Kind, Vec<Uid>>,
-    /// The last word of each kind that was listed before, bookmarks included.
-    last_word: BTreeMap<Kind, Millis>,
-    /// Since when nobody looked, for a list after the first.
+    /// Last observation of each kind that was listed before, bookmarks included.
+    last_seen: BTreeMap<Kind, Millis>,
+    /// Begin of the gap, for a list after the first.
     gap_since: BTreeMap<Kind, Millis>,
 }
 
-impl Listing {
-    /// Takes note of a line: a list after the first ends a time in which nobody looked.
-    fn hear(&mut self, kind: Kind, r#type: LineType, at_millis: Millis) {
-        match (r#type, self.last_word.get(&kind).copied()) {
+impl ListReader {
+    /// Takes note of a line: a list after the first ends a gap.
+    fn note(&mut self, kind: Kind, r#type: LineType, at_millis: Millis) {
+        match (r#type, self.last_seen.get(&kind).copied()) {
             (LineType::Listed | LineType::ListDone, Some(last)) => {
                 self.gap_since.entry(kind).or_insert(last);
             }
             (LineType::Listed, None) => return, // the first list is not complete yet
             _ => {}
         }
-        self.last_word.insert(kind, at_millis);
+        self.last_seen.insert(kind, at_millis);
     }
-}
 
-/// What a line tells, and the line of its object as it is kept, where it is.
-fn read_line(line: &str, listing: &mut Listing, is_kept: bool) -> Result<(Observed, Option<String>), Unusable> {
-    let line: RecordedLine<'_, &RawValue> = serde_json::from_str(line)?;
-    let at_millis = line.observed_at_millis;
-    let Some(kind) = Kind::from_name(&line.kind) else {
-        let kept = is_kept.then(|| time_line(at_millis, &line.kind)).flatten();
-        return Ok((Observed { at_millis, fact: None }, kept));
-    };
-    listing.hear(kind, line.r#type, at_millis);
-    let seen = match line.r#type {
-        LineType::Bookmark => {
-            let kept = is_kept.then(|| time_line(at_millis, &line.kind)).flatten();
-            return Ok((Observed { at_millis, fact: None }, kept));
+    /// Returns the observation of a line, and its line to store if that is wanted.
+    fn read_line(&mut self, line: &str, is_kept: bool) -> Result<(Observed, Option<String>), Unusable> {
+        let line: RawLine<'_> = serde_json::from_str(line)?;
+        let at_millis = line.observed_at_millis;
+        let bookmark = |kind: &str| {
+            let line = || RecordedLine::new(at_millis, kind, LineType::Bookmark, serde_json::Map::new()).to_json();
+            (Observed { at_millis, fact: None }, is_kept.then(line).flatten())
+        };
+        let Some(kind) = Kind::from_name(&line.kind) else { return Ok(bookmark(&line.kind)) };
+        self.note(kind, line.r#type, at_millis);
+        let seen = match line.r#type {
+            LineType::Bookmark => return Ok(bookmark(&line.kind)),
+            LineType::ListDone => {
+                let listed = self.present.remove(&kind).unwrap_or_default();
+                let gap_since = self.gap_since.remove(&kind);
+                // Where lists are of one namespace each, the first of another one follows no gap.
+                let gap_since_millis = line.gap_since_millis.or(gap_since.filter(|_| line.namespace.is_none()));
+                let (namespace, present) = (line.namespace.map(Cow::into_owned), line.present.unwrap_or(listed));
+                let line = || list_done(kind, namespace.as_deref(), at_millis, gap_since_millis, Some(present.clone()));
+                let line = is_kept.then(line).flatten();
+                let fact = Fact::Listed { kind, namespace, present, gap_since_millis };
+                return Ok((Observed { at_millis, fact: Some(fact) }, line));
+            }
+            LineType::Listed => Seen::InList,
+            LineType::Added => Seen::Added,
+            LineType::Modified => Seen::Modified,
+            LineType::Deleted => Seen::Deleted,
+        };
+        let object = Object::decode(kind, line.object.get())?;
+        if seen == Seen::InList {
+            self.present.entry(kind).or_default().push(object.uid()?);
         }
-        LineType::ListDone => {
-            let listed = listing.present.remove(&kind).unwrap_or_default();
-            let gap_since = listing.gap_since.remove(&kind);
-            // Where lists are of one namespace each, the first of another one follows no gap.
-            let gap_since_millis = line.gap_since_millis.or(gap_since.filter(|_| line.namespace.is_none()));
-            let namespace = line.namespace.map(std::borrow::Cow::into_owned);
-            let fact = Fact::Listed { kind, namespace, present: line.present.unwrap_or(listed), gap_since_millis };
-            return Ok((Observed { at_millis, fact: Some(fact) }, None));
-        }
-        LineType::Listed => Seen::InList,
-        LineType::Added => Seen::Added,
-        LineType::Modified => Seen::Modified,
-        LineType::Deleted => Seen::Deleted,
-    };
-    let object = Object::decode(kind, line.object.get())?;
-    if seen == Seen::InList {
-        listing.present.entry(kind).or_default().push(object.uid()?);
+        let line = is_kept.then(|| object_line(at_millis, line.r#type, &object)).flatten();
+        Ok((Observed { at_millis, fact: object.fact(seen)? }, line))
     }
-    let kept = is_kept.then(|| object_line(at_millis, line.r#type, &object)).flatten();
-    Ok((Observed { at_millis, fact: object.fact(seen)? }, kept))
-}
-
-/// An observation as it is kept. Lists name what they held and the gap before them, so that their lines may come apart.
-fn kept_line(observed: &Observed, object: Option<String>) -> String {
-    let Observed { at_millis, fact } = observed;
-    let list = || match fact {
-        Some(Fact::Listed { kind, namespace, present, gap_since_millis }) => list_done(ListDone {
-            kind: *kind,
-            namespace: namespace.as_deref(),
-            at_millis: *at_millis,
-            gap_since_millis: *gap_since_millis,
-            present: Some(present.clone()),
-        }),
-        _ => None,
-    };
-    object.or_else(list).unwrap_or_default() // an empty line is passed over
-}
-
-/// The line of what only tells the time.
-fn time_line(at_millis: Millis, kind: &str) -> Option<String> {
-    let line = RecordedLine {
-        observed_at_millis: at_millis,
-        kind: kind.into(),
-        r#type: LineType::Bookmark,
-        gap_since_millis: None,
-        namespace: None,
-        present: None,
-        object: serde_json::Map::new(),
-    };
-    serde_json::to_string(&line).ok()
 }

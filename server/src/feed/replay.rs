@@ -13,19 +13,19 @@ use crate::kube::{InitialState, SourceEvent};
 use crate::telemetry::clock::OwnClock;
 use crate::telemetry::viewers::Viewers;
 
-/// Pause between the end of a recording and its next round.
+/// Pause after the end of a recording.
 const REST: Duration = Duration::from_secs(4);
-/// Longest wait for a line: a stamp may be absurd, and clocks cannot count for ever.
+/// Longest wait for a line: timestamps may be absurd.
 const LONGEST: Duration = Duration::from_hours(365 * 24);
 
-/// How to play.
+/// Options of a replay.
 #[derive(Debug, Clone, Copy)]
-pub struct Style {
-    /// Times as fast as it happened.
+pub struct ReplayOptions {
+    /// Seconds of the recording per second.
     pub speed: f64,
     /// Begin again at the end.
     pub repeat: bool,
-    /// Play this much at once, in recorded milliseconds, and stop there.
+    /// Play this many milliseconds of the recording at once, and stop there.
     pub hold_at_millis: Option<i64>,
 }
 
@@ -37,38 +37,27 @@ pub enum ReplayError {
     File {
         /// Path of the recording.
         path: PathBuf,
-        /// What the operating system says.
+        /// Error of the operating system.
         error: std::io::Error,
     },
-    /// No line of it can be used.
+    /// It has no valid line.
     #[error("{} contains no valid line{first}", path.display())]
     Empty {
         /// Path of the recording.
         path: PathBuf,
-        /// The first thing wrong with it.
+        /// The first error in it.
         first: String,
     },
 }
 
-/// Reads a recording and says which lines are of no use.
+/// Reads a recording and logs its bad lines.
 ///
 /// # Errors
-/// When the file cannot be read or no line of it can be used.
-pub fn read(path: &Path) -> Result<Recording, ReplayError> {
-    read_as(path, Recording::read)
-}
-
-/// The same of one that is to be kept as well.
-///
-/// # Errors
-/// When the file cannot be read or no line of it can be used.
-pub fn read_to_keep(path: &Path) -> Result<Recording, ReplayError> {
-    read_as(path, Recording::read_to_keep)
-}
-
-fn read_as(path: &Path, read: impl FnOnce(&str) -> Recording) -> Result<Recording, ReplayError> {
+/// When the file cannot be read or has no valid line.
+pub fn read(path: &Path, is_kept: bool) -> Result<Recording, ReplayError> {
     let text = std::fs::read(path).map_err(|error| ReplayError::File { path: path.into(), error })?;
-    let recording = read(&String::from_utf8_lossy(&text));
+    let text = String::from_utf8_lossy(&text);
+    let recording = if is_kept { Recording::read_to_keep(&text) } else { Recording::read(&text) };
     for bad in &recording.bad_lines {
         tracing::warn!(error = %bad, recording = %path.display(), "skipped a line of the recording");
     }
@@ -79,33 +68,33 @@ fn read_as(path: &Path, read: impl FnOnce(&str) -> Recording) -> Result<Recordin
     Ok(recording)
 }
 
-/// A name that is not taken: the name itself, or with the first number for which that is so. What is kept under a name stays what it was.
+/// Returns a name that is free: the name itself, or with the first number for which it is. History under a name is never mixed.
 #[must_use]
-pub fn another(name: &str, taken: &BTreeSet<String>) -> String {
+pub fn free_name(name: &str, taken: &BTreeSet<String>) -> String {
     let numbered = (2_u64..).map(|number| format!("{name}-{number}"));
     std::iter::once(name.to_owned()).chain(numbered).find(|name| !taken.contains(name)).unwrap_or_default()
 }
 
-/// Plays a recording into the queue of a hub. Where viewers are given it stands at its first instant until there is one. Returns when it
-/// is over, or never if it repeats.
+/// Plays a recording into the queue of a hub; if viewers are given, it stands at its first instant until one connects. Returns at the end
+/// of the recording, or never if it repeats.
 pub async fn play(
     events: mpsc::Sender<SourceEvent>,
     name: String,
     recording: Recording,
-    style: Style,
+    options: ReplayOptions,
     mut viewers: Option<Viewers>,
 ) {
     let Some((from, to)) = recording.span() else { return };
     loop {
-        let held = style.hold_at_millis.map(|after_millis| from.saturating_add(after_millis));
+        let held = options.hold_at_millis.map(|after_millis| from.saturating_add(after_millis));
         let mut clock = OwnClock {
             start_millis: held.unwrap_or(from),
             started: Instant::now(),
-            speed: if held.is_some() || viewers.is_some() { 0.0 } else { style.speed },
+            speed: if held.is_some() || viewers.is_some() { 0.0 } else { options.speed },
         };
-        let played = |clock| SourceEvent::Played { name: name.clone(), clock };
+        let clock_event = |clock| SourceEvent::Played { name: name.clone(), clock };
         let initial = InitialState { looking_since_millis: Some(clock.start_millis), ..InitialState::default() };
-        for event in [SourceEvent::Begins(Box::new(initial)), played(clock)] {
+        for event in [SourceEvent::Begins(Box::new(initial)), clock_event(clock)] {
             if events.send(event).await.is_err() {
                 return;
             }
@@ -120,12 +109,12 @@ pub async fn play(
                     && let Some(viewers) = viewers.take()
                 {
                     viewers.wait().await;
-                    clock = OwnClock { started: Instant::now(), speed: style.speed, ..clock };
-                    if events.send(played(clock)).await.is_err() {
+                    clock = OwnClock { started: Instant::now(), speed: options.speed, ..clock };
+                    if events.send(clock_event(clock)).await.is_err() {
                         return;
                     }
                 }
-                tokio::time::sleep_until(clock.started + offset(from, observed.at_millis, style.speed)).await;
+                tokio::time::sleep_until(clock.started + offset(from, observed.at_millis, options.speed)).await;
             }
             let line = recording.lines.get(index).cloned();
             if events.send(SourceEvent::Recorded { observed: Box::new(observed.clone()), line }).await.is_err() {
@@ -136,16 +125,16 @@ pub async fn play(
             return;
         }
         tokio::time::sleep(REST).await;
-        if !style.repeat {
+        if !options.repeat {
             let end = OwnClock { start_millis: to + REST.as_millis() as i64, started: Instant::now(), speed: 0.0 };
-            let _ = events.send(played(end)).await; // the hub may have ended
+            let _ = events.send(clock_event(end)).await; // the hub may have ended
             return;
         }
     }
 }
 
-/// Time from the begin of a recording until a line of it is played. Tasks stamp the lines of different kinds, so a line may be stamped
-/// a little before the first one: it is played at once.
+/// Returns the time from the begin of a recording until a line is played. The lines of different kinds have timestamps of different tasks,
+/// so a line may be a little older than the first one: it is played at once.
 fn offset(from_millis: Millis, at_millis: Millis, speed: f64) -> Duration {
     let seconds = at_millis.saturating_sub(from_millis).max(0) as f64 / 1000.0 / speed;
     Duration::try_from_secs_f64(seconds).unwrap_or(LONGEST).min(LONGEST)
@@ -168,6 +157,6 @@ mod tests {
     #[test]
     fn a_name_that_is_taken_gets_the_first_number_that_is_free() {
         let taken: BTreeSet<String> = ["web", "web-2", "shop-2"].map(String::from).into();
-        assert_eq!(["web", "shop", "web-2"].map(|name| another(name, &taken)), ["web-3", "shop", "web-2-2"]);
+        assert_eq!(["web", "shop", "web-2"].map(|name| free_name(name, &taken)), ["web-3", "shop", "web-2-2"]);
     }
 }

@@ -1,4 +1,4 @@
-//! Which workloads are at rest: what they do otherwise is recorded as an episode.
+//! Tracks which workloads are at rest: the time in which one is not is recorded as an episode.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,77 +6,76 @@ use timeline::model::Pod;
 use timeline::phase::PodState;
 use timeline::{Millis, Model, Uid};
 
-/// A workload is at rest again once it has been so for this long: what crashes now and then makes no episode each time.
+/// A workload settles after this time at rest: containers that crash now and then make one episode.
 const SETTLE_MILLIS: Millis = 60_000;
 
-/// Everything that was asked for exists and is available, and nothing else is there, pods out of rotation left out.
+/// Returns `true` if all desired pods are available and there are no others, pods out of rotation left out.
 #[must_use]
 pub fn is_at_rest(model: &Model, workload: Uid) -> bool {
     let Some(deployment) = model.deployments.get(&workload) else { return true };
-    let is_there = |pod: &&Pod| pod.state() != PodState::Gone && !pod.is_out_of_rotation() && !pod.is_leftover();
-    let pods = model.pods_of_deployment(workload);
-    let mut there = pods.into_iter().filter(is_there);
+    let is_counted = |pod: &&Pod| pod.state() != PodState::Gone && !pod.is_out_of_rotation() && !pod.is_leftover();
+    let mut pods = model.pods_of_deployment(workload).into_iter().filter(is_counted);
     if deployment.is_over() {
-        return there.next().is_none();
+        return pods.next().is_none();
     }
     let is_rolling_out = deployment.rollouts.last().is_some_and(timeline::model::Rollout::is_open);
     let (mut count, mut is_available) = (0, true);
-    for pod in there {
+    for pod in pods {
         count += 1;
         is_available &= pod.state() == PodState::Available;
     }
     !is_rolling_out && is_available && count == deployment.now.spec.replicas
 }
 
-/// How the workloads of one cluster stand that something was heard of.
+/// The activity of recently changed workloads of one cluster.
 #[derive(Debug, Default)]
-pub struct Activity(BTreeMap<Uid, Standing>);
+pub struct ActivityTracker(BTreeMap<Uid, Activity>);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Standing {
+enum Activity {
     Unknown,
     Active,
     AtRest { since_millis: Millis },
 }
 
-/// What is to be told of them.
+/// Workloads whose activity changed.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Turns {
-    /// They are not at rest.
+pub struct ActivityChanges {
+    /// Workloads that are not at rest.
     pub active: Vec<Uid>,
-    /// They are at rest again.
+    /// Workloads that settled.
     pub settled: Vec<Uid>,
 }
 
-impl Activity {
-    /// Looks after those that something was heard of, now or lately.
-    pub fn turns(&mut self, model: &Model, heard: &BTreeSet<Uid>, now_millis: Millis) -> Turns {
-        for uid in heard {
-            self.0.entry(*uid).or_insert(Standing::Unknown);
+impl ActivityTracker {
+    /// Checks the workloads that changed, now or lately.
+    pub fn update(&mut self, model: &Model, changed: &BTreeSet<Uid>, now_millis: Millis) -> ActivityChanges {
+        for uid in changed {
+            self.0.entry(*uid).or_insert(Activity::Unknown);
         }
-        let mut turns = Turns::default();
-        self.0.retain(|uid, standing| {
-            match (is_at_rest(model, *uid), *standing) {
-                (false, Standing::Active) => {}
+        let mut changes = ActivityChanges::default();
+        self.0.retain(|uid, activity| {
+            match (is_at_rest(model, *uid), *activity) {
+                (false, Activity::Active) => {}
                 (false, _) => {
-                    turns.active.push(*uid);
-                    *standing = Standing::Active;
+                    changes.active.push(*uid);
+                    *activity = Activity::Active;
                 }
-                (true, Standing::AtRest { since_millis }) if now_millis - since_millis >= SETTLE_MILLIS => {
-                    turns.settled.push(*uid);
+                (true, Activity::AtRest { since_millis }) if now_millis - since_millis >= SETTLE_MILLIS => {
+                    changes.settled.push(*uid);
                     return false;
                 }
-                (true, Standing::AtRest { .. }) => {}
-                (true, _) => *standing = Standing::AtRest { since_millis: now_millis },
+                (true, Activity::AtRest { .. }) => {}
+                (true, _) => *activity = Activity::AtRest { since_millis: now_millis },
             }
             true
         });
-        turns
+        changes
     }
 
-    /// These could not be told.
-    pub fn again(&mut self, Turns { active, settled }: Turns) {
-        self.0.extend(active.into_iter().map(|uid| (uid, Standing::Unknown)));
-        self.0.extend(settled.into_iter().map(|uid| (uid, Standing::AtRest { since_millis: Millis::MIN / 2 })));
+    /// Makes the next update return these changes again.
+    pub fn undo(&mut self, ActivityChanges { active, settled }: ActivityChanges) {
+        self.0.extend(active.into_iter().map(|uid| (uid, Activity::Unknown)));
+        self.0.extend(settled.into_iter().map(|uid| (uid, Activity::AtRest { since_millis: Millis::MIN / 2 })));
     }
 }

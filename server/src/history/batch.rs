@@ -1,41 +1,41 @@
-//! Batches: lines of recordings, compressed, with the time they span.
+//! Batches of the log: lines of recordings, compressed.
 
 use std::io;
 
 use timeline::Millis;
 
-/// The format of batches that this version writes. Format 1: lines of recordings, compressed with zstd, with its checksum.
+/// Format of new batches. Format 1: lines of recordings, compressed with zstd, with its checksum.
 pub const FORMAT: u32 = 1;
-/// Lines of one batch take at most this much, in bytes; what claims to be more is refused.
+/// Most bytes of the lines of one batch; more are cut off.
 const MOST_BYTES: usize = 1 << 30;
-/// How hard is compressed.
+/// Level of compression.
 const LEVEL: i32 = 3;
 
-/// Some lines of one cluster, one after the other.
+/// Successive lines of one cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Batch {
-    /// Where it stands among those of its cluster.
+    /// Its number among the batches of its cluster.
     pub seq: i64,
-    /// Arrival of its first line.
+    /// Arrival of the first line.
     pub from_millis: Millis,
-    /// Arrival of its last line.
+    /// Arrival of the last line.
     pub to_millis: Millis,
-    /// How the body is to be read.
+    /// Format of the body.
     pub format: u32,
-    /// The lines.
+    /// The compressed lines.
     pub body: Vec<u8>,
 }
 
 /// A batch that cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum BatchError {
-    /// Its bytes are not what was written.
+    /// Its checksum is wrong.
     #[error("damaged data: {0}")]
     Damaged(#[from] io::Error),
     /// Another version wrote it.
     #[error("unsupported format {0}: this version of Rollcast reads format {FORMAT}")]
     Format(u32),
-    /// It is no text.
+    /// It is not UTF-8.
     #[error("damaged data: not a text")]
     Text,
 }
@@ -50,7 +50,7 @@ pub fn pack(text: &str) -> io::Result<Vec<u8>> {
     compressor.compress(text.as_bytes())
 }
 
-/// Lines that were compressed.
+/// Decompresses lines.
 ///
 /// # Errors
 /// When they are damaged.
@@ -62,10 +62,10 @@ pub fn unpack(body: &[u8]) -> Result<String, BatchError> {
 }
 
 impl Batch {
-    /// Its lines.
+    /// Returns its lines.
     ///
     /// # Errors
-    /// When it is damaged, or of a format that is not known.
+    /// When it is damaged, or of an unknown format.
     pub fn text(&self) -> Result<String, BatchError> {
         if self.format != FORMAT {
             return Err(BatchError::Format(self.format));

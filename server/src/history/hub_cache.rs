@@ -1,16 +1,19 @@
-//! Caches hubs that stand still, each made once for all who look at it at the same time. There are only so many, in all and of one client.
+//! Caches hubs that stand still, each built once for all who open it at the same time. Their number is limited, in all and for each client.
 //!
 //! ```text
 //!   open ──► cached or in use ──► Handle with a lease: the hub lives, and counts, until the last one is dropped
-//!      └───► made (so many at once) ──► cached, the one that was used last first
+//!      └───► built (a few at once) ──► cached, the least recently used one is evicted
 //! ```
 
+use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-use moka::future::Cache;
+use futures::FutureExt;
+use futures::future::{BoxFuture, Shared, WeakShared};
 use moka::policy::EvictionPolicy;
+use moka::sync::Cache;
 use timeline::Millis;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
@@ -19,18 +22,18 @@ use super::store::StoreError;
 use crate::access::clients::{ClientKey, SubscriptionLimit};
 use crate::hub::Handle;
 
-/// So many versions of one rollout are in use at once; whoever comes later gets the newest of them.
+/// Versions of one rollout that are in use at once; later clients get the newest of them.
 const MOST_OF_KEY: usize = 4;
-/// So many errors take as much of a cache as one small hub.
+/// Errors that weigh as much as one small hub.
 const ERRORS_OF_ONE: usize = 16;
 
-/// Why a rollout or a moment cannot be shown.
+/// A rollout or a moment that cannot be shown.
 #[derive(Debug, thiserror::Error)]
-pub enum Lost {
-    /// It is not kept, or not any more.
+pub enum OpenError {
+    /// It is not stored, or not any more.
     #[error("no such rollout; its history may have expired")]
     Unknown,
-    /// What is kept cannot be read.
+    /// The history cannot be read.
     #[error("cannot read the history: {0}")]
     Unreadable(#[from] StoreError),
     /// There is no room for one more.
@@ -38,44 +41,44 @@ pub enum Lost {
     Full,
 }
 
-/// A way to a hub, or why there is none.
-pub(crate) type Opened = Result<Handle, Arc<Lost>>;
+/// A hub, or why there is none.
+pub(crate) type OpenResult = Result<Handle, Arc<OpenError>>;
 
-/// A hub that was made, or why not, and for how long that is believed.
-pub(crate) type Made = Result<StandingHub, (Arc<Lost>, Duration)>;
+/// A built hub, or why there is none and for how long that is cached.
+pub(crate) type BuildResult = Result<StaticHub, (Arc<OpenError>, Duration)>;
 
-/// A turn to make a hub. What cannot be cancelled keeps it.
-pub(crate) type Turn = Option<OwnedSemaphorePermit>;
+/// A permit to build a hub, for work that cannot be cancelled to hold.
+pub(crate) type BuildPermit = Option<OwnedSemaphorePermit>;
 
-/// How many hubs there may be.
-pub(crate) struct Most {
-    /// Cached ones, and their size together.
+/// Limits of a cache.
+pub(crate) struct CacheLimits {
+    /// Number of cached hubs, and their size together.
     pub(crate) cached: (usize, usize),
-    /// Ones that are in use, and their size together.
+    /// Number of hubs in use, and their size together.
     pub(crate) used: (usize, usize),
-    /// Ones that are made at once.
-    pub(crate) made: usize,
-    /// Different ones that one client follows, and that all links of one maker follow.
+    /// Number of hubs that are built at once.
+    pub(crate) builds: usize,
+    /// Number of different hubs that one client follows, and that all links of one maker follow.
     pub(crate) of_one: usize,
     pub(crate) of_links: usize,
 }
 
 /// A hub that stands still.
-pub(crate) struct StandingHub {
+pub(crate) struct StaticHub {
     pub(crate) hub: Handle,
-    /// How much it takes, in what its cache is measured in.
+    /// Its size, in the unit of its cache.
     pub(crate) size: usize,
-    /// Until when it tells, and until when it could be told if somebody asked for that.
+    /// Its last moment, and the latest one with which it could be built.
     pub(crate) to_millis: Millis,
     pub(crate) most_millis: Millis,
-    /// It will not tell more: it is used for as long as somebody has it.
+    /// It does not grow any more: it serves as long as it is in use.
     pub(crate) is_settled: bool,
-    /// Who comes after this has it made again.
+    /// It is built again for later clients.
     pub(crate) fresh_until: Option<Instant>,
 }
 
-impl StandingHub {
-    /// It tells of a moment as well as one that is made for that would. What is after its last moment is not shown.
+impl StaticHub {
+    /// Returns `true` if it has a moment as one that is built for that would. A moment after its latest one is not shown.
     fn reaches(&self, until_millis: Option<Millis>) -> bool {
         until_millis.is_none_or(|until| until <= self.to_millis || until > self.most_millis)
     }
@@ -85,106 +88,128 @@ impl StandingHub {
     }
 }
 
-type Cached = Result<Arc<StandingHub>, (Arc<Lost>, Instant)>;
+type Entry = Result<Arc<StaticHub>, (Arc<OpenError>, Instant)>;
+/// A hub that is being built. It goes on while one client waits, and is dropped with the last one.
+type Build = Shared<BoxFuture<'static, Entry>>;
 
-/// The cache. A hub that was evicted lives on for as long as somebody uses it, and is handed out meanwhile.
+/// The cache. An evicted hub lives on while it is in use, and is served meanwhile.
 pub(crate) struct HubCache<K> {
-    cache: Cache<K, Cached>,
+    cache: Cache<K, Entry>,
+    builds: Mutex<HashMap<K, WeakShared<BoxFuture<'static, Entry>>>>,
     used: Mutex<Vec<Weak<Lease<K>>>>,
     followed: Mutex<SubscriptionLimit<usize>>,
-    turns: Arc<Semaphore>,
+    permits: Arc<Semaphore>,
     most_used: (usize, usize),
 }
 
-/// Somebody uses a hub.
+/// The use of a hub.
 struct Lease<K> {
     key: K,
-    standing: Arc<StandingHub>,
+    hub: Arc<StaticHub>,
 }
 
-/// A client follows a hub for as long as this lives.
-struct Seat<K> {
+/// A client that follows a hub.
+struct Following<K> {
     cache: Arc<HubCache<K>>,
     follower: ClientKey,
     lease: Arc<Lease<K>>,
 }
 
 impl<K: Clone + Eq + Hash + Send + Sync + 'static> HubCache<K> {
-    pub(crate) fn new(most: &Most) -> Self {
-        let (count, size) = most.cached;
+    pub(crate) fn new(limits: &CacheLimits) -> Self {
+        let (count, size) = limits.cached;
         let one = size / count;
-        // The largest one is cached alone: whoever looks at it need not have it made again each time.
-        let weigh = move |_: &K, cached: &Cached| {
-            let weight = cached.as_ref().map_or(one / ERRORS_OF_ONE, |standing| standing.size.clamp(one, size));
+        // The largest hub is cached alone, so that it is not built for each request.
+        let weigh = move |_: &K, entry: &Entry| {
+            let weight = entry.as_ref().map_or(one / ERRORS_OF_ONE, |hub| hub.size.clamp(one, size));
             u32::try_from(weight).unwrap_or(u32::MAX)
         };
         let cache = Cache::builder().max_capacity(size as u64).weigher(weigh).eviction_policy(EvictionPolicy::lru());
         Self {
             cache: cache.build(),
+            builds: Mutex::default(),
             used: Mutex::default(),
-            followed: Mutex::new(SubscriptionLimit::new(most.of_one, most.of_links)),
-            turns: Arc::new(Semaphore::new(most.made)),
-            most_used: most.used,
+            followed: Mutex::new(SubscriptionLimit::new(limits.of_one, limits.of_links)),
+            permits: Arc::new(Semaphore::new(limits.builds)),
+            most_used: limits.used,
         }
     }
 
-    /// Finds what is known of a hub without making it.
-    pub(crate) async fn find(&self, key: &K, until_millis: Option<Millis>) -> Option<Opened> {
-        let known = match self.in_use(key, until_millis) {
-            Some(standing) => Ok(standing),
-            None => self.cache.get(key).await.filter(|known| is_good(known, until_millis))?,
+    /// Returns a hub, or why there is none, without building it.
+    pub(crate) fn find(&self, key: &K, until_millis: Option<Millis>) -> Option<OpenResult> {
+        let entry = match self.in_use(key, until_millis) {
+            Some(hub) => Ok(hub),
+            None => self.cache.get(key).filter(|entry| is_good(entry, until_millis))?,
         };
-        Some(self.lease(key, known))
+        Some(self.lease(key, entry))
     }
 
-    /// Opens a hub, which is made where it is not known.
+    /// Opens a hub, which is built if necessary.
     ///
     /// # Errors
-    /// When it cannot be made, or too many are in use.
-    pub(crate) async fn open<F: Future<Output = Made>>(
-        &self,
+    /// When it cannot be built, or too many are in use.
+    pub(crate) async fn open<F: Future<Output = BuildResult> + Send + 'static>(
+        self: &Arc<Self>,
         key: &K,
         until_millis: Option<Millis>,
-        make: impl Fn(Turn) -> F,
-    ) -> Opened {
-        if let Some(known) = self.find(key, until_millis).await {
-            return known;
-        }
+        build: impl FnOnce(BuildPermit) -> F + Clone + Send + 'static,
+    ) -> OpenResult {
         loop {
-            let made = async {
-                let turn = self.turns.clone().acquire_owned().await.ok();
-                if let Some(standing) = self.in_use(key, until_millis) {
-                    return Ok(standing);
-                }
-                let failed = |(lost, lasts)| (lost, Instant::now() + lasts);
-                if self.is_full() {
-                    return Err(failed((Arc::new(Lost::Full), Duration::ZERO)));
-                }
-                make(turn).await.map(Arc::new).map_err(failed)
-            };
-            let is_bad = |known: &Cached| !is_good(known, until_millis);
-            let entry = self.cache.entry_by_ref(key).or_insert_with_if(made, is_bad).await;
-            self.cache.run_pending_tasks().await; // else there are more of them for a while
-            let is_own = entry.is_fresh();
-            let known = entry.into_value();
-            if known.as_ref().is_err_and(|(_, until)| *until <= Instant::now()) {
-                self.cache.invalidate(key).await; // it would take the place of a hub
+            if let Some(opened) = self.find(key, until_millis) {
+                return opened;
             }
-            // What was made for others meanwhile may tell of another moment.
-            if is_own || known.as_ref().is_ok_and(|standing| standing.reaches(until_millis)) || known.is_err() {
-                return self.lease(key, known);
+            let (build, is_own) = self.build(key, until_millis, build.clone());
+            let entry = build.await;
+            // A hub that was built for others may end before the moment.
+            if is_own || entry.as_ref().map_or(true, |hub| hub.reaches(until_millis)) {
+                return self.lease(key, entry);
             }
         }
     }
 
-    /// Counts a client who follows a hub, until the returned way to it is dropped. `None` where the client follows too many; a hub of
-    /// another cache is handed back as it is.
-    pub(crate) fn seat(self: &Arc<Self>, hub: Handle, follower: &ClientKey) -> Option<Handle> {
+    /// Starts to build a hub, unless that has begun. Returns `true` if it starts.
+    fn build<F: Future<Output = BuildResult> + Send + 'static>(
+        self: &Arc<Self>,
+        key: &K,
+        until_millis: Option<Millis>,
+        build: impl FnOnce(BuildPermit) -> F + Send + 'static,
+    ) -> (Build, bool) {
+        let mut builds = lock(&self.builds);
+        if let Some(begun) = builds.get(key).and_then(WeakShared::upgrade) {
+            return (begun, false);
+        }
+        let (this, of) = (self.clone(), key.clone());
+        let future = async move {
+            let permit = this.permits.clone().acquire_owned().await.ok();
+            let failed = |(why, lasts)| (why, Instant::now() + lasts);
+            let entry = match this.in_use(&of, until_millis) {
+                Some(hub) => Ok(hub),
+                None if this.is_full() => Err(failed((Arc::new(OpenError::Full), Duration::ZERO))),
+                None => build(permit).await.map(Arc::new).map_err(failed),
+            };
+            if entry.as_ref().is_err_and(|(_, until)| *until <= Instant::now()) {
+                this.cache.invalidate(&of); // it would take the place of a hub
+            } else {
+                this.cache.insert(of.clone(), entry.clone());
+            }
+            this.cache.run_pending_tasks(); // else there are more of them for a while
+            lock(&this.builds).remove(&of);
+            entry
+        };
+        let begun = future.boxed().shared();
+        builds.retain(|_, build| build.upgrade().is_some());
+        builds.extend(begun.downgrade().map(|build| (key.clone(), build)));
+        (begun, true)
+    }
+
+    /// Counts a client who follows a hub, until the returned handle is dropped. `None` if the client follows too many; a hub of another cache
+    /// is returned unchanged.
+    pub(crate) fn add_follower(self: &Arc<Self>, hub: Handle, follower: &ClientKey) -> Option<Handle> {
         let Some(Ok(lease)) = hub.lease().map(|lease| lease.clone().downcast::<Lease<K>>()) else { return Some(hub) };
         if !lock(&self.followed).enter(follower, &address(&lease)) {
             return None;
         }
-        Some(hub.leased(Arc::new(Seat { cache: self.clone(), follower: follower.clone(), lease })))
+        Some(hub.leased(Arc::new(Following { cache: self.clone(), follower: follower.clone(), lease })))
     }
 
     fn leases(&self) -> Vec<Arc<Lease<K>>> {
@@ -193,54 +218,52 @@ impl<K: Clone + Eq + Hash + Send + Sync + 'static> HubCache<K> {
         used.iter().filter_map(Weak::upgrade).collect()
     }
 
-    fn in_use(&self, key: &K, until_millis: Option<Millis>) -> Option<Arc<StandingHub>> {
-        let is_it =
-            |standing: &StandingHub| standing.reaches(until_millis) && (standing.is_settled || standing.is_fresh());
+    fn in_use(&self, key: &K, until_millis: Option<Millis>) -> Option<Arc<StaticHub>> {
         let mut leases = self.leases();
-        leases.retain(|lease| lease.key == *key && lease.standing.reaches(until_millis));
+        leases.retain(|lease| lease.key == *key && lease.hub.reaches(until_millis));
         let newest = leases.last().filter(|_| leases.len() >= MOST_OF_KEY);
-        let lease = leases.iter().rfind(|lease| is_it(&lease.standing)).or(newest)?;
-        Some(lease.standing.clone())
+        let lease = leases.iter().rfind(|lease| lease.hub.is_settled || lease.hub.is_fresh()).or(newest)?;
+        Some(lease.hub.clone())
     }
 
     fn is_full(&self) -> bool {
         let (leases, (count, size)) = (self.leases(), self.most_used);
-        leases.len() >= count || leases.iter().map(|lease| lease.standing.size).sum::<usize>() >= size
+        leases.len() >= count || leases.iter().map(|lease| lease.hub.size).sum::<usize>() >= size
     }
 
-    fn lease(&self, key: &K, known: Cached) -> Opened {
-        let standing = known.map_err(|(why, _)| why)?;
+    fn lease(&self, key: &K, entry: Entry) -> OpenResult {
+        let hub = entry.map_err(|(why, _)| why)?;
         let mut used = lock(&self.used);
-        let lease = used.iter().filter_map(Weak::upgrade).find(|lease| Arc::ptr_eq(&lease.standing, &standing));
+        let lease = used.iter().filter_map(Weak::upgrade).find(|lease| Arc::ptr_eq(&lease.hub, &hub));
         let lease = lease.unwrap_or_else(|| {
-            let lease = Arc::new(Lease { key: key.clone(), standing: standing.clone() });
+            let lease = Arc::new(Lease { key: key.clone(), hub: hub.clone() });
             used.push(Arc::downgrade(&lease));
             lease
         });
-        Ok(standing.hub.clone().leased(lease))
+        Ok(hub.hub.clone().leased(lease))
     }
 }
 
-fn is_good(known: &Cached, until_millis: Option<Millis>) -> bool {
-    match known {
-        Ok(standing) => standing.is_fresh() && standing.reaches(until_millis),
+fn is_good(entry: &Entry, until_millis: Option<Millis>) -> bool {
+    match entry {
+        Ok(hub) => hub.is_fresh() && hub.reaches(until_millis),
         Err((_, until)) => *until > Instant::now(),
     }
 }
 
-/// What tells a hub from others: one rollout may be there several times, told for less long or longer.
+/// Returns the identity of a hub: there may be several of one rollout, with different ends.
 fn address<K>(lease: &Lease<K>) -> usize {
-    Arc::as_ptr(&lease.standing).addr()
+    Arc::as_ptr(&lease.hub).addr()
 }
 
-impl<K> Drop for Seat<K> {
+impl<K> Drop for Following<K> {
     fn drop(&mut self) {
         lock(&self.cache.followed).leave(&self.follower, &address(&self.lease));
     }
 }
 
-fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
-    of.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
@@ -256,28 +279,28 @@ mod tests {
     use crate::access::Subjects;
 
     const FRESH: Duration = Duration::from_secs(30);
-    const MOST: Most = Most { cached: (4, 400), used: (8, 800), made: 2, of_one: 4, of_links: 4 };
+    const LIMITS: CacheLimits = CacheLimits { cached: (4, 400), used: (8, 800), builds: 2, of_one: 4, of_links: 4 };
 
-    fn standing(size: usize, is_settled: bool) -> StandingHub {
+    fn built(size: usize, is_settled: bool) -> StaticHub {
         let hub = Handle::start("prod", Arc::default(), Retention::default()).0;
         let fresh_until = Some(Instant::now() + FRESH);
-        StandingHub { hub, size, to_millis: 5, most_millis: 9, is_settled, fresh_until }
+        StaticHub { hub, size, to_millis: 5, most_millis: 9, is_settled, fresh_until }
     }
 
     type Hubs = Arc<HubCache<usize>>;
 
     fn hubs() -> Hubs {
-        Arc::new(HubCache::new(&MOST))
+        Arc::new(HubCache::new(&LIMITS))
     }
 
-    async fn open(hubs: &Hubs, key: usize, size: usize) -> Opened {
-        hubs.open(&key, None, async |_| Ok(standing(size, true))).await
+    async fn open(hubs: &Hubs, key: usize, size: usize) -> OpenResult {
+        hubs.open(&key, None, move |_| async move { Ok(built(size, true)) }).await
     }
 
     async fn cached(hubs: &Hubs) -> Vec<usize> {
         let mut cached = Vec::new();
         for key in 0..300 {
-            if hubs.find(&key, None).await.is_some() {
+            if hubs.find(&key, None).is_some() {
                 cached.push(key);
             }
         }
@@ -304,21 +327,21 @@ mod tests {
         let by = |user, link: usize| ClientKey::Subjects(maker(user), Some(link.to_string()));
         let mut seats = Vec::new();
         for key in 0..4 {
-            seats.push(hubs.seat(open(&hubs, key, 1).await.unwrap(), &by("ann", key)).unwrap());
+            seats.push(hubs.add_follower(open(&hubs, key, 1).await.unwrap(), &by("ann", key)).unwrap());
         }
         let more = open(&hubs, 4, 1).await.unwrap();
-        assert!(hubs.seat(more.clone(), &by("ann", 4)).is_none(), "one too many");
+        assert!(hubs.add_follower(more.clone(), &by("ann", 4)).is_none(), "one too many");
         let again = open(&hubs, 0, 1).await.unwrap();
-        assert!(hubs.seat(again, &by("ann", 0)).is_some(), "which it follows");
-        assert!(hubs.seat(more.clone(), &by("bob", 4)).is_some(), "somebody else's");
+        assert!(hubs.add_follower(again, &by("ann", 0)).is_some(), "which it follows");
+        assert!(hubs.add_follower(more.clone(), &by("bob", 4)).is_some(), "somebody else's");
         seats.pop();
-        assert!(hubs.seat(more.clone(), &by("ann", 4)).is_some(), "there is room");
+        assert!(hubs.add_follower(more.clone(), &by("ann", 4)).is_some(), "there is room");
         for key in 5..9 {
             seats.push(open(&hubs, key, 1).await.unwrap());
         }
-        let full = async |key| open(&hubs, key, 1).await.is_err_and(|why| matches!(*why, Lost::Full));
+        let full = async |key| open(&hubs, key, 1).await.is_err_and(|why| matches!(*why, OpenError::Full));
         assert!(full(99).await, "nothing is made");
-        assert!(hubs.find(&99, None).await.is_none(), "there may be room for the next one");
+        assert!(hubs.find(&99, None).is_none(), "there may be room for the next one");
         let used = open(&hubs, 0, 1).await.unwrap();
         assert!(used.is_same(&seats[0]), "what is in use is handed out");
         seats.pop();
@@ -334,18 +357,18 @@ mod tests {
     async fn a_hub_is_made_anew_once_it_is_old_or_tells_too_little_and_an_error_is_forgotten() {
         let hubs = hubs();
         let first = open(&hubs, 1, 1).await.unwrap();
-        let going_on = hubs.open(&2, None, async |_| Ok(standing(1, false))).await.unwrap();
+        let going_on = hubs.open(&2, None, |_| async { Ok(built(1, false)) }).await.unwrap();
         tokio::time::advance(FRESH).await;
         assert!(open(&hubs, 1, 1).await.unwrap().is_same(&first), "it is settled and in use");
         assert!(!open(&hubs, 2, 1).await.unwrap().is_same(&going_on));
         for (until, is_same) in [(5, true), (6, false), (9, false), (10, true)] {
-            assert_eq!(hubs.find(&1, Some(until)).await.is_some(), is_same, "{until}");
+            assert_eq!(hubs.find(&1, Some(until)).is_some(), is_same, "{until}");
         }
-        let more = async |_| Ok(StandingHub { to_millis: 8, ..standing(1, true) });
+        let more = |_| async { Ok(StaticHub { to_millis: 8, ..built(1, true) }) };
         let later = hubs.open(&1, Some(8), more).await.unwrap();
         assert!(!later.is_same(&first) && open(&hubs, 1, 1).await.unwrap().is_same(&later));
         drop(first);
-        let fail = async |_| Err((Arc::new(Lost::Unknown), FRESH));
+        let fail = |_| async { Err((Arc::new(OpenError::Unknown), FRESH)) };
         assert!(hubs.open(&3, None, fail).await.is_err());
         assert!(open(&hubs, 3, 1).await.is_err(), "it is remembered");
         tokio::time::advance(FRESH).await;
@@ -357,14 +380,12 @@ mod tests {
         let (hubs, begun, let_go) = (hubs(), Arc::<AtomicUsize>::default(), Arc::<Notify>::default());
         let wait = |key: usize| {
             let (hubs, begun, let_go) = (hubs.clone(), begun.clone(), let_go.clone());
-            tokio::spawn(async move {
-                let make = async |_turn| {
-                    begun.fetch_add(1, Ordering::SeqCst);
-                    let_go.notified().await;
-                    Ok(standing(1, true))
-                };
-                hubs.open(&key, None, make).await.is_ok()
-            })
+            let build = move |_permit| async move {
+                begun.fetch_add(1, Ordering::SeqCst);
+                let_go.notified().await;
+                Ok(built(1, true))
+            };
+            tokio::spawn(async move { hubs.open(&key, None, build).await.is_ok() })
         };
         let settle = async || {
             for _ in 0..100 {
@@ -376,13 +397,14 @@ mod tests {
         assert_eq!(begun.load(Ordering::SeqCst), 2, "two at once");
         waiting.iter().for_each(tokio::task::JoinHandle::abort);
         settle().await;
-        assert_eq!(hubs.turns.available_permits(), 2, "all are gone");
+        assert_eq!(hubs.permits.available_permits(), 2, "all are gone");
         let waiting: Vec<_> = [1, 1, 1].into_iter().map(wait).collect();
         settle().await;
         waiting[0].abort();
         settle().await;
         let_go.notify_waiters();
+        assert_eq!(begun.load(Ordering::SeqCst), 3, "it is not begun anew when the first one leaves");
         let made = join_all(waiting).await.into_iter().filter(|made| matches!(made, Ok(true))).count();
-        assert_eq!((made, hubs.turns.available_permits()), (2, 2), "the others have it made");
+        assert_eq!((made, hubs.permits.available_permits()), (2, 2), "the others have it made");
     }
 }

@@ -1,4 +1,4 @@
-//! The index of rollouts and of other episodes: of each what a list tells, so that lists need no lines.
+//! The rows of rollouts and other episodes, so that lists need no recordings.
 
 use timeline::past::course::{self, limits, moment, replicas};
 use timeline::past::{PastRollout, UNKNOWN_CAUSE};
@@ -9,10 +9,10 @@ use timeline::{EpisodeKind, Millis, Model, Uid, WorkloadKind, assess, say};
 
 use crate::feed::recording::Recording;
 
-/// Rollouts of a Deployment that may still change: the last one, and those that it took the place of.
+/// Number of rollouts of a Deployment that may still change: the last one, and those that it superseded.
 pub const LAST: usize = 3;
 
-/// The last rollouts of a Deployment, in order, as far as anybody saw something of them.
+/// Returns the last rollouts of a Deployment in order, without those that were over before it was observed.
 #[must_use]
 pub fn rollouts(cluster: &str, model: &Model, uid: Uid, now: Now, most: usize) -> Vec<PastRollout> {
     let Some(deployment) = model.deployments.get(&uid) else { return Vec::new() };
@@ -24,7 +24,7 @@ pub fn rollouts(cluster: &str, model: &Model, uid: Uid, now: Now, most: usize) -
     };
     let last = deployment.rollouts.len().saturating_sub(1);
     let known = deployment.rollouts.iter().enumerate().skip(first);
-    // One that went on when watching began was told while it was open, and is told once more when it is over.
+    // A rollout that went on at the first observation got a row while it was open, and gets it once more when it is over.
     let is_over_since = |over: Option<Millis>| over.is_some_and(|over| over > deployment.first_seen_millis);
     let seen = known.filter(|(_, rollout)| {
         rollout.started_millis.is_some()
@@ -44,7 +44,7 @@ pub fn rollouts(cluster: &str, model: &Model, uid: Uid, now: Now, most: usize) -
             namespace: deployment.namespace.clone(),
             name: deployment.name.clone(),
             uid,
-            number: 0, // the store knows those before
+            number: 0, // the store counts
             revision: rollout.revision,
             trigger: rollout::trigger(model, deployment, index),
             started_millis: rollout.started_millis.unwrap_or(deployment.first_seen_millis),
@@ -53,7 +53,7 @@ pub fn rollouts(cluster: &str, model: &Model, uid: Uid, now: Now, most: usize) -
             cause: Some(()).filter(|()| is_stuck).and_then(|()| cause()).unwrap_or_default(),
             deadline_millis: rollout.deadline_exceeded_millis,
             images: images(&rollout.images),
-            images_before: String::new(), // the store knows that, too
+            images_before: String::new(), // the store looks it up
             replicas: replicas(deployment, index),
             available_millis: rollout.available_millis,
             first_available_millis: course::first_available(model, deployment, rollout),
@@ -73,7 +73,8 @@ pub fn rollouts(cluster: &str, model: &Model, uid: Uid, now: Now, most: usize) -
     .collect()
 }
 
-/// An episode without a rollout, from its recording; `None` where it has one, or is of no kind. The store knows its cluster and number.
+/// Returns the row of an episode without a rollout, from its recording; `None` if it has one, or is of no kind. The store adds its cluster
+/// and number.
 #[must_use]
 pub fn episode(text: &str, uid: Uid, (from_millis, to_millis): (Millis, Millis), is_open: bool) -> Option<PastRollout> {
     let mut timeline = Recording::read(text).play();
@@ -83,7 +84,7 @@ pub fn episode(text: &str, uid: Uid, (from_millis, to_millis): (Millis, Millis),
         return None;
     }
     let deployment = model.deployments.get(&uid)?;
-    // It went while nobody looked, or its namespace is not watched any more: neither when nor whether it was deleted is certain.
+    // It is missing since a gap, or its namespace is not watched any more: its deletion is not certain.
     if deployment.deleted_millis.is_some_and(|at| deployment.gaps.iter().any(|gap| gap.to_millis == at)) {
         return None;
     }

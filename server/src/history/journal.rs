@@ -1,5 +1,5 @@
-//! What the tap of a cluster tells the writer. It never waits: while there is no room, the last state of each object is kept instead of every one, and
-//! told together as soon as there is room again, with the time in which steps are missing.
+//! A cluster's way to the writer. It never waits: while the queue is full, it keeps the last state of each object, and sends these
+//! together once there is room, with the time in which steps are missing.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -11,81 +11,72 @@ use timeline::phase::PodState;
 use timeline::{Millis, Model, Uid};
 use tokio::sync::oneshot;
 
-use super::activity::Turns;
-use super::store::{Checkpoint, Stored};
-use crate::feed::recording::{self, LineType, ListDone};
+use super::activity::ActivityChanges;
+use super::store::{Checkpoint, StoredCluster};
+use crate::feed::recording::{self, LineType};
 use crate::kube::SourceEvent;
 use crate::kube::translate::Object;
 
-/// What the writer is told.
+/// A message to the writer.
 #[derive(Debug)]
 pub enum Message {
-    /// Something of a cluster.
-    Of {
+    /// An entry of a cluster's journal.
+    Entry {
         /// Name of the cluster.
         cluster: Arc<str>,
-        /// The namespaces that are watched.
+        /// Watched namespaces, with commas; empty for all.
         scope: Arc<str>,
-        /// What is told of it.
-        told: Told,
+        /// The entry.
+        entry: JournalEntry,
     },
-    /// What is kept of a cluster is asked for.
-    Resume {
+    /// A request for the stored data of a cluster.
+    Restore {
         /// Name of the cluster.
         cluster: Arc<str>,
-        /// Which version of the timeline reads checkpoints; `None` to do without.
+        /// Version of the timeline that reads checkpoints; `None` to restore without one.
         made_by: Option<&'static str>,
-        /// It could not be read at the start: what was observed since then is to be part of it.
+        /// The store could not be read at the start: the response includes what was observed since then.
         is_late: bool,
-        /// Takes the answer.
-        reply: oneshot::Sender<Answer>,
+        /// Takes the data, `None` if nothing is stored; dropped if the store cannot be read now.
+        reply: oneshot::Sender<Option<StoredCluster>>,
     },
     /// The program ends: everything is to be written now.
     Close {
-        /// Hears when everything is written.
+        /// Receives a value when everything is written.
         reply: oneshot::Sender<()>,
     },
 }
 
-/// What is kept of a cluster.
+/// An entry of a cluster's journal.
 #[derive(Debug)]
-pub enum Answer {
-    /// What is kept; `None` when nothing is.
-    Stored(Option<Stored>),
-    /// The store cannot be read now.
-    Unread,
-}
-
-/// What is told of a cluster.
-#[derive(Debug)]
-pub enum Told {
-    /// Something was observed.
+pub enum JournalEntry {
+    /// Observations.
     Lines(ObservedLines),
-    /// It answered at that time.
+    /// The cluster responded at that time.
     Heard(Millis),
-    /// Rollouts began, went on or ended.
+    /// Rollouts that began, went on or ended.
     Rollouts(Vec<PastRollout>),
-    /// Workloads that are not at rest, and those that are at rest again, after everything that was told before.
-    Activity(Turns),
-    /// Its timeline as it stands after everything that was told before.
+    /// Changed activity of workloads, after all entries before.
+    Activity(ActivityChanges),
+    /// The timeline after all entries before, and the time of its last observation.
     Checkpoint(Millis, Checkpoint),
 }
 
 /// Lines of a recording, each with a line break.
 #[derive(Debug, Default)]
 pub struct ObservedLines {
-    /// Arrival of the first one.
+    /// Arrival of the first line.
     pub from_millis: Millis,
-    /// Arrival of the last one.
+    /// Arrival of the last line.
     pub to_millis: Millis,
     /// The lines.
     pub text: String,
 }
 
 impl ObservedLines {
-    /// The lines of what was observed; `None` of everything else that a source says.
+    /// Returns the lines of an observation; `None` for other events of a source.
     #[must_use]
-    pub fn of(event: &SourceEvent) -> Option<Self> {
+    pub fn from_event(event: &SourceEvent) -> Option<Self> {
         let (at_millis, mut text) = match event {
             SourceEvent::Reset { at_millis, .. } | SourceEvent::Object { at_millis, .. } => {
                 (*at_millis, recording::lines(event).join("\n"))
@@ -98,11 +89,12 @@ impl ObservedLines {
     }
 }
 
+/// The last state of each object since the queue was full.
 #[derive(Debug)]
-struct Held {
+struct LatestStates {
     since_millis: Millis,
-    /// The last line of each object that changed, and its arrival.
-    latest: BTreeMap<(Kind, Uid), (Millis, String)>,
+    /// Last line and its arrival.
+    lines: BTreeMap<(Kind, Uid), (Millis, String)>,
 }
 
 /// One cluster's way to the writer.
@@ -111,156 +103,149 @@ pub struct Journal {
     cluster: Arc<str>,
     scope: Arc<str>,
     to_writer: SyncSender<Message>,
-    held: Option<Held>,
-    /// Lines for which there was no room, though no step may be left out.
-    late: VecDeque<ObservedLines>,
+    gap: Option<LatestStates>,
+    /// Lines that wait for room in the queue, because no step of theirs may be left out.
+    waiting: VecDeque<ObservedLines>,
 }
 
 impl Journal {
     pub(super) fn new(cluster: Arc<str>, scope: Arc<str>, to_writer: SyncSender<Message>) -> Self {
-        Self { cluster, scope, to_writer, held: None, late: VecDeque::new() }
+        Self { cluster, scope, to_writer, gap: None, waiting: VecDeque::new() }
     }
 
-    /// Takes what a source said.
+    /// Adds the observation of an event.
     pub fn note(&mut self, event: &SourceEvent) {
-        if let Some(held) = &mut self.held {
-            held.take(event);
+        if let Some(gap) = &mut self.gap {
+            gap.note(event);
             return;
         }
-        let Some(lines) = ObservedLines::of(event) else { return };
+        let Some(lines) = ObservedLines::from_event(event) else { return };
         if matches!(event, SourceEvent::Recorded { .. }) {
-            // A recording is in memory anyway: lines for which there is no room wait, and no step is left out.
-            self.note_lines(lines);
+            self.note_lines(lines); // a recording is in memory anyway
             return;
         }
         let since_millis = lines.from_millis;
-        self.tell_late();
-        if !self.late.is_empty() || self.tell(Told::Lines(lines)).is_err() {
-            let mut held = Held { since_millis, latest: BTreeMap::new() };
-            held.take(event);
-            self.held = Some(held);
+        self.send_waiting();
+        if !self.waiting.is_empty() || self.send(JournalEntry::Lines(lines)).is_err() {
+            let mut gap = LatestStates { since_millis, lines: BTreeMap::new() };
+            gap.note(event);
+            self.gap = Some(gap);
         }
     }
 
-    /// Tells the lines that wait, as far as there is room.
-    pub fn tell_late(&mut self) {
-        while let Some(lines) = self.late.pop_front() {
-            if let Err(Told::Lines(lines)) = self.tell(Told::Lines(lines)) {
-                self.late.push_front(lines);
+    /// Sends the lines that wait, as far as there is room.
+    pub fn send_waiting(&mut self) {
+        while let Some(lines) = self.waiting.pop_front() {
+            if let Err(JournalEntry::Lines(lines)) = self.send(JournalEntry::Lines(lines)) {
+                self.waiting.push_front(lines);
                 return;
             }
         }
     }
 
-    /// Takes lines that wait while there is no room.
+    /// Adds lines that wait while there is no room.
     pub fn note_lines(&mut self, lines: ObservedLines) {
-        self.late.push_back(lines);
-        self.tell_late();
+        self.waiting.push_back(lines);
+        self.send_waiting();
     }
 
-    /// Steps are missing, as there was no room for them.
+    /// Returns `true` while steps are missing.
     #[must_use]
     pub const fn has_gap(&self) -> bool {
-        self.held.is_some()
+        self.gap.is_some()
     }
 
-    /// Tells what came of the steps that are missing: the last state of each object, and which objects exist. `false` when there is no room.
+    /// Ends a gap: sends the last state of each object, and which objects exist. `false` while there is no room.
     pub fn end_gap(&mut self, existing: &[(Kind, Vec<Uid>)]) -> bool {
-        self.tell_late();
-        let Some(held) = self.held.as_ref().filter(|_| self.late.is_empty()) else { return false };
-        let mut latest: Vec<&(Millis, String)> = held.latest.values().collect();
+        self.send_waiting();
+        let Some(gap) = self.gap.as_ref().filter(|_| self.waiting.is_empty()) else { return false };
+        let mut latest: Vec<&(Millis, String)> = gap.lines.values().collect();
         latest.sort_by_key(|(at, _)| *at);
-        let (from_millis, gap_since_millis) = (held.since_millis, Some(held.since_millis));
+        let from_millis = gap.since_millis;
         let to_millis = latest.last().map_or(from_millis, |(at, _)| *at);
         let done = existing.iter().filter_map(|(kind, existing)| {
-            let present = Some(existing.clone());
-            recording::list_done(ListDone {
-                kind: *kind,
-                namespace: None,
-                at_millis: to_millis,
-                gap_since_millis,
-                present,
-            })
+            recording::list_done(*kind, None, to_millis, Some(from_millis), Some(existing.clone()))
         });
         let lines = latest.into_iter().map(|(_, line)| line.clone()).chain(done);
         let text = lines.map(|line| line + "\n").collect();
-        let is_told = self.tell(Told::Lines(ObservedLines { from_millis, to_millis, text })).is_ok();
-        if is_told {
-            self.held = None;
+        let is_sent = self.send(JournalEntry::Lines(ObservedLines { from_millis, to_millis, text })).is_ok();
+        if is_sent {
+            self.gap = None;
         }
-        is_told
+        is_sent
     }
 
-    /// Takes note that the cluster is there.
+    /// Notes that the cluster responds.
     pub fn heard(&self, at_millis: Millis) {
-        if self.held.is_none() {
-            let _ = self.tell(Told::Heard(at_millis)); // there is another one soon
+        if self.gap.is_none() {
+            let _ = self.send(JournalEntry::Heard(at_millis)); // another one follows soon
         }
     }
 
-    /// Takes note of rollouts. `false` when there is no room: they are to be told again.
+    /// Adds rollouts. `false` if there is no room: they are to be added again.
     pub fn rollouts(&mut self, rollouts: Vec<PastRollout>) -> bool {
-        self.late.is_empty() && self.tell(Told::Rollouts(rollouts)).is_ok()
+        self.waiting.is_empty() && self.send(JournalEntry::Rollouts(rollouts)).is_ok()
     }
 
-    /// Takes note of workloads that are not at rest, and of those that are at rest again.
+    /// Adds changed activity.
     ///
     /// # Errors
-    /// When there is no room: they are to be told again.
-    pub fn activity(&mut self, turns: Turns) -> Result<(), Turns> {
-        if !self.is_even() {
-            return Err(turns);
+    /// The changes, if there is no room: they are to be added again.
+    pub fn activity(&mut self, changes: ActivityChanges) -> Result<(), ActivityChanges> {
+        if !self.is_complete() {
+            return Err(changes);
         }
-        self.tell(Told::Activity(turns)).map_err(|told| match told {
-            Told::Activity(turns) => turns,
-            _ => Turns::default(), // nothing else was sent
+        self.send(JournalEntry::Activity(changes)).map_err(|entry| match entry {
+            JournalEntry::Activity(changes) => changes,
+            _ => ActivityChanges::default(), // no other entry was sent
         })
     }
 
-    /// Everything that was noted was told.
+    /// Returns `true` if every observation was sent.
     #[must_use]
-    pub fn is_even(&self) -> bool {
-        self.held.is_none() && self.late.is_empty()
+    pub fn is_complete(&self) -> bool {
+        self.gap.is_none() && self.waiting.is_empty()
     }
 
-    /// Hands over the timeline as it stands. It is left out while steps are missing.
+    /// Adds a checkpoint, unless steps are missing.
     pub fn checkpoint(&mut self, at_millis: Millis, checkpoint: Checkpoint) {
-        if self.is_even() {
-            let _ = self.tell(Told::Checkpoint(at_millis, checkpoint)); // there is another one later
+        if self.is_complete() {
+            let _ = self.send(JournalEntry::Checkpoint(at_millis, checkpoint)); // another one follows later
         }
     }
 
-    fn tell(&self, told: Told) -> Result<(), Told> {
-        let message = Message::Of { cluster: self.cluster.clone(), scope: self.scope.clone(), told };
-        self.to_writer.try_send(message).map_err(|refused| match refused {
-            TrySendError::Full(Message::Of { told, .. }) | TrySendError::Disconnected(Message::Of { told, .. }) => told,
-            TrySendError::Full(_) | TrySendError::Disconnected(_) => Told::Heard(0), // nothing else was sent
-        })
+    fn send(&self, entry: JournalEntry) -> Result<(), JournalEntry> {
+        let message = Message::Entry { cluster: self.cluster.clone(), scope: self.scope.clone(), entry };
+        match self.to_writer.try_send(message) {
+            Err(TrySendError::Full(Message::Entry { entry, .. }))
+            | Err(TrySendError::Disconnected(Message::Entry { entry, .. })) => Err(entry),
+            _ => Ok(()), // no other message was sent
+        }
     }
 }
 
-impl Held {
-    fn take(&mut self, event: &SourceEvent) {
+impl LatestStates {
+    fn note(&mut self, event: &SourceEvent) {
         match event {
-            SourceEvent::Object { object, seen, at_millis } => self.keep(object, *seen, *at_millis),
+            SourceEvent::Object { object, seen, at_millis } => self.note_object(object, *seen, *at_millis),
             SourceEvent::Reset { objects, at_millis, .. } => {
-                objects.iter().for_each(|object| self.keep(object, Seen::InList, *at_millis));
+                objects.iter().for_each(|object| self.note_object(object, Seen::InList, *at_millis));
             }
             _ => {}
         }
     }
 
-    fn keep(&mut self, object: &Object, seen: Seen, at_millis: Millis) {
+    fn note_object(&mut self, object: &Object, seen: Seen, at_millis: Millis) {
         let r#type = if seen == Seen::Deleted { LineType::Deleted } else { LineType::Modified };
         if let (Ok(uid), Some(line)) = (object.uid(), recording::object_line(at_millis, r#type, object)) {
-            self.latest.insert((object.kind(), uid), (at_millis, line));
+            self.lines.insert((object.kind(), uid), (at_millis, line));
         }
     }
 }
 
-/// The objects that exist, by kind.
+/// Returns the objects that exist, by kind.
 #[must_use]
-pub fn existing(model: &Model) -> Vec<(Kind, Vec<Uid>)> {
+pub fn existing_objects(model: &Model) -> Vec<(Kind, Vec<Uid>)> {
     let deployments = model.deployments.values().filter(|known| known.deleted_millis.is_none()).map(|known| known.uid);
     let sets = model.replica_sets.values().filter(|known| known.removed_millis.is_none()).map(|known| known.uid);
     let pods = model.pods.values().filter(|known| known.state() != PodState::Gone).map(|known| known.uid);

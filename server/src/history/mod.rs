@@ -1,4 +1,4 @@
-//! Stores what was observed beyond the life of the process, and finds it again.
+//! Stores observations beyond the life of the process, and finds them again.
 //! Owns the log of the last day, episodes, their index, and the restart from them.
 //! Must not know the inside of the hub, the web, or the page's crate.
 //!
@@ -7,173 +7,181 @@
 //!                       │ Journal (bounded; never waits)
 //!                       ▼
 //!                     writer (one thread) ──► Store: SQLite, PostgreSQL
-//!                       │ log: what came, twice a second, for 24 hours
-//!                       │ episodes: one row for each stretch in which a workload was not at rest
+//!                       │ log: observations, twice a second, for 24 hours
+//!                       │ episodes: one row for each time in which a workload was not at rest
 //!                       └ retention by age and size
 //! ```
 //!
-//! Both are lines of recordings ([`crate::feed::recording`]): a later version plays them with its own rules. A checkpoint is the
-//! hub's timeline as it stood, so that a restart need not play a day again; only the version that made it reads it.
+//! Both are lines of recordings ([`crate::feed::recording`]): a later version plays them with its own rules. A checkpoint is a hub's
+//! timeline, so that a restart need not play a whole day; only the version that encoded it reads it.
 
 pub mod activity;
 pub mod batch;
-mod fold;
+mod continuation;
 pub(crate) mod hub_cache;
 pub mod index;
 pub mod journal;
+mod latest_lines;
 pub mod options;
 pub mod past;
 pub mod postgres;
 pub mod private;
-mod pulse;
 pub mod recorder;
 pub mod resume;
 mod rollout_index;
 pub mod sql;
 pub mod sqlite;
+mod status;
 pub mod store;
 pub mod stretch;
 pub mod tap;
-mod unread;
+mod watchdog;
 mod writer;
 
-use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use timeline::Millis;
 use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 
-use self::journal::{Answer, Journal, Message};
-use self::options::{Limits, Options, WHATEVER_ITS_AGE};
-use self::sql::Reader;
-use self::store::{Store, StoreError};
+use self::journal::{Journal, Message};
+use self::options::{Limits, Location, Options, UNLIMITED_AGE};
+use self::postgres::Postgres;
+use self::sql::{READERS, Reader};
+use self::sqlite::{FILE, Sqlite};
+pub use self::status::{Counters, WriteStatus};
+use self::store::{Store, StoreError, StoredCluster};
+use crate::database::Connection;
 use crate::kube::InitialState;
 
 /// Capacity of the queue from all hubs to the writer, in messages.
 pub const QUEUE: usize = 8_192;
-/// Readers at once; more wait.
-pub(crate) const READERS: usize = 4;
-/// Whoever reads waits this long for the store to be opened, which may make what stands there what this version reads; so does a hub that
-/// begins.
-const OPENING: Duration = Duration::from_secs(5);
-/// What is not written this long after the program was told to end is lost.
-const LAST_WORDS: Duration = Duration::from_secs(5);
+/// Longest wait of readers, and of hubs that start, for a store that is opened and perhaps migrated.
+const OPEN_TIMEOUT: Duration = Duration::from_secs(5);
+/// Longest wait for the last commit when the program ends.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How the writing of history gets on.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum Keeping {
-    /// What is observed is written.
-    #[default]
-    Written,
-    /// What is observed cannot be written.
-    Failing {
-        /// What arrived since then is not written yet.
-        since_millis: Millis,
-        /// Why, in words for people.
-        why: String,
-    },
+impl Location {
+    /// Opens the store, or creates it.
+    ///
+    /// # Errors
+    /// When another server writes there, a later version did, or it cannot be written.
+    pub fn open(&self, limits: Limits) -> Result<Box<dyn Store>, StoreError> {
+        Ok(match self {
+            Self::Folder(folder) => Box::new(Sqlite::open(folder, limits)?),
+            Self::Postgres(server) => Box::new(Postgres::open(server, limits)?),
+        })
+    }
+
+    /// Opens the store if no server writes there.
+    ///
+    /// # Errors
+    /// When one does, and when it cannot be opened.
+    pub fn open_alone(&self, limits: Limits) -> Result<Box<dyn Store>, StoreError> {
+        match self {
+            Self::Folder(_) => self.open(limits),
+            Self::Postgres(server) => Ok(Box::new(Postgres::open_alone(server, limits)?)),
+        }
+    }
+
+    /// Returns `true` if there is a store.
+    ///
+    /// # Errors
+    /// When the server does not respond.
+    pub fn has_store(&self) -> Result<bool, StoreError> {
+        match self {
+            Self::Folder(folder) => Ok(folder.join(FILE).exists()),
+            Self::Postgres(server) => Ok(Connection::connect(server)?.format(&postgres::SCHEMA)? > 0),
+        }
+    }
 }
 
-/// Says where history is kept, how much of it, and how much there is: "in FOLDER for 30 days, at most 2 GB; 12 MB now".
+/// Returns a sentence about the location, limits and size of the history: "in FOLDER for 30 days, at most 2 GB; 12 MB now".
 ///
 /// # Errors
-/// When it cannot be written there. A Rollcast that runs and writes is no error.
+/// When it cannot be written there. A server that writes there is no error.
 pub fn check(options: &Options) -> Result<String, StoreError> {
     let Options { location, limits } = options;
-    let said = |now: &str| format!("{}; {now}", said(options));
-    let is_begun = location.is_begun()?;
+    let (place, has_store) = (describe(options), location.has_store()?);
     match location.open(*limits) {
-        Ok(mut store) => Ok(said(&format!("{} now", bytesize::ByteSize(store.bytes()?).display().si()))),
-        Err(StoreError::Taken(_)) if is_begun => Ok(said("a running server writes to it")),
+        Ok(mut store) => Ok(format!("{place}; {} now", bytesize::ByteSize(store.bytes()?).display().si())),
+        Err(StoreError::InUse(_)) if has_store => Ok(format!("{place}; a running server writes to it")),
         Err(why) => Err(why),
     }
 }
 
-fn said(Options { location, limits }: &Options) -> String {
-    format!("in {location} {}", limits_said(limits))
+fn describe(Options { location, limits }: &Options) -> String {
+    format!("in {location} {}", describe_limits(limits))
 }
 
-fn limits_said(limits: &Limits) -> String {
+fn describe_limits(limits: &Limits) -> String {
     let age = match limits.age_millis {
-        WHATEVER_ITS_AGE.. => "without an age limit".to_owned(),
+        UNLIMITED_AGE.. => "without an age limit".to_owned(),
         age => format!("for {}", timeline::words::duration(age)),
     };
     format!("{age}, at most {}", bytesize::ByteSize(limits.bytes).display().si())
 }
 
-/// What the writer counts; shown under `/metrics`.
-#[derive(Debug, Default)]
-pub struct Counters {
-    /// Commits.
-    pub commits: AtomicU64,
-    /// Commits that failed, and stores that could not be opened.
-    pub failures: AtomicU64,
-    /// Bytes of lines that were written, compressed.
-    pub bytes: AtomicU64,
-    /// Times that steps were left out because nothing could be written for long.
-    pub missed: AtomicU64,
-}
-
-/// What was known of a cluster before.
+/// The result of restoring a cluster.
 #[derive(Debug)]
-pub enum Before {
-    /// The timeline that was kept.
-    Known(Box<InitialState>),
-    /// Nothing is kept of it.
-    Nothing,
+pub enum RestoreResult {
+    /// Its stored timeline.
+    Restored(Box<InitialState>),
+    /// Nothing is stored of it.
+    Empty,
     /// The store cannot be read now.
-    Unread,
-    /// Something that this version cannot use: it is to be asked for without the checkpoint.
+    Unavailable,
+    /// This version cannot use the checkpoint: restore it without.
     Unusable,
 }
 
-/// The way to what is kept. Copies are handles of the same.
+/// The stored history, and the writer. Clones are handles of the same.
 #[derive(Clone)]
 pub struct Archive {
     to_writer: SyncSender<Message>,
-    keeping: watch::Receiver<Keeping>,
-    anew: watch::Receiver<u64>,
+    status: watch::Receiver<WriteStatus>,
+    reopened: watch::Receiver<u64>,
     lost: watch::Receiver<u64>,
-    /// The store was opened, or could not be, for the first time.
-    is_begun: watch::Receiver<bool>,
+    /// The first attempt to open the store has ended.
+    is_open: watch::Receiver<bool>,
     reader: Arc<Reader>,
     readers: Arc<Semaphore>,
     counters: Arc<Counters>,
     options: Arc<Options>,
-    /// Asks the tap of each cluster for a checkpoint.
+    /// Requests for a checkpoint, to the tap of each cluster.
     taps: Arc<Mutex<Vec<mpsc::Sender<oneshot::Sender<()>>>>>,
 }
 
 impl Archive {
-    /// Starts to keep history. That it cannot be written yet is no error: the writer tries again, and says so meanwhile.
+    /// Starts the writer, which opens the store and tries again until it can.
     #[must_use]
     pub fn start(options: Options) -> Self {
         let Options { location, limits } = options.clone();
-        Self::with(options, move || location.open(limits))
+        Self::with_store(options, move || location.open(limits))
     }
 
-    /// The same with any store; `open` is called again until it works.
+    /// Starts the writer with any store; `open` is called again until it succeeds.
     #[must_use]
-    pub fn with(options: Options, open: impl FnMut() -> Result<Box<dyn Store>, StoreError> + Send + 'static) -> Self {
+    pub fn with_store(
+        options: Options,
+        open: impl FnMut() -> Result<Box<dyn Store>, StoreError> + Send + 'static,
+    ) -> Self {
         let reader = Arc::new(Reader::new(&options.location));
         let (to_writer, inbox) = sync_channel(QUEUE);
-        let (told, keeping) = watch::channel(Keeping::default());
-        let (tell_anew, anew) = watch::channel(0);
-        let (tell_lost, lost) = watch::channel(0);
+        let (status_sender, status) = watch::channel(WriteStatus::default());
+        let (reopened_sender, reopened) = watch::channel(0);
+        let (lost_sender, lost) = watch::channel(0);
         let counters = Arc::new(Counters::default());
-        let told = Arc::new(told);
-        let pulse = pulse::Pulse::start(told.clone());
-        let writer = writer::Writer::new(Box::new(open), told, (tell_anew, tell_lost), counters.clone(), pulse);
-        let (begun, is_begun) = watch::channel(false);
-        std::thread::spawn(move || writer.run(&inbox, &begun));
+        let senders = (reopened_sender, lost_sender);
+        let writer = writer::Writer::new(Box::new(open), Arc::new(status_sender), senders, counters.clone());
+        let (open_sender, is_open) = watch::channel(false);
+        std::thread::spawn(move || writer.run(&inbox, &open_sender));
         Self {
             to_writer,
-            keeping,
-            anew,
+            status,
+            reopened,
             lost,
-            is_begun,
+            is_open,
             reader,
             readers: Arc::new(Semaphore::new(READERS)),
             counters,
@@ -182,19 +190,19 @@ impl Archive {
         }
     }
 
-    /// How much is kept, in words: "in FOLDER for 30 d, at most 2 GB".
+    /// Returns location and limits in words: "in FOLDER for 30 d, at most 2 GB".
     #[must_use]
-    pub fn said(&self) -> String {
-        said(&self.options)
+    pub fn describe(&self) -> String {
+        describe(&self.options)
     }
 
-    /// How much is kept, without the place: "for 30 d, at most 2 GB".
+    /// Returns the limits in words: "for 30 d, at most 2 GB".
     #[must_use]
-    pub fn limits_said(&self) -> String {
-        limits_said(&self.options.limits)
+    pub fn describe_limits(&self) -> String {
+        describe_limits(&self.options.limits)
     }
 
-    /// Reads, beside everything else, once the store was opened.
+    /// Reads beside the writer, once the store is open.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -203,92 +211,96 @@ impl Archive {
         read: impl FnOnce(&Reader) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let ended = || StoreError::Failed("the server is shutting down".to_owned());
-        let mut is_begun = self.is_begun.clone();
-        // What takes longer answers for itself.
-        let _ = tokio::time::timeout(OPENING, is_begun.wait_for(|is_begun| *is_begun)).await;
-        let turn = self.readers.clone().acquire_owned().await.map_err(|_| ended())?;
+        let mut is_open = self.is_open.clone();
+        // After the timeout the reader has an error of its own.
+        let _ = tokio::time::timeout(OPEN_TIMEOUT, is_open.wait_for(|is_open| *is_open)).await;
+        let permit = self.readers.clone().acquire_owned().await.map_err(|_| ended())?;
         let reader = self.reader.clone();
         let reading = move || {
-            let _turn = turn; // whoever asked may have left: reading is not called off, and counts until it has ended
+            let _permit = permit; // the caller may have left: reading cannot be cancelled, and counts until it ends
             read(&reader)
         };
         tokio::task::spawn_blocking(reading).await.map_err(|_| ended())?
     }
 
-    /// What the writer counts.
+    /// Returns the writer's counters.
     #[must_use]
     pub fn counters(&self) -> &Counters {
         &self.counters
     }
 
-    /// How writing gets on.
+    /// Returns the state of the writer.
     #[must_use]
-    pub fn keeping(&self) -> watch::Receiver<Keeping> {
-        self.keeping.clone()
+    pub fn status(&self) -> watch::Receiver<WriteStatus> {
+        self.status.clone()
     }
 
-    /// Changes when what is written may be another store, or another one wrote there: what is known besides lines is to be told anew.
+    /// Changes when the store may be another one, or another server wrote to it: everything besides lines is to be written again.
     #[must_use]
-    pub fn anew(&self) -> watch::Receiver<u64> {
-        self.anew.clone()
+    pub fn reopened(&self) -> watch::Receiver<u64> {
+        self.reopened.clone()
     }
 
-    /// Changes when lines that were written are lost and another store is written: what exists is to be listed anew, as the lines there begin
-    /// in the middle of things.
+    /// Changes when lines are lost and another store begins: all objects are to be listed again, as its lines begin in the middle.
     #[must_use]
     pub fn lost(&self) -> watch::Receiver<u64> {
         self.lost.clone()
     }
 
-    /// What the tap of a cluster tells what is observed.
+    /// Returns the journal for the tap of a cluster.
     #[must_use]
     pub fn journal(&self, cluster: &str, namespaces: &[String]) -> Journal {
         Journal::new(cluster.into(), namespaces.join(",").into(), self.to_writer.clone())
     }
 
-    /// What was known of a cluster when its last observation was written; what is not there is told from what cannot be read now.
-    pub async fn before(&self, cluster: &str) -> Before {
-        // A checkpoint that is damaged, or of another version, is made anew from the lines.
+    /// Restores a cluster as it was at its last stored observation.
+    pub async fn restore(&self, cluster: &str) -> RestoreResult {
+        // A checkpoint that is damaged, or of another version, is computed again from the lines.
         for made_by in [Some(resume::FINGERPRINT), None] {
             // The queue is empty when hubs start.
-            let Some(mut answer) = self.ask(cluster, made_by, false) else { return Before::Unread };
-            let told = match tokio::time::timeout(OPENING, &mut answer).await {
-                Ok(told) => told.ok(),
-                // What is shown does not wait for it any longer. The writer hears that, unless it has answered just now.
+            let Some(mut response) = self.request(cluster, made_by, false) else { return RestoreResult::Unavailable };
+            let stored = match tokio::time::timeout(OPEN_TIMEOUT, &mut response).await {
+                Ok(stored) => stored.ok(),
+                // The hub starts without it. The writer notices that, unless it has responded just now.
                 Err(_) => {
-                    answer.close();
-                    answer.try_recv().ok()
+                    response.close();
+                    response.try_recv().ok()
                 }
             };
-            match known_before(told, cluster.into()).await {
-                Before::Unusable => {}
-                before => return before,
+            match decode(stored, cluster.into()).await {
+                RestoreResult::Unusable => {}
+                result => return result,
             }
         }
-        Before::Nothing
+        RestoreResult::Empty
     }
 
-    /// Asks for the same once it could not be read at the start; nobody waits for the answer. It has what was noted until this is called,
-    /// and nothing that is noted later. `None` when there is no room to ask now.
+    /// Restores a cluster later, if that was not possible at the start. The result includes everything that was noted before this call,
+    /// and nothing later. `None` if the queue is full.
     #[must_use]
-    pub fn late(&self, cluster: &str, has_checkpoint: bool) -> Option<oneshot::Receiver<Before>> {
-        let answer = self.ask(cluster, has_checkpoint.then_some(resume::FINGERPRINT), true)?;
-        let (reply, before) = oneshot::channel();
+    pub fn restore_later(&self, cluster: &str, has_checkpoint: bool) -> Option<oneshot::Receiver<RestoreResult>> {
+        let response = self.request(cluster, has_checkpoint.then_some(resume::FINGERPRINT), true)?;
+        let (reply, result) = oneshot::channel();
         let cluster = cluster.into();
         tokio::spawn(async move {
-            let known = known_before(answer.await.ok(), cluster).await;
-            let _ = reply.send(known); // the hub may have ended
+            let restored = decode(response.await.ok(), cluster).await;
+            let _ = reply.send(restored); // the hub may have ended
         });
-        Some(before)
+        Some(result)
     }
 
-    fn ask(&self, cluster: &str, made_by: Option<&'static str>, is_late: bool) -> Option<oneshot::Receiver<Answer>> {
-        let (reply, answer) = oneshot::channel();
-        let message = Message::Resume { cluster: cluster.into(), made_by, is_late, reply };
-        self.to_writer.try_send(message).ok().map(|()| answer)
+    fn request(
+        &self,
+        cluster: &str,
+        made_by: Option<&'static str>,
+        is_late: bool,
+    ) -> Option<oneshot::Receiver<Option<StoredCluster>>> {
+        let (reply, response) = oneshot::channel();
+        let message = Message::Restore { cluster: cluster.into(), made_by, is_late, reply };
+        self.to_writer.try_send(message).ok().map(|()| response)
     }
 
-    /// Hands the timelines of all clusters as they stand to the writer: the program ends.
+    /// Sends a checkpoint of every cluster to the writer: the program ends.
     pub async fn checkpoint(&self) {
         let taps = self.taps.lock().unwrap_or_else(PoisonError::into_inner).clone();
         for tap in taps {
@@ -299,31 +311,27 @@ impl Archive {
         }
     }
 
-    /// Writes what is not written yet, and ends.
+    /// Writes everything that is not written yet, and ends the writer.
     pub async fn close(&self) {
-        let (reply, answer) = oneshot::channel();
+        let (reply, response) = oneshot::channel();
         let to_writer = self.to_writer.clone();
-        let told = tokio::task::spawn_blocking(move || to_writer.send(Message::Close { reply }));
+        let sent = tokio::task::spawn_blocking(move || to_writer.send(Message::Close { reply }));
         let closed = async {
-            let _ = told.await;
-            let _ = answer.await;
+            let _ = sent.await;
+            let _ = response.await;
         };
-        if tokio::time::timeout(LAST_WORDS, closed).await.is_err() {
-            tracing::warn!("cannot store the last observations within {LAST_WORDS:?}");
+        if tokio::time::timeout(CLOSE_TIMEOUT, closed).await.is_err() {
+            tracing::warn!("cannot store the last observations within {CLOSE_TIMEOUT:?}");
         }
     }
 }
 
-/// What an answer of the writer means; `None` when there was none in time.
-async fn known_before(answer: Option<Answer>, cluster: Arc<str>) -> Before {
-    let stored = match answer {
-        Some(Answer::Stored(Some(stored))) => stored,
-        Some(Answer::Stored(None)) => return Before::Nothing,
-        Some(Answer::Unread) | None => return Before::Unread,
-    };
-    let resumed = tokio::task::spawn_blocking(move || resume::resume(&cluster, stored)).await;
-    match resumed {
-        Ok(Some(resumed)) => Before::Known(Box::new(resumed)),
-        Ok(None) | Err(_) => Before::Unusable,
+/// Decodes the writer's response; `None` if there was none in time.
+async fn decode(response: Option<Option<StoredCluster>>, cluster: Arc<str>) -> RestoreResult {
+    let Some(response) = response else { return RestoreResult::Unavailable };
+    let Some(stored) = response else { return RestoreResult::Empty };
+    match tokio::task::spawn_blocking(move || resume::restore(&cluster, stored)).await {
+        Ok(Some(restored)) => RestoreResult::Restored(Box::new(restored)),
+        Ok(None) | Err(_) => RestoreResult::Unusable,
     }
 }

@@ -1,4 +1,4 @@
-//! Where history is kept, and how much of it.
+//! Location and limits of the history.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -7,33 +7,27 @@ use std::time::Duration;
 use bytesize::ByteSize;
 use timeline::Millis;
 
-use super::postgres::{self, Postgres};
-use super::sqlite::{FILE, Sqlite};
-use super::store::{Store, StoreError};
-use crate::database::Connection;
 use crate::database::server::Server;
 
-/// Kept this long by default.
+/// Default for the maximum age.
 pub const AGE: Duration = Duration::from_secs(30 * 24 * 3_600);
-/// Takes at most this much by default, in bytes.
+/// Default for the maximum size, in bytes.
 pub const BYTES: u64 = 2_000_000_000;
-
-/// A start resumes from what was observed in this time.
+/// Length of the log, from which a restart resumes.
 pub const LOG: Duration = Duration::from_secs(24 * 3_600);
+/// Age of data that only its size evicts.
+pub const UNLIMITED_AGE: Millis = Millis::MAX / 4;
 
-/// Kept as long as there is room for it.
-pub const WHATEVER_ITS_AGE: Millis = Millis::MAX / 4;
-
-/// How much is kept.
+/// Limits of the stored data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// What is older goes.
+    /// Maximum age.
     pub age_millis: Millis,
-    /// What is oldest goes when there is more than this.
+    /// Maximum size.
     pub bytes: u64,
     /// Small batches are joined until they are this large, in bytes.
     pub joined_bytes: u64,
-    /// The log, from which a start resumes, has lines no older than this.
+    /// Maximum age of the log, from which a restart resumes.
     pub log_millis: Millis,
 }
 
@@ -49,66 +43,31 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Of recordings: what they tell of is as old as they are, and goes for its size alone.
+    /// Returns the limits for recordings, whose data is old from the start.
     #[must_use]
-    pub fn of_recordings() -> Self {
-        Self { age_millis: WHATEVER_ITS_AGE, ..Self::default() }
+    pub fn for_recordings() -> Self {
+        Self { age_millis: UNLIMITED_AGE, ..Self::default() }
     }
 
-    /// What is said, and what is usual where nothing is.
+    /// Returns limits, with the default for each one that is not given.
     #[must_use]
-    pub fn of(age: Option<Duration>, size: Option<ByteSize>) -> Self {
-        let usual = Self::default();
+    pub fn new(age: Option<Duration>, size: Option<ByteSize>) -> Self {
+        let default = Self::default();
         Self {
-            age_millis: age.and_then(|age| i64::try_from(age.as_millis()).ok()).unwrap_or(usual.age_millis),
-            bytes: size.map_or(usual.bytes, |size| size.as_u64()),
-            ..usual
+            age_millis: age.and_then(|age| i64::try_from(age.as_millis()).ok()).unwrap_or(default.age_millis),
+            bytes: size.map_or(default.bytes, |size| size.as_u64()),
+            ..default
         }
     }
 }
 
-/// Where it is kept.
+/// Location of the history.
 #[derive(Debug, Clone)]
 pub enum Location {
-    /// In a folder; made when it is not there.
+    /// A folder, created if it is missing.
     Folder(PathBuf),
-    /// In a database of a PostgreSQL server.
+    /// A database of a PostgreSQL server.
     Postgres(Server),
-}
-
-impl Location {
-    /// Opens the store that is there, or makes one.
-    ///
-    /// # Errors
-    /// When another Rollcast writes there, a later version did, or it cannot be written.
-    pub fn open(&self, limits: Limits) -> Result<Box<dyn Store>, StoreError> {
-        Ok(match self {
-            Self::Folder(folder) => Box::new(Sqlite::open(folder, limits)?),
-            Self::Postgres(server) => Box::new(Postgres::open(server, limits)?),
-        })
-    }
-
-    /// The same when no Rollcast writes there.
-    ///
-    /// # Errors
-    /// When one does, and when it cannot be opened.
-    pub fn open_alone(&self, limits: Limits) -> Result<Box<dyn Store>, StoreError> {
-        match self {
-            Self::Folder(_) => self.open(limits),
-            Self::Postgres(server) => Ok(Box::new(Postgres::open_alone(server, limits)?)),
-        }
-    }
-
-    /// Something was written there before.
-    ///
-    /// # Errors
-    /// When that cannot be told.
-    pub fn is_begun(&self) -> Result<bool, StoreError> {
-        match self {
-            Self::Folder(folder) => Ok(folder.join(FILE).exists()),
-            Self::Postgres(server) => Ok(Connection::to(server)?.format(&postgres::SCHEMA)? > 0),
-        }
-    }
 }
 
 impl fmt::Display for Location {
@@ -120,17 +79,17 @@ impl fmt::Display for Location {
     }
 }
 
-/// Where it is kept, and how much of it.
+/// Location and limits of the history.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// The file or database that holds it.
+    /// Folder or database.
     pub location: Location,
-    /// How long and how many bytes of it are kept.
+    /// Maximum age and size.
     pub limits: Limits,
 }
 
-/// The folder of this platform for what programs keep. `None` where there is none, as for users without a home.
+/// Returns the default folder on this platform. `None` if there is none, as for users without a home.
 #[must_use]
-pub fn usual_folder() -> Option<PathBuf> {
+pub fn default_folder() -> Option<PathBuf> {
     dirs::state_dir().or_else(dirs::data_local_dir).map(|folder| folder.join("rollcast"))
 }

@@ -1,5 +1,4 @@
-//! Rollouts that are over, made again from what was kept: each a hub of its own that stands still at its end, so that pages, moments and
-//! details are made as those of a cluster are.
+//! Hubs of stored episodes: each stands still at the end of its recording, so that pages, moments and details are made as those of a cluster.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,95 +7,89 @@ use timeline::{History, Millis, Timeline, Workload};
 use tokio::time::Instant;
 
 use super::Archive;
-pub use super::hub_cache::Lost;
-use super::hub_cache::{HubCache, Most, StandingHub, Turn};
-use super::store::Cut;
+use super::hub_cache::{BuildPermit, CacheLimits, HubCache, OpenError, OpenResult, StaticHub};
+use super::store::EpisodeRecording;
 use crate::access::clients::ClientKey;
 use crate::feed::recording;
 use crate::hub::{Handle, Standing};
 use crate::kube::Observed;
 
-/// Rollouts that are cached, and observations in all of them together.
+/// Number of cached rollouts, and of observations in all of them together.
 const CACHED: (usize, usize) = (12, 400_000);
-/// Rollouts that are in use at once, and observations in all of them together.
+/// Number of rollouts in use, and of observations in all of them together.
 const USED: (usize, usize) = (48, 800_000);
-/// Rollouts that are made at once. Each takes a processor, and the others are for pages.
-const MADE_AT_ONCE: usize = 1;
-/// Those of them that one client follows at once, and all who came by links of one maker together.
+/// Number of hubs that are built at once. Each takes a processor, and the others are for pages.
+const BUILDS: usize = 1;
+/// Number of rollouts that one client follows at once, and that all links of one maker follow.
 pub const MOST_OF_ONE: usize = 8;
 const MOST_OF_LINKS: usize = 2 * MOST_OF_ONE;
-/// One that still goes on is made anew for who comes after this.
-const ANEW_AFTER: Duration = Duration::from_secs(5);
+/// Time after which a rollout that goes on is built again for later clients.
+const FRESH: Duration = Duration::from_secs(5);
 
-/// The rollouts that were looked at lately, and those that somebody has still.
+/// The cache of stored rollouts.
 #[derive(Clone)]
-pub struct Past(Arc<HubCache<Workload>>);
+pub struct RolloutCache(Arc<HubCache<Workload>>);
 
-impl Default for Past {
+impl Default for RolloutCache {
     fn default() -> Self {
-        let most =
-            Most { cached: CACHED, used: USED, made: MADE_AT_ONCE, of_one: MOST_OF_ONE, of_links: MOST_OF_LINKS };
-        Self(Arc::new(HubCache::new(&most)))
+        let (of_one, of_links) = (MOST_OF_ONE, MOST_OF_LINKS);
+        Self(Arc::new(HubCache::new(&CacheLimits { cached: CACHED, used: USED, builds: BUILDS, of_one, of_links })))
     }
 }
 
-impl Past {
-    /// The rollout that a workload names, standing at its end, or at a later moment that is asked for.
+impl RolloutCache {
+    /// Opens the rollout of an address, at its end or at a later moment.
     ///
     /// # Errors
-    /// When it is not kept, or cannot be read.
-    pub async fn open(
-        &self,
-        archive: &Archive,
-        workload: &Workload,
-        until_millis: Option<Millis>,
-    ) -> Result<Handle, Arc<Lost>> {
-        let make = async |turn| {
-            let made = make(archive, workload, until_millis, turn).await;
-            made.map_err(|lost| (Arc::new(lost), Duration::ZERO))
+    /// When it is not stored, or cannot be read.
+    pub async fn open(&self, archive: &Archive, workload: &Workload, until_millis: Option<Millis>) -> OpenResult {
+        let (archive, of) = (archive.clone(), workload.clone());
+        let build = move |permit| async move {
+            let built = build(&archive, &of, until_millis, permit).await;
+            built.map_err(|why| (Arc::new(why), Duration::ZERO))
         };
-        self.0.open(workload, until_millis, make).await
+        self.0.open(workload, until_millis, build).await
     }
 
-    /// A way to a hub for somebody who follows it; `None` where they follow too many rollouts that are over already.
+    /// Counts a client who follows a hub, until the returned handle is dropped. `None` if the client follows too many.
     #[must_use]
-    pub(crate) fn seat(&self, hub: Handle, follower: &ClientKey) -> Option<Handle> {
-        self.0.seat(hub, follower)
+    pub(crate) fn add_follower(&self, hub: Handle, follower: &ClientKey) -> Option<Handle> {
+        self.0.add_follower(hub, follower)
     }
 }
 
-/// Makes a rollout again from what is kept of it.
-async fn make(
+/// Builds the hub of a stored rollout.
+async fn build(
     archive: &Archive,
     workload: &Workload,
     until_millis: Option<Millis>,
-    turn: Turn,
-) -> Result<StandingHub, Lost> {
-    let (Some(uid), Some(number)) = (workload.uid, workload.rollout) else { return Err(Lost::Unknown) };
+    permit: BuildPermit,
+) -> Result<StaticHub, OpenError> {
+    let (Some(uid), Some(number)) = (workload.uid, workload.rollout) else { return Err(OpenError::Unknown) };
     let cluster = workload.cluster.clone();
-    let cut = archive.read(move |reader| reader.cut(&cluster, uid, number, until_millis)).await?;
-    let Cut { revision, title, to_millis, most_millis, is_settled, text } = cut.ok_or(Lost::Unknown)?;
+    let recording = archive.read(move |reader| reader.recording(&cluster, uid, number, until_millis)).await?;
+    let EpisodeRecording { revision, title, to_millis, most_millis, is_settled, text } =
+        recording.ok_or(OpenError::Unknown)?;
     let name = match title.as_str() {
         "" => format!("{} revision {revision}", workload.name),
         title => format!("{}: {title}", workload.name), // as the page reads it
     };
-    let made = tokio::task::spawn_blocking(move || {
-        let _turn: Turn = turn; // whoever asked may have left
+    let played = tokio::task::spawn_blocking(move || {
+        let _permit: BuildPermit = permit; // the client may have left
         let mut size = 0;
         let observed = recording::observations(&text).inspect(|_| size += 1);
-        let standing = standing(name, observed, to_millis)?;
+        let standing = play_to_end(name, observed, to_millis)?;
         Some((size, standing))
     });
-    let (size, standing) = made.await.ok().flatten().ok_or(Lost::Unknown)?;
+    let (size, standing) = played.await.ok().flatten().ok_or(OpenError::Unknown)?;
     let hub = Handle::standing(&workload.cluster, standing);
-    // What is not over yet is told for longer the next time.
-    let fresh_until = (!is_settled).then(|| Instant::now() + ANEW_AFTER);
-    Ok(StandingHub { hub, size, to_millis, most_millis, is_settled, fresh_until })
+    let fresh_until = (!is_settled).then(|| Instant::now() + FRESH);
+    Ok(StaticHub { hub, size, to_millis, most_millis, is_settled, fresh_until })
 }
 
-/// Plays a recording to its end, and lets the time pass until then, for a hub that stands still there. `None` where it is empty.
+/// Plays a recording to its end, and until a later time, for a hub that stands still there. `None` if it is empty.
 #[must_use]
-pub fn standing(name: String, observed: impl IntoIterator<Item = Observed>, end_millis: Millis) -> Option<Standing> {
+pub fn play_to_end(name: String, observed: impl IntoIterator<Item = Observed>, end_millis: Millis) -> Option<Standing> {
     let (mut timeline, mut history) = (Timeline::new(), History::default());
     let mut span = None;
     for observed in observed {

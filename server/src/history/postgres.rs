@@ -1,6 +1,6 @@
-//! The store in a PostgreSQL database, for several Rollcasts that watch the same clusters. One of them writes each cluster: the one that
-//! has the database's advisory lock of it, which ends with the connection. The others keep in mind what exists; the one that gets the
-//! lock next writes that, with the time in which nothing was written as a gap.
+//! The store in a PostgreSQL database, for several servers that watch the same clusters. One of them writes each cluster: the one that has
+//! its advisory lock, which ends with the connection. The others keep the last lines in memory; the one that gets the lock next writes
+//! these, after a gap.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,15 +8,15 @@ use std::sync::Arc;
 use timeline::Millis;
 
 use super::batch;
-use super::fold::Fold;
+use super::latest_lines::LatestLines;
 use super::options::Limits;
 use super::sql::{self, Head};
-use super::store::{Commit, Lines, Store, StoreError, Stored, Written};
+use super::store::{Commit, CommitResult, Lines, Store, StoreError, StoredCluster};
 use crate::database::postgres::{LOCKS, UNRELEASED};
 use crate::database::server::Server;
 use crate::database::{Connection, Schema};
 
-/// Its tables.
+/// The tables.
 pub(super) const SCHEMA: Schema =
     Schema { table: "_sqlx_migrations", migrations: &[include_str!("postgres.sql")], unreleased: UNRELEASED };
 
@@ -25,36 +25,36 @@ pub struct Postgres {
     server: Server,
     limits: Limits,
     connection: Option<Connection>,
-    clusters: BTreeMap<Arc<str>, Known>,
-    /// Who writes, as the database has it.
+    clusters: BTreeMap<Arc<str>, ClusterLock>,
+    /// Our name in the column `last_commit`.
     me: String,
 }
 
-/// What is known of a cluster.
+/// The lock of a cluster.
 #[derive(Default)]
-struct Known {
-    /// Everything that exists, as it was told.
-    fold: Fold,
-    /// Where writing stands; `None` while another one writes, or may.
+struct ClusterLock {
+    /// The last lines of all objects.
+    objects: LatestLines,
+    /// The last batch; `None` unless this server has the lock.
     head: Option<Head>,
-    /// The database lacks something of what was told.
+    /// The database lacks lines.
     is_behind: bool,
-    /// It was written here before.
+    /// This server had the lock before.
     was_held: bool,
 }
 
 impl Postgres {
-    /// Connects to a database, and makes its tables where they are not there.
+    /// Connects to a database, and creates the tables if they are missing.
     ///
     /// # Errors
-    /// When it does not answer, a later version wrote it, or a right is missing.
+    /// When it does not respond, a later version wrote it, or a permission is missing.
     pub fn open(server: &Server, limits: Limits) -> Result<Self, StoreError> {
-        let connection = Some(Connection::to_write(server, &SCHEMA)?);
+        let connection = Some(Connection::connect_to_write(server, &SCHEMA)?);
         let me = format!("{:016x}", fastrand::u64(..));
         Ok(Self { server: server.clone(), limits, connection, clusters: BTreeMap::new(), me })
     }
 
-    /// The same, when no Rollcast writes there.
+    /// Connects to a database to which no server writes.
     ///
     /// # Errors
     /// When one does, and when it cannot be opened.
@@ -63,48 +63,48 @@ impl Postgres {
         let connection = connected(&mut store.connection, server)?;
         for cluster in clusters(connection)? {
             if !connection.lock(LOCKS | cluster)? {
-                return Err(StoreError::Taken(server.to_string()));
+                return Err(StoreError::InUse(server.to_string()));
             }
         }
         Ok(store)
     }
 
-    fn write(&mut self, commits: &[Commit]) -> Result<Written, StoreError> {
+    fn write(&mut self, commits: &[Commit]) -> Result<CommitResult, StoreError> {
         for commit in commits {
             let text = commit.lines.as_ref().and_then(|lines| lines.text().ok());
             let known = self.clusters.entry(commit.cluster.clone()).or_default();
-            text.iter().for_each(|text| known.fold.take(text));
+            text.iter().for_each(|text| known.objects.read(text));
         }
         let connection = connected(&mut self.connection, &self.server)?;
         let (me, known) = (&self.me, &mut self.clusters);
-        let written = connection.together(|database| {
-            let (mut written, mut heads) = (Written::default(), Vec::new());
+        let written = connection.transaction(|database| {
+            let (mut result, mut heads) = (CommitResult::default(), Vec::new());
             for commit in commits {
                 let Some(known) = known.get(&commit.cluster) else { continue };
                 let done = known.write(database, commit, me)?;
                 heads.push((commit.cluster.clone(), done.head));
-                written.clusters.extend(done.head.map(|_| commit.cluster.clone()));
-                written.bytes += done.bytes;
-                written.is_anew |= done.is_anew;
+                result.clusters.extend(done.head.map(|_| commit.cluster.clone()));
+                result.bytes += done.bytes;
+                result.is_takeover |= done.is_takeover;
             }
-            Ok((written, heads))
+            Ok((result, heads))
         });
-        let (written, heads) = written?;
+        let (result, heads) = written?;
         for (cluster, head) in heads {
             let known = self.clusters.entry(cluster).or_default();
             known.head = head;
             known.is_behind = head.is_none();
             known.was_held |= head.is_some();
         }
-        Ok(written)
+        Ok(result)
     }
 
-    fn tidied(&mut self, now_millis: Millis) -> Result<bool, StoreError> {
+    fn tidy_locked(&mut self, now_millis: Millis) -> Result<bool, StoreError> {
         let is_too_much = self.bytes()? > self.limits.bytes;
         let connection = connected(&mut self.connection, &self.server)?;
         let held: Vec<i64> = self.clusters.values().filter_map(|known| Some(known.head?.cluster)).collect();
         let (mut mine, mut borrowed) = (held.clone(), Vec::new());
-        // Nobody tidies what is not watched any more, unless whoever comes by does.
+        // Clusters that no server writes are tidied, too.
         let mut is_more = Ok(false);
         for cluster in clusters(connection)?.into_iter().filter(|cluster| !held.contains(cluster)) {
             match connection.lock(LOCKS | cluster) {
@@ -120,15 +120,15 @@ impl Postgres {
         if is_more.is_ok() {
             is_more = sql::tidy(connection, &mine, &self.limits, now_millis, is_too_much);
         }
-        // Whatever came of it: another one may write these.
+        // Also after an error: another server may write these.
         for cluster in borrowed {
             connection.unlock(LOCKS | cluster)?;
         }
         is_more
     }
 
-    /// A connection that is lost has lost its locks, too.
-    fn after<T>(&mut self, result: Result<T, StoreError>) -> Result<T, StoreError> {
+    /// Drops the locks if the connection is lost.
+    fn check_connection<T>(&mut self, result: Result<T, StoreError>) -> Result<T, StoreError> {
         if result.is_err() && self.connection.as_ref().is_some_and(Connection::is_lost) {
             self.connection = None;
             self.clusters.values_mut().for_each(|known| known.head = None);
@@ -137,53 +137,52 @@ impl Postgres {
     }
 }
 
-/// What became of the commit of one cluster.
+/// The result of the commit of one cluster.
 #[derive(Default)]
-struct Done {
-    /// Where writing stands; `None` when another one writes.
+struct ClusterResult {
+    /// The last batch; `None` if another server writes the cluster.
     head: Option<Head>,
     bytes: u64,
-    is_anew: bool,
+    is_takeover: bool,
 }
 
-impl Known {
-    fn write(&self, database: &mut Connection, commit: &Commit, me: &str) -> Result<Done, StoreError> {
-        let taken = match self.head {
+impl ClusterLock {
+    fn write(&self, database: &mut Connection, commit: &Commit, me: &str) -> Result<ClusterResult, StoreError> {
+        let locked = match self.head {
             Some(head) => Some((head, false)),
-            None => self.take(database, &commit.cluster, me)?,
+            None => self.acquire(database, &commit.cluster, me)?,
         };
-        let Some((head, is_anew)) = taken else { return Ok(Done::default()) };
+        let Some((head, is_takeover)) = locked else { return Ok(ClusterResult::default()) };
         let name = format!("{me}:{}", commit.number);
         let row = "UPDATE clusters SET last_commit = $2 WHERE id = $1 AND last_commit <> $2";
         if database.run(row, &[head.cluster.into(), name.into()])? == 0 {
-            // It was written before, and the answer was lost.
-            return Ok(Done { head: Some(head), ..Done::default() });
+            // It was written before, and the response was lost.
+            return Ok(ClusterResult { head: Some(head), ..ClusterResult::default() });
         }
-        let anew = if is_anew { self.anew(database, head, commit)? } else { None };
-        let commit = anew.as_ref().unwrap_or(commit);
+        let takeover = if is_takeover { self.takeover(database, head, commit)? } else { None };
+        let commit = takeover.as_ref().unwrap_or(commit);
         let head = sql::append(database, head, commit)?;
-        Ok(Done { head: Some(head), bytes: commit.bytes(), is_anew })
+        Ok(ClusterResult { head: Some(head), bytes: commit.bytes(), is_takeover })
     }
 
-    /// Takes the lock of the cluster. `None` when another one has it; else where writing stands, and whether another one wrote what is
-    /// there.
-    fn take(&self, database: &mut Connection, name: &str, me: &str) -> Result<Option<(Head, bool)>, StoreError> {
+    /// Acquires the lock; returns the last batch, and whether another server wrote it. `None` if another server has the lock.
+    fn acquire(&self, database: &mut Connection, name: &str, me: &str) -> Result<Option<(Head, bool)>, StoreError> {
         let head = sql::head(database, name)?;
         if !database.lock(LOCKS | head.cluster)? {
             return Ok(None);
         }
-        // What the one before wrote is there only now.
+        // Read again: the last server with the lock may have written meanwhile.
         let head = sql::head(database, name)?;
         let last = database.row("SELECT last_commit FROM clusters WHERE id = $1", &[head.cluster.into()])?;
         let last = last.map_or_else(|| Ok(String::new()), |row| row.text(0))?;
         Ok(Some((head, self.is_behind || self.was_held && !last.starts_with(me))))
     }
 
-    /// What is written instead when another one wrote before: everything that exists, after a gap since its last word.
-    fn anew(&self, database: &mut Connection, head: Head, commit: &Commit) -> Result<Option<Commit>, StoreError> {
+    /// Returns the commit to write after another server: all objects, after a gap.
+    fn takeover(&self, database: &mut Connection, head: Head, commit: &Commit) -> Result<Option<Commit>, StoreError> {
         let heard = "SELECT heard_millis FROM clusters WHERE id = $1";
         let heard_millis = database.number(heard, &[head.cluster.into()])?;
-        let (at_millis, text) = self.fold.keyframe(heard_millis);
+        let (at_millis, text) = self.objects.keyframe(heard_millis);
         let Ok(body) = batch::pack(&text) else { return Ok(None) };
         let lines = (!text.is_empty()).then_some(Lines { from_millis: at_millis, to_millis: at_millis, body });
         Ok(Some(Commit { lines, checkpoint: None, ..commit.clone() }))
@@ -197,25 +196,25 @@ fn clusters(database: &mut Connection) -> Result<Vec<i64>, StoreError> {
 fn connected<'c>(connection: &'c mut Option<Connection>, server: &Server) -> Result<&'c mut Connection, StoreError> {
     match connection {
         Some(connection) => Ok(connection),
-        None => Ok(connection.insert(Connection::to_write(server, &SCHEMA)?)),
+        None => Ok(connection.insert(Connection::connect_to_write(server, &SCHEMA)?)),
     }
 }
 
 impl Store for Postgres {
-    fn commit(&mut self, commits: &[Commit]) -> Result<Written, StoreError> {
+    fn commit(&mut self, commits: &[Commit]) -> Result<CommitResult, StoreError> {
         let written = self.write(commits);
-        self.after(written)
+        self.check_connection(written)
     }
 
-    fn resume(&mut self, cluster: &str, made_by: Option<&str>) -> Result<Option<Stored>, StoreError> {
+    fn resume(&mut self, cluster: &str, made_by: Option<&str>) -> Result<Option<StoredCluster>, StoreError> {
         let connection = connected(&mut self.connection, &self.server)?;
-        let stored = sql::stored(connection, cluster, made_by);
-        self.after(stored)
+        let stored = sql::load(connection, cluster, made_by);
+        self.check_connection(stored)
     }
 
     fn tidy(&mut self, now_millis: Millis) -> Result<bool, StoreError> {
-        let tidied = self.tidied(now_millis);
-        self.after(tidied)
+        let tidied = self.tidy_locked(now_millis);
+        self.check_connection(tidied)
     }
 
     fn bytes(&mut self) -> Result<u64, StoreError> {

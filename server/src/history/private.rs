@@ -1,99 +1,82 @@
-//! Files that nobody else on this machine is to read: they are made for their owner alone, and secrets that others can read are refused.
+//! Private files: they are created for their owner alone, and secrets that all users can read are refused.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, Permissions};
 use std::io;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-/// A file with a secret that every user of this machine can read or write.
+/// Every user of this machine can read or write a file with a secret.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "every user of this machine can read or write {}, which contains a secret: restrict it, for example with `chmod 600`",
     .0.display()
 )]
-pub struct OpenToAll(PathBuf);
+pub struct ExposedSecret(PathBuf);
 
-/// Looks at the rights of a file that holds a secret. Its group may read it, as Kubernetes gives volumes to a group. A file that cannot be
-/// looked at is none of this function's: whoever reads it says so.
+/// Checks the permissions of a file with a secret. Its group may read it, as Kubernetes gives volumes to a group. A missing file is no
+/// error here: its reader says so.
 ///
 /// # Errors
-/// When others can read or write it and others reach this server. Where nobody but the person at the machine does, it is logged.
-pub fn check(path: &Path, is_for_others: bool) -> Result<(), OpenToAll> {
-    if !is_open_to_all(path) {
+/// When all users can read or write it and others reach this server. If only the person at the machine does, it is logged.
+pub fn check(path: &Path, is_for_others: bool) -> Result<(), ExposedSecret> {
+    if !is_exposed(path) {
         return Ok(());
     }
-    let open = OpenToAll(path.to_owned());
+    let exposed = ExposedSecret(path.to_owned());
     if is_for_others {
-        return Err(open);
+        return Err(exposed);
     }
-    tracing::warn!("{open}");
+    tracing::warn!("{exposed}");
     Ok(())
 }
 
-/// Makes a file for its owner alone. From one that is there, which an earlier version may have made, the rights of others are taken away.
-/// It is not opened: SQLite would lose its locks when it is closed.
+/// Creates a file for its owner alone, or restricts an existing one, which an earlier version may have created. That is not opened: SQLite
+/// would lose its locks when it is closed.
 ///
 /// # Errors
-/// When it cannot be made.
-pub fn make(path: &Path) -> io::Result<()> {
+/// When it cannot be created.
+pub fn create(path: &Path) -> io::Result<()> {
     match owners(OpenOptions::new().create_new(true)).open(path) {
         Ok(_) => Ok(()),
         Err(why) if why.kind() == io::ErrorKind::AlreadyExists => {
-            close(path);
+            restrict(path);
             Ok(())
         }
         Err(why) => Err(why),
     }
 }
 
-/// Opens a file that is its owner's alone, to lock it; makes it where it is not there.
+/// Opens or creates a file for its owner alone, to lock it.
 ///
 /// # Errors
-/// When it cannot be made or opened.
-pub fn lockable(path: &Path) -> io::Result<File> {
+/// When it cannot be created or opened.
+pub fn open_lock_file(path: &Path) -> io::Result<File> {
     let file = owners(OpenOptions::new().create(true).truncate(true)).open(path)?;
-    close(path);
+    restrict(path);
     Ok(file)
 }
 
 fn owners(options: &mut OpenOptions) -> &mut OpenOptions {
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
-    options.write(true)
+    options.mode(0o600).write(true)
 }
 
-/// Takes the rights of others away where there are any. Who does not own the file cannot, and uses it as it is.
-#[cfg(unix)]
-pub fn close(path: &Path) {
-    use std::os::unix::fs::PermissionsExt;
-
+/// Removes the permissions of others. Only the owner of a file can do that; others use it as it is.
+pub fn restrict(path: &Path) {
     let Ok(mode) = path.metadata().map(|known| known.permissions().mode()) else { return };
     if mode & 0o077 != 0
-        && let Err(why) = std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))
+        && let Err(why) = std::fs::set_permissions(path, Permissions::from_mode(0o600))
     {
         tracing::warn!("other users can read {}, and its permissions cannot be changed: {why}", path.display());
     }
 }
 
-/// Files of this system have no rights of that kind.
-#[cfg(not(unix))]
-pub fn close(_: &Path) {}
-
-#[cfg(unix)]
-fn is_open_to_all(path: &Path) -> bool {
-    use std::os::unix::fs::PermissionsExt;
-
+fn is_exposed(path: &Path) -> bool {
     path.metadata().is_ok_and(|known| known.permissions().mode() & 0o007 != 0)
 }
 
-#[cfg(not(unix))]
-fn is_open_to_all(_: &Path) -> bool {
-    false
-}
-
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests {
-    use std::fs::{Permissions, metadata, set_permissions};
-    use std::os::unix::fs::PermissionsExt;
+    use std::fs::{metadata, set_permissions};
 
     use super::*;
 
@@ -124,11 +107,11 @@ mod tests {
         std::fs::write(&old, "kept").unwrap();
         set_permissions(&old, Permissions::from_mode(0o644)).unwrap();
         for path in [&new, &old] {
-            make(path).unwrap();
+            create(path).unwrap();
             assert_eq!(mode(path), 0o600, "{}", path.display());
         }
         assert_eq!(std::fs::read_to_string(&old).unwrap(), "kept");
-        lockable(&folder.path().join("lock")).unwrap();
+        open_lock_file(&folder.path().join("lock")).unwrap();
         assert_eq!(mode(&folder.path().join("lock")), 0o600);
     }
 }

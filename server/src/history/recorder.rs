@@ -1,47 +1,45 @@
-//! Records what happens to each workload while it is not at rest.
+//! Records the episodes of workloads.
 //!
-//! Of every workload it has the objects as they were when it was last at rest, and the lines since then. When the workload is at rest
-//! again, both together are one [`Episode`]: a recording that stands by itself. Everything is held compressed; a workload at rest
-//! takes about as much memory as one of its pods has JSON.
+//! Each workload has a base, its objects when it was last at rest, and the lines since then. When the workload settles, both are one
+//! [`Episode`]: a complete recording. Base and lines are compressed in memory; a workload at rest takes about as much of it as the
+//! JSON of one of its pods.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use serde::Deserialize;
-use serde_json::value::RawValue;
 use timeline::fact::Kind;
 use timeline::past::PastRollout;
 use timeline::{Millis, Uid};
 
 use super::batch;
-use super::fold::Fold;
 use super::index;
-use super::store::{Episode, Recorded, Snapshot};
+use super::latest_lines::LatestLines;
+use super::store::{Episode, RecorderState, Snapshot};
 use super::stretch::{LEAD_MILLIS, LONGEST_MILLIS};
-use crate::feed::recording::{self, LineType, ListDone, RecordedLine};
+use crate::feed::recording::{self, LineType, RawLine};
 
-/// Lines of one episode take at most so many bytes; after that only what exists at its end is recorded, behind a gap.
+/// Most bytes of lines of one episode; afterwards only the objects at its end are recorded, behind a gap.
 const MOST_BYTES: usize = 16 << 20;
-/// So many bytes of lines are compressed together.
+/// Lines are compressed together in chunks of this many bytes.
 const CHUNK: usize = 16 << 10;
-/// What changes of a workload at rest, such as a label, is no episode once nothing followed for this long.
+/// A change of a workload at rest, such as a label, is no episode if nothing follows for this long.
 const QUIET: Duration = Duration::from_secs(90);
-/// An episode that goes on is written this often at most, and at least: the longer it takes, the less often.
+/// Shortest and longest time between two writes of an open episode: the longer it lasts, the rarer.
 const WRITE_EVERY: (Millis, Millis) = (10_000, 300_000);
 
-/// The workloads of one cluster: its Deployments, and ReplicaSets as long as no Deployment is known to own them.
+/// The workloads of one cluster: Deployments, and ReplicaSets without a known owner.
 #[derive(Default)]
 pub struct Recorder {
-    tracks: BTreeMap<Uid, Track>,
-    /// Which object owns another one, or did last: Deployments own ReplicaSets, and those own pods.
+    workloads: BTreeMap<Uid, RecordedWorkload>,
+    /// Last owner of each object: Deployments own ReplicaSets, and those own pods.
     owners: BTreeMap<Uid, Uid>,
 }
 
-/// One workload.
 #[derive(Default)]
-struct Track {
+struct RecordedWorkload {
     namespace: String,
-    /// Its objects as they were when it was last at rest: their last lines, compressed.
+    /// Its objects when it was last at rest: their last lines, compressed.
     base: Vec<u8>,
     /// Every object of the base, and of the lines since then.
     members: BTreeSet<Uid>,
@@ -53,37 +51,36 @@ struct Track {
     rest_millis: Option<Millis>,
     /// Arrival of the first and the last line since then.
     span: Option<(Millis, Millis)>,
-    /// What exists, once the lines are too many, or go on for too long; and since when they are left out.
-    overflow: Option<(Millis, Box<Fold>)>,
-    /// There is more to them than a change of a workload at rest.
+    /// If there are too many lines, or for too long: the begin of the lines that are left out, and the objects that exist.
+    overflow: Option<(Millis, Box<LatestLines>)>,
+    /// The lines are more than a change of a workload at rest.
     is_active: bool,
-    /// Every one of them is of the first list.
+    /// Every line is of the first list.
     is_first_list: bool,
-    /// A rollout began in it.
+    /// The lines have the begin of a rollout.
     has_rollout: bool,
-    /// It was made after the first list.
+    /// It was created after the first list.
     is_new: bool,
     last_line: Option<Instant>,
-    /// The end of what was written of the episode that goes on.
+    /// The end of the open episode when it was last written.
     written_millis: Option<Millis>,
-    /// The end of its last rollout that was over.
+    /// The end of its last rollout that is over.
     over_millis: Option<Millis>,
-    /// The base was written.
     is_base_written: bool,
 }
 
-/// Of an object who it is, whose, and what it is about.
+/// The identity of an object, its owners, and the object that an Event is about.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Related {
-    metadata: Relation,
+    metadata: Metadata,
     #[serde(default)]
     involved_object: Option<Reference>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Relation {
+struct Metadata {
     uid: Uid,
     #[serde(default)]
     namespace: String,
@@ -100,10 +97,10 @@ struct Reference {
 }
 
 impl Recorder {
-    /// Takes lines. Those that cannot be read are passed over.
-    pub fn take(&mut self, text: &str) {
+    /// Records lines. Malformed ones are skipped.
+    pub fn record(&mut self, text: &str) {
         for line in text.lines() {
-            let Ok(read) = serde_json::from_str::<RecordedLine<'_, &RawValue>>(line) else { continue };
+            let Some(read) = RawLine::parse(line) else { continue };
             let Some(kind) = Kind::from_name(&read.kind) else { continue };
             match read.r#type {
                 LineType::Bookmark => {}
@@ -117,8 +114,8 @@ impl Recorder {
         }
     }
 
-    fn object(&mut self, kind: Kind, read: &RecordedLine<'_, &RawValue>, object: Related, line: &str) {
-        let Related { metadata: Relation { uid, namespace, owner_references }, involved_object } = object;
+    fn object(&mut self, kind: Kind, read: &RawLine<'_>, object: Related, line: &str) {
+        let Related { metadata: Metadata { uid, namespace, owner_references }, involved_object } = object;
         let at_millis = read.observed_at_millis;
         let owner = |kind: &str| owner_references.iter().find(|owner| owner.kind == kind).and_then(|owner| owner.uid);
         let previous = self.owners.get(&uid).copied().filter(|_| kind == Kind::ReplicaSet);
@@ -140,57 +137,58 @@ impl Recorder {
             }
         };
         // Owners and Events count only within their namespace. A Deployment shows which one its workload is in.
-        let is_elsewhere = |track: &Track| !track.namespace.is_empty() && track.namespace != namespace;
-        if self.tracks.get(&workload).is_some_and(is_elsewhere) {
+        let is_elsewhere =
+            |workload: &RecordedWorkload| !workload.namespace.is_empty() && workload.namespace != namespace;
+        if self.workloads.get(&workload).is_some_and(is_elsewhere) {
             if kind != Kind::Deployment {
                 self.owners.remove(&uid);
                 return;
             }
-            self.tracks.remove(&workload);
+            self.workloads.remove(&workload);
         }
         let adopted = match previous {
             _ if kind != Kind::ReplicaSet || workload == uid => None,
-            None => self.tracks.get_mut(&uid).map(Track::leave),
+            None => self.workloads.get_mut(&uid).map(RecordedWorkload::remove_lines),
             Some(previous) if previous == workload => None,
-            Some(previous) => self.tracks.get(&previous).map(|track| {
-                let fold = track.fold();
-                let members = fold.uids().into_iter().filter(|pod| self.owners.get(pod) == Some(&uid)).collect();
-                let lines = fold.lines(|pod| self.owners.get(pod) == Some(&uid));
+            Some(previous) => self.workloads.get(&previous).map(|recorded| {
+                let (objects, is_moved) = (recorded.objects(), |pod: &Uid| self.owners.get(pod) == Some(&uid));
+                let members = objects.uids().into_iter().filter(is_moved).collect();
+                let lines = objects.lines(is_moved);
                 (members, lines)
             }),
         };
-        let track = self.tracks.entry(workload).or_insert_with(|| Track {
+        let recorded = self.workloads.entry(workload).or_insert_with(|| RecordedWorkload {
             is_first_list: read.r#type == LineType::Listed,
             is_new: read.r#type != LineType::Listed,
-            ..Track::default()
+            ..RecordedWorkload::default()
         });
         if kind != Kind::Event {
-            track.namespace = namespace;
-            track.members.insert(uid);
-            track.is_first_list &= read.r#type == LineType::Listed;
+            recorded.namespace = namespace;
+            recorded.members.insert(uid);
+            recorded.is_first_list &= read.r#type == LineType::Listed;
         }
-        track.append(at_millis, line);
+        recorded.append(at_millis, line);
         if let Some((members, lines)) = adopted {
-            track.members.extend(members);
-            lines.lines().for_each(|line| track.append(at_millis, line));
+            recorded.members.extend(members);
+            lines.lines().for_each(|line| recorded.append(at_millis, line));
         }
     }
 
-    /// The end of a list is told to every workload that it may have held, except to those that are `known` since later.
-    fn list_done(&mut self, kind: Kind, read: &RecordedLine<'_, &RawValue>, known: &BTreeMap<Uid, Millis>) {
+    /// Records the end of a list for every workload that may be in it, except for those with `known` later lines.
+    fn list_done(&mut self, kind: Kind, read: &RawLine<'_>, known: &BTreeMap<Uid, Millis>) {
         let (at_millis, namespace) = (read.observed_at_millis, read.namespace.as_deref());
         let present: Option<BTreeSet<Uid>> = read.present.as_ref().map(|present| present.iter().copied().collect());
         let gap_since_millis = read.gap_since_millis;
-        for (uid, track) in &mut self.tracks {
+        for (uid, recorded) in &mut self.workloads {
             let is_known = known.get(uid).is_some_and(|known| *known >= at_millis);
-            if is_known || namespace.is_some_and(|namespace| namespace != track.namespace) {
+            if is_known || namespace.is_some_and(|namespace| namespace != recorded.namespace) {
                 continue;
             }
-            let present = present.as_ref().map(|present| track.members.intersection(present).copied().collect());
-            let done = ListDone { kind, namespace, at_millis, gap_since_millis, present };
-            recording::list_done(done).iter().for_each(|line| track.append(at_millis, line));
-            if track.is_first_list && gap_since_millis.is_none() {
-                track.rest_as_listed(&mut self.owners);
+            let present = present.as_ref().map(|present| recorded.members.intersection(present).copied().collect());
+            let done = recording::list_done(kind, namespace, at_millis, gap_since_millis, present);
+            done.iter().for_each(|line| recorded.append(at_millis, line));
+            if recorded.is_first_list && gap_since_millis.is_none() {
+                recorded.rest_as_listed(&mut self.owners);
             }
         }
     }
@@ -198,117 +196,96 @@ impl Recorder {
     fn workload_of(&self, uid: Uid) -> Option<Uid> {
         let mut owner = uid;
         for _ in 0..2 {
-            if self.tracks.contains_key(&owner) {
+            if self.workloads.contains_key(&owner) {
                 return Some(owner);
             }
             owner = *self.owners.get(&owner)?;
         }
-        self.tracks.contains_key(&owner).then_some(owner)
+        self.workloads.contains_key(&owner).then_some(owner)
     }
 
-    /// A workload is not at rest.
-    pub fn begin(&mut self, workload: Uid) {
-        if let Some(track) = self.tracks.get_mut(&workload) {
-            track.begin();
+    /// Begins an episode: the workload is not at rest.
+    pub fn begin_episode(&mut self, workload: Uid) {
+        if let Some(recorded) = self.workloads.get_mut(&workload) {
+            recorded.begin();
         }
     }
 
-    /// Takes note of a rollout. It is an episode also where it was over before anybody looked; and once it is over, what was recorded
-    /// until then is due, as whoever finds it in the index opens it.
-    pub fn rollout(&mut self, rollout: &PastRollout) {
-        let Some(track) = self.tracks.get_mut(&rollout.uid) else { return };
-        let from_millis = track.span.map(|(from, _)| from).or(track.rest_millis);
+    /// Records a rollout: an episode, even if it was over before it was observed. Once it is over, its lines are written with its row.
+    pub fn record_rollout(&mut self, rollout: &PastRollout) {
+        let Some(recorded) = self.workloads.get_mut(&rollout.uid) else { return };
+        let from_millis = recorded.span.map(|(from, _)| from).or(recorded.rest_millis);
         if from_millis.is_some_and(|from| rollout.started_millis >= from - LEAD_MILLIS) {
-            track.begin();
-            track.has_rollout = true;
+            recorded.begin();
+            recorded.has_rollout = true;
         }
         let over_millis = rollout.ended_millis.max(rollout.last_millis);
-        if over_millis > track.over_millis {
-            (track.over_millis, track.written_millis) = (over_millis, None);
+        if over_millis > recorded.over_millis {
+            (recorded.over_millis, recorded.written_millis) = (over_millis, None);
         }
     }
 
-    /// A workload is at rest again: the episode, if it was one.
+    /// Ends the episode of a workload that is at rest; returns it, if the lines are one.
     pub fn settle(&mut self, workload: Uid) -> Option<Episode> {
-        self.tracks.get_mut(&workload)?.settle(workload, &mut self.owners)
+        self.workloads.get_mut(&workload)?.settle(workload, &mut self.owners)
     }
 
-    /// What is to be written now of episodes that go on, and of workloads that are at rest.
-    pub fn due(&mut self) -> (Vec<Episode>, Vec<Snapshot>) {
+    /// Returns open episodes and workloads at rest that are to be written now.
+    pub fn pending_writes(&mut self) -> (Vec<Episode>, Vec<Snapshot>) {
         let (mut episodes, mut snapshots) = (Vec::new(), Vec::new());
-        for (uid, track) in &mut self.tracks {
-            if track.is_active && track.is_due() {
-                episodes.extend(track.episode(*uid, true));
-                track.written_millis = track.span.map(|(_, to)| to);
-            } else if track.is_quiet() {
-                episodes.extend(track.settle(*uid, &mut self.owners));
+        for (uid, recorded) in &mut self.workloads {
+            if recorded.is_active && recorded.is_due() {
+                episodes.extend(recorded.episode(*uid, true));
+                recorded.written_millis = recorded.span.map(|(_, to)| to);
+            } else if recorded.is_quiet() {
+                episodes.extend(recorded.settle(*uid, &mut self.owners));
             }
-            if !track.is_base_written {
-                snapshots.push(Snapshot { uid: *uid, body: track.base.clone() });
-                track.is_base_written = true;
+            if !recorded.is_base_written {
+                snapshots.push(Snapshot { uid: *uid, body: recorded.base.clone() });
+                recorded.is_base_written = true;
             }
         }
-        self.tracks.retain(|_, track| !track.is_over());
+        self.workloads.retain(|_, recorded| !recorded.is_over());
         (episodes, snapshots)
     }
 
-    /// The program ends: every episode that goes on is to be written.
+    /// Returns every open episode.
     pub fn open_episodes(&self) -> Vec<Episode> {
-        let open = self.tracks.iter().filter(|(_, track)| track.is_active);
-        open.filter_map(|(uid, track)| track.episode(*uid, true)).collect()
+        let open = self.workloads.iter().filter(|(_, recorded)| recorded.is_active);
+        open.filter_map(|(uid, recorded)| recorded.episode(*uid, true)).collect()
     }
 
-    /// What was written before may be lost.
-    pub fn write_anew(&mut self) {
-        for track in self.tracks.values_mut() {
-            (track.is_base_written, track.written_millis) = (false, None);
+    /// Makes everything be written again.
+    pub fn reset_written(&mut self) {
+        for recorded in self.workloads.values_mut() {
+            (recorded.is_base_written, recorded.written_millis) = (false, None);
         }
     }
 
-    /// Goes on from what was written. Of the lines of the log some are in snapshots and episodes already.
-    pub fn from_stored(recorded: &Recorded) -> Self {
-        let Recorded { snapshots, open, batches } = recorded;
+    /// Restores a recorder. Some lines of the log are in snapshots and episodes already.
+    pub fn restore(state: &RecorderState) -> Self {
+        let RecorderState { snapshots, open, batches } = state;
         let (mut recorder, mut known) = (Self::default(), BTreeMap::new());
-        for Snapshot { uid, body } in snapshots {
+        let snapshots = snapshots.iter().map(|Snapshot { uid, body }| (uid, body, None));
+        let open = open.iter().map(|episode| (&episode.uid, &episode.body, Some(episode)));
+        for (uid, body, episode) in snapshots.chain(open) {
             let Ok(text) = batch::unpack(body) else { continue };
-            recorder.take(&text);
-            let Some(track) = recorder.tracks.get_mut(uid) else { continue };
-            let rest_millis = track.span.map(|(_, to)| to);
-            known.extend(rest_millis.map(|rest| (*uid, rest)));
-            let (namespace, members) = (std::mem::take(&mut track.namespace), std::mem::take(&mut track.members));
-            *track = Track {
-                namespace,
-                members,
-                base: body.clone(),
-                rest_millis,
-                is_base_written: true,
-                ..Track::default()
-            };
-        }
-        for Episode { uid, from_millis, to_millis, body, .. } in open {
-            let Ok(text) = batch::unpack(body) else { continue };
-            recorder.take(&text);
-            let Some(track) = recorder.tracks.get_mut(uid) else { continue };
-            known.insert(*uid, *to_millis);
-            let (namespace, members) = (std::mem::take(&mut track.namespace), std::mem::take(&mut track.members));
-            let (chunks, bytes) = (vec![body.clone()], text.len());
-            let (span, written_millis) = (Some((*from_millis, *to_millis)), Some(*to_millis));
-            let (is_active, is_base_written) = (true, true);
-            *track = Track {
-                namespace,
-                members,
-                chunks,
-                bytes,
-                span,
-                written_millis,
-                is_active,
-                is_base_written,
-                ..Track::default()
-            };
+            recorder.record(&text);
+            let Some(recorded) = recorder.workloads.get_mut(uid) else { continue };
+            let last_millis = episode.map(|episode| episode.to_millis).or(recorded.span.map(|(_, to)| to));
+            known.extend(last_millis.map(|last| (*uid, last)));
+            let RecordedWorkload { namespace, members, .. } = std::mem::take(recorded);
+            *recorded = RecordedWorkload { namespace, members, is_base_written: true, ..RecordedWorkload::default() };
+            if let Some(Episode { from_millis, to_millis, .. }) = episode {
+                (recorded.chunks, recorded.bytes, recorded.is_active) = (vec![body.clone()], text.len(), true);
+                (recorded.span, recorded.written_millis) = (Some((*from_millis, *to_millis)), Some(*to_millis));
+            } else {
+                (recorded.base, recorded.rest_millis) = (body.clone(), last_millis);
+            }
         }
         for text in batches.iter().filter_map(|batch| batch.text().ok()) {
             for line in text.lines() {
-                let Ok(read) = serde_json::from_str::<RecordedLine<'_, &RawValue>>(line) else { continue };
+                let Some(read) = RawLine::parse(line) else { continue };
                 if read.r#type == LineType::ListDone {
                     if let Some(kind) = Kind::from_name(&read.kind) {
                         recorder.list_done(kind, &read, &known);
@@ -319,7 +296,7 @@ impl Recorder {
                 let workload = object.and_then(|object| recorder.workload_of(object.metadata.uid));
                 let last_millis = workload.and_then(|workload| known.get(&workload));
                 if last_millis.is_none_or(|last| read.observed_at_millis > *last) {
-                    recorder.take(line);
+                    recorder.record(line);
                 }
             }
         }
@@ -327,16 +304,16 @@ impl Recorder {
     }
 }
 
-impl Track {
+impl RecordedWorkload {
     fn append(&mut self, at_millis: Millis, line: &str) {
         let (from, to) = self.span.unwrap_or((at_millis, at_millis));
         self.span = Some((from, to.max(at_millis)));
         self.last_line = Some(Instant::now());
         if self.overflow.is_none() && (self.bytes + line.len() > MOST_BYTES || at_millis - from > LONGEST_MILLIS) {
-            self.overflow = Some((to, Box::new(self.fold())));
+            self.overflow = Some((to, Box::new(self.objects())));
         }
         match &mut self.overflow {
-            Some((_, fold)) => fold.take(line),
+            Some((_, objects)) => objects.read(line),
             None => {
                 self.tail.push_str(line);
                 self.tail.push('\n');
@@ -349,38 +326,38 @@ impl Track {
         }
     }
 
-    /// The lines, from the first on.
+    /// Returns the lines since it was last at rest.
     fn lines(&self) -> String {
         let chunks = self.chunks.iter().filter_map(|chunk| batch::unpack(chunk).ok());
         chunks.chain([self.tail.clone()]).collect()
     }
 
-    /// What existed when it was last at rest.
-    fn base(&self) -> Fold {
-        let mut fold = Fold::default();
+    /// Returns its objects when it was last at rest.
+    fn base(&self) -> LatestLines {
+        let mut objects = LatestLines::default();
         match batch::unpack(&self.base) {
-            Ok(text) => fold.begin(&text, &self.namespace),
-            Err(_) if self.is_new => fold.begin("", &self.namespace),
+            Ok(text) => objects.begin(&text, &self.namespace),
+            Err(_) if self.is_new => objects.begin("", &self.namespace),
             Err(_) => {}
         }
-        fold
+        objects
     }
 
-    /// What exists now.
-    fn fold(&self) -> Fold {
-        let mut fold = self.base();
-        fold.take(&self.lines());
-        fold
+    /// Returns its objects now.
+    fn objects(&self) -> LatestLines {
+        let mut objects = self.base();
+        objects.read(&self.lines());
+        objects
     }
 
     fn episode(&self, uid: Uid, is_open: bool) -> Option<Episode> {
         let (from_millis, to_millis) = self.span?;
         let mut base = self.base();
-        base.reach(from_millis - LEAD_MILLIS);
+        base.advance(from_millis - LEAD_MILLIS);
         let (_, mut text) = base.keyframe(None);
         text.push_str(&self.lines());
-        if let Some((since_millis, fold)) = &self.overflow {
-            text.push_str(&fold.keyframe(Some(*since_millis)).1);
+        if let Some((since_millis, objects)) = &self.overflow {
+            text.push_str(&objects.keyframe(Some(*since_millis)).1);
         }
         let body = batch::pack(&text).ok()?;
         let is_alone = !self.has_rollout;
@@ -388,7 +365,7 @@ impl Track {
         Some(Episode { uid, from_millis, to_millis, is_open, row: row.map(Box::new), body })
     }
 
-    /// It is at rest. What was over before anybody looked is an episode if its lines tell of one.
+    /// Ends the lines; returns the episode in them. One that ended before it was noticed counts if it is of some kind.
     fn settle(&mut self, uid: Uid, owners: &mut BTreeMap<Uid, Uid>) -> Option<Episode> {
         let is_episode = |episode: &Episode| self.is_active || episode.row.is_some();
         let episode = self.episode(uid, false).filter(is_episode);
@@ -396,45 +373,45 @@ impl Track {
         episode
     }
 
-    /// Another workload has its objects from now on: they, and their lines.
-    fn leave(&mut self) -> (BTreeSet<Uid>, String) {
+    /// Removes and returns its objects and lines, which become another workload's.
+    fn remove_lines(&mut self) -> (BTreeSet<Uid>, String) {
         let lines = batch::unpack(&self.base).unwrap_or_default() + &self.lines();
         (std::mem::take(self).members, lines)
     }
 
-    /// It is not at rest, which may be all that is known of it.
+    /// Begins an episode, for which there may be no lines yet.
     fn begin(&mut self) {
         self.is_active = true;
         self.span = self.span.or(self.rest_millis.map(|at| (at, at)));
     }
 
-    /// What was listed at first is what existed when it was last at rest, as far as is known. Events say how it came to that.
+    /// Makes the objects of the first list the base. Events about the time before stay lines.
     fn rest_as_listed(&mut self, owners: &mut BTreeMap<Uid, Uid>) {
-        let is_event = |line: &&str| {
-            let read: Option<RecordedLine<'_, &RawValue>> = serde_json::from_str(line).ok();
-            read.is_some_and(|read| read.kind == Kind::Event.name())
-        };
+        let is_event = |line: &&str| RawLine::parse(line).is_some_and(|read| read.kind == Kind::Event.name());
         let events = self.lines().lines().filter(is_event).map(|line| format!("{line}\n")).collect();
         self.rest(owners);
         (self.tail, self.is_first_list, self.last_line) = (events, true, Some(Instant::now()));
     }
 
-    /// What exists now is what existed when it was last at rest.
+    /// Makes its objects now the base.
     fn rest(&mut self, owners: &mut BTreeMap<Uid, Uid>) {
         let Some((_, rest_millis)) = self.span else {
             (self.tail, self.last_line, self.is_active) = (String::new(), None, false);
             return;
         };
-        let fold = self.overflow.take().map_or_else(|| self.fold(), |(_, fold)| *fold);
-        let there = fold.uids();
-        for gone in self.members.difference(&there) {
+        let objects = self.overflow.take().map_or_else(|| self.objects(), |(_, objects)| *objects);
+        let members = objects.uids();
+        for gone in self.members.difference(&members) {
             owners.remove(gone);
         }
-        let base = if there.is_empty() { Vec::new() } else { batch::pack(&fold.lines(|_| true)).unwrap_or_default() };
+        let base = match members.is_empty() {
+            true => Vec::new(),
+            false => batch::pack(&objects.lines(|_| true)).unwrap_or_default(),
+        };
         let is_base_written = self.is_base_written && base == self.base;
         let namespace = std::mem::take(&mut self.namespace);
         let rest_millis = Some(rest_millis);
-        *self = Self { namespace, base, members: there, rest_millis, is_base_written, ..Self::default() };
+        *self = Self { namespace, base, members, rest_millis, is_base_written, ..Self::default() };
     }
 
     fn is_due(&self) -> bool {
@@ -447,7 +424,7 @@ impl Track {
         !self.is_active && self.last_line.is_some_and(|last| last.elapsed() >= QUIET)
     }
 
-    /// Nothing of it exists, and that was written.
+    /// Returns `true` if it has no objects, and that was written.
     fn is_over(&self) -> bool {
         self.span.is_none() && self.members.is_empty() && self.is_base_written
     }

@@ -1,4 +1,4 @@
-//! What the index of rollouts was told of a cluster, and what it is to be told next.
+//! Keeps the stored index of rollouts in step with a cluster.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem;
@@ -7,52 +7,52 @@ use timeline::past::PastRollout;
 use timeline::view::Now;
 use timeline::{Millis, Uid};
 
-use super::activity::{Activity, Turns};
+use super::activity::{ActivityChanges, ActivityTracker};
 use super::index;
 use crate::hub::Reader;
 
-/// Of a recording the index is told this often, in its time.
+/// Time of a recording between two updates.
 const EVERY_MILLIS: Millis = 2_000;
 
-/// What the index of rollouts was told.
+/// The state of the stored index of one cluster.
 #[derive(Default)]
 pub(super) struct RolloutIndex {
-    /// It may be another one, which knows nothing of what was told before.
-    pub(super) is_another: bool,
-    /// Deployments of which it may tell too little.
+    /// It may lack everything.
+    pub(super) is_lost: bool,
+    /// Deployments whose rows may be out of date.
     pub(super) unindexed: BTreeSet<Uid>,
-    /// Rollouts that go on, each with the cause that the index was told: causes change with time alone, too.
+    /// Stored causes of open rollouts: causes change with time alone, too.
     pub(super) open: BTreeMap<Uid, String>,
-    /// Which workloads are at rest.
-    pub(super) activity: Activity,
-    /// Which timeline was read last, and its last change then.
+    /// Workloads that are at rest, and others.
+    pub(super) activity: ActivityTracker,
+    /// Epoch and last change of the timeline at the last update.
     position: (u64, u64),
-    /// The last observation of a recording, and the one at which the index was told last. Played fast, many rollouts may be over before
-    /// anybody looks at the clock, which is ahead of what was played.
+    /// The last observation of a recording, and the one at the last update. Played fast, many rollouts may end between two ticks, and the
+    /// clock is ahead of the observations.
     pub(super) played_millis: Option<Millis>,
     indexed_millis: Option<Millis>,
 }
 
 impl RolloutIndex {
-    /// Reads how rollouts and workloads stand that something was heard of.
-    pub(super) fn read(&mut self, cluster: &str, reader: &Reader<'_>) -> (Vec<PastRollout>, Turns) {
+    /// Returns the rollouts and the activity of changed workloads.
+    pub(super) fn update(&mut self, cluster: &str, reader: &Reader<'_>) -> (Vec<PastRollout>, ActivityChanges) {
         let model = reader.timeline.model();
         let now = Now { millis: self.played_millis.unwrap_or(reader.now.millis), ..reader.now };
         let (epoch, last) = self.position;
         self.unindexed.extend(reader.touched_since(if epoch == reader.epoch { last } else { 0 }));
-        if mem::take(&mut self.is_another) {
+        if mem::take(&mut self.is_lost) {
             self.unindexed.extend(model.deployments.keys());
         }
         (self.position, self.indexed_millis) = ((reader.epoch, reader.timeline.seq()), self.played_millis);
-        let turns = self.activity.turns(model, &self.unindexed, now.millis);
+        let changes = self.activity.update(model, &self.unindexed, now.millis);
         let last = |uid: &Uid| index::rollouts(cluster, model, *uid, now, 1).pop();
-        let is_otherwise = |(uid, told): &(&Uid, &String)| last(uid).is_none_or(|last| last.cause != **told);
-        self.unindexed.extend(self.open.iter().filter(is_otherwise).map(|(uid, _)| *uid));
+        let is_outdated = |(uid, cause): &(&Uid, &String)| last(uid).is_none_or(|last| last.cause != **cause);
+        self.unindexed.extend(self.open.iter().filter(is_outdated).map(|(uid, _)| *uid));
         let rollouts = |uid: &Uid| index::rollouts(cluster, model, *uid, now, index::LAST);
-        (self.unindexed.iter().flat_map(rollouts).collect(), turns)
+        (self.unindexed.iter().flat_map(rollouts).collect(), changes)
     }
 
-    /// So much was played of a recording since the index was told.
+    /// Returns `true` if a recording played for a while since the last update.
     pub(super) fn is_due(&self) -> bool {
         let is_due = |played: Millis, indexed: Millis| played.saturating_sub(indexed) >= EVERY_MILLIS;
         self.played_millis.is_some_and(|played| self.indexed_millis.is_none_or(|indexed| is_due(played, indexed)))

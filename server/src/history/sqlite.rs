@@ -1,7 +1,8 @@
-//! The store in a file of its own, which one Rollcast at a time writes. A file that is damaged is put aside.
+//! The store in a file, which one server at a time writes. A damaged file is renamed.
 
 use std::collections::BTreeMap;
 use std::fs::{self, TryLockError};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,30 +12,30 @@ use timeline::Millis;
 
 use super::options::Limits;
 use super::sql::{self, Head};
-use super::store::{Commit, Store, StoreError, Stored, Written};
+use super::store::{Commit, CommitResult, Store, StoreError, StoredCluster};
 use crate::database::{Connection, Schema, damaged, sqlite};
 use crate::history::private;
 use crate::telemetry::clock;
 
-/// The file.
+/// Name of the file.
 pub const FILE: &str = "history.db";
-/// What SQLite keeps beside it while it is open: its log, and the index of that.
+/// Endings of the files beside it while it is open: its log, and the index of that.
 const BESIDE: [&str; 2] = ["-wal", "-shm"];
-/// Held by the one who writes.
+/// Name of the file that the writer locks.
 const LOCK: &str = "history.lock";
-/// Its tables.
+/// The tables.
 const SCHEMA: Schema =
     Schema { table: "_sqlx_migrations", migrations: &[include_str!("sqlite.sql")], unreleased: sqlite::UNRELEASED };
 
-/// Pages that are given back at a time.
+/// Most pages that are freed at a time.
 const PAGES: u32 = 500;
 
 /// Opens the file of a folder to read it.
 ///
 /// # Errors
 /// When it cannot be opened, or another version wrote it.
-pub(super) fn to_read(folder: &Path) -> Result<Connection, StoreError> {
-    Connection::to_read_file(&folder.join(FILE), &SCHEMA)
+pub(super) fn open_to_read(folder: &Path) -> Result<Connection, StoreError> {
+    Connection::open_file_to_read(&folder.join(FILE), &SCHEMA)
 }
 
 /// The store.
@@ -42,37 +43,37 @@ pub struct Sqlite {
     path: PathBuf,
     connection: Connection,
     limits: Limits,
-    /// Where each cluster stands.
+    /// The last batch of each cluster.
     heads: BTreeMap<Arc<str>, Head>,
-    /// Set when a look through the file found it damaged.
+    /// The integrity check at the start found damage.
     is_damaged: Arc<AtomicBool>,
     _lock: fs::File,
 }
 
 impl Sqlite {
-    /// Opens the store in a folder, or makes one. A file that is damaged is put aside, and another one begun.
+    /// Opens the store in a folder, or creates it. A damaged file is renamed, and another one begun.
     ///
     /// # Errors
     /// When another process writes there, a later version did, or the folder cannot be written.
     pub fn open(folder: &Path, limits: Limits) -> Result<Self, StoreError> {
-        make_folder(folder)?;
+        create_folder(folder)?;
         let lock = lock(folder)?;
         let path = folder.join(FILE);
         let connection = match connect(&path) {
             Err(StoreError::Damaged { why, .. }) => {
-                put_aside(&path, &why)?;
+                rename_damaged(&path, &why)?;
                 connect(&path)
             }
             other => other,
         }?;
         let is_damaged = Arc::new(AtomicBool::new(false));
-        look_through(path.clone(), is_damaged.clone());
+        check_integrity(path.clone(), is_damaged.clone());
         Ok(Self { path, connection, limits, heads: BTreeMap::new(), is_damaged, _lock: lock })
     }
 
     fn write(&mut self, commits: &[Commit]) -> Result<(), StoreError> {
         let mut heads = self.heads.clone();
-        self.connection.together(|database| {
+        self.connection.transaction(|database| {
             for commit in commits {
                 let head = match heads.get(&commit.cluster) {
                     Some(head) => *head,
@@ -86,7 +87,7 @@ impl Sqlite {
         Ok(())
     }
 
-    fn tidied(&mut self, now_millis: Millis) -> Result<bool, StoreError> {
+    fn tidy_all(&mut self, now_millis: Millis) -> Result<bool, StoreError> {
         let is_too_much = self.bytes()? > self.limits.bytes;
         let clusters = self.connection.rows("SELECT id FROM clusters", &[])?.into_iter().map(|row| row.number(0));
         let clusters = clusters.collect::<Result<Vec<i64>, StoreError>>()?;
@@ -95,10 +96,10 @@ impl Sqlite {
         Ok(is_more)
     }
 
-    /// A file that is damaged is put aside for the next time that it is opened.
-    fn found<T>(&self, result: Result<T, StoreError>) -> Result<T, StoreError> {
+    /// Renames the file if an error shows that it is damaged.
+    fn check_damage<T>(&self, result: Result<T, StoreError>) -> Result<T, StoreError> {
         if let Err(StoreError::Damaged { why, .. }) = &result
-            && let Err(why) = put_aside(&self.path, why)
+            && let Err(why) = rename_damaged(&self.path, why)
         {
             tracing::warn!("cannot move the damaged history database: {why}");
         }
@@ -107,23 +108,23 @@ impl Sqlite {
 }
 
 impl Store for Sqlite {
-    fn commit(&mut self, commits: &[Commit]) -> Result<Written, StoreError> {
+    fn commit(&mut self, commits: &[Commit]) -> Result<CommitResult, StoreError> {
         let written = self.write(commits);
-        self.found(written).map(|()| Written::all(commits))
+        self.check_damage(written).map(|()| CommitResult::all(commits))
     }
 
-    fn resume(&mut self, cluster: &str, made_by: Option<&str>) -> Result<Option<Stored>, StoreError> {
-        let stored = sql::stored(&mut self.connection, cluster, made_by);
-        self.found(stored)
+    fn resume(&mut self, cluster: &str, made_by: Option<&str>) -> Result<Option<StoredCluster>, StoreError> {
+        let stored = sql::load(&mut self.connection, cluster, made_by);
+        self.check_damage(stored)
     }
 
     fn tidy(&mut self, now_millis: Millis) -> Result<bool, StoreError> {
         let tidied = if self.is_damaged.load(Ordering::Relaxed) {
             Err(damaged(&self.path.display().to_string(), "the integrity check found damage"))
         } else {
-            self.tidied(now_millis)
+            self.tidy_all(now_millis)
         };
-        self.found(tidied)
+        self.check_damage(tidied)
     }
 
     fn bytes(&mut self) -> Result<u64, StoreError> {
@@ -133,64 +134,59 @@ impl Store for Sqlite {
     }
 }
 
-fn make_folder(folder: &Path) -> Result<(), StoreError> {
-    let mut make = fs::DirBuilder::new();
-    make.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut make, 0o700); // what clusters hold is nobody else's business
-    make.create(folder).map_err(|error| StoreError::Failed(format!("cannot create {}: {error}", folder.display())))
+fn create_folder(folder: &Path) -> Result<(), StoreError> {
+    let created = fs::DirBuilder::new().recursive(true).mode(0o700).create(folder); // for its owner alone
+    created.map_err(|error| StoreError::Failed(format!("cannot create {}: {error}", folder.display())))
 }
 
-/// Processes that this one starts (commands that fetch credentials) hold what it holds until they are another program: a folder that was
-/// let go of a moment ago may still be locked.
+/// Attempts to lock, and the time between them: child processes (commands that fetch credentials) inherit the lock until they are
+/// another program, so that a folder may be locked for a moment after it was closed.
 const TRIES: usize = 50;
 const BETWEEN: Duration = Duration::from_millis(20);
 
 fn lock(folder: &Path) -> Result<fs::File, StoreError> {
     let path = folder.join(LOCK);
     let failed = |error: std::io::Error| StoreError::Failed(format!("cannot lock {}: {error}", path.display()));
-    let file = private::lockable(&path).map_err(failed)?;
+    let file = private::open_lock_file(&path).map_err(failed)?;
     let mut locked = file.try_lock();
     for _ in 0..TRIES {
         if !matches!(locked, Err(TryLockError::WouldBlock)) {
             break;
         }
-        std::thread::sleep(BETWEEN); // whatever calls this may wait
+        std::thread::sleep(BETWEEN); // the writer's thread may wait
         locked = file.try_lock();
     }
     match locked {
         Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => Err(StoreError::Taken(folder.display().to_string())),
+        Err(TryLockError::WouldBlock) => Err(StoreError::InUse(folder.display().to_string())),
         Err(TryLockError::Error(error)) => Err(failed(error)),
     }
 }
 
 fn connect(path: &Path) -> Result<Connection, StoreError> {
-    // SQLite gives the log and its index the rights of the file. Earlier versions left theirs to be read by all.
-    let made = private::make(path);
-    made.map_err(|error| StoreError::Failed(format!("cannot create {}: {error}", path.display())))?;
-    BESIDE.iter().for_each(|ending| private::close(&beside(path, ending)));
-    Connection::to_write_file(path, &SCHEMA)
+    // SQLite gives the log and its index the permissions of the file. Earlier versions left theirs readable for all.
+    private::create(path).map_err(|error| StoreError::Failed(format!("cannot create {}: {error}", path.display())))?;
+    BESIDE.iter().for_each(|ending| private::restrict(&beside(path, ending)));
+    Connection::open_file_to_write(path, &SCHEMA)
 }
 
-/// Looks through the file beside everything else, as that takes a while for a large one.
-fn look_through(path: PathBuf, is_damaged: Arc<AtomicBool>) {
+/// Checks the file in a thread of its own, as that takes a while for a large one.
+fn check_integrity(path: PathBuf, is_damaged: Arc<AtomicBool>) {
     std::thread::spawn(move || {
-        let look = || Connection::to_file(&path)?.row("PRAGMA quick_check(1)", &[]);
-        let found = match look() {
-            Ok(found) => found.is_some_and(|row| row.text(0).is_ok_and(|found| found != "ok")),
+        let check = || Connection::open_file(&path)?.row("PRAGMA quick_check(1)", &[]);
+        let has_damage = match check() {
+            Ok(row) => row.is_some_and(|row| row.text(0).is_ok_and(|result| result != "ok")),
             Err(error) => matches!(error, StoreError::Damaged { .. }),
         };
-        is_damaged.store(found, Ordering::Relaxed);
+        is_damaged.store(has_damage, Ordering::Relaxed);
     });
 }
 
-/// A file beside the file.
 fn beside(path: &Path, ending: &str) -> PathBuf {
     PathBuf::from(format!("{}{ending}", path.display()))
 }
 
-fn put_aside(path: &Path, why: &str) -> Result<(), StoreError> {
+fn rename_damaged(path: &Path, why: &str) -> Result<(), StoreError> {
     let now_millis = clock::now_millis();
     for ending in [""].into_iter().chain(BESIDE) {
         let from = beside(path, ending);

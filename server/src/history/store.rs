@@ -1,4 +1,4 @@
-//! What a store must do. The writer's thread alone calls it.
+//! The store and its data. Only the writer's thread calls it.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -9,30 +9,30 @@ use timeline::{Millis, Uid};
 use super::batch::{self, Batch, BatchError};
 pub use crate::database::StoreError;
 
-/// What is to be written of one cluster, all or nothing.
+/// New data of one cluster, written all or nothing.
 #[derive(Debug, Clone, Default)]
 pub struct Commit {
-    /// Its number among those of this program; one that is tried again keeps it.
+    /// Number of the commit in this process; one that is tried again keeps it.
     pub number: u64,
-    /// Its name.
+    /// Name of the cluster.
     pub cluster: Arc<str>,
-    /// The namespaces that are watched, with commas; empty for all.
+    /// Watched namespaces, with commas; empty for all.
     pub scope: Arc<str>,
     /// New lines.
     pub lines: Option<Lines>,
-    /// The last word from the cluster.
+    /// Last response of the cluster.
     pub heard_millis: Millis,
-    /// Its timeline after these lines.
+    /// Timeline after these lines.
     pub checkpoint: Option<Checkpoint>,
-    /// Rollouts as they stand now.
+    /// Rows of rollouts.
     pub rollouts: Vec<PastRollout>,
-    /// Recordings of what went on with its workloads.
+    /// Episodes of its workloads.
     pub episodes: Vec<Episode>,
-    /// Workloads as they are at rest.
+    /// Workloads at rest.
     pub snapshots: Vec<Snapshot>,
 }
 
-/// The recording of a stretch of time in which a workload was not at rest: a rollout, a scaling, a recovery, a failure.
+/// The recording of a time in which a workload was not at rest: a rollout, scaling, recovery, failure or deletion.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Episode {
     /// UID of the workload.
@@ -41,36 +41,36 @@ pub struct Episode {
     pub from_millis: Millis,
     /// Arrival of its last line.
     pub to_millis: Millis,
-    /// It goes on.
+    /// The episode goes on.
     pub is_open: bool,
-    /// Its row in the index; `None` where it has a rollout, which has a row of its own, or is of no kind.
+    /// Row of the episode; `None` if it has a rollout, which has a row of its own, or is of no kind.
     pub row: Option<Box<PastRollout>>,
-    /// Lines of a recording that stands by itself, compressed with zstd.
+    /// Lines of a complete recording, compressed with zstd.
     pub body: Vec<u8>,
 }
 
-/// The objects of a workload as they were when it was last at rest.
+/// The objects of a workload when it was last at rest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Snapshot {
     /// UID of the workload.
     pub uid: Uid,
-    /// The last line of each object, compressed with zstd; empty where nothing is left of it.
+    /// Last line of each object, compressed with zstd; empty if none exists.
     pub body: Vec<u8>,
 }
 
-/// Lines that are to be written.
+/// Lines of the log.
 #[derive(Debug, Clone)]
 pub struct Lines {
-    /// Arrival of the first.
+    /// Arrival of the first line.
     pub from_millis: Millis,
-    /// Arrival of the last.
+    /// Arrival of the last line.
     pub to_millis: Millis,
     /// The lines, compressed with zstd.
     pub body: Vec<u8>,
 }
 
 impl Lines {
-    /// The lines as text, unpacked.
+    /// Returns the lines as text.
     ///
     /// # Errors
     /// When they are damaged.
@@ -79,83 +79,82 @@ impl Lines {
     }
 }
 
-/// What became of a commit.
+/// The result of a successful commit.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Written {
-    /// These clusters were written; the others are written by another Rollcast.
+pub struct CommitResult {
+    /// Clusters that were written; another server writes the others.
     pub clusters: BTreeSet<Arc<str>>,
-    /// Lines of so many bytes, compressed.
+    /// Compressed bytes of lines.
     pub bytes: u64,
-    /// Another Rollcast wrote one of them before: what is known besides lines is to be told anew.
-    pub is_anew: bool,
+    /// Another server wrote one of them before: everything besides lines is to be written again.
+    pub is_takeover: bool,
 }
 
-impl Written {
-    /// All of them were written here.
+impl CommitResult {
+    /// Returns the result for commits that were all written.
     #[must_use]
     pub fn all(commits: &[Commit]) -> Self {
         let clusters = commits.iter().map(|commit| commit.cluster.clone()).collect();
-        Self { clusters, bytes: commits.iter().map(Commit::bytes).sum(), is_anew: false }
+        Self { clusters, bytes: commits.iter().map(Commit::bytes).sum(), is_takeover: false }
     }
 }
 
 impl Commit {
-    /// Its lines take so many bytes, compressed.
+    /// Returns the compressed bytes of its lines.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.lines.as_ref().map_or(0, |lines| lines.body.len() as u64)
     }
 }
 
-/// A timeline as it stood.
+/// A timeline at one time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Checkpoint {
-    /// Which version of the timeline made it.
+    /// Version of the timeline that encoded it.
     pub made_by: String,
-    /// It, encoded and compressed.
+    /// The timeline, encoded and compressed.
     pub body: Vec<u8>,
 }
 
-/// What is kept of a cluster: from here it goes on.
+/// The stored data of a cluster, from which a restart goes on.
 #[derive(Debug, Default)]
-pub struct Stored {
-    /// The last word from the cluster.
+pub struct StoredCluster {
+    /// Last response of the cluster.
     pub heard_millis: Millis,
-    /// Its timeline, where this version made it.
+    /// Its timeline, if this version encoded it.
     pub checkpoint: Option<Checkpoint>,
-    /// What came after it; without it, everything that is in the log, after what existed before that.
+    /// Lines after the checkpoint; without one, the whole log, after the objects before it.
     pub batches: Vec<Batch>,
-    /// What the recorder goes on from.
-    pub recorded: Recorded,
+    /// State of its recorder.
+    pub recorder: RecorderState,
 }
 
-/// What the recorder of a cluster goes on from.
+/// The stored state of a cluster's recorder.
 #[derive(Debug, Default)]
-pub struct Recorded {
-    /// Workloads as they were last at rest.
+pub struct RecorderState {
+    /// Workloads when they were last at rest.
     pub snapshots: Vec<Snapshot>,
-    /// Episodes that went on.
+    /// Open episodes.
     pub open: Vec<Episode>,
-    /// What came after those.
+    /// Lines after those.
     pub batches: Vec<Batch>,
 }
 
-/// Keeps the log, episodes and the index of rollouts: a file of its own, or a database of a server.
+/// Stores the log, episodes and their rows: in a file of its own, or in a database of a server.
 pub trait Store: Send {
     /// Writes, all or nothing.
     ///
     /// # Errors
     /// When nothing was written.
-    fn commit(&mut self, commits: &[Commit]) -> Result<Written, StoreError>;
+    fn commit(&mut self, commits: &[Commit]) -> Result<CommitResult, StoreError>;
 
-    /// What is kept of a cluster; `None` when that is nothing. A checkpoint of another
-    /// version than `made_by` is none.
+    /// Returns the stored data of a cluster; `None` if there is none. A checkpoint of another version than `made_by` is left out.
     ///
     /// # Errors
     /// When it cannot be read.
-    fn resume(&mut self, cluster: &str, made_by: Option<&str>) -> Result<Option<Stored>, StoreError>;
+    fn resume(&mut self, cluster: &str, made_by: Option<&str>) -> Result<Option<StoredCluster>, StoreError>;
 
-    /// The last word from a cluster; `None` when nothing is kept of it.
+    /// Returns the last response of a cluster; `None` if nothing is stored of it.
     ///
     /// # Errors
     /// When it cannot be read.
@@ -163,33 +162,33 @@ pub trait Store: Send {
         Ok(self.resume(cluster, None)?.map(|stored| stored.heard_millis))
     }
 
-    /// Joins small batches, removes what is old or too much, and gives room back: a little each time. `true` when there is more to do.
+    /// Joins small batches, evicts data that is too old or too much, and frees room: a little each time. `true` if there is more to do.
     ///
     /// # Errors
     /// When something cannot be read or written.
     fn tidy(&mut self, now_millis: Millis) -> Result<bool, StoreError>;
 
-    /// How much is kept, in bytes.
+    /// Returns the size of the stored data in bytes.
     ///
     /// # Errors
     /// When it cannot be read.
     fn bytes(&mut self) -> Result<u64, StoreError>;
 }
 
-/// Some of the rollouts that are kept.
+/// One page of a search.
 #[derive(Debug, Default)]
-pub struct Found {
-    /// They, the last one first.
+pub struct EpisodePage {
+    /// The episodes, the last one first.
     pub rollouts: Vec<PastRollout>,
-    /// Where those after them begin, if there are any.
-    pub after: Option<Place>,
+    /// Cursor of the next page, if there is one.
+    pub next: Option<Cursor>,
 }
 
-/// A place among rollouts: that of the last one that was told. It holds nothing that was not told of it, such as its number in the store,
-/// which counts the rollouts of all clusters and namespaces.
+/// A position in a search: that of the last row of a page. It has nothing that the row did not show, such as its id, which counts the rows
+/// of all clusters and namespaces.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
-    /// When it began.
+pub struct Cursor {
+    /// Begin of the episode.
     pub started_millis: Millis,
     /// UID of its workload.
     pub uid: Uid,
@@ -199,30 +198,30 @@ pub struct Place {
     pub cluster: String,
 }
 
-/// A rollout with its lines.
+/// The recording of one episode or rollout.
 #[derive(Debug)]
-pub struct Cut {
-    /// Its revision.
+pub struct EpisodeRecording {
+    /// Revision of the rollout.
     pub revision: u64,
-    /// The title of an episode without a rollout; empty for a rollout.
+    /// Title of an episode without a rollout; empty for a rollout.
     pub title: String,
-    /// The moment until which it is told: it is over, and what it left behind is gone, or a later one that was asked for and can be shown.
+    /// Its end: when its remains are gone, or the later moment that was requested.
     pub to_millis: Millis,
-    /// The last moment until which it could be told, once that has come.
+    /// The latest moment that can be requested, once it has come.
     pub most_millis: Millis,
-    /// What is told will stay as it is: its end has come, or the later moment that was asked for.
+    /// It does not grow any more: its end has come, or the later moment that was requested.
     pub is_settled: bool,
-    /// A recording of it.
+    /// The lines.
     pub text: String,
 }
 
-/// Which rollout of a workload is sought.
+/// Selects one episode of a workload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sought {
-    /// The last one of a revision.
+pub enum EpisodeSelector {
+    /// The last rollout of a revision.
     Revision(u64),
-    /// The episode that was the last to have begun at a time; before the first one that is kept, the first one.
+    /// The last episode that began before a time, else the first one that is stored.
     At(Millis),
-    /// The last one.
+    /// The last rollout, else the last episode.
     Last,
 }

@@ -1,7 +1,7 @@
-//! The writer: one thread that alone touches the store's writing side. What cannot be written now stays here, as far as there is room,
-//! and is tried again; then the queue fills, and hubs hold back.
+//! The writer: the one thread that writes to the store. Entries that cannot be written now stay here, as far as there is room, and are
+//! tried again; then the queue fills, and journals keep the last states.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -11,67 +11,74 @@ use timeline::past::PastRollout;
 use timeline::{Millis, Uid};
 use tokio::sync::{oneshot, watch};
 
-use super::activity::Turns;
+use super::activity::ActivityChanges;
 use super::batch;
-use super::journal::{Answer, Message, ObservedLines, Told};
-use super::pulse::Pulse;
+use super::continuation::Continuation;
+use super::journal::{JournalEntry, Message, ObservedLines};
 use super::recorder::Recorder;
-use super::store::{Checkpoint, Commit, Episode, Lines, Store, StoreError, Stored, Written};
-use super::unread::Unread;
-use super::{Counters, Keeping};
+use super::status::{Counters, WriteStatus};
+use super::store::{Checkpoint, Commit, CommitResult, Episode, Lines, Store, StoreError, StoredCluster};
+use super::watchdog::Watchdog;
 use crate::telemetry::clock;
 
-/// What came is written after this long.
+/// Time between two commits.
 const COMMIT_EVERY: Duration = Duration::from_millis(500);
-/// What could not be written is tried again after this long, and a store that could not be opened.
-const AGAIN: Duration = Duration::from_secs(2);
-/// A store that another program has is waited for this long at the start.
+/// Time until a failed commit is tried again, and a store that could not be opened.
+const RETRY_AFTER: Duration = Duration::from_secs(2);
+/// Longest wait at the start for a store that another program has.
 const HANDOVER: Duration = Duration::from_secs(2);
-/// The store is tidied this often.
+/// Time until the first tidy: before it, clusters are restored from the log that it shortens.
+const FIRST_TIDY_AFTER: Duration = Duration::from_secs(5);
+/// Time between two tidies.
 const TIDY_EVERY: Duration = Duration::from_secs(60);
 /// Most bytes of lines that wait to be written; then nothing more is taken from the queue.
-const MOST_WAITING: usize = 32 << 20;
+const MOST_PENDING: usize = 32 << 20;
 
-type Open = Box<dyn FnMut() -> Result<Box<dyn Store>, StoreError> + Send>;
+type OpenStore = Box<dyn FnMut() -> Result<Box<dyn Store>, StoreError> + Send>;
 
 /// The writer.
 pub(super) struct Writer {
-    open: Open,
+    open: OpenStore,
     store: Option<Box<dyn Store>>,
-    keeping: Arc<watch::Sender<Keeping>>,
+    status: Arc<watch::Sender<WriteStatus>>,
     counters: Arc<Counters>,
-    pulse: Pulse,
-    waiting: BTreeMap<Arc<str>, Waiting>,
-    /// What goes on with the workloads of each cluster.
-    recorders: BTreeMap<Arc<str>, Recorder>,
-    /// The scope of each cluster, as it was told last.
-    scopes: BTreeMap<Arc<str>, Arc<str>>,
-    /// What could not be written, or of which that is not known. It is tried again as it is, before anything else.
+    watchdog: Watchdog,
+    clusters: BTreeMap<Arc<str>, ClusterWriter>,
+    /// Commits that failed, or may have. They are tried again unchanged, before anything else.
     unwritten: Vec<Commit>,
-    /// Clusters of which something may be kept that could not be read at the start.
-    unread: BTreeMap<Arc<str>, Unread>,
-    /// Clusters that another Rollcast writes.
-    foreign: BTreeSet<Arc<str>>,
     /// The store was opened again, and may be another one; nothing was written to it yet.
     is_reopened: bool,
-    /// How often what is known besides lines is to be told anew.
-    anew: watch::Sender<u64>,
-    /// How often lines that were written were lost.
+    /// Counts the stores that lack what is known besides lines.
+    reopened: watch::Sender<u64>,
+    /// Counts the stores that lack lines of before.
     lost: watch::Sender<u64>,
-    /// The store that was written before is given up.
+    /// The store was given up: the next one lacks its lines.
     is_given_up: bool,
-    /// Commits that were made.
-    made: u64,
-    /// Since when something waits.
+    /// Number of the last commit.
+    number: u64,
+    /// Arrival of the first entry that waits.
     since: Option<Instant>,
     not_before: Instant,
-    tidied: Instant,
+    tidy_at: Instant,
 }
 
-/// What waits to be written of one cluster.
+/// Everything about one cluster.
 #[derive(Default)]
-struct Waiting {
-    scope: Arc<str>,
+struct ClusterWriter {
+    /// Scope of the last entry; `None` before the first.
+    scope: Option<Arc<str>>,
+    recorder: Recorder,
+    /// Entries that are in no commit yet.
+    pending: Option<Pending>,
+    /// Its history may be in the store, and could not be read at the start.
+    continuation: Option<Continuation>,
+    /// Another server writes its history.
+    is_foreign: bool,
+}
+
+/// Entries for the next commit.
+#[derive(Default)]
+struct Pending {
     lines: String,
     span: Option<(Millis, Millis)>,
     heard_millis: Millis,
@@ -81,23 +88,46 @@ struct Waiting {
     episodes: Vec<Episode>,
 }
 
-impl Waiting {
-    fn observed(&mut self, lines: &ObservedLines) {
-        self.lines.push_str(&lines.text);
-        let (from, to) = self.span.unwrap_or((lines.from_millis, lines.to_millis));
-        self.span = Some((from, to.max(lines.to_millis)));
-        self.heard_millis = self.heard_millis.max(lines.to_millis);
+impl ClusterWriter {
+    fn add(&mut self, entry: JournalEntry) {
+        let (pending, recorder) = (self.pending.get_or_insert_default(), &mut self.recorder);
+        match entry {
+            JournalEntry::Lines(ObservedLines { from_millis, to_millis, text }) => {
+                pending.lines.push_str(&text);
+                let (from, to) = pending.span.unwrap_or((from_millis, to_millis));
+                pending.span = Some((from, to.max(to_millis)));
+                pending.heard_millis = pending.heard_millis.max(to_millis);
+                pending.checkpoint = None; // it lacks these lines
+                recorder.record(&text);
+            }
+            JournalEntry::Heard(at_millis) => pending.heard_millis = pending.heard_millis.max(at_millis),
+            JournalEntry::Rollouts(rollouts) => {
+                for rollout in rollouts {
+                    recorder.record_rollout(&rollout);
+                    pending.rollouts.insert((rollout.uid, rollout.revision, rollout.started_millis), rollout);
+                }
+            }
+            JournalEntry::Activity(ActivityChanges { active, settled }) => {
+                active.into_iter().for_each(|workload| recorder.begin_episode(workload));
+                pending.episodes.extend(settled.into_iter().filter_map(|workload| recorder.settle(workload)));
+            }
+            JournalEntry::Checkpoint(at_millis, checkpoint) => {
+                pending.heard_millis = pending.heard_millis.max(at_millis);
+                pending.checkpoint = Some(checkpoint);
+            }
+        }
     }
 
-    /// It, to be written, with what is due of its recorder; `None` when there is not enough memory.
-    fn commit(self, cluster: Arc<str>, number: u64, recorder: Option<&mut Recorder>) -> Option<Commit> {
-        let Self { scope, lines, span, heard_millis, checkpoint, rollouts, mut episodes } = self;
+    /// Returns the next commit; `None` if nothing is pending, or memory is short.
+    fn commit(&mut self, cluster: &Arc<str>, number: u64) -> Option<Commit> {
+        let Pending { lines, span, heard_millis, checkpoint, rollouts, mut episodes } = self.pending.take()?;
         let lines = match span {
             Some((from_millis, to_millis)) => Some(Lines { from_millis, to_millis, body: batch::pack(&lines).ok()? }),
             None => None,
         };
+        let (cluster, scope) = (cluster.clone(), self.scope.clone()?);
         let rollouts = rollouts.into_values().collect();
-        let (open, snapshots) = recorder.map(Recorder::due).unwrap_or_default();
+        let (open, snapshots) = self.recorder.pending_writes();
         episodes.extend(open);
         Some(Commit { number, cluster, scope, lines, heard_millis, checkpoint, rollouts, episodes, snapshots })
     }
@@ -105,64 +135,48 @@ impl Waiting {
 
 impl Writer {
     pub(super) fn new(
-        open: Open,
-        keeping: Arc<watch::Sender<Keeping>>,
-        (anew, lost): (watch::Sender<u64>, watch::Sender<u64>),
+        open: OpenStore,
+        status: Arc<watch::Sender<WriteStatus>>,
+        (reopened, lost): (watch::Sender<u64>, watch::Sender<u64>),
         counters: Arc<Counters>,
-        pulse: Pulse,
     ) -> Self {
         let now = Instant::now();
         Self {
             open,
             store: None,
-            keeping,
+            watchdog: Watchdog::start(status.clone()),
+            status,
             counters,
-            pulse,
-            waiting: BTreeMap::new(),
-            recorders: BTreeMap::new(),
-            scopes: BTreeMap::new(),
+            clusters: BTreeMap::new(),
             unwritten: Vec::new(),
-            unread: BTreeMap::new(),
-            foreign: BTreeSet::new(),
             is_reopened: false,
-            anew,
+            reopened,
             lost,
             is_given_up: false,
-            made: 0,
+            number: 0,
             since: None,
             not_before: now,
-            tidied: now,
+            tidy_at: now + FIRST_TIDY_AFTER,
         }
     }
 
     /// Runs until the program ends.
-    pub(super) fn run(mut self, inbox: &Receiver<Message>, is_begun: &watch::Sender<bool>) {
-        self.begin();
-        is_begun.send_replace(true);
+    pub(super) fn run(mut self, inbox: &Receiver<Message>, is_open: &watch::Sender<bool>) {
+        self.open_at_start();
+        is_open.send_replace(true);
         loop {
-            let is_full = self.waiting.values().map(|waiting| waiting.lines.len()).sum::<usize>() > MOST_WAITING;
+            let bytes: usize = self.pending().map(|pending| pending.lines.len()).sum();
             let wait = self.wait();
-            let message = if is_full {
+            let message = if bytes > MOST_PENDING {
                 std::thread::sleep(wait);
                 Err(RecvTimeoutError::Timeout)
             } else {
                 inbox.recv_timeout(wait)
             };
             match message {
-                Ok(Message::Of { cluster, scope, told }) => self.take(cluster, scope, told),
-                Ok(Message::Resume { cluster, made_by, is_late, reply }) => {
-                    let mut answer = self.resume(&cluster, made_by, is_late);
-                    let recorded = match &mut answer {
-                        Answer::Stored(Some(Stored { recorded, .. })) => Some(std::mem::take(recorded)),
-                        _ => None,
-                    };
-                    // Who did not wait for it began without, and asks again later.
-                    let is_taken = reply.send(answer).is_ok();
-                    if !is_taken && !is_late {
-                        self.unread.entry(cluster).or_default();
-                    } else if let Some(recorded) = recorded.filter(|_| !is_late) {
-                        self.recorders.insert(cluster, Recorder::from_stored(&recorded));
-                    }
+                Ok(Message::Entry { cluster, scope, entry }) => self.add(cluster, scope, entry),
+                Ok(Message::Restore { cluster, made_by, is_late, reply }) => {
+                    self.restore(cluster, made_by, is_late, reply);
                 }
                 Ok(Message::Close { reply }) => return self.close(reply),
                 Err(RecvTimeoutError::Timeout) => {}
@@ -175,87 +189,95 @@ impl Writer {
             if self.since.is_some_and(|since| now >= since + COMMIT_EVERY) && now >= self.not_before {
                 self.write();
             }
-            if now >= self.tidied {
+            if now >= self.tidy_at {
                 self.tidy();
             }
         }
     }
 
-    /// How long nothing but a message calls.
+    fn pending(&self) -> impl Iterator<Item = &Pending> {
+        self.clusters.values().filter_map(|cluster| cluster.pending.as_ref())
+    }
+
+    /// Returns the time until the next commit or tidy.
     fn wait(&self) -> Duration {
         let write = self.since.map(|since| (since + COMMIT_EVERY).max(self.not_before));
-        let next = write.map_or(self.tidied, |write| write.min(self.tidied));
+        let next = write.map_or(self.tidy_at, |write| write.min(self.tidy_at));
         next.saturating_duration_since(Instant::now()).max(Duration::from_millis(1))
     }
 
-    fn take(&mut self, cluster: Arc<str>, scope: Arc<str>, told: Told) {
+    fn add(&mut self, cluster: Arc<str>, scope: Arc<str>, entry: JournalEntry) {
         self.since.get_or_insert_with(Instant::now);
-        self.scopes.insert(cluster.clone(), scope.clone());
-        let recorder = self.recorders.entry(cluster.clone()).or_default();
-        let waiting = self.waiting.entry(cluster).or_default();
-        waiting.scope = scope;
-        match told {
-            Told::Lines(observed) => {
-                waiting.observed(&observed);
-                waiting.checkpoint = None; // one that could not be written yet says nothing of these
-                recorder.take(&observed.text);
-            }
-            Told::Heard(at_millis) => waiting.heard_millis = waiting.heard_millis.max(at_millis),
-            Told::Rollouts(rollouts) => {
-                let key = |rollout: &PastRollout| (rollout.uid, rollout.revision, rollout.started_millis);
-                rollouts.iter().for_each(|rollout| recorder.rollout(rollout));
-                waiting.rollouts.extend(rollouts.into_iter().map(|rollout| (key(&rollout), rollout)));
-            }
-            Told::Activity(Turns { active, settled }) => {
-                active.into_iter().for_each(|workload| recorder.begin(workload));
-                waiting.episodes.extend(settled.into_iter().filter_map(|workload| recorder.settle(workload)));
-            }
-            Told::Checkpoint(at_millis, checkpoint) => {
-                waiting.heard_millis = waiting.heard_millis.max(at_millis);
-                waiting.checkpoint = Some(checkpoint);
-                // It stands for what is known now: what comes later must not get into the same commit.
-                self.write();
-            }
+        let is_checkpoint = matches!(entry, JournalEntry::Checkpoint(..));
+        let cluster = self.clusters.entry(cluster).or_default();
+        cluster.scope = Some(scope);
+        cluster.add(entry);
+        if is_checkpoint {
+            self.write(); // later entries must not get into the same commit
         }
     }
 
-    fn resume(&mut self, cluster: &Arc<str>, made_by: Option<&str>, is_late: bool) -> Answer {
+    /// Sends the stored data of a cluster. Whoever no longer waits for it began without, and asks again later.
+    fn restore(
+        &mut self,
+        cluster: Arc<str>,
+        made_by: Option<&str>,
+        is_late: bool,
+        reply: oneshot::Sender<Option<StoredCluster>>,
+    ) {
+        let mut stored = self.load(&cluster, made_by, is_late);
+        let state = stored.as_mut().and_then(|stored| Some(std::mem::take(&mut stored.as_mut()?.recorder)));
+        let is_received = stored.is_some_and(|stored| reply.send(stored).is_ok());
+        if is_late {
+            return;
+        }
+        let cluster = self.clusters.entry(cluster).or_default();
+        if !is_received {
+            cluster.continuation.get_or_insert_default();
+        } else if let Some(state) = state {
+            cluster.recorder = Recorder::restore(&state);
+        }
+    }
+
+    /// Reads the stored data of a cluster; `None` if it cannot be read now.
+    fn load(&mut self, name: &Arc<str>, made_by: Option<&str>, is_late: bool) -> Option<Option<StoredCluster>> {
         if is_late {
             self.write();
-            // What another one writes may lack what was seen here a moment ago.
-            if self.foreign.contains(cluster) || !self.unwritten.is_empty() || self.waiting.contains_key(cluster) {
-                return Answer::Unread;
+            // The history of another server may lack what this one observed a moment ago.
+            let is_behind = self.clusters.get(name).is_some_and(|known| known.is_foreign || known.pending.is_some());
+            if is_behind || !self.unwritten.is_empty() {
+                return None;
             }
         }
-        let resumed = self.store.as_mut().map(|store| store.resume(cluster, made_by));
-        if let Some(Err(why)) = &resumed {
-            tracing::warn!("cannot read the history of cluster {cluster}: {why}");
+        let stored = self.store.as_mut().map(|store| store.resume(name, made_by));
+        if let Some(Err(why)) = &stored {
+            tracing::warn!("cannot read the history of cluster {name}: {why}");
         }
-        match resumed {
+        let cluster = self.clusters.entry(name.clone()).or_default();
+        match stored {
             Some(Ok(stored)) => {
-                self.unread.remove(cluster);
-                Answer::Stored(stored)
+                cluster.continuation = None;
+                Some(stored)
             }
             None | Some(Err(StoreError::Failed(_))) => {
-                self.unread.entry(cluster.clone()).or_default();
-                Answer::Unread
+                cluster.continuation.get_or_insert_default();
+                None
             }
-            // Another file is begun.
+            // The writer begins another file.
             Some(Err(why)) => {
                 self.fail(&why);
-                Answer::Stored(None)
+                Some(None)
             }
         }
     }
 
     /// Opens the store. A program that is just ending may have it for a moment.
-    fn begin(&mut self) {
+    fn open_at_start(&mut self) {
         let deadline = Instant::now() + HANDOVER;
         loop {
-            let (now_millis, open) = (clock::now_millis(), &mut self.open);
-            match self.pulse.asking(now_millis, open) {
+            match self.watchdog.guard(clock::now_millis(), &mut self.open) {
                 Ok(store) => self.store = Some(store),
-                Err(StoreError::Taken(_)) if Instant::now() < deadline => {
+                Err(StoreError::InUse(_)) if Instant::now() < deadline => {
                     std::thread::sleep(Duration::from_millis(50));
                     continue;
                 }
@@ -265,64 +287,52 @@ impl Writer {
         }
     }
 
-    fn open_store(&mut self) -> bool {
+    fn reopen(&mut self) -> bool {
         if self.store.is_none() {
-            let since_millis = self.unwritten_since_millis();
-            match self.pulse.asking(since_millis, &mut self.open) {
-                Ok(store) => {
-                    self.store = Some(store);
-                    self.is_reopened = true;
-                }
+            match self.watchdog.guard(self.unwritten_since_millis(), &mut self.open) {
+                Ok(store) => (self.store, self.is_reopened) = (Some(store), true),
                 Err(why) => self.fail(&why),
             }
         }
         self.store.is_some()
     }
 
-    /// Writes what waits, if it can be written.
+    /// Writes all entries, if they can be written.
     fn write(&mut self) {
         while self.commit() {}
     }
 
-    /// Writes what could not be written before, else what waits. `true` when there may be more.
+    /// Writes the commits that failed before, else the pending entries. `true` if more may be pending.
     fn commit(&mut self) -> bool {
         if self.unwritten.is_empty() {
-            self.made += 1;
-            let waiting = std::mem::take(&mut self.waiting);
-            self.unwritten = waiting
-                .into_iter()
-                .filter_map(|(name, waiting)| {
-                    let recorder = self.recorders.get_mut(&name);
-                    waiting.commit(name, self.made, recorder)
-                })
-                .collect();
+            self.number += 1;
+            let commits = self.clusters.iter_mut().filter_map(|(name, cluster)| cluster.commit(name, self.number));
+            self.unwritten = commits.collect();
             self.since = None;
         }
-        if self.unwritten.is_empty() || !self.open_store() {
+        if self.unwritten.is_empty() || !self.reopen() {
             return false;
         }
         let since_millis = self.unwritten_since_millis();
         let Some(store) = &mut self.store else { return false };
-        let (unread, unwritten) = (&mut self.unread, &mut self.unwritten);
-        let written = self.pulse.asking(since_millis, || {
+        let (clusters, unwritten) = (&mut self.clusters, &mut self.unwritten);
+        let written = self.watchdog.guard(since_millis, || {
             for commit in unwritten.iter_mut() {
-                if let Some(unread) = unread.get_mut(&commit.cluster) {
-                    unread.mend(&mut **store, commit)?;
+                let cluster = clusters.get_mut(&commit.cluster);
+                if let Some(continuation) = cluster.and_then(|cluster| cluster.continuation.as_mut()) {
+                    continuation.apply(&mut **store, commit)?;
                 }
             }
             store.commit(unwritten)
         });
         match written {
-            Ok(written) => {
-                for Commit { cluster, .. } in self.unwritten.drain(..) {
-                    if written.clusters.contains(&cluster) {
-                        self.foreign.remove(&cluster);
-                    } else {
-                        self.foreign.insert(cluster);
-                    }
+            Ok(result) => {
+                for Commit { cluster: name, .. } in self.unwritten.drain(..) {
+                    let is_foreign = !result.clusters.contains(&name);
+                    self.clusters.entry(name).or_default().is_foreign = is_foreign;
                 }
-                self.wrote(&written);
-                !self.waiting.is_empty()
+                self.succeed(&result);
+                self.pending().next().is_some()
             }
             Err(why) => {
                 self.fail(&why);
@@ -331,33 +341,28 @@ impl Writer {
         }
     }
 
-    fn wrote(&mut self, written: &Written) {
-        self.counters.commits.fetch_add(u64::from(!written.clusters.is_empty()), Ordering::Relaxed);
-        self.counters.bytes.fetch_add(written.bytes, Ordering::Relaxed);
-        self.keeping.send_if_modified(|keeping| {
-            let is_again = *keeping != Keeping::Written;
-            if is_again {
-                tracing::info!("writing history again");
-                *keeping = Keeping::Written;
-            }
-            is_again
-        });
-        if written.is_anew {
+    fn succeed(&mut self, result: &CommitResult) {
+        self.counters.commits.fetch_add(u64::from(!result.clusters.is_empty()), Ordering::Relaxed);
+        self.counters.bytes.fetch_add(result.bytes, Ordering::Relaxed);
+        if *self.status.borrow() != WriteStatus::Healthy {
+            tracing::info!("writing history again");
+            self.status.send_replace(WriteStatus::Healthy);
+        }
+        if result.is_takeover {
             tracing::info!("this server writes the history now; another server wrote it before");
         }
-        // A store that was only slow, or failed for a while, lacks nothing: what could not be written was tried again as it was.
-        if std::mem::take(&mut self.is_reopened) || written.is_anew {
-            self.anew.send_modify(|times| *times += 1);
-            self.recorders.values_mut().for_each(Recorder::write_anew);
+        // A store that was only slow, or failed for a while, lacks nothing: failed commits were tried again unchanged.
+        if std::mem::take(&mut self.is_reopened) || result.is_takeover {
+            self.reopened.send_modify(|times| *times += 1);
+            self.clusters.values_mut().for_each(|cluster| cluster.recorder.reset_written());
         }
         if std::mem::take(&mut self.is_given_up) {
             self.lost.send_modify(|times| *times += 1);
         }
     }
 
-    /// Takes note that nothing can be written now.
     fn fail(&mut self, why: &StoreError) {
-        self.not_before = Instant::now() + AGAIN;
+        self.not_before = Instant::now() + RETRY_AFTER;
         if !self.unwritten.is_empty() {
             self.since.get_or_insert_with(Instant::now);
         }
@@ -368,47 +373,45 @@ impl Writer {
         }
         let now_millis = self.unwritten_since_millis();
         let why = why.to_string();
-        self.keeping.send_if_modified(|keeping| {
-            let since_millis = match keeping {
-                Keeping::Failing { why: known, .. } if *known == why => return false,
-                Keeping::Failing { since_millis, .. } => *since_millis,
-                Keeping::Written => now_millis,
+        self.status.send_if_modified(|status| {
+            let since_millis = match status {
+                WriteStatus::Failing { why: known, .. } if *known == why => return false,
+                WriteStatus::Failing { since_millis, .. } => *since_millis,
+                WriteStatus::Healthy => now_millis,
             };
             tracing::warn!("cannot write history: {why}");
-            *keeping = Keeping::Failing { since_millis, why: why.clone() };
+            *status = WriteStatus::Failing { since_millis, why: why.clone() };
             true
         });
     }
 
-    /// What arrived since then is not written.
+    /// Returns the arrival of the first line that is not written, or the time now.
     fn unwritten_since_millis(&self) -> Millis {
         let unwritten = self.unwritten.iter().filter_map(|commit| Some(commit.lines.as_ref()?.from_millis));
-        let waiting = self.waiting.values().filter_map(|waiting| Some(waiting.span?.0));
-        unwritten.chain(waiting).min().unwrap_or_else(clock::now_millis)
+        let pending = self.pending().filter_map(|pending| Some(pending.span?.0));
+        unwritten.chain(pending).min().unwrap_or_else(clock::now_millis)
     }
 
     fn tidy(&mut self) {
         let now = Instant::now();
-        self.tidied = now + TIDY_EVERY;
+        self.tidy_at = now + TIDY_EVERY;
         let Some(store) = self.store.as_mut().filter(|_| now >= self.not_before) else { return };
         match store.tidy(clock::now_millis()) {
-            Ok(true) => self.tidied = now + COMMIT_EVERY,
+            Ok(true) => self.tidy_at = now + COMMIT_EVERY,
             Ok(false) => {}
             Err(why) => self.fail(&why),
         }
     }
 
     fn close(mut self, reply: oneshot::Sender<()>) {
-        for (cluster, recorder) in &self.recorders {
-            let open = recorder.open_episodes();
-            if let Some(scope) = self.scopes.get(cluster).filter(|_| !open.is_empty()) {
-                let waiting = self.waiting.entry(cluster.clone()).or_default();
-                waiting.scope = scope.clone();
-                waiting.episodes.extend(open);
+        for cluster in self.clusters.values_mut().filter(|cluster| cluster.scope.is_some()) {
+            let open = cluster.recorder.open_episodes();
+            if !open.is_empty() {
+                cluster.pending.get_or_insert_default().episodes.extend(open);
             }
         }
         self.write();
-        drop(self.store.take()); // so that another one may open it
-        let _ = reply.send(()); // whoever asked may have given up
+        drop(self.store.take()); // so that another server may open it
+        let _ = reply.send(()); // the caller may have given up
     }
 }

@@ -1,8 +1,9 @@
-//! Who looked at what, as JSON lines in a file of its own: addresses without what was searched for, and nothing of what was shown.
+//! The audit log: JSON lines about each request in a file of its own, without search terms and responses.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::net::IpAddr;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,35 +13,31 @@ use serde_json::json;
 
 use crate::telemetry::clock;
 
-/// Lines that wait to be written; what is more is counted and lost.
+/// Lines that wait to be written; more are dropped and counted.
 const QUEUE: usize = 4_096;
-/// Longest address that is written, in characters.
+/// Most characters of an address.
 const LONGEST: usize = 512;
 
-/// Writes down who looked at what.
+/// The audit log.
 #[derive(Debug)]
 pub struct Audit {
     lines: SyncSender<String>,
-    /// Lines that were lost.
+    /// Number of dropped lines.
     pub lost: Arc<AtomicU64>,
 }
 
-/// Opens a file to write to its end; one that is not there is made for nobody else to read.
+/// Opens a file to append to it, or creates it for its owner alone.
 fn open(path: &Path) -> std::io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.create(true).append(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
+    OpenOptions::new().create(true).append(true).mode(0o600).open(path)
 }
 
 impl Audit {
-    /// Into that file, after what is there.
+    /// Opens the log in a file, whose content stays.
     ///
     /// # Errors
     /// When it cannot be opened.
     pub fn open(path: &Path) -> std::io::Result<Self> {
-        drop(open(path)?); // what cannot be written is said at once
+        drop(open(path)?); // errors end the start
         let (lines, inbox) = sync_channel::<String>(QUEUE);
         let (path, lost) = (path.to_owned(), Arc::<AtomicU64>::default());
         let counted = lost.clone();
@@ -58,8 +55,8 @@ impl Audit {
         Ok(Self { lines, lost })
     }
 
-    /// Somebody did something and got that answer.
-    pub fn note(&self, who: &str, from: Option<IpAddr>, did: &str, at: &str, status: u16) {
+    /// Appends a request and the status of its response.
+    pub fn record(&self, who: &str, from: Option<IpAddr>, did: &str, at: &str, status: u16) {
         let at: String = at.chars().take(LONGEST).collect();
         let millis = clock::now_millis();
         let line = json!({ "atMillis": millis, "who": who, "from": from, "did": did, "at": at, "status": status });

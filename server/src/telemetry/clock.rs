@@ -1,4 +1,4 @@
-//! What time it is for a cluster: ours, or one of its own that passes faster, slower or not at all (recordings, the playground).
+//! The clock of a cluster: that of this machine, or one that is faster, slower or stands still (recordings, the playground).
 
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ pub struct OwnClock {
 }
 
 impl Clock {
-    /// Its time.
+    /// Returns its time.
     #[must_use]
     pub fn now_millis(self) -> Millis {
         match self {
@@ -37,26 +37,26 @@ impl Clock {
         }
     }
 
-    /// Its time after `wait`.
+    /// Returns its time after `wait`.
     #[must_use]
     pub fn after(self, wait: Duration) -> Millis {
         self.now_millis() + (wait.as_secs_f64() * self.speed() * 1000.0) as Millis
     }
 
-    /// Real time until it shows `at_millis`; `None` if it stands still.
+    /// Returns the real time until it shows `at_millis`; `None` if it stands still.
     #[must_use]
     pub fn until(self, at_millis: Millis) -> Option<Duration> {
         let left = (at_millis - self.now_millis()).max(0) as f64 / 1000.0;
         (self.speed() > 0.0).then(|| Duration::from_secs_f64(left / self.speed()))
     }
 
-    /// Its time against ours, in percent.
+    /// Returns its speed in percent.
     #[must_use]
     pub fn percent(self) -> u32 {
         (self.speed() * 100.0).round() as u32
     }
 
-    /// Its time passes, however slowly.
+    /// Returns `true` unless it stands still.
     #[must_use]
     pub const fn is_going(self) -> bool {
         self.speed() > 0.0
@@ -70,30 +70,32 @@ impl Clock {
     }
 }
 
-/// Our own time.
+/// Returns the time of this machine.
 #[must_use]
 pub fn now_millis() -> Millis {
     jiff::Timestamp::now().as_millisecond()
 }
 
-/// A time in words, to the minute, in UTC.
+/// Returns a time in words, to the minute, in UTC.
 #[must_use]
 pub fn stamp(millis: Millis) -> String {
-    let at = jiff::Timestamp::from_millisecond(millis).map(|at| at.to_zoned(jiff::tz::TimeZone::UTC));
-    at.map(|at| at.strftime("%-d %b %Y %H:%M UTC").to_string()).unwrap_or_default()
+    format(millis, "%-d %b %Y %H:%M UTC")
 }
 
-/// A day in words, in UTC.
+/// Returns a day in words, in UTC.
 #[must_use]
 pub fn day(millis: Millis) -> String {
-    let at = jiff::Timestamp::from_millisecond(millis).map(|at| at.to_zoned(jiff::tz::TimeZone::UTC));
-    at.map(|at| at.strftime("%-d %b %Y").to_string()).unwrap_or_default()
+    format(millis, "%-d %b %Y")
 }
 
-/// Reads a duration: a whole number with the unit s, m, h or d.
+fn format(millis: Millis, format: &str) -> String {
+    jiff::Timestamp::from_millisecond(millis).map(|at| at.strftime(format).to_string()).unwrap_or_default()
+}
+
+/// Parses a duration: a whole number with the unit s, m, h or d.
 ///
 /// # Errors
-/// When it is something else; the sentence says what it must be.
+/// A sentence that says the form of durations.
 pub fn parse_duration(text: &str) -> Result<Duration, String> {
     let wrong = || "must be a whole number with a unit: 30s, 10m, 24h or 7d".to_owned();
     let split = text.char_indices().next_back().map_or(0, |(index, _)| index);

@@ -1,5 +1,4 @@
-//! Logs go to standard error, an event a line: what comes from clusters, recordings and viewers can neither begin a line of its own nor
-//! command a terminal.
+//! Logs go to standard error, an event a line: text of clusters, recordings and viewers can neither begin a line nor control a terminal.
 
 use std::borrow::Cow;
 use std::io::{self, IsTerminal, Stderr, Write};
@@ -7,17 +6,17 @@ use std::io::{self, IsTerminal, Stderr, Write};
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::MakeWriter;
 
-/// Begins to log. `ROLLCAST_LOG` chooses the events; without it, `usual` does.
-pub fn begin(usual: &str) {
+/// Initialises the log. `ROLLCAST_LOG` selects the events, else `default`.
+pub fn init(default: &str) {
     let is_coloured = io::stderr().is_terminal();
     tracing_subscriber::fmt()
-        .with_env_filter(EnvFilter::try_from_env("ROLLCAST_LOG").unwrap_or_else(|_| usual.into()))
+        .with_env_filter(EnvFilter::try_from_env("ROLLCAST_LOG").unwrap_or_else(|_| default.into()))
         .with_writer(Lines { is_coloured })
         .with_ansi(is_coloured)
         .init();
 }
 
-/// Makes each event a line.
+/// Writes each event as a line.
 struct Lines {
     is_coloured: bool,
 }
@@ -37,7 +36,7 @@ impl<'w> MakeWriter<'w> for Lines {
 }
 
 impl Write for Entry {
-    /// An event comes whole, with the end of its line.
+    /// Receives a whole event with the end of its line.
     fn write(&mut self, event: &[u8]) -> io::Result<usize> {
         self.out.write_all(one_line(&String::from_utf8_lossy(event), self.is_coloured).as_bytes())?;
         Ok(event.len())
@@ -48,14 +47,14 @@ impl Write for Entry {
     }
 }
 
-/// An event without control characters but the end of its line; colours begin with one, and whoever sets them escapes those of others.
+/// Returns an event without control characters but the end of its line, and those of colours, whose author escapes others.
 fn one_line(event: &str, is_coloured: bool) -> Cow<'_, str> {
     let (text, end) = event.strip_suffix('\n').map_or((event, ""), |text| (text, "\n"));
-    let is_strange = |c: char| c.is_control() && !(is_coloured && c == '\u{1b}');
-    if !text.contains(is_strange) {
+    let is_control = |c: char| c.is_control() && !(is_coloured && c == '\u{1b}');
+    if !text.contains(is_control) {
         return event.into();
     }
-    let escaped = |c: char| if is_strange(c) { c.escape_default().to_string() } else { c.to_string() };
+    let escaped = |c: char| if is_control(c) { c.escape_default().to_string() } else { c.to_string() };
     (text.chars().map(escaped).collect::<String>() + end).into()
 }
 

@@ -1,5 +1,5 @@
-//! Tells operators what the process does, and when.
-//! Owns the log, the audit log, the way to the terminal, signals, the clock, rate limits and the number of viewers.
+//! Shows operators the activity of the process.
+//! Owns the log, the audit log, output to the terminal, signals, the clock, rate limits and the number of viewers.
 //! Must not know any other room.
 
 pub mod audit;

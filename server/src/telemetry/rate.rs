@@ -13,7 +13,7 @@ use governor::state::keyed::{HashMapStateStore, ShrinkableKeyedStateStore};
 use governor::{Quota, RateLimiter};
 use tokio::time::{Instant, sleep};
 
-/// Keys of which it is not looked whether they may be forgotten.
+/// Number of keys from which expired ones are removed.
 const FEW: usize = 1_024;
 
 /// The time since a limit was made.
@@ -28,7 +28,7 @@ impl Clock for SinceStart {
     }
 }
 
-/// Shared with the limiter, so that what was taken can be given back.
+/// The store of a limiter, shared with it, so that permits can be given back.
 #[derive(Debug, Clone)]
 struct Store<K>(Arc<HashMapStateStore<K>>);
 
@@ -60,10 +60,10 @@ impl<K: Hash + Eq + Clone> RateLimit<K> {
         Self { limiter: RateLimiter::new(quota, store.clone(), clock), store, period }
     }
 
-    /// Takes one.
+    /// Takes a permit.
     ///
     /// # Errors
-    /// After how long there is one again.
+    /// The time until the next one.
     pub(crate) fn take(&self, key: &K) -> Result<(), Duration> {
         let now = self.limiter.clock().now();
         if self.store.0.len() >= FEW {
@@ -72,7 +72,7 @@ impl<K: Hash + Eq + Clone> RateLimit<K> {
         self.limiter.check_key(key).map_err(|not_until| not_until.wait_time_from(now))
     }
 
-    /// Takes one as soon as there is one. Returns `true` where that took a while.
+    /// Takes a permit as soon as there is one. Returns `true` if it had to wait.
     pub(crate) async fn ready(&self, key: &K) -> bool {
         let mut has_waited = false;
         while let Err(wait) = self.take(key) {
@@ -82,11 +82,11 @@ impl<K: Hash + Eq + Clone> RateLimit<K> {
         has_waited
     }
 
-    /// Gives back one that was taken.
+    /// Gives back a permit.
     pub(crate) fn give_back(&self, key: &K) {
         let period = self.period.into();
         let _ = self.store.measure_and_replace(key, |full_at| {
-            full_at.map(|full_at| ((), full_at.saturating_sub(period))).ok_or(()) // what is forgotten is full
+            full_at.map(|full_at| ((), full_at.saturating_sub(period))).ok_or(()) // a removed key has all permits
         });
     }
 }

@@ -2,8 +2,8 @@
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// Resolves when somebody wants the program to end: by ^C, or as service managers do. Signals are caught from the call on, so that one
-/// that comes before anybody waits for it is not lost and does not kill the program.
+/// Resolves at SIGINT (^C) or SIGTERM. Signals are caught from the call on: one before the first poll is not lost, and does not kill the
+/// program.
 pub(crate) fn interrupted() -> impl Future<Output = ()> {
     let [mut interrupt, mut terminate] =
         [SignalKind::interrupt(), SignalKind::terminate()].map(|kind| signal(kind).ok());

@@ -1,19 +1,19 @@
-//! The number of connected viewers. What nobody looks at may wait: retries, a story, a recording.
+//! The number of connected viewers: without any, retries, stories and recordings wait.
 
 use std::sync::Arc;
 
 use tokio::sync::watch;
 
-/// How many viewers are connected.
+/// The number of connected viewers.
 #[derive(Debug, Clone, Default)]
 pub struct Viewers(Arc<watch::Sender<usize>>);
 
-/// One connected viewer, counted for as long as this lives.
+/// A connected viewer, counted until it is dropped.
 #[derive(Debug)]
 pub struct Viewer(Viewers);
 
 impl Viewers {
-    /// The one who sits in front of a terminal.
+    /// Returns a count of one, for a terminal.
     #[must_use]
     pub fn one() -> Self {
         Self(Arc::new(watch::Sender::new(1)))
@@ -26,13 +26,13 @@ impl Viewers {
         Viewer(self.clone())
     }
 
-    /// How many there are.
+    /// Returns their number.
     #[must_use]
     pub fn count(&self) -> usize {
         *self.0.borrow()
     }
 
-    /// Waits until there is one.
+    /// Waits until one is connected.
     pub async fn wait(&self) {
         // The sender is ours: it cannot be gone.
         let _ = self.0.subscribe().wait_for(|count| *count > 0).await;

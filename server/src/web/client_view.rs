@@ -16,7 +16,7 @@ use crate::access::clients::{ClientKey, UsageGuard};
 use crate::access::permissions::Permissions;
 use crate::access::view::View;
 use crate::history::Archive;
-use crate::history::past::Lost;
+use crate::history::hub_cache::OpenError;
 use crate::history::sql::Reader;
 use crate::history::store::StoreError;
 use crate::hub::Handle;
@@ -84,8 +84,8 @@ impl ClientView {
     ///
     /// # Errors
     /// When there is nothing, or nothing to see, or what is kept cannot be read.
-    pub async fn hub_at(&self, workload: &Workload, at_millis: Option<Millis>) -> Result<Handle, Arc<Lost>> {
-        let unknown = || Arc::new(Lost::Unknown);
+    pub async fn hub_at(&self, workload: &Workload, at_millis: Option<Millis>) -> Result<Handle, Arc<OpenError>> {
+        let unknown = || Arc::new(OpenError::Unknown);
         if !self.shows(workload) {
             let is_cluster_seen = self.permissions().of(&workload.cluster).is_some();
             return self.rollcast.empty_hub(workload).filter(|_| is_cluster_seen).ok_or_else(unknown);
@@ -94,13 +94,14 @@ impl ClientView {
             let is_it = part.is_part_of(workload);
             let excerpt = if is_it { self.rollcast.excerpt(part, &self.throttle_key()).await } else { Err(unknown()) };
             return match excerpt {
-                Err(lost) if matches!(*lost, Lost::Unknown) => self.rollcast.empty_hub(workload).ok_or(lost),
+                Err(lost) if matches!(*lost, OpenError::Unknown) => self.rollcast.empty_hub(workload).ok_or(lost),
                 excerpt => excerpt,
             };
         }
         if let (Some(uid), Some(_)) = (workload.uid, workload.rollout) {
             // A UID of another workload leads to nothing, as one that is nobody's.
-            let known = self.read_stored(workload, uid, |_| Ok(())).await.map_err(|why| Arc::new(Lost::from(why)))?;
+            let known =
+                self.read_stored(workload, uid, |_| Ok(())).await.map_err(|why| Arc::new(OpenError::from(why)))?;
             known.ok_or_else(unknown)?;
         }
         self.rollcast.hub(workload, at_millis).await
@@ -194,7 +195,7 @@ impl ClientView {
         archive
             .read(move |reader| {
                 // A UID names a workload, whatever the address says besides.
-                if reader.places(uid)?.contains(&named) { read(reader).map(Some) } else { Ok(None) }
+                if reader.workloads(uid)?.contains(&named) { read(reader).map(Some) } else { Ok(None) }
             })
             .await
     }

@@ -36,7 +36,7 @@ pub(crate) async fn deployment(view: &ClientView, workload: &Workload) -> Option
 pub(crate) async fn rollouts(view: &ClientView, workload: &Workload, uid: Uid) -> Option<Vec<PastRollout>> {
     let cluster = workload.cluster.clone();
     if view.has_history() {
-        let kept = view.read_stored(workload, uid, move |reader| reader.of_workload(&cluster, uid, MOST)).await;
+        let kept = view.read_stored(workload, uid, move |reader| reader.rollouts(&cluster, uid, MOST)).await;
         return kept.ok().map(Option::unwrap_or_default);
     }
     let Some(hub) = view.live_hub(workload).await else { return Some(Vec::new()) };

@@ -21,7 +21,7 @@ use tokio::time::Instant;
 
 use crate::access::AuthError;
 use crate::access::permissions::Permissions;
-use crate::history::past::Lost;
+use crate::history::hub_cache::OpenError;
 use crate::hub::{First, Followed, Update};
 use crate::telemetry::rate::RateLimit;
 use crate::web::client_view::ClientView;
@@ -320,7 +320,7 @@ fn audit(view: &ClientView, scope: &Scope, from: Option<IpAddr>, did: &str) {
         Scope::List { .. } => "/".to_owned(),
         Scope::Workload(workload) => timeline::address::workload(workload),
     };
-    audit.note(&view.viewer().audit_name(), from, did, &at, 101);
+    audit.record(&view.viewer().audit_name(), from, did, &at, 101);
 }
 
 async fn follow(
@@ -353,7 +353,7 @@ async fn follow(
         Scope::Workload(workload) => {
             let hub = match view.hub_at(&workload, None).await {
                 Ok(hub) => hub,
-                Err(lost) if matches!(*lost, Lost::Unknown) => {
+                Err(lost) if matches!(*lost, OpenError::Unknown) => {
                     let cluster = workload.cluster.clone();
                     let connection = Connection { state: ConnectionState::Unknown, ..Connection::default() };
                     send_frame(out, &ServerFrame::Connection { cluster, connection }).await?;

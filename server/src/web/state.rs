@@ -22,7 +22,8 @@ use crate::export::excerpt::{self, Excerpts};
 use crate::export::export_limit::ExportLimit;
 use crate::feed::playground::Playground;
 use crate::history::Archive;
-use crate::history::past::{Lost, Past};
+use crate::history::hub_cache::OpenError;
+use crate::history::past::RolloutCache;
 use crate::hub::Handle;
 use crate::telemetry::audit::Audit;
 use crate::telemetry::clock;
@@ -89,7 +90,7 @@ pub struct Rollcast {
     /// Permissions of viewers.
     authorizer: Arc<Authorizer>,
     /// Rollouts that are over and were looked at lately.
-    past: Past,
+    past: RolloutCache,
     /// Rollouts and moments that people look at who came by a link to them.
     excerpts: Excerpts,
 }
@@ -149,7 +150,7 @@ impl Rollcast {
             connections,
             limits,
             authorizer,
-            past: Past::default(),
+            past: RolloutCache::default(),
             excerpts: Excerpts::default(),
         })
     }
@@ -240,14 +241,18 @@ impl Rollcast {
     ///
     /// # Errors
     /// When there is no such cluster, or the rollout is not kept or cannot be read.
-    pub(crate) async fn hub(&self, workload: &Workload, until_millis: Option<Millis>) -> Result<Handle, Arc<Lost>> {
+    pub(crate) async fn hub(
+        &self,
+        workload: &Workload,
+        until_millis: Option<Millis>,
+    ) -> Result<Handle, Arc<OpenError>> {
         let Some(archive) = self.archive.as_ref().filter(|_| workload.rollout.is_some()) else {
-            return self.clusters.get(&workload.cluster).cloned().ok_or_else(|| Arc::new(Lost::Unknown));
+            return self.clusters.get(&workload.cluster).cloned().ok_or_else(|| Arc::new(OpenError::Unknown));
         };
         let opened = self.past.open(archive, workload, until_millis).await;
         if let Err(why) = &opened {
             tracing::debug!("{}: {why}", workload.name);
-            if matches!(**why, Lost::Full) {
+            if matches!(**why, OpenError::Full) {
                 self.limits.count_hit(Limit::Rollouts);
             }
         }
@@ -265,16 +270,16 @@ impl Rollcast {
     ///
     /// # Errors
     /// When that is not known any more, cannot be read, or is one too many.
-    pub(crate) async fn excerpt(&self, scope: &Scope, key: &ClientKey) -> Result<Handle, Arc<Lost>> {
+    pub(crate) async fn excerpt(&self, scope: &Scope, key: &ClientKey) -> Result<Handle, Arc<OpenError>> {
         let live = scope.cluster().and_then(|cluster| self.clusters.get(cluster));
-        let live = live.ok_or_else(|| Arc::new(Lost::Unknown))?;
+        let live = live.ok_or_else(|| Arc::new(OpenError::Unknown))?;
         if let Some(known) = self.excerpts.find(scope).await {
             return known;
         }
         self.throttle(key).await;
         let stored = self.archive.as_ref().map(|archive| (archive, &self.past));
         let opened = self.excerpts.open(live, stored, scope).await;
-        if opened.as_ref().is_err_and(|why| matches!(**why, Lost::Full)) {
+        if opened.as_ref().is_err_and(|why| matches!(**why, OpenError::Full)) {
             self.limits.count_hit(Limit::Rollouts);
         }
         opened
@@ -282,7 +287,7 @@ impl Rollcast {
 
     /// A way to a hub for a client who follows it; `None` where too many of those that are made for clients are followed already.
     pub(crate) fn subscribe_to(&self, hub: Handle, follower: &ClientKey) -> Option<Handle> {
-        let seat = self.past.seat(hub, follower).and_then(|hub| self.excerpts.seat(hub, follower));
+        let seat = self.past.add_follower(hub, follower).and_then(|hub| self.excerpts.seat(hub, follower));
         if seat.is_none() {
             self.limits.count_hit(Limit::Rollouts);
         }

@@ -68,7 +68,7 @@ impl Postgres {
             Some(connection) => connection,
             None => {
                 self.known = None; // whatever happened meanwhile
-                self.connection.insert(Connection::to_write(&self.server, &SCHEMA)?)
+                self.connection.insert(Connection::connect_to_write(&self.server, &SCHEMA)?)
             }
         };
         let mut known = TableState { keys: &self.keys, known: &mut self.known, unopened: &mut self.unopened };
@@ -124,7 +124,7 @@ fn read(database: &mut Connection, keys: &SessionKeys, after: Option<i64>) -> Re
         let rows = database.rows(rows, &[read.last.into(), AT_A_TIME.into()])?;
         let is_end = (rows.len() as i64) < AT_A_TIME;
         for row in rows {
-            let (id, is_revoked, held) = (row.text(0)?, row.is(2)?, row.text(3)?);
+            let (id, is_revoked, held) = (row.text(0)?, row.flag(2)?, row.text(3)?);
             read.last = row.number(1)?;
             if is_revoked {
                 read.changes.gone.push(id);
@@ -162,7 +162,7 @@ impl LinkStore for Postgres {
     fn add(&mut self, link: &Share, has_room: &mut dyn FnMut(LinkChanges) -> bool) -> Result<bool, LinkStoreError> {
         self.with_connection(|connection, known| {
             let sealed = known.sealed(link)?;
-            connection.together(|database| {
+            connection.transaction(|database| {
                 let edition = edition(database)?;
                 let old = format!("DELETE FROM links WHERE until_millis < {NOW} - $1");
                 database.run(&old, &[TOLD.into()])?;
@@ -181,7 +181,7 @@ impl LinkStore for Postgres {
     fn prolong(&mut self, link: &Share) -> Result<(), LinkStoreError> {
         self.with_connection(|connection, known| {
             let sealed = known.sealed(link)?;
-            connection.together(|database| {
+            connection.transaction(|database| {
                 let edition = edition(database)?;
                 let row = "UPDATE links SET edition = $2, until_millis = $3, link = $4
                      WHERE id = $1 AND is_revoked = 0 AND until_millis < $3";
@@ -194,7 +194,7 @@ impl LinkStore for Postgres {
 
     fn remove(&mut self, id: &str) -> Result<(), LinkStoreError> {
         self.with_connection(|connection, _| {
-            connection.together(|database| {
+            connection.transaction(|database| {
                 let edition = edition(database)?;
                 // The row stays for a while, to tell the others.
                 let row = format!(

@@ -37,7 +37,7 @@ pub async fn export(arguments: cli::Export) -> anyhow::Result<()> {
     let cluster = file.file_stem().map(|stem| stem.to_string_lossy().into_owned());
     let cluster = cluster.filter(|name| name != "-").unwrap_or_else(|| "recording".to_owned());
     let standing =
-        past::standing(cluster.clone(), recording.observed, end_millis).context("cannot play the recording")?;
+        past::play_to_end(cluster.clone(), recording.observed, end_millis).context("cannot play the recording")?;
     let hub = Handle::standing(&cluster, standing);
     let workload = choose_deployment(&hub, &arguments).await?;
     let request = ExportRequest { workload, revision: arguments.revision, is_redacted: arguments.redact };
@@ -47,7 +47,7 @@ pub async fn export(arguments: cli::Export) -> anyhow::Result<()> {
 
 fn read(path: &Path) -> anyhow::Result<Recording> {
     if path.as_os_str() != "-" {
-        return Ok(crate::feed::replay::read(path)?);
+        return Ok(crate::feed::replay::read(path, false)?);
     }
     let mut bytes = Vec::new();
     std::io::stdin().lock().read_to_end(&mut bytes)?;

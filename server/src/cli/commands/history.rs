@@ -37,7 +37,7 @@ pub enum HistoryError {
 }
 
 fn reader(options: &Options) -> Result<Reader, HistoryError> {
-    match options.location.is_begun()? {
+    match options.location.has_store()? {
         true => Ok(Reader::new(&options.location)),
         false => Err(HistoryError::None(options.location.to_string())),
     }
@@ -48,7 +48,7 @@ fn reader(options: &Options) -> Result<Reader, HistoryError> {
 /// # Errors
 /// When something is damaged or cannot be read.
 pub fn check(options: &Options) -> Result<String, HistoryError> {
-    let found = reader(options)?.examine()?;
+    let found = reader(options)?.verify()?;
     if !found.damaged.is_empty() {
         return Err(HistoryError::Damaged(found.damaged.join("\nrollcast: ")));
     }
@@ -99,7 +99,7 @@ pub fn export(options: &Options, selector: &RolloutSelector, out: &mut impl Writ
         kinds: vec![EpisodeKind::Rollout],
         ..Search::default()
     };
-    let of_name = reader.rollouts(&search, &Permissions::All, None, MOST)?.rollouts;
+    let of_name = reader.search(&search, &Permissions::All, None, MOST)?.rollouts;
     let is_meant = |rollout: &&PastRollout| selector.revision.is_none_or(|revision| rollout.revision == revision);
     let unknown = || {
         let known = of_name.iter().filter(|rollout| rollout.is_kept).take(10).map(|rollout| {
@@ -117,7 +117,7 @@ pub fn export(options: &Options, selector: &RolloutSelector, out: &mut impl Writ
     if of_name.iter().any(is_another) {
         return Err(unknown());
     }
-    let cut = reader.cut(&meant.cluster, meant.uid, meant.number, None)?.ok_or_else(unknown)?;
+    let cut = reader.recording(&meant.cluster, meant.uid, meant.number, None)?.ok_or_else(unknown)?;
     let text = if selector.is_redacted { Names::of_lines(&cut.text).redact_lines(&cut.text) } else { cut.text };
     out.write_all(text.as_bytes())?;
     Ok(())

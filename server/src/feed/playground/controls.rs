@@ -1,4 +1,4 @@
-//! The buttons: what each does now, and its command.
+//! The buttons: the action of each, and its command.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use app::playground::Button;
 use simcluster::action::{Action, Choice, PLENTY};
 use simcluster::{Key, World};
 
-/// A form as it was sent.
+/// The fields of a form.
 pub type Form = BTreeMap<String, String>;
 
 /// Headings, in order.
@@ -19,35 +19,35 @@ const BREAK: &str = "Break things";
 const UNDO: &str = "undo";
 const SCALE: &str = "scale";
 
-/// A button: the one place in which its name stands.
+/// A button.
 struct Control {
     group: &'static str,
     name: &'static str,
     label: &'static str,
-    /// What it means now; `None` if it makes no sense.
-    means: fn(&Wanted<'_>) -> Option<Action>,
+    /// Returns its action; `None` if it is not possible.
+    action: fn(&Input<'_>) -> Option<Action>,
 }
 
-/// What a button's meaning depends on.
-struct Wanted<'w> {
-    choice: &'w Choice,
-    form: &'w Form,
+/// The input of a button's action.
+struct Input<'i> {
+    choice: &'i Choice,
+    form: &'i Form,
 }
 
-impl Wanted<'_> {
-    fn said(&self, field: &str) -> Option<&str> {
+impl Input<'_> {
+    fn field(&self, field: &str) -> Option<&str> {
         self.form.get(field).map(|text| text.trim()).filter(|text| !text.is_empty())
     }
 
-    /// The pod that is named, or the first one.
+    /// Returns the named pod, or the first one.
     fn pod(&self, among: &[String]) -> Option<String> {
-        match self.said("pod") {
+        match self.field("pod") {
             Some(pod) => among.iter().find(|known| *known == pod).cloned(),
             None => among.first().cloned(),
         }
     }
 
-    /// A node that can be spared: one always stays.
+    /// Returns a node that can be removed: one always stays.
     fn spare(&self) -> Option<String> {
         self.choice.nodes.get(1..)?.last().cloned()
     }
@@ -61,54 +61,54 @@ const fn control(
     group: &'static str,
     name: &'static str,
     label: &'static str,
-    means: fn(&Wanted<'_>) -> Option<Action>,
+    action: fn(&Input<'_>) -> Option<Action>,
 ) -> Control {
-    Control { group, name, label, means }
+    Control { group, name, label, action }
 }
 
 /// Every button, in order.
 const BUTTONS: [Control; 19] = [
-    control(ROLL_OUT, "version", "Next version", |wanted| wanted.image("")),
-    control(ROLL_OUT, "slow", "Slow to start", |wanted| wanted.image("slow")),
-    control(ROLL_OUT, "never", "Never ready", |wanted| wanted.image("never")),
-    control(ROLL_OUT, "missing", "Bad image", |wanted| wanted.image("missing")),
-    control(ROLL_OUT, "crash", "Crash", |wanted| wanted.image("crash")),
-    control(ROLL_OUT, UNDO, "Undo to", |wanted| {
-        let is_possible = !wanted.choice.is_paused && !wanted.choice.revisions.is_empty();
-        let revision = wanted.said("revision").map(str::parse).transpose().ok()?;
+    control(ROLL_OUT, "version", "Next version", |input| input.image("")),
+    control(ROLL_OUT, "slow", "Slow to start", |input| input.image("slow")),
+    control(ROLL_OUT, "never", "Never ready", |input| input.image("never")),
+    control(ROLL_OUT, "missing", "Bad image", |input| input.image("missing")),
+    control(ROLL_OUT, "crash", "Crash", |input| input.image("crash")),
+    control(ROLL_OUT, UNDO, "Undo to", |input| {
+        let is_possible = !input.choice.is_paused && !input.choice.revisions.is_empty();
+        let revision = input.field("revision").map(str::parse).transpose().ok()?;
         is_possible.then_some(Action::Undo(revision))
     }),
-    control(ROLL_OUT, "restart", "Restart", |wanted| (!wanted.choice.is_paused).then_some(Action::Restart)),
-    control(PODS, "kill", "Kill pod", |wanted| {
-        let pod = wanted.pod(&wanted.choice.pods).or_else(|| wanted.pod(&wanted.choice.out_of_rotation));
+    control(ROLL_OUT, "restart", "Restart", |input| (!input.choice.is_paused).then_some(Action::Restart)),
+    control(PODS, "kill", "Kill pod", |input| {
+        let pod = input.pod(&input.choice.pods).or_else(|| input.pod(&input.choice.out_of_rotation));
         pod.map(Action::KillPod)
     }),
-    control(PODS, "unlabel", "Remove label", |wanted| wanted.pod(&wanted.choice.pods).map(Action::Unlabel)),
-    control(PODS, "label", "Put it back", |wanted| wanted.pod(&wanted.choice.out_of_rotation).map(Action::Label)),
-    control(SIZE, SCALE, "Scale to", |wanted| {
-        let replicas = wanted.said("replicas").map_or(Some(wanted.choice.replicas + 2), |text| text.parse().ok());
+    control(PODS, "unlabel", "Remove label", |input| input.pod(&input.choice.pods).map(Action::Unlabel)),
+    control(PODS, "label", "Put it back", |input| input.pod(&input.choice.out_of_rotation).map(Action::Label)),
+    control(SIZE, SCALE, "Scale to", |input| {
+        let replicas = input.field("replicas").map_or(Some(input.choice.replicas + 2), |text| text.parse().ok());
         replicas.map(Action::Scale)
     }),
-    control(SIZE, "pause", "Pause", |wanted| (!wanted.choice.is_paused).then_some(Action::Pause)),
-    control(SIZE, "resume", "Resume", |wanted| wanted.choice.is_paused.then_some(Action::Resume)),
-    control(SIZE, "quota", "Quota", |wanted| Some(Action::Quota(wanted.choice.counted))),
-    control(SIZE, "no-quota", "No quota", |wanted| (wanted.choice.quota != PLENTY).then_some(Action::Quota(PLENTY))),
-    control(BREAK, "delete-replicaset", "Delete ReplicaSet", |wanted| {
-        wanted.choice.newest.clone().map(Action::DeleteReplicaSet)
+    control(SIZE, "pause", "Pause", |input| (!input.choice.is_paused).then_some(Action::Pause)),
+    control(SIZE, "resume", "Resume", |input| input.choice.is_paused.then_some(Action::Resume)),
+    control(SIZE, "quota", "Quota", |input| Some(Action::Quota(input.choice.counted))),
+    control(SIZE, "no-quota", "No quota", |input| (input.choice.quota != PLENTY).then_some(Action::Quota(PLENTY))),
+    control(BREAK, "delete-replicaset", "Delete ReplicaSet", |input| {
+        input.choice.newest.clone().map(Action::DeleteReplicaSet)
     }),
-    control(BREAK, "drain", "Drain a node", |wanted| wanted.spare().map(Action::Drain)),
-    control(BREAK, "lose-node", "Lose a node", |wanted| wanted.spare().map(Action::LoseNode)),
-    control(BREAK, "add-node", "Node returns", |wanted| match wanted.choice.lost.first() {
+    control(BREAK, "drain", "Drain a node", |input| input.spare().map(Action::Drain)),
+    control(BREAK, "lose-node", "Lose a node", |input| input.spare().map(Action::LoseNode)),
+    control(BREAK, "add-node", "Node returns", |input| match input.choice.lost.first() {
         Some(lost) => Some(Action::AddNode(lost.clone())),
-        None => wanted.choice.drained.first().cloned().map(Action::Uncordon),
+        None => input.choice.drained.first().cloned().map(Action::Uncordon),
     }),
 ];
 
-/// The buttons as they are now.
+/// Returns the buttons with their current commands.
 pub fn buttons(world: &World, of: &Key, choice: &Choice) -> Vec<Button> {
     let none = Form::new();
-    let made = BUTTONS.iter().map(|Control { group, name, label, means }| {
-        let action = means(&Wanted { choice, form: &none });
+    let made = BUTTONS.iter().map(|Control { group, name, label, action }| {
+        let action = action(&Input { choice, form: &none });
         let command = action.as_ref().map(|action| action.command(world, of)).unwrap_or_default();
         let field = match *name {
             SCALE => Some(("replicas", "Replicas", (choice.replicas + 2).to_string())),
@@ -127,10 +127,10 @@ pub fn buttons(world: &World, of: &Key, choice: &Choice) -> Vec<Button> {
     made.collect()
 }
 
-/// What a button means now; `None` if it makes no sense.
+/// Returns the action of a button; `None` if it is not possible.
 pub fn action(name: &str, choice: &Choice, form: &Form) -> Option<Action> {
     let button = BUTTONS.iter().find(|button| button.name == name)?;
-    (button.means)(&Wanted { choice, form })
+    (button.action)(&Input { choice, form })
 }
 
 #[cfg(test)]
@@ -138,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_button_means_something() {
+    fn every_button_has_an_action() {
         let choice = Choice {
             pods: vec!["web-1".to_owned(), "web-2".to_owned()],
             out_of_rotation: vec!["web-3".to_owned()],

@@ -1,7 +1,7 @@
-//! The playground: a simulated cluster on loopback, watched like any other, and what its page's strip shows and does.
+//! The playground: a simulated cluster on loopback, watched like any other, and the strip of controls on its page.
 //!
-//! Owns the cluster and the autopilot. What the pages show of the cluster comes through the watch loop alone; this module only
-//! acts on it, as kubectl would.
+//! Owns the cluster and the autopilot. Pages get the cluster through the watch loop alone; this module only changes it, as kubectl
+//! would.
 
 pub mod controls;
 mod requests;
@@ -32,25 +32,25 @@ use crate::telemetry::viewers::Viewers;
 
 /// Name of the cluster in pages and addresses.
 pub const NAME: &str = "playground";
-/// How often the autopilot looks.
-const LOOK: Duration = Duration::from_millis(200);
+/// Time between two steps of the autopilot.
+const STEP: Duration = Duration::from_millis(200);
 /// Deployments besides the one that stories are about, so that lists and walls have something to show.
 const NEIGHBOURS: [(&str, &str, i32); 4] =
     [("shop", "cart", 3), ("shop", "checkout", 5), ("shop", "catalogue", 4), ("search", "api", 6)];
-/// One of them gets a new version about this often.
+/// Time between two new versions of them.
 const NEIGHBOUR_MILLIS: i64 = 45_000;
 
 struct State {
     player: Player,
     seed: u64,
-    /// Nobody has looked yet, and the first story waits for its first viewer.
+    /// The first story waits for its first viewer.
     is_waiting: bool,
     refused: String,
-    /// When the next neighbour gets a new version, and which.
+    /// Time of the next new version of a neighbour, and its index.
     neighbour: (i64, usize),
 }
 
-/// How a playground begins.
+/// Options of a playground.
 #[derive(Debug)]
 pub struct Options {
     /// Seed of the random numbers.
@@ -59,9 +59,9 @@ pub struct Options {
     pub speed: f64,
     /// Port of the simulated API; 0 picks a free one.
     pub api_port: u16,
-    /// File to write the kubeconfig to; a new temporary one where none is named.
+    /// File for the kubeconfig; a new temporary one by default.
     pub write_kubeconfig: Option<PathBuf>,
-    /// Stories are played; without them only the viewers change the cluster.
+    /// Stories are played; without them only viewers change the cluster.
     pub has_stories: bool,
     /// Its history is stored, so each start needs UIDs and versions of its own.
     pub is_stored: bool,
@@ -74,8 +74,8 @@ pub struct Playground {
     kubeconfig: PathBuf,
     has_stories: bool,
     state: Mutex<State>,
-    /// What the strip tells, as the text of an event; only made while somebody listens.
-    told: watch::Sender<Arc<str>>,
+    /// The strip as the text of an event; updated while there are receivers.
+    strip: watch::Sender<Arc<str>>,
     clock: watch::Sender<OwnClock>,
     viewers: Viewers,
 }
@@ -88,11 +88,11 @@ impl Playground {
     pub async fn start(options: &Options, viewers: Viewers) -> anyhow::Result<Arc<Self>> {
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_millis());
         let now_millis = i64::try_from(now).unwrap_or_default();
-        // Where history is kept, the cluster of before is known: this is another one, whose UIDs and versions are its own.
+        // A stored history has the cluster of before: this is another one, with UIDs and versions of its own.
         let first_revision = if options.is_stored { now_millis.unsigned_abs() } else { 0 };
         let world = world(options.seed, now_millis, first_revision, options.has_stories)?;
         let cluster = Cluster::new(world);
-        let clock = watch::Sender::new(paced(&cluster, options.speed));
+        let clock = watch::Sender::new(start_clock(&cluster, options.speed));
         let listener = api::listen(options.api_port)
             .await
             .with_context(|| format!("cannot serve the API of the playground on port {}", options.api_port))?;
@@ -109,7 +109,7 @@ impl Playground {
             kubeconfig,
             has_stories: options.has_stories,
             state: Mutex::new(state),
-            told: watch::Sender::new("".into()),
+            strip: watch::Sender::new("".into()),
             clock,
             viewers,
         });
@@ -119,13 +119,13 @@ impl Playground {
         Ok(playground)
     }
 
-    /// Where the kubeconfig is.
+    /// Returns the path of the kubeconfig.
     #[must_use]
     pub fn kubeconfig(&self) -> &Path {
         &self.kubeconfig
     }
 
-    /// What whoever started it wants to know.
+    /// Returns the lines for the terminal at the start.
     #[must_use]
     pub fn welcome(&self, origin: &str) -> String {
         let (kubeconfig, page) = (self.kubeconfig.display(), self.page());
@@ -137,22 +137,22 @@ impl Playground {
         )
     }
 
-    /// Address of the page of the Deployment that stories are about.
+    /// Returns the address of the page of the Deployment that stories are about.
     #[must_use]
     pub fn page(&self) -> String {
         timeline::address::whatever_bears_the_name(&Workload::deployment(NAME, &*self.of.namespace, &*self.of.name))
     }
 
-    /// UID of the Deployment that stories are about; `None` while there is none.
+    /// Returns the UID of the Deployment that stories are about; `None` while there is none.
     #[must_use]
     pub fn uid(&self) -> Option<Uid> {
         self.cluster.with(|world| world.store().get(Resource::Deployment, &self.of)?.object.uid().parse().ok())
     }
 
-    /// What is told from now on.
+    /// Subscribes to changes of the strip.
     #[must_use]
     pub fn subscribe(&self) -> watch::Receiver<Arc<str>> {
-        self.told.subscribe()
+        self.strip.subscribe()
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -160,17 +160,17 @@ impl Playground {
     }
 
     async fn play(self: Arc<Self>) {
-        let mut tick = tokio::time::interval(LOOK);
+        let mut tick = tokio::time::interval(STEP);
         loop {
             tick.tick().await;
-            self.look();
-            if self.told.receiver_count() > 0 {
-                self.tell();
+            self.step();
+            if self.strip.receiver_count() > 0 {
+                self.publish_strip();
             }
         }
     }
 
-    fn look(&self) {
+    fn step(&self) {
         let mut state = self.lock();
         if state.is_waiting && self.viewers.count() > 0 {
             state.is_waiting = false;
@@ -179,22 +179,22 @@ impl Playground {
         self.cluster.with(|world| {
             state.player.look(world);
             if self.has_stories {
-                visit(world, &mut state.neighbour);
+                update_neighbour(world, &mut state.neighbour);
             }
         });
     }
 
-    /// Tells those who listen, if anything is another.
-    pub fn tell(&self) {
-        let told: Arc<str> = self.strip().to_text().into();
-        self.told.send_if_modified(|known| {
-            let is_news = *known != told;
-            *known = told;
+    /// Sends the strip to subscribers, if it changed.
+    pub fn publish_strip(&self) {
+        let strip: Arc<str> = self.strip().to_text().into();
+        self.strip.send_if_modified(|known| {
+            let is_news = *known != strip;
+            *known = strip;
             is_news
         });
     }
 
-    /// What the strip shows now.
+    /// Returns the strip.
     #[must_use]
     pub fn strip(&self) -> Strip {
         let state = self.lock();
@@ -229,13 +229,13 @@ impl Playground {
         }
     }
 
-    /// From now on the cluster's time passes this many times as fast as ours.
+    /// Sets the speed of the cluster's time, in its seconds per second.
     fn set_speed(&self, speed: f64) {
-        self.clock.send_replace(paced(&self.cluster, speed));
+        self.clock.send_replace(start_clock(&self.cluster, speed));
     }
 
-    /// Tells a hub the cluster's time, so that ages and deadlines on its pages are true at every speed.
-    pub async fn keep_time(self: Arc<Self>, events: mpsc::Sender<SourceEvent>) {
+    /// Sends the cluster's clock to a hub, so that ages and deadlines on its pages are right at every speed.
+    pub async fn send_clock(self: Arc<Self>, events: mpsc::Sender<SourceEvent>) {
         let mut clock = self.clock.subscribe();
         loop {
             let now = *clock.borrow_and_update();
@@ -245,28 +245,28 @@ impl Playground {
         }
     }
 
-    /// Begins again, with another seed if that is wanted.
+    /// Begins again with a seed.
     fn reset(&self, state: &mut State, seed: u64) {
         state.seed = seed;
         state.player = Player::new(self.of.clone());
         state.player.set_playing(self.has_stories);
         let has_stories = self.has_stories;
         self.cluster.replace(|now, revision| {
-            // Its manifests are ours; a world that cannot be filled is an empty one.
+            // The manifests are ours: this cannot fail.
             world(seed, now, revision, has_stories).unwrap_or_else(|_| World::new(seed, now, Settings::default()))
         });
     }
 }
 
 /// Lets a cluster's time pass at a speed; returns its clock.
-fn paced(cluster: &Cluster, speed: f64) -> OwnClock {
+fn start_clock(cluster: &Cluster, speed: f64) -> OwnClock {
     cluster.set_speed(speed);
-    // In this order a pause in between puts the clock ahead: late is usual, seen before it was made is not.
+    // In this order a pause in between puts the clock ahead: late observations are usual, those from the future are not.
     let started = Instant::now();
     OwnClock { start_millis: cluster.with(|world| world.now_millis()), started, speed: cluster.speed() }
 }
 
-/// A cluster as the playground begins.
+/// Returns the cluster at the begin of a playground.
 fn world(seed: u64, now_millis: i64, first_revision: u64, has_neighbours: bool) -> anyhow::Result<World> {
     let settings = Settings { first_revision, pool: Some(Pool::default()), ..Settings::default() };
     let mut world = World::new(seed, now_millis, settings);
@@ -283,8 +283,8 @@ fn world(seed: u64, now_millis: i64, first_revision: u64, has_neighbours: bool) 
     Ok(world)
 }
 
-/// From time to time a neighbour gets a new version.
-fn visit(world: &mut World, (next_millis, index): &mut (i64, usize)) {
+/// Sets a new version of a neighbour from time to time.
+fn update_neighbour(world: &mut World, (next_millis, index): &mut (i64, usize)) {
     if *next_millis == 0 {
         *next_millis = world.now_millis() + NEIGHBOUR_MILLIS / 3;
     }
@@ -295,7 +295,7 @@ fn visit(world: &mut World, (next_millis, index): &mut (i64, usize)) {
         let of = Key::new(namespace, name);
         let fate = if *index == 1 { "slow" } else { "" };
         if let Some(choice) = Choice::of(world, &of) {
-            // Somebody may have deleted it.
+            // A viewer may have deleted it.
             let _ = action::Action::Image(choice.next_image(fate)).perform(world, &of);
         }
     }
@@ -303,17 +303,17 @@ fn visit(world: &mut World, (next_millis, index): &mut (i64, usize)) {
     *next_millis = world.now_millis() + NEIGHBOUR_MILLIS;
 }
 
-/// A file that a playground wrote, or an empty one: nobody misses it.
+/// Returns `true` for an empty file, or one that a playground wrote.
 fn is_of_playground(text: &str) -> bool {
     let config = Kubeconfig::from_yaml(text).unwrap_or_default();
     text.trim().is_empty()
         || (!config.clusters.is_empty() && config.clusters.iter().all(|cluster| cluster.name == NAME))
 }
 
-/// Writes the kubeconfig for whoever wants to use kubectl.
+/// Writes the kubeconfig for kubectl.
 fn write_kubeconfig(wanted: Option<&Path>, address: SocketAddr) -> anyhow::Result<PathBuf> {
-    let usual = || std::env::temp_dir().join(format!("rollcast-playground-{}.kubeconfig", address.port()));
-    let path = wanted.map_or_else(usual, Path::to_path_buf);
+    let default = || std::env::temp_dir().join(format!("rollcast-playground-{}.kubeconfig", address.port()));
+    let path = wanted.map_or_else(default, Path::to_path_buf);
     let path = std::path::absolute(&path)?;
     if wanted.is_some() && std::fs::read_to_string(&path).is_ok_and(|text| !is_of_playground(&text)) {
         anyhow::bail!(
@@ -326,7 +326,7 @@ fn write_kubeconfig(wanted: Option<&Path>, address: SocketAddr) -> anyhow::Resul
     if wanted.is_some() {
         options.create(true).truncate(true);
     } else {
-        // In a folder that others can write to, nothing that is there already is written through.
+        // Others can write to this folder: an existing file may be a link of theirs.
         let _ = std::fs::remove_file(&path);
         options.create_new(true);
     }

@@ -1,4 +1,4 @@
-//! What the strip's forms ask for, done to the simulated cluster.
+//! Performs the requests of the strip's forms.
 
 use simcluster::action::Choice;
 use simcluster::api::Cluster;
@@ -6,40 +6,40 @@ use timeline::words::safe;
 
 use super::{Playground, controls};
 
-/// The fastest that time passes, and the slowest.
+/// Range of speeds.
 const SPEEDS: std::ops::RangeInclusive<f64> = 0.1..=20.0;
-/// The most pods of one Deployment that the page's button asks for.
+/// Most pods of one Deployment that the page's button scales to.
 const MOST: i32 = 50;
 
-/// What the form asks for that begins again with another cluster.
+/// The action that begins again with another cluster.
 pub const RESET: &str = "reset";
 
 impl Playground {
-    /// Does what a form asks for; what is refused is told.
-    pub fn ask(&self, form: &controls::Form) {
-        let said = |name: &str| form.get(name).map(String::as_str).unwrap_or_default();
+    /// Performs the action of a form; the strip shows why one is refused.
+    pub fn perform(&self, form: &controls::Form) {
+        let field = |name: &str| form.get(name).map(String::as_str).unwrap_or_default();
         let mut state = self.lock();
         state.refused.clear();
         state.is_waiting = false;
         let is_playing = state.player.told().is_playing;
-        match said("action") {
+        match field("action") {
             "pause-story" => state.player.set_playing(!is_playing),
             "next-story" => state.player.next_story(),
             "story" => {
-                if !state.player.choose(said("story")) {
-                    state.refused = format!("There is no story {:?}.", safe(said("story")));
+                if !state.player.choose(field("story")) {
+                    state.refused = format!("There is no story {:?}.", safe(field("story")));
                 }
             }
-            "speed" => match said("speed").parse::<f64>() {
+            "speed" => match field("speed").parse::<f64>() {
                 Ok(speed) if SPEEDS.contains(&speed) => self.set_speed(speed),
                 _ => state.refused = format!("The speed must be a number from {} to {}.", SPEEDS.start(), SPEEDS.end()),
             },
-            RESET => match said("seed").parse() {
+            RESET => match field("seed").parse() {
                 Ok(seed) => self.reset(&mut state, seed),
                 Err(_) => "The seed must be a whole number.".clone_into(&mut state.refused),
             },
             name => {
-                // Whoever does something has taken over.
+                // The viewer takes over.
                 state.player.set_playing(false);
                 state.refused = perform(&self.cluster, &self.of, name, form).err().unwrap_or_default();
             }
@@ -47,7 +47,7 @@ impl Playground {
     }
 }
 
-/// Does what a button means.
+/// Performs the action of a button.
 fn perform(cluster: &Cluster, of: &simcluster::Key, name: &str, form: &controls::Form) -> Result<(), String> {
     cluster.with(|world| {
         let choice = Choice::of(world, of)

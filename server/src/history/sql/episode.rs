@@ -1,4 +1,4 @@
-//! Episodes: written as they begin, go on and end, and read one at a time.
+//! The tables of episodes and of workloads at rest.
 
 use timeline::past::PastRollout;
 use timeline::{Millis, Uid};
@@ -6,13 +6,13 @@ use timeline::{Millis, Uid};
 use super::{ROLLOUT, batches, read_rollout, uid_of};
 use crate::database::{Connection, Row};
 use crate::history::batch::{self, Batch};
-use crate::history::store::{Cut, Episode, Recorded, Snapshot, StoreError};
+use crate::history::store::{Episode, EpisodeRecording, RecorderState, Snapshot, StoreError};
 use crate::history::stretch;
 
-/// The recorder may lack what came this long before the last word.
+/// The recorder may lack lines of this time before the last response of its cluster.
 const UNWRITTEN_MILLIS: Millis = 60_000;
 
-/// Writes episodes, and how workloads are at rest.
+/// Writes episodes, and workloads at rest.
 pub fn write(
     database: &mut Connection,
     cluster: i64,
@@ -20,9 +20,9 @@ pub fn write(
     snapshots: &[Snapshot],
 ) -> Result<(), StoreError> {
     for episode in episodes {
-        super::write::note_episode(database, cluster, episode)?;
+        super::write::write_episode_row(database, cluster, episode)?;
         let Episode { uid, from_millis, to_millis, is_open, body, .. } = episode;
-        // One that another writer began, or that was begun anew: a workload has one that goes on.
+        // A workload has one open episode: another writer began the others, or they were begun again.
         let others =
             "UPDATE episodes SET is_open = 0 WHERE cluster = $1 AND uid = $2 AND from_millis <> $3 AND is_open = 1";
         database.run(others, &[cluster.into(), uid.to_string().into(), (*from_millis).into()])?;
@@ -51,8 +51,12 @@ pub fn write(
     Ok(())
 }
 
-/// What the recorder of a cluster goes on from.
-pub fn recorded(database: &mut Connection, cluster: i64, heard_millis: Millis) -> Result<Recorded, StoreError> {
+/// Returns the state of a cluster's recorder.
+pub fn recorder_state(
+    database: &mut Connection,
+    cluster: i64,
+    heard_millis: Millis,
+) -> Result<RecorderState, StoreError> {
     let snapshots = database.rows("SELECT uid, body FROM snapshots WHERE cluster = $1", &[cluster.into()])?;
     let snapshot = |row: Row| Ok(Snapshot { uid: uid_of(&row.text(0)?)?, body: row.bytes(1)? });
     let snapshots = snapshots.into_iter().map(snapshot).collect::<Result<Vec<_>, StoreError>>()?;
@@ -62,7 +66,7 @@ pub fn recorded(database: &mut Connection, cluster: i64, heard_millis: Millis) -
     let since =
         open.iter().map(|episode| episode.to_millis).min().unwrap_or(Millis::MAX).min(heard_millis - UNWRITTEN_MILLIS);
     let batches = batches(database, "cluster = $1 AND to_millis >= $2", &[cluster.into(), since.into()])?;
-    Ok(Recorded { snapshots, open, batches })
+    Ok(RecorderState { snapshots, open, batches })
 }
 
 fn read_episode(row: Row) -> Result<Episode, StoreError> {
@@ -70,26 +74,26 @@ fn read_episode(row: Row) -> Result<Episode, StoreError> {
         uid: uid_of(&row.text(0)?)?,
         from_millis: row.number(1)?,
         to_millis: row.number(2)?,
-        is_open: row.is(3)?,
-        row: None, // it is made anew with the next line
+        is_open: row.flag(3)?,
+        row: None, // the next line makes it again
         body: row.bytes(4)?,
     })
 }
 
-/// The recording of a rollout, cut out of its episode; `None` when that is not kept. It is told until a later time where that is asked
-/// for and can be told at all.
-pub fn of_rollout(
+/// Returns the recording of a row, cut out of its episode; `None` if that is not stored. It lasts until a later time if that is requested
+/// and possible.
+pub fn recording(
     database: &mut Connection,
     cluster: i64,
     uid: Uid,
     number: u32,
     until_millis: Option<Millis>,
-) -> Result<Option<Cut>, StoreError> {
+) -> Result<Option<EpisodeRecording>, StoreError> {
     let uid = uid.to_string();
     let row = format!("SELECT {ROLLOUT} FROM rollouts r WHERE cluster = $1 AND uid = $2 AND number = $3");
     let row = database.row(&row, &[cluster.into(), uid.as_str().into(), number.into()])?;
     let Some((Some(rollout), _)) = row.map(read_rollout).transpose()? else { return Ok(None) };
-    // The last one that began before it: one that was written while it went on ends before the next one.
+    // The last episode that began before it.
     let row = "SELECT format, body, to_millis, is_open FROM episodes WHERE cluster = $1 AND uid = $2 AND from_millis <= $3 AND to_millis >= $4
          ORDER BY from_millis DESC LIMIT 1";
     let began_millis = rollout.started_millis;
@@ -97,7 +101,7 @@ pub fn of_rollout(
         [cluster.into(), uid.as_str().into(), (began_millis + super::CLOCKS_MILLIS).into(), began_millis.into()];
     let Some(row) = database.row(row, &values)? else { return Ok(None) };
     let format = u32::try_from(row.number(0)?).unwrap_or_default();
-    let (body, episode_to_millis, is_open) = (row.bytes(1)?, row.number(2)?, row.is(3)?);
+    let (body, episode_to_millis, is_open) = (row.bytes(1)?, row.number(2)?, row.flag(3)?);
     let next = "SELECT min(from_millis) FROM episodes WHERE cluster = $1 AND uid = $2 AND from_millis > $3";
     let next = database.number(next, &[cluster.into(), uid.as_str().into(), episode_to_millis.into()])?;
     let heard = "SELECT heard_millis FROM clusters WHERE id = $1";
@@ -105,16 +109,16 @@ pub fn of_rollout(
     let damaged = |why: batch::BatchError| StoreError::Failed(why.to_string());
     let text = Batch { seq: 0, from_millis: 0, to_millis: 0, format, body }.text().map_err(damaged)?;
     let last_millis = rollout.last_millis;
-    let (from_millis, asked_millis) = stretch::stretch(began_millis, rollout.ended_millis, last_millis);
+    let (from_millis, shown_millis) = stretch::stretch(began_millis, rollout.ended_millis, last_millis);
     // Between two episodes nothing happened.
     let rest_millis = if is_open { episode_to_millis } else { next.map_or(heard_millis, |next| next - 1) };
     let until_next = next.map_or(Millis::MAX, |next| next - 1);
-    let most_millis = stretch::reach(began_millis, rollout.ended_millis, last_millis).min(until_next).max(asked_millis);
+    let most_millis = stretch::reach(began_millis, rollout.ended_millis, last_millis).min(until_next).max(shown_millis);
     let until_millis = until_millis.filter(|until| *until <= most_millis);
-    let asked_millis = until_millis.map_or(asked_millis, |until| until.max(asked_millis));
-    let to_millis = asked_millis.min(rest_millis.max(episode_to_millis).max(began_millis));
+    let shown_millis = until_millis.map_or(shown_millis, |until| until.max(shown_millis));
+    let to_millis = shown_millis.min(rest_millis.max(episode_to_millis).max(began_millis));
     let text = stretch::trim(&text, (from_millis, to_millis));
-    let is_settled = to_millis == asked_millis;
+    let is_settled = to_millis == shown_millis;
     let PastRollout { revision, title, .. } = rollout;
-    Ok((!text.is_empty()).then_some(Cut { revision, title, to_millis, most_millis, is_settled, text }))
+    Ok((!text.is_empty()).then_some(EpisodeRecording { revision, title, to_millis, most_millis, is_settled, text }))
 }

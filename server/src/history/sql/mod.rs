@@ -1,27 +1,28 @@
-//! What is kept, in tables: written, tidied and read by statements that SQLite and PostgreSQL have in common.
+//! The tables, in statements that SQLite and PostgreSQL have in common.
 
-mod asked;
 mod episode;
+mod filter;
 mod read;
 mod tidy;
 mod write;
 
-pub use self::read::{Examined, Overview, Reader};
+pub(super) use self::read::READERS;
+pub use self::read::{Overview, Reader, Verification};
 pub(super) use self::tidy::tidy;
-pub(super) use self::write::{Head, append, head, stored};
+pub(super) use self::write::{Head, append, head, load};
 
 use serde::Deserialize;
 use timeline::past::PastRollout;
 use timeline::{Millis, Uid};
 
 use super::batch::Batch;
-use super::store::{Place, StoreError};
+use super::store::{Cursor, StoreError};
 use crate::database::{Connection, Row, Value};
 
-/// Clocks of those who saw the same may differ by this much.
+/// Largest difference between the clocks of servers that observed the same.
 const CLOCKS_MILLIS: Millis = 1_000;
 
-/// What of a rollout [`read_rollout`] takes; the table is called `r`. Its pods are kept while an episode has them.
+/// The columns of a row for [`read_rollout`]; the table is called `r`. Its pods are kept while an episode has them.
 const ROLLOUT: &str = "rollout, cause, started_millis, r.uid, number, first_available_millis, restarts,
      CASE WHEN EXISTS (SELECT 1 FROM episodes e WHERE e.cluster = r.cluster AND e.uid = r.uid
          AND e.from_millis <= r.started_millis + 1000 AND e.to_millis >= r.started_millis)
@@ -29,7 +30,7 @@ const ROLLOUT: &str = "rollout, cause, started_millis, r.uid, number, first_avai
      coalesce((SELECT b.rollout FROM rollouts b WHERE b.cluster = r.cluster AND b.uid = r.uid AND b.number < r.number
          ORDER BY b.number DESC LIMIT 1), '')";
 
-/// The columns of a batch, as [`read_batch`] takes them.
+/// The columns of a batch for [`read_batch`].
 const BATCH: &str = "seq, from_millis, to_millis, format, body";
 
 fn read_batch(row: Row) -> Result<Batch, StoreError> {
@@ -42,14 +43,14 @@ fn read_batch(row: Row) -> Result<Batch, StoreError> {
     })
 }
 
-/// The batches that a condition names, in their order.
+/// Returns the batches of a condition in their order.
 fn batches(database: &mut Connection, condition: &str, values: &[Value]) -> Result<Vec<Batch>, StoreError> {
     let rows = format!("SELECT {BATCH} FROM batches WHERE {condition} ORDER BY seq");
     database.rows(&rows, values)?.into_iter().map(read_batch).collect()
 }
 
-/// Adds a batch.
-fn add(database: &mut Connection, cluster: i64, batch: &Batch) -> Result<(), StoreError> {
+/// Inserts a batch.
+fn insert_batch(database: &mut Connection, cluster: i64, batch: &Batch) -> Result<(), StoreError> {
     let row =
         "INSERT INTO batches (cluster, seq, from_millis, to_millis, format, body) VALUES ($1, $2, $3, $4, $5, $6)";
     let Batch { seq, from_millis, to_millis, format, body } = batch;
@@ -64,36 +65,42 @@ fn add(database: &mut Connection, cluster: i64, batch: &Batch) -> Result<(), Sto
     database.run(row, &values).map(|_| ())
 }
 
-/// Of the rollout before what is told beside the one after it.
+/// The images of the rollout before.
 #[derive(Deserialize)]
-struct Before {
+struct PreviousRollout {
     images: String,
 }
 
-/// A rollout, `None` when a later version wrote it in a way that is not known; and where it stands.
-fn read_rollout(row: Row) -> Result<(Option<PastRollout>, Place), StoreError> {
+/// Returns a rollout, `None` if a later version wrote it in an unknown form, and its cursor.
+fn read_rollout(row: Row) -> Result<(Option<PastRollout>, Cursor), StoreError> {
     let (text, cause) = (row.text(0)?, row.text(1)?);
     let uid = uid_of(&row.text(3)?)?;
-    let (started_millis, number) = (row.number(2)?, small(row.number(4)?));
-    let place = Place { started_millis, uid, number, cluster: row.text(8)? };
+    let (started_millis, number) = (row.number(2)?, to_u32(row.number(4)?));
+    let cursor = Cursor { started_millis, uid, number, cluster: row.text(8)? };
     let first_available_millis = Some(row.number(5)?).filter(|millis| *millis >= 0);
     let restarts = u32::try_from(row.number(6)?).ok();
-    let is_kept = row.is(7)?;
-    let images_before = serde_json::from_str(&row.text(9)?).map(|Before { images }| images).unwrap_or_default();
-    let cluster = place.cluster.clone();
-    let known = |rollout: PastRollout| {
-        let rollout = PastRollout { cluster, ..rollout };
-        let known = PastRollout { cause, number, started_millis, is_kept, ..rollout };
-        PastRollout { first_available_millis, restarts, images_before, ..known }
-    };
+    let is_kept = row.flag(7)?;
+    let images_before =
+        serde_json::from_str(&row.text(9)?).map(|PreviousRollout { images }| images).unwrap_or_default();
     let rollout: Option<PastRollout> = serde_json::from_str(&text).ok();
-    Ok((rollout.map(known), place))
+    let rollout = rollout.map(|rollout| PastRollout {
+        cluster: cursor.cluster.clone(),
+        cause,
+        number,
+        started_millis,
+        is_kept,
+        first_available_millis,
+        restarts,
+        images_before,
+        ..rollout
+    });
+    Ok((rollout, cursor))
 }
 
 fn uid_of(text: &str) -> Result<Uid, StoreError> {
     text.parse().map_err(|_| StoreError::Failed(format!("{text:?} is not a valid workload UID")))
 }
 
-fn small(count: i64) -> u32 {
+fn to_u32(count: i64) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }

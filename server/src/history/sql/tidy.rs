@@ -1,19 +1,19 @@
-//! Tidying: small batches of the log are joined, and what is old or too much is removed, a little each time.
+//! Tidies the store a little each time: joins small batches of the log, and evicts data that is too old or too much.
 
 use timeline::Millis;
 
-use super::{add, batches};
+use super::{batches, insert_batch};
 use crate::database::Connection;
 use crate::history::batch::{self, Batch};
 use crate::history::options::Limits;
 use crate::history::store::StoreError;
 
-/// Most rows that are removed at a time.
+/// Most rows that are evicted at a time.
 const AT_A_TIME: i64 = 500;
-/// Most episodes that are removed at a time where there is too much.
+/// Most episodes that are evicted for their size at a time.
 const EPISODES_AT_A_TIME: i64 = 50;
 
-/// Tidies some clusters a little. `is_too_much` says that more is kept than may be. `true` when there is more to do.
+/// Tidies some clusters a little; `is_too_much` if the store is larger than its limit. `true` if there is more to do.
 pub fn tidy(
     database: &mut Connection,
     clusters: &[i64],
@@ -24,46 +24,46 @@ pub fn tidy(
     let mut is_more = false;
     for cluster in clusters.iter().copied() {
         is_more |= join(database, cluster, limits)?;
-        is_more |= remove_old(database, cluster, limits, now_millis)?;
+        is_more |= evict_old(database, cluster, limits, now_millis)?;
     }
     if is_too_much && !is_more {
-        is_more = remove_oldest(database, clusters)?;
+        is_more = evict_oldest(database, clusters)?;
     }
     Ok(is_more)
 }
 
 /// A batch that may be joined with others.
-struct Small {
+struct SmallBatch {
     seq: i64,
     bytes: i64,
-    /// How many batches before it in its cluster; what has nothing in between follows one another.
+    /// Its place among all batches of its cluster: neighbours can be joined.
     place: i64,
 }
 
-/// Joins a run of small batches before the checkpoint into one. `true` when there was one.
+/// Joins a run of small batches before the checkpoint into one. `true` if there was one.
 fn join(database: &mut Connection, cluster: i64, limits: &Limits) -> Result<bool, StoreError> {
-    let joined = whole(limits.joined_bytes);
+    let joined = i64::try_from(limits.joined_bytes).unwrap_or(i64::MAX);
     let rows = "SELECT seq, bytes, place FROM (
          SELECT seq, length(body) AS bytes, row_number() OVER (ORDER BY seq) AS place FROM batches b WHERE cluster = $1) numbered
          WHERE bytes < $2 AND seq <= (SELECT seq FROM checkpoints WHERE cluster = $1) ORDER BY seq";
     let small = database.rows(rows, &[cluster.into(), (joined / 2).into()])?.into_iter();
-    let small = small.map(|row| Ok(Small { seq: row.number(0)?, bytes: row.number(1)?, place: row.number(2)? }));
-    let small = small.collect::<Result<Vec<Small>, StoreError>>()?;
-    let Some((first, last)) = run(&small, joined) else { return Ok(false) };
+    let small = small.map(|row| Ok(SmallBatch { seq: row.number(0)?, bytes: row.number(1)?, place: row.number(2)? }));
+    let small = small.collect::<Result<Vec<SmallBatch>, StoreError>>()?;
+    let Some((first, last)) = first_run(&small, joined) else { return Ok(false) };
     let condition = "cluster = $1 AND seq BETWEEN $2 AND $3";
     let between = [cluster.into(), first.into(), last.into()];
-    database.together(|database| {
+    database.transaction(|database| {
         let parts = batches(database, condition, &between)?;
-        // What is damaged is left as it is.
-        let Some(whole) = whole_of(&parts) else { return Ok(false) };
+        // Damaged batches are left as they are.
+        let Some(whole) = join_batches(&parts) else { return Ok(false) };
         database.run(&format!("DELETE FROM batches WHERE {condition}"), &between)?;
-        add(database, cluster, &whole)?;
+        insert_batch(database, cluster, &whole)?;
         Ok(true)
     })
 }
 
-/// The first run of batches that are worth joining: its first and its last.
-fn run(small: &[Small], joined: i64) -> Option<(i64, i64)> {
+/// Returns the first and the last batch of the first run that is large enough.
+fn first_run(small: &[SmallBatch], joined: i64) -> Option<(i64, i64)> {
     let mut begin = 0;
     let mut bytes = 0;
     for (index, batch) in small.iter().enumerate() {
@@ -79,8 +79,8 @@ fn run(small: &[Small], joined: i64) -> Option<(i64, i64)> {
     None
 }
 
-/// Several batches as one; `None` when one of them is damaged.
-fn whole_of(parts: &[Batch]) -> Option<Batch> {
+/// Returns several batches as one; `None` if one of them is damaged.
+fn join_batches(parts: &[Batch]) -> Option<Batch> {
     let mut text = String::new();
     for part in parts {
         text.push_str(&part.text().ok()?);
@@ -94,23 +94,18 @@ fn whole_of(parts: &[Batch]) -> Option<Batch> {
     })
 }
 
-/// The last episode and the last rollout of a workload that exists stay, whatever their age; `{}` is the table.
+/// Condition of the last episode of an existing workload, which is never evicted.
 const IS_LAST_EPISODE: &str =
     "e.from_millis = (SELECT max(l.from_millis) FROM episodes l WHERE l.cluster = e.cluster AND l.uid = e.uid)
      AND EXISTS (SELECT 1 FROM rollouts r WHERE r.cluster = e.cluster AND r.uid = e.uid AND r.is_deleted = 0)";
-/// The same of the episodes with the last row of each kind.
+/// Condition of the episodes with the last row of each kind of an existing workload, which are never evicted.
 const HAS_LAST_OF_KIND: &str =
     "EXISTS (SELECT 1 FROM rollouts r WHERE r.cluster = e.cluster AND r.uid = e.uid AND r.is_deleted = 0
      AND r.number = (SELECT max(o.number) FROM rollouts o WHERE o.cluster = r.cluster AND o.uid = r.uid AND o.kind = r.kind)
      AND e.from_millis <= r.started_millis + 1000 AND e.to_millis >= r.started_millis)";
 
-/// Removes some of what is too old. `true` when there may be more.
-fn remove_old(
-    database: &mut Connection,
-    cluster: i64,
-    limits: &Limits,
-    now_millis: Millis,
-) -> Result<bool, StoreError> {
+/// Evicts some data that is too old. `true` if there may be more.
+fn evict_old(database: &mut Connection, cluster: i64, limits: &Limits, now_millis: Millis) -> Result<bool, StoreError> {
     let values = |before_millis: Millis| [cluster.into(), before_millis.into(), AT_A_TIME.into()];
     let log = "DELETE FROM batches WHERE id IN
          (SELECT id FROM batches WHERE cluster = $1 AND to_millis < $2 ORDER BY to_millis LIMIT $3)";
@@ -127,8 +122,8 @@ fn remove_old(
     Ok(gone > 0)
 }
 
-/// Removes some of what is oldest: first of the log before the checkpoints, then episodes. `true` when there may be more.
-fn remove_oldest(database: &mut Connection, clusters: &[i64]) -> Result<bool, StoreError> {
+/// Evicts some of the oldest data: first of the log before the checkpoints, then episodes. `true` if there may be more.
+fn evict_oldest(database: &mut Connection, clusters: &[i64]) -> Result<bool, StoreError> {
     let mine = clusters.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
     if mine.is_empty() {
         return Ok(false);
@@ -146,8 +141,4 @@ fn remove_oldest(database: &mut Connection, clusters: &[i64]) -> Result<bool, St
          AND NOT ({IS_LAST_EPISODE}) AND NOT ({HAS_LAST_OF_KIND}) ORDER BY to_millis LIMIT $1)"
     );
     Ok(database.run(&episodes, &[EPISODES_AT_A_TIME.into()])? > 0)
-}
-
-fn whole(bytes: u64) -> i64 {
-    i64::try_from(bytes).unwrap_or(i64::MAX)
 }

@@ -1,19 +1,19 @@
-//! Writing what came, and reading it again after a restart.
+//! Writes commits, and loads a cluster after a restart.
 
 use timeline::Millis;
 use timeline::past::{PastRollout, UNKNOWN_CAUSE};
 use timeline::rollout::Outcome;
 
-use super::{CLOCKS_MILLIS, add, batches};
+use super::{CLOCKS_MILLIS, batches, insert_batch};
 use crate::database::Connection;
 use crate::history::batch::{self, Batch};
-use crate::history::store::{Checkpoint, Commit, Episode, Snapshot, StoreError, Stored};
+use crate::history::store::{Checkpoint, Commit, Episode, Snapshot, StoreError, StoredCluster};
 use crate::history::stretch;
 
-/// When what goes on is over.
+/// End of an open episode in the column `over_millis`.
 pub const OPEN: Millis = Millis::MAX;
 
-/// Where writing of a cluster stands.
+/// The last batch of a cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Head {
     /// Number of the cluster.
@@ -22,7 +22,7 @@ pub struct Head {
     pub seq: i64,
 }
 
-/// Where writing of a cluster stands; one that is not known is made known.
+/// Returns the last batch of a cluster, whose row is inserted if it is missing.
 pub fn head(database: &mut Connection, name: &str) -> Result<Head, StoreError> {
     let row = "INSERT INTO clusters (name, scope, heard_millis) VALUES ($1, '', 0) ON CONFLICT (name) DO NOTHING";
     database.run(row, &[name.into()])?;
@@ -33,13 +33,13 @@ pub fn head(database: &mut Connection, name: &str) -> Result<Head, StoreError> {
     Ok(Head { cluster, seq: database.number(last, &[cluster.into()])?.unwrap_or_default() })
 }
 
-/// Writes what there is of one cluster; returns where writing stands then.
+/// Writes a commit; returns the last batch afterwards.
 pub fn append(database: &mut Connection, head: Head, commit: &Commit) -> Result<Head, StoreError> {
     let Head { cluster, seq } = head;
     let seq = seq + i64::from(commit.lines.is_some());
     if let Some(lines) = &commit.lines {
         let (from_millis, to_millis, body) = (lines.from_millis, lines.to_millis, lines.body.clone());
-        add(database, cluster, &Batch { seq, from_millis, to_millis, format: batch::FORMAT, body })?;
+        insert_batch(database, cluster, &Batch { seq, from_millis, to_millis, format: batch::FORMAT, body })?;
     }
     let heard = "UPDATE clusters SET scope = $2, heard_millis = CASE WHEN heard_millis > $3 THEN heard_millis ELSE $3 END WHERE id = $1";
     database.run(heard, &[cluster.into(), (&*commit.scope).into(), commit.heard_millis.into()])?;
@@ -49,20 +49,15 @@ pub fn append(database: &mut Connection, head: Head, commit: &Commit) -> Result<
         database.run(row, &[cluster.into(), seq.into(), made_by.as_str().into(), body.as_slice().into()])?;
     }
     for rollout in &commit.rollouts {
-        let numbered = numbered(database, cluster, &rollout.uid.to_string(), rollout)?;
-        note(database, cluster, rollout, numbered)?;
+        let key = row_key(database, cluster, rollout)?;
+        write_row(database, cluster, rollout, key)?;
     }
     super::episode::write(database, cluster, &commit.episodes, &commit.snapshots)?;
     Ok(Head { cluster, seq })
 }
 
-/// Writes how a rollout or another episode stands. Its last known cause stays, and what its pods did until it ended.
-pub fn note(
-    database: &mut Connection,
-    cluster: i64,
-    rollout: &PastRollout,
-    numbered: Numbered,
-) -> Result<(), StoreError> {
+/// Writes the row of a rollout or another episode. Its last known cause stays, and the figures of its pods once it has ended.
+fn write_row(database: &mut Connection, cluster: i64, rollout: &PastRollout, key: RowKey) -> Result<(), StoreError> {
     let row = "INSERT INTO rollouts (cluster, uid, number, namespace, started_millis, outcome, cause, is_deleted, text, rollout, revision, took_millis, first_available_millis, restarts, workload, images, over_millis, kind)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
          ON CONFLICT (cluster, uid, number) DO UPDATE SET started_millis = $5, outcome = $6, is_deleted = $8, rollout = $10, revision = $11, took_millis = $12, workload = $15, images = $16, over_millis = $17, kind = $18,
@@ -72,8 +67,9 @@ pub fn note(
     let change_cause = rollout.change_cause.as_deref().unwrap_or_default();
     let revision = format!("revision {}", rollout.revision);
     let uid = rollout.uid.to_string();
-    let Numbered { number, started_millis, cause } = numbered;
-    let cause = kept_cause(cause, &rollout.cause);
+    let RowKey { number, started_millis, cause } = key;
+    let is_news = !rollout.cause.is_empty() && (rollout.cause != UNKNOWN_CAUSE || cause.is_empty());
+    let cause = if is_news { rollout.cause.clone() } else { cause };
     let PastRollout { namespace, name: named, images, managed_by, title, .. } = rollout;
     let passed = rollout.deadline_millis.map(|_| "deadline passed").unwrap_or_default();
     let words = [namespace, named, images, change_cause, managed_by, &cause, &revision, passed, title];
@@ -86,11 +82,11 @@ pub fn note(
     };
     let values = [
         cluster.into(),
-        uid.into(),
+        uid.as_str().into(),
         number.into(),
         rollout.namespace.as_str().into(),
         started_millis.into(),
-        outcomes(rollout).into(),
+        outcome_names(rollout).into(),
         cause.into(),
         rollout.is_deleted.into(),
         words.into(),
@@ -106,19 +102,19 @@ pub fn note(
     ];
     database.run(row, &values)?;
     if rollout.is_deleted {
-        // Nothing of it stays for longer than its age.
+        // Rows of a deleted workload are evicted for their age.
         let all = "UPDATE rollouts SET is_deleted = 1 WHERE cluster = $1 AND uid = $2 AND is_deleted = 0";
-        database.run(all, &[cluster.into(), rollout.uid.to_string().into()])?;
+        database.run(all, &[cluster.into(), uid.into()])?;
     }
     Ok(())
 }
 
-/// Writes the row of an episode without a rollout, or removes it where the episode has one by now.
-pub fn note_episode(database: &mut Connection, cluster: i64, episode: &Episode) -> Result<(), StoreError> {
+/// Writes the row of an episode without a rollout, or removes it if the episode has a rollout meanwhile.
+pub fn write_episode_row(database: &mut Connection, cluster: i64, episode: &Episode) -> Result<(), StoreError> {
     let uid = episode.uid.to_string();
     let span = [cluster.into(), uid.as_str().into(), episode.from_millis.into(), episode.to_millis.into()];
     let condition = "cluster = $1 AND uid = $2 AND kind <> 'rollout' AND started_millis >= $3 AND started_millis <= $4";
-    // One that another writer began, or that was begun anew, goes on in this one.
+    // An open one that another writer began, or that was begun again, goes on in this one.
     let others = "DELETE FROM rollouts WHERE cluster = $1 AND uid = $2 AND kind <> 'rollout' AND over_millis = $3 AND NOT (started_millis >= $4 AND started_millis <= $5)";
     let [cluster_id, name, from, to] = span.clone();
     database.run(others, &[cluster_id, name, OPEN.into(), from, to])?;
@@ -130,7 +126,7 @@ pub fn note_episode(database: &mut Connection, cluster: i64, episode: &Episode) 
         Some(number) => number,
         None => next_number(database, cluster, &uid)?,
     };
-    note(database, cluster, row, Numbered { number, started_millis: row.started_millis, cause: String::new() })
+    write_row(database, cluster, row, RowKey { number, started_millis: row.started_millis, cause: String::new() })
 }
 
 fn next_number(database: &mut Connection, cluster: i64, uid: &str) -> Result<i64, StoreError> {
@@ -138,56 +134,54 @@ fn next_number(database: &mut Connection, cluster: i64, uid: &str) -> Result<i64
     Ok(database.number(last, &[cluster.into(), uid.into()])?.map_or(0, |last| last + 1))
 }
 
-/// Where a rollout stands among those of its workload.
-pub struct Numbered {
+/// The number of a row among those of its workload, and its data that later observations do not change.
+struct RowKey {
     number: i64,
     started_millis: Millis,
-    /// The cause that is kept of it.
     cause: String,
-}
-
-/// The last cause that is known stays: that nothing is known of one any more says nothing new.
-fn kept_cause(known: String, told: &str) -> String {
-    let is_news = !told.is_empty() && (told != UNKNOWN_CAUSE || known.is_empty());
-    if is_news { told.to_owned() } else { known }
 }
 
 fn revision_of(rollout: &PastRollout) -> i64 {
     i64::try_from(rollout.revision).unwrap_or(i64::MAX)
 }
 
-/// The number of a rollout that is known, or the next one. It is the last one of its revision, as each rollout has a revision of its
-/// own; only where the newest ReplicaSet was deleted does another one get the same, and that one begins after the end of the first.
-fn numbered(database: &mut Connection, cluster: i64, uid: &str, rollout: &PastRollout) -> Result<Numbered, StoreError> {
+/// Returns the key of a rollout's row, or the next one. It is the last row of its revision, as each rollout has a revision of its own;
+/// only if the newest ReplicaSet was deleted does a later rollout get the same, and that one begins after the end of the first.
+fn row_key(database: &mut Connection, cluster: i64, rollout: &PastRollout) -> Result<RowKey, StoreError> {
+    let uid = rollout.uid.to_string();
     let row =
         "SELECT number, started_millis, took_millis, cause FROM rollouts WHERE cluster = $1 AND uid = $2 AND revision = $3 AND kind = 'rollout'
          ORDER BY number DESC LIMIT 1";
-    if let Some(row) = database.row(row, &[cluster.into(), uid.into(), revision_of(rollout).into()])? {
+    if let Some(row) = database.row(row, &[cluster.into(), uid.as_str().into(), revision_of(rollout).into()])? {
         let (number, started_millis, took) = (row.number(0)?, row.number(1)?, row.number(2)?);
         if took < 0 || rollout.started_millis <= started_millis + took + CLOCKS_MILLIS {
-            // Whoever saw it later knows less of its begin.
+            // The earliest observation is the nearest to its begin.
             let started_millis = started_millis.min(rollout.started_millis);
-            return Ok(Numbered { number, started_millis, cause: row.text(3)? });
+            return Ok(RowKey { number, started_millis, cause: row.text(3)? });
         }
     }
-    let number = next_number(database, cluster, uid)?;
-    Ok(Numbered { number, started_millis: rollout.started_millis, cause: String::new() })
+    let number = next_number(database, cluster, &uid)?;
+    Ok(RowKey { number, started_millis: rollout.started_millis, cause: String::new() })
 }
 
-/// How a rollout ended as the index has it: names of outcomes. That its deadline passed stays one of them, whatever came after.
-fn outcomes(rollout: &PastRollout) -> String {
+/// Returns the outcomes of a rollout in the index: a passed deadline stays one of them, whatever comes after.
+fn outcome_names(rollout: &PastRollout) -> String {
     let passed = rollout.deadline_millis.filter(|_| rollout.outcome != Outcome::DeadlineExceeded);
     let outcomes = [Some(rollout.outcome), passed.map(|_| Outcome::DeadlineExceeded)];
-    outcomes.into_iter().flatten().map(name).collect::<Vec<_>>().join(" ")
+    outcomes.into_iter().flatten().map(outcome_name).collect::<Vec<_>>().join(" ")
 }
 
-/// An outcome by its name in the index; none is a part of another.
-pub fn name(outcome: Outcome) -> String {
+/// Returns the name of an outcome in the index; none is a part of another.
+pub fn outcome_name(outcome: Outcome) -> String {
     serde_json::to_value(outcome).ok().and_then(|name| name.as_str().map(str::to_owned)).unwrap_or_default()
 }
 
-/// What is kept of a cluster: from here it goes on.
-pub fn stored(database: &mut Connection, cluster: &str, made_by: Option<&str>) -> Result<Option<Stored>, StoreError> {
+/// Returns the stored data of a cluster.
+pub fn load(
+    database: &mut Connection,
+    cluster: &str,
+    made_by: Option<&str>,
+) -> Result<Option<StoredCluster>, StoreError> {
     let row = "SELECT id, heard_millis FROM clusters WHERE name = $1";
     let Some(row) = database.row(row, &[cluster.into()])? else { return Ok(None) };
     let (id, heard_millis) = (row.number(0)?, row.number(1)?);
@@ -201,15 +195,15 @@ pub fn stored(database: &mut Connection, cluster: &str, made_by: Option<&str>) -
         None => (0, None),
     };
     let mut batches = batches(database, "cluster = $1 AND seq > $2", &[id.into(), after.into()])?;
-    let recorded = super::episode::recorded(database, id, heard_millis)?;
+    let recorder = super::episode::recorder_state(database, id, heard_millis)?;
     if checkpoint.is_none() {
         let before = batches.first().map_or(Millis::MAX, |batch| batch.from_millis);
-        batches.splice(0..0, before_log(&recorded.snapshots, before));
+        batches.splice(0..0, before_log(&recorder.snapshots, before));
     }
-    Ok(Some(Stored { heard_millis, checkpoint, batches, recorded }))
+    Ok(Some(StoredCluster { heard_millis, checkpoint, batches, recorder }))
 }
 
-/// What existed before the log begins, as a batch; what changed later is in the log.
+/// Returns the objects before the log begins as a batch.
 fn before_log(snapshots: &[Snapshot], before_millis: Millis) -> Option<Batch> {
     let texts = snapshots.iter().filter_map(|snapshot| batch::unpack(&snapshot.body).ok());
     let texts: String = texts.map(|text| stretch::until(&text, before_millis)).collect();

@@ -13,7 +13,7 @@ use crate::access::clients::{ClientKey, UsageGuard};
 use crate::export::export_limit::ExportJob;
 use crate::export::redact::Names;
 use crate::export::{self, ExportError, ExportRequest};
-use crate::history::store::{Cut, Sought};
+use crate::history::store::{EpisodeRecording, EpisodeSelector};
 use crate::web::client_view::ClientView;
 use crate::web::earlier;
 use crate::web::limits::Limit;
@@ -120,7 +120,7 @@ async fn stored_rollout(view: &ClientView, workload: &Workload, revision: Option
         return Some(workload.clone());
     }
     let uid = earlier::deployment(view, workload).await?;
-    let sought = revision.map_or(Sought::Last, Sought::Revision);
+    let sought = revision.map_or(EpisodeSelector::Last, EpisodeSelector::Revision);
     let cluster = workload.cluster.clone();
     let (rollout, _) =
         view.read_stored(workload, uid, move |reader| reader.find(&cluster, uid, sought)).await.ok()???;
@@ -141,10 +141,12 @@ pub(super) async fn lines(
     let kept = stored_rollout(view, &workload, revision).await.ok_or_else(unknown)?;
     let (Some(uid), Some(number)) = (kept.uid, kept.rollout) else { return Err(unknown()) };
     let cluster = kept.cluster.clone();
-    let cut =
-        view.read_stored(&kept, uid, move |reader| reader.cut(&cluster, uid, number, None)).await.map(Option::flatten);
+    let cut = view
+        .read_stored(&kept, uid, move |reader| reader.recording(&cluster, uid, number, None))
+        .await
+        .map(Option::flatten);
     let cut = cut.map_err(|why| unreadable_history(view, &why))?;
-    let Cut { revision, text, .. } = cut.ok_or_else(unknown)?;
+    let EpisodeRecording { revision, text, .. } = cut.ok_or_else(unknown)?;
     let (place, text) = match is_redacted {
         true => ("rollout".to_owned(), Names::of_lines(&text).redact_lines(&text)),
         false => (format!("{}-{}", kept.namespace, kept.name), text),

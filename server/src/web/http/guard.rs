@@ -120,10 +120,10 @@ async fn answer_and_audit(rollcast: &Arc<Rollcast>, source: RequestSource, reque
     if let Some(audit) = rollcast.site.audit.as_ref().filter(|_| !is_of_program(&path)) {
         let status = response.status().as_u16();
         match response.extensions().get::<AuditEntry>() {
-            Some(AuditEntry { who, did, at }) => audit.note(who, source.from, did, at, status),
+            Some(AuditEntry { who, did, at }) => audit.record(who, source.from, did, at, status),
             // What stands behind it shows something of a link to whoever has it.
-            None if path.starts_with(SHARED) => audit.note(&who, source.from, method.as_str(), SHARED, status),
-            None => audit.note(&who, source.from, method.as_str(), &path, status),
+            None if path.starts_with(SHARED) => audit.record(&who, source.from, method.as_str(), SHARED, status),
+            None => audit.record(&who, source.from, method.as_str(), &path, status),
         }
     }
     response

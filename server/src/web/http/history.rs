@@ -16,9 +16,9 @@ use super::extract::RequestAddress;
 use super::history_query::{HistoryQuery, Zone, days, history_query, place_parameter};
 use super::respond::{api_error, missing, refuse, render_static, unreadable_history};
 use crate::access::permissions::{Permissions, UNWRITTEN};
-use crate::history::Keeping;
+use crate::history::WriteStatus;
 use crate::history::sql::{Overview, Reader};
-use crate::history::store::{Found, StoreError};
+use crate::history::store::{EpisodePage, StoreError};
 use crate::telemetry::clock;
 use crate::web::client_view::ClientView;
 
@@ -31,8 +31,8 @@ const WORKLOADS: usize = LINES as usize;
 const BARS: u32 = 24;
 
 /// A notice that the history is not written, as other pages show it.
-fn unwritten(view: &ClientView, keeping: &Keeping, zone: &Zone) -> String {
-    let Keeping::Failing { since_millis, why } = keeping else { return String::new() };
+fn unwritten(view: &ClientView, keeping: &WriteStatus, zone: &Zone) -> String {
+    let WriteStatus::Failing { since_millis, why } = keeping else { return String::new() };
     let why = if view.sees_all() { why.clone() } else { UNWRITTEN.to_owned() };
     let unwritten = Some(Unwritten { since_millis: *since_millis, why });
     let stamp = |at: Millis| format!("{} {}", zone.stamp(at), zone.label());
@@ -56,11 +56,11 @@ pub(super) async fn page(view: ClientView, RequestAddress(address): RequestAddre
         return missing(view, why.to_owned(), request).await;
     };
     let (asked, permissions, days) = (search.clone(), view.permissions().clone(), days(now_millis, &zone));
-    let unwritten = unwritten(view, &archive.keeping().borrow(), &zone);
+    let unwritten = unwritten(view, &archive.status().borrow(), &zone);
     let read = archive.read(move |reader| {
         // The strip tells of all days, whichever was asked for.
         let days = reader.days(&asked, &permissions, days)?;
-        let found = reader.rollouts(&asked, &permissions, after, LINES)?;
+        let found = reader.search(&asked, &permissions, after, LINES)?;
         let (workloads, total) = overview(reader, &asked, &permissions, &found.rollouts)?;
         Ok((days, found, workloads, total))
     });
@@ -69,8 +69,8 @@ pub(super) async fn page(view: ClientView, RequestAddress(address): RequestAddre
             let others = total - rollouts;
             let rollouts = found.rollouts.into_iter();
             let rollouts = rollouts.map(|rollout| (zone.stamp(rollout.started_millis), rollout)).collect();
-            let after = found.after.map(place_parameter);
-            let kept = if view.sees_all() { archive.said() } else { archive.limits_said() };
+            let after = found.next.map(place_parameter);
+            let kept = if view.sees_all() { archive.describe() } else { archive.describe_limits() };
             let field = |at: Option<Millis>| at.map(|at| zone.field(at)).unwrap_or_default();
             let (since, until) = (field(search.from_millis), field(search.to_millis));
             let trouble = String::new();
@@ -135,11 +135,11 @@ pub(super) async fn json(view: ClientView, RequestAddress(address): RequestAddre
         return api_error(StatusCode::NOT_FOUND, "This server stores no history.".to_owned());
     };
     let permissions = view.permissions().clone();
-    let found: Result<Found, StoreError> =
-        archive.read(move |reader| reader.rollouts(&search, &permissions, after, limit.unwrap_or(LINES))).await;
+    let found: Result<EpisodePage, StoreError> =
+        archive.read(move |reader| reader.search(&search, &permissions, after, limit.unwrap_or(LINES))).await;
     match found {
         Ok(found) => {
-            let after = found.after.map(place_parameter);
+            let after = found.next.map(place_parameter);
             Json(json!({ "rollouts": found.rollouts, "after": after })).into_response()
         }
         Err(why) => {

@@ -11,7 +11,7 @@ use timeline::past::{Day, LENGTHS, OUTCOMES, Search, TIMES, UTC};
 use timeline::rollout::Outcome;
 
 use super::extract::{millis_in, offset};
-use crate::history::store::Place;
+use crate::history::store::Cursor;
 
 /// Days of the strip.
 const DAYS: i64 = 30;
@@ -71,7 +71,7 @@ impl Zone {
 pub(super) struct HistoryQuery {
     pub search: Search,
     pub zone: Zone,
-    pub after: Option<Place>,
+    pub after: Option<Cursor>,
 }
 
 /// Parses the search field, within limits.
@@ -127,11 +127,11 @@ pub(super) fn history_query(address: &Address, now_millis: Millis) -> Result<His
 }
 
 /// A place as addresses carry it: "1795236839971-12-2f1c…-prod", with a UID whole.
-fn place(text: &str) -> Option<Place> {
+fn place(text: &str) -> Option<Cursor> {
     let mut parts = text.splitn(3, '-');
     let (started, number, rest) = (parts.next()?, parts.next()?, parts.next()?);
     let (uid, cluster) = rest.split_at_checked(UID)?;
-    Some(Place {
+    Some(Cursor {
         started_millis: started.parse().ok()?,
         number: number.parse().ok()?,
         uid: uid.parse().ok()?,
@@ -140,7 +140,7 @@ fn place(text: &str) -> Option<Place> {
 }
 
 /// Formats a place for an address.
-pub(super) fn place_parameter(Place { started_millis, uid, number, cluster }: Place) -> String {
+pub(super) fn place_parameter(Cursor { started_millis, uid, number, cluster }: Cursor) -> String {
     format!("{started_millis}-{number}-{uid}-{cluster}")
 }
 
@@ -226,7 +226,7 @@ mod tests {
 
     #[test]
     fn places_survive_addresses() {
-        let here = Place { started_millis: 17, uid: Uid::from_bits(5), number: 4, cluster: "prod-eu/1".to_owned() };
+        let here = Cursor { started_millis: 17, uid: Uid::from_bits(5), number: 4, cluster: "prod-eu/1".to_owned() };
         assert_eq!(place(&place_parameter(here.clone())), Some(here));
         for wrong in [
             "",

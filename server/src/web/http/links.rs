@@ -22,7 +22,7 @@ use timeline::{Millis, Model, Uid, Workload, rollout};
 
 use super::extract::{RequestAddress, moment as moment_of};
 use super::respond::{lost_rollout, missing, no_cluster, refuse, render};
-use crate::history::store::Sought;
+use crate::history::store::EpisodeSelector;
 use crate::hub::Handle;
 use crate::web::client_view::ClientView;
 
@@ -167,9 +167,9 @@ async fn stored_link(
         return None; // nobody has seen that yet
     }
     let sought = match (named.at_millis, named.revision) {
-        (Some(at_millis), _) => Sought::At(at_millis),
-        (None, Some(revision)) => Sought::Revision(revision),
-        (None, None) => Sought::Last,
+        (Some(at_millis), _) => EpisodeSelector::At(at_millis),
+        (None, Some(revision)) => EpisodeSelector::Revision(revision),
+        (None, None) => EpisodeSelector::Last,
     };
     let cluster = workload.cluster.clone();
     let found = view.read_stored(workload, uid, move |reader| reader.find(&cluster, uid, sought)).await.ok()???;
@@ -321,7 +321,7 @@ pub(super) async fn by_uid(view: ClientView, RequestAddress(asked_for): RequestA
         }
     }
     if let Some(archive) = view.archive() {
-        let places = archive.read(move |reader| reader.places(wanted)).await.unwrap_or_default();
+        let places = archive.read(move |reader| reader.workloads(wanted)).await.unwrap_or_default();
         if let Some(workload) = places.iter().find(|workload| view.shows(workload)) {
             return redirect_to_uid(workload, wanted, &request);
         }

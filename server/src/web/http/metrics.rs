@@ -15,7 +15,7 @@ use timeline::list::Group;
 use timeline::wire::ConnectionState;
 use timeline::{Millis, Workload};
 
-use crate::history::{Archive, Keeping};
+use crate::history::{Archive, WriteStatus};
 use crate::hub::{Handle, ListedDeployment, Series};
 use crate::web::client_view::ClientView;
 use crate::web::limits::Limit;
@@ -169,7 +169,7 @@ fn history(encoder: &mut DescriptorEncoder<'_>, archive: &Archive) -> fmt::Resul
     ] {
         alone(encoder, name, help, &ConstCounter::new(count.load(Ordering::Relaxed)))?;
     }
-    let is_failing = *archive.keeping().borrow() != Keeping::Written;
+    let is_failing = *archive.status().borrow() != WriteStatus::Healthy;
     let help = "Whether history cannot be written right now.";
     alone(encoder, "rollcast_history_failing", help, &ConstGauge::new(i64::from(is_failing)))
 }

@@ -58,8 +58,8 @@ pub(super) async fn act(
     Form(form): Form<controls::Form>,
 ) -> Response {
     let Some(playground) = rollcast.site.playground.clone() else { return not_found() };
-    playground.ask(&form);
-    playground.tell();
+    playground.perform(&form);
+    playground.publish_strip();
     let is_new = form.get("action").is_some_and(|action| action == playground::RESET);
     if is_new {
         follow(&rollcast, &playground).await;

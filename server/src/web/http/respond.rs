@@ -18,7 +18,7 @@ use timeline::words::safe;
 use super::extract::origin;
 use crate::access::share::Share;
 use crate::export::assets;
-use crate::history::past::Lost;
+use crate::history::hub_cache::OpenError;
 use crate::history::store::StoreError;
 use crate::web::client_view::ClientView;
 use crate::web::state::Rollcast;
@@ -164,11 +164,11 @@ pub(super) fn api_error(status: StatusCode, sentence: String) -> Response {
 }
 
 /// Why a rollout cannot be shown; `unknown` where it is not known.
-pub(super) fn lost_rollout(view: &ClientView, lost: &Lost, unknown: impl Into<String>) -> (StatusCode, String) {
+pub(super) fn lost_rollout(view: &ClientView, lost: &OpenError, unknown: impl Into<String>) -> (StatusCode, String) {
     match lost {
-        Lost::Unknown => (StatusCode::NOT_FOUND, unknown.into()),
-        Lost::Unreadable(why) => unreadable_history(view, why),
-        Lost::Full => {
+        OpenError::Unknown => (StatusCode::NOT_FOUND, unknown.into()),
+        OpenError::Unreadable(why) => unreadable_history(view, why),
+        OpenError::Full => {
             let why = "Too many past rollouts and moments are open. Try again in a moment.";
             (StatusCode::SERVICE_UNAVAILABLE, why.to_owned())
         }

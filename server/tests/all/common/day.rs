@@ -8,7 +8,7 @@ use server::feed::recording::lines;
 use server::history::batch::pack;
 use server::history::index;
 use server::history::recorder::Recorder;
-use server::history::resume::{self, Standing};
+use server::history::resume::{self, CheckpointState};
 use server::history::sqlite::Sqlite;
 use server::history::store::{Commit, Lines, Store};
 use server::kube::SourceEvent;
@@ -219,9 +219,9 @@ pub fn write(store: &mut Sqlite, recorder: &mut Recorder, workload: Uid, events:
     for event in events {
         let now = at(event);
         if let Some((from, to)) = span.filter(|(from, _)| now > from + BATCH_MILLIS) {
-            recorder.take(&text);
-            recorder.begin(workload);
-            let (episodes, snapshots) = recorder.due();
+            recorder.record(&text);
+            recorder.begin_episode(workload);
+            let (episodes, snapshots) = recorder.pending_writes();
             store.commit(&[Commit { episodes, snapshots, ..commit(&text, (from, to)) }]).unwrap();
             (text, span) = (String::new(), None);
         }
@@ -232,9 +232,9 @@ pub fn write(store: &mut Sqlite, recorder: &mut Recorder, workload: Uid, events:
         span = Some(span.map_or((now, now), |(from, _)| (from, now)));
     }
     if let Some(span) = span {
-        recorder.take(&text);
+        recorder.record(&text);
         let episodes = recorder.settle(workload).into_iter().collect();
-        let (_, snapshots) = recorder.due();
+        let (_, snapshots) = recorder.pending_writes();
         store.commit(&[Commit { episodes, snapshots, ..commit(&text, span) }]).unwrap();
     }
     (began.elapsed(), events.len())
@@ -277,8 +277,8 @@ pub fn keep(store: &mut Sqlite, many: u64) -> KeptDay {
         while store.tidy(began).unwrap() {}
     }
     // What waits for a checkpoint is not joined yet; a server puts one down every five minutes.
-    let standing = Standing { timeline: &timeline, history: &History::default(), observed: None };
-    let done = Commit { lines: None, checkpoint: resume::checkpoint(&standing), ..commit("", (0, 0)) };
+    let standing = CheckpointState { timeline: &timeline, history: &History::default(), observed: None };
+    let done = Commit { lines: None, checkpoint: resume::encode(&standing), ..commit("", (0, 0)) };
     store.commit(&[done]).unwrap();
     while store.tidy(START_MILLIS).unwrap() {}
     KeptDay { took, events, rollouts }

@@ -7,7 +7,7 @@ use server::history::index;
 use server::history::options::Limits;
 use server::history::recorder::Recorder;
 use server::history::sql::Reader;
-use server::history::store::{Commit, Recorded, Store};
+use server::history::store::{Commit, RecorderState, Store};
 use timeline::past::PastRollout;
 use timeline::{Millis, Uid};
 
@@ -28,11 +28,11 @@ fn what_is_too_old_goes_and_what_exists_stays() {
         written(&mut *store, &batches);
         let (whole, _) = play(&batches);
         let mut recorder = Recorder::default();
-        batches.iter().for_each(|(.., text)| recorder.take(text));
+        batches.iter().for_each(|(.., text)| recorder.record(text));
         for uid in whole.model().deployments.keys() {
             assert_eq!(recorder.settle(*uid), None, "nothing said that it was not at rest");
         }
-        store.commit(&[Commit { snapshots: recorder.due().1, ..commit(None, None) }]).unwrap();
+        store.commit(&[Commit { snapshots: recorder.pending_writes().1, ..commit(None, None) }]).unwrap();
         while store.tidy(batches.last().unwrap().1 + 2_000).unwrap() {}
         let stored = store.resume("c", None).unwrap().unwrap();
         assert_eq!(stored.batches.len(), 1, "what existed before the log, and no log");
@@ -56,21 +56,21 @@ fn the_last_rollout_of_what_exists_stays_pod_by_pod_and_others_go_with_their_age
         let (mut recorder, mut rest) = (Recorder::default(), batches.iter().peekable());
         for begin in begins {
             while let Some((.., text)) = rest.next_if(|(from, ..)| *from < begin) {
-                recorder.take(text);
-                recorder.begin(uid);
+                recorder.record(text);
+                recorder.begin_episode(uid);
             }
             let episodes = recorder.settle(uid).into_iter().collect();
-            let (_, snapshots) = recorder.due();
+            let (_, snapshots) = recorder.pending_writes();
             store.commit(&[Commit { episodes, snapshots, rollouts: rollouts.clone(), ..commit(None, None) }]).unwrap();
         }
         let reader = Reader::new(&place.location);
-        let cut = |number: usize| reader.cut("c", uid, number as u32, None).unwrap();
+        let cut = |number: usize| reader.recording("c", uid, number as u32, None).unwrap();
         let as_before = cut(last).unwrap().text;
         drop(store);
         let limits = if is_by_age { Limits { age_millis: 1_000, ..SMALL } } else { Limits { bytes: 1, ..SMALL } };
         let mut store = place.open(limits);
         while store.tidy(if is_by_age { now.millis + 60_000 } else { 0 }).unwrap() {}
-        let known = reader.of_workload("c", uid, 9).unwrap();
+        let known = reader.rollouts("c", uid, 9).unwrap();
         assert_eq!((known[0].revision, known[0].is_kept), (3, true));
         assert_eq!(
             known.len(),
@@ -89,7 +89,7 @@ fn the_last_rollout_of_what_exists_stays_pod_by_pod_and_others_go_with_their_age
         drop(store);
         let mut store = place.open(Limits { age_millis: 1_000, ..SMALL });
         while store.tidy(now.millis + 60_000).unwrap() {}
-        assert!(cut(last).is_none() && reader.places(uid).unwrap().is_empty());
+        assert!(cut(last).is_none() && reader.workloads(uid).unwrap().is_empty());
     }
 }
 
@@ -143,9 +143,9 @@ fn web() -> Uid {
 /// A recorder of that Deployment, which was made then and is not at rest.
 fn begun(at_millis: Millis) -> Recorder {
     let mut recorder = Recorder::default();
-    recorder.take(&line(at_millis, "Deployment", 1, "ADDED"));
-    recorder.take(&line(at_millis, "ReplicaSet", 2, "ADDED"));
-    recorder.begin(web());
+    recorder.record(&line(at_millis, "Deployment", 1, "ADDED"));
+    recorder.record(&line(at_millis, "ReplicaSet", 2, "ADDED"));
+    recorder.begin_episode(web());
     recorder
 }
 
@@ -177,21 +177,21 @@ fn the_end_of_a_rollout_is_written_at_once() {
     let mut recorder = begun(began);
     let open = indexed().rollouts.last().unwrap().clone();
     let open = PastRollout { uid: web(), started_millis: began, ended_millis: None, last_millis: None, ..open };
-    recorder.rollout(&open);
-    assert_eq!(recorder.due().0.len(), 1, "its begin");
-    recorder.take(&line(began + 2_000, "Pod", 10, "ADDED"));
-    recorder.rollout(&open);
-    assert_eq!(recorder.due().0, [], "it was written lately");
-    recorder.take(&line(began + 3_000, "Pod", 10, "MODIFIED"));
+    recorder.record_rollout(&open);
+    assert_eq!(recorder.pending_writes().0.len(), 1, "its begin");
+    recorder.record(&line(began + 2_000, "Pod", 10, "ADDED"));
+    recorder.record_rollout(&open);
+    assert_eq!(recorder.pending_writes().0, [], "it was written lately");
+    recorder.record(&line(began + 3_000, "Pod", 10, "MODIFIED"));
     let over = PastRollout { ended_millis: Some(began + 3_000), ..open };
-    recorder.rollout(&over);
-    let (written, _) = recorder.due();
+    recorder.record_rollout(&over);
+    let (written, _) = recorder.pending_writes();
     let [episode] = &written[..] else { panic!("one episode") };
     assert_eq!((episode.is_open, episode.to_millis), (true, began + 3_000));
     assert!(unpack(&episode.body).unwrap().contains("MODIFIED"));
-    recorder.take(&line(began + 4_000, "Pod", 10, "MODIFIED"));
-    recorder.rollout(&over);
-    assert_eq!(recorder.due().0, [], "its end is written once");
+    recorder.record(&line(began + 4_000, "Pod", 10, "MODIFIED"));
+    recorder.record_rollout(&over);
+    assert_eq!(recorder.pending_writes().0, [], "its end is written once");
 }
 
 /// One that goes on for ten hours loses nothing of what is there at its end; step by step it is told for six hours.
@@ -204,10 +204,10 @@ fn of_an_episode_that_goes_on_for_long_the_begin_is_whole_and_what_exists_at_the
         let at_millis = began + half * HOUR_MILLIS / 2;
         // One stays, and another one comes and goes.
         let number = 10 + half.unsigned_abs() * 2;
-        recorder.take(&line(at_millis, "Pod", number, "ADDED"));
-        recorder.take(&line(at_millis, "Pod", number + 1, "ADDED"));
-        recorder.take(&line(at_millis + 1_000, "Pod", number + 1, "DELETED"));
-        let (open, _) = recorder.due();
+        recorder.record(&line(at_millis, "Pod", number, "ADDED"));
+        recorder.record(&line(at_millis, "Pod", number + 1, "ADDED"));
+        recorder.record(&line(at_millis + 1_000, "Pod", number + 1, "DELETED"));
+        let (open, _) = recorder.pending_writes();
         assert!(open.iter().all(|episode| episode.is_open && episode.from_millis == began));
     }
     let episode = recorder.settle(uid).unwrap();
@@ -227,8 +227,8 @@ fn of_an_episode_that_goes_on_for_long_the_begin_is_whole_and_what_exists_at_the
     assert_eq!(gap.from_millis, began + 6 * HOUR_MILLIS);
     assert_eq!(gap.to_millis, began + 10 * HOUR_MILLIS + 1_000);
     // What follows is the next episode, which begins with what exists.
-    recorder.take(&line(began + 11 * HOUR_MILLIS, "Pod", 100, "ADDED"));
-    recorder.begin(uid);
+    recorder.record(&line(began + 11 * HOUR_MILLIS, "Pod", 100, "ADDED"));
+    recorder.begin_episode(uid);
     let next = recorder.settle(uid).unwrap();
     let made = Recording::read(&unpack(&next.body).unwrap()).play();
     assert_eq!(made.model().pods.len(), 22);
@@ -245,7 +245,7 @@ fn an_episode_has_at_most_16_mb_of_lines_and_what_exists_at_its_end() {
     for number in 0..31_000 {
         let line = line(began + number, "Pod", 10 + number.unsigned_abs() % 40, "MODIFIED");
         told += line.len();
-        recorder.take(&line);
+        recorder.record(&line);
     }
     assert!(told > 17 << 20, "{told}");
     let text = unpack(&recorder.settle(uid).unwrap().body).unwrap();
@@ -263,14 +263,14 @@ fn what_claims_to_belong_to_a_workload_of_another_namespace_is_not_in_its_episod
     let mut recorder = Recorder::default();
     let elsewhere = |line: String| line.replace("\"shop\"", "\"strange\"").replace("web-1", "strange-1");
     // Before the Deployment is seen, and after.
-    recorder.take(&elsewhere(line(500, "ReplicaSet", 7, "ADDED")));
-    recorder.take(&line(1_000, "Deployment", 1, "ADDED"));
-    recorder.take(&line(1_000, "ReplicaSet", 2, "ADDED"));
-    recorder.begin(uid);
-    recorder.take(&line(2_000, "Pod", 10, "ADDED"));
-    recorder.take(&elsewhere(line(2_500, "Pod", 11, "ADDED")));
-    recorder.take(&elsewhere(line(2_500, "ReplicaSet", 8, "ADDED")));
-    recorder.take(&line(3_000, "Pod", 12, "ADDED"));
+    recorder.record(&elsewhere(line(500, "ReplicaSet", 7, "ADDED")));
+    recorder.record(&line(1_000, "Deployment", 1, "ADDED"));
+    recorder.record(&line(1_000, "ReplicaSet", 2, "ADDED"));
+    recorder.begin_episode(uid);
+    recorder.record(&line(2_000, "Pod", 10, "ADDED"));
+    recorder.record(&elsewhere(line(2_500, "Pod", 11, "ADDED")));
+    recorder.record(&elsewhere(line(2_500, "ReplicaSet", 8, "ADDED")));
+    recorder.record(&line(3_000, "Pod", 12, "ADDED"));
     let text = unpack(&recorder.settle(uid).unwrap().body).unwrap();
     assert!(!text.contains("strange"), "{text}");
     assert_eq!(Recording::read(&text).play().model().pods.len(), 2);
@@ -282,14 +282,14 @@ fn an_old_list_takes_nothing_away_from_what_was_restored() {
     let uid = web();
     let mut recorder = Recorder::default();
     let log = listed(1_000);
-    recorder.take(&log);
-    let (_, snapshots) = recorder.due();
+    recorder.record(&log);
+    let (_, snapshots) = recorder.pending_writes();
     assert_eq!(snapshots.len(), 1);
     let body = pack(&log).unwrap();
     let batches = vec![Batch { seq: 1, from_millis: 1_000, to_millis: 1_000, format: FORMAT, body }];
-    let mut restored = Recorder::from_stored(&Recorded { snapshots, open: Vec::new(), batches });
-    restored.begin(uid);
-    restored.take(&line(5_000, "Pod", 12, "ADDED"));
+    let mut restored = Recorder::restore(&RecorderState { snapshots, open: Vec::new(), batches });
+    restored.begin_episode(uid);
+    restored.record(&line(5_000, "Pod", 12, "ADDED"));
     let made = Recording::read(&unpack(&restored.settle(uid).unwrap().body).unwrap()).play();
     let gone = made.model().pods.values().filter(|pod| pod.gone_millis().is_some()).count();
     assert_eq!((made.model().pods.len(), gone), (2, 0));

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use server::history::batch::{Batch, FORMAT};
-use server::history::journal::existing;
+use server::history::journal::existing_objects;
 use server::history::sqlite::{FILE, Sqlite};
-use server::history::store::{Commit, Store, StoreError, Stored, Written};
-use server::history::{Archive, Before, Keeping};
+use server::history::store::{Commit, CommitResult, Store, StoreError, StoredCluster};
+use server::history::{Archive, RestoreResult, WriteStatus};
 use server::kube::SourceEvent;
 use server::kube::translate::Object;
 use sqlx::Row as _;
@@ -28,7 +28,7 @@ const HANGS: u8 = 2;
 const HUNG: u8 = 3;
 
 impl Store for Faulty {
-    fn commit(&mut self, commits: &[Commit]) -> Result<Written, StoreError> {
+    fn commit(&mut self, commits: &[Commit]) -> Result<CommitResult, StoreError> {
         let _ = self.fault.compare_exchange(HANGS, HUNG, Ordering::Relaxed, Ordering::Relaxed);
         while self.fault.load(Ordering::Relaxed) == HUNG {
             std::thread::sleep(std::time::Duration::from_millis(5)); // a disk that takes its time
@@ -39,7 +39,7 @@ impl Store for Faulty {
         self.store.commit(commits)
     }
 
-    fn resume(&mut self, cluster: &str, by: Option<&str>) -> Result<Option<Stored>, StoreError> {
+    fn resume(&mut self, cluster: &str, by: Option<&str>) -> Result<Option<StoredCluster>, StoreError> {
         self.store.resume(cluster, by)
     }
 
@@ -60,7 +60,7 @@ fn faulty(folder: &Path, fault: u8) -> (Archive, Arc<AtomicU8>) {
         let store: Box<dyn Store> = Box::new(Faulty { store: Sqlite::open(&place, SMALL)?, fault: of_store.clone() });
         Ok(store)
     };
-    (Archive::with(options, open), fault)
+    (Archive::with_store(options, open), fault)
 }
 
 fn set(number: usize, at_millis: Millis) -> SourceEvent {
@@ -88,12 +88,12 @@ async fn while_nothing_can_be_written_that_is_said_and_afterwards_everything_is_
     let (archive, fault) = faulty(folder.path(), FAILS);
     let mut journal = archive.journal("c", &[]);
     (0..100).for_each(|number| journal.note(&set(number, 1_000 + number as Millis)));
-    let mut keeping = archive.keeping();
-    let said = keeping.wait_for(|keeping| *keeping != Keeping::Written).await.unwrap().clone();
-    assert_eq!(said, Keeping::Failing { since_millis: 1_000, why: "there is no room left".into() });
+    let mut keeping = archive.status();
+    let said = keeping.wait_for(|keeping| *keeping != WriteStatus::Healthy).await.unwrap().clone();
+    assert_eq!(said, WriteStatus::Failing { since_millis: 1_000, why: "there is no room left".into() });
     (100..200).for_each(|number| journal.note(&set(number, 1_000 + number as Millis)));
     fault.store(0, Ordering::Relaxed);
-    keeping.wait_for(|keeping| *keeping == Keeping::Written).await.unwrap();
+    keeping.wait_for(|keeping| *keeping == WriteStatus::Healthy).await.unwrap();
     until::until("all of them", async || sets(&kept(folder.path())) == 200).await;
     assert!(!kept(folder.path()).contains("LIST_DONE"), "no step is missing");
 }
@@ -112,7 +112,7 @@ async fn a_store_that_does_not_answer_holds_nobody_up_and_what_was_missed_is_a_g
     let mut at_millis = 3_000;
     until::until("all of them", async || {
         at_millis += 1;
-        journal.end_gap(&existing(&Model::default()));
+        journal.end_gap(&existing_objects(&Model::default()));
         journal.heard(at_millis);
         sets(&kept(folder.path())) == many
     })
@@ -127,14 +127,14 @@ async fn a_store_that_does_not_answer_is_told_of_while_it_is_waited_for() {
     let (archive, fault) = faulty(folder.path(), HANGS);
     let mut journal = archive.journal("c", &[]);
     journal.note(&set(1, 1_000));
-    let mut keeping = archive.keeping();
-    let said = keeping.wait_for(|keeping| *keeping != Keeping::Written).await.unwrap().clone();
+    let mut keeping = archive.status();
+    let said = keeping.wait_for(|keeping| *keeping != WriteStatus::Healthy).await.unwrap().clone();
     let why = "the history database does not respond".to_owned();
-    assert_eq!(said, Keeping::Failing { since_millis: 1_000, why });
+    assert_eq!(said, WriteStatus::Failing { since_millis: 1_000, why });
     fault.store(0, Ordering::Relaxed);
-    keeping.wait_for(|keeping| *keeping == Keeping::Written).await.unwrap();
+    keeping.wait_for(|keeping| *keeping == WriteStatus::Healthy).await.unwrap();
     until::until("it", async || sets(&kept(folder.path())) == 1).await;
-    assert_eq!(*archive.anew().borrow(), 0, "a store that was slow lacks nothing, and is not told everything anew");
+    assert_eq!(*archive.reopened().borrow(), 0, "a store that was slow lacks nothing, and is not told everything anew");
 }
 
 #[tokio::test]
@@ -145,17 +145,19 @@ async fn what_is_read_late_is_taken_up_whichever_namespaces_were_watched() {
         first.journal("c", &[]).note(&set(0, 1_000));
         first.close().await;
         let (place, mut times) = (folder.path().to_owned(), 0);
-        let second = Archive::with(in_folder(folder.path()), move || {
+        let second = Archive::with_store(in_folder(folder.path()), move || {
             times += 1;
             if times == 1 {
                 return Err(StoreError::Failed("not now".into()));
             }
             Ok(Box::new(Sqlite::open(&place, SMALL)?) as Box<dyn Store>)
         });
-        assert!(matches!(second.before("c").await, Before::Unread));
+        assert!(matches!(second.restore("c").await, RestoreResult::Unavailable));
         second.journal("c", &namespaces).note(&set(1, 9_000));
         until::until("a commit", async || second.counters().commits.load(Ordering::Relaxed) > 0).await;
-        let Before::Known(resumed) = second.late("c", true).unwrap().await.unwrap() else { panic!() };
+        let RestoreResult::Restored(resumed) = second.restore_later("c", true).unwrap().await.unwrap() else {
+            panic!()
+        };
         assert_eq!(resumed.timeline.model().replica_sets.values().count(), 2, "{namespaces:?}");
     }
 }

@@ -5,7 +5,7 @@ use server::feed::recording::Recording;
 use server::history::batch::unpack;
 use server::history::options::Limits;
 use server::history::sql::Reader;
-use server::history::store::{Commit, Episode, Sought};
+use server::history::store::{Commit, Episode, EpisodeSelector};
 use timeline::past::{PastRollout, Search};
 use timeline::{EpisodeKind, Millis};
 
@@ -43,7 +43,7 @@ fn an_episode_has_one_row_however_often_it_is_written_and_none_beside_a_rollout(
         let reader = Reader::new(&place.location);
         let mut written = |episode: &Episode| {
             store.commit(&[Commit { episodes: vec![episode.clone()], ..commit(None, None) }]).unwrap();
-            reader.rollouts(&Search::default(), &Permissions::All, None, 9).unwrap().rollouts
+            reader.search(&Search::default(), &Permissions::All, None, 9).unwrap().rollouts
         };
         let open = PastRollout { outcome: timeline::rollout::Outcome::Progressing, ended_millis: None, ..row.clone() };
         let open = Episode { is_open: true, row: Some(Box::new(open)), ..episode.clone() };
@@ -51,7 +51,7 @@ fn an_episode_has_one_row_however_often_it_is_written_and_none_beside_a_rollout(
         let [over] = &written(&episode)[..] else { panic!("one row") };
         assert_eq!((over.episode, over.title.as_str()), (EpisodeKind::Recovery, row.title.as_str()));
         assert_eq!((over.cluster.as_str(), over.is_kept, over.number), ("c", true, 0));
-        let cut = reader.cut("c", row.uid, over.number, None).unwrap().unwrap();
+        let cut = reader.recording("c", row.uid, over.number, None).unwrap().unwrap();
         assert_eq!(cut.title, row.title);
         assert!(Recording::read(&cut.text).play().model().pods.len() > 1);
         assert_eq!(written(&Episode { row: None, ..episode.clone() }), []);
@@ -70,20 +70,20 @@ fn kinds_narrow_and_are_counted_and_rollouts_are_found_by_their_revision() {
         store.commit(&[known]).unwrap();
         let found = |kinds: &[EpisodeKind]| {
             let search = Search { kinds: kinds.to_vec(), ..Search::default() };
-            reader.rollouts(&search, &Permissions::All, None, 9).unwrap().rollouts.len()
+            reader.search(&search, &Permissions::All, None, 9).unwrap().rollouts.len()
         };
         let (rollout, other) = (EpisodeKind::Rollout, EpisodeKind::Recovery);
         assert_eq!([found(&[]), found(&[rollout]), found(&[other]), found(&[rollout, other])], [4, 3, 1, 4]);
         assert_eq!(found(&[EpisodeKind::Scaling]), 0);
         let overview = reader.overview(&Search::default(), &Permissions::All, &[], 9).unwrap();
         assert_eq!((overview.total, overview.counts.values().sum::<u32>()), (4, 3));
-        assert_eq!(reader.of_workload("c", row.uid, 9).unwrap().len(), 3);
+        assert_eq!(reader.rollouts("c", row.uid, 9).unwrap().len(), 3);
         let at = |sought| reader.find("c", row.uid, sought).unwrap().unwrap();
-        let number = |began: Millis| at(Sought::At(began)).0;
-        assert_eq!((at(Sought::Revision(3)).0, at(Sought::Last).0), (2, 2));
+        let number = |began: Millis| at(EpisodeSelector::At(began)).0;
+        assert_eq!((at(EpisodeSelector::Revision(3)).0, at(EpisodeSelector::Last).0), (2, 2));
         assert_eq!(number(row.started_millis), 3);
         let first = rollouts.iter().map(|one| one.started_millis).min().unwrap().min(row.started_millis);
-        assert_eq!(at(Sought::At(0)).1, first, "the nearest one");
+        assert_eq!(at(EpisodeSelector::At(0)).1, first, "the nearest one");
     }
 }
 
@@ -108,7 +108,7 @@ fn the_last_episode_of_each_kind_stays_for_as_long_as_its_workload_exists() {
         let now = episode.to_millis + 9 * 86_400_000;
         while store.tidy(now).unwrap() {}
         let kept = || {
-            let rows = reader.rollouts(&Search::default(), &Permissions::All, None, 9).unwrap().rollouts;
+            let rows = reader.search(&Search::default(), &Permissions::All, None, 9).unwrap().rollouts;
             rows.into_iter().map(|row| (row.episode, row.is_kept)).collect::<Vec<_>>()
         };
         let expected = [EpisodeKind::Failure, EpisodeKind::Recovery, EpisodeKind::Scaling].map(|kind| (kind, true));

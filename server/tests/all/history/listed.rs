@@ -34,7 +34,7 @@ fn a_link_to_a_workload_leads_to_its_rollouts_alone() {
             let scope = Scope::Workload(WorkloadName::of(&Workload::deployment("c", place_of.as_str(), name)));
             let sight = Permissions::All.limited_to(&scope);
             let reader = Reader::new(&place.location);
-            let found = reader.rollouts(&Search::default(), &sight, None, 50).unwrap().rollouts;
+            let found = reader.search(&Search::default(), &sight, None, 50).unwrap().rollouts;
             found.into_iter().map(|rollout| (rollout.namespace, rollout.name)).collect::<Vec<_>>()
         };
         for name in [own[0].name.as_str(), "other"] {
@@ -52,10 +52,8 @@ fn the_last_rollout_of_what_exists_stays_in_the_index_whatever_its_age() {
         let revisions = |store: &mut dyn Store, rollouts: Vec<PastRollout>| -> Vec<u64> {
             store.commit(&[Commit { rollouts, ..commit(None, None) }]).unwrap();
             while store.tidy(now.millis + 60_000).unwrap() {}
-            let found = Reader::new(&place.location)
-                .rollouts(&Search::default(), &Permissions::All, None, 50)
-                .unwrap()
-                .rollouts;
+            let found =
+                Reader::new(&place.location).search(&Search::default(), &Permissions::All, None, 50).unwrap().rollouts;
             found.iter().map(|rollout| rollout.revision).collect()
         };
         assert_eq!(revisions(&mut *store, rollouts.clone()), [3]);
@@ -94,7 +92,7 @@ fn the_last_known_cause_stays_and_words_find_it() {
         let reader = Reader::new(&place.location);
         let found = |words: &str| {
             let search = Search { text: words.to_owned(), ..Search::default() };
-            let found = reader.rollouts(&search, &Permissions::All, None, 9).unwrap().rollouts;
+            let found = reader.search(&search, &Permissions::All, None, 9).unwrap().rollouts;
             found.into_iter().map(|rollout| rollout.cause).collect::<Vec<_>>()
         };
         let mut kept = |cause: &str, deadline_millis| {
@@ -124,7 +122,7 @@ fn what_has_not_come_yet_is_not_told() {
         }
         store.commit(&[Commit { rollouts: rollouts.clone(), heard_millis, ..recorded(&batches, uid) }]).unwrap();
         let reader = Reader::new(&place.location);
-        let cut = |until_millis| reader.cut("c", uid, last as u32, until_millis).unwrap().unwrap();
+        let cut = |until_millis| reader.recording("c", uid, last as u32, until_millis).unwrap().unwrap();
         let ahead = cut(Some(heard_millis + 3_600_000));
         assert_eq!((ahead.to_millis, ahead.is_settled), (heard_millis, false), "nobody has seen it");
         // An hour passes in which nothing happens.

@@ -22,7 +22,7 @@ use server::history::batch::pack;
 use server::history::index;
 use server::history::options::{Limits, Location, Options};
 use server::history::recorder::Recorder;
-use server::history::resume::{self, FINGERPRINT, Standing};
+use server::history::resume::{self, CheckpointState, FINGERPRINT};
 use server::history::sqlite::{FILE, Sqlite};
 use server::history::store::{Checkpoint, Commit, Episode, Lines, Store};
 use server::kube::InitialState;
@@ -143,11 +143,11 @@ fn commit(lines: Option<(Millis, Millis, &str)>, checkpoint: Option<Checkpoint>)
 fn recorded(batches: &[(Millis, Millis, String)], workload: Uid) -> Commit {
     let mut recorder = Recorder::default();
     for (.., text) in batches {
-        recorder.take(text);
-        recorder.begin(workload);
+        recorder.record(text);
+        recorder.begin_episode(workload);
     }
     let episodes = recorder.settle(workload).into_iter().collect();
-    Commit { episodes, snapshots: recorder.due().1, ..commit(None, None) }
+    Commit { episodes, snapshots: recorder.pending_writes().1, ..commit(None, None) }
 }
 
 /// The episodes of a recording, as the recorder has them: each ends as soon as its workload is at rest for half a second.
@@ -162,16 +162,16 @@ pub fn episodes(text: &str) -> Vec<Episode> {
             *since = Millis::MAX;
         }
         observed.apply(&mut timeline);
-        recorder.take(line);
+        recorder.record(line);
         for uid in timeline.model().deployments.keys() {
             let rollouts = index::rollouts("c", timeline.model(), *uid, now, index::LAST);
             // Those of an episode that is over are over.
             let new = rollouts.iter().filter(|rollout| told.insert((*uid, rollout.started_millis)));
-            new.for_each(|rollout| recorder.rollout(rollout));
+            new.for_each(|rollout| recorder.record_rollout(rollout));
             if is_at_rest(timeline.model(), *uid) {
                 rest.entry(*uid).or_insert(now.millis);
             } else {
-                recorder.begin(*uid);
+                recorder.begin_episode(*uid);
                 rest.remove(uid);
             }
         }
@@ -213,7 +213,7 @@ fn play(batches: &[(Millis, Millis, String)]) -> (Timeline, History) {
 }
 
 fn resumed(store: &mut dyn Store, made_by: Option<&str>) -> InitialState {
-    resume::resume("c", store.resume("c", made_by).unwrap().unwrap()).unwrap()
+    resume::restore("c", store.resume("c", made_by).unwrap().unwrap()).unwrap()
 }
 
 fn tidy(store: &mut dyn Store) {
@@ -247,8 +247,9 @@ fn of_every_recording_all_is_kept_however_it_is_tidied() {
             store.commit(&[commit(Some((*from, *to, text)), None)]).unwrap();
             if index + 1 == until {
                 let (timeline, history) = play(&batches[..until]);
-                let standing = Standing { timeline: &timeline, history: &history, observed: Some((batches[0].0, *to)) };
-                store.commit(&[commit(None, resume::checkpoint(&standing))]).unwrap();
+                let standing =
+                    CheckpointState { timeline: &timeline, history: &history, observed: Some((batches[0].0, *to)) };
+                store.commit(&[commit(None, resume::encode(&standing))]).unwrap();
             }
             if index % 7 == 0 {
                 tidy(store);

@@ -8,7 +8,7 @@ use server::feed::recording::Recording;
 use server::history::Archive;
 use server::history::options::{Limits, Location, Options};
 use server::history::sqlite::Sqlite;
-use server::history::store::{Commit, Sought, Store, StoreError, Stored, Written};
+use server::history::store::{Commit, CommitResult, EpisodeSelector, Store, StoreError, StoredCluster};
 use timeline::{Millis, Model};
 
 use crate::common::until::until;
@@ -22,14 +22,14 @@ struct Fragile {
 }
 
 impl Store for Fragile {
-    fn commit(&mut self, commits: &[Commit]) -> Result<Written, StoreError> {
+    fn commit(&mut self, commits: &[Commit]) -> Result<CommitResult, StoreError> {
         if self.is_damaged.swap(false, Ordering::Relaxed) {
             return Err(StoreError::Damaged { place: "here".into(), why: "a page is torn".into() });
         }
         self.store.commit(commits)
     }
 
-    fn resume(&mut self, cluster: &str, by: Option<&str>) -> Result<Option<Stored>, StoreError> {
+    fn resume(&mut self, cluster: &str, by: Option<&str>) -> Result<Option<StoredCluster>, StoreError> {
         self.store.resume(cluster, by)
     }
 
@@ -46,7 +46,7 @@ impl Store for Fragile {
 fn fragile(folder: &Path, is_damaged: &Arc<AtomicBool>) -> Archive {
     let (place, of_store, mut number) = (folder.to_owned(), is_damaged.clone(), 0);
     let options = Options { location: Location::Folder(place.clone()), limits: Limits::default() };
-    Archive::with(options, move || {
+    Archive::with_store(options, move || {
         number += 1;
         let store = Sqlite::open(&place.join(number.to_string()), Limits::default())?;
         Ok(Box::new(Fragile { store, is_damaged: of_store.clone() }) as Box<dyn Store>)
@@ -137,8 +137,8 @@ async fn a_rollout_after_the_file_was_damaged_is_made_again_with_the_pods_that_w
     let again = crate::live::kept::archive(&folder.path().join("2"));
     let uid = *told.deployments.keys().next().unwrap();
     let cut = again.read(move |reader| {
-        let (number, _) = reader.find("fake", uid, Sought::Revision(2))?.unwrap();
-        reader.cut("fake", uid, number, None)
+        let (number, _) = reader.find("fake", uid, EpisodeSelector::Revision(2))?.unwrap();
+        reader.recording("fake", uid, number, None)
     });
     let made = Recording::read(&cut.await.unwrap().unwrap().text).play().model().clone();
     again.close().await;

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use server::history::options::{Limits, Location, Options};
 use server::history::sqlite::Sqlite;
-use server::history::store::{Commit, Store, StoreError, Stored, Written};
-use server::history::{Archive, Before, Keeping};
+use server::history::store::{Commit, CommitResult, Store, StoreError, StoredCluster};
+use server::history::{Archive, RestoreResult, WriteStatus};
 use server::kube::InitialState;
 use timeline::model::EndReason;
 use timeline::story::Entry;
@@ -34,9 +34,9 @@ pub async fn live(watched: &Watched) {
 
 /// What was known when the last observation was written.
 pub async fn resumed(archive: &Archive) -> Option<InitialState> {
-    match archive.before("fake").await {
-        Before::Known(resumed) => Some(*resumed),
-        Before::Nothing | Before::Unread | Before::Unusable => None,
+    match archive.restore("fake").await {
+        RestoreResult::Restored(resumed) => Some(*resumed),
+        RestoreResult::Empty | RestoreResult::Unavailable | RestoreResult::Unusable => None,
     }
 }
 
@@ -148,11 +148,11 @@ struct Slow {
 }
 
 impl Store for Slow {
-    fn commit(&mut self, commits: &[Commit]) -> Result<Written, StoreError> {
+    fn commit(&mut self, commits: &[Commit]) -> Result<CommitResult, StoreError> {
         self.store.commit(commits)
     }
 
-    fn resume(&mut self, cluster: &str, by: Option<&str>) -> Result<Option<Stored>, StoreError> {
+    fn resume(&mut self, cluster: &str, by: Option<&str>) -> Result<Option<StoredCluster>, StoreError> {
         let stored = self.store.resume(cluster, by);
         self.is_asked.store(true, Ordering::Relaxed);
         while self.is_slow.load(Ordering::Relaxed) {
@@ -183,7 +183,7 @@ async fn while_the_past_is_read_late_the_present_is_shown_and_nothing_of_it_is_l
         let (place, is_slow, is_asked) = (folder.path().to_owned(), is_slow.clone(), is_asked.clone());
         let options = Options { location: Location::Folder(place.clone()), limits: Limits::default() };
         let mut times = 0;
-        Archive::with(options, move || {
+        Archive::with_store(options, move || {
             times += 1;
             if times == 1 {
                 return Err(StoreError::Failed("not now".into()));
@@ -331,7 +331,7 @@ async fn a_second_one_says_that_the_first_writes_and_goes_on_without() {
     let connection = until_connection(&other.hub, "unwritten", |connection| connection.unwritten.is_some()).await;
     assert!(connection.unwritten.unwrap().why.contains(said));
     assert!(!is_stale(&watched.hub.connection().borrow(), ""), "the first one writes");
-    assert_eq!(*first.keeping().borrow(), Keeping::Written);
+    assert_eq!(*first.status().borrow(), WriteStatus::Healthy);
     // Once the first is gone, the second takes over.
     first.close().await;
     until_connection(&other.hub, "written", |connection| connection.unwritten.is_none()).await;

@@ -24,7 +24,7 @@ async fn twenty_viewers_open_twenty_episodes_and_the_server_needs_little_memory_
     day::keep(&mut store, 100);
     drop(store);
     let found =
-        Reader::of_folder(folder.path()).rollouts(&Search::default(), &Permissions::All, None, 100).unwrap().rollouts;
+        Reader::of_folder(folder.path()).search(&Search::default(), &Permissions::All, None, 100).unwrap().rollouts;
     let pages: Vec<String> = found
         .iter()
         .filter(|rollout| rollout.is_kept)

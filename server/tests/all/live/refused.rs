@@ -73,7 +73,7 @@ async fn a_store_that_takes_long_to_open_is_not_waited_for_and_read_once_it_is_o
     let slow = || {
         let (location, is_slow) = (Location::Folder(folder.path().to_owned()), is_slow.clone());
         let options = Options { location: location.clone(), limits: Limits::default() };
-        Archive::with(options, move || {
+        Archive::with_store(options, move || {
             while is_slow.load(Ordering::Relaxed) {
                 std::thread::sleep(Duration::from_millis(5)); // it takes its time
             }

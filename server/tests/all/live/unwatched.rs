@@ -1,7 +1,7 @@
 //! What is not watched any more, or may not be read any more: nobody is told that it is how it was.
 
 use serde_json::{Value, json};
-use server::history::Before;
+use server::history::RestoreResult;
 use timeline::fact::Kind;
 
 use crate::common::until::until;
@@ -51,7 +51,9 @@ async fn a_namespace_that_is_watched_no_more_leaves_nothing_behind() {
     }
     // Another version has no use for the checkpoint, and makes everything from the lines.
     let archive = archive(folder.path());
-    let Before::Known(resumed) = archive.late("fake", false).unwrap().await.unwrap() else { panic!() };
+    let RestoreResult::Restored(resumed) = archive.restore_later("fake", false).unwrap().await.unwrap() else {
+        panic!()
+    };
     assert_eq!(namespaces(resumed.timeline.model()), ["shop"]);
 }
 

@@ -49,10 +49,8 @@ pub fn kept() -> Kept {
     let archive = Archive::start(Options { location: Location::Folder(folder.path().to_owned()), limits });
     let rollcast =
         Rollcast::with(Vec::new(), "build", Viewers::default(), Site { archive: Some(archive), ..Site::default() });
-    let rollouts = Reader::of_folder(folder.path())
-        .rollouts(&Search::default(), &Permissions::All, None, 10_000)
-        .unwrap()
-        .rollouts;
+    let rollouts =
+        Reader::of_folder(folder.path()).search(&Search::default(), &Permissions::All, None, 10_000).unwrap().rollouts;
     assert_eq!(rollouts.len(), count, "each once");
     Kept { rollcast, whole, rollouts, _folder: folder }
 }
@@ -64,8 +62,8 @@ fn commit(name: &str, text: &str) -> (Commit, Timeline) {
     let (timeline, rollouts) = play(name, recording);
     let lines = Some(Lines { from_millis, to_millis: heard_millis, body: pack(text).unwrap() });
     let mut recorder = Recorder::default();
-    recorder.take(text);
-    timeline.model().deployments.keys().for_each(|uid| recorder.begin(*uid));
+    recorder.record(text);
+    timeline.model().deployments.keys().for_each(|uid| recorder.begin_episode(*uid));
     let episodes = timeline.model().deployments.keys().filter_map(|uid| recorder.settle(*uid)).collect();
     (Commit { cluster: name.into(), lines, heard_millis, rollouts, episodes, ..Commit::default() }, timeline)
 }

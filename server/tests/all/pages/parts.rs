@@ -314,7 +314,7 @@ async fn a_link_to_a_rollout_that_goes_on_shows_it_as_it_was_when_it_was_opened(
 async fn a_link_to_what_is_only_kept_opens_that_and_nothing_else_of_what_is_kept() {
     let folder = tempfile::tempdir().unwrap();
     crate::pages::kept::keep_rollouts(folder.path());
-    let limits = Limits::of(Some(Duration::from_secs(3_650 * 86_400)), None);
+    let limits = Limits::new(Some(Duration::from_secs(3_650 * 86_400)), None);
     let archive = Archive::start(Options { location: Location::Folder(folder.path().into()), limits });
     let (hub, _) = Handle::start("c", Arc::default(), Retention::default());
     let hubs = vec![hub.with_reviewer(reviewer(&rules(&[("fully", "*")])))];

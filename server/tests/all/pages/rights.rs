@@ -258,7 +258,7 @@ async fn what_is_kept_is_seen_as_far_as_what_is_there() {
     let folder = tempfile::tempdir().unwrap();
     crate::pages::kept::keep_rollouts(folder.path());
     crate::pages::kinds::keep(folder.path(), "kill-pod");
-    let limits = Limits::of(Some(Duration::from_secs(3_650 * 86_400)), None);
+    let limits = Limits::new(Some(Duration::from_secs(3_650 * 86_400)), None);
     let archive = server::history::Archive::start(Options { location: Location::Folder(folder.path().into()), limits });
     let kept = archive.read(|reader| reader.namespaces()).await.unwrap();
     let cluster = kept.first_key_value().unwrap().0;

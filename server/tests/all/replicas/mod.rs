@@ -13,8 +13,8 @@ use server::feed::recording::Recording;
 use server::history::batch::pack;
 use server::history::options::{Limits, Location, Options};
 use server::history::sql::Reader;
-use server::history::store::{Commit, Lines, Store, StoreError, Written};
-use server::history::{Archive, Keeping, index, resume};
+use server::history::store::{Commit, CommitResult, Lines, Store, StoreError};
+use server::history::{Archive, WriteStatus, index, resume};
 use server::kube::SourceEvent;
 use server::kube::translate::Object;
 use timeline::fact::{Kind, Seen};
@@ -76,7 +76,7 @@ mod in_postgres {
 
     fn kept_of(store: &mut dyn Store, cluster: &str) -> Model {
         let stored = store.resume(cluster, None).unwrap().unwrap();
-        resume::resume(cluster, stored).unwrap().timeline.model().clone()
+        resume::restore(cluster, stored).unwrap().timeline.model().clone()
     }
 
     /// Names of what exists, and how pods are.
@@ -94,12 +94,12 @@ mod in_postgres {
     }
 
     /// Hands in the same batch, with another number each time, until it is written: as soon as nobody else writes.
-    fn written_at_last(store: &mut dyn Store, first: u64, third: &(Millis, Millis, String)) -> Written {
+    fn written_at_last(store: &mut dyn Store, first: u64, third: &(Millis, Millis, String)) -> CommitResult {
         let deadline = Instant::now() + Duration::from_secs(20);
         let mut numbers = first..;
         loop {
             let written = store.commit(&[commit(numbers.next().unwrap(), third)]).unwrap();
-            if written != Written::default() {
+            if written != CommitResult::default() {
                 return written;
             }
             assert!(Instant::now() < deadline, "never written");
@@ -112,16 +112,17 @@ mod in_postgres {
         let server: Server = shared().address(&database, "postgres").parse().unwrap();
         let (mut first, mut second) = (open(&server), open(&server));
         let thirds = thirds();
-        let all = Written { clusters: ["c".into()].into(), bytes: commit(0, &thirds[0]).bytes(), is_anew: false };
+        let all =
+            CommitResult { clusters: ["c".into()].into(), bytes: commit(0, &thirds[0]).bytes(), is_takeover: false };
         assert_eq!(first.commit(&[commit(1, &thirds[0])]).unwrap(), all);
-        assert_eq!(second.commit(&[commit(1, &thirds[0])]).unwrap(), Written::default());
-        assert_eq!(second.commit(&[commit(2, &thirds[1])]).unwrap(), Written::default());
+        assert_eq!(second.commit(&[commit(1, &thirds[0])]).unwrap(), CommitResult::default());
+        assert_eq!(second.commit(&[commit(2, &thirds[1])]).unwrap(), CommitResult::default());
         assert_eq!(batches(&database), "1", "what both saw is there once");
         // The first one ends without a word, and with it its lock.
         drop(first);
         let heard = thirds[0].1;
         let written = written_at_last(&mut *second, 3, &thirds[2]);
-        assert!(written.is_anew && written.clusters.contains("c"));
+        assert!(written.is_takeover && written.clusters.contains("c"));
         let whole = Recording::read(&thirds.iter().map(|(.., text)| text.as_str()).collect::<String>()).play();
         let model = kept(&mut *second);
         assert_eq!(existing(&model), existing(whole.model()));
@@ -130,7 +131,7 @@ mod in_postgres {
         assert_eq!(gaps, [heard]);
         // From here on it writes as the first one did.
         let more = second.commit(&[Commit { lines: None, ..commit(99, &thirds[2]) }]).unwrap();
-        assert_eq!(more, Written { clusters: ["c".into()].into(), bytes: 0, is_anew: false });
+        assert_eq!(more, CommitResult { clusters: ["c".into()].into(), bytes: 0, is_takeover: false });
     }
 
     #[test]
@@ -276,7 +277,7 @@ mod in_postgres {
         open(&server).commit(&[Commit { rollouts: seen.clone(), ..commit(1, &thirds()[0]) }]).unwrap();
         let reader = Reader::new(&Location::Postgres(server));
         let found = |search: Search| {
-            let found = reader.rollouts(&search, &Permissions::All, None, 9).unwrap().rollouts;
+            let found = reader.search(&search, &Permissions::All, None, 9).unwrap().rollouts;
             found.into_iter().map(|rollout| rollout.revision).collect::<Vec<_>>()
         };
         let (name, image) = (seen[0].name.clone(), seen[0].images.to_uppercase());
@@ -330,8 +331,8 @@ mod in_postgres {
         until("the first commit", commits(1)).await;
         happens(&archive).await;
         (100..200).for_each(|number| journal.note(&set(number)));
-        let mut keeping = archive.keeping();
-        keeping.wait_for(|keeping| *keeping == Keeping::Written).await.unwrap();
+        let mut keeping = archive.status();
+        keeping.wait_for(|keeping| *keeping == WriteStatus::Healthy).await.unwrap();
         archive.close().await;
         let stored = tokio::task::block_in_place(|| {
             let mut store = location.open(Limits::default()).unwrap();
@@ -352,14 +353,14 @@ mod in_postgres {
     /// Tells one more, so that writing is tried; waits until that fails.
     async fn until_failing(archive: &Archive) -> String {
         archive.journal("c", &[]).note(&set(200));
-        let mut keeping = archive.keeping();
-        let said = keeping.wait_for(|keeping| *keeping != Keeping::Written).await.unwrap().clone();
+        let mut keeping = archive.status();
+        let said = keeping.wait_for(|keeping| *keeping != WriteStatus::Healthy).await.unwrap().clone();
         match said {
-            Keeping::Failing { since_millis, why } => {
+            WriteStatus::Failing { since_millis, why } => {
                 assert_eq!(since_millis, 1_200, "since the first that is not written");
                 why
             }
-            Keeping::Written => String::new(),
+            WriteStatus::Healthy => String::new(),
         }
     }
 
@@ -411,8 +412,8 @@ mod in_postgres {
             is_cut.store(true, Ordering::Relaxed);
             assert_eq!(until_failing(archive).await, "the history database does not respond");
             // After its own deadline the connection says which server that is.
-            let is_named = |keeping: &Keeping| matches!(keeping, Keeping::Failing { why, .. } if why.ends_with(": it does not respond"));
-            archive.keeping().wait_for(is_named).await.unwrap();
+            let is_named = |keeping: &WriteStatus| matches!(keeping, WriteStatus::Failing { why, .. } if why.ends_with(": it does not respond"));
+            archive.status().wait_for(is_named).await.unwrap();
             is_cut.store(false, Ordering::Relaxed);
         })
         .await;
@@ -435,10 +436,10 @@ mod in_postgres {
         written_at_last(&mut *second, 2, &thirds[1]);
         let lost: StoreError = first.commit(&[commit(2, &thirds[1])]).unwrap_err();
         assert!(matches!(lost, StoreError::Failed(_)), "{lost}");
-        assert_eq!(first.commit(&[commit(2, &thirds[1])]).unwrap(), Written::default(), "another one writes");
+        assert_eq!(first.commit(&[commit(2, &thirds[1])]).unwrap(), CommitResult::default(), "another one writes");
         shared().sql(database, &mine);
         let written = written_at_last(&mut *first, 3, &thirds[2]);
-        assert!(written.is_anew);
+        assert!(written.is_takeover);
         let whole = Recording::read(&thirds.iter().map(|(.., text)| text.as_str()).collect::<String>()).play();
         assert_eq!(existing(&kept(&mut *first)), existing(whole.model()));
     }

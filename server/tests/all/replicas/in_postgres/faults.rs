@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use server::database::server::Server;
-use server::history::Keeping;
+use server::history::WriteStatus;
 
 use super::{open, told_while, until_failing, why};
 use crate::common::postgres::shared;
@@ -20,10 +20,11 @@ fn of_a_guest() -> (String, String, Server) {
 
 /// Waits until writing fails for that reason.
 async fn until_told(archive: &server::history::Archive, why: &str) {
-    let is_told = |keeping: &Keeping| matches!(keeping, Keeping::Failing { why: told, .. } if told.ends_with(why));
-    let mut keeping = archive.keeping();
+    let is_told =
+        |keeping: &WriteStatus| matches!(keeping, WriteStatus::Failing { why: told, .. } if told.ends_with(why));
+    let mut keeping = archive.status();
     let told = tokio::time::timeout(Duration::from_secs(30), keeping.wait_for(is_told)).await;
-    told.unwrap_or_else(|_| panic!("{why} is never told; told is {:?}", archive.keeping().borrow())).unwrap();
+    told.unwrap_or_else(|_| panic!("{why} is never told; told is {:?}", archive.status().borrow())).unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]

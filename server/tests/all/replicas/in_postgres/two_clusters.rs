@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use server::database::server::Server;
 use server::feed::recording::Recording;
-use server::history::store::{Commit, Written};
+use server::history::store::{Commit, CommitResult};
 use timeline::Millis;
 
 use super::{commit, existing, kept_of, open, thirds};
@@ -18,7 +18,7 @@ fn clusters(names: &[&str]) -> Vec<Arc<str>> {
     names.iter().map(|name| (*name).into()).collect()
 }
 
-fn written(written: Written) -> Vec<Arc<str>> {
+fn written(written: CommitResult) -> Vec<Arc<str>> {
     written.clusters.into_iter().collect()
 }
 
@@ -36,7 +36,7 @@ fn each_writes_the_cluster_that_it_has_and_the_one_that_stays_takes_the_other_ov
     assert_eq!(written(second.commit(&[of("a", 2, &thirds[0])]).unwrap()), clusters(&[]));
     let both = |number, third| [of("a", number, third), of("b", number, third)];
     let mine = first.commit(&both(3, &thirds[1])).unwrap();
-    assert!(mine.bytes == of("a", 3, &thirds[1]).bytes() && !mine.is_anew, "only what is written is counted");
+    assert!(mine.bytes == of("a", 3, &thirds[1]).bytes() && !mine.is_takeover, "only what is written is counted");
     assert_eq!(written(mine), clusters(&["a"]));
     assert_eq!(written(second.commit(&both(3, &thirds[1])).unwrap()), clusters(&["b"]));
     let batches = |name: &str| {
@@ -58,7 +58,7 @@ fn each_writes_the_cluster_that_it_has_and_the_one_that_stays_takes_the_other_ov
         }
         assert_eq!(written(taken), clusters(&["b"]), "its own goes on");
     };
-    assert!(taken.is_anew, "what came before is written anew");
+    assert!(taken.is_takeover, "what came before is written anew");
     assert_eq!(written(second.commit(&[of("b", number, &thirds[2])]).unwrap()), clusters(&["b"]));
     let whole = Recording::read(&thirds.iter().map(|(.., text)| text.as_str()).collect::<String>()).play();
     let gaps = ["a", "b"].map(|cluster| {

@@ -1,33 +1,32 @@
-//! What is observed while nobody can read what was kept before: once it can be written, it is made to follow that.
+//! Observations of the time in which the stored history cannot be read: once they can be written, they continue it.
 
 use std::collections::BTreeSet;
 
-use serde_json::value::RawValue;
 use timeline::Millis;
 use timeline::fact::Kind;
 
 use super::batch;
-use super::fold::Fold;
+use super::latest_lines::LatestLines;
 use super::store::{Commit, Lines, Store, StoreError};
-use crate::feed::recording::{LineType, RecordedLine};
+use crate::feed::recording::{LineType, RawLine, RecordedLine};
 
-/// Clocks of two that saw the same may differ by this much.
+/// Largest difference between the clocks of two that observed the same.
 const CLOCKS_MILLIS: Millis = 1_000;
 
-/// A cluster of which something may be kept that was not read.
+/// Makes commits of a cluster continue its history, which was not read.
 #[derive(Debug, Default)]
-pub(super) struct Unread {
-    /// Its last word, once that is known; `None` in it when nothing was kept.
+pub(super) struct Continuation {
+    /// Last observation in the store, once it is known; `None` in it if nothing was stored.
     heard: Option<Option<Millis>>,
-    /// What came until then is kept already, as another one wrote it.
-    kept_until_millis: Option<Millis>,
-    /// What was listed since then.
+    /// Another server stored the observations until then.
+    stored_until_millis: Option<Millis>,
+    /// Kinds and namespaces that were listed since then.
     listed: BTreeSet<(String, Option<String>)>,
 }
 
-impl Unread {
-    /// Makes a commit follow what is kept. Its checkpoint would stand for a past that it does not know.
-    pub(super) fn mend(&mut self, store: &mut dyn Store, commit: &mut Commit) -> Result<(), StoreError> {
+impl Continuation {
+    /// Makes a commit continue the stored history. Its checkpoint is dropped: it lacks that history.
+    pub(super) fn apply(&mut self, store: &mut dyn Store, commit: &mut Commit) -> Result<(), StoreError> {
         let heard = match &self.heard {
             Some(known) => known,
             None => &*self.heard.insert(store.heard(&commit.cluster)?),
@@ -43,33 +42,29 @@ impl Unread {
         Ok(())
     }
 
-    /// Lines of the time that is kept already become what existed at its end; the first lists after it end the time in which nobody looked.
+    /// Replaces lines of the stored time by the objects at its end. The first lists afterwards end a gap.
     fn after(&mut self, heard_millis: Millis, text: &str) -> String {
-        let (mut before, mut after) = (Fold::default(), String::new());
+        let (mut before, mut after) = (LatestLines::default(), String::new());
         for line in text.lines() {
-            let Ok(read) = serde_json::from_str::<RecordedLine<'_, &RawValue>>(line) else { continue };
-            let kept_until_millis = *self.kept_until_millis.get_or_insert_with(|| {
+            let Some(read) = RawLine::parse(line) else { continue };
+            let stored_until_millis = *self.stored_until_millis.get_or_insert_with(|| {
                 let is_overlap = read.observed_at_millis <= heard_millis;
                 if is_overlap { heard_millis + CLOCKS_MILLIS } else { heard_millis }
             });
             let scope = || (read.kind.to_string(), read.namespace.as_ref().map(ToString::to_string));
             let is_first = read.r#type == LineType::ListDone && self.listed.insert(scope());
-            if read.observed_at_millis <= kept_until_millis {
-                before.take(line);
+            if read.observed_at_millis <= stored_until_millis {
+                before.read(line);
                 continue;
             }
-            let is_gap =
-                is_first && read.gap_since_millis.is_none() && Kind::ALL.iter().any(|kind| kind.name() == read.kind);
-            let ended = RecordedLine { gap_since_millis: Some(heard_millis), ..read };
-            match serde_json::to_string(&ended) {
-                Ok(ended) if is_gap => after.push_str(&ended),
+            let is_gap = is_first && read.gap_since_millis.is_none() && Kind::from_name(&read.kind).is_some();
+            match serde_json::to_string(&RecordedLine { gap_since_millis: Some(heard_millis), ..read }) {
+                Ok(with_gap) if is_gap => after.push_str(&with_gap),
                 _ => after.push_str(line),
             }
             after.push('\n');
         }
-        let (_, mut text) = before.keyframe(None);
-        text.push_str(&after);
-        text
+        before.keyframe(None).1 + &after
     }
 }
 
@@ -91,7 +86,7 @@ mod tests {
     #[test]
     fn the_first_list_after_what_is_kept_has_the_gap_and_no_later_one() {
         let lines = [line(9_000, "LISTED", "1"), line(9_000, "LIST_DONE", "1"), line(9_500, "LIST_DONE", "1")];
-        let told = Unread::default().after(5_000, &text(&lines));
+        let told = Continuation::default().after(5_000, &text(&lines));
         let gaps: Vec<bool> = told.lines().map(|line| line.contains("\"blindSinceMillis\":5000")).collect();
         assert_eq!(gaps, [false, true, false]);
     }
@@ -105,7 +100,7 @@ mod tests {
             line(3_000, "DELETED", "1"),
             line(8_000, "ADDED", "3"),
         ];
-        let told = Unread::default().after(5_000, &text(&lines));
+        let told = Continuation::default().after(5_000, &text(&lines));
         let types: Vec<&str> =
             told.lines().map(|line| line.split("\"type\":\"").nth(1).unwrap().split('"').next().unwrap()).collect();
         assert_eq!(types, ["LISTED", "LIST_DONE", "ADDED"], "{told}");

@@ -1,0 +1,113 @@
+//! Filters of the index, as conditions of a statement: those of a search, and those of permissions.
+
+use timeline::past::Search;
+use timeline::{Uid, WorkloadKind};
+
+use super::write::{OPEN, outcome_name};
+use crate::access::permissions::{ClusterPermissions, Permissions};
+use crate::database::{Connection, Value};
+
+/// Name of the cluster of a row; the table is called `r`.
+pub(super) const CLUSTER: &str = "(SELECT z.name FROM clusters z WHERE z.id = r.cluster)";
+const IN_CLUSTER: &str = "cluster IN (SELECT id FROM clusters WHERE name = {})";
+
+/// Conditions, with their values.
+pub(super) struct Filter {
+    pub conditions: String,
+    pub values: Vec<Value>,
+}
+
+impl Filter {
+    pub fn new(search: &Search, permissions: &Permissions, database: &Connection) -> Self {
+        let position = database.position_function();
+        let contains = |column: &str| format!("{position}({column}, {{}}) > 0");
+        let mut filter = Self { conditions: "1 = 1".to_owned(), values: Vec::new() };
+        filter.permit(permissions);
+        for (column, value) in
+            [(IN_CLUSTER, &search.cluster), ("namespace = {}", &search.namespace), ("workload = {}", &search.name)]
+        {
+            if !value.is_empty() {
+                filter.and(column, value.as_str().into());
+            }
+        }
+        if !search.image.is_empty() {
+            filter.and(&contains("images"), search.image.to_lowercase().into());
+        }
+        if !search.kinds.is_empty() {
+            let kinds = filter.placeholders(search.kinds.iter().map(|kind| kind.name().into()));
+            filter.conditions.push_str(&format!(" AND kind IN ({kinds})"));
+        }
+        if let Some(outcome) = search.outcome {
+            filter.and(&contains("outcome"), outcome_name(outcome).into());
+        }
+        if let Some(millis) = search.longer_millis {
+            filter.and("took_millis >= {}", millis.into());
+        }
+        if search.had_trouble {
+            filter.conditions.push_str(" AND cause <> ''");
+        }
+        for word in search.words() {
+            filter.and(&contains("text"), word.to_lowercase().into());
+        }
+        filter
+    }
+
+    /// Adds the time of a search; the table is called `r`.
+    pub fn within(mut self, search: &Search) -> Self {
+        if let Some(from) = search.from_millis {
+            // An episode matches that went on then, whenever it began. An open one is not known to go on after the cluster's last response.
+            let open = format!(
+                "over_millis >= {{}} AND (over_millis < {OPEN} OR started_millis >= {{}}
+                 OR (SELECT heard_millis FROM clusters h WHERE h.id = r.cluster) >= {{}})"
+            );
+            self.and(&open, from.into());
+        }
+        if let Some(to) = search.to_millis {
+            self.and("started_millis < {}", to.into());
+        }
+        self
+    }
+
+    /// Adds one workload.
+    pub fn of_workload(mut self, (cluster, uid): &(&str, Uid)) -> Self {
+        self.and(IN_CLUSTER, (*cluster).into());
+        self.and("uid = {}", uid.to_string().into());
+        self
+    }
+
+    /// Adds permissions.
+    fn permit(&mut self, permissions: &Permissions) {
+        let Permissions::Part { clusters, .. } = permissions else { return };
+        let mut allowed = vec!["1 = 0".to_owned()];
+        for (cluster, seen) in clusters {
+            let mut condition = IN_CLUSTER.replace("{}", &self.placeholders([cluster.as_str().into()]));
+            match seen {
+                ClusterPermissions::All | ClusterPermissions::AllByLink => {}
+                ClusterPermissions::Namespaces(namespaces) => {
+                    let names = self.placeholders(namespaces.iter().map(|namespace| namespace.as_str().into()));
+                    condition = format!("{condition} AND namespace IN ({names})");
+                }
+                ClusterPermissions::Workload { kind: WorkloadKind::Deployment, namespace, name } => {
+                    let namespace = self.placeholders([namespace.as_str().into()]);
+                    let name = self.placeholders([name.as_str().into()]);
+                    condition = format!("{condition} AND namespace = {namespace} AND workload = {name}");
+                }
+            }
+            allowed.push(condition);
+        }
+        self.conditions.push_str(&format!(" AND ({})", allowed.join(" OR ")));
+    }
+
+    /// Adds a condition; its value is `{}`.
+    pub fn and(&mut self, condition: &str, value: Value) {
+        let placeholder = self.placeholders([value]);
+        self.conditions.push_str(&format!(" AND {}", condition.replace("{}", &placeholder)));
+    }
+
+    /// Adds values; returns their placeholders, with commas.
+    pub fn placeholders(&mut self, values: impl IntoIterator<Item = Value>) -> String {
+        let first = self.values.len() + 1;
+        self.values.extend(values);
+        (first..=self.values.len()).map(|number| format!("${number}")).collect::<Vec<_>>().join(", ")
+    }
+}
