@@ -12,8 +12,8 @@ use crate::live::support::shop;
 
 /// Viewers, each of whom opens an episode of its own at the same time.
 const VIEWERS: usize = 20;
-/// What that may take more, in bytes: about 80 MB were measured of the program of tests, most of it for 20 pages that are made at once.
-const MORE_BYTES: u64 = 150 << 20;
+/// Most bytes of memory that the server process needs for that, beside those that it has.
+const MORE_BYTES: u64 = 50 << 20;
 
 /// One request reads one row, however much its cluster did meanwhile: these are of a cluster with about 100 changes a second.
 #[cfg(target_os = "linux")]
