@@ -11,7 +11,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use timeline::wire;
 
-use super::ExportError;
+use super::error::ExportError;
 use crate::export::assets;
 
 /// Starts the program in such a file.

@@ -12,6 +12,7 @@
 
 pub mod assets;
 mod document;
+mod error;
 pub(crate) mod excerpt;
 pub mod export_limit;
 pub mod redact;
@@ -19,7 +20,8 @@ mod rollout_data;
 
 use timeline::Workload;
 
-use crate::hub::{Handle, HubEnded};
+pub use self::error::ExportError;
+use crate::hub::Handle;
 
 /// The rollout to export.
 #[derive(Debug, Clone)]
@@ -39,26 +41,6 @@ pub struct ExportFile {
     pub name: String,
     /// Its content.
     pub html: String,
-}
-
-/// A file that was not made.
-#[derive(Debug, thiserror::Error)]
-pub enum ExportError {
-    /// There is no such workload, or no such rollout.
-    #[error("no such rollout; its history may have expired")]
-    Unknown,
-    /// The page was not built.
-    #[error("this program was built without the web page: build both with `cargo xtask build`")]
-    NoPage,
-    /// It could not be made without names.
-    #[error("cannot redact the names: {0}")]
-    Redaction(String),
-    /// It could not be rendered.
-    #[error("cannot render the page: {0}")]
-    Page(String),
-    /// The cluster is watched no more.
-    #[error(transparent)]
-    Ended(#[from] HubEnded),
 }
 
 /// Makes the file of a rollout from a hub.

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use app::payload::Export;
 use serde_json::Value;
 
-use super::ExportError;
+use super::error::ExportError;
 use super::rollout_data::RolloutData;
 
 /// Replacements, the longest name first.

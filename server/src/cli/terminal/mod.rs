@@ -23,19 +23,16 @@ mod picture;
 mod server;
 mod settle;
 mod share;
+mod text;
 mod trace;
 mod wait;
 
-use timeline::words::{self, clock, moment};
+use timeline::words::{clock, moment};
 
 use self::origin::Origin;
+use self::text::plain;
 
 pub use file::{FileRequest, file};
 pub use share::share;
 pub use trace::trace;
 pub use wait::wait;
-
-/// Text of a cluster as a part of a line: nothing in it begins another one.
-fn plain(text: &str) -> String {
-    words::visible(text).collect()
-}

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use timeline::Retention;
 
-use super::plain;
 use super::server::Server;
+use super::text::plain;
 use super::{feed, options};
 use crate::cli::clusters;
 use crate::hub::Handle;

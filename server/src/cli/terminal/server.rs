@@ -8,7 +8,7 @@ use bytes::Bytes;
 use http::header::AUTHORIZATION;
 use http::{HeaderValue, Request, Response, Uri};
 
-use super::plain;
+use super::text::plain;
 use crate::access::fetch::{HttpClient, ResponseLimits};
 use crate::kube::loopback::is_this_machine;
 use crate::telemetry::print;
