@@ -3,6 +3,7 @@
 use std::hash::Hash;
 use std::num::NonZeroU32;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use governor::clock::Clock;
@@ -13,7 +14,7 @@ use governor::state::keyed::{HashMapStateStore, ShrinkableKeyedStateStore};
 use governor::{Quota, RateLimiter};
 use tokio::time::{Instant, sleep};
 
-/// Number of keys from which expired ones are removed.
+/// Number of keys from which full ones are removed.
 const FEW: usize = 1_024;
 
 /// The time since a limit was made.
@@ -49,6 +50,8 @@ pub(crate) struct RateLimit<K: Hash + Eq + Clone> {
     limiter: RateLimiter<K, Store<K>, SinceStart, NoOpMiddleware<Duration>>,
     store: Store<K>,
     period: Duration,
+    /// Number of keys at the next scan: twice those that the last one left, so that scans cost each new key little.
+    scan_at: AtomicUsize,
 }
 
 impl<K: Hash + Eq + Clone> RateLimit<K> {
@@ -57,7 +60,8 @@ impl<K: Hash + Eq + Clone> RateLimit<K> {
         let quota = Quota::with_period(period).unwrap_or(Quota::per_second(NonZeroU32::MAX));
         let quota = quota.allow_burst(NonZeroU32::new(burst).unwrap_or(NonZeroU32::MIN));
         let (store, clock) = (Store(Arc::default()), SinceStart(Instant::now()));
-        Self { limiter: RateLimiter::new(quota, store.clone(), clock), store, period }
+        let scan_at = AtomicUsize::new(FEW);
+        Self { limiter: RateLimiter::new(quota, store.clone(), clock), store, period, scan_at }
     }
 
     /// Takes a permit.
@@ -66,8 +70,9 @@ impl<K: Hash + Eq + Clone> RateLimit<K> {
     /// The time until the next one.
     pub(crate) fn take(&self, key: &K) -> Result<(), Duration> {
         let now = self.limiter.clock().now();
-        if self.store.0.len() >= FEW {
+        if self.store.0.len() >= self.scan_at.load(Ordering::Relaxed) {
             self.store.0.retain_recent(now.saturating_sub(self.period).into());
+            self.scan_at.store(FEW.max(2 * self.store.0.len()), Ordering::Relaxed);
         }
         self.limiter.check_key(key).map_err(|not_until| not_until.wait_time_from(now))
     }
@@ -138,5 +143,8 @@ mod tests {
         (0..FEW).for_each(|key| assert_eq!(limit.take(&key), Ok(())));
         tokio::time::advance(Duration::from_secs(60)).await;
         assert_eq!((limit.take(&FEW), limit.store.0.len()), (Ok(()), 1));
+        // Those that wait stay, and are not looked at again for each one that comes: at 1,024 and at 2,048.
+        (0..4 * FEW).for_each(|key| assert_eq!(limit.take(&key), Ok(())));
+        assert_eq!((limit.store.0.len(), limit.scan_at.into_inner()), (4 * FEW, 4 * FEW));
     }
 }
