@@ -126,13 +126,8 @@ impl Authorizer {
             .map_err(|_| TooManyViewers)
     }
 
-    /// Returns whether a viewer may see a namespace that they name. Empty namespaces are checked as well: something
-    /// may be there later, or was there a moment ago. Whether the namespace exists makes no difference.
-    pub async fn may_see(self: &Arc<Self>, viewer: &Viewer, cluster: &str, namespace: &str) -> bool {
-        self.check_namespace(viewer, cluster, namespace).await == Some(true)
-    }
-
-    /// Checks a namespace; `None` if the cluster does not respond.
+    /// Returns whether a viewer may see a namespace that they name; `None` if its cluster does not respond. Empty namespaces are
+    /// checked as well: something may be there later, or was there a moment ago. Whether the namespace exists makes no difference.
     pub async fn check_namespace(self: &Arc<Self>, viewer: &Viewer, cluster: &str, namespace: &str) -> Option<bool> {
         let Some(subjects) = &viewer.subjects else { return Some(true) };
         let known = self.permissions(subjects).await.ok()?;

@@ -36,7 +36,7 @@ impl View {
             return self;
         }
         let is_seen = self.permissions.of(cluster).is_some_and(|seen| seen.has_some_of(namespace));
-        if self.authorizer.may_see(&self.viewer, cluster, namespace).await && !is_seen {
+        if self.check_namespace(cluster, namespace).await == Some(true) && !is_seen {
             self.permissions = self.viewer.limit(Arc::new(self.permissions.and(cluster, namespace)));
         }
         self

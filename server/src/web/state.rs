@@ -31,7 +31,7 @@ use crate::telemetry::rate::RateLimit;
 use crate::telemetry::viewers::Viewers;
 use crate::web::connections::Connections;
 use crate::web::limits::{Limit, Limits, QUESTION_EVERY, QUESTIONS_AT_ONCE};
-use crate::web::listing::{Clusters, Listings};
+use crate::web::listing::Listings;
 use crate::web::previews::Previews;
 use crate::web::send_queue::SendQueue;
 use crate::web::server_address::ServerAddress;
@@ -133,7 +133,7 @@ impl Rollcast {
         let authorizer = Authorizer::new(clusters.values().cloned().collect(), kept);
         let connections = Arc::<Connections>::default();
         let limits = connections.limits.clone();
-        let listings = Listings::new(Clusters::new(hubs), limits.clone());
+        let listings = Listings::new(hubs, limits.clone());
         Arc::new(Self {
             site,
             clusters,

@@ -14,9 +14,9 @@ use timeline::words::safe;
 use tokio::sync::Mutex as Turn;
 use tokio::time::Instant;
 
-use super::client::Client;
 use super::identity::OidcError;
 use super::options::{Issuer, Options, Times};
+use crate::access::fetch::HttpClient;
 use crate::access::refreshing_cache::{RefreshPolicy, RefreshingCache};
 
 /// Endpoints that end sessions, if the provider has them.
@@ -50,7 +50,7 @@ pub(super) struct Discovery(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    client: Client,
+    client: HttpClient,
     issuer: Issuer,
     times: Times,
     known: Mutex<RefreshingCache<(), Arc<Metadata>>>,
@@ -59,7 +59,7 @@ struct Inner {
 }
 
 impl Discovery {
-    pub(super) fn new(client: Client, options: &Options) -> Self {
+    pub(super) fn new(client: HttpClient, options: &Options) -> Self {
         let Options { issuer, times, .. } = options;
         let terms = RefreshPolicy {
             refresh_after: times.metadata_refresh_after,

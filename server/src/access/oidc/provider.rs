@@ -16,11 +16,15 @@ use openidconnect::{
 };
 use timeline::words::safe;
 
-use super::client::{Client, ClientError};
+use super::client::ClientError;
 use super::discovery::{Discovery, Metadata, reason};
 use super::identity::{Identity, OidcError, WRONG_CLOCK, identity};
 use super::options::Options;
+use crate::access::fetch::{HttpClient, ResponseLimits};
 use crate::telemetry::clock;
+
+/// Largest response of the provider, in bytes.
+const MAX_BYTES: usize = 1 << 20;
 
 /// Accepted signature algorithms: asymmetric ones only.
 const SIGNED: [Signed; 9] = [
@@ -42,7 +46,7 @@ type OidcClient =
 #[derive(Debug)]
 pub(super) struct Provider {
     pub(super) options: Options,
-    client: Client,
+    client: HttpClient,
     discovery: Discovery,
 }
 
@@ -76,7 +80,8 @@ impl NonceVerifier for &ExpectedNonce {
 
 impl Provider {
     pub(super) fn new(options: Options) -> std::io::Result<Self> {
-        let client = Client::new(options.issuer.is_plain(), options.times.answer)?;
+        let limits = ResponseLimits { timeout: options.times.answer, max_bytes: MAX_BYTES };
+        let client = HttpClient::new(options.issuer.is_plain(), limits)?;
         let discovery = Discovery::new(client.clone(), &options);
         Ok(Self { options, client, discovery })
     }

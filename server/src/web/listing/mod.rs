@@ -35,44 +35,6 @@ const MOST_OF_LINKS: usize = 4 * MOST_OF_ONE;
 const CHOOSE_EVERY: Duration = Duration::from_millis(250);
 const CHOOSE_AGAIN: Duration = Duration::from_secs(15);
 
-/// The clusters in the order of the command line.
-#[derive(Clone)]
-pub struct Clusters(Arc<[Handle]>);
-
-impl Clusters {
-    /// The clusters of these hubs, in this order.
-    #[must_use]
-    pub fn new(hubs: Vec<Handle>) -> Self {
-        Self(hubs.into())
-    }
-
-    /// Returns the content of all clusters that the permissions show.
-    #[must_use]
-    pub fn sources(&self, permissions: &Permissions) -> Vec<Source> {
-        let source = |hub: &Handle| {
-            let seen = permissions.of(hub.name())?;
-            let list = hub.list().borrow().clone();
-            Some(Source {
-                state: ClusterState {
-                    name: hub.name().to_owned(),
-                    accent: hub.accent(),
-                    connection: seen.of_connection(hub.connection().borrow().clone()),
-                    now_millis: hub.now_millis(),
-                },
-                list: seen.visible(list),
-            })
-        };
-        self.0.iter().filter_map(source).collect()
-    }
-
-    fn changes(&self) -> Changes {
-        Changes {
-            lists: self.0.iter().map(Handle::list).collect(),
-            connections: self.0.iter().map(Handle::connection).collect(),
-        }
-    }
-}
-
 /// Channels whose changes trigger a new selection.
 struct Changes {
     lists: Vec<signal::Receiver<List>>,
@@ -80,6 +42,11 @@ struct Changes {
 }
 
 impl Changes {
+    fn of(clusters: &[Handle]) -> Self {
+        let (lists, connections) = clusters.iter().map(|hub| (hub.list(), hub.connection())).unzip();
+        Self { lists, connections }
+    }
+
     /// Waits until one of the watched values changes.
     async fn next(&mut self) {
         async fn any<T>(of: &mut [signal::Receiver<T>]) {
@@ -112,7 +79,8 @@ type ListKey = (Query, Arc<Permissions>);
 
 /// The lists that somebody follows.
 pub struct Listings {
-    clusters: Clusters,
+    /// In the order of the command line.
+    clusters: Vec<Handle>,
     limits: Arc<Limits>,
     followed: Mutex<Subscriptions>,
 }
@@ -126,7 +94,7 @@ struct Subscriptions {
 impl Listings {
     /// Lists of these clusters, which nobody follows yet.
     #[must_use]
-    pub fn new(clusters: Clusters, limits: Arc<Limits>) -> Arc<Self> {
+    pub fn new(clusters: Vec<Handle>, limits: Arc<Limits>) -> Arc<Self> {
         let by = SubscriptionLimit::new(MOST_OF_ONE, MOST_OF_LINKS);
         Arc::new(Self { clusters, limits, followed: Mutex::new(Subscriptions { lists: HashMap::new(), by }) })
     }
@@ -161,8 +129,26 @@ impl Listings {
         self.choose(query, permissions)
     }
 
+    /// Returns the content of all clusters that the permissions show.
+    fn sources(&self, permissions: &Permissions) -> Vec<Source> {
+        let source = |hub: &Handle| {
+            let seen = permissions.of(hub.name())?;
+            let list = hub.list().borrow().clone();
+            Some(Source {
+                state: ClusterState {
+                    name: hub.name().to_owned(),
+                    accent: hub.accent(),
+                    connection: seen.of_connection(hub.connection().borrow().clone()),
+                    now_millis: hub.now_millis(),
+                },
+                list: seen.visible(list),
+            })
+        };
+        self.clusters.iter().filter_map(source).collect()
+    }
+
     fn choose(&self, query: &Query, permissions: &Permissions) -> ListResult {
-        let mut chosen = choose(&self.clusters.sources(permissions), query);
+        let mut chosen = choose(&self.sources(permissions), query);
         let trouble = permissions.trouble();
         if !trouble.is_empty() {
             chosen.overall.trouble = format!("{trouble} {}", chosen.overall.trouble).trim_end().to_owned();
@@ -207,7 +193,7 @@ impl Listings {
     /// Chooses a list for the first time, and from then on; somebody else may have done so meanwhile.
     fn start(self: &Arc<Self>, key: ListKey) -> signal::Receiver<Arc<ListResult>> {
         // Before the first choice, so that nothing in between is missed.
-        let changes = self.clusters.changes();
+        let changes = Changes::of(&self.clusters);
         let first = Arc::new(self.first(&key.0, &key.1));
         let mut followed = self.followed();
         if let Some(known) = followed.lists.get(&key) {
@@ -221,7 +207,7 @@ impl Listings {
 
     /// Returns an empty list with a notice.
     fn full(&self, permissions: &Permissions, why: &str) -> ListResult {
-        let clusters = self.clusters.sources(permissions).into_iter().map(|source| source.state).collect();
+        let clusters = self.sources(permissions).into_iter().map(|source| source.state).collect();
         let overall = Overall { clusters, trouble: why.to_owned(), ..Overall::default() };
         ListResult { overall, lines: Vec::new() }
     }
@@ -271,7 +257,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_list_that_nobody_follows_any_more_is_let_go_of_at_once() {
-        let listings = Listings::new(Clusters::new(Vec::new()), Arc::default());
+        let listings = Listings::new(Vec::new(), Arc::default());
         let permissions = Arc::new(Permissions::All);
         let (first, second) =
             (listings.follow(&of("web"), &permissions, &MANY), listings.follow(&of("  WEB "), &permissions, &MANY));
@@ -290,7 +276,7 @@ mod tests {
     #[tokio::test]
     async fn how_much_room_is_between_words_makes_no_difference_to_whether_a_search_is_too_long() {
         let limits = Arc::<Limits>::default();
-        let listings = Listings::new(Clusters::new(Vec::new()), limits.clone());
+        let listings = Listings::new(Vec::new(), limits.clone());
         let (roomy, permissions) = (of(&format!("web{}api", " ".repeat(500))), Arc::new(Permissions::All));
         assert_eq!(listings.now(&roomy, &permissions).overall.trouble, "");
         assert_eq!(listings.follow(&roomy, &permissions, &MANY).chosen.borrow().overall.trouble, "");
@@ -300,7 +286,7 @@ mod tests {
     #[tokio::test]
     async fn who_would_follow_one_list_too_many_is_told_so_and_may_come_again() {
         let limits = Arc::<Limits>::default();
-        let listings = Listings::new(Clusters::new(Vec::new()), limits.clone());
+        let listings = Listings::new(Vec::new(), limits.clone());
         let permissions = Arc::new(Permissions::All);
         let mut all: Vec<_> = (0..MOST).map(|n| listings.follow(&of(&n.to_string()), &permissions, &MANY)).collect();
         let full = listings.follow(&of("more"), &permissions, &MANY);
@@ -323,7 +309,7 @@ mod tests {
     #[tokio::test]
     async fn one_client_does_not_take_the_lists_of_the_others() {
         let limits = Arc::<Limits>::default();
-        let listings = Listings::new(Clusters::new(Vec::new()), limits.clone());
+        let listings = Listings::new(Vec::new(), limits.clone());
         let (permissions, at) =
             (Arc::new(Permissions::All), |address: &str| ClientKey::of_address(address.parse().unwrap()));
         let (greedy, other) = (at("2001:db8::1"), at("2001:db8:0:1::1"));
@@ -364,7 +350,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_links_of_one_maker_together_do_not_take_the_lists_of_the_others() {
-        let listings = Listings::new(Clusters::new(Vec::new()), Arc::default());
+        let listings = Listings::new(Vec::new(), Arc::default());
         let permissions = Arc::new(Permissions::All);
         let by = |maker: &str, link: Option<usize>| {
             let subject = Subject { user: maker.to_owned(), ..Subject::default() };
