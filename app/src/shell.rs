@@ -16,9 +16,11 @@ use crate::pages::history::HistoryPage;
 use crate::pages::missing::Missing;
 use crate::pages::shares::{ConfirmPage, SharedPage, SharesPage, SharesPayload};
 use crate::pages::sign_in::{SignIn, SignInPayload};
+use crate::pages::status::StatusPage;
 use crate::parts::Part;
 use crate::payload::{self, Export, Page, Preview};
 use crate::playground::Playground;
+use crate::status::StatusPayload;
 
 /// The whole document of a page that lives. `origin` is how this server is addressed: previews need whole addresses. `files` are the
 /// names of the files of a part of the program.
@@ -77,6 +79,18 @@ pub fn compare(compare: ComparePayload, build: &str) -> impl IntoView + use<> {
     let title = compare.title();
     let head = view! { <MetaTags/>{form_sheet(build)}{still_script()} };
     document_without_program(build, &title, head.into_any(), view! { <ComparePage compare/> }.into_any())
+}
+
+/// The whole document of the state of clusters; no program runs in it.
+#[must_use]
+pub fn status(status: StatusPayload, made: String, build: &str) -> impl IntoView + use<> {
+    let head = view! { {form_sheet(build)}{hidden()} };
+    document_without_program(
+        build,
+        "Status — Rollcast",
+        head.into_any(),
+        view! { <StatusPage status made/> }.into_any(),
+    )
 }
 
 /// The whole document on which viewers sign in; no program runs in it.
