@@ -114,6 +114,12 @@ impl View {
         self.sight.of(cluster) == Some(&Seen::All)
     }
 
+    /// Something of a namespace is seen.
+    #[must_use]
+    pub fn sees_some_of(&self, cluster: &str, namespace: &str) -> bool {
+        self.sight.of(cluster).is_some_and(|seen| seen.has_some_of(namespace))
+    }
+
     /// All of every cluster is seen, and with it what tells of all of them together.
     #[must_use]
     pub fn sees_all(&self) -> bool {

@@ -2,19 +2,31 @@
 //!
 //! `openapi.json` describes it; a test compares every answer with it.
 
+use app::status::ConnectionStatus;
 use axum::Json;
 use axum::http::StatusCode;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
+use serde::Serialize;
 use serde_json::json;
 use timeline::Workload;
+use timeline::document::Document;
 
 use super::extract::{NamedWorkload, file_name};
 use super::respond::{api_error, lost_rollout, unreadable_history};
+use super::status::connection;
 use crate::history::sql::Reader;
 use crate::web::limits::Limit;
 use crate::web::unsent::keeping;
 use crate::web::view::View;
+
+/// A timeline document, and how what it tells of was reached.
+#[derive(Serialize)]
+struct Served {
+    #[serde(flatten)]
+    document: Document,
+    connection: ConnectionStatus,
+}
 
 pub(super) async fn description() -> Response {
     ([(header::CONTENT_TYPE, "application/json")], include_str!("openapi.json")).into_response()
@@ -40,7 +52,7 @@ pub(super) async fn deployments(view: View) -> Response {
                     })
                 })
                 .collect();
-            json!({ "name": hub.name(), "deployments": deployments })
+            json!({ "name": hub.name(), "connection": connection(&view, hub), "deployments": deployments })
         })
         .collect();
     Json(json!({ "clusters": clusters, "trouble": view.sight().trouble() })).into_response()
@@ -58,7 +70,7 @@ pub(super) async fn timeline(view: View, NamedWorkload(workload): NamedWorkload)
     let kind = kind.name();
     let missing = format!("There is no {kind} {name:?} in namespace {namespace:?} of cluster {cluster:?}.");
     match hub.document(&workload).await {
-        Ok(Some(document)) => Json(document).into_response(),
+        Ok(Some(document)) => Json(Served { document, connection: connection(&view, &hub) }).into_response(),
         Ok(None) => api_error(StatusCode::NOT_FOUND, missing),
         Err(ended) => api_error(StatusCode::SERVICE_UNAVAILABLE, ended.to_string()),
     }

@@ -15,6 +15,7 @@ use timeline::{Millis, Uid};
 use super::asked::{Asked, Zone, asked, days, in_address};
 use super::extract::RequestAddress;
 use super::respond::{api_error, missing, refuse, render_static, unreadable_history};
+use super::status::connections;
 use crate::access::sight::{Sight, UNWRITTEN};
 use crate::history::Keeping;
 use crate::history::sql::{Overview, Reader};
@@ -139,7 +140,7 @@ pub(super) async fn json(view: View, RequestAddress(address): RequestAddress) ->
     match found {
         Ok(found) => {
             let after = found.after.map(in_address);
-            Json(json!({ "rollouts": found.rollouts, "after": after })).into_response()
+            Json(json!({ "rollouts": found.rollouts, "after": after, "clusters": connections(&view) })).into_response()
         }
         Err(why) => {
             let (status, why) = unreadable_history(&view, &why);
