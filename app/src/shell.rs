@@ -154,12 +154,14 @@ pub struct Enclosed {
     pub files: String,
     /// The content, in the same form.
     pub content: String,
+    /// How the cluster was reached when the file was made, as JSON.
+    pub connection: String,
 }
 
 /// The whole document of a rollout in a file of its own: nothing is loaded, and nothing could be.
 #[must_use]
 pub fn exported(export: Export, enclosed: Enclosed) -> impl IntoView + use<> {
-    let Enclosed { sheet, icon, theme, start, bindings, program, files, content } = enclosed;
+    let Enclosed { sheet, icon, theme, start, bindings, program, files, content, connection } = enclosed;
     let description = export.deployment.description(true);
     let nonce = leptos::nonce::use_nonce().map(|nonce| nonce.to_string()).unwrap_or_default();
     let policy = format!(
@@ -191,6 +193,7 @@ pub fn exported(export: Export, enclosed: Enclosed) -> impl IntoView + use<> {
             {data("program", program)}
             {data("files", files)}
             {data("content", content)}
+            <script id="connection" type="application/json" inner_html=connection></script>
             <script nonce=nonce inner_html=start></script>
         </html>
     }

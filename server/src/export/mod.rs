@@ -18,9 +18,11 @@ pub mod exports;
 mod gathered;
 pub mod redact;
 
+use app::status::ConnectionStatus;
 use timeline::Workload;
 
 pub use self::error::ExportError;
+use crate::access::sight::Seen;
 use crate::hub::Handle;
 
 /// Which rollout is to be exported, and how.
@@ -52,6 +54,9 @@ pub struct Exported {
 pub async fn html(hub: &Handle, request: ExportRequest) -> Result<Exported, ExportError> {
     let ExportRequest { workload, revision, is_redacted } = request;
     let place = workload.clone();
+    // Files are handed on: errors, which name what is the operator's business, are not in them.
+    let told = Seen::AllByLink.of_connection(hub.connection().borrow().clone());
+    let connection = ConnectionStatus::new(&told, hub.state_since_millis());
     let gathered = hub.read(move |reader| gathered::gather(reader, place, revision)).await?;
     let gathered = gathered.ok_or(ExportError::Unknown)?;
     let name = if is_redacted { "rollout".to_owned() } else { format!("{}-{}", workload.namespace, workload.name) };
@@ -61,5 +66,5 @@ pub async fn html(hub: &Handle, request: ExportRequest) -> Result<Exported, Expo
         if is_redacted { redact::Names::of(&gathered, &export)?.redact(&export) } else { Ok(export) }
     });
     let export = export.await.map_err(|error| ExportError::Page(error.to_string()))??;
-    Ok(Exported { name, html: document::render(export).await? })
+    Ok(Exported { name, html: document::render(export, connection).await? })
 }
