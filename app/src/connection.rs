@@ -4,17 +4,15 @@ use timeline::Millis;
 use timeline::wire::{Connection, ConnectionState, Forbidden};
 use timeline::words::{safe, sentence_end};
 
-use crate::zone::Zone;
-
 /// Says that a past moment is shown.
 #[must_use]
 pub fn as_it_was(moment: &str) -> String {
     format!("As it was at {moment}")
 }
 
-/// The state of a cluster's connection in a word or two.
+/// The state of a cluster's connection in a word or two. `stamp` formats times of day.
 #[must_use]
-pub fn state_words(connection: &Connection, zone: Zone) -> String {
+pub fn state_words(connection: &Connection, stamp: impl Fn(Millis) -> String) -> String {
     let at_speed = |words: &str| match connection.speed_percent {
         0 => format!("{words} (paused)"),
         100 => words.to_owned(),
@@ -26,7 +24,7 @@ pub fn state_words(connection: &Connection, zone: Zone) -> String {
             None => "Connecting".to_owned(),
         },
         ConnectionState::Live => at_speed("Live"),
-        ConnectionState::Stale { since_millis, .. } => format!("Stale since {}", zone.stamp(*since_millis)),
+        ConnectionState::Stale { since_millis, .. } => format!("Stale since {}", stamp(*since_millis)),
         ConnectionState::Replay { .. } => at_speed("Recording"),
         ConnectionState::Unknown | ConnectionState::OtherNamespaces => "Not watched".to_owned(),
     }
@@ -63,6 +61,13 @@ pub fn unreachable(
     let shown = if has_data { LAST_KNOWN } else { "" };
     let why = safe(&sentence_end(why));
     format!("{}: {why}{shown} {next}", unreachable_since(cluster, &stamp(since_millis)))
+}
+
+/// Says how far the first lists of a cluster are, where they take long.
+#[must_use]
+pub fn loading(cluster: &str, connection: &Connection) -> Option<String> {
+    let listing = listing(connection)?;
+    Some(format!("Rollcast is still loading cluster “{}”: {listing}.", safe(cluster)))
 }
 
 /// "Cluster “prod-eu” unreachable since 14:02:05 UTC".

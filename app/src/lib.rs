@@ -48,6 +48,7 @@ pub mod score;
 #[cfg(feature = "ssr")]
 pub mod shell;
 pub mod site;
+pub mod status;
 pub mod wall;
 pub mod zone;
 

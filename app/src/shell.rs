@@ -16,9 +16,11 @@ use crate::pages::history::HistoryPage;
 use crate::pages::missing::Missing;
 use crate::pages::shares::{ConfirmPage, SharedPage, SharesPage, SharesPayload};
 use crate::pages::sign_in::{SignIn, SignInPayload};
+use crate::pages::status::StatusPage;
 use crate::parts::Part;
 use crate::payload::{self, Export, Page, Preview};
 use crate::playground::Playground;
+use crate::status::StatusPayload;
 
 /// The whole document of a page that lives. `origin` is how this server is addressed: previews need whole addresses. `files` are the
 /// names of the files of a part of the program.
@@ -77,6 +79,18 @@ pub fn compare(compare: ComparePayload, build: &str) -> impl IntoView + use<> {
     let title = compare.title();
     let head = view! { <MetaTags/>{form_sheet(build)}{still_script()} };
     document_without_program(build, &title, head.into_any(), view! { <ComparePage compare/> }.into_any())
+}
+
+/// The whole document of the state of clusters; no program runs in it.
+#[must_use]
+pub fn status(status: StatusPayload, made: String, build: &str) -> impl IntoView + use<> {
+    let head = view! { {form_sheet(build)}{hidden()} };
+    document_without_program(
+        build,
+        "Status — Rollcast",
+        head.into_any(),
+        view! { <StatusPage status made/> }.into_any(),
+    )
 }
 
 /// The whole document on which viewers sign in; no program runs in it.
@@ -140,12 +154,14 @@ pub struct Enclosed {
     pub files: String,
     /// The content, in the same form.
     pub content: String,
+    /// How the cluster was reached when the file was made, as JSON.
+    pub connection: String,
 }
 
 /// The whole document of a rollout in a file of its own: nothing is loaded, and nothing could be.
 #[must_use]
 pub fn exported(export: Export, enclosed: Enclosed) -> impl IntoView + use<> {
-    let Enclosed { sheet, icon, theme, start, bindings, program, files, content } = enclosed;
+    let Enclosed { sheet, icon, theme, start, bindings, program, files, content, connection } = enclosed;
     let description = export.deployment.description(true);
     let nonce = leptos::nonce::use_nonce().map(|nonce| nonce.to_string()).unwrap_or_default();
     let policy = format!(
@@ -177,6 +193,7 @@ pub fn exported(export: Export, enclosed: Enclosed) -> impl IntoView + use<> {
             {data("program", program)}
             {data("files", files)}
             {data("content", content)}
+            <script id="connection" type="application/json" inner_html=connection></script>
             <script nonce=nonce inner_html=start></script>
         </html>
     }

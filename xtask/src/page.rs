@@ -74,7 +74,7 @@ pub fn build_as(speed: Speed) -> Result<()> {
     // Only pages of the playground load this one.
     write(&pkg.join("playground.css"), &minified(&part("playground.css")?)?)?;
     // Only pages on which no program runs load this one.
-    let still = [part("compare.css")?, part("forms.css")?, part("history.css")?].join("\n");
+    let still = [part("compare.css")?, part("forms.css")?, part("history.css")?, part("status.css")?].join("\n");
     write(&pkg.join("still.css"), &minified(&still)?)?;
     // Only files that people export carry this one: what they hold is packed.
     write(&pkg.join("unpack.js"), &unpacking()?)?;

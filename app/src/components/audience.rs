@@ -34,7 +34,7 @@ pub fn Foot() -> impl IntoView {
     match use_context::<Audience>().unwrap_or_default() {
         Audience::Nobody => ().into_any(),
         Audience::Everybody => view! {
-            <footer class="audience open" data-testid="audience">"No sign-in: everyone who can connect sees what this page shows."</footer>
+            <footer class="audience open" data-testid="audience">"No sign-in: everyone who can connect sees what this page shows."<a href="/status">"Status"</a></footer>
         }
         .into_any(),
         Audience::ByLink { maker, until } => view! {
@@ -46,7 +46,7 @@ pub fn Foot() -> impl IntoView {
         .into_any(),
         Audience::Known { name, can_leave, .. } => {
             let leave = can_leave.then(|| view! { <form method="post" action="/sign-out"><button type="submit">"Sign out"</button></form> });
-            view! { <footer class="audience" data-testid="audience"><span>"Signed in as "<b>{name}</b></span>{leave}</footer> }.into_any()
+            view! { <footer class="audience" data-testid="audience"><span>"Signed in as "<b>{name}</b></span>{leave}<a href="/status">"Status"</a></footer> }.into_any()
         }
     }
 }

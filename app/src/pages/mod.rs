@@ -15,4 +15,6 @@ pub mod rollout;
 pub mod shares;
 #[cfg(feature = "ssr")]
 pub mod sign_in;
+#[cfg(feature = "ssr")]
+pub mod status;
 pub mod wall;

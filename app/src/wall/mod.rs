@@ -164,7 +164,7 @@ pub fn stable_count(overall: &Overall) -> String {
 /// others it is counted how many are in which state: "23 recordings, held".
 #[must_use]
 pub fn connections(overall: &Overall, zone: Zone) -> String {
-    reached(overall, |cluster| lowered(&state_words(&cluster.connection, zone)))
+    reached(overall, |cluster| lowered(&state_words(&cluster.connection, |at| zone.stamp(at))))
 }
 
 fn reached(overall: &Overall, state: impl Fn(&ClusterState) -> String) -> String {

@@ -65,6 +65,7 @@ const PAGES: Record<string, { path: (page: Page, server: Server) => Promise<stri
   "links to a Deployment": { path: () => "/share", current: ["Deployments"], trail: web },
   history: { path: () => "/history", current: ["History"], trail: [] },
   "the wall": { path: () => "/wall", current: ["Wall"], trail: [] },
+  "the status": { path: () => "/status", current: [], trail: [] },
   "an address that leads nowhere": { path: () => "/no/such/page", current: [], trail: [] },
   "a question that makes no sense": { path: () => "/wall?columns=9", current: [], trail: [] },
 };

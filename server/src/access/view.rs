@@ -78,6 +78,12 @@ impl View {
         self.authorizer.clusters().filter(|hub| self.permissions.of(hub.name()).is_some())
     }
 
+    /// Returns whether something of a namespace is visible.
+    #[must_use]
+    pub fn sees_some_of(&self, cluster: &str, namespace: &str) -> bool {
+        self.permissions.of(cluster).is_some_and(|seen| seen.has_some_of(namespace))
+    }
+
     /// All of a cluster is seen, by who came without a link: figures of all of it are no part of what a link opens, nor are texts that
     /// are written for operators.
     #[must_use]

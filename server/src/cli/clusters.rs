@@ -17,7 +17,7 @@ use crate::kube::credentials::Credentials;
 use crate::kube::kubeconfig::{Contexts, TargetError};
 use crate::kube::review::{Reviewer, Way};
 use crate::kube::{self, Counters, Pace, SourceEvent, Texts};
-use crate::telemetry::clock::Clock;
+use crate::telemetry::clock::{self, Clock};
 use crate::telemetry::viewers::Viewers;
 
 /// A cluster to watch.
@@ -107,6 +107,7 @@ impl ClusterConfig {
         archive: Option<&Archive>,
     ) -> (Handle, mpsc::Sender<SourceEvent>) {
         let counters = Arc::new(Counters::default());
+        counters.note_start(clock::now_millis());
         let (name, sources) = (self.credentials.name(), counters.clone());
         let (hub, events) = match archive {
             Some(archive) => tap::start(archive, name, &self.namespaces, sources, retention),
@@ -131,7 +132,7 @@ impl ClusterConfig {
 
     /// Tries until there are credentials, and says meanwhile what is wrong. `None` when the hub is gone.
     async fn wait_for_target(&mut self, events: &mpsc::Sender<SourceEvent>) -> Option<Target> {
-        let since_millis: Millis = crate::telemetry::clock::now_millis();
+        let since_millis: Millis = clock::now_millis();
         let tell = async |silent: Option<String>| {
             events.send(SourceEvent::Answers { silent: silent.map(|why| (since_millis, why)) }).await.ok()
         };

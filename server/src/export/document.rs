@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use app::parts::Part;
 use app::payload::Export;
 use app::shell::Enclosed;
+use app::status::ConnectionStatus;
 use axum::extract::Request;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -44,6 +45,7 @@ fn parts() -> Option<Enclosed> {
         program: packed(&program, PROGRAM_LEVEL)?,
         files: serde_json::to_string(&files).ok()?,
         content: String::new(),
+        connection: String::new(),
     })
 }
 
@@ -72,13 +74,14 @@ fn packed(bytes: &[u8], level: i32) -> Option<String> {
     Some(STANDARD.encode(zstd::bulk::compress(bytes, level).ok()?))
 }
 
-/// Renders the file.
-pub async fn render(export: Export) -> Result<String, ExportError> {
+/// Renders the file, which says how the cluster was reached.
+pub async fn render(export: Export, connection: ConnectionStatus) -> Result<String, ExportError> {
     let _ = any_spawner::Executor::init_tokio(); // an error says that it is there already
     let parts = PARTS.clone().ok_or(ExportError::NoPage)?;
     let content = wire::encode(&export).map_err(|error| ExportError::Page(error.to_string()))?;
     let content = packed(&content, CONTENT_LEVEL).ok_or_else(|| ExportError::Page("it is too large".to_owned()))?;
-    let enclosed = Enclosed { content, ..parts };
+    let connection = serde_json::to_string(&connection).map_err(|error| ExportError::Page(error.to_string()))?;
+    let enclosed = Enclosed { content, connection, ..parts };
     let shell = move || app::shell::exported(export.clone(), enclosed.clone());
     let response = leptos_axum::render_app_async_with_context(|| {}, shell)(Request::default()).await;
     let bytes = axum::body::to_bytes(response.into_body(), usize::MAX).await;

@@ -18,9 +18,11 @@ pub mod export_limit;
 pub mod redact;
 mod rollout_data;
 
+use app::status::ConnectionStatus;
 use timeline::Workload;
 
 pub use self::error::ExportError;
+use crate::access::permissions::ClusterPermissions;
 use crate::hub::Handle;
 
 /// The rollout to export.
@@ -52,6 +54,9 @@ pub struct ExportFile {
 pub async fn html(hub: &Handle, request: ExportRequest) -> Result<ExportFile, ExportError> {
     let ExportRequest { workload, revision, is_redacted } = request;
     let place = workload.clone();
+    // Files are handed on: errors, which name what is the operator's business, are not in them.
+    let told = ClusterPermissions::AllByLink.of_connection(hub.connection().borrow().clone());
+    let connection = ConnectionStatus::new(&told, hub.state_since_millis());
     let data = hub.read(move |reader| rollout_data::gather(reader, place, revision)).await?;
     let data = data.ok_or(ExportError::Unknown)?;
     let name = if is_redacted { "rollout".to_owned() } else { format!("{}-{}", workload.namespace, workload.name) };
@@ -61,5 +66,5 @@ pub async fn html(hub: &Handle, request: ExportRequest) -> Result<ExportFile, Ex
         if is_redacted { redact::Names::of(&data, &export)?.redact(&export) } else { Ok(export) }
     });
     let export = export.await.map_err(|error| ExportError::Page(error.to_string()))??;
-    Ok(ExportFile { name, html: document::render(export).await? })
+    Ok(ExportFile { name, html: document::render(export, connection).await? })
 }

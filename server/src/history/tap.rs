@@ -77,6 +77,7 @@ pub fn start(
         index: RolloutIndex::default(),
         archive: archive.clone(),
     };
+    let hub = hub.with_queue(&events);
     let namespaces = namespaces.to_vec();
     tokio::spawn(async move {
         let _ = tap.run(initial, &namespaces, inbox, requests).await; // it ends with its hub

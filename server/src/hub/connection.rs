@@ -30,6 +30,11 @@ impl Watches {
         self.recording = Some(name);
     }
 
+    /// State of each watch.
+    pub(super) const fn states(&self) -> &BTreeMap<(Kind, Option<String>), Health> {
+        &self.health
+    }
+
     /// The watches whose lists are refused.
     pub(super) fn unlisted(&self) -> impl Iterator<Item = &(Kind, Option<String>)> {
         let unlisted = |health: &Health| *health == Health::Forbidden { verb: "list" };

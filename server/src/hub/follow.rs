@@ -1,6 +1,8 @@
 //! What a viewer of one Deployment hears, in an order that can be trusted: how the server gets on with the cluster is told
 //! after everything that was published before it was so. Who hears that a cluster is live knows what it holds.
 
+use std::sync::atomic::Ordering;
+
 use bytes::Bytes;
 use timeline::wire::{Connection, Position};
 use timeline::{Millis, Workload};
@@ -76,7 +78,7 @@ impl Followed {
                 // The hub publishes before it tells: what is not there now came later.
                 let told = match self.frames.try_recv() {
                     Ok(frame) => Update::Frame(frame),
-                    Err(TryRecvError::Lagged(_)) => Update::Missed,
+                    Err(TryRecvError::Lagged(frames)) => self.missed(frames),
                     Err(TryRecvError::Empty) => return Ok(Update::Connection(held)),
                     Err(TryRecvError::Closed) => return Err(HubEnded),
                 };
@@ -87,7 +89,7 @@ impl Followed {
                 biased;
                 frame = self.frames.recv() => return match frame {
                     Ok(frame) => Ok(Update::Frame(frame)),
-                    Err(broadcast::error::RecvError::Lagged(_)) => Ok(Update::Missed),
+                    Err(broadcast::error::RecvError::Lagged(frames)) => Ok(self.missed(frames)),
                     Err(broadcast::error::RecvError::Closed) => Err(HubEnded),
                 },
                 changed = self.connection.changed() => {
@@ -96,6 +98,11 @@ impl Followed {
                 }
             }
         }
+    }
+
+    fn missed(&self, frames: u64) -> Update {
+        self.hub.counters().dropped.fetch_add(frames, Ordering::Relaxed);
+        Update::Missed
     }
 
     /// Everything anew, after some was missed.

@@ -16,8 +16,10 @@
 
 mod connection;
 mod follow;
+mod lag;
 mod listed;
 mod moments;
+mod queue;
 mod tally;
 mod task;
 mod topic;
@@ -25,11 +27,12 @@ mod topic;
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 use bytes::Bytes;
 use moka::future::Cache;
 use timeline::document::{self, Document};
+use timeline::fact::Kind;
 use timeline::view::Now;
 use timeline::wire::{Connection, Objects, Position, Snapshot};
 use timeline::{History, Millis, Model, Retention, Timeline, Uid, Workload};
@@ -37,13 +40,14 @@ use tokio::sync::{Semaphore, broadcast, mpsc, oneshot, watch as signal};
 use tokio::time::Instant;
 
 pub use self::follow::{First, Followed, Update};
+pub use self::lag::{Lag, Lags};
 pub use self::listed::ListedDeployment;
 pub use self::moments::Then;
 use self::moments::{Pasts, Streams};
 pub use self::tally::{Series, Tally};
 pub use self::task::told;
 use crate::kube::review::Reviewer;
-use crate::kube::{self, Counters, InitialState, SourceEvent};
+use crate::kube::{self, Counters, Health, InitialState, SourceEvent};
 use crate::telemetry::clock::{Clock, OwnClock};
 
 /// Capacity of the queue of commands to a hub.
@@ -73,8 +77,16 @@ pub struct HubCounters {
     pub changes: AtomicU64,
     /// Frames encoded.
     pub frames: AtomicU64,
+    /// Frames that viewers who fell behind did not receive; they got a new snapshot.
+    pub dropped: AtomicU64,
+    /// Lists that ended a stretch of time in which their kind was not observed.
+    pub gaps: AtomicU64,
+    /// Time between the arrival of events and their being applied.
+    pub lags: Lags,
     /// Rollouts that ended.
     pub rollouts: Tally,
+    /// When the connection entered its state, in milliseconds of the cluster's time.
+    state_since_millis: AtomicI64,
 }
 
 /// What a viewer gets: everything now, then frames as they come.
@@ -145,6 +157,8 @@ pub struct Reader<'h> {
     pub now_millis: Millis,
     /// The time for sentences, which stands still while the cluster is silent.
     pub now: Now,
+    /// State of each watch, by its kind and its namespace (`None` for all).
+    pub watches: &'h BTreeMap<(Kind, Option<String>), Health>,
     /// Which life of the timeline it is.
     pub epoch: u64,
     /// Number of the last change that touched a Deployment.
@@ -179,6 +193,8 @@ pub struct Handle {
     clock: signal::Receiver<Clock>,
     counters: Arc<HubCounters>,
     sources: Arc<Counters>,
+    /// The queues between its sources and it, as long as there are sources.
+    queues: Vec<mpsc::WeakSender<SourceEvent>>,
     reviewer: Reviewer,
     pasts: Pasts,
     streams: Streams,
@@ -260,6 +276,7 @@ impl Handle {
             clock: clock_out,
             counters,
             sources,
+            queues: vec![events.downgrade()],
             reviewer: Reviewer::new(signal::channel(None).1),
             pasts: moments::no_pasts(),
             streams: Streams::default(),
@@ -386,6 +403,12 @@ impl Handle {
     #[must_use]
     pub fn counters(&self) -> &HubCounters {
         &self.counters
+    }
+
+    /// When the connection entered its state, in milliseconds of the cluster's time.
+    #[must_use]
+    pub fn state_since_millis(&self) -> Millis {
+        self.counters.state_since_millis.load(Ordering::Relaxed)
     }
 
     /// What its sources count.

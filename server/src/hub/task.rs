@@ -3,6 +3,7 @@
 mod publish;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::mem;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -79,6 +80,7 @@ pub(super) struct Hub {
 impl Hub {
     pub(super) fn new(name: Arc<str>, retention: Retention, signals: Signals, counters: Arc<HubCounters>) -> Self {
         let now = Instant::now();
+        counters.state_since_millis.store(clock::now_millis(), Ordering::Relaxed);
         Self {
             name,
             epoch: fastrand::u64(..),
@@ -186,12 +188,18 @@ impl Hub {
     pub(super) fn event(&mut self, event: SourceEvent) {
         match event {
             SourceEvent::Reset { kind, namespace, objects, gap_since_millis, at_millis } => {
+                let is_gap = gap_since_millis.is_some_and(|since_millis| since_millis < at_millis);
+                self.counters.gaps.fetch_add(u64::from(is_gap), Ordering::Relaxed);
                 let present = objects.iter().filter_map(|object| object.uid().ok()).collect();
                 objects.into_iter().for_each(|object| self.object(at_millis, object, Seen::InList));
                 self.is_listed = true;
                 self.observe(at_millis, Fact::Listed { kind, namespace, present, gap_since_millis });
             }
-            SourceEvent::Object { object, seen, at_millis } => self.object(at_millis, object, seen),
+            SourceEvent::Object { object, seen, at_millis } => {
+                let kind = object.kind();
+                self.object(at_millis, object, seen);
+                self.counters.lags.kind(kind).note(at_millis, self.clock.now_millis());
+            }
             SourceEvent::Health { kind, namespace, health } => {
                 match &health {
                     Health::Forbidden { verb: "list" } => self.note_unseen(kind, namespace.clone(), true),
@@ -360,6 +368,9 @@ impl Hub {
         if self.is_list_due() {
             self.publish_list();
         }
+        if mem::discriminant(&self.signals.connection.borrow().state) != mem::discriminant(&connection.state) {
+            self.counters.state_since_millis.store(self.clock.now_millis(), Ordering::Relaxed);
+        }
         self.signals.connection.send_replace(connection);
     }
 
@@ -395,6 +406,7 @@ impl Hub {
                     observed: self.observed,
                     now_millis: self.clock.now_millis(),
                     now: self.now(),
+                    watches: self.watches.states(),
                     epoch: self.epoch,
                     touched: &self.touched,
                 });

@@ -52,6 +52,8 @@ struct Shared {
 
 struct Current {
     generation: u64,
+    /// Host and port of the API server; `None` where the client is all there is.
+    host: Option<String>,
     client: kube::Client,
     is_confidential: bool,
     made: Made,
@@ -98,15 +100,23 @@ impl Access {
     #[must_use]
     pub fn fixed(client: kube::Client) -> Self {
         let made = Made::default();
-        let current =
-            Current { generation: 0, client, is_confidential: true, made, expires_at_millis: None, problem: None };
+        let current = Current {
+            generation: 0,
+            host: None,
+            client,
+            is_confidential: true,
+            made,
+            expires_at_millis: None,
+            problem: None,
+        };
         Self::share(None, current)
     }
 
     /// A client that can be made anew.
     pub(super) fn new(credentials: Credentials, first: Fetched) -> Self {
-        let Fetched { client, is_confidential, made, expires_at_millis, .. } = first;
-        let current = Current { generation: 0, client, is_confidential, made, expires_at_millis, problem: None };
+        let Fetched { client, address, is_confidential, made, expires_at_millis, .. } = first;
+        let host = host(&address);
+        let current = Current { generation: 0, host, client, is_confidential, made, expires_at_millis, problem: None };
         Self::share(Some(credentials), current)
     }
 
@@ -168,6 +178,12 @@ impl Access {
         self.0.current.borrow().generation
     }
 
+    /// Returns host and port of the API server, without a path or credentials; `None` where the client is all there is.
+    #[must_use]
+    pub fn host(&self) -> Option<String> {
+        self.0.current.borrow().host.clone()
+    }
+
     /// Where the cluster is. Positions mean nothing at another place.
     pub(super) fn place(&self) -> u64 {
         self.0.current.borrow().made.place
@@ -206,6 +222,7 @@ impl Access {
                 fetched.warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
                 *current = Current {
                     generation: current.generation + 1,
+                    host: host(&fetched.address),
                     client: fetched.client,
                     is_confidential: fetched.is_confidential,
                     made: fetched.made,
@@ -229,6 +246,12 @@ impl Access {
     fn renewals(&self) -> std::sync::MutexGuard<'_, Renewals> {
         self.0.renewals.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn host(address: &str) -> Option<String> {
+    let address: http::Uri = address.parse().ok()?;
+    let port = address.port().map(|port| format!(":{port}")).unwrap_or_default();
+    address.host().map(|host| format!("{host}{port}"))
 }
 
 #[derive(Debug, Clone, Copy)]

@@ -1,40 +1,17 @@
 //! Everything that the sources of one cluster share.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use timeline::Millis;
 use tokio::sync::{mpsc, watch as signal};
 
 use super::access::Access;
+use super::counters::Counters;
 use super::event::SourceEvent;
 use super::pace::Pace;
 use super::translate::Object;
 use crate::telemetry::clock::Clock;
 use crate::telemetry::viewers::Viewers;
-
-/// What a source counts; shown under `/metrics`.
-#[derive(Debug, Default)]
-pub struct Counters {
-    /// Lists started.
-    pub lists: AtomicU64,
-    /// Pieces of lists that were read: signs of life.
-    pub pieces: AtomicU64,
-    /// Watches started.
-    pub watches: AtomicU64,
-    /// Requests that failed.
-    pub failures: AtomicU64,
-    /// Objects that could not be decoded and were skipped.
-    pub malformed: AtomicU64,
-    /// Watch events received.
-    pub events: AtomicU64,
-}
-
-impl Counters {
-    pub(super) fn add(counter: &AtomicU64) {
-        counter.fetch_add(1, Ordering::Relaxed);
-    }
-}
 
 /// Whether the texts that people and programs of a cluster write are taken from it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

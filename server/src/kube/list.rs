@@ -6,7 +6,8 @@ use timeline::fact::Kind;
 use tokio::time::Instant;
 
 use super::backoff::Backoff;
-use super::cluster::{Cluster, Counters};
+use super::cluster::Cluster;
+use super::counters::Counters;
 use super::error::RequestError;
 use super::request;
 use crate::kube::translate::Object;
@@ -105,7 +106,7 @@ impl List {
         for item in items {
             match Object::decode(kind, item.get()).and_then(|object| object.uid().map(|_| object)) {
                 Ok(object) => self.objects.push(cluster.texts.of(object)),
-                Err(error) => skipped(cluster, &error),
+                Err(error) => skipped(cluster, kind, &error),
             }
         }
         if !is_empty {
@@ -130,7 +131,7 @@ async fn read(cluster: &Cluster, path: &str, most: usize) -> Result<Vec<u8>, Req
 }
 
 /// Counts and reports an object that was skipped.
-pub(super) fn skipped(cluster: &Cluster, error: &crate::kube::translate::Unusable) {
-    Counters::add(&cluster.counters.malformed);
+pub(super) fn skipped(cluster: &Cluster, kind: Kind, error: &crate::kube::translate::Unusable) {
+    Counters::add(&cluster.counters.kind(kind).malformed);
     tracing::warn!(%error, "skipped an unusable object");
 }

@@ -48,6 +48,7 @@ pub(super) async fn run(cluster: Cluster, life: signal::Sender<Life>) {
             Some(_) => None,
             None => {
                 last_answer = (Instant::now(), cluster.now_millis());
+                cluster.counters.note_response(last_answer.1);
                 life.send_if_modified(Life::speak).then_some(SourceEvent::Answers { silent: None })
             }
         };

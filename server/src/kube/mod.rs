@@ -17,6 +17,7 @@ pub mod access;
 pub mod backoff;
 pub mod check;
 mod cluster;
+mod counters;
 pub mod credentials;
 pub mod decode;
 pub mod error;
@@ -36,7 +37,8 @@ mod stream;
 pub mod translate;
 mod watch;
 
-pub use self::cluster::{Cluster, Counters, Texts};
+pub use self::cluster::{Cluster, Texts};
+pub use self::counters::{Counters, KindCounters, RelistReason};
 pub use self::event::{Health, QUEUE, SourceEvent};
 pub use self::observed::{InitialState, Observed};
 pub use self::pace::Pace;

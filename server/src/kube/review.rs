@@ -83,6 +83,12 @@ impl Reviewer {
         Self { way, turns: semaphore(AT_ONCE), strangers_turns: semaphore(STRANGERS_AT_ONCE) }
     }
 
+    /// Returns host and port of the API server; `None` before there are credentials.
+    #[must_use]
+    pub fn host(&self) -> Option<String> {
+        self.way.borrow().as_ref().and_then(|way| way.access.host())
+    }
+
     /// Whether a subject may list pods in a namespace; in all of them, where none is named.
     ///
     /// # Errors

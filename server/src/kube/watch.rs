@@ -23,7 +23,8 @@ use tokio::time::Instant;
 use tracing::Instrument;
 
 use super::backoff::Backoff;
-use super::cluster::{Cluster, Counters};
+use super::cluster::Cluster;
+use super::counters::{Counters, RelistReason};
 use super::error::RequestError;
 use super::event::{Health, SourceEvent};
 use super::list::{self, List, Page};
@@ -70,6 +71,8 @@ pub(super) struct Watch {
     asked: u64,
     /// When it last told how far the first list is.
     told_progress: Option<Instant>,
+    /// Why the next list begins; `None` for the first one.
+    relist: Option<RelistReason>,
 }
 
 /// A first list that takes longer than this tells how far it is, and how often.
@@ -96,6 +99,7 @@ impl Watch {
             generation: 0,
             asked: 0,
             told_progress: None,
+            relist: None,
         }
     }
 
@@ -116,9 +120,11 @@ impl Watch {
             let here = self.cluster.access.place();
             if std::mem::replace(&mut place, here) != here {
                 (position, self.list) = (None, None); // the same numbers mean something else there
+                self.relist_for(RelistReason::Moved);
             }
             if *self.cluster.anew.borrow() != self.asked {
                 (position, self.list) = (None, None);
+                self.relist_for(RelistReason::Requested);
             }
             let step = match position.take() {
                 None => self.list().await,
@@ -141,6 +147,9 @@ impl Watch {
         self.asked = *self.cluster.anew.borrow();
         let mut list = self.list.take().unwrap_or_else(|| {
             Counters::add(&self.cluster.counters.lists);
+            if let Some(reason) = self.relist.take() {
+                self.cluster.counters.kind(self.kind).note_relist(reason);
+            }
             List::new(self.cluster.pace.page_size)
         });
         loop {
@@ -211,6 +220,9 @@ impl Watch {
         if has_lived {
             self.lives();
         }
+        if matches!(ended, Ended::Lost | Ended::Failed(_)) || (matches!(ended, Ended::Closed) && !has_lived) {
+            Counters::add(&self.cluster.counters.kind(self.kind).restarts);
+        }
         if matches!(ended, Ended::Closed | Ended::Left) {
             self.seen_until = Some(self.cluster.now_millis()); // an orderly end: everything until now was sent
         }
@@ -219,6 +231,7 @@ impl Watch {
             // position that this server has yet to reach, as after a restored backup: they would hear nothing for ever.
             Ended::Closed if self.mute >= self.cluster.pace.bookmark => {
                 tracing::info!("watches ended without events or bookmarks; listing again");
+                self.relist_for(RelistReason::Mute);
                 Ok(None)
             }
             Ended::Closed if has_lived => Ok(Some(position)),
@@ -228,6 +241,7 @@ impl Watch {
             }
             Ended::Expired(error) => {
                 tracing::info!("resource version expired; listing again");
+                self.relist_for(RelistReason::Expired);
                 // At once, but not again and again.
                 let is_first = self.backoff.failures() == 0;
                 let wait = Self::wait(&self.cluster, &mut self.backoff);
@@ -257,6 +271,9 @@ impl Watch {
         self.failed("watch", &error, wait).await?;
         let give_up = matches!(error, RequestError::Forbidden(_))
             || self.failed_watches >= self.cluster.pace.failures_before_relist;
+        if give_up {
+            self.relist_for(RelistReason::Failed);
+        }
         Ok((!give_up).then_some(position))
     }
 
@@ -316,7 +333,7 @@ impl Watch {
                 }
             }
             WatchEvent::Object(object, seen) => {
-                Counters::add(&self.cluster.counters.events);
+                self.cluster.counters.kind(self.kind).note_event(at_millis);
                 if let Some(version) = object.resource_version() {
                     position.clone_from(version);
                 }
@@ -325,11 +342,16 @@ impl Watch {
                 self.send(SourceEvent::Object { object, seen, at_millis }).await?;
             }
             WatchEvent::Skipped(error) => {
-                Counters::add(&self.cluster.counters.events);
-                list::skipped(&self.cluster, &error);
+                self.cluster.counters.kind(self.kind).note_event(at_millis);
+                list::skipped(&self.cluster, self.kind, &error);
             }
         }
         Ok(())
+    }
+
+    /// Notes why the next list begins; before the first list is complete it is no other one.
+    fn relist_for(&mut self, reason: RelistReason) {
+        self.relist = self.seen_until.map(|_| reason);
     }
 
     /// A watch does what it is for: the next failure is another story.
@@ -364,6 +386,7 @@ impl Watch {
     fn word(&mut self) -> Millis {
         let now = self.cluster.now_millis();
         self.last_word = Some(now);
+        self.cluster.counters.note_response(now);
         if self.seen_until.is_some() {
             self.seen_until = self.last_word;
         }
@@ -395,6 +418,7 @@ async fn asked(anew: &mut signal::Receiver<u64>, before: u64) {
 ///
 /// All of them are said to be connecting before the first one asks: a cluster is live once the last of them is.
 pub fn start(cluster: &Cluster, kinds: &[Kind], namespaces: &[String]) {
+    cluster.counters.note_start(cluster.now_millis());
     let (life, is_alive) = signal::channel(Life::default());
     let span = tracing::info_span!("cluster", cluster.name = %cluster.name);
     tokio::spawn(liveness::run(cluster.clone(), life).instrument(span.clone()));

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use app::components::audience::Audience;
 use axum::http::HeaderMap;
@@ -69,6 +69,10 @@ pub struct Rollcast {
     pub build: &'static str,
     /// Number of connected viewers.
     pub viewers: Viewers,
+    /// Every cluster was listed or said why not, at some time.
+    pub is_ready: AtomicBool,
+    /// When the server started, in milliseconds since the epoch.
+    pub started_millis: Millis,
     /// Number of snapshots that were sent to lagging viewers.
     pub resyncs: AtomicU64,
     /// The lists that viewers follow.
@@ -140,6 +144,8 @@ impl Rollcast {
             empty,
             build,
             viewers,
+            is_ready: AtomicBool::new(false),
+            started_millis: clock::now_millis(),
             resyncs: AtomicU64::new(0),
             listings,
             exports: ExportLimit::default(),

@@ -23,7 +23,7 @@ const ORDERS: [(&str, &str); 5] = [
     (
         "app",
         "browser rows keep_focus elements scoped debounce images numbers news site postcard_base64 zone connection \
-         link_preview measure history detail compare playground exported live list payload context score preview rollout wall \
+         link_preview measure history status detail compare playground exported live list payload context score preview rollout wall \
          components pages parts app shell",
     ),
     ("xtask", "process lock setup story fonts test_programs cluster page build size lint bench dev mutants shots test"),

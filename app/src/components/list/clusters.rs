@@ -35,7 +35,11 @@ pub fn Clusters(
     let states = Memo::new(move |_| {
         let overall = board.overall.read();
         let well = overall.clusters.iter().filter(|cluster| cluster.connection.state.is_live()).count();
-        let first = overall.clusters.first().map(|cluster| state_words(&cluster.connection, zone)).unwrap_or_default();
+        let first = overall
+            .clusters
+            .first()
+            .map(|cluster| state_words(&cluster.connection, |at| zone.stamp(at)))
+            .unwrap_or_default();
         (overall.clusters.len(), well, first)
     });
     let menu = move || {
@@ -57,6 +61,7 @@ pub fn Clusters(
                 <For each=move || names.get() key=Clone::clone let((name, accent))>
                     <ClusterChip board name accent/>
                 </For>
+                {move || is_many.get().then(|| view! { <a class="chip past" href="/status" rel="external">"Status of all clusters"</a> })}
             </div>
         </nav>
     }
@@ -84,7 +89,9 @@ fn ClusterChip(
         Some(_) => "chip stale",
         None => "unused",
     };
-    let state = move || connection.read().as_ref().map(|connection| state_words(connection, zone)).unwrap_or_default();
+    let state = move || {
+        connection.read().as_ref().map(|connection| state_words(connection, |at| zone.stamp(at))).unwrap_or_default()
+    };
     let asked = name.clone();
     let is_chosen = move || (board.query.read().cluster.as_ref() == Some(&asked)).then_some("true");
     view! {

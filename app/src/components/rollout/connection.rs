@@ -2,15 +2,15 @@
 
 use leptos::prelude::*;
 use timeline::wire::ConnectionState;
-use timeline::words::safe;
 
 use crate::components::banner::Banner;
-use crate::connection::{as_it_was, forbidden, listing, lost, next_try, state_words, unreachable, unwritten};
+use crate::connection::{as_it_was, forbidden, listing, loading, lost, next_try, state_words, unreachable, unwritten};
+use crate::exported::Exported;
 use crate::live::client::Live;
 use crate::rollout::board::Board;
 use crate::zone::Zone;
 
-/// The chip: live, stale, or as it was.
+/// The chip: live, stale, or as it was. It leads to the status page.
 #[component]
 pub fn Chip(
     /// The state of the Deployment's page, which this follows.
@@ -27,11 +27,15 @@ pub fn Chip(
         (true, _) => "Reconnecting".to_owned(),
         (_, Some(tenths)) => as_it_was(&board.dated(zone, tenths * 100)),
         _ if board.is_over => "Recording".to_owned(),
-        _ => state_words(&board.connection.read(), zone),
+        _ => state_words(&board.connection.read(), |at_millis| zone.stamp(at_millis)),
     };
     // While the past plays, its moment is told to who looks there and not by the second.
     let is_told = move || if board.time.read().tenths.is_some() { "off" } else { "polite" };
-    view! { <span id="chip" class=class role="status" aria-live=is_told data-testid="live">{words}</span> }
+    // A file leads nowhere: there is no server behind it.
+    let href = Exported::of_app().is_none().then_some("/status");
+    view! {
+        <a id="chip" class=class href=href rel="external"><span role="status" aria-live=is_told data-testid="live">{words}</span></a>
+    }
 }
 
 /// The bars below the header: no word from the server or the cluster, and what may not be read.
@@ -70,8 +74,7 @@ fn trouble(board: Board, zone: Zone) -> Option<String> {
             let listing = listing(&connection).map(|listing| format!(" ({listing})")).unwrap_or_default();
             Some(unreachable(&cluster, *since_millis, why, *retry_at_millis, has_data, stamp) + &listing)
         }
-        ConnectionState::Connecting => listing(&connection)
-            .map(|listing| format!("Rollcast is still loading cluster “{}”: {listing}.", safe(&cluster))),
+        ConnectionState::Connecting => loading(&cluster, &connection),
         ConnectionState::Unknown => {
             Some(format!("{} Showing last known data, of {}.", timeline::words::not_watched(&cluster), shown()))
         }

@@ -2,18 +2,30 @@
 //!
 //! `openapi.json` describes it; a test compares every answer with it.
 
+use app::status::ConnectionStatus;
 use axum::Json;
 use axum::http::StatusCode;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
+use serde::Serialize;
 use serde_json::json;
 use timeline::Workload;
+use timeline::document::Document;
 
 use super::export;
 use super::extract::NamedWorkload;
 use super::respond::{api_error, lost_rollout};
+use super::status::connection;
 use crate::web::client_view::ClientView;
 use crate::web::limits::Limit;
+
+/// A timeline document, and how what it tells of was reached.
+#[derive(Serialize)]
+struct Served {
+    #[serde(flatten)]
+    document: Document,
+    connection: ConnectionStatus,
+}
 
 pub(super) async fn description() -> Response {
     ([(header::CONTENT_TYPE, "application/json")], include_str!("openapi.json")).into_response()
@@ -39,7 +51,7 @@ pub(super) async fn deployments(view: ClientView) -> Response {
                     })
                 })
                 .collect();
-            json!({ "name": hub.name(), "deployments": deployments })
+            json!({ "name": hub.name(), "connection": connection(&view, hub), "deployments": deployments })
         })
         .collect();
     Json(json!({ "clusters": clusters, "trouble": view.permissions().trouble() })).into_response()
@@ -57,7 +69,7 @@ pub(super) async fn timeline(view: ClientView, NamedWorkload(workload): NamedWor
     let kind = kind.name();
     let missing = format!("There is no {kind} {name:?} in namespace {namespace:?} of cluster {cluster:?}.");
     match hub.document(&workload).await {
-        Ok(Some(document)) => Json(document).into_response(),
+        Ok(Some(document)) => Json(Served { document, connection: connection(&view, &hub) }).into_response(),
         Ok(None) => api_error(StatusCode::NOT_FOUND, missing),
         Err(ended) => api_error(StatusCode::SERVICE_UNAVAILABLE, ended.to_string()),
     }

@@ -1,27 +1,37 @@
-//! `/healthz`: the program runs. `/readyz`: every cluster was listed once, so pages tell something.
+//! Probes. `/healthz`: the process responds. `/readyz`: pages have something to say of every cluster.
+//!
+//! A cluster that cannot be reached has its sentence on every page, so it does not keep the server out of service. Once ready, the server
+//! stays ready: a cluster that comes back and is listed for minutes does not take away the pages of the others.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
+use app::status::ConnectionStatus;
+use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
+use serde_json::{Value, json};
 use timeline::wire::ConnectionState;
 
+use crate::hub::Handle;
 use crate::web::state::Rollcast;
 
 pub(super) async fn healthz() -> &'static str {
     "ok\n"
 }
 
-pub(super) async fn readyz(State(rollcast): State<Arc<Rollcast>>) -> (StatusCode, String) {
-    let waiting: Vec<String> = rollcast
-        .all_hubs()
-        .filter(|hub| hub.connection().borrow().state == ConnectionState::Connecting)
-        .map(|hub| format!("still connecting to {}\n", hub.name()))
-        .collect();
-    match (waiting.is_empty(), rollcast.site.auth.requires_sign_in()) {
-        (true, _) => (StatusCode::OK, "ok\n".to_owned()),
-        // Whoever asks is not asked who it is: not even how many clusters there are.
-        (false, true) => (StatusCode::SERVICE_UNAVAILABLE, "not ready\n".to_owned()),
-        (false, false) => (StatusCode::SERVICE_UNAVAILABLE, waiting.concat()),
+pub(super) async fn readyz(State(rollcast): State<Arc<Rollcast>>) -> (StatusCode, Json<Value>) {
+    let is_settled = |hub: &Handle| hub.connection().borrow().state != ConnectionState::Connecting;
+    if rollcast.all_hubs().all(is_settled) {
+        rollcast.is_ready.store(true, Ordering::Relaxed);
     }
+    let is_ready = rollcast.is_ready.load(Ordering::Relaxed);
+    let status = if is_ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    let state = |hub: &Handle| {
+        let connection = ConnectionStatus::new(&hub.connection().borrow(), hub.state_since_millis());
+        json!({ "name": hub.name(), "connection": connection })
+    };
+    // Where people sign in, everybody may ask this, and does not learn how many clusters there are.
+    let clusters = (!rollcast.site.auth.requires_sign_in()).then(|| rollcast.all_hubs().map(state).collect::<Vec<_>>());
+    (status, Json(json!({ "ready": is_ready, "clusters": clusters })))
 }

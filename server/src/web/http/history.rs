@@ -15,6 +15,7 @@ use timeline::{Millis, Uid};
 use super::extract::RequestAddress;
 use super::history_query::{HistoryQuery, Zone, days, history_query, place_parameter};
 use super::respond::{api_error, missing, refuse, render_static, unreadable_history};
+use super::status::connections;
 use crate::access::permissions::{Permissions, UNWRITTEN};
 use crate::history::WriteStatus;
 use crate::history::sql::{Overview, Reader};
@@ -140,7 +141,7 @@ pub(super) async fn json(view: ClientView, RequestAddress(address): RequestAddre
     match found {
         Ok(found) => {
             let after = found.next.map(place_parameter);
-            Json(json!({ "rollouts": found.rollouts, "after": after })).into_response()
+            Json(json!({ "rollouts": found.rollouts, "after": after, "clusters": connections(&view) })).into_response()
         }
         Err(why) => {
             let (status, why) = unreadable_history(&view, &why);

@@ -11,12 +11,14 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::{Registry, Unit};
+use timeline::fact::Kind;
 use timeline::list::Group;
 use timeline::wire::ConnectionState;
 use timeline::{Millis, Workload};
 
 use crate::history::{Archive, WriteStatus};
 use crate::hub::{Handle, ListedDeployment, Series};
+use crate::kube::{KindCounters, RelistReason};
 use crate::web::client_view::ClientView;
 use crate::web::limits::Limit;
 
@@ -28,10 +30,6 @@ const PER_CLUSTER: [PerCluster; 9] = [
     ("rollcast_list_requests", "Lists started at the API server.", |hub| &hub.sources().lists),
     ("rollcast_watch_requests", "Watches started at the API server.", |hub| &hub.sources().watches),
     ("rollcast_request_failures", "Lists and watches that failed.", |hub| &hub.sources().failures),
-    ("rollcast_watch_events", "Watch events received.", |hub| &hub.sources().events),
-    ("rollcast_malformed_objects", "Objects skipped because they could not be decoded.", |hub| {
-        &hub.sources().malformed
-    }),
     ("rollcast_odd_objects", "Objects with missing or contradictory fields that were used in part.", |hub| {
         &hub.counters().odd
     }),
@@ -40,6 +38,22 @@ const PER_CLUSTER: [PerCluster; 9] = [
     ("rollcast_frames_encoded", "Frames encoded for viewers, once for all viewers of a frame.", |hub| {
         &hub.counters().frames
     }),
+    ("rollcast_frames_dropped", "Frames not sent to viewers that fell behind.", |hub| &hub.counters().dropped),
+    ("rollcast_gaps", "Lists that ended a stretch of time in which their kind was not observed.", |hub| {
+        &hub.counters().gaps
+    }),
+];
+
+type PerKind = (&'static str, &'static str, fn(&KindCounters) -> &AtomicU64);
+
+const PER_KIND: [PerKind; 3] = [
+    ("rollcast_watch_events", "Watch events received.", |kind| &kind.events),
+    ("rollcast_malformed_objects", "Objects skipped because they could not be decoded.", |kind| &kind.malformed),
+    (
+        "rollcast_watch_restarts",
+        "Watches started again because the one before failed or its connection was lost.",
+        |kind| &kind.restarts,
+    ),
 ];
 
 pub(super) async fn metrics(view: ClientView) -> Response {
@@ -70,6 +84,8 @@ impl Collector for Figures {
             // They count what is in all namespaces.
             per_cluster(view, &mut encoder, name, help, |hub| view.sees_all_of(hub.name()).then(|| count(hub)))?;
         }
+        watches(view, &mut encoder)?;
+        queues(view, &mut encoder)?;
         let is_stale = |hub: &Handle| matches!(hub.connection().borrow().state, ConnectionState::Stale { .. });
         let stale = |hub: &Handle| ConstGauge::new(i64::from(is_stale(hub)));
         let help = "Whether the cluster does not respond.";
@@ -79,6 +95,10 @@ impl Collector for Figures {
         if !view.sees_all() {
             return Ok(());
         }
+        let started = ConstGauge::new(rollcast.started_millis as f64 / 1_000.0);
+        let (help, unit) = ("When the server started, in seconds since the epoch.", Unit::Seconds);
+        let descriptor = encoder.encode_descriptor("rollcast_start_time", help, Some(&unit), started.metric_type())?;
+        started.encode(descriptor)?;
         let viewers = ConstGauge::new(i64::try_from(rollcast.viewers.count()).unwrap_or(i64::MAX));
         alone(&mut encoder, "rollcast_viewers", "Viewers connected.", &viewers)?;
         if let Some(audit) = &rollcast.site.audit {
@@ -101,6 +121,59 @@ impl Collector for Figures {
         alone(&mut encoder, "rollcast_viewer_resyncs", help, &resyncs)?;
         view.archive().map_or(Ok(()), |archive| history(&mut encoder, archive))
     }
+}
+
+/// The watches of each kind. They count what is in all namespaces.
+fn watches(view: &ClientView, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+    let hubs: Vec<&Handle> = view.hubs().filter(|hub| view.sees_all_of(hub.name())).collect();
+    for (name, help, read) in PER_KIND {
+        let mut family = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;
+        for (hub, kind) in kinds(&hubs) {
+            let count = ConstCounter::new(read(hub.sources().kind(kind)).load(Ordering::Relaxed));
+            count.encode(family.encode_family(&[("cluster", hub.name()), ("kind", kind.name())])?)?;
+        }
+    }
+    let help = "Times that a kind was listed again.";
+    let mut family = encoder.encode_descriptor("rollcast_relists", help, None, MetricType::Counter)?;
+    for ((hub, kind), reason) in kinds(&hubs).flat_map(|known| RelistReason::ALL.map(|reason| (known, reason))) {
+        let labels = [("cluster", hub.name()), ("kind", kind.name()), ("reason", reason.name())];
+        ConstCounter::new(hub.sources().kind(kind).relists(reason)).encode(family.encode_family(&labels)?)?;
+    }
+    let help = "Seconds from the arrival of an event to its being applied to the timeline.";
+    let (name, unit) = ("rollcast_event_lag", Unit::Seconds);
+    let mut family = encoder.encode_descriptor(name, help, Some(&unit), MetricType::Histogram)?;
+    for (hub, kind) in kinds(&hubs) {
+        let labels = [("cluster", hub.name()), ("kind", kind.name())];
+        hub.counters().lags.kind(kind).histogram().encode(family.encode_family(&labels)?)?;
+    }
+    Ok(())
+}
+
+fn kinds<'h>(hubs: &[&'h Handle]) -> impl Iterator<Item = (&'h Handle, Kind)> {
+    hubs.iter().flat_map(|hub| Kind::ALL.map(|kind| (*hub, kind)))
+}
+
+/// The queues in front of the hubs, and for how long clusters have not responded. Recordings have neither.
+fn queues(view: &ClientView, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+    let queue = |hub: &Handle| hub.queue().filter(|_| view.sees_all_of(hub.name()) && is_watched(hub));
+    let gauge = |count: usize| ConstGauge::new(i64::try_from(count).unwrap_or(i64::MAX));
+    let help = "Events that wait to be applied; a full queue slows the watches down.";
+    per_cluster(view, encoder, "rollcast_queue_events", help, |hub| queue(hub).map(|(queued, _)| gauge(queued)))?;
+    let help = "Events that fit into the queue.";
+    per_cluster(view, encoder, "rollcast_queue_capacity_events", help, |hub| {
+        queue(hub).map(|(_, capacity)| gauge(capacity))
+    })?;
+    let silence = |hub: &Handle| {
+        let started_millis = hub.sources().started_millis().filter(|_| view.sees_all_of(hub.name()))?;
+        let heard_millis = hub.sources().heard_millis().unwrap_or(started_millis);
+        Some(ConstGauge::new((hub.now_millis() - heard_millis).max(0) as f64 / 1_000.0))
+    };
+    let help = "Seconds since the cluster last responded, or since Rollcast began to ask.";
+    per_cluster(view, encoder, "rollcast_cluster_silence_seconds", help, silence)
+}
+
+fn is_watched(hub: &Handle) -> bool {
+    hub.sources().started_millis().is_some()
 }
 
 /// Deployments by what they are up to.

@@ -24,6 +24,7 @@ mod routes;
 mod shared;
 mod shares;
 mod sign_in;
+mod status;
 mod stream;
 
 pub use self::routes::{addresses, router};

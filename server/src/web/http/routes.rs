@@ -14,7 +14,7 @@ use tower_http::timeout::RequestBodyDeadlineLayer;
 
 use super::{
     api, badge, buffer, compare, export, files, guard, health, history, links, metrics, pages, playground, preview,
-    provider, qr, shared, shares, sign_in, stream,
+    provider, qr, shared, shares, sign_in, status, stream,
 };
 use crate::web::state::Rollcast;
 
@@ -43,8 +43,10 @@ fn handler(route: Route) -> MethodRouter<Arc<Rollcast>> {
         Route::PreviewPng => get(preview::png),
         Route::ByUid => get(links::by_uid),
         Route::History => get(history::page),
+        Route::Status => get(status::page),
         Route::QrCode => get(qr::code),
         Route::ApiDeployments => get(api::deployments),
+        Route::ApiStatus => get(status::json),
         Route::ApiTimeline => get(api::timeline),
         Route::ApiRollouts => get(history::json),
         Route::ApiRecording => get(api::recording),

@@ -10,6 +10,7 @@ use timeline::fact::Kind;
 use tokio::sync::watch;
 
 use crate::common::until::until;
+use crate::live::program::{Serving, get, kubeconfig};
 use crate::live::support::{FakeApi, Verb, Watched, quick, shop};
 
 /// Group, resource, verb.
@@ -86,6 +87,56 @@ async fn the_roles_of_the_manifests_allow_what_is_asked_and_nothing_else() {
     let _ = reviewer.whose("a token", Asker::Stranger).await;
     let asked = api.paths().into_iter().map(|(_, path)| needed(&path, "create"));
     assert_eq!(role(&manifests, "rollcast-sign-in"), asked.collect());
+}
+
+/// Names of metrics in an expression.
+fn metrics(expression: &str) -> BTreeSet<&str> {
+    let names = expression.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    names.filter(|name| name.starts_with("rollcast_")).collect()
+}
+
+/// Brackets of an expression close in the order in which they open.
+fn is_balanced(expression: &str) -> bool {
+    let mut open = Vec::new();
+    for c in expression.chars() {
+        match c {
+            '(' => open.push(')'),
+            '[' => open.push(']'),
+            '{' => open.push('}'),
+            ')' | ']' | '}' if open.pop() != Some(c) => return false,
+            _ => {}
+        }
+    }
+    open.is_empty()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn alerts_ask_for_metrics_that_exist() {
+    let rules: Value = serde_saphyr::from_str(include_str!("../../../../deploy/prometheus-rules.yaml")).unwrap();
+    assert_eq!((&rules["apiVersion"], &rules["kind"]), (&"monitoring.coreos.com/v1".into(), &"PrometheusRule".into()));
+    let api = shop().await;
+    let folder = tempfile::tempdir().unwrap();
+    let serving = Serving::keeping(&kubeconfig(&api, "fake"), folder.path());
+    let text = get(&serving.address, "/metrics").await;
+    serving.end();
+    let mut asked = BTreeSet::new();
+    for rule in rules["spec"]["groups"][0]["rules"].as_array().unwrap() {
+        let alert = rule["alert"].as_str().unwrap();
+        assert!(alert.starts_with("Rollcast"), "{alert}");
+        let expression = rule["expr"].as_str().unwrap();
+        assert!(is_balanced(expression), "{expression}");
+        let severity = rule["labels"]["severity"].as_str().unwrap();
+        assert!(["info", "warning", "critical"].contains(&severity), "{alert}: {severity}");
+        for text in ["summary", "description"] {
+            assert!(rule["annotations"][text].as_str().is_some_and(|text| text.ends_with('.')), "{alert}: {text}");
+        }
+        for name in metrics(expression) {
+            let is_there = |line: &str| line.starts_with(&format!("{name}{{")) || line.starts_with(&format!("{name} "));
+            assert!(text.lines().any(is_there), "{alert}: {name}");
+            asked.insert(name.to_owned());
+        }
+    }
+    assert!(asked.len() >= 12, "{asked:?}");
 }
 
 #[test]

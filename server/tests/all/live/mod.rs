@@ -24,6 +24,7 @@ mod secrets;
 mod silence;
 mod skew;
 mod slow;
+mod status;
 mod support;
 mod texts;
 mod tls;

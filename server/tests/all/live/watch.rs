@@ -210,7 +210,7 @@ async fn one_malformed_object_costs_only_itself() {
     api.put(odd.clone());
     let watched = Watched::start(&api, &[], quick);
     watched.until_pods(&["web-a", "web-b"]).await;
-    let malformed = || watched.counters.malformed.load(Ordering::Relaxed);
+    let malformed = || watched.counters.kind(Kind::Pod).malformed.load(Ordering::Relaxed);
     until("counted in the list", async || malformed() >= 1).await;
     let before = malformed();
     api.put(odd);

@@ -49,12 +49,16 @@ async fn every_answer_is_as_described() {
         Route::ApiRollouts.pattern(),
         Route::ApiRecording.pattern(),
         Route::ApiTimeline.pattern(),
+        Route::ApiStatus.pattern(),
         Route::ApiDescription.pattern(),
     ];
     served.extend([Route::ApiShares.pattern(), Route::ApiRevokeShare.pattern()]);
     served.sort_unstable();
     assert_eq!(described, served);
 
+    let (status, state) = get(&rollcast, Route::ApiStatus.pattern()).await;
+    assert_described(&description, Route::ApiStatus.pattern(), status, &state);
+    assert_eq!(state["clusters"].as_array().unwrap().len(), clusters.len());
     let (status, lists) = get(&rollcast, Route::ApiDeployments.pattern()).await;
     assert_described(&description, Route::ApiDeployments.pattern(), status, &lists);
     let mut documents = 0;

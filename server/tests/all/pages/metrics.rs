@@ -4,27 +4,38 @@ use axum::body::Body;
 use axum::http::{Request, header};
 use server::web::http::router;
 use server::web::limits::Limit;
+use timeline::fact::Kind;
 use tower::ServiceExt;
 
 use crate::common;
 use crate::pages::site::held;
 
 /// Name of the family, its type, and its sample.
-const FAMILIES: [(&str, &str, &str); 14] = [
+const FAMILIES: [(&str, &str, &str); 15] = [
     ("rollcast_list_requests", "counter", "rollcast_list_requests_total"),
     ("rollcast_watch_requests", "counter", "rollcast_watch_requests_total"),
     ("rollcast_request_failures", "counter", "rollcast_request_failures_total"),
-    ("rollcast_watch_events", "counter", "rollcast_watch_events_total"),
-    ("rollcast_malformed_objects", "counter", "rollcast_malformed_objects_total"),
     ("rollcast_odd_objects", "counter", "rollcast_odd_objects_total"),
     ("rollcast_facts", "counter", "rollcast_facts_total"),
     ("rollcast_changes", "counter", "rollcast_changes_total"),
     ("rollcast_frames_encoded", "counter", "rollcast_frames_encoded_total"),
+    ("rollcast_frames_dropped", "counter", "rollcast_frames_dropped_total"),
+    ("rollcast_gaps", "counter", "rollcast_gaps_total"),
     ("rollcast_cluster_stale", "gauge", "rollcast_cluster_stale"),
+    ("rollcast_start_time_seconds", "gauge", "rollcast_start_time_seconds"),
     ("rollcast_viewers", "gauge", "rollcast_viewers"),
     ("rollcast_connections", "gauge", "rollcast_connections"),
     ("rollcast_lists", "gauge", "rollcast_lists"),
     ("rollcast_viewer_resyncs", "counter", "rollcast_viewer_resyncs_total"),
+];
+
+/// Families with a sample for each kind.
+const PER_KIND: [&str; 5] = [
+    "rollcast_watch_events",
+    "rollcast_malformed_objects",
+    "rollcast_watch_restarts",
+    "rollcast_relists",
+    "rollcast_event_lag_seconds",
 ];
 
 #[tokio::test]
@@ -38,8 +49,13 @@ async fn every_figure_has_its_type_and_names_of_clusters_are_escaped() {
     let bytes = axum::body::to_bytes(response.into_body(), usize::MAX).await.unwrap();
     let text = String::from_utf8(bytes.to_vec()).unwrap();
     // Those with a name for each sample are looked at by themselves.
-    let apart = ["rollcast_deployments", "rollcast_rollout_", "rollcast_limited"];
-    let mut lines = text.lines().filter(|line| !apart.iter().any(|family| line.contains(family)));
+    let apart = ["rollcast_deployments", "rollcast_rollout_", "rollcast_limited", "kind=\"", "# UNIT"];
+    let apart = apart.into_iter().chain(PER_KIND);
+    let mut lines = text.lines().filter(|line| !apart.clone().any(|family| line.contains(family)));
+    for (family, kind) in PER_KIND.into_iter().flat_map(|family| Kind::ALL.map(|kind| (family, kind.name()))) {
+        let labels = format!(r#"{{cluster="a\"b\\c\nd",kind="{kind}""#);
+        assert!(text.lines().any(|line| line.starts_with(family) && line.contains(&labels)), "{family} {kind}");
+    }
     for (limit, name) in Limit::ALL {
         assert!(text.contains(&format!("rollcast_limited_total{{limit=\"{name}\"}} 0\n")), "{limit:?}");
     }
@@ -49,11 +65,12 @@ async fn every_figure_has_its_type_and_names_of_clusters_are_escaped() {
         assert_eq!(lines.next(), Some(format!("# TYPE {family} {kind}").as_str()));
         let (name, value) = lines.next().unwrap().rsplit_once(' ').unwrap();
         let of_cluster = format!(r#"{sample}{{cluster="a\"b\\c\nd"}}"#);
-        let is_of_server =
-            ["rollcast_viewer", "rollcast_connections", "rollcast_lists"].iter().any(|of| family.starts_with(of));
+        let is_of_server = ["rollcast_viewer", "rollcast_connections", "rollcast_lists", "rollcast_start_time"]
+            .iter()
+            .any(|of| family.starts_with(of));
         assert_eq!(name, if is_of_server { sample } else { of_cluster.as_str() });
-        let value: u64 = value.parse().unwrap();
-        assert!(value > 0 || !matches!(family, "rollcast_facts" | "rollcast_changes"), "{family} is {value}");
+        let value: f64 = value.parse().unwrap();
+        assert!(value > 0.0 || !matches!(family, "rollcast_facts" | "rollcast_changes"), "{family} is {value}");
     }
     assert_eq!((lines.next(), lines.next()), (Some("# EOF"), None));
 }

@@ -1,6 +1,6 @@
 //! What a site answers to HTTP requests, on the recordings of a real control plane.
 
-mod api;
+pub mod api;
 mod below;
 mod clients;
 mod damaged;
@@ -27,7 +27,7 @@ mod replay;
 mod rights;
 mod seats;
 mod shared;
-mod site;
+pub mod site;
 mod strange;
 mod tokens;
 mod unchecked;

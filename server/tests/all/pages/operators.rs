@@ -46,7 +46,18 @@ async fn why_something_is_wrong_is_told_to_those_who_see_everything() {
     }
     let mut told = String::new();
     for somebody in &others {
-        for path in [WEB, "/", "/wall", "/history", "/api/v1/rollouts", "/api/v1/deployments", "/metrics", "/readyz"] {
+        for path in [
+            WEB,
+            "/",
+            "/wall",
+            "/history",
+            "/status",
+            "/api/v1/status",
+            "/api/v1/rollouts",
+            "/api/v1/deployments",
+            "/metrics",
+            "/readyz",
+        ] {
             told.push_str(&somebody.get(&rollcast, path).await.text);
         }
         for end in ["badge.svg", "preview.png", "timeline", "export", "export?format=jsonl", "compare"] {

@@ -71,7 +71,7 @@ async fn a_workload_that_may_not_be_seen_was_never_there() {
 }
 
 /// What shows something of several workloads, or nothing of any.
-const OTHERS: [(&str, &str, Option<bool>); 24] = [
+const OTHERS: [(&str, &str, Option<bool>); 26] = [
     // Pattern, address, whether it tells of workloads; `None` where everybody may ask.
     ("/", "/", Some(true)),
     ("/wall", "/wall", Some(true)),
@@ -79,6 +79,8 @@ const OTHERS: [(&str, &str, Option<bool>); 24] = [
     ("/clusters/{cluster}/namespaces/{namespace}", "/clusters/prod/namespaces/rollover", Some(true)),
     ("/api/v1/deployments", "/api/v1/deployments", Some(true)),
     ("/metrics", "/metrics", Some(true)),
+    ("/status", "/status", Some(true)),
+    ("/api/v1/status", "/api/v1/status", Some(true)),
     ("/history", "/history", Some(false)),
     ("/api/v1/rollouts", "/api/v1/rollouts", Some(false)),
     ("/deployments/{uid}", "/deployments/00000000-0000-0000-0000-000000000001", Some(false)),

@@ -199,7 +199,7 @@ mod in_postgres {
         tell(&mut *store, 1, seen.clone());
         tell(&mut *store, 2, vec![late(&seen[1]), late(&seen[2]), again]);
         let found = Reader::new(&Location::Postgres(server))
-            .rollouts(&Search::default(), &Permissions::All, None, 50)
+            .search(&Search::default(), &Permissions::All, None, 50)
             .unwrap()
             .rollouts;
         let told: Vec<(u32, u64, Millis)> =

@@ -1,0 +1,33 @@
+/// The status page: reached from the connection's mark, the same without scripts, readable on a phone, in both themes.
+
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { AxeBuilder } from "@axe-core/playwright";
+import { expect, isLive, test } from "../../fixtures/test.ts";
+import { Server } from "../../fixtures/server.ts";
+
+const simulating = () => Server.simulating(join(mkdtempSync(join(tmpdir(), "rollcast-")), "kubeconfig"));
+
+test("the mark of the connection leads to the state of each kind", async ({ page, serve }) => {
+  const server = await serve(simulating);
+  await page.goto(server.page("playground", "default", "web"));
+  await isLive(page);
+  await page.locator("#chip").click();
+  await expect(page).toHaveURL(/\/status$/);
+  const cluster = page.getByTestId("cluster");
+  await expect(cluster).toContainText("playground");
+  for (const kind of ["Deployment", "ReplicaSet", "Pod", "Event"]) await expect(cluster.getByTestId(kind)).toContainText("Granted");
+});
+
+for (const theme of ["dark", "light"])
+  test(`it is readable on a phone and by screen readers, ${theme}`, async ({ page, serve }) => {
+    const server = await serve(simulating);
+    for (const [width, height] of [[1280, 720], [390, 844]] as const) {
+      await page.setViewportSize({ width, height });
+      await page.goto(`${server.address}/status?theme=${theme}`);
+      await expect(page.getByTestId("kinds")).toBeVisible();
+      expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(0);
+      expect((await new AxeBuilder({ page }).analyze()).violations.map((violation) => violation.id)).toEqual([]);
+    }
+  });

@@ -1,0 +1,67 @@
+//! Time between the arrival of an event and its being applied to the timeline, by kind. Frames go out after that, at once or 50 ms later.
+
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use prometheus_client::metrics::histogram::Histogram;
+use timeline::Millis;
+use timeline::fact::Kind;
+
+/// Upper bounds of the lags that are counted together, in seconds.
+const BOUNDS: [f64; 9] = [0.001, 0.005, 0.025, 0.1, 0.5, 1.0, 5.0, 20.0, 60.0];
+
+/// Lags of the events of a cluster.
+#[derive(Debug, Default)]
+pub struct Lags {
+    deployments: Lag,
+    replica_sets: Lag,
+    pods: Lag,
+    events: Lag,
+}
+
+/// Lags of the events of one kind.
+#[derive(Debug)]
+pub struct Lag {
+    /// That of the last event; negative before the first one.
+    last_millis: AtomicI64,
+    histogram: Histogram,
+}
+
+impl Default for Lag {
+    fn default() -> Self {
+        Self { last_millis: AtomicI64::new(-1), histogram: Histogram::new(BOUNDS) }
+    }
+}
+
+impl Lags {
+    /// Returns the lags of one kind.
+    #[must_use]
+    pub const fn kind(&self, kind: Kind) -> &Lag {
+        match kind {
+            Kind::Deployment => &self.deployments,
+            Kind::ReplicaSet => &self.replica_sets,
+            Kind::Pod => &self.pods,
+            Kind::Event => &self.events,
+        }
+    }
+}
+
+impl Lag {
+    /// Notes an event that was just applied.
+    pub(super) fn note(&self, arrived_millis: Millis, now_millis: Millis) {
+        let lag_millis = (now_millis - arrived_millis).max(0); // the clock may have been set back
+        self.last_millis.store(lag_millis, Ordering::Relaxed);
+        self.histogram.observe(lag_millis as f64 / 1_000.0);
+    }
+
+    /// Returns the lag of the last event; `None` before the first one.
+    #[must_use]
+    pub fn last_millis(&self) -> Option<Millis> {
+        Some(self.last_millis.load(Ordering::Relaxed)).filter(|lag_millis| *lag_millis >= 0)
+    }
+
+    /// Returns how many events had which lag, in seconds.
+    #[must_use]
+    pub const fn histogram(&self) -> &Histogram {
+        &self.histogram
+    }
+}

@@ -1,0 +1,163 @@
+//! Figures of the sources of one cluster, in all and by kind; shown under `/metrics` and on the status page.
+
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+
+use timeline::Millis;
+use timeline::fact::Kind;
+
+/// Figures of the sources of one cluster.
+#[derive(Debug, Default)]
+pub struct Counters {
+    /// Lists started.
+    pub lists: AtomicU64,
+    /// Pieces of lists that were read: signs of life.
+    pub pieces: AtomicU64,
+    /// Watches started.
+    pub watches: AtomicU64,
+    /// Requests that failed.
+    pub failures: AtomicU64,
+    /// Start of the sources, in milliseconds of the cluster's time; 0 where nothing is watched.
+    started_millis: AtomicI64,
+    /// Last response of the cluster; 0 before the first one.
+    heard_millis: AtomicI64,
+    deployments: KindCounters,
+    replica_sets: KindCounters,
+    pods: KindCounters,
+    events: KindCounters,
+}
+
+/// Figures of the watches of one kind, of all namespaces together.
+#[derive(Debug, Default)]
+pub struct KindCounters {
+    /// Watch events received.
+    pub events: AtomicU64,
+    /// Objects that could not be decoded and were skipped.
+    pub malformed: AtomicU64,
+    /// Watches started again because the one before failed or its connection was lost.
+    pub restarts: AtomicU64,
+    /// Arrival of the last watch event, in milliseconds of the cluster's time; 0 before the first one.
+    last_event_millis: AtomicI64,
+    relists: [AtomicU64; RelistReason::ALL.len()],
+}
+
+/// Why a kind was listed again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RelistReason {
+    /// The API server no longer had the resource version of the watch.
+    Expired,
+    /// Watches failed several times in a row, or were refused.
+    Failed,
+    /// Watches ended without an event or a bookmark.
+    Mute,
+    /// The history begins anew and needs everything that exists.
+    Requested,
+    /// The cluster has another address or another certificate authority.
+    Moved,
+}
+
+impl RelistReason {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::Expired, Self::Failed, Self::Mute, Self::Requested, Self::Moved];
+
+    /// Its name among the metrics.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Expired => "expired",
+            Self::Failed => "failed",
+            Self::Mute => "mute",
+            Self::Requested => "requested",
+            Self::Moved => "moved",
+        }
+    }
+}
+
+impl Counters {
+    pub(super) fn add(counter: &AtomicU64) {
+        counter.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Returns the figures of one kind.
+    #[must_use]
+    pub const fn kind(&self, kind: Kind) -> &KindCounters {
+        match kind {
+            Kind::Deployment => &self.deployments,
+            Kind::ReplicaSet => &self.replica_sets,
+            Kind::Pod => &self.pods,
+            Kind::Event => &self.events,
+        }
+    }
+
+    /// Notes the start of the sources.
+    pub fn note_start(&self, at_millis: Millis) {
+        let _ = self.started_millis.compare_exchange(0, at_millis, Ordering::Relaxed, Ordering::Relaxed); // the first one counts
+    }
+
+    pub(super) fn note_response(&self, at_millis: Millis) {
+        self.heard_millis.store(at_millis, Ordering::Relaxed);
+    }
+
+    /// Returns when the sources started; `None` where nothing is watched.
+    #[must_use]
+    pub fn started_millis(&self) -> Option<Millis> {
+        Some(self.started_millis.load(Ordering::Relaxed)).filter(|at_millis| *at_millis != 0)
+    }
+
+    /// Returns when the cluster last responded; `None` before the first response.
+    #[must_use]
+    pub fn heard_millis(&self) -> Option<Millis> {
+        Some(self.heard_millis.load(Ordering::Relaxed)).filter(|at_millis| *at_millis != 0)
+    }
+}
+
+impl KindCounters {
+    pub(super) fn note_event(&self, at_millis: Millis) {
+        Counters::add(&self.events);
+        self.last_event_millis.store(at_millis, Ordering::Relaxed);
+    }
+
+    pub(super) fn note_relist(&self, reason: RelistReason) {
+        if let Some(count) = self.relists.get(reason as usize) {
+            Counters::add(count);
+        }
+    }
+
+    /// Returns the arrival of the last watch event; `None` before the first one.
+    #[must_use]
+    pub fn last_event_millis(&self) -> Option<Millis> {
+        Some(self.last_event_millis.load(Ordering::Relaxed)).filter(|at_millis| *at_millis != 0)
+    }
+
+    /// Returns how often the kind was listed again for that reason.
+    #[must_use]
+    pub fn relists(&self, reason: RelistReason) -> u64 {
+        self.relists.get(reason as usize).map_or(0, |count| count.load(Ordering::Relaxed))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_reason_is_counted_by_itself() {
+        let counters = Counters::default();
+        let pods = counters.kind(Kind::Pod);
+        for (times, reason) in (1..).zip(RelistReason::ALL) {
+            (0..times).for_each(|_| pods.note_relist(reason));
+        }
+        assert_eq!(RelistReason::ALL.map(|reason| pods.relists(reason)), [1, 2, 3, 4, 5]);
+        assert!(RelistReason::ALL.iter().all(|reason| counters.kind(Kind::Event).relists(*reason) == 0));
+    }
+
+    #[test]
+    fn the_start_of_the_sources_is_no_response() {
+        let counters = Counters::default();
+        assert_eq!((counters.started_millis(), counters.heard_millis()), (None, None));
+        counters.note_start(5);
+        counters.note_start(7);
+        assert_eq!((counters.started_millis(), counters.heard_millis()), (Some(5), None));
+        counters.note_response(9);
+        assert_eq!((counters.started_millis(), counters.heard_millis()), (Some(5), Some(9)));
+    }
+}

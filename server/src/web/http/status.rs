@@ -1,0 +1,151 @@
+//! `/status` and `/api/v1/status`: how each cluster is reached and watched, as far as the viewer may see it.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
+
+use app::status::{
+    ClusterFigures, ClusterStatus, ConnectionStatus, KindFigures, KindStatus, ServerStatus, StatusPayload, said,
+};
+use axum::Json;
+use axum::extract::Request;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use timeline::fact::Kind;
+use timeline::words::{moment, sentence_end};
+use timeline::{Millis, words};
+
+use super::respond::render_static;
+use crate::hub::{Handle, HubEnded};
+use crate::kube::{Health, RelistReason};
+use crate::telemetry::clock;
+use crate::web::client_view::ClientView;
+
+/// A cluster's name and the state of its connection.
+#[derive(Serialize)]
+pub(super) struct NamedConnection {
+    name: String,
+    connection: ConnectionStatus,
+}
+
+/// Returns the state of a cluster's connection, as far as the viewer may see it.
+pub(super) fn connection(view: &ClientView, hub: &Handle) -> ConnectionStatus {
+    ConnectionStatus::new(&view.connection(hub), hub.state_since_millis())
+}
+
+/// Returns the states of the connections to all clusters that the viewer may see.
+pub(super) fn connections(view: &ClientView) -> Vec<NamedConnection> {
+    let named = |hub: &Handle| NamedConnection { name: hub.name().to_owned(), connection: connection(view, hub) };
+    view.hubs().map(named).collect()
+}
+
+/// The page.
+pub(super) async fn page(view: ClientView, request: Request) -> Response {
+    let (status, code) = match gather(&view).await {
+        Ok(status) => (status, StatusCode::OK),
+        Err(ended) => {
+            let trouble = sentence_end(&ended.to_string());
+            (StatusPayload { trouble, ..StatusPayload::default() }, StatusCode::SERVICE_UNAVAILABLE)
+        }
+    };
+    let made = format!("{} UTC", words::clock(clock::now_millis()));
+    let shell = move |build| app::shell::status(status.clone(), made.clone(), build);
+    render_static(&view, code, request, shell).await
+}
+
+/// The same as JSON.
+pub(super) async fn json(view: ClientView) -> Response {
+    match gather(&view).await {
+        Ok(status) => Json(status).into_response(),
+        Err(ended) => super::respond::api_error(StatusCode::SERVICE_UNAVAILABLE, ended.to_string()),
+    }
+}
+
+async fn gather(view: &ClientView) -> Result<StatusPayload, HubEnded> {
+    let mut clusters = Vec::new();
+    for hub in view.hubs() {
+        clusters.push(cluster(view, hub).await?);
+    }
+    let rollcast = view.rollcast();
+    let server = view.sees_all().then(|| ServerStatus {
+        viewers: rollcast.viewers.count() as u64,
+        viewer_resyncs: rollcast.resyncs.load(Ordering::Relaxed),
+        history_missed: view.archive().map(|archive| archive.counters().missed.load(Ordering::Relaxed)),
+    });
+    Ok(StatusPayload { clusters, trouble: view.permissions().trouble().to_owned(), server })
+}
+
+async fn cluster(view: &ClientView, hub: &Handle) -> Result<ClusterStatus, HubEnded> {
+    // Before the hub is asked: it takes what is in the queue first.
+    let (queued, queue_capacity) = hub.queue().unzip();
+    let watches = hub.read(|reader| reader.watches.clone()).await?;
+    let (told, now_millis) = (view.connection(hub), hub.now_millis());
+    let is_watched = hub.sources().started_millis().is_some();
+    let stamp = |at_millis: Millis| format!("{} UTC", moment(at_millis, now_millis));
+    let (words, advice) = said(hub.name(), &told, stamp);
+    let (connection, sees_all) = (connection(view, hub), view.sees_all_of(hub.name()));
+    let figures = sees_all.then(|| ClusterFigures {
+        address: hub.reviewer().host(),
+        heard_millis: hub.sources().heard_millis(),
+        queued: queued.filter(|_| is_watched),
+        queue_capacity: queue_capacity.filter(|_| is_watched),
+        gaps: hub.counters().gaps.load(Ordering::Relaxed),
+        frames_dropped: hub.counters().dropped.load(Ordering::Relaxed),
+    });
+    let seen = |namespace: &Option<String>| {
+        namespace.as_ref().is_none_or(|namespace| view.sees_some_of(hub.name(), namespace))
+    };
+    let mut kinds: BTreeMap<Kind, Vec<&Health>> = BTreeMap::new();
+    for ((kind, _), health) in watches.iter().filter(|((_, namespace), _)| seen(namespace)) {
+        kinds.entry(*kind).or_default().push(health);
+    }
+    let kinds = kinds.into_iter().map(|(kind, health)| KindStatus {
+        figures: sees_all.then(|| kind_figures(hub, kind)),
+        ..kind_status(kind, &health, sees_all, &connection)
+    });
+    let kinds = kinds.collect();
+    Ok(ClusterStatus { name: hub.name().to_owned(), connection, words, advice, now_millis, figures, kinds })
+}
+
+/// The worst of the watches of a kind; what is forbidden in one namespace is said, though others are watched. Errors are told to those
+/// who see all of the cluster; others learn of them what the connection tells.
+fn kind_status(kind: Kind, watches: &[&Health], sees_all: bool, connection: &ConnectionStatus) -> KindStatus {
+    let refused = watches.iter().find_map(|health| match health {
+        Health::Forbidden { verb } => Some(*verb),
+        _ => None,
+    });
+    let stale = watches.iter().filter_map(|health| match health {
+        Health::Stale { since_millis, why, .. } => Some((*since_millis, why)),
+        _ => None,
+    });
+    let stale = stale.min_by_key(|(since_millis, _)| *since_millis);
+    let is_live = watches.iter().all(|health| matches!(health, Health::Live));
+    let permission = match refused {
+        Some("list") => "list refused",
+        Some(_) => "watch refused",
+        None if is_live => "granted",
+        None => "unknown",
+    };
+    let (state, since_millis, why) = match stale {
+        Some((since_millis, why)) => {
+            ("stale", Some(since_millis), if sees_all { sentence_end(why) } else { connection.why.clone() })
+        }
+        None if refused.is_some() => ("forbidden", None, String::new()),
+        None if is_live => ("live", None, String::new()),
+        None => ("connecting", None, String::new()),
+    };
+    KindStatus { kind, state, since_millis, why, permission, figures: None }
+}
+
+fn kind_figures(hub: &Handle, kind: Kind) -> KindFigures {
+    let counted = hub.sources().kind(kind);
+    let relists = RelistReason::ALL.map(|reason| (reason.name(), counted.relists(reason)));
+    KindFigures {
+        last_event_millis: counted.last_event_millis(),
+        lag_millis: hub.counters().lags.kind(kind).last_millis(),
+        events: counted.events.load(Ordering::Relaxed),
+        restarts: counted.restarts.load(Ordering::Relaxed),
+        relists: relists.into_iter().filter(|(_, count)| *count > 0).collect(),
+        skipped: counted.malformed.load(Ordering::Relaxed),
+    }
+}
