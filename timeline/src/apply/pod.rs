@@ -17,7 +17,9 @@ fn remembering(containers: &[Container], known: &[Container]) -> Vec<Container> 
         let exits_before = before.map_or(0, Container::exits);
         let known_exit = before.and_then(|before| before.last_exit.clone()).filter(|_| container.restarts > 0);
         let last_exit = container.last_exit.clone().or(known_exit);
-        Container { exits_before, last_exit, ..container.clone() }
+        let now = Container { last_exit, ..container.clone() };
+        // One that says as many itself says nothing new when it is heard again.
+        Container { exits_before: if exits_before > now.exits() { exits_before } else { 0 }, ..now }
     };
     containers.iter().map(remember).collect()
 }
