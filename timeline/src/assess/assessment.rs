@@ -1,7 +1,5 @@
 //! The assessment of one Deployment at one moment: everything that a verdict is made of.
 
-use std::cell::OnceCell;
-
 use serde::{Deserialize, Serialize};
 
 use super::cause::{Cause, CauseKind, Refused, Severity};
@@ -9,7 +7,7 @@ use super::counts::{Counts, count_owed, count_pods, count_reported_by_deployment
 use super::now::Now;
 use super::situation::Situation;
 use crate::model::fact::Kind;
-use crate::model::{Deployment, KubectlVerdict, Limits, Pod, ReplicaSet};
+use crate::model::{Deployment, KubectlVerdict, Limits, ReplicaSet};
 use crate::rules::budget::{self, Next, Sums};
 use crate::rules::{rollout, verdict};
 use crate::{Millis, Model, Uid};
@@ -108,7 +106,6 @@ impl<'m> Assessment<'m> {
             sees_pods,
             awaits_revision,
             now,
-            earlier: OnceCell::new(),
         };
         let causes = if deployment.is_over() { Vec::new() } else { situation.causes() };
         let deadline_millis = deadline(deployment).map(|at| at.saturating_add(now.skew_millis));
@@ -224,11 +221,7 @@ impl<'m> Assessment<'m> {
     pub fn replaced(&self) -> impl Iterator<Item = &'m ReplicaSet> {
         let current = self.current.filter(|_| !self.awaits_revision()).map(|set| set.uid);
         let model = self.model;
-        let has_pods = move |set: &&ReplicaSet| {
-            let mut pods = model.pods_of(set.uid);
-            let is_there = |pod: &Pod| pod.gone_millis().is_none() && pod.now.terminal_millis.is_none();
-            set.now.counts.desired > 0 || pods.any(|pod| pod.owner == Some(set.uid) && is_there(pod))
-        };
+        let has_pods = move |set: &&ReplicaSet| set.now.counts.desired > 0 || model.pod_counts(set.uid).there > 0;
         model.owned_sets(self.deployment.uid).filter(move |set| Some(set.uid) != current).filter(has_pods)
     }
 

@@ -51,8 +51,8 @@ impl Situation<'_> {
             return Some((refused_by(&failure.reason), self.of_condition(object, failure)));
         }
         // Who may not see its conditions, or has them from a recording that lacks them, goes by Events while pods are missing.
-        let there = self.model.pods_of(set.uid).filter(|pod| pod.owner == Some(set.uid) && pod.is_active()).count();
-        if set.now.failure.is_some() || !self.sees_pods || there >= set.now.counts.desired as usize {
+        let there = self.model.pod_counts(set.uid).active;
+        if set.now.failure.is_some() || !self.sees_pods || there >= set.now.counts.desired {
             return None;
         }
         let scaled = set.scales.last().map_or(set.first_seen_millis, |scale| scale.at_millis);

@@ -182,7 +182,7 @@ impl Model {
             }),
             Change::Pod(whole) => {
                 whole.owners.iter().chain(&whole.owner).for_each(|owner| self.note_pod(*owner, whole.uid));
-                self.pods.insert(whole.uid, (**whole).clone());
+                self.insert_pod((**whole).clone());
             }
             Change::PodState(uid, state, at) => self.pod(uid, |known| known.states.push((*state, *at))),
             Change::PodNow(uid, now) => self.pod(uid, |known| known.now = (**now).clone()),
@@ -209,6 +209,7 @@ impl Model {
                 self.unseen.remove(&(*kind, namespace.clone()));
             }
         }
+        self.renew_starts();
     }
 
     fn deployment(&mut self, uid: &Uid, change: impl FnOnce(&mut Deployment)) {
@@ -224,9 +225,11 @@ impl Model {
     }
 
     fn pod(&mut self, uid: &Uid, change: impl FnOnce(&mut Pod)) {
-        if let Some(known) = self.pods.get_mut(uid) {
-            change(known);
-        }
+        let Some((row, known)) = self.pods.row_mut(uid) else { return };
+        let before = self.pod_index.part(known);
+        change(known);
+        let after = self.pod_index.part(known);
+        self.pod_index.replace(row, &known.owners, Some(&before), Some(&after));
     }
 
     fn prune(&mut self, deployment: Option<Uid>, what: &Pruned) {
@@ -240,10 +243,10 @@ impl Model {
         let sets: Vec<Uid> = self.sets_of(uid).map(|set| set.uid).collect();
         for set in sets {
             for pod in self.pods_of(set).map(|pod| pod.uid).collect::<Vec<_>>() {
-                if let Some(pod) = self.pods.get_mut(&pod) {
+                self.pod(&pod, |pod| {
                     prune_states(pod, before);
                     pod.releases.drain(..prunable_releases(pod, before));
-                }
+                });
             }
             if let Some(set) = self.replica_sets.get_mut(&set) {
                 set.scales.retain(|scale| scale.at_millis >= before);

@@ -1,6 +1,7 @@
 //! Queries of a model: ownership, and what is seen.
 
-use super::{Deployment, Model, Pod, ReplicaSet};
+use super::pod_index::{self, PodIndex};
+use super::{Deployment, LayerCounts, Model, Pod, PodCounts, PodMove, ReplicaSet};
 use crate::model::fact::Kind;
 use crate::model::order;
 use crate::{Change, Millis, Uid};
@@ -25,6 +26,34 @@ impl Model {
         self.pods_of.of(replica_set).filter_map(|uid| self.pods.get(&uid))
     }
 
+    /// Counts the pods of a ReplicaSet.
+    #[must_use]
+    pub fn pod_counts(&self, replica_set: Uid) -> PodCounts {
+        self.pod_index.counts(replica_set)
+    }
+
+    /// Pods that `replica_set` controls or ever controlled, by UID, without those that are gone, and those that are available with
+    /// containers that did not end lately. `skew_millis` is our clock less the API server's.
+    #[must_use]
+    pub fn noteworthy_pods(&self, replica_set: Uid, now_millis: Millis, skew_millis: Millis) -> Vec<&Pod> {
+        let rows = self.pod_index.noteworthy_rows(replica_set, now_millis.saturating_sub(skew_millis.max(0)));
+        order::by(rows.filter_map(|row| self.pods.row(row)).collect(), |pod| (0, pod.uid.bits()))
+    }
+
+    /// Least and most time that pods of a Deployment took from their creation until they were available, as far as that was seen.
+    #[must_use]
+    pub fn start_times(&self, deployment: Uid) -> Option<(Millis, Millis)> {
+        let all = self.sets_of.of(deployment).filter_map(|set| self.pod_index.starts(set));
+        all.reduce(|(least, most), (other_least, other_most)| (least.min(other_least), most.max(other_most)))
+    }
+
+    /// Counts the pods of a ReplicaSet in each layer at a time, with the moves between layers after it; `None` where these are not
+    /// kept.
+    #[must_use]
+    pub fn pod_layers(&self, replica_set: Uid, at_millis: Millis) -> Option<(LayerCounts, &[PodMove])> {
+        self.pod_index.layers(replica_set, at_millis)
+    }
+
     /// Every pod whose ReplicaSet `deployment` ever controlled, by arrival.
     #[must_use]
     pub fn pods_of_deployment(&self, deployment: Uid) -> Vec<&Pod> {
@@ -45,13 +74,13 @@ impl Model {
         order::by(pods.collect(), |pod: &&Pod| (pod.first_seen_millis(), pod.uid.bits()))
     }
 
-    /// Pods that count for nobody since `deployment` let go of their ReplicaSet, and that run on.
-    pub fn let_go_pods(&self, deployment: Uid) -> impl Iterator<Item = &Pod> {
+    /// Counts the pods that count for nobody since `deployment` let go of their ReplicaSet, and that run on.
+    #[must_use]
+    pub fn count_let_go_pods(&self, deployment: Uid) -> u32 {
         let is_let_go = move |set: &&ReplicaSet| {
             set.owner.is_none() && set.removed_millis.is_none() && set.owners.last() == Some(&deployment)
         };
-        let sets = self.sets_of(deployment).filter(is_let_go);
-        sets.flat_map(|set| self.pods_of(set.uid).filter(|pod| pod.owner == Some(set.uid) && pod.is_active()))
+        self.sets_of(deployment).filter(is_let_go).map(|set| self.pod_counts(set.uid).active).sum()
     }
 
     /// Since when a kind may not be listed in a namespace; `None` while it may, as far as that is known.
@@ -142,10 +171,47 @@ impl Model {
                 self.pods_of.tie(*owner, pod.uid);
             }
         }
+        // By time, so that moves are mostly added at the end.
+        self.pod_index = PodIndex::default();
+        let pods = order::by(self.pods.values().collect(), |pod| (pod.since_millis(), pod.uid.bits()));
+        for uid in pods.into_iter().map(|pod| pod.uid).collect::<Vec<_>>() {
+            self.index_pod(uid);
+        }
+    }
+
+    /// Puts a pod in, in the place of an earlier one.
+    pub(crate) fn insert_pod(&mut self, pod: Pod) {
+        self.unindex_pod(pod.uid);
+        let uid = pod.uid;
+        self.pods.insert(uid, pod);
+        self.index_pod(uid);
+    }
+
+    fn index_pod(&mut self, uid: Uid) {
+        if let Some((row, pod)) = self.pods.row_mut(&uid) {
+            let part = self.pod_index.part(pod);
+            self.pod_index.replace(row, &pod.owners, None, Some(&part));
+        }
+    }
+
+    fn unindex_pod(&mut self, uid: Uid) {
+        if let Some((row, pod)) = self.pods.row_mut(&uid) {
+            let part = self.pod_index.part(pod);
+            self.pod_index.replace(row, &pod.owners, Some(&part), None);
+        }
+    }
+
+    /// Measures the start times again of ReplicaSets where they may be others since a pod changed.
+    pub(crate) fn renew_starts(&mut self) {
+        while let Some(set) = self.pod_index.take_stale() {
+            let starts = self.pods_of(set).filter_map(pod_index::start_millis).collect::<Vec<_>>();
+            self.pod_index.renew_starts(set, starts);
+        }
     }
 
     /// Takes pods out, and every trace of them.
     pub(crate) fn remove_pod(&mut self, uid: Uid) {
+        self.unindex_pod(uid);
         if let Some(pod) = self.pods.remove(&uid) {
             for owner in &pod.owners {
                 self.pods_of.untie(*owner, uid);

@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::Uid;
 
-type Index = BTreeMap<(Uid, Uid), u32>;
+pub(super) type Index = BTreeMap<(Uid, Uid), u32>;
 
 const LEAST: Uid = Uid::from_bits(0);
 const GREATEST: Uid = Uid::from_bits(u128::MAX);
@@ -56,6 +56,18 @@ impl<V> Table<V> {
     /// The value of that UID, to change.
     pub fn get_mut(&mut self, uid: &Uid) -> Option<&mut V> {
         self.rows.get_mut(*self.index.get(&(*uid, LEAST))? as usize)?.as_mut()
+    }
+
+    /// The value of that UID, to change, with its row.
+    pub fn row_mut(&mut self, uid: &Uid) -> Option<(u32, &mut V)> {
+        let row = *self.index.get(&(*uid, LEAST))?;
+        Some((row, self.rows.get_mut(row as usize)?.as_mut()?))
+    }
+
+    /// The value in a row. It stays in its row until it is removed.
+    #[must_use]
+    pub fn row(&self, row: u32) -> Option<&V> {
+        self.rows.get(row as usize)?.as_ref()
     }
 
     /// There is one of that UID.

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Millis;
 use crate::model::fact::Strategy;
-use crate::model::{Deployment, KubectlVerdict, Model, Pod, ReplicaSet, Rollout};
+use crate::model::{Deployment, KubectlVerdict, Model, ReplicaSet, Rollout};
 
 pub use crate::model::Trigger;
 
@@ -112,8 +112,8 @@ pub fn awaits_revision(model: &Model, deployment: &Deployment) -> bool {
     let now = &deployment.now;
     // Of an edit of other fields only its effect is seen: Recreate takes down what is there, and the next one comes afterwards.
     let is_recreate = now.spec.strategy == Strategy::Recreate && !now.spec.paused && now.spec.replicas > 0;
-    let is_there = |pod: &Pod| pod.owner == Some(set.uid) && pod.gone_millis().is_none();
-    if is_recreate && set.now.counts.desired == 0 && model.pods_of(set.uid).any(is_there) {
+    let has_pods = || model.pod_counts(set.uid).count_existing() > 0;
+    if is_recreate && set.now.counts.desired == 0 && has_pods() {
         return true;
     }
     // While it is paused the controller makes no ReplicaSet: it counts no pod of the template.

@@ -213,7 +213,7 @@ pub fn why(standing: Standing, assessment: &Assessment<'_>) -> String {
         Standing::Deleted => {
             let left = assessment.counts.available + assessment.counts.not_yet + assessment.counts.terminating;
             let verb = if left == 1 { "exists" } else { "exist" };
-            let let_go = assessment.model.let_go_pods(assessment.deployment.uid).count() as u32;
+            let let_go = assessment.model.count_let_go_pods(assessment.deployment.uid);
             let run = if let_go == 1 { "runs" } else { "run" };
             match (left, let_go) {
                 (0, 0) => String::new(),
@@ -290,7 +290,12 @@ fn desired(assessment: &Assessment<'_>) -> String {
 /// Names the pods beside those that count.
 fn leftovers(assessment: &Assessment<'_>) -> String {
     let counts = assessment.counts;
-    let pods = assessment.model.counted_pods(assessment.deployment.uid);
+    // Those that are available, or gone, are neither overdue nor left over.
+    let pods = if counts.terminating + counts.failed == 0 {
+        Vec::new()
+    } else {
+        assessment.model.counted_pods(assessment.deployment.uid)
+    };
     let overdue: Vec<crate::Millis> = pods.iter().filter_map(|pod| situation::overdue(pod, assessment.now)).collect();
     let late = overdue.len() as u32;
     let since = overdue.into_iter().min().map(|since| {
