@@ -44,6 +44,8 @@ pub struct Assessment<'m> {
     pub deployment: &'m Deployment,
     /// The ReplicaSet that is scaled up.
     pub current: Option<&'m ReplicaSet>,
+    /// The template was edited, and the revision that will come of it is not there yet.
+    pub awaits_revision: bool,
     /// Pods counted.
     pub counts: Counts,
     /// The sums that the controller counts, as soon as the ReplicaSets report what their pods do.
@@ -86,7 +88,7 @@ impl<'m> Assessment<'m> {
         let next = if sees_sets { budget::next(&deployment.now.spec, &sums) } else { Next::Nothing };
         let kubectl =
             if deployment.deleted_millis.is_some() { KubectlVerdict::Gone } else { verdict::kubectl(&deployment.now) };
-        let awaits_revision = rollout::awaits_revision(model, deployment);
+        let awaits_revision = current.is_some() && rollout::new_set(model, deployment).is_none();
         // While the ReplicaSet of an edited template is awaited no pod is new; while the Deployment is paused none is awaited.
         let new = current.filter(|_| deployment.now.spec.paused || !awaits_revision);
         let counts = match (sees_pods, sees_sets) {
@@ -98,6 +100,7 @@ impl<'m> Assessment<'m> {
         let situation = Situation {
             model,
             deployment,
+            current,
             sums: &sums,
             next,
             limits,
@@ -113,6 +116,7 @@ impl<'m> Assessment<'m> {
             model,
             deployment,
             current,
+            awaits_revision,
             counts,
             sums,
             limits,
@@ -211,15 +215,9 @@ impl<'m> Assessment<'m> {
         is_allowed && !has(CauseKind::ControllerSilent)
     }
 
-    /// The template was edited, and the revision that will come of it is not there yet.
-    #[must_use]
-    pub fn awaits_revision(&self) -> bool {
-        rollout::awaits_revision(self.model, self.deployment)
-    }
-
     /// ReplicaSets that are replaced: those that the template in force is not of, and that still have something to lose.
     pub fn replaced(&self) -> impl Iterator<Item = &'m ReplicaSet> {
-        let current = self.current.filter(|_| !self.awaits_revision()).map(|set| set.uid);
+        let current = self.current.filter(|_| !self.awaits_revision).map(|set| set.uid);
         let model = self.model;
         let has_pods = move |set: &&ReplicaSet| set.now.counts.desired > 0 || model.pod_counts(set.uid).there > 0;
         model.owned_sets(self.deployment.uid).filter(move |set| Some(set.uid) != current).filter(has_pods)
@@ -228,7 +226,7 @@ impl<'m> Assessment<'m> {
     /// Nothing is rolled out: it is complete, or only its replicas are on their way.
     #[must_use]
     pub fn replaces_nothing(&self) -> bool {
-        self.kubectl == KubectlVerdict::Complete || (self.sums.old_desired() == 0 && !self.awaits_revision())
+        self.kubectl == KubectlVerdict::Complete || (self.sums.old_desired() == 0 && !self.awaits_revision)
     }
 
     /// Something that waiting alone will not mend.

@@ -8,7 +8,6 @@ use crate::Millis;
 use crate::model::fact::{Container, ContainerState, Exit, Role};
 use crate::model::{Pod, PodState};
 use crate::rules::messages::{self, NewNode, PullFailure, is_image_reason, new_node, probe_kill, pull_failure};
-use crate::rules::rollout;
 
 /// Pods that failed as a whole are a cause for this long: a node that refuses one refuses the next at once.
 const FAILED_MILLIS: Millis = 60_000;
@@ -144,7 +143,7 @@ impl<'m> Situation<'m> {
     /// Pods that failed as a whole lately, while others are missing. Where a replacement failed too that had been ready, the next one
     /// may, whether any is missing or not.
     fn failed_pods(&self, pods: &[&Pod]) -> Option<Cause> {
-        let set = rollout::current_set(self.model, self.deployment)?;
+        let set = self.current?;
         let available = self.model.pod_counts(set.uid).available;
         let leftovers = pods.iter().copied().filter(|pod| pod.is_leftover());
         let failures: Vec<(&Pod, Millis)> = leftovers.filter_map(|pod| Some((pod, pod.now.terminal_millis?))).collect();

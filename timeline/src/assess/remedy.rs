@@ -78,7 +78,7 @@ impl Assessment<'_> {
     /// second highest revision of all ReplicaSets, which may never have worked, or be too old where the new one was refused.
     fn undo(&self) -> Option<Remedy> {
         let sets = || self.model.owned_sets(self.deployment.uid).filter(|set| !set.now.deleting);
-        let current = self.current.filter(|_| !self.awaits_revision()).map(|set| set.uid);
+        let current = self.current.filter(|_| !self.awaits_revision).map(|set| set.uid);
         let available = |set: &ReplicaSet| self.model.pod_counts(set.uid).available;
         let earlier = sets().filter(|set| Some(set.uid) != current);
         let rollouts = |set: &ReplicaSet| {
@@ -100,7 +100,7 @@ impl Assessment<'_> {
         revisions.sort_unstable();
         let by_itself = revisions.iter().rev().nth(1);
         // A revision that is yet to come changes which one kubectl takes.
-        Some(Remedy::Undo { to: Some(to).filter(|to| self.awaits_revision() || by_itself != Some(to)) })
+        Some(Remedy::Undo { to: Some(to).filter(|to| self.awaits_revision || by_itself != Some(to)) })
     }
 
     /// The command that shows why, of the object that the first cause names.

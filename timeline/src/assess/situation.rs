@@ -8,7 +8,7 @@ use super::now::Now;
 use crate::model::fact::Strategy;
 use crate::model::{Deployment, KubectlVerdict, Limits, MarkKind, Pod, PodState, ReplicaSet, order};
 use crate::rules::budget::{Next, Sums};
-use crate::rules::{rollout, verdict};
+use crate::rules::verdict;
 use crate::{Millis, Model};
 
 /// A controller that has not reacted for this long is silent.
@@ -27,6 +27,8 @@ pub struct Situation<'m> {
     pub model: &'m Model,
     /// The Deployment.
     pub deployment: &'m Deployment,
+    /// The ReplicaSet that is scaled up.
+    pub current: Option<&'m ReplicaSet>,
     /// The sums that its controller counts.
     pub sums: &'m Sums,
     /// The next step of its controller.
@@ -70,7 +72,7 @@ impl<'m> Situation<'m> {
 
     /// Pods that the current ReplicaSet controls, without those that cannot show a cause.
     pub(super) fn new_pods(&self) -> Vec<&'m Pod> {
-        let Some(set) = rollout::current_set(self.model, self.deployment) else {
+        let Some(set) = self.current else {
             return Vec::new();
         };
         let mine = self.noteworthy_pods(set).into_iter().filter(|pod| pod.owner == Some(set.uid));
@@ -153,7 +155,7 @@ impl<'m> Situation<'m> {
         if spec.strategy != Strategy::Recreate || spec.replicas == 0 {
             return None;
         }
-        let new = rollout::current_set(self.model, self.deployment).filter(|set| set.now.counts.desired > 0);
+        let new = self.current.filter(|set| set.now.counts.desired > 0);
         let is_old = |set: &&ReplicaSet| new.is_none_or(|new| new.uid != set.uid);
         let old = self.model.owned_sets(self.deployment.uid).filter(is_old);
         let mut late =
@@ -192,7 +194,7 @@ impl<'m> Situation<'m> {
     }
 
     fn old_troubles(&self) -> Option<Cause> {
-        let new = rollout::current_set(self.model, self.deployment).map(|set| set.uid);
+        let new = self.current.map(|set| set.uid);
         let old = self.model.owned_sets(self.deployment.uid).filter(|set| Some(set.uid) != new);
         old.filter_map(|set| {
             let mine = self.noteworthy_pods(set).into_iter();

@@ -179,7 +179,7 @@ impl Assessment<'_> {
     fn is_settled(&self) -> bool {
         let last = self.deployment.rollouts.last();
         let was_there = |rollout: &Rollout| rollout.completed_millis.or(rollout.available_millis).is_some();
-        self.sums.old_desired() == 0 && !self.awaits_revision() && last.is_some_and(was_there)
+        self.sums.old_desired() == 0 && !self.awaits_revision && last.is_some_and(was_there)
     }
 
     fn has_deadline_of_before(&self) -> bool {
@@ -204,7 +204,7 @@ impl Assessment<'_> {
     fn is_unseen(&self) -> bool {
         let last = self.deployment.rollouts.last();
         self.sums.old_desired() == 0
-            && !self.awaits_revision()
+            && !self.awaits_revision
             && !self.goes_on()
             && last.is_some_and(|rollout| rollout.started_millis.is_none())
     }

@@ -158,8 +158,8 @@ impl Model {
             Change::Verdict(uid, at, verdict) => self.deployment(uid, |known| known.verdicts.push((*at, *verdict))),
             Change::Event(uid, event) => self.deployment(uid, |known| keep_event(&mut known.events, event)),
             Change::ReplicaSet(whole) => {
-                whole.owners.iter().for_each(|owner| self.note_set(*owner, whole.uid));
                 self.replica_sets.insert(whole.uid, (**whole).clone());
+                whole.owners.iter().for_each(|owner| self.note_set(*owner, whole.uid));
             }
             Change::ReplicaSetNow(uid, now) => self.replica_set(uid, |known| known.now = (**now).clone()),
             Change::ReplicaSetOwner(uid, owner, at) => {
@@ -168,8 +168,8 @@ impl Model {
                     known.owner = *owner;
                     known.owners.extend(owner.filter(|owner| !known.owners.contains(owner)));
                 });
-                if let Some(owner) = owner.filter(|_| self.replica_sets.contains_key(uid)) {
-                    self.note_set(owner, *uid);
+                if let Some(owner) = owner {
+                    self.note_set(*owner, *uid);
                 }
             }
             Change::ReplicaSetRevision(uid, revision, at) => {
@@ -181,8 +181,8 @@ impl Model {
                 known.removed_because = Some(*because);
             }),
             Change::Pod(whole) => {
-                whole.owners.iter().chain(&whole.owner).for_each(|owner| self.note_pod(*owner, whole.uid));
                 self.insert_pod((**whole).clone());
+                whole.owners.iter().chain(&whole.owner).for_each(|owner| self.note_pod(*owner, whole.uid));
             }
             Change::PodState(uid, state, at) => self.pod(uid, |known| known.states.push((*state, *at))),
             Change::PodNow(uid, now) => self.pod(uid, |known| known.now = (**now).clone()),
@@ -196,9 +196,7 @@ impl Model {
                     known.owners.extend(Some(*owner).filter(|owner| !known.owners.contains(owner)));
                     adopt(&mut known.releases, *owner, *at);
                 });
-                if self.pods.contains_key(uid) {
-                    self.note_pod(*owner, *uid);
-                }
+                self.note_pod(*owner, *uid);
             }
             Change::PodEnds(uid, reason) => self.pod(uid, |known| known.end_reason = Some(*reason)),
             Change::Pruned(deployment, what) => self.prune(*deployment, what),

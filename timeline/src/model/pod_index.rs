@@ -10,7 +10,7 @@ use crate::{Millis, Uid};
 
 /// Moves are kept for this long after they happened, and for as long again until they are removed together.
 const KEPT_MILLIS: Millis = 120_000;
-/// A pod whose container ended is noteworthy for this long after the container started again.
+/// A pod whose container ended is noteworthy for this long after the container started again: no cause remembers an end for longer.
 pub const RECOVERY_MILLIS: Millis = 300_000;
 
 /// Pods of one ReplicaSet, counted. Released pods count where they were last, and only in `out_of_rotation`.

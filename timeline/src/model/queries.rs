@@ -9,21 +9,20 @@ use crate::{Change, Millis, Uid};
 impl Model {
     /// ReplicaSets that `deployment` controls or ever controlled, by arrival.
     pub fn sets_of(&self, deployment: Uid) -> impl Iterator<Item = &ReplicaSet> {
-        let sets = self.sets_of.of(deployment).filter_map(|uid| self.replica_sets.get(&uid));
+        let sets = self.replica_sets.linked(&self.sets_of, deployment);
         order::by(sets.collect(), |set| (set.first_seen_millis, set.uid.bits())).into_iter()
     }
 
     /// ReplicaSets that `deployment` controls now and that exist.
     pub fn owned_sets(&self, deployment: Uid) -> impl Iterator<Item = &ReplicaSet> {
-        self.sets_of
-            .of(deployment)
-            .filter_map(|uid| self.replica_sets.get(&uid))
+        self.replica_sets
+            .linked(&self.sets_of, deployment)
             .filter(move |set| set.owner == Some(deployment) && set.removed_millis.is_none())
     }
 
     /// Pods that `replica_set` controls or ever controlled, by UID.
     pub fn pods_of(&self, replica_set: Uid) -> impl Iterator<Item = &Pod> {
-        self.pods_of.of(replica_set).filter_map(|uid| self.pods.get(&uid))
+        self.pods.linked(&self.pods_of, replica_set)
     }
 
     /// Counts the pods of a ReplicaSet.
@@ -162,14 +161,12 @@ impl Model {
         self.sets_of.clear();
         self.pods_of.clear();
         for set in self.replica_sets.values() {
-            for owner in &set.owners {
-                self.sets_of.tie(*owner, set.uid);
-            }
+            let Some(row) = self.replica_sets.row_of(&set.uid) else { continue };
+            set.owners.iter().for_each(|owner| self.sets_of.tie(*owner, set.uid, row));
         }
         for pod in self.pods.values() {
-            for owner in &pod.owners {
-                self.pods_of.tie(*owner, pod.uid);
-            }
+            let Some(row) = self.pods.row_of(&pod.uid) else { continue };
+            pod.owners.iter().for_each(|owner| self.pods_of.tie(*owner, pod.uid, row));
         }
         // By time, so that moves are mostly added at the end.
         self.pod_index = PodIndex::default();
@@ -229,10 +226,14 @@ impl Model {
     }
 
     pub(crate) fn note_set(&mut self, owner: Uid, set: Uid) {
-        self.sets_of.tie(owner, set);
+        if let Some(row) = self.replica_sets.row_of(&set) {
+            self.sets_of.tie(owner, set, row);
+        }
     }
 
     pub(crate) fn note_pod(&mut self, set: Uid, pod: Uid) {
-        self.pods_of.tie(set, pod);
+        if let Some(row) = self.pods.row_of(&pod) {
+            self.pods_of.tie(set, pod, row);
+        }
     }
 }

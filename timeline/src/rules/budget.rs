@@ -72,8 +72,7 @@ impl Sums {
         counts: impl Fn(&ReplicaSet) -> (ReplicaSetCounts, u32),
     ) -> Self {
         // A template that was just edited has no ReplicaSet yet, or one that does not carry the revision yet.
-        let is_known = !rollout::awaits_revision(model, deployment);
-        let new = rollout::current_set(model, deployment).filter(|_| is_known).map(|set| set.uid);
+        let new = rollout::new_set(model, deployment).map(|set| set.uid);
         let sets: Vec<&ReplicaSet> =
             order::by(model.owned_sets(deployment.uid).collect(), |set| (set.created_at_millis, set.uid.bits()));
         let mut sums = Self::default();

@@ -106,7 +106,17 @@ fn revised_millis(set: &ReplicaSet, revision: u64) -> Option<Millis> {
 /// The template was edited, and no ReplicaSet carries the revision that will come of it yet.
 #[must_use]
 pub fn awaits_revision(model: &Model, deployment: &Deployment) -> bool {
-    let Some(set) = current_set(model, deployment) else { return false };
+    current_set(model, deployment).is_some_and(|set| is_to_be_replaced(model, deployment, set))
+}
+
+/// The ReplicaSet that is scaled up; `None` while the revision of an edited template is awaited.
+#[must_use]
+pub fn new_set<'m>(model: &'m Model, deployment: &Deployment) -> Option<&'m ReplicaSet> {
+    current_set(model, deployment).filter(|set| !is_to_be_replaced(model, deployment, set))
+}
+
+/// The revision after that of the current ReplicaSet is awaited.
+fn is_to_be_replaced(model: &Model, deployment: &Deployment, set: &ReplicaSet) -> bool {
     // A ReplicaSet of a newer revision than the Deployment's was seen before the edit that it comes of.
     let is_ahead = deployment.rollouts.last().is_some_and(|last| set.revision() > Some(last.revision));
     let now = &deployment.now;

@@ -127,7 +127,7 @@ pub fn verdict(standing: Standing, assessment: &Assessment<'_>) -> String {
             let verb = if old.len() == 1 { "is" } else { "are" };
             let noun = if old.len() == 1 { "Revision" } else { "Revisions" };
             let next = match assessment.current.and_then(|set| set.revision()) {
-                Some(next) if !assessment.awaits_revision() => format!("revision {next}"),
+                Some(next) if !assessment.awaits_revision => format!("revision {next}"),
                 _ => "the next one".to_owned(),
             };
             format!("{noun} {} {verb} being taken down before {next} starts.", list(&old))
@@ -145,7 +145,7 @@ pub fn verdict(standing: Standing, assessment: &Assessment<'_>) -> String {
         Standing::CatchingUp { .. } | Standing::Degraded { .. } => {
             format!("{}: {available} of {desired} available.", subject(assessment))
         }
-        Standing::Waiting | Standing::Slow | Standing::Progressing if assessment.awaits_revision() => {
+        Standing::Waiting | Standing::Slow | Standing::Progressing if assessment.awaits_revision => {
             format!("The template changed: {available} of {desired} pods available.")
         }
         Standing::Waiting | Standing::Slow | Standing::Progressing => match replaced(assessment).as_slice() {
@@ -329,7 +329,7 @@ fn leftovers(assessment: &Assessment<'_>) -> String {
 
 /// The revision that is rolled out: the next one, while its ReplicaSet is awaited.
 fn rolled_out(assessment: &Assessment<'_>) -> String {
-    if assessment.awaits_revision() { "The next revision".to_owned() } else { subject(assessment) }
+    if assessment.awaits_revision { "The next revision".to_owned() } else { subject(assessment) }
 }
 
 /// The revision as the subject of a sentence.
@@ -339,7 +339,7 @@ fn subject(assessment: &Assessment<'_>) -> String {
 
 /// Nothing is replaced: the Deployment is new.
 fn is_first(assessment: &Assessment<'_>) -> bool {
-    !assessment.awaits_revision()
+    !assessment.awaits_revision
         && replaced(assessment).is_empty()
         && assessment.deployment.rollouts.last().is_none_or(|rollout| rollout.is_first)
         && assessment.revision().is_none_or(|revision| revision == 1)

@@ -2,13 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Now, Tone, Verdict, view};
+use super::{Assessment, Now, Tone, Verdict, verdict};
 use crate::assess::counts::count_failing;
 use crate::model::{Deployment, Pod, PodLayer, PodState};
-use crate::rules::rollout;
 use crate::steps::Step;
 use crate::words::images;
-use crate::{Millis, Model, Uid, Workload, steps};
+use crate::{Millis, Model, Uid, Workload, say, steps};
 
 /// The summary of a Deployment: a row of a list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -62,10 +61,11 @@ const LATELY_APART: Millis = 500;
 const LATELY_MOST: usize = 24;
 
 impl Lately {
-    fn of(model: &Model, deployment: &Deployment, now_millis: Millis) -> Self {
+    fn of(assessment: &Assessment<'_>) -> Self {
+        let Assessment { model, deployment, now_millis, .. } = *assessment;
         let from_millis = (now_millis - LATELY_MILLIS).div_euclid(LATELY_STEP) * LATELY_STEP;
-        let is_awaited = !deployment.now.spec.paused && rollout::awaits_revision(model, deployment);
-        let current = rollout::current_set(model, deployment).filter(|_| !is_awaited).map(|set| set.uid);
+        let is_awaited = !deployment.now.spec.paused && assessment.awaits_revision;
+        let current = assessment.current.filter(|_| !is_awaited).map(|set| set.uid);
         let layer = |set: Option<Uid>, layer: PodLayer| match layer {
             PodLayer::Available if current.is_some() && set == current => 0,
             PodLayer::Available => 1,
@@ -141,21 +141,22 @@ impl Summary {
 /// The summary of a Deployment; `None` when the model does not hold it.
 #[must_use]
 pub fn summary(model: &Model, uid: Uid, now: Now) -> Option<Summary> {
-    let deployment = model.deployments.get(&uid)?;
-    let view = view(model, uid, now)?;
+    let assessment = Assessment::at(model, uid, now)?;
+    let (deployment, standing, revision) = (assessment.deployment, assessment.standing(), assessment.revision());
+    let verdict = verdict(standing, &assessment);
     let finished_millis = finished(deployment, now.skew_millis);
-    let is_complete = view.verdict.tone == Tone::Ok;
+    let is_complete = verdict.tone == Tone::Ok;
     Some(Summary {
         uid,
         namespace: deployment.namespace.clone(),
         name: deployment.name.clone(),
-        revision: view.revision,
-        replaces: replaced(model, deployment, view.revision),
+        revision,
+        replaces: replaced(model, deployment, revision),
         images: images(&deployment.now.spec.images),
-        verdict: view.verdict,
-        next: view.next,
+        verdict,
+        next: say::next(standing, &assessment),
         pods: {
-            let counts = view.counts;
+            let counts = assessment.counts;
             let failing = count_failing(model, deployment).min(counts.not_yet);
             [
                 counts.new_available,
@@ -165,8 +166,8 @@ pub fn summary(model: &Model, uid: Uid, now: Now) -> Option<Summary> {
                 counts.terminating,
             ]
         },
-        desired: view.desired,
-        lately: Lately::of(model, deployment, now.millis),
+        desired: deployment.now.spec.replicas,
+        lately: Lately::of(&assessment),
         since_millis: match finished_millis.filter(|_| is_complete) {
             Some(at) => at,
             None => deployment.verdicts.last().map_or(deployment.first_seen_millis, |(at, _)| *at),
