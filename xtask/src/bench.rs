@@ -9,8 +9,8 @@ use crate::{build, process, setup, story};
 /// Prints the figures.
 pub fn print() -> Result<()> {
     let rollcast = build::release()?;
-    for example in ["bench", "kept"] {
-        let run = ["run", "--quiet", "--release", "--package", "server", "--example", example];
+    for (package, example) in [("timeline", "cost"), ("server", "bench"), ("server", "kept")] {
+        let run = ["run", "--quiet", "--release", "--package", package, "--example", example];
         process::run(&mut process::command("cargo", &run))?;
     }
     for example in ["lists", "latency"] {

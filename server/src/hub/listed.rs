@@ -1,10 +1,11 @@
 //! A Deployment in the list of its cluster, and the group that it stands in: what flaps does not jump between groups.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use timeline::Millis;
 use timeline::list::Group;
 use timeline::view::{Summary, Tone};
+use timeline::{Millis, Uid};
 
 /// A Deployment that is well again stays "in progress" for this long.
 pub const STEADY_MILLIS: Millis = 60_000;
@@ -64,9 +65,62 @@ impl ListedDeployment {
     }
 }
 
+/// The Deployments of a cluster by namespace and name; read without asking the hub.
+pub type List = Arc<Vec<Arc<ListedDeployment>>>;
+
+/// The Deployments in the list of a cluster.
+#[derive(Debug, Default)]
+pub(super) struct ListedDeployments {
+    by_uid: BTreeMap<Uid, Arc<ListedDeployment>>,
+    /// The same, in the order of the list.
+    by_place: List,
+}
+
+impl ListedDeployments {
+    /// The one of that UID.
+    pub(super) fn get(&self, uid: Uid) -> Option<&ListedDeployment> {
+        self.by_uid.get(&uid).map(|listed| &**listed)
+    }
+
+    /// Puts one in, in the place of an earlier one.
+    pub(super) fn insert(&mut self, listed: ListedDeployment) {
+        let listed = Arc::new(listed);
+        let list = Arc::make_mut(&mut self.by_place);
+        match list.binary_search_by(|known| known.summary.place().cmp(&listed.summary.place())) {
+            Ok(index) => list.splice(index..=index, [listed.clone()]).for_each(drop),
+            Err(index) => list.insert(index, listed.clone()),
+        }
+        self.by_uid.insert(listed.summary.uid, listed);
+    }
+
+    /// Takes one out; `false` where there is none of that UID.
+    pub(super) fn remove(&mut self, uid: Uid) -> bool {
+        let Some(listed) = self.by_uid.remove(&uid) else { return false };
+        let list = Arc::make_mut(&mut self.by_place);
+        if let Ok(index) = list.binary_search_by(|known| known.summary.place().cmp(&listed.summary.place())) {
+            list.remove(index);
+        }
+        true
+    }
+
+    /// All of them in order, to be shared. The next change copies the pointers to them, and no Deployment.
+    pub(super) fn list(&self) -> List {
+        self.by_place.clone()
+    }
+
+    /// The UIDs, in order.
+    pub(super) fn uids(&self) -> impl Iterator<Item = Uid> {
+        self.by_uid.keys().copied()
+    }
+
+    /// The summaries.
+    pub(super) fn summaries(&self) -> impl Iterator<Item = &Summary> {
+        self.by_uid.values().map(|listed| &listed.summary)
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use timeline::Uid;
     use timeline::verdict::KubectlVerdict;
     use timeline::view::{LAYERS, Lately, Verdict};
 

@@ -41,7 +41,7 @@ use tokio::time::Instant;
 
 pub use self::follow::{First, Followed, Update};
 pub use self::lag::{Lag, Lags};
-pub use self::listed::ListedDeployment;
+pub use self::listed::{List, ListedDeployment};
 pub use self::moments::Then;
 use self::moments::{Pasts, Streams};
 pub use self::tally::{Series, Tally};
@@ -98,9 +98,6 @@ pub struct Subscription {
     /// The hub's clock; a shared snapshot may carry an older one.
     pub now_millis: Millis,
 }
-
-/// The Deployments of a cluster by namespace and name; read without asking the hub.
-pub type List = Arc<Vec<Arc<ListedDeployment>>>;
 
 /// What counts a way to a hub for as long as somebody has it.
 pub type Lease = Arc<dyn Any + Send + Sync>;

@@ -18,8 +18,9 @@ use tokio::time::Instant;
 
 pub use self::publish::told;
 use super::connection::Watches;
+use super::listed::ListedDeployments;
 use super::topic::{Haste, Topic};
-use super::{Command, HubCounters, List, ListedDeployment, Reader};
+use super::{Command, HubCounters, List, Reader};
 use crate::kube::Observed;
 use crate::kube::odd;
 use crate::kube::translate::Object;
@@ -66,7 +67,7 @@ pub(super) struct Hub {
     topics: BTreeMap<Workload, Topic>,
     /// Number of the last change that touched a Deployment.
     touched: BTreeMap<Uid, u64>,
-    listed: BTreeMap<Uid, Arc<ListedDeployment>>,
+    listed: ListedDeployments,
     /// Deployments whose summary may be old.
     outdated: BTreeSet<Uid>,
     is_list_old: bool,
@@ -96,7 +97,7 @@ impl Hub {
             unwritten: None,
             topics: BTreeMap::new(),
             touched: BTreeMap::new(),
-            listed: BTreeMap::new(),
+            listed: ListedDeployments::default(),
             outdated: BTreeSet::new(),
             is_list_old: false,
             is_dirty: false,
@@ -292,37 +293,44 @@ impl Hub {
     /// Hands changes to the topics that want them.
     fn take(&mut self, at_millis: Millis, changes: Vec<Change>) {
         self.counters.changes.fetch_add(changes.len() as u64, Ordering::Relaxed);
-        self.history.note(at_millis, &changes);
         for change in changes {
             self.is_dirty = true;
             self.counters.rollouts.note(self.timeline.model(), at_millis, &change);
-            if let Change::Pruned(Some(uid), what) = &change
-                && what.before_millis.is_none()
-            {
-                self.pruned(*uid);
+            self.hand_on(&change);
+            self.history.push(at_millis, change);
+        }
+    }
+
+    fn hand_on(&mut self, change: &Change) {
+        if let Change::Pruned(Some(uid), what) = change
+            && what.before_millis.is_none()
+        {
+            self.pruned(*uid);
+            return;
+        }
+        let model = self.timeline.model();
+        // Pods may be known before the ReplicaSet that ties them to a Deployment; then only everything tells it.
+        let ties = matches!(change, Change::ReplicaSet(_) | Change::ReplicaSetOwner(..));
+        let renames = matches!(change, Change::Deployment(_) | Change::DeploymentDeleted(..));
+        for uid in model.deployments_of(change) {
+            self.touched.insert(uid, self.timeline.seq());
+            self.outdated.insert(uid);
+            if self.topics.is_empty() {
                 continue;
             }
-            let model = self.timeline.model();
-            // Pods may be known before the ReplicaSet that ties them to a Deployment; then only everything tells it.
-            let ties = matches!(change, Change::ReplicaSet(_) | Change::ReplicaSetOwner(..));
-            let renames = matches!(change, Change::Deployment(_) | Change::DeploymentDeleted(..));
-            for uid in model.deployments_of(&change) {
-                self.touched.insert(uid, self.timeline.seq());
-                self.outdated.insert(uid);
-                let Some(deployment) = model.deployments.get(&uid) else {
+            let Some(deployment) = model.deployments.get(&uid) else {
+                continue;
+            };
+            let (cluster, namespace, name) = (&*self.name, &*deployment.namespace, &*deployment.name);
+            for uid_asked in [None, Some(uid)] {
+                let workload = Workload::deployment(cluster, namespace, name).with_uid(uid_asked);
+                let Some(topic) = self.topics.get_mut(&workload) else {
                     continue;
                 };
-                let (cluster, namespace, name) = (&*self.name, &*deployment.namespace, &*deployment.name);
-                for uid_asked in [None, Some(uid)] {
-                    let workload = Workload::deployment(cluster, namespace, name).with_uid(uid_asked);
-                    let Some(topic) = self.topics.get_mut(&workload) else {
-                        continue;
-                    };
-                    if renames || (ties && has_pods(model, &change)) {
-                        topic.renew(workload.find(model).map(|d| d.uid));
-                    } else if topic.deployment == Some(uid) {
-                        topic.push(&change);
-                    }
+                if renames || (ties && has_pods(model, change)) {
+                    topic.renew(workload.find(model).map(|d| d.uid));
+                } else if topic.deployment == Some(uid) {
+                    topic.push(change);
                 }
             }
         }
@@ -331,7 +339,7 @@ impl Hub {
     /// A Deployment was taken out whole; nobody looks at it.
     fn pruned(&mut self, uid: Uid) {
         self.touched.remove(&uid);
-        self.is_list_old |= self.listed.remove(&uid).is_some();
+        self.is_list_old |= self.listed.remove(uid);
     }
 
     /// The time for sentences: while nothing is heard it stands still, as our not hearing is nobody's doing there.
@@ -419,7 +427,7 @@ impl Hub {
         self.epoch = fastrand::u64(..);
         self.touched.clear();
         let model = self.timeline.model();
-        self.outdated.extend(self.listed.keys().chain(model.deployments.keys()).copied());
+        self.outdated.extend(self.listed.uids().chain(model.deployments.keys().copied()));
         self.topics.iter_mut().for_each(|(workload, topic)| topic.renew(workload.find(model).map(|known| known.uid)));
         self.is_dirty = true;
     }

@@ -27,9 +27,7 @@ use serde::{Deserialize, Serialize};
 pub use retention::Retention;
 
 use self::orders::Orders;
-use self::pending::{
-    AwaitedReplacement, DraftRollout, EarlyEvents, EventLog, Outage, PodCounts, UnsettledEnd, UnsettledRemoval,
-};
+use self::pending::{AwaitedReplacement, DraftRollout, EarlyEvents, EventLog, Outage, UnsettledEnd, UnsettledRemoval};
 use self::skew::Skew;
 use crate::model::fact::{Fact, Kind, Meta, Seen};
 use crate::model::{Gap, PodState};
@@ -50,8 +48,6 @@ pub struct Timeline {
     listed: BTreeSet<(Kind, Option<String>)>,
     /// Pods that are ready and start to count later, by that time.
     due: BTreeSet<(Millis, Uid)>,
-    /// Pods per ReplicaSet, of those that exist and that it controls.
-    counted: BTreeMap<Uid, PodCounts>,
     /// Revisions that Deployments name and that no ReplicaSet is seen to carry yet.
     drafts: BTreeMap<Uid, DraftRollout>,
     /// The replicas that owners asked for, in the order of the cluster.
@@ -222,11 +218,9 @@ impl Timeline {
             let since = at.max(pod.since_millis());
             self.emit(Change::PodState(uid, PodState::Available, since));
             self.tell_state(since, uid, PodState::Available);
-            if let Some(set) = owner {
-                self.counted.entry(set).or_default().available += 1;
-                if let Some(deployment) = self.model.replica_sets.get(&set).and_then(|set| set.owner) {
-                    self.note_all_available(since, deployment);
-                }
+            let set = owner.and_then(|set| self.model.replica_sets.get(&set));
+            if let Some(deployment) = set.and_then(|set| set.owner) {
+                self.note_all_available(since, deployment);
             }
         }
     }
@@ -286,10 +280,5 @@ impl Timeline {
         self.settle_ends();
         self.settle_removals();
         self.listed.insert((kind, namespace));
-    }
-
-    /// Counts the pods that a ReplicaSet controls.
-    fn counted(&self, set: Uid) -> PodCounts {
-        self.counted.get(&set).copied().unwrap_or_default()
     }
 }

@@ -9,32 +9,6 @@ use crate::model::Rollout;
 use crate::model::fact::EventFact;
 use crate::{Millis, Uid};
 
-/// Pods of a ReplicaSet that exist and that it controls.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub(super) struct PodCounts {
-    /// Without deletion timestamp, whatever their phase.
-    pub(super) live: u32,
-    /// With deletion timestamp.
-    pub(super) going: u32,
-    /// Pods that controllers count ([`crate::model::Pod::is_active`]).
-    pub(super) active: u32,
-    /// Available ones.
-    pub(super) available: u32,
-}
-
-impl std::ops::Add for PodCounts {
-    type Output = Self;
-
-    fn add(self, other: Self) -> Self {
-        Self {
-            live: self.live + other.live,
-            going: self.going + other.going,
-            active: self.active + other.active,
-            available: self.available + other.available,
-        }
-    }
-}
-
 /// A revision that a Deployment names and that no ReplicaSet is seen to carry yet.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct DraftRollout {

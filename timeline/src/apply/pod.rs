@@ -17,7 +17,9 @@ fn remembering(containers: &[Container], known: &[Container]) -> Vec<Container> 
         let exits_before = before.map_or(0, Container::exits);
         let known_exit = before.and_then(|before| before.last_exit.clone()).filter(|_| container.restarts > 0);
         let last_exit = container.last_exit.clone().or(known_exit);
-        Container { exits_before, last_exit, ..container.clone() }
+        let now = Container { last_exit, ..container.clone() };
+        // One that says as many itself says nothing new when it is heard again.
+        Container { exits_before: if exits_before > now.exits() { exits_before } else { 0 }, ..now }
     };
     containers.iter().map(remember).collect()
 }
@@ -126,7 +128,7 @@ impl Timeline {
         if seen == Seen::Deleted {
             self.enter(at, uid, PodState::Gone);
         }
-        self.recount(at, uid, before.flatten(), &touched);
+        self.note_counts(at, uid, before.flatten(), &touched);
     }
 
     /// A ReplicaSet was seen, or asks for more or fewer `minReadySeconds`: its pods that are ready count earlier or later.
@@ -140,7 +142,7 @@ impl Timeline {
             now.available_at_millis = due;
             self.enter(at, uid, counted_state(PodState::Ready, due));
             self.keep_now(uid, now);
-            self.recount(at, uid, before, &[set]);
+            self.note_counts(at, uid, before, &[set]);
         }
     }
 
@@ -168,7 +170,7 @@ impl Timeline {
             self.end(at, uid, EndReason::Unknown, None);
         }
         self.enter(at, uid, PodState::Gone);
-        self.recount(at, uid, before, &owner.into_iter().collect::<Vec<_>>());
+        self.note_counts(at, uid, before, &owner.into_iter().collect::<Vec<_>>());
     }
 
     fn enter(&mut self, at: Millis, uid: Uid, state: PodState) {
@@ -252,7 +254,7 @@ impl Timeline {
         };
         let owner = pod.owner;
         // One that ended already is deleted by no ReplicaSet controller, however few it wants.
-        let active = if pod.is_active() { owner.map_or(0, |set| self.counted(set).active) } else { 0 };
+        let active = if pod.is_active() { owner.map_or(0, |set| self.model.pod_counts(set).active) } else { 0 };
         let version = fact.and_then(|fact| fact.meta.version);
         let is_forced = seen == Seen::Deleted && fact.is_some_and(|fact| is_forced(pod, fact));
         let mark = EndMark { active, version, is_forced };
@@ -315,23 +317,11 @@ impl Timeline {
         if desired < mark.active { EndReason::ScaledDown } else { EndReason::DeletedManually }
     }
 
-    /// Keeps the counts of pods per ReplicaSet, and what the rollouts they belong to came to.
-    fn recount(&mut self, at: Millis, uid: Uid, before: Option<Tally>, touched: &[Uid]) {
+    /// Keeps what the rollouts came to whose ReplicaSets have another number of pods now.
+    fn note_counts(&mut self, at: Millis, uid: Uid, before: Option<Tally>, touched: &[Uid]) {
         let after = self.model.pods.get(&uid).and_then(tally);
         if before == after {
             return;
-        }
-        for (tally, step) in [(before, -1), (after, 1)] {
-            let Some(Tally { owner: Some(set), is_terminating, is_active, is_available }) = tally else { continue };
-            let counted = self.counted.entry(set).or_default();
-            let count = if is_terminating { &mut counted.going } else { &mut counted.live };
-            *count = count.saturating_add_signed(step);
-            for (_, count) in [(is_active, &mut counted.active), (is_available, &mut counted.available)]
-                .into_iter()
-                .filter(|(is, _)| *is)
-            {
-                *count = count.saturating_add_signed(step);
-            }
         }
         let deployments: Vec<Uid> = touched.iter().filter_map(|set| self.model.replica_sets.get(set)?.owner).collect();
         for deployment in deployments {

@@ -106,7 +106,7 @@ impl Timeline {
 
     fn prune_before(&mut self, uid: Uid, before: Millis) {
         if self.model.deployments.contains_key(&uid) {
-            self.let_go(Some(uid), Pruned::before(&self.model, uid, before));
+            self.emit(Change::Pruned(Some(uid), Box::new(Pruned::before(&self.model, uid, before))));
         }
     }
 
@@ -129,7 +129,7 @@ impl Timeline {
             };
             let sets: Vec<Uid> = self.model.sets_of(uid).filter(is_over).map(|set| set.uid).collect();
             let pods = sets.iter().flat_map(|set| self.model.pods_of(*set)).map(|pod| pod.uid).collect();
-            self.let_go(Some(uid), Pruned { before_millis: None, pods, sets });
+            self.emit(Change::Pruned(Some(uid), Box::new(Pruned { before_millis: None, pods, sets })));
         }
     }
 
@@ -157,15 +157,8 @@ impl Timeline {
         };
         let sets: Vec<Uid> = self.model.replica_sets.values().filter(is_empty).map(|set| set.uid).collect();
         if !pods.is_empty() || !sets.is_empty() {
-            self.let_go(None, Pruned { before_millis: None, pods, sets });
+            self.emit(Change::Pruned(None, Box::new(Pruned { before_millis: None, pods, sets })));
         }
-    }
-
-    fn let_go(&mut self, deployment: Option<Uid>, what: Pruned) {
-        for set in &what.sets {
-            self.counted.remove(set);
-        }
-        self.emit(Change::Pruned(deployment, Box::new(what)));
     }
 }
 

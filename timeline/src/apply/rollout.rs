@@ -4,10 +4,10 @@
 //! annotation alone may come from a manifest. Until then it is a draft, which the streams of both kinds complete.
 
 use super::Timeline;
-use super::pending::{DraftRollout, PodCounts};
+use super::pending::DraftRollout;
 use crate::model::fact::Kind;
 use crate::model::story::{Entry, Happening};
-use crate::model::{Deployment, DeploymentNow, KubectlVerdict, ReplicaSet, Rollout};
+use crate::model::{Deployment, DeploymentNow, KubectlVerdict, PodCounts, ReplicaSet, Rollout};
 use crate::rules::{budget, rollout, verdict};
 use crate::{Change, Millis, Uid};
 
@@ -177,7 +177,7 @@ impl Timeline {
         let set = rollout::current_set(&self.model, deployment);
         let set = set.filter(|set| set.revision() == Some(rollout.revision));
         let desired = deployment.now.spec.replicas;
-        let has_all = set.is_some_and(|set| self.counted(set.uid).available >= desired);
+        let has_all = set.is_some_and(|set| self.model.pod_counts(set.uid).available >= desired);
         let is_first = rollout.available_millis.is_none() && (is_told || (has_all && desired > 0));
         let available_of = if has_all { Some(desired) } else { rollout.available_of };
         if is_first || available_of != rollout.available_of {
@@ -263,7 +263,7 @@ impl Timeline {
 
     /// Pods whose ReplicaSet the Deployment controls and that is not gone.
     fn owned_pods(&self, deployment: Uid) -> PodCounts {
-        self.model.owned_sets(deployment).fold(PodCounts::default(), |sum, set| sum + self.counted(set.uid))
+        self.model.owned_sets(deployment).fold(PodCounts::default(), |sum, set| sum + self.model.pod_counts(set.uid))
     }
 }
 

@@ -1,7 +1,5 @@
 //! The assessment of one Deployment at one moment: everything that a verdict is made of.
 
-use std::cell::OnceCell;
-
 use serde::{Deserialize, Serialize};
 
 use super::cause::{Cause, CauseKind, Refused, Severity};
@@ -9,7 +7,7 @@ use super::counts::{Counts, count_owed, count_pods, count_reported_by_deployment
 use super::now::Now;
 use super::situation::Situation;
 use crate::model::fact::Kind;
-use crate::model::{Deployment, KubectlVerdict, Limits, Pod, ReplicaSet};
+use crate::model::{Deployment, KubectlVerdict, Limits, ReplicaSet};
 use crate::rules::budget::{self, Next, Sums};
 use crate::rules::{rollout, verdict};
 use crate::{Millis, Model, Uid};
@@ -46,6 +44,8 @@ pub struct Assessment<'m> {
     pub deployment: &'m Deployment,
     /// The ReplicaSet that is scaled up.
     pub current: Option<&'m ReplicaSet>,
+    /// The template was edited, and the revision that will come of it is not there yet.
+    pub awaits_revision: bool,
     /// Pods counted.
     pub counts: Counts,
     /// The sums that the controller counts, as soon as the ReplicaSets report what their pods do.
@@ -88,7 +88,7 @@ impl<'m> Assessment<'m> {
         let next = if sees_sets { budget::next(&deployment.now.spec, &sums) } else { Next::Nothing };
         let kubectl =
             if deployment.deleted_millis.is_some() { KubectlVerdict::Gone } else { verdict::kubectl(&deployment.now) };
-        let awaits_revision = rollout::awaits_revision(model, deployment);
+        let awaits_revision = current.is_some() && rollout::new_set(model, deployment).is_none();
         // While the ReplicaSet of an edited template is awaited no pod is new; while the Deployment is paused none is awaited.
         let new = current.filter(|_| deployment.now.spec.paused || !awaits_revision);
         let counts = match (sees_pods, sees_sets) {
@@ -100,6 +100,7 @@ impl<'m> Assessment<'m> {
         let situation = Situation {
             model,
             deployment,
+            current,
             sums: &sums,
             next,
             limits,
@@ -108,7 +109,6 @@ impl<'m> Assessment<'m> {
             sees_pods,
             awaits_revision,
             now,
-            earlier: OnceCell::new(),
         };
         let causes = if deployment.is_over() { Vec::new() } else { situation.causes() };
         let deadline_millis = deadline(deployment).map(|at| at.saturating_add(now.skew_millis));
@@ -116,6 +116,7 @@ impl<'m> Assessment<'m> {
             model,
             deployment,
             current,
+            awaits_revision,
             counts,
             sums,
             limits,
@@ -214,28 +215,18 @@ impl<'m> Assessment<'m> {
         is_allowed && !has(CauseKind::ControllerSilent)
     }
 
-    /// The template was edited, and the revision that will come of it is not there yet.
-    #[must_use]
-    pub fn awaits_revision(&self) -> bool {
-        rollout::awaits_revision(self.model, self.deployment)
-    }
-
     /// ReplicaSets that are replaced: those that the template in force is not of, and that still have something to lose.
     pub fn replaced(&self) -> impl Iterator<Item = &'m ReplicaSet> {
-        let current = self.current.filter(|_| !self.awaits_revision()).map(|set| set.uid);
+        let current = self.current.filter(|_| !self.awaits_revision).map(|set| set.uid);
         let model = self.model;
-        let has_pods = move |set: &&ReplicaSet| {
-            let mut pods = model.pods_of(set.uid);
-            let is_there = |pod: &Pod| pod.gone_millis().is_none() && pod.now.terminal_millis.is_none();
-            set.now.counts.desired > 0 || pods.any(|pod| pod.owner == Some(set.uid) && is_there(pod))
-        };
+        let has_pods = move |set: &&ReplicaSet| set.now.counts.desired > 0 || model.pod_counts(set.uid).there > 0;
         model.owned_sets(self.deployment.uid).filter(move |set| Some(set.uid) != current).filter(has_pods)
     }
 
     /// Nothing is rolled out: it is complete, or only its replicas are on their way.
     #[must_use]
     pub fn replaces_nothing(&self) -> bool {
-        self.kubectl == KubectlVerdict::Complete || (self.sums.old_desired() == 0 && !self.awaits_revision())
+        self.kubectl == KubectlVerdict::Complete || (self.sums.old_desired() == 0 && !self.awaits_revision)
     }
 
     /// Something that waiting alone will not mend.

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::model::fact::DeploymentStatus;
-use crate::model::{Deployment, Pod, PodState, ReplicaSet};
+use crate::model::{Deployment, ReplicaSet};
 use crate::{Model, Uid};
 
 /// Pods of a Deployment, counted by what they do for it.
@@ -40,22 +40,14 @@ pub struct SetCounts {
 pub(super) fn count_pods(model: &Model, deployment: &Deployment, new: Option<&ReplicaSet>, desired: u32) -> Counts {
     let mut counts = Counts { desired, ..Counts::default() };
     for set in model.sets_of(deployment.uid).filter(|set| set.owner == Some(deployment.uid)) {
-        for pod in model.pods_of(set.uid) {
-            match pod.state() {
-                PodState::Gone | PodState::Finished => {}
-                _ if pod.is_leftover() => counts.failed += u32::from(pod.owner == Some(set.uid)),
-                // One that was released counts where it was last.
-                _ if pod.is_out_of_rotation() && pod.owners.last() == Some(&set.uid) => counts.out_of_rotation += 1,
-                _ if pod.owner != Some(set.uid) => {}
-                PodState::Terminating => counts.terminating += 1,
-                PodState::Available => {
-                    counts.available += 1;
-                    counts.new_available += u32::from(new.is_some_and(|new| new.uid == set.uid));
-                }
-                PodState::Scheduling | PodState::Starting | PodState::Unready | PodState::Ready | PodState::Failing => {
-                    counts.not_yet += 1
-                }
-            }
+        let pods = model.pod_counts(set.uid);
+        counts.available += pods.available;
+        counts.not_yet += pods.not_yet;
+        counts.failed += pods.failed;
+        counts.terminating += pods.terminating;
+        counts.out_of_rotation += pods.out_of_rotation;
+        if new.is_some_and(|new| new.uid == set.uid) {
+            counts.new_available = pods.available;
         }
     }
     counts
@@ -64,9 +56,8 @@ pub(super) fn count_pods(model: &Model, deployment: &Deployment, new: Option<&Re
 /// Of the pods that are not available yet those that fail, as far as pods are seen.
 #[must_use]
 pub fn count_failing(model: &Model, deployment: &Deployment) -> u32 {
-    let is_failing = |pod: &Pod, uid| pod.owner == Some(uid) && pod.state() == PodState::Failing && !pod.is_leftover();
-    let of = |set: &ReplicaSet| model.pods_of(set.uid).filter(|pod| is_failing(pod, set.uid)).count() as u32;
-    model.sets_of(deployment.uid).filter(|set| set.owner == Some(deployment.uid)).map(of).sum()
+    let mine = model.sets_of(deployment.uid).filter(|set| set.owner == Some(deployment.uid));
+    mine.map(|set| model.pod_counts(set.uid).failing).sum()
 }
 
 /// Counts the pods that ReplicaSets report, where pods are not seen.
@@ -104,10 +95,9 @@ pub(super) fn count_reported_by_deployment(status: &DeploymentStatus) -> Counts 
 pub fn count_sets(model: &Model, deployment: &Deployment, sees_pods: bool) -> Vec<SetCounts> {
     let mine = model.sets_of(deployment.uid).filter(|set| set.owner == Some(deployment.uid));
     let counted = mine.map(|set| {
-        let is_available = |pod: &&Pod| pod.owner == Some(set.uid) && pod.state() == PodState::Available;
         let available = match set.removed_millis {
             None if !sees_pods => set.now.counts.available,
-            _ => model.pods_of(set.uid).filter(is_available).count() as u32,
+            _ => model.pod_counts(set.uid).available,
         };
         let desired = if set.removed_millis.is_some() { 0 } else { set.now.counts.desired };
         SetCounts { uid: set.uid, desired, available }
@@ -118,8 +108,7 @@ pub fn count_sets(model: &Model, deployment: &Deployment, sees_pods: bool) -> Ve
 /// Pods that the ReplicaSet controller is yet to make, and to remove, so that there are as many as `spec.replicas` of the ReplicaSets.
 pub(super) fn count_owed(model: &Model, deployment: &Deployment) -> (u32, u32) {
     model.owned_sets(deployment.uid).fold((0, 0), |(make, remove), set| {
-        let is_counted = |pod: &&Pod| pod.owner == Some(set.uid) && pod.is_active();
-        let (there, desired) = (model.pods_of(set.uid).filter(is_counted).count() as u32, set.now.counts.desired);
+        let (there, desired) = (model.pod_counts(set.uid).active, set.now.counts.desired);
         (make + desired.saturating_sub(there), remove + there.saturating_sub(desired))
     })
 }

@@ -9,6 +9,7 @@
 use super::now::Now;
 use crate::Millis;
 use crate::model::fact::{Container, ContainerState, Role};
+use crate::model::pod_index::RECOVERY_MILLIS;
 use crate::model::{Pod, PodState};
 use crate::rules::phase::is_done;
 
@@ -22,6 +23,9 @@ const RECOVERS_MILLIS: Millis = 60_000;
 const FIRST_BACK_OFF_MILLIS: Millis = 10_000;
 /// The kubelet's longest back-off.
 const LONGEST_BACK_OFF_MILLIS: Millis = 300_000;
+
+// Pods whose containers ended are assessed for no longer than the model has them ready.
+const _: () = assert!(LONGEST_BACK_OFF_MILLIS <= RECOVERY_MILLIS && RECOVERS_MILLIS <= RECOVERY_MILLIS);
 
 /// A container of a pod that ended and has not recovered.
 #[derive(Debug, Clone, Copy)]

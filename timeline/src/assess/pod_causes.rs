@@ -8,7 +8,6 @@ use crate::Millis;
 use crate::model::fact::{Container, ContainerState, Exit, Role};
 use crate::model::{Pod, PodState};
 use crate::rules::messages::{self, NewNode, PullFailure, is_image_reason, new_node, probe_kill, pull_failure};
-use crate::rules::rollout;
 
 /// Pods that failed as a whole are a cause for this long: a node that refuses one refuses the next at once.
 const FAILED_MILLIS: Millis = 60_000;
@@ -144,8 +143,8 @@ impl<'m> Situation<'m> {
     /// Pods that failed as a whole lately, while others are missing. Where a replacement failed too that had been ready, the next one
     /// may, whether any is missing or not.
     fn failed_pods(&self, pods: &[&Pod]) -> Option<Cause> {
-        let set = rollout::current_set(self.model, self.deployment)?;
-        let available = pods.iter().filter(|pod| pod.state() == PodState::Available).count();
+        let set = self.current?;
+        let available = self.model.pod_counts(set.uid).available;
         let leftovers = pods.iter().copied().filter(|pod| pod.is_leftover());
         let failures: Vec<(&Pod, Millis)> = leftovers.filter_map(|pod| Some((pod, pod.now.terminal_millis?))).collect();
         let late: Vec<_> = failures.iter().filter(|(_, at)| self.now.millis - at <= FAILED_MILLIS).collect();
@@ -161,7 +160,7 @@ impl<'m> Situation<'m> {
             late.iter().map(|(pod, at)| (pod, *at)).filter(|(pod, at)| is_replacement(pod, *at)).peekable();
         let is_repeated = replacements.peek().is_some();
         let was_ready = |pod: &Pod| pod.states.iter().any(|(state, _)| state.is_ready());
-        if available >= set.now.counts.desired as usize && !replacements.any(|(pod, _)| was_ready(pod)) {
+        if available >= set.now.counts.desired && !replacements.any(|(pod, _)| was_ready(pod)) {
             return None;
         }
         Some(self.cause(CauseKind::PodsFailed { is_repeated }, late.len() as u32, of_pod(pod, since)))
@@ -242,26 +241,11 @@ impl<'m> Situation<'m> {
 
     /// Computes the allowed start time: as long as the rule says, or twice as long as the slowest pod before it took.
     fn start_time(&self, spent_millis: Millis, allowed_millis: Millis, pod: &Pod) -> StartTime {
-        let earlier = *self.earlier.get_or_init(|| self.earlier_starts());
+        let earlier = self.model.start_times(self.deployment.uid);
         // Earlier pods are known from their creation on.
         let before = pod.since_millis() - pod.first_seen_millis();
         let as_earlier = earlier.map_or(0, |(_, most)| most.saturating_mul(SLOWER) - before);
         StartTime { spent_millis, allowed_millis: allowed_millis.max(as_earlier), earlier }
-    }
-
-    /// Measures how long pods of this Deployment took from their creation until they were available, as far as that was seen.
-    fn earlier_starts(&self) -> Option<(Millis, Millis)> {
-        let took = |pod: &&Pod| {
-            let (first, begun) = pod.states.first()?;
-            let (_, available) = pod.states.iter().find(|(state, _)| *state == PodState::Available)?;
-            let is_whole = *first == PodState::Scheduling || pod.now.listed_millis != Some(*begun);
-            Some(available - begun).filter(|_| is_whole && !matches!(first, PodState::Available | PodState::Ready))
-        };
-        let pods = self.model.pods_of_deployment(self.deployment.uid);
-        pods.iter().filter_map(took).fold(None, |known, took| match known {
-            None => Some((took, took)),
-            Some((least, most)) => Some((took.min(least), took.max(most))),
-        })
     }
 
     fn min_ready(&self, pods: &[&Pod]) -> Option<Cause> {

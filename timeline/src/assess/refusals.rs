@@ -6,7 +6,7 @@ use super::situation::Situation;
 use crate::Millis;
 use crate::model::fact::{Condition, ConditionStatus};
 use crate::model::{Event, KubectlVerdict, Pod, ReplicaSet};
-use crate::rules::{messages, rollout, verdict};
+use crate::rules::{messages, verdict};
 
 impl Situation<'_> {
     /// Finds what is refused now: the ReplicaSet of a new template, pods of the current revision, pods of an older one.
@@ -14,7 +14,7 @@ impl Situation<'_> {
         if let Some(evidence) = self.refused_set() {
             return vec![self.cause(CauseKind::Refused { what: Refused::ReplicaSet, older: None }, 0, evidence)];
         }
-        let current = rollout::current_set(self.model, self.deployment);
+        let current = self.current;
         let sets = self.model.owned_sets(self.deployment.uid);
         let mut found: Vec<(CauseKind, Evidence)> = sets
             .filter_map(|set| {
@@ -46,20 +46,20 @@ impl Situation<'_> {
     }
 
     fn refused_of(&self, set: &ReplicaSet) -> Option<(Refused, Evidence)> {
-        let object = format!("ReplicaSet {}", set.name);
+        let object = || format!("ReplicaSet {}", set.name);
         if let Some(failure) = set.now.failure.as_ref().filter(|told| told.status == ConditionStatus::True) {
-            return Some((refused_by(&failure.reason), self.of_condition(object, failure)));
+            return Some((refused_by(&failure.reason), self.of_condition(object(), failure)));
         }
         // Who may not see its conditions, or has them from a recording that lacks them, goes by Events while pods are missing.
-        let there = self.model.pods_of(set.uid).filter(|pod| pod.owner == Some(set.uid) && pod.is_active()).count();
-        if set.now.failure.is_some() || !self.sees_pods || there >= set.now.counts.desired as usize {
+        let there = self.model.pod_counts(set.uid).active;
+        if set.now.failure.is_some() || !self.sees_pods || there >= set.now.counts.desired {
             return None;
         }
         let scaled = set.scales.last().map_or(set.first_seen_millis, |scale| scale.at_millis);
         let made = self.model.pods_of(set.uid).map(Pod::first_seen_millis).max().unwrap_or(scaled);
         let mut events = messages::events(self.deployment, "ReplicaSet", &set.name);
         let event = events.find(|event| event.reason == "FailedCreate" && is_since(event, scaled.max(made)))?;
-        Some((Refused::Pods, of_event(object, event)))
+        Some((Refused::Pods, of_event(object(), event)))
     }
 
     /// The Deployment's own condition, which may be old: for who does not see what its ReplicaSets say.

@@ -3,7 +3,7 @@
 use super::assessment::Assessment;
 use super::cause::{Cause, CauseKind, Severity};
 use super::standing::Standing;
-use crate::model::{Pod, PodState, ReplicaSet, Rollout};
+use crate::model::{Pod, ReplicaSet, Rollout};
 use crate::rules::messages;
 
 /// A way out, before it is put into words.
@@ -78,11 +78,8 @@ impl Assessment<'_> {
     /// second highest revision of all ReplicaSets, which may never have worked, or be too old where the new one was refused.
     fn undo(&self) -> Option<Remedy> {
         let sets = || self.model.owned_sets(self.deployment.uid).filter(|set| !set.now.deleting);
-        let current = self.current.filter(|_| !self.awaits_revision()).map(|set| set.uid);
-        let available = |set: &ReplicaSet| {
-            let is_up = |pod: &&Pod| pod.owner == Some(set.uid) && pod.state() == PodState::Available;
-            self.model.pods_of(set.uid).filter(is_up).count()
-        };
+        let current = self.current.filter(|_| !self.awaits_revision).map(|set| set.uid);
+        let available = |set: &ReplicaSet| self.model.pod_counts(set.uid).available;
         let earlier = sets().filter(|set| Some(set.uid) != current);
         let rollouts = |set: &ReplicaSet| {
             let of = |revision: u64| set.revisions.iter().any(|(known, _)| *known == revision);
@@ -103,7 +100,7 @@ impl Assessment<'_> {
         revisions.sort_unstable();
         let by_itself = revisions.iter().rev().nth(1);
         // A revision that is yet to come changes which one kubectl takes.
-        Some(Remedy::Undo { to: Some(to).filter(|to| self.awaits_revision() || by_itself != Some(to)) })
+        Some(Remedy::Undo { to: Some(to).filter(|to| self.awaits_revision || by_itself != Some(to)) })
     }
 
     /// The command that shows why, of the object that the first cause names.

@@ -1,8 +1,6 @@
 //! Finds why a rollout does not move: the causes that hold now, most decisive first. Those that pods show are in
 //! [`super::pod_causes`], refusals of the API server in [`super::refusals`].
 
-use std::cell::OnceCell;
-
 use super::cause::{Cause, CauseKind, Evidence, Refused, Severity};
 use super::counts::Counts;
 use super::crash;
@@ -10,7 +8,7 @@ use super::now::Now;
 use crate::model::fact::Strategy;
 use crate::model::{Deployment, KubectlVerdict, Limits, MarkKind, Pod, PodState, ReplicaSet, order};
 use crate::rules::budget::{Next, Sums};
-use crate::rules::{rollout, verdict};
+use crate::rules::verdict;
 use crate::{Millis, Model};
 
 /// A controller that has not reacted for this long is silent.
@@ -29,6 +27,8 @@ pub struct Situation<'m> {
     pub model: &'m Model,
     /// The Deployment.
     pub deployment: &'m Deployment,
+    /// The ReplicaSet that is scaled up.
+    pub current: Option<&'m ReplicaSet>,
     /// The sums that its controller counts.
     pub sums: &'m Sums,
     /// The next step of its controller.
@@ -45,8 +45,6 @@ pub struct Situation<'m> {
     pub awaits_revision: bool,
     /// The time.
     pub now: Now,
-    /// Start times of earlier pods, least and most, once somebody asked.
-    pub earlier: OnceCell<Option<(Millis, Millis)>>,
 }
 
 impl<'m> Situation<'m> {
@@ -72,13 +70,17 @@ impl<'m> Situation<'m> {
         Cause { severity, is_fatal: self.is_fatal(&kind, &evidence, severity), kind, pods, evidence }
     }
 
-    /// Pods that the current ReplicaSet controls.
+    /// Pods that the current ReplicaSet controls, without those that cannot show a cause.
     pub(super) fn new_pods(&self) -> Vec<&'m Pod> {
-        let Some(set) = rollout::current_set(self.model, self.deployment) else {
+        let Some(set) = self.current else {
             return Vec::new();
         };
-        let mine = self.model.pods_of(set.uid).filter(|pod| pod.owner == Some(set.uid)).collect();
-        order::by(mine, |pod: &&Pod| (pod.first_seen_millis(), pod.uid.bits()))
+        let mine = self.noteworthy_pods(set).into_iter().filter(|pod| pod.owner == Some(set.uid));
+        order::by(mine.collect(), |pod: &&Pod| (pod.first_seen_millis(), pod.uid.bits()))
+    }
+
+    fn noteworthy_pods(&self, set: &ReplicaSet) -> Vec<&'m Pod> {
+        self.model.noteworthy_pods(set.uid, self.now.millis, self.now.skew_millis)
     }
 
     fn silent(&self) -> Option<Cause> {
@@ -153,11 +155,11 @@ impl<'m> Situation<'m> {
         if spec.strategy != Strategy::Recreate || spec.replicas == 0 {
             return None;
         }
-        let new = rollout::current_set(self.model, self.deployment).filter(|set| set.now.counts.desired > 0);
+        let new = self.current.filter(|set| set.now.counts.desired > 0);
         let is_old = |set: &&ReplicaSet| new.is_none_or(|new| new.uid != set.uid);
         let old = self.model.owned_sets(self.deployment.uid).filter(is_old);
         let mut late =
-            old.flat_map(|set| self.model.pods_of(set.uid)).filter_map(|pod| Some((pod, overdue(pod, self.now)?)));
+            old.flat_map(|set| self.noteworthy_pods(set)).filter_map(|pod| Some((pod, overdue(pod, self.now)?)));
         let (pod, ended) = late.next()?;
         let evidence = Evidence { since_millis: Some(ended), ..of_pod(pod, ended) };
         Some(self.cause(CauseKind::OldNotGoing, 1 + late.count() as u32, evidence))
@@ -170,13 +172,16 @@ impl<'m> Situation<'m> {
             return None;
         }
         self.model.owned_sets(self.deployment.uid).filter(|set| !set.now.deleting).find_map(|set| {
+            let (desired, there) = (set.now.counts.desired, self.model.pod_counts(set.uid).active);
+            if there >= desired {
+                return None;
+            }
             let pods = || self.model.pods_of(set.uid).filter(|pod| pod.owner == Some(set.uid));
-            let (desired, there) = (set.now.counts.desired, pods().filter(|pod| pod.is_active()).count() as u32);
             let moved = pods().map(Pod::since_millis).chain(set.scales.iter().map(|scale| scale.at_millis)).max();
             let since = moved.unwrap_or(set.first_seen_millis);
             // A list that tells of the ReplicaSet with its pods tells of no moment.
             let is_least = set.scales.is_empty() || pods().any(|pod| pod.now.listed_millis == Some(since));
-            (there < desired && self.now.millis - since > PODS_MISSING_MILLIS).then(|| {
+            (self.now.millis - since > PODS_MISSING_MILLIS).then(|| {
                 let evidence = Evidence {
                     object: format!("ReplicaSet {}", set.name),
                     since_millis: Some(since),
@@ -189,10 +194,11 @@ impl<'m> Situation<'m> {
     }
 
     fn old_troubles(&self) -> Option<Cause> {
-        let new = rollout::current_set(self.model, self.deployment).map(|set| set.uid);
+        let new = self.current.map(|set| set.uid);
         let old = self.model.owned_sets(self.deployment.uid).filter(|set| Some(set.uid) != new);
         old.filter_map(|set| {
-            let mine = self.model.pods_of(set.uid).filter(|pod| pod.owner == Some(set.uid) && !pod.is_leftover());
+            let mine = self.noteworthy_pods(set).into_iter();
+            let mine = mine.filter(|pod| pod.owner == Some(set.uid) && !pod.is_leftover());
             let mut failing = mine.filter(|pod| crash::is_failing(pod, self.now));
             let pod = failing.next()?;
             let kind = CauseKind::OldTroubles { revision: set.revision() };

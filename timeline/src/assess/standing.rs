@@ -179,7 +179,7 @@ impl Assessment<'_> {
     fn is_settled(&self) -> bool {
         let last = self.deployment.rollouts.last();
         let was_there = |rollout: &Rollout| rollout.completed_millis.or(rollout.available_millis).is_some();
-        self.sums.old_desired() == 0 && !self.awaits_revision() && last.is_some_and(was_there)
+        self.sums.old_desired() == 0 && !self.awaits_revision && last.is_some_and(was_there)
     }
 
     fn has_deadline_of_before(&self) -> bool {
@@ -204,7 +204,7 @@ impl Assessment<'_> {
     fn is_unseen(&self) -> bool {
         let last = self.deployment.rollouts.last();
         self.sums.old_desired() == 0
-            && !self.awaits_revision()
+            && !self.awaits_revision
             && !self.goes_on()
             && last.is_some_and(|rollout| rollout.started_millis.is_none())
     }
@@ -258,17 +258,24 @@ impl Assessment<'_> {
 
     /// Nothing moves, for longer than may be, and nothing says why.
     fn is_unexplained(&self) -> bool {
-        self.causes.is_empty()
-            && self.now_millis - self.last_movement() > severity::unexplained_limit(&self.deployment.now.spec)
+        let limit = severity::unexplained_limit(&self.deployment.now.spec);
+        self.causes.is_empty() && !self.has_moved_since(self.now_millis - limit)
     }
 
-    /// When anything moved last: a step of replicas, a pod, a verdict, what is asked for.
-    fn last_movement(&self) -> Millis {
-        let uid = self.deployment.uid;
-        let scales = self.model.sets_of(uid).flat_map(|set| set.scales.iter().map(|scale| scale.at_millis));
-        let pods = self.model.pods_of_deployment(uid).into_iter().map(Pod::since_millis);
+    /// Whether anything moved at that time or later: a step of replicas, a pod, a verdict, what is asked for.
+    fn has_moved_since(&self, at_millis: Millis) -> bool {
+        let (model, uid) = (self.model, self.deployment.uid);
+        let scales = || model.sets_of(uid).flat_map(|set| set.scales.iter().map(|scale| scale.at_millis));
         let verdict = self.deployment.verdicts.last().map(|(at, _)| *at);
         let mark = self.deployment.marks.last().map(|mark| mark.at_millis);
-        scales.chain(pods).chain(verdict).chain(mark).max().unwrap_or(self.deployment.first_seen_millis)
+        let noteworthy =
+            || model.sets_of(uid).flat_map(|set| model.noteworthy_pods(set.uid, self.now_millis, self.now.skew_millis));
+        let is_late = |moved: Millis| moved >= at_millis;
+        self.deployment.first_seen_millis >= at_millis
+            || verdict.into_iter().chain(mark).any(is_late)
+            || scales().any(is_late)
+            // Most of the time one of those few moved: the others are looked at only if none did.
+            || noteworthy().map(Pod::since_millis).any(is_late)
+            || model.pods_of_deployment(uid).into_iter().map(Pod::since_millis).any(is_late)
     }
 }

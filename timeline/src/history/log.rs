@@ -26,8 +26,13 @@ pub struct History {
 impl History {
     /// Takes changes in the order in which they were made. A time that goes back counts as the last one.
     pub fn note(&mut self, at_millis: Millis, changes: &[Change]) {
+        changes.iter().for_each(|change| self.push(at_millis, change.clone()));
+    }
+
+    /// Takes one change.
+    pub fn push(&mut self, at_millis: Millis, change: Change) {
         let at_millis = self.log.back().map_or(at_millis, |(last, _)| at_millis.max(*last));
-        self.log.extend(changes.iter().map(|change| (at_millis, change.clone())));
+        self.log.push_back((at_millis, change));
         while self.log.len() > MOST_CHANGES {
             self.fold_first();
         }

@@ -158,8 +158,8 @@ impl Model {
             Change::Verdict(uid, at, verdict) => self.deployment(uid, |known| known.verdicts.push((*at, *verdict))),
             Change::Event(uid, event) => self.deployment(uid, |known| keep_event(&mut known.events, event)),
             Change::ReplicaSet(whole) => {
-                whole.owners.iter().for_each(|owner| self.note_set(*owner, whole.uid));
                 self.replica_sets.insert(whole.uid, (**whole).clone());
+                whole.owners.iter().for_each(|owner| self.note_set(*owner, whole.uid));
             }
             Change::ReplicaSetNow(uid, now) => self.replica_set(uid, |known| known.now = (**now).clone()),
             Change::ReplicaSetOwner(uid, owner, at) => {
@@ -168,8 +168,8 @@ impl Model {
                     known.owner = *owner;
                     known.owners.extend(owner.filter(|owner| !known.owners.contains(owner)));
                 });
-                if let Some(owner) = owner.filter(|_| self.replica_sets.contains_key(uid)) {
-                    self.note_set(owner, *uid);
+                if let Some(owner) = owner {
+                    self.note_set(*owner, *uid);
                 }
             }
             Change::ReplicaSetRevision(uid, revision, at) => {
@@ -181,8 +181,8 @@ impl Model {
                 known.removed_because = Some(*because);
             }),
             Change::Pod(whole) => {
+                self.insert_pod((**whole).clone());
                 whole.owners.iter().chain(&whole.owner).for_each(|owner| self.note_pod(*owner, whole.uid));
-                self.pods.insert(whole.uid, (**whole).clone());
             }
             Change::PodState(uid, state, at) => self.pod(uid, |known| known.states.push((*state, *at))),
             Change::PodNow(uid, now) => self.pod(uid, |known| known.now = (**now).clone()),
@@ -196,9 +196,7 @@ impl Model {
                     known.owners.extend(Some(*owner).filter(|owner| !known.owners.contains(owner)));
                     adopt(&mut known.releases, *owner, *at);
                 });
-                if self.pods.contains_key(uid) {
-                    self.note_pod(*owner, *uid);
-                }
+                self.note_pod(*owner, *uid);
             }
             Change::PodEnds(uid, reason) => self.pod(uid, |known| known.end_reason = Some(*reason)),
             Change::Pruned(deployment, what) => self.prune(*deployment, what),
@@ -209,6 +207,7 @@ impl Model {
                 self.unseen.remove(&(*kind, namespace.clone()));
             }
         }
+        self.renew_starts();
     }
 
     fn deployment(&mut self, uid: &Uid, change: impl FnOnce(&mut Deployment)) {
@@ -224,9 +223,11 @@ impl Model {
     }
 
     fn pod(&mut self, uid: &Uid, change: impl FnOnce(&mut Pod)) {
-        if let Some(known) = self.pods.get_mut(uid) {
-            change(known);
-        }
+        let Some((row, known)) = self.pods.row_mut(uid) else { return };
+        let before = self.pod_index.part(known);
+        change(known);
+        let after = self.pod_index.part(known);
+        self.pod_index.replace(row, &known.owners, Some(&before), Some(&after));
     }
 
     fn prune(&mut self, deployment: Option<Uid>, what: &Pruned) {
@@ -240,10 +241,10 @@ impl Model {
         let sets: Vec<Uid> = self.sets_of(uid).map(|set| set.uid).collect();
         for set in sets {
             for pod in self.pods_of(set).map(|pod| pod.uid).collect::<Vec<_>>() {
-                if let Some(pod) = self.pods.get_mut(&pod) {
+                self.pod(&pod, |pod| {
                     prune_states(pod, before);
                     pod.releases.drain(..prunable_releases(pod, before));
-                }
+                });
             }
             if let Some(set) = self.replica_sets.get_mut(&set) {
                 set.scales.retain(|scale| scale.at_millis >= before);

@@ -11,6 +11,7 @@ pub mod limits;
 pub mod objects;
 pub mod order;
 pub mod pod;
+pub mod pod_index;
 pub mod pod_state;
 pub mod queries;
 mod server_only;
@@ -29,6 +30,7 @@ pub use objects::{
     Scale, ScaleCause,
 };
 pub use pod::{EndReason, Pod, PodNow, Release};
+pub use pod_index::{LayerCounts, PodCounts, PodLayer, PodMove};
 pub use pod_state::PodState;
 pub use story::Trigger;
 pub use verdict::KubectlVerdict;

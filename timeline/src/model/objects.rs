@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::limits::Limits;
 use super::pod::Pod;
+use super::pod_index::PodIndex;
 use super::server_only;
 use super::story::Entry;
 use super::verdict::KubectlVerdict;
@@ -20,7 +21,8 @@ use crate::model::table::{Keyed, Links, Table};
 use crate::{Millis, Uid};
 
 /// All Deployments, ReplicaSets and Pods of one cluster, or the part of them that one viewer follows.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(from = "StoredModel")]
 pub struct Model {
     /// Every Deployment seen, also those that are gone.
     pub deployments: Table<Deployment>,
@@ -31,9 +33,40 @@ pub struct Model {
     /// Kinds that may not be listed now, in a namespace or in all, and since when: what is known of them is of then. It does not travel.
     pub unseen: BTreeMap<(Kind, Option<String>), Millis>,
     /// ReplicaSets by the Deployments that ever controlled them.
+    #[serde(skip)]
     pub(super) sets_of: Links,
     /// Pods by the ReplicaSets that ever controlled them.
+    #[serde(skip)]
     pub(super) pods_of: Links,
+    /// Counts of the pods of each ReplicaSet.
+    #[serde(skip)]
+    pub(super) pod_index: PodIndex,
+}
+
+/// Indexes follow from the rest.
+impl PartialEq for Model {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.deployments, &self.replica_sets, &self.pods, &self.unseen)
+            == (&other.deployments, &other.replica_sets, &other.pods, &other.unseen)
+    }
+}
+
+/// A model as it is stored, without its indexes.
+#[derive(Deserialize)]
+struct StoredModel {
+    deployments: Table<Deployment>,
+    replica_sets: Table<ReplicaSet>,
+    pods: Table<Pod>,
+    unseen: BTreeMap<(Kind, Option<String>), Millis>,
+}
+
+impl From<StoredModel> for Model {
+    fn from(stored: StoredModel) -> Self {
+        let StoredModel { deployments, replica_sets, pods, unseen } = stored;
+        let mut model = Self { deployments, replica_sets, pods, unseen, ..Self::default() };
+        model.index();
+        model
+    }
 }
 
 impl Keyed for Deployment {

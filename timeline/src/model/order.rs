@@ -4,6 +4,9 @@
 /// Sorts by a key of a time (or another number) and a tie-breaker; items with equal keys keep their order.
 #[must_use]
 pub fn by<T>(items: Vec<T>, key: impl Fn(&T) -> (i64, u128)) -> Vec<T> {
+    if items.len() < 2 {
+        return items;
+    }
     let keys = items.iter().enumerate().map(|(index, item)| (key(item), index)).collect();
     let mut items: Vec<Option<T>> = items.into_iter().map(Some).collect();
     sorted(keys).into_iter().filter_map(|index| items.get_mut(index)?.take()).collect()

@@ -1,6 +1,7 @@
 //! Queries of a model: ownership, and what is seen.
 
-use super::{Deployment, Model, Pod, ReplicaSet};
+use super::pod_index::{self, PodIndex};
+use super::{Deployment, LayerCounts, Model, Pod, PodCounts, PodMove, ReplicaSet};
 use crate::model::fact::Kind;
 use crate::model::order;
 use crate::{Change, Millis, Uid};
@@ -8,21 +9,48 @@ use crate::{Change, Millis, Uid};
 impl Model {
     /// ReplicaSets that `deployment` controls or ever controlled, by arrival.
     pub fn sets_of(&self, deployment: Uid) -> impl Iterator<Item = &ReplicaSet> {
-        let sets = self.sets_of.of(deployment).filter_map(|uid| self.replica_sets.get(&uid));
+        let sets = self.replica_sets.linked(&self.sets_of, deployment);
         order::by(sets.collect(), |set| (set.first_seen_millis, set.uid.bits())).into_iter()
     }
 
     /// ReplicaSets that `deployment` controls now and that exist.
     pub fn owned_sets(&self, deployment: Uid) -> impl Iterator<Item = &ReplicaSet> {
-        self.sets_of
-            .of(deployment)
-            .filter_map(|uid| self.replica_sets.get(&uid))
+        self.replica_sets
+            .linked(&self.sets_of, deployment)
             .filter(move |set| set.owner == Some(deployment) && set.removed_millis.is_none())
     }
 
     /// Pods that `replica_set` controls or ever controlled, by UID.
     pub fn pods_of(&self, replica_set: Uid) -> impl Iterator<Item = &Pod> {
-        self.pods_of.of(replica_set).filter_map(|uid| self.pods.get(&uid))
+        self.pods.linked(&self.pods_of, replica_set)
+    }
+
+    /// Counts the pods of a ReplicaSet.
+    #[must_use]
+    pub fn pod_counts(&self, replica_set: Uid) -> PodCounts {
+        self.pod_index.counts(replica_set)
+    }
+
+    /// Pods that `replica_set` controls or ever controlled, by UID, without those that are gone, and those that are available with
+    /// containers that did not end lately. `skew_millis` is our clock less the API server's.
+    #[must_use]
+    pub fn noteworthy_pods(&self, replica_set: Uid, now_millis: Millis, skew_millis: Millis) -> Vec<&Pod> {
+        let rows = self.pod_index.noteworthy_rows(replica_set, now_millis.saturating_sub(skew_millis.max(0)));
+        order::by(rows.filter_map(|row| self.pods.row(row)).collect(), |pod| (0, pod.uid.bits()))
+    }
+
+    /// Least and most time that pods of a Deployment took from their creation until they were available, as far as that was seen.
+    #[must_use]
+    pub fn start_times(&self, deployment: Uid) -> Option<(Millis, Millis)> {
+        let all = self.sets_of.of(deployment).filter_map(|set| self.pod_index.starts(set));
+        all.reduce(|(least, most), (other_least, other_most)| (least.min(other_least), most.max(other_most)))
+    }
+
+    /// Counts the pods of a ReplicaSet in each layer at a time, with the moves between layers after it; `None` where these are not
+    /// kept.
+    #[must_use]
+    pub fn pod_layers(&self, replica_set: Uid, at_millis: Millis) -> Option<(LayerCounts, &[PodMove])> {
+        self.pod_index.layers(replica_set, at_millis)
     }
 
     /// Every pod whose ReplicaSet `deployment` ever controlled, by arrival.
@@ -45,13 +73,13 @@ impl Model {
         order::by(pods.collect(), |pod: &&Pod| (pod.first_seen_millis(), pod.uid.bits()))
     }
 
-    /// Pods that count for nobody since `deployment` let go of their ReplicaSet, and that run on.
-    pub fn let_go_pods(&self, deployment: Uid) -> impl Iterator<Item = &Pod> {
+    /// Counts the pods that count for nobody since `deployment` let go of their ReplicaSet, and that run on.
+    #[must_use]
+    pub fn count_let_go_pods(&self, deployment: Uid) -> u32 {
         let is_let_go = move |set: &&ReplicaSet| {
             set.owner.is_none() && set.removed_millis.is_none() && set.owners.last() == Some(&deployment)
         };
-        let sets = self.sets_of(deployment).filter(is_let_go);
-        sets.flat_map(|set| self.pods_of(set.uid).filter(|pod| pod.owner == Some(set.uid) && pod.is_active()))
+        self.sets_of(deployment).filter(is_let_go).map(|set| self.pod_counts(set.uid).active).sum()
     }
 
     /// Since when a kind may not be listed in a namespace; `None` while it may, as far as that is known.
@@ -133,19 +161,54 @@ impl Model {
         self.sets_of.clear();
         self.pods_of.clear();
         for set in self.replica_sets.values() {
-            for owner in &set.owners {
-                self.sets_of.tie(*owner, set.uid);
-            }
+            let Some(row) = self.replica_sets.row_of(&set.uid) else { continue };
+            set.owners.iter().for_each(|owner| self.sets_of.tie(*owner, set.uid, row));
         }
         for pod in self.pods.values() {
-            for owner in &pod.owners {
-                self.pods_of.tie(*owner, pod.uid);
-            }
+            let Some(row) = self.pods.row_of(&pod.uid) else { continue };
+            pod.owners.iter().for_each(|owner| self.pods_of.tie(*owner, pod.uid, row));
+        }
+        // By time, so that moves are mostly added at the end.
+        self.pod_index = PodIndex::default();
+        let pods = order::by(self.pods.values().collect(), |pod| (pod.since_millis(), pod.uid.bits()));
+        for uid in pods.into_iter().map(|pod| pod.uid).collect::<Vec<_>>() {
+            self.index_pod(uid);
+        }
+    }
+
+    /// Puts a pod in, in the place of an earlier one.
+    pub(crate) fn insert_pod(&mut self, pod: Pod) {
+        self.unindex_pod(pod.uid);
+        let uid = pod.uid;
+        self.pods.insert(uid, pod);
+        self.index_pod(uid);
+    }
+
+    fn index_pod(&mut self, uid: Uid) {
+        if let Some((row, pod)) = self.pods.row_mut(&uid) {
+            let part = self.pod_index.part(pod);
+            self.pod_index.replace(row, &pod.owners, None, Some(&part));
+        }
+    }
+
+    fn unindex_pod(&mut self, uid: Uid) {
+        if let Some((row, pod)) = self.pods.row_mut(&uid) {
+            let part = self.pod_index.part(pod);
+            self.pod_index.replace(row, &pod.owners, Some(&part), None);
+        }
+    }
+
+    /// Measures the start times again of ReplicaSets where they may be others since a pod changed.
+    pub(crate) fn renew_starts(&mut self) {
+        while let Some(set) = self.pod_index.take_stale() {
+            let starts = self.pods_of(set).filter_map(pod_index::start_millis).collect::<Vec<_>>();
+            self.pod_index.renew_starts(set, starts);
         }
     }
 
     /// Takes pods out, and every trace of them.
     pub(crate) fn remove_pod(&mut self, uid: Uid) {
+        self.unindex_pod(uid);
         if let Some(pod) = self.pods.remove(&uid) {
             for owner in &pod.owners {
                 self.pods_of.untie(*owner, uid);
@@ -163,10 +226,14 @@ impl Model {
     }
 
     pub(crate) fn note_set(&mut self, owner: Uid, set: Uid) {
-        self.sets_of.tie(owner, set);
+        if let Some(row) = self.replica_sets.row_of(&set) {
+            self.sets_of.tie(owner, set, row);
+        }
     }
 
     pub(crate) fn note_pod(&mut self, set: Uid, pod: Uid) {
-        self.pods_of.tie(set, pod);
+        if let Some(row) = self.pods.row_of(&pod) {
+            self.pods_of.tie(set, pod, row);
+        }
     }
 }

@@ -5,7 +5,7 @@
 //! ReplicaSets: pods that terminate count nowhere.
 
 use crate::model::fact::{DeploymentSpec, DeploymentStatus, IntOrPercent, ReplicaSetCounts, Strategy};
-use crate::model::{Deployment, Model, PodState, ReplicaSet, order};
+use crate::model::{Deployment, Model, ReplicaSet, order};
 
 pub use crate::model::Limits;
 use crate::rules::rollout;
@@ -72,8 +72,7 @@ impl Sums {
         counts: impl Fn(&ReplicaSet) -> (ReplicaSetCounts, u32),
     ) -> Self {
         // A template that was just edited has no ReplicaSet yet, or one that does not carry the revision yet.
-        let is_known = !rollout::awaits_revision(model, deployment);
-        let new = rollout::current_set(model, deployment).filter(|_| is_known).map(|set| set.uid);
+        let new = rollout::new_set(model, deployment).map(|set| set.uid);
         let sets: Vec<&ReplicaSet> =
             order::by(model.owned_sets(deployment.uid).collect(), |set| (set.created_at_millis, set.uid.bits()));
         let mut sums = Self::default();
@@ -96,13 +95,8 @@ impl Sums {
     #[must_use]
     pub fn of_pods(model: &Model, deployment: &Deployment) -> Self {
         Self::counted(model, deployment, |set| {
-            let mine = model.pods_of(set.uid).filter(|pod| pod.owner == Some(set.uid));
-            let (mut there, mut available) = (0, 0);
-            for pod in mine {
-                there += u32::from(pod.state() != PodState::Gone && pod.now.terminal_millis.is_none());
-                available += u32::from(pod.state() == PodState::Available);
-            }
-            (ReplicaSetCounts { available, ..set.now.counts }, there)
+            let pods = model.pod_counts(set.uid);
+            (ReplicaSetCounts { available: pods.available, ..set.now.counts }, pods.there)
         })
     }
 

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Millis;
 use crate::model::fact::Strategy;
-use crate::model::{Deployment, KubectlVerdict, Model, Pod, ReplicaSet, Rollout};
+use crate::model::{Deployment, KubectlVerdict, Model, ReplicaSet, Rollout};
 
 pub use crate::model::Trigger;
 
@@ -106,14 +106,24 @@ fn revised_millis(set: &ReplicaSet, revision: u64) -> Option<Millis> {
 /// The template was edited, and no ReplicaSet carries the revision that will come of it yet.
 #[must_use]
 pub fn awaits_revision(model: &Model, deployment: &Deployment) -> bool {
-    let Some(set) = current_set(model, deployment) else { return false };
+    current_set(model, deployment).is_some_and(|set| is_to_be_replaced(model, deployment, set))
+}
+
+/// The ReplicaSet that is scaled up; `None` while the revision of an edited template is awaited.
+#[must_use]
+pub fn new_set<'m>(model: &'m Model, deployment: &Deployment) -> Option<&'m ReplicaSet> {
+    current_set(model, deployment).filter(|set| !is_to_be_replaced(model, deployment, set))
+}
+
+/// The revision after that of the current ReplicaSet is awaited.
+fn is_to_be_replaced(model: &Model, deployment: &Deployment, set: &ReplicaSet) -> bool {
     // A ReplicaSet of a newer revision than the Deployment's was seen before the edit that it comes of.
     let is_ahead = deployment.rollouts.last().is_some_and(|last| set.revision() > Some(last.revision));
     let now = &deployment.now;
     // Of an edit of other fields only its effect is seen: Recreate takes down what is there, and the next one comes afterwards.
     let is_recreate = now.spec.strategy == Strategy::Recreate && !now.spec.paused && now.spec.replicas > 0;
-    let is_there = |pod: &Pod| pod.owner == Some(set.uid) && pod.gone_millis().is_none();
-    if is_recreate && set.now.counts.desired == 0 && model.pods_of(set.uid).any(is_there) {
+    let has_pods = || model.pod_counts(set.uid).count_existing() > 0;
+    if is_recreate && set.now.counts.desired == 0 && has_pods() {
         return true;
     }
     // While it is paused the controller makes no ReplicaSet: it counts no pod of the template.

@@ -127,7 +127,7 @@ pub fn verdict(standing: Standing, assessment: &Assessment<'_>) -> String {
             let verb = if old.len() == 1 { "is" } else { "are" };
             let noun = if old.len() == 1 { "Revision" } else { "Revisions" };
             let next = match assessment.current.and_then(|set| set.revision()) {
-                Some(next) if !assessment.awaits_revision() => format!("revision {next}"),
+                Some(next) if !assessment.awaits_revision => format!("revision {next}"),
                 _ => "the next one".to_owned(),
             };
             format!("{noun} {} {verb} being taken down before {next} starts.", list(&old))
@@ -145,7 +145,7 @@ pub fn verdict(standing: Standing, assessment: &Assessment<'_>) -> String {
         Standing::CatchingUp { .. } | Standing::Degraded { .. } => {
             format!("{}: {available} of {desired} available.", subject(assessment))
         }
-        Standing::Waiting | Standing::Slow | Standing::Progressing if assessment.awaits_revision() => {
+        Standing::Waiting | Standing::Slow | Standing::Progressing if assessment.awaits_revision => {
             format!("The template changed: {available} of {desired} pods available.")
         }
         Standing::Waiting | Standing::Slow | Standing::Progressing => match replaced(assessment).as_slice() {
@@ -213,7 +213,7 @@ pub fn why(standing: Standing, assessment: &Assessment<'_>) -> String {
         Standing::Deleted => {
             let left = assessment.counts.available + assessment.counts.not_yet + assessment.counts.terminating;
             let verb = if left == 1 { "exists" } else { "exist" };
-            let let_go = assessment.model.let_go_pods(assessment.deployment.uid).count() as u32;
+            let let_go = assessment.model.count_let_go_pods(assessment.deployment.uid);
             let run = if let_go == 1 { "runs" } else { "run" };
             match (left, let_go) {
                 (0, 0) => String::new(),
@@ -290,7 +290,12 @@ fn desired(assessment: &Assessment<'_>) -> String {
 /// Names the pods beside those that count.
 fn leftovers(assessment: &Assessment<'_>) -> String {
     let counts = assessment.counts;
-    let pods = assessment.model.counted_pods(assessment.deployment.uid);
+    // Those that are available, or gone, are neither overdue nor left over.
+    let pods = if counts.terminating + counts.failed == 0 {
+        Vec::new()
+    } else {
+        assessment.model.counted_pods(assessment.deployment.uid)
+    };
     let overdue: Vec<crate::Millis> = pods.iter().filter_map(|pod| situation::overdue(pod, assessment.now)).collect();
     let late = overdue.len() as u32;
     let since = overdue.into_iter().min().map(|since| {
@@ -324,7 +329,7 @@ fn leftovers(assessment: &Assessment<'_>) -> String {
 
 /// The revision that is rolled out: the next one, while its ReplicaSet is awaited.
 fn rolled_out(assessment: &Assessment<'_>) -> String {
-    if assessment.awaits_revision() { "The next revision".to_owned() } else { subject(assessment) }
+    if assessment.awaits_revision { "The next revision".to_owned() } else { subject(assessment) }
 }
 
 /// The revision as the subject of a sentence.
@@ -334,7 +339,7 @@ fn subject(assessment: &Assessment<'_>) -> String {
 
 /// Nothing is replaced: the Deployment is new.
 fn is_first(assessment: &Assessment<'_>) -> bool {
-    !assessment.awaits_revision()
+    !assessment.awaits_revision
         && replaced(assessment).is_empty()
         && assessment.deployment.rollouts.last().is_none_or(|rollout| rollout.is_first)
         && assessment.revision().is_none_or(|revision| revision == 1)

@@ -94,15 +94,8 @@ impl View {
 pub fn view(model: &Model, uid: Uid, now: Now) -> Option<View> {
     let assessment = Assessment::at(model, uid, now)?;
     let standing = assessment.standing();
-    let verdict = Verdict {
-        badge: say::badge(standing, &assessment),
-        tone: standing.tone(),
-        sentence: say::verdict(standing, &assessment),
-        why: say::why(standing, &assessment),
-        kubectl: assessment.kubectl,
-    };
     Some(View {
-        verdict: say::only_last_seen(verdict, model, assessment.deployment, now),
+        verdict: verdict(standing, &assessment),
         next: say::next(standing, &assessment),
         remedy: assessment.remedy(standing).map(|way| say::remedy(&way, assessment.deployment)),
         reasons: assessment.causes.iter().map(|cause| reason(cause, &assessment)).collect(),
@@ -124,6 +117,18 @@ pub fn view(model: &Model, uid: Uid, now: Now) -> Option<View> {
         is_succeeded: assessment.successor().is_some(),
         unseen_millis: assessment.pods_unseen_millis(),
     })
+}
+
+/// Puts the verdict into words.
+fn verdict(standing: Standing, assessment: &Assessment<'_>) -> Verdict {
+    let verdict = Verdict {
+        badge: say::badge(standing, assessment),
+        tone: standing.tone(),
+        sentence: say::verdict(standing, assessment),
+        why: say::why(standing, assessment),
+        kubectl: assessment.kubectl,
+    };
+    say::only_last_seen(verdict, assessment.model, assessment.deployment, assessment.now)
 }
 
 fn reason(cause: &Cause, assessment: &Assessment<'_>) -> Reason {

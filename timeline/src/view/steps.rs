@@ -33,7 +33,13 @@ pub fn steps(pods: &[&Pod], layer: impl Fn(&Pod, PodState) -> Option<usize>, fro
             }
         }
     }
-    let mut steps: Vec<Step> = vec![(from, [0; LAYERS])];
+    steps_after((from, [0; LAYERS]), moves)
+}
+
+/// Counts on from a step: each move of a pod into a layer (1) or out of it (-1), with its time.
+#[must_use]
+pub fn steps_after(first: Step, moves: Vec<(Millis, usize, i32)>) -> Vec<Step> {
+    let mut steps = vec![first];
     for (at, layer, by) in order::by(moves, |(at, layer, _)| (*at, *layer as u128)) {
         let Some((last_at, last)) = steps.last().copied() else { continue };
         if at == Millis::MAX {

@@ -2,12 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Now, Tone, Verdict, view};
+use super::{Assessment, Now, Tone, Verdict, verdict};
 use crate::assess::counts::count_failing;
-use crate::model::{Deployment, Pod, PodState};
-use crate::rules::rollout;
+use crate::model::{Deployment, Pod, PodLayer, PodState};
+use crate::steps::Step;
 use crate::words::images;
-use crate::{Millis, Model, Uid, Workload, steps};
+use crate::{Millis, Model, Uid, Workload, say, steps};
 
 /// The summary of a Deployment: a row of a list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,19 +61,22 @@ const LATELY_APART: Millis = 500;
 const LATELY_MOST: usize = 24;
 
 impl Lately {
-    fn of(model: &Model, deployment: &Deployment, now_millis: Millis) -> Self {
+    fn of(assessment: &Assessment<'_>) -> Self {
+        let Assessment { model, deployment, now_millis, .. } = *assessment;
         let from_millis = (now_millis - LATELY_MILLIS).div_euclid(LATELY_STEP) * LATELY_STEP;
-        let is_awaited = !deployment.now.spec.paused && rollout::awaits_revision(model, deployment);
-        let current = rollout::current_set(model, deployment).filter(|_| !is_awaited).map(|set| set.uid);
-        let layer = |pod: &Pod, state: PodState| match state {
-            PodState::Available if current.is_some() && pod.owner == current => Some(0),
-            PodState::Available => Some(1),
-            PodState::Scheduling | PodState::Starting | PodState::Unready | PodState::Ready => Some(2),
-            PodState::Failing => Some(3),
-            PodState::Terminating => Some(4),
-            PodState::Gone | PodState::Finished => None,
+        let is_awaited = !deployment.now.spec.paused && assessment.awaits_revision;
+        let current = assessment.current.filter(|_| !is_awaited).map(|set| set.uid);
+        let layer = |set: Option<Uid>, layer: PodLayer| match layer {
+            PodLayer::Available if current.is_some() && set == current => 0,
+            PodLayer::Available => 1,
+            PodLayer::NotYet => 2,
+            PodLayer::Failing => 3,
+            PodLayer::Terminating => 4,
         };
-        let all = steps::steps(&model.counted_pods(deployment.uid), layer, from_millis);
+        let all = steps_of_sets(model, deployment, layer, from_millis).unwrap_or_else(|| {
+            let of_pod = |pod: &Pod, state: PodState| PodLayer::of(state).map(|of| layer(pod.owner, of));
+            steps::steps(&model.counted_pods(deployment.uid), of_pod, from_millis)
+        });
         let mut kept: Vec<(Millis, [u32; LAYERS])> = Vec::new();
         for (at, [new, old, not_yet, failing, terminating, ..]) in all {
             let counts = [new, old, not_yet, failing, terminating].map(|pods| u32::try_from(pods).unwrap_or(0));
@@ -89,6 +92,24 @@ impl Lately {
         let step = |(at, counts): (Millis, [u32; LAYERS])| (u32::try_from(at - from_millis).unwrap_or(0), counts);
         Self { from_millis, steps: kept.into_iter().skip(skipped).map(step).collect() }
     }
+}
+
+/// Counts the pods of a Deployment in each layer, from each moment on, by the moves that are kept; `None` where they do not tell.
+fn steps_of_sets(
+    model: &Model,
+    deployment: &Deployment,
+    layer: impl Fn(Option<Uid>, PodLayer) -> usize,
+    from_millis: Millis,
+) -> Option<Vec<Step>> {
+    let (mut first, mut moves) = (steps::Counts::default(), Vec::new());
+    for set in model.sets_of(deployment.uid).filter(|set| set.owner == Some(deployment.uid)) {
+        let (counts, later) = model.pod_layers(set.uid, from_millis)?;
+        for (of, count) in PodLayer::ALL.into_iter().zip(counts) {
+            *first.get_mut(layer(Some(set.uid), of))? += count;
+        }
+        moves.extend(later.iter().map(|one| (one.at_millis, layer(Some(set.uid), one.layer), one.by)));
+    }
+    Some(steps::steps_after((from_millis, first), moves))
 }
 
 impl Summary {
@@ -120,21 +141,22 @@ impl Summary {
 /// The summary of a Deployment; `None` when the model does not hold it.
 #[must_use]
 pub fn summary(model: &Model, uid: Uid, now: Now) -> Option<Summary> {
-    let deployment = model.deployments.get(&uid)?;
-    let view = view(model, uid, now)?;
+    let assessment = Assessment::at(model, uid, now)?;
+    let (deployment, standing, revision) = (assessment.deployment, assessment.standing(), assessment.revision());
+    let verdict = verdict(standing, &assessment);
     let finished_millis = finished(deployment, now.skew_millis);
-    let is_complete = view.verdict.tone == Tone::Ok;
+    let is_complete = verdict.tone == Tone::Ok;
     Some(Summary {
         uid,
         namespace: deployment.namespace.clone(),
         name: deployment.name.clone(),
-        revision: view.revision,
-        replaces: replaced(model, deployment, view.revision),
+        revision,
+        replaces: replaced(model, deployment, revision),
         images: images(&deployment.now.spec.images),
-        verdict: view.verdict,
-        next: view.next,
+        verdict,
+        next: say::next(standing, &assessment),
         pods: {
-            let counts = view.counts;
+            let counts = assessment.counts;
             let failing = count_failing(model, deployment).min(counts.not_yet);
             [
                 counts.new_available,
@@ -144,8 +166,8 @@ pub fn summary(model: &Model, uid: Uid, now: Now) -> Option<Summary> {
                 counts.terminating,
             ]
         },
-        desired: view.desired,
-        lately: Lately::of(model, deployment, now.millis),
+        desired: deployment.now.spec.replicas,
+        lately: Lately::of(&assessment),
         since_millis: match finished_millis.filter(|_| is_complete) {
             Some(at) => at,
             None => deployment.verdicts.last().map_or(deployment.first_seen_millis, |(at, _)| *at),

@@ -8,6 +8,7 @@
 )]
 
 mod addresses;
+mod kept_counts;
 mod made;
 mod properties;
 mod said;

@@ -16,14 +16,14 @@ use timeline::{Change, Fact, Model, Retention, Timeline, Uid};
 
 /// One observation, small enough that runs of them meet each other.
 #[derive(Debug, Clone)]
-enum Event {
+pub enum Event {
     Deployment { number: u8, revision: u8, replicas: u8, paused: bool, deleting: bool, seen: u8 },
     ReplicaSet { number: u8, owner: Option<u8>, revision: u8, wanted: u8, min_ready: u8, seen: u8 },
     Pod { number: u8, owner: Option<u8>, state: u8, seen: u8 },
     Listed { kind: u8, present: Vec<u8> },
 }
 
-fn event() -> impl Strategy<Value = Event> {
+pub fn event() -> impl Strategy<Value = Event> {
     prop_oneof![
         (0..2u8, 1..4u8, 0..5u8, any::<bool>(), any::<bool>(), 0..4u8).prop_map(
             |(number, revision, replicas, paused, deleting, seen)| Event::Deployment {
@@ -45,7 +45,7 @@ fn event() -> impl Strategy<Value = Event> {
                 seen
             }
         ),
-        (0..6u8, proptest::option::of(0..3u8), 0..6u8, 0..4u8).prop_map(|(number, owner, state, seen)| Event::Pod {
+        (0..6u8, proptest::option::of(0..3u8), 0..8u8, 0..4u8).prop_map(|(number, owner, state, seen)| Event::Pod {
             number,
             owner,
             state,
@@ -98,7 +98,7 @@ fn condition(status: ConditionStatus, at: i64) -> Condition {
     }
 }
 
-fn fact(event: &Event, at: i64) -> Fact {
+pub fn fact(event: &Event, at: i64) -> Fact {
     match event {
         Event::Deployment { number, revision, replicas, paused, deleting, seen: how } => {
             let replicas = u32::from(*replicas);
@@ -166,16 +166,24 @@ fn fact(event: &Event, at: i64) -> Fact {
                 Box::new(PodFact {
                     meta,
                     node: (*state > 0).then(|| "node-1".to_owned()),
-                    phase: if *state > 1 { Phase::Running } else { Phase::Pending },
+                    phase: match state {
+                        0 | 1 => Phase::Pending,
+                        6 => Phase::Failed,
+                        _ => Phase::Running,
+                    },
                     conditions: Vec::new(),
                     reason: String::new(),
                     message: String::new(),
-                    ready: (*state == 3).then(|| condition(ConditionStatus::True, at / 1000 * 1000)),
+                    ready: matches!(state, 3 | 7).then(|| condition(ConditionStatus::True, at / 1000 * 1000)),
                     scheduled: None,
                     disruption: None,
                     deletion_cost: 0,
                     is_graceless: false,
-                    containers: vec![Container { state: container, ..Container::new("web".into(), Role::App) }],
+                    containers: vec![Container {
+                        state: container,
+                        restarts: if *state == 7 { 2 } else { 0 },
+                        ..Container::new("web".into(), Role::App)
+                    }],
                 }),
                 seen(*how),
             )
@@ -245,7 +253,7 @@ fn arrived(model: &Model, seq: u64) -> DeploymentCopy {
 }
 
 /// 400 cases, or as many as `PROPTEST_CASES` says.
-fn config() -> ProptestConfig {
+pub fn config() -> ProptestConfig {
     let default = ProptestConfig::default();
     let cases = if std::env::var_os("PROPTEST_CASES").is_some() { default.cases } else { 400 };
     ProptestConfig { cases, ..default }

@@ -1,6 +1,5 @@
 //! What goes out to those who look: frames of topics, the list, and what somebody new begins with.
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use timeline::view::{self, Now, Tone};
@@ -47,7 +46,7 @@ impl Hub {
         for uid in std::mem::take(&mut self.outdated) {
             let deployment = model.deployments.get(&uid).filter(|d| d.deleted_millis.is_none());
             let summary = deployment.and_then(|deployment| Some((deployment, view::summary(model, uid, now)?)));
-            let known = self.listed.get(&uid);
+            let known = self.listed.get(uid);
             match summary {
                 Some((deployment, summary))
                     if known.is_none_or(|k| k.summary != summary || k.labels != deployment.now.labels) =>
@@ -57,26 +56,24 @@ impl Hub {
                         Some(before) => new.after(before, now.millis),
                         None => new,
                     };
-                    self.listed.insert(uid, Arc::new(new));
+                    self.listed.insert(new);
                     self.is_list_old = true;
                 }
                 None if known.is_some() => {
-                    self.listed.remove(&uid);
+                    self.listed.remove(uid);
                     self.is_list_old = true;
                 }
                 _ => {}
             }
         }
         if std::mem::take(&mut self.is_list_old) {
-            let mut list: Vec<Arc<ListedDeployment>> = self.listed.values().cloned().collect();
-            list.sort_by(|a, b| a.summary.place().cmp(&b.summary.place()));
-            self.signals.list.send_replace(Arc::new(list));
+            self.signals.list.send_replace(self.listed.list());
         }
     }
 
     /// Sentences such as "not ready since 20 s" change by time alone.
     pub(super) fn look_again(&mut self) {
-        let busy = self.listed.values().map(|listed| &listed.summary);
+        let busy = self.listed.summaries();
         let busy = busy.filter(|summary| !matches!(summary.verdict.tone, Tone::Ok | Tone::Quiet));
         self.outdated.extend(busy.map(|summary| summary.uid));
     }

@@ -22,7 +22,7 @@ impl Timeline {
                 self.tell(deployment_uid, at, Happening::CleanedUp { hash, revision, limit });
             }
             RemovedBecause::Deleted => {
-                let had_available = self.counted(uid).available > 0;
+                let had_available = self.model.pod_counts(uid).available > 0;
                 let what = Happening::SetDeleted { hash, was_seen, again_millis: None, outage_millis: None };
                 let entry = self.tell(deployment_uid, at, what);
                 let (deployment, is_again, since_millis) = (deployment_uid, false, None);
@@ -61,7 +61,7 @@ impl Timeline {
     /// A Deployment does not control a ReplicaSet any more, or does from now on.
     pub(in crate::apply) fn tell_set_owner(&mut self, at: Millis, uid: Uid, before: Option<Uid>, is_again: bool) {
         let Some(set) = self.model.replica_sets.get(&uid) else { return };
-        let (owner, pods) = (set.owner, self.counted(uid).active);
+        let (owner, pods) = (set.owner, self.model.pod_counts(uid).active);
         let name = set.name.clone();
         if let Some(before) = before {
             let is_taken = owner.is_some();
@@ -122,6 +122,6 @@ impl Timeline {
 
     fn is_available(&self, deployment: &Deployment) -> bool {
         let mut sets = self.model.sets_of(deployment.uid).filter(|set| set.owner == Some(deployment.uid));
-        sets.any(|set| self.counted(set.uid).available > 0)
+        sets.any(|set| self.model.pod_counts(set.uid).available > 0)
     }
 }

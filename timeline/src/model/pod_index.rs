@@ -1,0 +1,410 @@
+//! Counts, moves and start times of the pods of each ReplicaSet, kept as pods change so that nobody counts them again.
+//!
+//! Everything here follows from the pods alone: nothing of it travels or is stored. [`PodIndex::replace`] is the one place that
+//! alters it, and [`crate::Model`] calls it around every change of a pod.
+
+use crate::model::fact::{Container, ContainerState};
+use crate::model::table::{Index, Keyed, Table};
+use crate::model::{Pod, PodState};
+use crate::{Millis, Uid};
+
+/// Moves are kept for this long after they happened, and for as long again until they are removed together.
+const KEPT_MILLIS: Millis = 120_000;
+/// A pod whose container ended is noteworthy for this long after the container started again: no cause remembers an end for longer.
+pub const RECOVERY_MILLIS: Millis = 300_000;
+
+/// Pods of one ReplicaSet, counted. Released pods count where they were last, and only in `out_of_rotation`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct PodCounts {
+    /// Pods that exist and have no deletion timestamp, whatever their phase.
+    pub live: u32,
+    /// Pods that exist and have a deletion timestamp.
+    pub going: u32,
+    /// Pods that controllers count ([`Pod::is_active`]).
+    pub active: u32,
+    /// Pods that exist and have not ended; those that terminate included.
+    pub there: u32,
+    /// Available pods.
+    pub available: u32,
+    /// Pods on their way, or failing.
+    pub not_yet: u32,
+    /// Those of `not_yet` that fail.
+    pub failing: u32,
+    /// Pods that failed for good and still lie about.
+    pub failed: u32,
+    /// Pods that terminate.
+    pub terminating: u32,
+    /// Released pods that still run.
+    pub out_of_rotation: u32,
+}
+
+impl PodCounts {
+    fn of(pod: &Pod) -> Self {
+        let (state, is_owned) = (pod.state(), pod.owner.is_some());
+        if state == PodState::Gone {
+            return Self::default();
+        }
+        let is_leftover = pod.is_leftover();
+        let is_failing = state == PodState::Failing && !is_leftover;
+        let is_starting =
+            matches!(state, PodState::Scheduling | PodState::Starting | PodState::Unready | PodState::Ready);
+        let count = |is: bool| u32::from(is_owned && is);
+        Self {
+            live: count(pod.now.deletion_at_millis.is_none()),
+            going: count(pod.now.deletion_at_millis.is_some()),
+            active: count(pod.is_active()),
+            there: count(pod.now.terminal_millis.is_none()),
+            available: count(state == PodState::Available),
+            not_yet: count(is_starting || is_failing),
+            failing: count(is_failing),
+            failed: count(is_leftover),
+            terminating: count(state == PodState::Terminating),
+            out_of_rotation: u32::from(pod.is_out_of_rotation() && !is_leftover && state != PodState::Finished),
+        }
+    }
+
+    /// Counts the pods that exist.
+    #[must_use]
+    pub const fn count_existing(&self) -> u32 {
+        self.live + self.going
+    }
+
+    fn combine(&mut self, other: Self, change: impl Fn(u32, u32) -> u32) {
+        self.live = change(self.live, other.live);
+        self.going = change(self.going, other.going);
+        self.active = change(self.active, other.active);
+        self.there = change(self.there, other.there);
+        self.available = change(self.available, other.available);
+        self.not_yet = change(self.not_yet, other.not_yet);
+        self.failing = change(self.failing, other.failing);
+        self.failed = change(self.failed, other.failed);
+        self.terminating = change(self.terminating, other.terminating);
+        self.out_of_rotation = change(self.out_of_rotation, other.out_of_rotation);
+    }
+}
+
+impl std::ops::Add for PodCounts {
+    type Output = Self;
+
+    fn add(mut self, other: Self) -> Self {
+        self.combine(other, u32::saturating_add);
+        self
+    }
+}
+
+/// Kinds of pods whose numbers are followed over time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum PodLayer {
+    /// Available.
+    Available,
+    /// On its way.
+    NotYet,
+    /// Failing.
+    Failing,
+    /// Terminating.
+    Terminating,
+}
+
+impl PodLayer {
+    /// Every layer, in the order of [`LayerCounts`].
+    pub const ALL: [Self; 4] = [Self::Available, Self::NotYet, Self::Failing, Self::Terminating];
+
+    /// The layer of a state; `None` for pods that ended.
+    #[must_use]
+    pub const fn of(state: PodState) -> Option<Self> {
+        match state {
+            PodState::Available => Some(Self::Available),
+            PodState::Scheduling | PodState::Starting | PodState::Unready | PodState::Ready => Some(Self::NotYet),
+            PodState::Failing => Some(Self::Failing),
+            PodState::Terminating => Some(Self::Terminating),
+            PodState::Gone | PodState::Finished => None,
+        }
+    }
+}
+
+/// Number of pods in each [`PodLayer`].
+pub type LayerCounts = [i32; 4];
+
+/// A pod that entered a layer, or left it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PodMove {
+    /// When it did.
+    pub at_millis: Millis,
+    /// The layer.
+    pub layer: PodLayer,
+    /// 1 for a pod that entered it, -1 for one that left it.
+    pub by: i32,
+}
+
+impl PodMove {
+    /// Counts the move.
+    pub fn count(&self, counts: &mut LayerCounts) {
+        if let Some(count) = counts.get_mut(self.layer as usize) {
+            *count += self.by;
+        }
+    }
+}
+
+/// The pods of one ReplicaSet.
+#[derive(Debug, Clone)]
+struct SetPods {
+    uid: Uid,
+    /// Pods that it controls or ever controlled.
+    pods: u32,
+    counts: PodCounts,
+    /// Pods in each layer now, without those of `released`.
+    layers: LayerCounts,
+    /// Pods that were released at some time, whose moves are not kept.
+    released: u32,
+    /// Moves of the others, by time.
+    moves: Vec<PodMove>,
+    /// Moves before this time are not kept.
+    since_millis: Millis,
+    /// Least and most time that its pods took to become available.
+    starts: Option<(Millis, Millis)>,
+}
+
+impl Keyed for SetPods {
+    fn uid(&self) -> Uid {
+        self.uid
+    }
+}
+
+impl SetPods {
+    fn new(uid: Uid) -> Self {
+        let (counts, layers, moves) = (PodCounts::default(), LayerCounts::default(), Vec::new());
+        Self { uid, pods: 0, counts, layers, released: 0, moves, since_millis: Millis::MIN, starts: None }
+    }
+
+    fn add(&mut self, pod: &IndexedPod) {
+        self.counts.combine(pod.counts, u32::saturating_add);
+        self.released += u32::from(pod.is_released);
+        self.count_layer(pod, 1);
+        pod.moves.iter().for_each(|one| self.add_move(*one));
+    }
+
+    fn remove(&mut self, pod: &IndexedPod) {
+        self.counts.combine(pod.counts, u32::saturating_sub);
+        self.released = self.released.saturating_sub(u32::from(pod.is_released));
+        self.count_layer(pod, -1);
+        for one in &pod.moves {
+            if let Ok(place) = self.moves.binary_search(one) {
+                self.moves.remove(place);
+            }
+        }
+    }
+
+    fn count_layer(&mut self, pod: &IndexedPod, by: i32) {
+        if let Some(layer) = pod.layer.filter(|_| !pod.is_released) {
+            PodMove { at_millis: 0, layer, by }.count(&mut self.layers);
+        }
+    }
+
+    fn add_move(&mut self, one: PodMove) {
+        let place = self.moves.iter().rposition(|known| *known <= one).map_or(0, |before| before + 1);
+        self.moves.insert(place, one);
+        let [oldest, .., newest] = self.moves.as_slice() else { return };
+        if newest.at_millis.saturating_sub(oldest.at_millis) > 2 * KEPT_MILLIS {
+            self.since_millis = newest.at_millis - KEPT_MILLIS;
+            self.moves.drain(..self.moves.partition_point(|one| one.at_millis < self.since_millis));
+        }
+    }
+}
+
+/// The part of one pod in the index.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct IndexedPod {
+    /// The ReplicaSet for which it counts.
+    home: Option<Uid>,
+    /// Number of ReplicaSets that ever controlled it.
+    owners: usize,
+    counts: PodCounts,
+    layer: Option<PodLayer>,
+    is_released: bool,
+    moves: Vec<PodMove>,
+    /// It is noteworthy until then.
+    noteworthy_until: Millis,
+    start_millis: Option<Millis>,
+}
+
+/// The index of the pods of all ReplicaSets.
+#[derive(Debug, Clone, Default)]
+pub(super) struct PodIndex {
+    sets: Table<SetPods>,
+    /// Rows of noteworthy pods, by ReplicaSet and by the time until which they are.
+    noteworthy: Index,
+    /// ReplicaSets whose least or most start time has to be looked for.
+    stale_starts: Vec<Uid>,
+}
+
+impl PodIndex {
+    /// The part of a pod.
+    pub(super) fn part(&self, pod: &Pod) -> IndexedPod {
+        let home = pod.owner.or(pod.owners.last().copied());
+        let is_released = !pod.releases.is_empty();
+        let since_millis = || home.and_then(|set| self.sets.get(&set)).map_or(Millis::MIN, |set| set.since_millis);
+        let is_over = pod.now.terminal_millis.is_some() && !pod.state().is_ending();
+        IndexedPod {
+            home,
+            owners: pod.owners.len(),
+            counts: PodCounts::of(pod),
+            layer: PodLayer::of(pod.state()).filter(|_| !is_over),
+            is_released,
+            moves: if is_released { Vec::new() } else { moves(pod, since_millis()) },
+            noteworthy_until: noteworthy_until(pod),
+            start_millis: start_millis(pod),
+        }
+    }
+
+    /// Puts one part of a pod in the place of another one. `owners` are the ReplicaSets that ever controlled it.
+    pub(super) fn replace(
+        &mut self,
+        row: u32,
+        owners: &[Uid],
+        before: Option<&IndexedPod>,
+        after: Option<&IndexedPod>,
+    ) {
+        if before == after {
+            return;
+        }
+        for (number, owner) in owners.iter().enumerate() {
+            let [before, after] = [before, after].map(|part| part.filter(|part| number < part.owners));
+            self.replace_in_set(*owner, row, before, after);
+        }
+    }
+
+    fn replace_in_set(&mut self, owner: Uid, row: u32, before: Option<&IndexedPod>, after: Option<&IndexedPod>) {
+        if !self.sets.contains_key(&owner) {
+            self.sets.insert(owner, SetPods::new(owner));
+        }
+        let Some(set) = self.sets.get_mut(&owner) else { return };
+        if let Some(before) = before {
+            set.pods = set.pods.saturating_sub(1);
+            if before.home == Some(owner) {
+                set.remove(before);
+            }
+        }
+        if let Some(after) = after {
+            set.pods += 1;
+            if after.home == Some(owner) {
+                set.add(after);
+            }
+        }
+        let start = |part: Option<&IndexedPod>| part.and_then(|part| part.start_millis);
+        let (start_before, start_after) = (start(before), start(after));
+        if start_before != start_after {
+            let is_end = |millis: Millis| set.starts.is_some_and(|(least, most)| millis == least || millis == most);
+            if start_before.is_some_and(is_end) {
+                self.stale_starts.push(owner);
+            }
+            set.starts = start_after.map_or(set.starts, |start| Some(widen_range(set.starts, start)));
+        }
+        if set.pods == 0 {
+            self.sets.remove(&owner);
+        }
+        let until = |part: Option<&IndexedPod>| part.map_or(Millis::MIN, |part| part.noteworthy_until);
+        let (until_before, until_after) = (until(before), until(after));
+        if until_before != until_after {
+            self.noteworthy.remove(&noteworthy_key(owner, until_before, row));
+            if until_after != Millis::MIN {
+                self.noteworthy.insert(noteworthy_key(owner, until_after, row), row);
+            }
+        }
+    }
+
+    /// A ReplicaSet whose start times have to be measured again, after one of the ends of their range is gone.
+    pub(super) fn take_stale(&mut self) -> Option<Uid> {
+        self.stale_starts.pop()
+    }
+
+    /// Takes the start times of the pods of a ReplicaSet.
+    pub(super) fn renew_starts(&mut self, set: Uid, starts: Vec<Millis>) {
+        if let Some(set) = self.sets.get_mut(&set) {
+            set.starts = starts.into_iter().fold(None, |known, start| Some(widen_range(known, start)));
+        }
+    }
+
+    /// Counts the pods of a ReplicaSet.
+    pub(super) fn counts(&self, set: Uid) -> PodCounts {
+        self.sets.get(&set).map(|set| set.counts).unwrap_or_default()
+    }
+
+    /// Least and most time that pods of a ReplicaSet took to become available.
+    pub(super) fn starts(&self, set: Uid) -> Option<(Millis, Millis)> {
+        self.sets.get(&set)?.starts
+    }
+
+    /// Counts the pods of a ReplicaSet in each layer at a time, with the moves after it; `None` where they are not kept.
+    pub(super) fn layers(&self, set: Uid, at_millis: Millis) -> Option<(LayerCounts, &[PodMove])> {
+        let Some(set) = self.sets.get(&set) else { return Some((LayerCounts::default(), &[])) };
+        if set.released > 0 || at_millis < set.since_millis {
+            return None;
+        }
+        let later = set.moves.get(set.moves.partition_point(|one| one.at_millis <= at_millis)..).unwrap_or_default();
+        let mut counts = set.layers;
+        later.iter().for_each(|one| PodMove { by: -one.by, ..*one }.count(&mut counts));
+        Some((counts, later))
+    }
+
+    /// Rows of the pods that a ReplicaSet controls or ever controlled and that are noteworthy at a time.
+    pub(super) fn noteworthy_rows(&self, set: Uid, at_millis: Millis) -> impl Iterator<Item = u32> {
+        let keys = noteworthy_key(set, at_millis, u32::MAX)..=noteworthy_key(set, Millis::MAX, u32::MAX);
+        self.noteworthy.range(keys).map(|(_, row)| *row)
+    }
+}
+
+/// A key that is ordered by ReplicaSet and time. It has the type of other indexes: the code of a map is generated per type.
+fn noteworthy_key(set: Uid, until: Millis, row: u32) -> (Uid, Uid) {
+    let until = u128::from(until.wrapping_sub(Millis::MIN) as u64);
+    (set, Uid::from_bits(until << 64 | u128::from(row)))
+}
+
+fn widen_range(known: Option<(Millis, Millis)>, start: Millis) -> (Millis, Millis) {
+    known.map_or((start, start), |(least, most)| (least.min(start), most.max(start)))
+}
+
+/// The moves of a pod from a time on. One that ended as a whole is in no layer until it is seen to go.
+fn moves(pod: &Pod, since_millis: Millis) -> Vec<PodMove> {
+    let terminal = pod.now.terminal_millis.unwrap_or(Millis::MAX);
+    let (mut moves, mut end) = (Vec::new(), Millis::MAX);
+    for (state, begin) in pod.states.iter().rev() {
+        let until = if state.is_ending() { end } else { end.min(terminal) };
+        if let Some(layer) = PodLayer::of(*state).filter(|_| *begin < until) {
+            let both = [(*begin, 1), (until, -1)].into_iter();
+            let kept = both.filter(|(at, _)| (since_millis..Millis::MAX).contains(at));
+            moves.extend(kept.map(|(at_millis, by)| PodMove { at_millis, layer, by }));
+        }
+        end = *begin;
+        if end < since_millis {
+            break;
+        }
+    }
+    moves
+}
+
+/// Until when a pod is noteworthy: always, unless it is gone, or is available and its containers run as long as nobody remembers an end
+/// of theirs. By the clock that told when they were started.
+fn noteworthy_until(pod: &Pod) -> Millis {
+    match pod.state() {
+        PodState::Gone => return Millis::MIN,
+        PodState::Available if pod.now.terminal_millis.is_none() => {}
+        _ => return Millis::MAX,
+    }
+    let of = |container: &Container| match &container.state {
+        Some(ContainerState::Waiting { .. }) => Millis::MAX,
+        _ if container.exits() == 0 => Millis::MIN,
+        Some(ContainerState::Running) => {
+            container.started_millis.unwrap_or_else(|| pod.since_millis()).saturating_add(RECOVERY_MILLIS)
+        }
+        _ => Millis::MAX,
+    };
+    pod.now.containers.iter().map(of).max().unwrap_or(Millis::MIN)
+}
+
+/// How long a pod took from its creation until it was available, as far as that was seen.
+pub(super) fn start_millis(pod: &Pod) -> Option<Millis> {
+    let (first, begun) = pod.states.first()?;
+    let (_, available) = pod.states.iter().find(|(state, _)| *state == PodState::Available)?;
+    let is_whole = *first == PodState::Scheduling || pod.now.listed_millis != Some(*begun);
+    Some(available - begun).filter(|_| is_whole && !matches!(first, PodState::Available | PodState::Ready))
+}

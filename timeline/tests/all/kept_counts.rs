@@ -1,0 +1,120 @@
+//! Counts of pods that are kept as pods change, against pods that are counted one by one.
+
+use std::collections::BTreeSet;
+
+use proptest::prelude::*;
+use timeline::assess::crash;
+use timeline::fact::ContainerState;
+use timeline::model::{Pod, PodCounts, PodLayer};
+use timeline::phase::PodState;
+use timeline::view::Now;
+use timeline::wire::Objects;
+use timeline::{Model, Retention, Timeline, Uid, steps};
+
+use crate::properties::{config, event, fact};
+
+/// Counts the pods of a ReplicaSet one by one.
+fn counts(model: &Model, set: Uid) -> PodCounts {
+    let mut counts = PodCounts::default();
+    for pod in model.pods_of(set).filter(|pod| pod.state() != PodState::Gone) {
+        let (state, is_leftover) = (pod.state(), pod.is_leftover());
+        let is_out = pod.is_out_of_rotation() && pod.owners.last() == Some(&set);
+        counts.out_of_rotation += u32::from(is_out && !is_leftover && state != PodState::Finished);
+        if pod.owner != Some(set) {
+            continue;
+        }
+        let is_going = pod.now.deletion_at_millis.is_some();
+        let is_failing = state == PodState::Failing && !is_leftover;
+        let is_starting =
+            matches!(state, PodState::Scheduling | PodState::Starting | PodState::Unready | PodState::Ready);
+        counts.live += u32::from(!is_going);
+        counts.going += u32::from(is_going);
+        counts.active += u32::from(pod.is_active());
+        counts.there += u32::from(pod.now.terminal_millis.is_none());
+        counts.available += u32::from(state == PodState::Available);
+        counts.not_yet += u32::from(is_starting || is_failing);
+        counts.failing += u32::from(is_failing);
+        counts.failed += u32::from(is_leftover);
+        counts.terminating += u32::from(state == PodState::Terminating);
+    }
+    counts
+}
+
+/// Measures the start times of the pods of a Deployment.
+fn start_times(model: &Model, deployment: Uid) -> Option<(i64, i64)> {
+    let start = |pod: &&Pod| {
+        let (first, begun) = pod.states.first()?;
+        let (_, available) = pod.states.iter().find(|(state, _)| *state == PodState::Available)?;
+        let is_whole = *first == PodState::Scheduling || pod.now.listed_millis != Some(*begun);
+        Some(available - begun).filter(|_| is_whole && !matches!(first, PodState::Available | PodState::Ready))
+    };
+    let pods = model.pods_of_deployment(deployment);
+    let all: Vec<i64> = pods.iter().filter_map(start).collect();
+    all.iter().min().copied().zip(all.iter().max().copied())
+}
+
+/// Pods that an assessment has no reason to look at.
+fn is_plain(pod: &Pod) -> bool {
+    let never_ended = || pod.now.containers.iter().all(|container| container.exits() == 0);
+    let is_waiting = || pod.now.containers.iter().any(|one| matches!(one.state, Some(ContainerState::Waiting { .. })));
+    match pod.state() {
+        PodState::Gone => true,
+        PodState::Available => pod.now.terminal_millis.is_none() && never_ended() && !is_waiting(),
+        _ => false,
+    }
+}
+
+/// Compares everything that is kept in a model with the pods that it has. `at_millis` are times at which pods in layers are counted.
+fn check(model: &Model, now_millis: i64, at_millis: &[i64]) {
+    for set in model.replica_sets.keys() {
+        assert_eq!(model.pod_counts(*set), counts(model, *set), "{set}");
+        let noteworthy: Vec<Uid> = model.noteworthy_pods(*set, now_millis, 0).iter().map(|pod| pod.uid).collect();
+        assert!(noteworthy.is_sorted(), "{noteworthy:?}");
+        for pod in model.pods_of(*set) {
+            let is_crash = crash::crash(pod, Now { millis: now_millis, skew_millis: 0 }).is_some();
+            let is_needed = is_crash || (!is_plain(pod) && pod.state() != PodState::Available);
+            assert!(!is_needed || noteworthy.contains(&pod.uid), "{pod:?}");
+            assert!(!is_plain(pod) || !noteworthy.contains(&pod.uid), "{pod:?}");
+        }
+        for at in at_millis {
+            let Some((first, moves)) = model.pod_layers(*set, *at) else { continue };
+            let mut kept = steps::Counts::default();
+            kept.iter_mut().zip(first).for_each(|(all, count)| *all = count);
+            let moves = moves.iter().map(|one| (one.at_millis, one.layer as usize, one.by)).collect();
+            let home = |pod: &&Pod| pod.owner.or(pod.owners.last().copied()) == Some(*set);
+            let pods: Vec<&Pod> = model.pods_of(*set).filter(home).collect();
+            let counted = steps::steps(&pods, |_, state| PodLayer::of(state).map(|layer| layer as usize), *at);
+            assert_eq!(steps::steps_after((*at, kept), moves), counted, "{set} from {at}");
+        }
+    }
+    for deployment in model.deployments.keys() {
+        assert_eq!(model.start_times(*deployment), start_times(model, *deployment), "{deployment}");
+    }
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    #[test]
+    fn kept_counts_are_those_of_the_pods_after_every_fact(
+        events in proptest::collection::vec(event(), 0..60),
+        apart in prop_oneof![Just(700i64), Just(20_000)],
+        gone_pods in 0..3usize,
+    ) {
+        let (mut timeline, mut copy) = (Timeline::new(), Model::default());
+        let mut at = 0;
+        for event in &events {
+            at += apart;
+            timeline.apply(at, fact(event, at)).iter().for_each(|change| copy.apply_change(change));
+            check(timeline.model(), at, &[at, at - 1, at - 60_000, at - 400_000]);
+        }
+        let retention = Retention { age_millis: 30_000, gone_pods, rollouts: 2, steps: 2, deleted: 0, screen_millis: 0 };
+        timeline.prune(at, &retention, &BTreeSet::new()).iter().for_each(|change| copy.apply_change(change));
+        let times = [at, at - 10_000, at - 60_000];
+        check(timeline.model(), at, &times);
+        check(&copy, at, &times);
+        for deployment in timeline.model().deployments.keys() {
+            check(&Model::from(Objects::of(timeline.model(), *deployment)), at, &times);
+        }
+    }
+}
