@@ -87,9 +87,9 @@ impl ObservedLines {
     #[must_use]
     pub fn of(event: &SourceEvent) -> Option<Self> {
         let (at_millis, mut text) = match event {
-            SourceEvent::Reset { at_millis, .. } | SourceEvent::Object { at_millis, .. } => {
-                (*at_millis, recording::lines(event).join("\n"))
-            }
+            SourceEvent::Page { at_millis, .. }
+            | SourceEvent::Reset { at_millis, .. }
+            | SourceEvent::Object { at_millis, .. } => (*at_millis, recording::lines(event).join("\n")),
             SourceEvent::Recorded { observed, line: Some(line) } => (observed.at_millis, line.clone()),
             _ => return None,
         };
@@ -243,7 +243,7 @@ impl Held {
     fn take(&mut self, event: &SourceEvent) {
         match event {
             SourceEvent::Object { object, seen, at_millis } => self.keep(object, *seen, *at_millis),
-            SourceEvent::Reset { objects, at_millis, .. } => {
+            SourceEvent::Page { objects, at_millis, .. } | SourceEvent::Reset { objects, at_millis, .. } => {
                 objects.iter().for_each(|object| self.keep(object, Seen::InList, *at_millis));
             }
             _ => {}

@@ -112,6 +112,8 @@ struct Unproven {
     /// The Deployments that existed, by UID, with their namespaces.
     deployments: BTreeMap<Uid, String>,
     held: Vec<ObservedLines>,
+    /// Namespaces whose list is under way and holds a Deployment that should be known and is not.
+    doubted: BTreeSet<Option<String>>,
 }
 
 /// A history that could not be read at the start.
@@ -207,7 +209,7 @@ impl Tap {
             // The first list after a start ends the time in which nobody looked.
             *gap_since_millis = gap_since_millis.or(self.heard_millis);
         }
-        let is_same = self.unproven.as_ref().map(|unproven| unproven.is_same_cluster(&event, self.heard_millis));
+        let is_same = self.unproven.as_mut().map(|unproven| unproven.is_same_cluster(&event, self.heard_millis));
         match (is_same, &mut self.unproven) {
             (Some(Some(false)), _) => {
                 self.refuse(event).await?;
@@ -300,11 +302,11 @@ impl Tap {
         for namespace in left {
             for kind in [Kind::Deployment, Kind::ReplicaSet, Kind::Pod] {
                 let (namespace, gap_since_millis) = (Some(namespace.clone()), *heard_millis);
-                let (objects, present) = (Vec::new(), Vec::new());
+                let (earlier, objects, present) = (Vec::new(), Vec::new(), Vec::new());
                 let fact = Some(Fact::Listed { kind, namespace: namespace.clone(), present, gap_since_millis });
                 history.note(at_millis, &Observed { at_millis, fact }.apply(timeline));
                 *observed = Some((observed.map_or(at_millis, |(first, _)| first), at_millis));
-                let event = SourceEvent::Reset { kind, namespace, objects, gap_since_millis, at_millis };
+                let event = SourceEvent::Reset { kind, namespace, earlier, objects, gap_since_millis, at_millis };
                 match &mut self.unproven {
                     Some(unproven) => unproven.held.extend(ObservedLines::of(&event)),
                     None => self.journal.note(&event),
@@ -448,9 +450,10 @@ impl Unproven {
     /// Whether a list is of the cluster whose history it is; `None` where it does not tell. One that has Deployments in places that were
     /// watched, which were there long before the last word and are not known, while it lacks all that are known, is of another one: UIDs
     /// are never given twice.
-    fn is_same_cluster(&self, event: &SourceEvent, heard_millis: Option<Millis>) -> Option<bool> {
-        let (namespace, objects) = match event {
-            SourceEvent::Reset { kind: Kind::Deployment, namespace, objects, .. } => (namespace, objects),
+    fn is_same_cluster(&mut self, event: &SourceEvent, heard_millis: Option<Millis>) -> Option<bool> {
+        let (namespace, objects, is_complete) = match event {
+            SourceEvent::Page { kind: Kind::Deployment, namespace, objects, .. } => (namespace, objects, false),
+            SourceEvent::Reset { kind: Kind::Deployment, namespace, objects, .. } => (namespace, objects, true),
             // No list will tell.
             SourceEvent::Health { kind: Kind::Deployment, health: Health::Forbidden { .. }, .. } => return Some(true),
             _ => return None,
@@ -470,6 +473,13 @@ impl Unproven {
             }
             _ => false,
         };
-        Some(!objects.iter().any(is_old))
+        let is_doubted = objects.iter().any(is_old) || self.doubted.remove(namespace);
+        if is_complete {
+            return Some(!is_doubted);
+        }
+        if is_doubted {
+            self.doubted.insert(namespace.clone());
+        }
+        None
     }
 }

@@ -1,8 +1,9 @@
 //! Events of a source, as they arrive in the queue of the hub.
 
-use timeline::Millis;
 use timeline::fact::{Kind, Seen};
 use timeline::wire::Unwritten;
+use timeline::{Millis, Uid};
+use tokio::sync::OwnedSemaphorePermit;
 
 use super::observed::{InitialState, Observed};
 use super::translate::Object;
@@ -14,13 +15,28 @@ pub const QUEUE: usize = 1024;
 /// An event of a source. It has no copies: decoded objects are large.
 #[derive(Debug)]
 pub enum SourceEvent {
+    /// A page of a list that has more of them.
+    Page {
+        /// The kind that is listed.
+        kind: Kind,
+        /// The namespace that the list is limited to.
+        namespace: Option<String>,
+        /// The objects of the page, in the server's order.
+        objects: Vec<Object>,
+        /// When it arrived, in milliseconds of the cluster's time.
+        at_millis: Millis,
+        /// Limits the pages in queues. Whoever takes the event drops it.
+        permit: OwnedSemaphorePermit,
+    },
     /// A list is complete; known objects of that kind that it lacks are gone.
     Reset {
         /// The kind that it watches.
         kind: Kind,
         /// The namespace it was limited to.
         namespace: Option<String>,
-        /// Everything it held, in the server's order.
+        /// UIDs of the pages before this one.
+        earlier: Vec<Uid>,
+        /// The objects of its last page, in the server's order.
         objects: Vec<Object>,
         /// For a list after the first: the last word before it. What happened since then was not seen.
         gap_since_millis: Option<Millis>,

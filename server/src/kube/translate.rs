@@ -1,6 +1,6 @@
 //! From a decoded Kubernetes object to a fact. The only place that says what an absent or odd Kubernetes field means.
 
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use timeline::fact::{
     Condition, ConditionStatus, Container, ContainerState, DeploymentFact, DeploymentSpec, DeploymentStatus, EventFact,
     Exit, Image, IntOrPercent, Kind, Meta, Phase, PodCondition, PodFact, ReplicaSetCounts, ReplicaSetFact, Role, Seen,
@@ -69,11 +69,22 @@ impl Object {
     /// # Errors
     /// When the JSON does not have the shape of that kind.
     pub fn decode(kind: Kind, json: &str) -> Result<Self, Unusable> {
+        let mut deserializer = serde_json::Deserializer::from_str(json);
+        let object = Self::deserialize(kind, &mut deserializer)?;
+        deserializer.end()?;
+        Ok(object)
+    }
+
+    /// Reads one object of a known kind.
+    ///
+    /// # Errors
+    /// When it does not have the shape of that kind.
+    pub fn deserialize<'de, D: Deserializer<'de>>(kind: Kind, deserializer: D) -> Result<Self, D::Error> {
         Ok(match kind {
-            Kind::Deployment => Self::Deployment(serde_json::from_str(json)?),
-            Kind::ReplicaSet => Self::ReplicaSet(serde_json::from_str(json)?),
-            Kind::Pod => Self::Pod(serde_json::from_str(json)?),
-            Kind::Event => Self::Event(serde_json::from_str(json)?),
+            Kind::Deployment => Self::Deployment(Deserialize::deserialize(deserializer)?),
+            Kind::ReplicaSet => Self::ReplicaSet(Deserialize::deserialize(deserializer)?),
+            Kind::Pod => Self::Pod(Deserialize::deserialize(deserializer)?),
+            Kind::Event => Self::Event(Deserialize::deserialize(deserializer)?),
         })
     }
 

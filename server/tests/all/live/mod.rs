@@ -24,6 +24,7 @@ mod secrets;
 mod silence;
 mod skew;
 mod slow;
+mod streams;
 mod support;
 mod texts;
 mod tls;
