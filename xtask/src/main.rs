@@ -60,6 +60,9 @@ enum Command {
         /// Changes per second, up to 20,000
         #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(0..=20_000))]
         rate: u32,
+        /// Old ReplicaSets of each Deployment, up to 10
+        #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=10))]
+        old_replica_sets: u32,
         /// What its chances follow from
         #[arg(long, default_value_t = 1)]
         seed: u64,
@@ -136,7 +139,7 @@ fn run(command: Command) -> Result<()> {
         Command::Run { arguments } => build::run(&arguments),
         Command::Demo { arguments } => build::demo(&arguments),
         Command::Dev { arguments } => dev::run(&arguments),
-        Command::Load { pods, rate, seed } => build::load(pods, rate, seed),
+        Command::Load { pods, rate, old_replica_sets, seed } => build::load(pods, rate, old_replica_sets, seed),
         Command::Build { release: false } => build::build().map(drop),
         Command::Build { release: true } => build::release().map(|path| println!("{}", path.display())),
         Command::Check => test::check(),
