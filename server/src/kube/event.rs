@@ -47,7 +47,7 @@ pub enum SourceEvent {
     Object {
         /// The object as it was sent, decoded.
         object: Object,
-        /// Whether the watch says that it was added, modified or deleted.
+        /// The watch event: added, modified or deleted.
         seen: Seen,
         /// When it arrived, in milliseconds of the cluster's time.
         at_millis: Millis,
@@ -61,7 +61,7 @@ pub enum SourceEvent {
         /// The state that it is in.
         health: Health,
     },
-    /// Whether the cluster answers at all.
+    /// The cluster began or ceased to answer.
     Answers {
         /// `None` while it does; else the time of its last answer and what went wrong.
         silent: Option<(Millis, String)>,
@@ -109,7 +109,7 @@ pub enum Health {
         since_millis: Millis,
         /// When it is tried again, in milliseconds of the cluster's time.
         retry_at_millis: Millis,
-        /// What went wrong, in a sentence.
+        /// The fault, in a sentence.
         why: String,
     },
     /// RBAC does not allow it.

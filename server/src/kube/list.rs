@@ -97,9 +97,9 @@ impl List {
         Self { began, earlier: Vec::new(), backoff: Backoff::default(), page_size, limit, next: None }
     }
 
-    /// What is asked for after a page failed. That page once more; but where the server no longer knows it, as the snapshot is older
-    /// than what it keeps (five minutes as it is shipped), the list begins anew with larger pages, so that it ends before that. Where
-    /// the first of such pages is too large for the server, with smaller ones.
+    /// Returns the list after a page failed. It goes on with that page. Where the server forgot the list's snapshot (after five
+    /// minutes, as it is shipped), the list begins again with larger pages, so that it ends sooner. Where the first of these is too
+    /// large for the server, it begins again with smaller ones.
     pub(super) fn after(self, error: &RequestError) -> Self {
         let is_under_way = self.next.is_some();
         let limit = match error {

@@ -45,7 +45,7 @@ pub(super) enum Start<'a> {
     Everything,
 }
 
-/// How a watch ended.
+/// End of a watch.
 pub(super) enum Ended {
     /// The server closed it, as it does every few minutes.
     Closed,

@@ -125,8 +125,8 @@ impl Object {
         uid.as_deref().and_then(|uid| uid.parse().ok()).ok_or(Unusable::Uid)
     }
 
-    /// The same without the texts that people and programs of the cluster write: why somebody changed something, what a program said
-    /// when it ended, what it answered to a probe or a hook.
+    /// Returns the object without texts of people and programs of the cluster: change causes, last messages of programs, and their
+    /// answers to probes and hooks.
     #[must_use]
     pub fn without_texts(mut self) -> Self {
         match &mut self {
@@ -326,7 +326,7 @@ fn exit(ended: &decode::Terminated) -> Exit {
     }
 }
 
-/// How long the probes of a pod may take until it is ready: of the container that takes longest.
+/// Returns the longest time that the probes of a pod may take until it is ready.
 fn probe_millis(template: &decode::TemplateSpec) -> Millis {
     let seconds = |probe: &Option<decode::Probe>| {
         probe.as_ref().map_or(0, |probe| {
@@ -371,7 +371,7 @@ fn event(object: decode::Event) -> Result<Option<EventFact>, Unusable> {
     }))
 }
 
-/// What Kubernetes says of scheduling gates, with their names, which it leaves out.
+/// Adds the names of scheduling gates to Kubernetes' message, which leaves them out.
 fn with_gates(mut told: Condition, gates: &[decode::SchedulingGate]) -> Condition {
     if told.reason == "SchedulingGated" && !gates.is_empty() {
         let names = gates.iter().map(|gate| gate.name.as_str()).collect::<Vec<_>>().join(", ");

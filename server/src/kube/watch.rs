@@ -39,12 +39,12 @@ use crate::telemetry::rate::RateLimit;
 /// The hub is gone: time to end.
 pub(super) struct HubGone;
 
-/// How a watch went.
+/// Result of a watch.
 struct Followed {
     ended: Ended,
     /// It lived long enough to be called a watch.
     has_lived: bool,
-    /// How long it lived without a word, not even how far it was; zero for one that said something.
+    /// Its duration without events or bookmarks; zero for one that had some.
     mute: Duration,
 }
 
@@ -62,7 +62,7 @@ pub(super) struct Watch {
     lists: Arc<SharedLists>,
     /// Watches that failed in a row since the last list.
     failed_watches: u32,
-    /// How long watches lived without a word since the last one.
+    /// Duration of watches without events or bookmarks, since the last one.
     mute: Duration,
     last_word: Option<Millis>,
     /// Nothing was missed until then; `None` before the first list.
@@ -72,7 +72,7 @@ pub(super) struct Watch {
     has_watched: bool,
     /// The client that the last request was made with.
     generation: u64,
-    /// How often everything had been asked for once more when the last list began.
+    /// Number of requests to list everything again, when the last list began.
     asked: u64,
     /// When it last told how far the first list is.
     told_progress: Option<Instant>,
@@ -202,7 +202,7 @@ impl Watch {
         Ok((!give_up).then_some(position))
     }
 
-    /// What was missed is being caught up with: what is known is of the last word.
+    /// Says that changes were missed and are being caught up with.
     async fn behind(&mut self, why: &str) -> Result<(), HubGone> {
         if !self.has_watched {
             return Ok(()); // it is still beginning
@@ -281,7 +281,7 @@ impl Watch {
         self.failed_watches = 0;
     }
 
-    /// How long to wait after one more failure.
+    /// Counts a failure and returns the time to wait.
     fn wait(cluster: &Cluster, backoff: &mut Backoff) -> Duration {
         Counters::add(&cluster.counters.failures);
         let [watched, alone] = cluster.pace.max_backoff;
