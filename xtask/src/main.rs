@@ -98,7 +98,11 @@ enum Command {
     /// Bytes of a first visit, and memory of an idle server
     Size,
     /// CPU cost of one pod event through every layer, and more
-    Bench,
+    Bench {
+        /// Only beside other clients of the same cluster: a reflector of kube-rs and kubectl (minutes)
+        #[arg(long)]
+        peers: bool,
+    },
     /// Make mistakes in the sources, one at a time, and see which of them no test finds (hours)
     Mutants {
         /// The part to change: timeline, or server (its sources and its hub)
@@ -149,7 +153,8 @@ fn run(command: Command) -> Result<()> {
         Command::Cluster(command) => cluster::run(command),
         Command::Lint => lint::lint(),
         Command::Size => size::print(),
-        Command::Bench => bench::print(),
+        Command::Bench { peers: true } => bench::print_peers(),
+        Command::Bench { peers: false } => bench::print(),
         Command::Mutants { only, arguments } => mutants::run(&only, &arguments),
         Command::Shots { film: true, folder, .. } => shots::film(&folder),
         Command::Shots { sheet: true, folder, .. } => shots::sheet(&folder),
