@@ -7,12 +7,13 @@
 
 #![allow(clippy::indexing_slicing, reason = "a tool of our own on data of its own")]
 
+use std::alloc::System;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use peak_alloc::PeakAlloc;
 use serde_json::{Value, json};
 use server::kube::translate::Object;
+use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
 use timeline::fact::{Kind, Seen};
 use timeline::view::{self, Now};
 use timeline::wire::{self, Delta, Objects, Said, ServerFrame, Snapshot};
@@ -20,7 +21,12 @@ use timeline::{Change, History, Timeline, Uid, story};
 
 /// Counts what is allocated, at the cost of some speed: times are measured before it matters.
 #[global_allocator]
-static ALLOCATED: PeakAlloc = PeakAlloc;
+static ALLOCATED: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
+
+fn allocated_bytes() -> usize {
+    let stats = ALLOCATED.stats();
+    stats.bytes_allocated - stats.bytes_deallocated
+}
 
 const PODS: u64 = 100;
 const EVENTS: u64 = 20_000;
@@ -112,10 +118,10 @@ fn populate_and_note(timeline: &mut Timeline, first: u64, pods: u64, note: &mut 
 fn memory() {
     const DEPLOYMENTS: u64 = 50;
     const EACH: u64 = 400;
-    let before = ALLOCATED.current_usage();
+    let before = allocated_bytes();
     let mut timeline = Timeline::new();
     (0..DEPLOYMENTS).for_each(|number| populate(&mut timeline, 1 + number * 10_000, EACH));
-    let bytes = ALLOCATED.current_usage().saturating_sub(before);
+    let bytes = allocated_bytes().saturating_sub(before);
     let states = timeline.model().pods.values().map(|pod| pod.states.len()).min().unwrap_or(0);
     println!("memory of {} live pods with {states} states each:", DEPLOYMENTS * EACH);
     println!("  per pod    {:>7} bytes (limit 2048)", bytes as u64 / (DEPLOYMENTS * EACH));

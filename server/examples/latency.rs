@@ -116,7 +116,7 @@ async fn measure(path: &str, keeps: bool, lasts: Duration) -> Vec<f64> {
     let (kubeconfig, history) = (folder.path().join("kubeconfig"), folder.path().join("history"));
     let since_epoch = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();
     let mut world = World::new(1, since_epoch.as_millis() as i64, load::settings(PODS));
-    let load = Load::fill(&mut world, PODS).unwrap();
+    let load = Load::fill(&mut world, PODS, 0).unwrap();
     let cluster = Cluster::new(world);
     let listener = api::listen(0).await.unwrap();
     std::fs::write(&kubeconfig, api::kubeconfig("load", listener.local_addr().unwrap())).unwrap();

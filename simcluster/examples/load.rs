@@ -12,30 +12,39 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
     let (mut pods, mut rate, mut seed, mut kubeconfig) =
         (1000_usize, 100_u32, 1_u64, "target/load-kubeconfig".to_owned());
+    let mut old_replica_sets = 0_usize;
     while let Some(name) = arguments.next() {
         let value = arguments.next().ok_or_else(|| format!("{name} needs a value"))?;
         match name.as_str() {
             "--pods" => pods = value.parse()?,
             "--rate" => rate = value.parse()?,
             "--seed" => seed = value.parse()?,
+            "--old-replica-sets" => old_replica_sets = value.parse()?,
             "--kubeconfig" => kubeconfig = value,
             other => {
-                return Err(format!("there is no option {other}; there are --pods --rate --seed --kubeconfig").into());
+                let known = "--pods --rate --seed --old-replica-sets --kubeconfig";
+                return Err(format!("there is no option {other}; there are {known}").into());
             }
         }
     }
-    if pods > 100_000 || rate > 20_000 {
-        return Err("at most 100000 pods and 20000 changes a second".into());
+    if pods > 100_000 || rate > 20_000 || old_replica_sets > 10 {
+        return Err("at most 100000 pods, 20000 changes a second and 10 old ReplicaSets".into());
     }
-    tokio::runtime::Runtime::new()?.block_on(serve(pods, rate, seed, &kubeconfig))
+    tokio::runtime::Runtime::new()?.block_on(serve(pods, rate, seed, old_replica_sets, &kubeconfig))
 }
 
-async fn serve(pods: usize, rate: u32, seed: u64, kubeconfig: &str) -> Result<(), Box<dyn std::error::Error>> {
+async fn serve(
+    pods: usize,
+    rate: u32,
+    seed: u64,
+    old_replica_sets: usize,
+    kubeconfig: &str,
+) -> Result<(), Box<dyn std::error::Error>> {
     let now = i64::try_from(SystemTime::now().duration_since(SystemTime::UNIX_EPOCH)?.as_millis())?;
     let settings: Settings = load::settings(pods);
     let mut world = World::new(seed, now, settings);
     let started = Instant::now();
-    let load = Load::fill(&mut world, pods)?;
+    let load = Load::fill(&mut world, pods, old_replica_sets)?;
     let cluster = Cluster::new(world);
     let listener = api::listen(0).await?;
     std::fs::write(kubeconfig, api::kubeconfig("load", listener.local_addr()?))?;

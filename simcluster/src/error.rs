@@ -166,6 +166,14 @@ impl ApiError {
         error
     }
 
+    /// 422 for the options of a list or a watch.
+    #[must_use]
+    pub fn invalid_options(causes: Vec<Cause>) -> Self {
+        let each: Vec<String> = causes.iter().map(|cause| format!("{}: {}", cause.field, cause.message)).collect();
+        let message = format!("ListOptions.meta.k8s.io \"\" is invalid: {}", each.join(", "));
+        Self { causes, ..Self::new(422, "Invalid", message) }
+    }
+
     /// 422 for a patch that cannot be applied.
     #[must_use]
     pub fn cannot_patch(message: String) -> Self {

@@ -35,20 +35,26 @@ pub fn settings(pods: usize) -> Settings {
 }
 
 impl Load {
-    /// Makes Deployments with this many pods, all of them ready, in no time.
+    /// Makes Deployments with this many pods, all of them ready, in no time. Each Deployment has as many old ReplicaSets without pods.
     ///
     /// # Errors
     /// When the world refuses one of them, for example because it is there already.
-    pub fn fill(world: &mut World, pods: usize) -> Result<Self, ApiError> {
+    pub fn fill(world: &mut World, pods: usize, old_replica_sets: usize) -> Result<Self, ApiError> {
         let mut load = Self { pods: Vec::with_capacity(pods) };
         for number in 0..pods.div_ceil(EACH) {
-            load.deploy(world, number, EACH.min(pods - number * EACH))?;
+            load.deploy(world, number, EACH.min(pods - number * EACH), old_replica_sets)?;
         }
         world.agenda.retain(|task| !matches!(task, Task::Event(_) | Task::Schedule(_)));
         Ok(load)
     }
 
-    fn deploy(&mut self, world: &mut World, number: usize, pods: usize) -> Result<(), ApiError> {
+    fn deploy(
+        &mut self,
+        world: &mut World,
+        number: usize,
+        pods: usize,
+        old_replica_sets: usize,
+    ) -> Result<(), ApiError> {
         let namespace = format!("load-{}", number / NAMESPACE);
         if number.is_multiple_of(NAMESPACE) {
             let made = json!({ "metadata": { "name": namespace } });
@@ -59,15 +65,29 @@ impl Load {
         let made = json!({
             "metadata": { "name": name, "namespace": namespace, "labels": labels },
             "spec": {
-                "replicas": pods, "selector": { "matchLabels": labels },
+                "replicas": if old_replica_sets == 0 { pods } else { 0 }, "selector": { "matchLabels": labels },
                 "template": { "metadata": { "labels": labels }, "spec": { "containers": [{ "name": "web", "image": "web:v1" }] } },
             },
         });
         let key = world.create(Object::read(Resource::Deployment, made)?, false)?.object.key();
         // The round that makes the ReplicaSet ends with a refused second status, as always; the next one writes it.
         let _ = deployment::sync(world, &key);
+        for revision in 2..old_replica_sets + 2 {
+            // Only the last revision gets pods.
+            let replicas = if revision == old_replica_sets + 1 { pods } else { 0 };
+            world.modify::<Deployment>(&key, Write::Spec, |deployment| {
+                let Some(spec) = &mut deployment.spec else { return };
+                spec.replicas = i32::try_from(replicas).ok();
+                let containers = spec.template.spec.iter_mut().flat_map(|pod| &mut pod.containers);
+                containers.for_each(|container| container.image = Some(format!("web:v{revision}")));
+            });
+            let _ = deployment::sync(world, &key);
+        }
         let uid = world.get::<Deployment>(&key).and_then(|deployment| deployment.metadata.uid);
-        let is_his = |set: &&ReplicaSet| meta::is_controlled_by(&set.metadata, uid.as_deref());
+        let is_his = |set: &&ReplicaSet| {
+            let has_pods = set.spec.as_ref().and_then(|spec| spec.replicas).is_some_and(|replicas| replicas > 0);
+            has_pods && meta::is_controlled_by(&set.metadata, uid.as_deref())
+        };
         let Some(set) = world.store.all::<ReplicaSet>(Some(&namespace)).find(is_his).cloned() else { return Ok(()) };
         for _ in 0..pods {
             let pod = replicaset::make_pod(world, &set)?;
@@ -97,9 +117,22 @@ mod tests {
     use super::*;
 
     #[test]
+    fn each_deployment_has_old_replica_sets_without_pods() {
+        let mut world = World::new(1, 1_800_000_000_000, settings(150));
+        Load::fill(&mut world, 150, 10).unwrap();
+        world.advance_to(world.now_millis() + 1_000);
+        let replicas = |set: &ReplicaSet| set.spec.as_ref().and_then(|spec| spec.replicas).unwrap_or_default();
+        let mut sets: Vec<i32> = world.store.all::<ReplicaSet>(None).map(replicas).collect();
+        sets.sort_unstable();
+        assert_eq!((sets.len(), &sets[19..]), (22, &[0, 50, 100][..]));
+        let status = world.store.all::<Deployment>(None).filter_map(|deployment| deployment.status.as_ref());
+        assert_eq!(status.filter_map(|status| status.available_replicas).sum::<i32>(), 150);
+    }
+
+    #[test]
     fn a_filled_cluster_is_ready_and_changes_pod_by_pod() {
         let mut world = World::new(1, 1_800_000_000_000, settings(250));
-        let load = Load::fill(&mut world, 250).unwrap();
+        let load = Load::fill(&mut world, 250, 0).unwrap();
         world.advance_to(world.now_millis() + 1_000);
         let available: i32 = world
             .store

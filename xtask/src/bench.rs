@@ -6,6 +6,16 @@ use crate::cluster::{Cluster, Running};
 use crate::size::Server;
 use crate::{build, process, setup, story};
 
+/// Prints what Rollcast costs beside other clients of the same cluster.
+pub fn print_peers() -> Result<()> {
+    let rollcast = build::release()?;
+    if !process::is_installed("kubectl") {
+        process::print_note("LEFT OUT: kubectl (not installed)");
+    }
+    let run = ["run", "--quiet", "--release", "--package", "server", "--example", "peers", "--"];
+    process::run(process::command("cargo", &run).arg(&rollcast))
+}
+
 /// Prints the figures.
 pub fn print() -> Result<()> {
     let rollcast = build::release()?;

@@ -64,13 +64,15 @@ pub fn playground_command(rollcast: &Path, arguments: &[String]) -> std::process
 }
 
 /// A simulated cluster of many pods that change, optimised.
-pub fn load(pods: u32, rate: u32, seed: u64) -> Result<()> {
+pub fn load(pods: u32, rate: u32, old_replica_sets: u32, seed: u64) -> Result<()> {
     let mut command = process::command(
         "cargo",
         &["run", "--release", "--package", "simcluster", "--features", "api", "--example", "load", "--"],
     );
-    let (pods, rate, seed) = (pods.to_string(), rate.to_string(), seed.to_string());
-    command.args(["--pods", &pods, "--rate", &rate, "--seed", &seed, "--kubeconfig"]);
+    for (name, value) in [("--pods", pods), ("--rate", rate), ("--old-replica-sets", old_replica_sets)] {
+        command.arg(name).arg(value.to_string());
+    }
+    command.args(["--seed", &seed.to_string(), "--kubeconfig"]);
     process::run(command.arg(process::workspace_path("target/load.kubeconfig")))
 }
 

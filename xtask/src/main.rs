@@ -60,6 +60,9 @@ enum Command {
         /// Changes per second, up to 20,000
         #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(0..=20_000))]
         rate: u32,
+        /// Old ReplicaSets of each Deployment, up to 10
+        #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=10))]
+        old_replica_sets: u32,
         /// What its chances follow from
         #[arg(long, default_value_t = 1)]
         seed: u64,
@@ -95,7 +98,11 @@ enum Command {
     /// Bytes of a first visit, and memory of an idle server
     Size,
     /// CPU cost of one pod event through every layer, and more
-    Bench,
+    Bench {
+        /// Only beside other clients of the same cluster: a reflector of kube-rs and kubectl (minutes)
+        #[arg(long)]
+        peers: bool,
+    },
     /// Make mistakes in the sources, one at a time, and see which of them no test finds (hours)
     Mutants {
         /// The part to change: timeline, or server (its sources and its hub)
@@ -136,7 +143,7 @@ fn run(command: Command) -> Result<()> {
         Command::Run { arguments } => build::run(&arguments),
         Command::Demo { arguments } => build::demo(&arguments),
         Command::Dev { arguments } => dev::run(&arguments),
-        Command::Load { pods, rate, seed } => build::load(pods, rate, seed),
+        Command::Load { pods, rate, old_replica_sets, seed } => build::load(pods, rate, old_replica_sets, seed),
         Command::Build { release: false } => build::build().map(drop),
         Command::Build { release: true } => build::release().map(|path| println!("{}", path.display())),
         Command::Check => test::check(),
@@ -146,7 +153,8 @@ fn run(command: Command) -> Result<()> {
         Command::Cluster(command) => cluster::run(command),
         Command::Lint => lint::lint(),
         Command::Size => size::print(),
-        Command::Bench => bench::print(),
+        Command::Bench { peers: true } => bench::print_peers(),
+        Command::Bench { peers: false } => bench::print(),
         Command::Mutants { only, arguments } => mutants::run(&only, &arguments),
         Command::Shots { film: true, folder, .. } => shots::film(&folder),
         Command::Shots { sheet: true, folder, .. } => shots::sheet(&folder),

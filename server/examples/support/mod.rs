@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "each measurement uses some of it")]
 
+pub mod reflector;
+
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -43,6 +45,11 @@ impl Program {
         Self { child, address }
     }
 
+    /// A program that somebody else started; it is at that address.
+    pub const fn with_child(child: Child, address: String) -> Self {
+        Self { child, address }
+    }
+
     /// Waits until it has listed everything of a cluster: who follows earlier is told what there is in several frames.
     pub async fn ready(&self) {
         self.shows("/readyz").await;
@@ -63,6 +70,12 @@ impl Program {
         text.lines()
             .find_map(|line| line.strip_prefix("Private_Dirty:")?.trim().strip_suffix(" kB")?.parse().ok())
             .unwrap()
+    }
+
+    /// Largest memory so far, in KB, with pages of the program's file.
+    pub fn peak_memory(&self) -> u64 {
+        let text = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        text.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB")?.parse().ok()).unwrap()
     }
 
     /// Time that it used of processors so far, in hundredths of a second.

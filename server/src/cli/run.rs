@@ -232,7 +232,7 @@ async fn record(arguments: Record) -> anyhow::Result<()> {
                 tracing::warn!("no permission to {verb} {}; the recording does not contain them", kind.resource());
             }
             other => {
-                is_begun |= matches!(other, SourceEvent::Reset { .. });
+                is_begun |= matches!(other, SourceEvent::Page { .. } | SourceEvent::Reset { .. });
                 for line in crate::feed::recording::lines(&other) {
                     writeln!(out, "{line}")?;
                 }

@@ -157,9 +157,14 @@ pub fn observations(text: &str) -> impl Iterator<Item = Observed> {
 #[must_use]
 pub fn lines(event: &SourceEvent) -> Vec<String> {
     match event {
-        SourceEvent::Reset { kind, objects, at_millis, gap_since_millis, namespace } => {
+        SourceEvent::Page { objects, at_millis, .. } => {
+            objects.iter().filter_map(|object| object_line(*at_millis, LineType::Listed, object)).collect()
+        }
+        SourceEvent::Reset { kind, namespace, earlier, objects, gap_since_millis, at_millis } => {
+            let uids = objects.iter().filter_map(|object| object.uid().ok());
+            let present = (!earlier.is_empty()).then(|| earlier.iter().copied().chain(uids).collect());
             let listed = objects.iter().filter_map(|object| object_line(*at_millis, LineType::Listed, object));
-            listed.chain(list_done(*kind, namespace.as_deref(), *at_millis, *gap_since_millis, None)).collect()
+            listed.chain(list_done(*kind, namespace.as_deref(), *at_millis, *gap_since_millis, present)).collect()
         }
         SourceEvent::Object { object, seen, at_millis } => {
             let r#type = match seen {

@@ -78,9 +78,9 @@ impl ObservedLines {
     #[must_use]
     pub fn from_event(event: &SourceEvent) -> Option<Self> {
         let (at_millis, mut text) = match event {
-            SourceEvent::Reset { at_millis, .. } | SourceEvent::Object { at_millis, .. } => {
-                (*at_millis, recording::lines(event).join("\n"))
-            }
+            SourceEvent::Page { at_millis, .. }
+            | SourceEvent::Reset { at_millis, .. }
+            | SourceEvent::Object { at_millis, .. } => (*at_millis, recording::lines(event).join("\n")),
             SourceEvent::Recorded { observed, line: Some(line) } => (observed.at_millis, line.clone()),
             _ => return None,
         };
@@ -228,7 +228,7 @@ impl LatestStates {
     fn note(&mut self, event: &SourceEvent) {
         match event {
             SourceEvent::Object { object, seen, at_millis } => self.note_object(object, *seen, *at_millis),
-            SourceEvent::Reset { objects, at_millis, .. } => {
+            SourceEvent::Page { objects, at_millis, .. } | SourceEvent::Reset { objects, at_millis, .. } => {
                 objects.iter().for_each(|object| self.note_object(object, Seen::InList, *at_millis));
             }
             _ => {}

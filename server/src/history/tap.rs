@@ -113,6 +113,8 @@ struct IdentityCheck {
     /// Namespaces of the Deployments in the history, by UID.
     deployments: BTreeMap<Uid, String>,
     held: Vec<ObservedLines>,
+    /// Namespaces whose list is under way and holds a Deployment that should be known and is not.
+    doubted: BTreeSet<Option<String>>,
 }
 
 /// Restores a history that could not be read at the start.
@@ -208,7 +210,7 @@ impl Tap {
             // The first list after a start ends a gap.
             *gap_since_millis = gap_since_millis.or(self.heard_millis);
         }
-        let is_same = self.identity.as_ref().map(|identity| identity.is_same_cluster(&event, self.heard_millis));
+        let is_same = self.identity.as_mut().map(|identity| identity.is_same_cluster(&event, self.heard_millis));
         match (is_same, &mut self.identity) {
             (Some(Some(false)), _) => {
                 self.refuse(event).await?;
@@ -300,11 +302,11 @@ impl Tap {
         for namespace in unwatched {
             for kind in [Kind::Deployment, Kind::ReplicaSet, Kind::Pod] {
                 let (namespace, gap_since_millis) = (Some(namespace.clone()), *heard_millis);
-                let (objects, present) = (Vec::new(), Vec::new());
+                let (earlier, objects, present) = (Vec::new(), Vec::new(), Vec::new());
                 let fact = Some(Fact::Listed { kind, namespace: namespace.clone(), present, gap_since_millis });
                 history.note(at_millis, &Observed { at_millis, fact }.apply(timeline));
                 *observed = Some((observed.map_or(at_millis, |(first, _)| first), at_millis));
-                let event = SourceEvent::Reset { kind, namespace, objects, gap_since_millis, at_millis };
+                let event = SourceEvent::Reset { kind, namespace, earlier, objects, gap_since_millis, at_millis };
                 match &mut self.identity {
                     Some(identity) => identity.held.extend(ObservedLines::from_event(&event)),
                     None => self.journal.note(&event),
@@ -452,9 +454,10 @@ impl IdentityCheck {
     /// Returns whether a list is of the cluster of the history; `None` if it does not show that. It is of another cluster if it lacks all
     /// Deployments of the history, and has others in their namespaces that are much older than the last observation: a UID is never used
     /// twice.
-    fn is_same_cluster(&self, event: &SourceEvent, heard_millis: Option<Millis>) -> Option<bool> {
-        let (namespace, objects) = match event {
-            SourceEvent::Reset { kind: Kind::Deployment, namespace, objects, .. } => (namespace, objects),
+    fn is_same_cluster(&mut self, event: &SourceEvent, heard_millis: Option<Millis>) -> Option<bool> {
+        let (namespace, objects, is_complete) = match event {
+            SourceEvent::Page { kind: Kind::Deployment, namespace, objects, .. } => (namespace, objects, false),
+            SourceEvent::Reset { kind: Kind::Deployment, namespace, objects, .. } => (namespace, objects, true),
             // No list will show it.
             SourceEvent::Health { kind: Kind::Deployment, health: Health::Forbidden { .. }, .. } => return Some(true),
             _ => return None,
@@ -474,6 +477,13 @@ impl IdentityCheck {
             }
             _ => false,
         };
-        Some(!objects.iter().any(is_old))
+        let is_doubted = objects.iter().any(is_old) || self.doubted.remove(namespace);
+        if is_complete {
+            return Some(!is_doubted);
+        }
+        if is_doubted {
+            self.doubted.insert(namespace.clone());
+        }
+        None
     }
 }

@@ -188,10 +188,14 @@ impl Hub {
     /// Takes what a source said into the timeline.
     pub(super) fn event(&mut self, event: SourceEvent) {
         match event {
-            SourceEvent::Reset { kind, namespace, objects, gap_since_millis, at_millis } => {
+            SourceEvent::Page { objects, at_millis, .. } => {
+                objects.into_iter().for_each(|object| self.object(at_millis, object, Seen::InList));
+            }
+            SourceEvent::Reset { kind, namespace, earlier, objects, gap_since_millis, at_millis } => {
                 let is_gap = gap_since_millis.is_some_and(|since_millis| since_millis < at_millis);
                 self.counters.gaps.fetch_add(u64::from(is_gap), Ordering::Relaxed);
-                let present = objects.iter().filter_map(|object| object.uid().ok()).collect();
+                let mut present = earlier;
+                present.extend(objects.iter().filter_map(|object| object.uid().ok()));
                 objects.into_iter().for_each(|object| self.object(at_millis, object, Seen::InList));
                 self.is_listed = true;
                 self.observe(at_millis, Fact::Listed { kind, namespace, present, gap_since_millis });

@@ -35,7 +35,7 @@ pub struct Target {
     pub access: Access,
     /// Namespace of the context.
     pub namespace: String,
-    /// What makes the way there less safe than it should be, a sentence each.
+    /// Reasons why the connection is less safe than it should be, a sentence each.
     pub warnings: Vec<String>,
 }
 
@@ -76,7 +76,7 @@ struct Renewals {
 pub(super) struct Given {
     pub generation: u64,
     pub client: kube::Client,
-    /// What it sends can be read by that cluster alone.
+    /// Only that cluster can read its requests.
     pub is_confidential: bool,
 }
 
@@ -153,7 +153,7 @@ impl Access {
         }
     }
 
-    /// What a request met, and what is wrong with the credentials besides.
+    /// Returns a request's error, and the fault of the credentials beside it.
     pub(super) fn sentence(&self, error: &RequestError) -> String {
         let is_ours = matches!(
             error,
@@ -261,7 +261,7 @@ enum Cause {
 }
 
 impl Renewals {
-    /// Whether one may begin now; then it is under way.
+    /// Begins a renewal; returns whether one may begin now.
     fn begin(&mut self, now: Instant, pace: &Pace) -> bool {
         if self.is_under_way || self.next.is_some_and(|next| now < next) {
             return false;

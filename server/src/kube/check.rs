@@ -7,12 +7,12 @@ use super::error::RequestError;
 use super::pace::Pace;
 use super::request;
 
-/// What a check found, a line each.
+/// Results of a check, a line each.
 #[derive(Debug, Default)]
 pub struct Found {
-    /// What is as it should be.
+    /// Checks that passed.
     pub good: Vec<String>,
-    /// What is not, and what to do.
+    /// Checks that failed, and what to do.
     pub bad: Vec<String>,
 }
 

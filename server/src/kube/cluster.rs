@@ -13,7 +13,7 @@ use super::translate::Object;
 use crate::telemetry::clock::Clock;
 use crate::telemetry::viewers::Viewers;
 
-/// Whether the texts that people and programs of a cluster write are taken from it.
+/// Use of the texts that people and programs of a cluster write.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Texts {
     /// Texts are taken.
@@ -41,17 +41,17 @@ pub struct Cluster {
     pub access: Access,
     /// Where events go.
     pub events: mpsc::Sender<SourceEvent>,
-    /// How many viewers look at this server.
+    /// Number of viewers of this server.
     pub viewers: Viewers,
-    /// What the sources count.
+    /// Counters of the sources.
     pub counters: Arc<Counters>,
     /// Times and limits of the watch loop.
     pub pace: Arc<Pace>,
-    /// Whether texts that people and programs write are taken.
+    /// Use of texts that people and programs write.
     pub texts: Texts,
     /// The cluster's time, in which arrivals are told.
     pub clock: signal::Receiver<Clock>,
-    /// How often everything that exists was asked for once more; each time it is listed anew.
+    /// Number of requests to list everything again.
     pub anew: signal::Receiver<u64>,
 }
 
@@ -60,7 +60,7 @@ impl Cluster {
         self.clock.borrow().now_millis()
     }
 
-    /// The same with watches that last as long as so many of them should.
+    /// Returns this cluster with watches that last as long as so many of them should.
     pub(super) fn with_watches(&self, watches: usize) -> Self {
         let Pace { watch_seconds, most_watch_seconds, .. } = *self.pace;
         let many = u32::try_from(watches).unwrap_or(u32::MAX).min(most_watch_seconds);

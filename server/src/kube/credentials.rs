@@ -30,14 +30,14 @@ pub struct Credentials {
     busy: Arc<Semaphore>,
 }
 
-/// What a client was made of, to tell whether another one would be any different.
+/// Hashes of a client's parts, which tell whether another client would be different.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Made {
     /// Where the cluster is and how it proves that it is the one.
     pub place: u64,
-    /// What the kubeconfig says.
+    /// Of the kubeconfig.
     settings: u64,
-    /// The same with what files and commands answered.
+    /// Of the kubeconfig, and of the contents of files and the output of commands.
     credentials: u64,
 }
 
@@ -47,21 +47,21 @@ pub(super) struct Fetched {
     pub address: String,
     pub namespace: String,
     pub warnings: Vec<String>,
-    /// What is sent can be read by that cluster alone.
+    /// Only that cluster can read requests.
     pub is_confidential: bool,
     pub made: Made,
     /// When its credentials end, where that is known.
     pub expires_at_millis: Option<Millis>,
 }
 
-/// What is asked of them.
+/// A request for credentials.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Want {
     /// A client; people may be asked for a password.
     First,
     /// Other credentials: these were refused or end soon.
     Credentials(Made),
-    /// What the kubeconfig says now, if that differs.
+    /// The present kubeconfig, if it differs.
     Settings(Made),
 }
 
@@ -72,7 +72,7 @@ impl Credentials {
         Self { contexts, context, name, may_run_commands: true, busy: Arc::new(Semaphore::new(1)) }
     }
 
-    /// The same, but whatever the kubeconfig says, no command is run: where others reach this program, credentials are no longer
+    /// Returns credentials that run no command, whatever the kubeconfig says: where others reach this program, credentials are no longer
     /// those of the person at the keyboard, and a kubeconfig that somebody else can write would run what they like.
     #[must_use]
     pub fn without_commands(self) -> Self {
@@ -91,7 +91,7 @@ impl Credentials {
         self.contexts.path() == other.contexts.path() && self.context == other.context
     }
 
-    /// The same, with the kubeconfig read again.
+    /// Returns these credentials with the kubeconfig read again.
     ///
     /// # Errors
     /// When it cannot be read any more.
@@ -186,7 +186,7 @@ impl Credentials {
         done.map_err(|why| self.unusable(&why.to_string()))
     }
 
-    /// What makes the way to the cluster less safe than it should be.
+    /// Returns the reasons why the connection to the cluster is less safe than it should be.
     fn warnings(&self, config: &kube::Config) -> Vec<String> {
         let (name, address) = (&self.name, &config.cluster_url);
         let mut all = Vec::new();
@@ -209,14 +209,14 @@ impl Credentials {
     }
 }
 
-/// What is sent goes without TLS, and not to this machine.
+/// Returns whether requests go without TLS, and not to this machine.
 fn is_read_on_the_way(config: &kube::Config) -> bool {
     let address = &config.cluster_url;
     let is_here = is_this_machine(address.host().unwrap_or_default()) && config.proxy_url.is_none();
     address.scheme_str() != Some("https") && !is_here
 }
 
-/// What is sent can be read by that cluster alone: it shows who it is, by TLS, or is on this machine.
+/// Returns whether only that cluster can read requests: TLS proves its identity, or it is on this machine.
 fn is_confidential(config: &kube::Config) -> bool {
     !config.accept_invalid_certs && !is_read_on_the_way(config)
 }
@@ -243,12 +243,12 @@ fn place(config: &kube::Config) -> u64 {
     hash(&(config.cluster_url.to_string(), &config.root_cert, &config.tls_server_name, proxy))
 }
 
-/// What the kubeconfig says of the user, in an order of its own: some of it comes in hash maps.
+/// Returns the kubeconfig's settings of the user in a defined order: some of them come in hash maps.
 fn auth(config: &kube::Config) -> Option<String> {
     serde_json::to_value(&config.auth_info).ok().map(|auth| auth.to_string())
 }
 
-/// What the files hold that the kubeconfig only names.
+/// Returns the contents of the files that the kubeconfig names.
 fn files(config: &kube::Config) -> Vec<Option<Vec<u8>>> {
     let auth = &config.auth_info;
     let named = [&auth.token_file, &auth.client_certificate, &auth.client_key];

@@ -1,7 +1,7 @@
 //! Minimal decoding of Kubernetes objects: only the fields that Rollcast shows or derives from.
 //!
 //! Environment variables, arguments, volumes and managedFields are not decoded, so they cannot leak and cost nothing.
-//! The same structs are written back out for recordings, which is why a recording holds no more than these fields.
+//! Recordings are written from the same structs, so they hold no other fields.
 //! Every field tolerates absence and `null`; what absence means is for `translate` to say.
 
 use std::borrow::Cow;
@@ -34,7 +34,7 @@ macro_rules! object {
     )*};
 }
 
-/// Whether a field says nothing: it is left out of recordings then.
+/// Returns whether a field has its default: recordings leave it out then.
 fn is_empty<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
@@ -254,7 +254,7 @@ object! {
         /// `spec.schedulingGates`.
         scheduling_gates: Vec<SchedulingGate>,
     }
-    /// What keeps a pod from the scheduler.
+    /// A gate that keeps a pod from the scheduler.
     SchedulingGate {
         /// `name`.
         name: String,
@@ -310,7 +310,7 @@ object! {
         /// `startedAt`, RFC 3339.
         started_at: Option<String>,
     }
-    /// How a container ended.
+    /// The end of a container.
     Terminated {
         /// `exitCode` of its first process.
         exit_code: Option<i64>,
@@ -351,7 +351,7 @@ object! {
         /// `series.lastObservedTime`, RFC 3339 with microseconds.
         last_observed_time: Option<String>,
     }
-    /// What an Event is about.
+    /// The object that an Event is about.
     ObjectReference {
         /// `kind`, as Kubernetes spells it.
         kind: String,
@@ -378,7 +378,7 @@ pub struct Template {
     /// template. Recordings carry it, because they lack the fields that it was made of.
     #[serde(skip_serializing_if = "is_empty")]
     pub hash: Option<u64>,
-    /// The same hash without the annotation `restartedAt` too, where the template has one.
+    /// Hash without the annotation `restartedAt` too, where the template has one.
     #[serde(skip_serializing_if = "is_empty")]
     pub hash_apart: Option<u64>,
 }
@@ -433,7 +433,7 @@ fn fnv1a(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
-/// What `kubectl rollout restart` writes into a template.
+/// Annotation that `kubectl rollout restart` writes into a template.
 pub const RESTARTED_AT: &str = "kubectl.kubernetes.io/restartedAt";
 
 /// Annotations that are kept. Never `last-applied-configuration`: it repeats the whole spec, secrets and all.

@@ -24,9 +24,9 @@ pub enum RequestError {
     Status {
         /// The status.
         status: StatusCode,
-        /// What the server says of it.
+        /// The server's reason.
         message: String,
-        /// How long it asks to be left alone.
+        /// The server's `Retry-After`.
         retry_after: Duration,
     },
     /// It holds what nobody else is to read, and somebody could.
@@ -41,7 +41,7 @@ pub enum RequestError {
 }
 
 impl RequestError {
-    /// How long the server asks to be left alone.
+    /// Returns the server's `Retry-After`; zero without one.
     #[must_use]
     pub const fn retry_after(&self) -> Duration {
         match self {

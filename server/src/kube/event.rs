@@ -1,8 +1,9 @@
 //! Events of a source, as they arrive in the queue of the hub.
 
-use timeline::Millis;
 use timeline::fact::{Kind, Seen};
 use timeline::wire::Unwritten;
+use timeline::{Millis, Uid};
+use tokio::sync::OwnedSemaphorePermit;
 
 use super::observed::{InitialState, Observed};
 use super::translate::Object;
@@ -14,13 +15,28 @@ pub const QUEUE: usize = 1024;
 /// An event of a source. It has no copies: decoded objects are large.
 #[derive(Debug)]
 pub enum SourceEvent {
+    /// A page of a list that has more of them.
+    Page {
+        /// The kind that is listed.
+        kind: Kind,
+        /// The namespace that the list is limited to.
+        namespace: Option<String>,
+        /// The objects of the page, in the server's order.
+        objects: Vec<Object>,
+        /// When it arrived, in milliseconds of the cluster's time.
+        at_millis: Millis,
+        /// Limits the pages in queues. Whoever takes the event drops it.
+        permit: OwnedSemaphorePermit,
+    },
     /// A list is complete; known objects of that kind that it lacks are gone.
     Reset {
         /// The kind that it watches.
         kind: Kind,
         /// The namespace it was limited to.
         namespace: Option<String>,
-        /// Everything it held, in the server's order.
+        /// UIDs of the pages before this one.
+        earlier: Vec<Uid>,
+        /// The objects of its last page, in the server's order.
         objects: Vec<Object>,
         /// For a list after the first: the last word before it. What happened since then was not seen.
         gap_since_millis: Option<Millis>,
@@ -31,7 +47,7 @@ pub enum SourceEvent {
     Object {
         /// The object as it was sent, decoded.
         object: Object,
-        /// Whether the watch says that it was added, modified or deleted.
+        /// The watch event: added, modified or deleted.
         seen: Seen,
         /// When it arrived, in milliseconds of the cluster's time.
         at_millis: Millis,
@@ -45,7 +61,7 @@ pub enum SourceEvent {
         /// The state that it is in.
         health: Health,
     },
-    /// Whether the cluster answers at all.
+    /// The cluster began or ceased to answer.
     Answers {
         /// `None` while it does; else the time of its last answer and what went wrong.
         silent: Option<(Millis, String)>,
@@ -93,7 +109,7 @@ pub enum Health {
         since_millis: Millis,
         /// When it is tried again, in milliseconds of the cluster's time.
         retry_at_millis: Millis,
-        /// What went wrong, in a sentence.
+        /// The fault, in a sentence.
         why: String,
     },
     /// RBAC does not allow it.

@@ -13,7 +13,7 @@ pub enum TargetError {
     File {
         /// Its path.
         path: String,
-        /// What is wrong.
+        /// The fault.
         why: String,
     },
     /// There is no kubeconfig and this is not a pod of a cluster.
@@ -25,9 +25,9 @@ pub enum TargetError {
     /// No such context.
     #[error("the kubeconfig has no context {name:?}; it has: {known}")]
     Context {
-        /// What was asked for.
+        /// The requested name.
         name: String,
-        /// What there is.
+        /// The names that exist.
         known: String,
     },
     /// Two clusters would have the same name.
@@ -41,7 +41,7 @@ pub enum TargetError {
     Unusable {
         /// Its name.
         name: String,
-        /// What is wrong.
+        /// The fault.
         why: String,
     },
 }

@@ -1,8 +1,14 @@
-//! One list: page by page, each object decoded for itself, so that a malformed one costs only itself.
+//! One list in pages: each object is decoded for itself, so that a malformed one costs only itself. The bytes of a page are freed
+//! before the next page is requested.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
+use timeline::Uid;
 use timeline::fact::Kind;
+use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
 use super::backoff::Backoff;
@@ -20,12 +26,37 @@ const LARGEST_PAGE: u32 = 32_000;
 const MAX_PAGE: usize = 64 << 20;
 const MAX_LARGE_PAGE: usize = 1 << 30;
 
+/// Pages of all lists of a cluster that wait for the hub at the same time.
+const PAGES_IN_QUEUE: usize = 4;
+
+/// State that all lists of a cluster share.
+pub(super) struct SharedLists {
+    /// Limits the pages that wait for the hub: a slow hub slows the lists down.
+    pub pages: Arc<Semaphore>,
+    /// The API server refused to stream a list, or did not end one.
+    is_stream_refused: AtomicBool,
+}
+
+impl SharedLists {
+    pub(super) fn new() -> Self {
+        Self { pages: Arc::new(Semaphore::new(PAGES_IN_QUEUE)), is_stream_refused: AtomicBool::new(false) }
+    }
+
+    pub(super) fn is_stream_refused(&self) -> bool {
+        self.is_stream_refused.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn set_stream_refused(&self, is_refused: bool) {
+        self.is_stream_refused.store(is_refused, Ordering::Relaxed);
+    }
+}
+
 /// A list under way. It is kept while requests fail, and goes on with the page that failed.
 pub(super) struct List {
     /// When the first page was asked for.
     pub began: Instant,
-    /// What the pages so far held, in the server's order.
-    pub objects: Vec<Object>,
+    /// UIDs of the pages so far.
+    pub earlier: Vec<Uid>,
     /// Waits between failures; from the shortest after each page that held something.
     pub backoff: Backoff,
     /// Objects per page as usual, and now; `None` for all in one answer.
@@ -35,12 +66,14 @@ pub(super) struct List {
     next: Option<String>,
 }
 
-/// What came of asking for a page.
-pub(super) enum Page {
-    /// There are more; whether this one held anything.
-    More { is_empty: bool },
-    /// It was the last, and this is where to watch from.
-    Last { resource_version: String },
+/// A page of a list.
+pub(super) struct Page {
+    /// Its objects, in the server's order.
+    pub objects: Vec<Object>,
+    /// Of the last page: where to watch from.
+    pub resource_version: Option<String>,
+    /// It held nothing, not even what is of no use.
+    pub is_empty: bool,
 }
 
 #[derive(Deserialize)]
@@ -62,12 +95,12 @@ impl List {
     pub(super) fn new(page_size: u32) -> Self {
         let began = Instant::now();
         let limit = Some(page_size);
-        Self { began, objects: Vec::new(), backoff: Backoff::default(), page_size, limit, next: None }
+        Self { began, earlier: Vec::new(), backoff: Backoff::default(), page_size, limit, next: None }
     }
 
-    /// What is asked for after a page failed. That page once more; but where the server no longer knows it, as the snapshot is older
-    /// than what it keeps (five minutes as it is shipped), the list begins anew with larger pages, so that it ends before that. Where
-    /// the first of such pages is too large for the server, with smaller ones.
+    /// Returns the list after a page failed. It goes on with that page. Where the server forgot the list's snapshot (after five
+    /// minutes, as it is shipped), the list begins again with larger pages, so that it ends sooner. Where the first of these is too
+    /// large for the server, it begins again with smaller ones.
     pub(super) fn after(self, error: &RequestError) -> Self {
         let is_under_way = self.next.is_some();
         let limit = match error {
@@ -77,7 +110,7 @@ impl List {
             _ if !is_under_way && self.is_large() => Some((self.limit.unwrap_or(LARGEST_PAGE) / 2).max(self.page_size)),
             _ => return self,
         };
-        Self { objects: Vec::new(), limit, next: None, ..self }
+        Self { earlier: Vec::new(), limit, next: None, ..self }
     }
 
     fn is_large(&self) -> bool {
@@ -103,9 +136,10 @@ impl List {
         let page: PageBody<'_> = serde_json::from_slice(&body)?;
         let items = page.items.unwrap_or_default();
         let is_empty = items.is_empty();
+        let mut objects = Vec::with_capacity(items.len());
         for item in items {
             match Object::decode(kind, item.get()).and_then(|object| object.uid().map(|_| object)) {
-                Ok(object) => self.objects.push(cluster.texts.of(object)),
+                Ok(object) => objects.push(cluster.texts.of(object)),
                 Err(error) => skipped(cluster, kind, &error),
             }
         }
@@ -114,14 +148,13 @@ impl List {
         }
         let next = page.metadata.r#continue.filter(|token| !token.is_empty());
         if next.is_some() && next == self.next {
-            (self.objects, self.next) = (Vec::new(), None);
+            (self.earlier, self.next) = (Vec::new(), None);
             return Err(RequestError::Unreachable("the API server returned the same page of a list twice".to_owned()));
         }
         self.next = next;
-        Ok(match self.next {
-            Some(_) => Page::More { is_empty },
-            None => Page::Last { resource_version: page.metadata.resource_version.unwrap_or_default() },
-        })
+        let is_last = self.next.is_none();
+        let resource_version = is_last.then(|| page.metadata.resource_version.unwrap_or_default());
+        Ok(Page { objects, resource_version, is_empty })
     }
 }
 

@@ -19,12 +19,12 @@ const PATH: &str = "/version";
 /// A clock that is further from where it would be was set; less than this may be a busy machine.
 const STEP_MILLIS: Millis = 2_000;
 
-/// What watches know of the cluster's life.
+/// State of the cluster's connection, as watches see it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Life {
     /// It does not answer now.
     pub is_silent: bool,
-    /// How often all connections were lost. One that was there when this changed is of no more use.
+    /// Number of times that all connections were lost. A connection from before is of no more use.
     pub losses: u64,
 }
 
@@ -107,7 +107,7 @@ impl Life {
     }
 }
 
-/// Whether this machine slept: our clock passed more time than we were awake. Connections may have died meanwhile, and no
+/// Returns whether this machine slept: our clock passed more time than we were awake. Connections may have died, and no
 /// limit of ours noticed, because those count the time awake. A clock that was set looks the same and costs new connections.
 fn has_slept(awake: Duration, passed_millis: Millis, limit: Duration) -> bool {
     let awake = Millis::try_from(awake.as_millis()).unwrap_or(Millis::MAX);
@@ -115,7 +115,7 @@ fn has_slept(awake: Duration, passed_millis: Millis, limit: Duration) -> bool {
     passed_millis.saturating_sub(awake) >= limit
 }
 
-/// How long this machine has run, the time asleep included; `None` where that cannot be told.
+/// Returns the time since this machine started, the time asleep included; `None` where it is not known.
 fn uptime() -> Option<Duration> {
     let said = std::fs::read_to_string("/proc/uptime").ok()?;
     Duration::try_from_secs_f64(said.split_whitespace().next()?.parse().ok()?).ok()

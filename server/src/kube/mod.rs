@@ -23,6 +23,7 @@ pub mod decode;
 pub mod error;
 mod event;
 pub mod kubeconfig;
+pub mod line;
 mod list;
 mod liveness;
 pub mod loopback;

@@ -7,7 +7,7 @@ use timeline::{Change, Fact, History, Millis, Timeline};
 pub struct Observed {
     /// Arrival.
     pub at_millis: Millis,
-    /// What; `None` for a line that only tells the time.
+    /// The fact; `None` for a line that only tells the time.
     pub fact: Option<Fact>,
 }
 
@@ -21,7 +21,7 @@ impl Observed {
     }
 }
 
-/// What is known of a cluster when a timeline begins; by default nothing.
+/// Knowledge of a cluster when a timeline begins; by default none.
 #[derive(Debug, Default)]
 pub struct InitialState {
     /// The timeline that goes on.

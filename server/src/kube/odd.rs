@@ -9,7 +9,7 @@ use crate::kube::translate::Object;
 const AHEAD_MILLIS: Millis = 3_600_000;
 const REVISION: &str = "deployment.kubernetes.io/revision";
 
-/// Whether an object misses what every object has, contradicts itself, or says a word that is not known.
+/// Returns whether an object lacks a field that every object has, contradicts itself, or uses an unknown word.
 #[must_use]
 pub fn is_odd(object: &Object, arrived_millis: Millis) -> bool {
     match object {

@@ -39,7 +39,7 @@ pub struct Pace {
     pub page: Duration,
     /// Longest that a command which fetches credentials may take, and what else of that may hang.
     pub credentials: Duration,
-    /// The same where it asks people.
+    /// Longest time of a command that asks people.
     pub credentials_interactive: Duration,
     /// First wait after credentials were fetched anew, doubled with every time, and the longest.
     pub renewal: [Duration; 2],

@@ -18,7 +18,7 @@ use super::pace::Pace;
 /// Most of an answer that is read, in bytes.
 const MAX_ANSWER: u64 = 1 << 20;
 
-/// What a command answered.
+/// Output of a credential command.
 pub(super) struct Credential {
     pub token: Option<String>,
     /// Certificate and key, PEM.
@@ -43,7 +43,7 @@ pub enum PluginError {
     Start {
         /// Its name.
         command: String,
-        /// What the system says.
+        /// The system's reason.
         why: std::io::Error,
     },
     /// It ended with an error.
@@ -51,7 +51,7 @@ pub enum PluginError {
     Failed {
         /// Its name.
         command: String,
-        /// How it ended.
+        /// Its exit status.
         status: ExitStatus,
     },
     /// It did not end; it was ended.
@@ -62,7 +62,7 @@ pub enum PluginError {
         /// The time it had.
         limit: Duration,
     },
-    /// What it wrote holds no credentials.
+    /// Its output holds no credentials.
     #[error("the credential plugin {command} returned no credentials")]
     Empty {
         /// Its name.
@@ -114,7 +114,7 @@ pub(super) async fn run(exec: &ExecConfig, may_ask: bool, pace: &Pace) -> Result
     read(&answered).ok_or(PluginError::Empty { command: name })
 }
 
-/// What a command answered; `None` where that holds nothing to be shown to a cluster.
+/// Returns the credentials in a command's output; `None` where it holds none.
 fn read(answered: &[u8]) -> Option<Credential> {
     // Most answer JSON, some YAML, of which JSON is a part. The error would quote the token.
     let status = serde_saphyr::from_slice::<Answer>(answered).ok()?.status?;

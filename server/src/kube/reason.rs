@@ -1,5 +1,5 @@
-//! What is told of an error of the Kubernetes client. Of what it says about credentials nothing is passed on: it quotes commands with
-//! their arguments and what they wrote, tokens that a header cannot carry, and passwords that stand in addresses.
+//! Reasons of the Kubernetes client's errors, in words without secrets. Its own words about credentials are not used: they quote
+//! commands with their arguments and output, tokens that a header cannot carry, and passwords inside addresses.
 
 use std::error::Error;
 use std::io;
@@ -15,7 +15,7 @@ fn layers<'e>(error: &'e (dyn Error + 'static)) -> impl Iterator<Item = &'e (dyn
     std::iter::successors(Some(error), inner)
 }
 
-/// Whether there was nothing to show to the server: the request was not even sent.
+/// Returns whether the credentials cannot be used: the request was not even sent.
 pub(super) fn is_about_credentials(error: &(dyn Error + 'static)) -> bool {
     layers(error).any(|error| error.is::<AuthError>())
 }

@@ -17,7 +17,7 @@ use super::reason;
 /// Largest answer that is read where it is no list, in bytes.
 const MAX_ANSWER: usize = 1 << 20;
 
-/// What `Retry-After` says in seconds, as API servers do; longer than this nobody is left without a word.
+/// Returns the seconds of `Retry-After`, up to a limit: nobody waits longer without a word.
 fn retry_after(headers: &http::HeaderMap) -> Duration {
     const LONGEST: u64 = 60;
     let value = headers.get(http::header::RETRY_AFTER).and_then(|value| value.to_str().ok());
@@ -25,7 +25,7 @@ fn retry_after(headers: &http::HeaderMap) -> Duration {
     Duration::from_secs(seconds.min(LONGEST))
 }
 
-/// A path with what is asked of it.
+/// Returns a path with its query.
 pub(super) fn asked(path: &str, parameters: impl IntoIterator<Item = (&'static str, String)>) -> String {
     let query = form_urlencoded::Serializer::new(String::new()).extend_pairs(parameters).finish();
     format!("{path}?{query}")

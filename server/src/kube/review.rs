@@ -1,4 +1,4 @@
-//! What a cluster says of people: whether they may see a namespace, and whose token one is. The only requests that are no GET; they are
+//! Reviews by a cluster: may a person see a namespace, and whose token is this? The only requests that are no GET; they are
 //! questions, and leave nothing behind in the cluster.
 
 use std::collections::BTreeMap;
@@ -18,10 +18,10 @@ use super::pace::Pace;
 /// Questions that a cluster is asked at once, for all viewers together; of tokens that strangers may have made up, fewer, and apart.
 const AT_ONCE: usize = 32;
 const STRANGERS_AT_ONCE: usize = 8;
-/// What API servers tell of a token itself, and not of whose it is: with it, everybody would be somebody else with each token.
+/// Attributes of a token that say nothing of its owner: with them, everybody would be somebody else with each token.
 const OF_TOKENS: &str = "authentication.kubernetes.io/";
 
-/// Who asks to see something, as the cluster knows people.
+/// A person who wants to see something, as the cluster knows people.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Subject {
     /// User name.
@@ -30,7 +30,7 @@ pub struct Subject {
     pub groups: Vec<String>,
     /// UID of the user, where the cluster told one.
     pub uid: Option<String>,
-    /// What else the cluster told of the user: a token may carry less than all rights of its owner.
+    /// Further attributes that the cluster gave the user: a token may carry less than all rights of its owner.
     pub extra: BTreeMap<String, Vec<String>>,
 }
 
@@ -42,7 +42,7 @@ pub struct Reviewer {
     strangers_turns: Arc<Semaphore>,
 }
 
-/// Who shows a token.
+/// The sender of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Asker {
     /// Somebody of whom a cluster said that it is theirs.
@@ -51,7 +51,7 @@ pub enum Asker {
     Stranger,
 }
 
-/// What a question holds.
+/// Content of a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Content {
     /// Names of people, groups and namespaces.
@@ -89,7 +89,7 @@ impl Reviewer {
         self.way.borrow().as_ref().and_then(|way| way.access.host())
     }
 
-    /// Whether a subject may list pods in a namespace; in all of them, where none is named.
+    /// Returns whether a subject may list pods in a namespace; in all of them, where none is named.
     ///
     /// # Errors
     /// When the cluster does not say.
@@ -117,7 +117,7 @@ impl Reviewer {
         Ok(status.allowed && !status.denied.unwrap_or_default())
     }
 
-    /// Whose token it is; `None` when the cluster takes it for nobody's, and when others could read it on the way there: then it is not
+    /// Returns the owner of a token; `None` when the cluster takes it for nobody's, and when others could read it on the way there: then it is not
     /// sent.
     ///
     /// # Errors

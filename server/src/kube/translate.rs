@@ -1,6 +1,6 @@
 //! From a decoded Kubernetes object to a fact. The only place that says what an absent or odd Kubernetes field means.
 
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use timeline::fact::{
     Condition, ConditionStatus, Container, ContainerState, DeploymentFact, DeploymentSpec, DeploymentStatus, EventFact,
     Exit, Image, IntOrPercent, Kind, Meta, Phase, PodCondition, PodFact, ReplicaSetCounts, ReplicaSetFact, Role, Seen,
@@ -69,11 +69,22 @@ impl Object {
     /// # Errors
     /// When the JSON does not have the shape of that kind.
     pub fn decode(kind: Kind, json: &str) -> Result<Self, Unusable> {
+        let mut deserializer = serde_json::Deserializer::from_str(json);
+        let object = Self::deserialize(kind, &mut deserializer)?;
+        deserializer.end()?;
+        Ok(object)
+    }
+
+    /// Reads one object of a known kind.
+    ///
+    /// # Errors
+    /// When it does not have the shape of that kind.
+    pub fn deserialize<'de, D: Deserializer<'de>>(kind: Kind, deserializer: D) -> Result<Self, D::Error> {
         Ok(match kind {
-            Kind::Deployment => Self::Deployment(serde_json::from_str(json)?),
-            Kind::ReplicaSet => Self::ReplicaSet(serde_json::from_str(json)?),
-            Kind::Pod => Self::Pod(serde_json::from_str(json)?),
-            Kind::Event => Self::Event(serde_json::from_str(json)?),
+            Kind::Deployment => Self::Deployment(Deserialize::deserialize(deserializer)?),
+            Kind::ReplicaSet => Self::ReplicaSet(Deserialize::deserialize(deserializer)?),
+            Kind::Pod => Self::Pod(Deserialize::deserialize(deserializer)?),
+            Kind::Event => Self::Event(Deserialize::deserialize(deserializer)?),
         })
     }
 
@@ -114,8 +125,8 @@ impl Object {
         uid.as_deref().and_then(|uid| uid.parse().ok()).ok_or(Unusable::Uid)
     }
 
-    /// The same without the texts that people and programs of the cluster write: why somebody changed something, what a program said
-    /// when it ended, what it answered to a probe or a hook.
+    /// Returns the object without texts of people and programs of the cluster: change causes, last messages of programs, and their
+    /// answers to probes and hooks.
     #[must_use]
     pub fn without_texts(mut self) -> Self {
         match &mut self {
@@ -315,7 +326,7 @@ fn exit(ended: &decode::Terminated) -> Exit {
     }
 }
 
-/// How long the probes of a pod may take until it is ready: of the container that takes longest.
+/// Returns the longest time that the probes of a pod may take until it is ready.
 fn probe_millis(template: &decode::TemplateSpec) -> Millis {
     let seconds = |probe: &Option<decode::Probe>| {
         probe.as_ref().map_or(0, |probe| {
@@ -360,7 +371,7 @@ fn event(object: decode::Event) -> Result<Option<EventFact>, Unusable> {
     }))
 }
 
-/// What Kubernetes says of scheduling gates, with their names, which it leaves out.
+/// Adds the names of scheduling gates to Kubernetes' message, which leaves them out.
 fn with_gates(mut told: Condition, gates: &[decode::SchedulingGate]) -> Condition {
     if told.reason == "SchedulingGated" && !gates.is_empty() {
         let names = gates.iter().map(|gate| gate.name.as_str()).collect::<Vec<_>>().join(", ");

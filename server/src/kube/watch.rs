@@ -10,10 +10,14 @@
 //!            └──────────► wait: full jitter, and never more requests that bring nothing than the budget gives.
 //!                         Waits grow until a watch lives; that lists work does not count.
 //!
-//! A list goes on with the page that failed. Pages that bring objects cost nothing of the budget: a list that advances is
-//! as fast as the server answers.
+//! A list is streamed (`sendInitialEvents`) where the API server does that, and is in pages otherwise. A list in pages goes on
+//! with the page that failed. Pages that bring objects cost nothing of the budget: a list that advances is as fast as the
+//! server answers.
 //! ```
 
+mod list_source;
+
+use std::sync::Arc;
 use std::time::Duration;
 
 use timeline::Millis;
@@ -27,20 +31,21 @@ use super::cluster::Cluster;
 use super::counters::{Counters, RelistReason};
 use super::error::RequestError;
 use super::event::{Health, SourceEvent};
-use super::list::{self, List, Page};
+use super::line::Bookmark;
+use super::list::{self, List, SharedLists};
 use super::liveness::{self, Life};
-use super::stream::{Ended, Stream, WatchEvent};
+use super::stream::{Ended, Start, Stream, WatchEvent};
 use crate::telemetry::rate::RateLimit;
 
 /// The hub is gone: time to end.
 pub(super) struct HubGone;
 
-/// How a watch went.
+/// Result of a watch.
 struct Followed {
     ended: Ended,
     /// It lived long enough to be called a watch.
     has_lived: bool,
-    /// How long it lived without a word, not even how far it was; zero for one that said something.
+    /// Its duration without events or bookmarks; zero for one that had some.
     mute: Duration,
 }
 
@@ -53,11 +58,12 @@ pub(super) struct Watch {
     /// Requests that brought nothing, as far as it may still make them; each list and watch begins with one.
     budget: RateLimit<()>,
     backoff: Backoff,
-    /// The list that has not ended.
+    /// The list in pages that has not ended.
     list: Option<List>,
+    lists: Arc<SharedLists>,
     /// Watches that failed in a row since the last list.
     failed_watches: u32,
-    /// How long watches lived without a word since the last one.
+    /// Duration of watches without events or bookmarks, since the last one.
     mute: Duration,
     last_word: Option<Millis>,
     /// Nothing was missed until then; `None` before the first list.
@@ -67,7 +73,7 @@ pub(super) struct Watch {
     has_watched: bool,
     /// The client that the last request was made with.
     generation: u64,
-    /// How often everything had been asked for once more when the last list began.
+    /// Number of requests to list everything again, when the last list began.
     asked: u64,
     /// When it last told how far the first list is.
     told_progress: Option<Instant>,
@@ -75,12 +81,14 @@ pub(super) struct Watch {
     relist: Option<RelistReason>,
 }
 
-/// A first list that takes longer than this tells how far it is, and how often.
-const PROGRESS_AFTER: Duration = Duration::from_secs(2);
-const PROGRESS_EVERY: Duration = Duration::from_secs(1);
-
 impl Watch {
-    pub(super) fn new(cluster: Cluster, kind: Kind, namespace: Option<String>, life: signal::Receiver<Life>) -> Self {
+    pub(super) fn new(
+        cluster: Cluster,
+        kind: Kind,
+        namespace: Option<String>,
+        life: signal::Receiver<Life>,
+        lists: Arc<SharedLists>,
+    ) -> Self {
         let budget = RateLimit::new(cluster.pace.burst, cluster.pace.earn);
         Self {
             cluster,
@@ -90,6 +98,7 @@ impl Watch {
             budget,
             backoff: Backoff::default(),
             list: None,
+            lists,
             failed_watches: 0,
             mute: Duration::ZERO,
             last_word: None,
@@ -121,6 +130,7 @@ impl Watch {
             if std::mem::replace(&mut place, here) != here {
                 (position, self.list) = (None, None); // the same numbers mean something else there
                 self.relist_for(RelistReason::Moved);
+                self.lists.set_stream_refused(false);
             }
             if *self.cluster.anew.borrow() != self.asked {
                 (position, self.list) = (None, None);
@@ -140,77 +150,6 @@ impl Watch {
     /// Waits until one more request may be made that may bring nothing.
     async fn take(&mut self) {
         self.budget.ready(&()).await;
-    }
-
-    /// Reads the pages of a list that are still to come, until one fails or the last was read.
-    async fn list(&mut self) -> Result<Option<String>, HubGone> {
-        self.asked = *self.cluster.anew.borrow();
-        let mut list = self.list.take().unwrap_or_else(|| {
-            Counters::add(&self.cluster.counters.lists);
-            if let Some(reason) = self.relist.take() {
-                self.cluster.counters.kind(self.kind).note_relist(reason);
-            }
-            List::new(self.cluster.pace.page_size)
-        });
-        loop {
-            let losses = self.life.borrow_and_update().losses;
-            let page = tokio::select! {
-                page = list.page(&self.cluster, self.kind, self.namespace.as_deref()) => page,
-                () = liveness::lost(&mut self.life, losses) => {
-                    tracing::warn!("no response in the middle of a list; continuing there");
-                    self.list = Some(list);
-                    self.behind("the connection was lost; reconnecting").await?;
-                    return Ok(None);
-                }
-            };
-            match page {
-                Ok(Page::More { is_empty }) => {
-                    self.advanced(&list).await?;
-                    if is_empty {
-                        self.take().await;
-                    }
-                }
-                Ok(Page::Last { resource_version }) => return self.listed(list, resource_version).await,
-                Err(error) => {
-                    let wait = Self::wait(&self.cluster, &mut list.backoff);
-                    self.list = Some(list.after(&error));
-                    self.failed("list", &error, wait).await?;
-                    return Ok(None);
-                }
-            }
-        }
-    }
-
-    /// Tells how far the first list is, at most once a second, once it takes longer than people wait without a word; of another one
-    /// that it goes on, where its last page failed.
-    async fn advanced(&mut self, list: &List) -> Result<(), HubGone> {
-        const LISTING: &str = "loading what was missed";
-        let is_first = self.seen_until.is_none();
-        if !is_first && matches!(&self.health, Some(Health::Stale { why, .. }) if why != LISTING) {
-            return self.stale(Duration::ZERO, LISTING.to_owned()).await;
-        }
-        let is_news = self.told_progress.is_none_or(|told| told.elapsed() >= PROGRESS_EVERY);
-        if is_first && is_news && list.began.elapsed() >= PROGRESS_AFTER {
-            self.told_progress = Some(Instant::now());
-            self.tell(Health::Connecting { listed: list.objects.len() }).await?;
-        }
-        Ok(())
-    }
-
-    /// A list is complete.
-    async fn listed(&mut self, list: List, resource_version: String) -> Result<Option<String>, HubGone> {
-        tracing::debug!(objects = list.objects.len(), "listed");
-        (self.failed_watches, self.mute) = (0, Duration::ZERO);
-        let gap_since_millis = self.seen_until;
-        let at_millis = self.word();
-        self.seen_until = Some(at_millis);
-        let (kind, namespace, objects) = (self.kind, self.namespace.clone(), list.objects);
-        self.send(SourceEvent::Reset { kind, namespace, objects, gap_since_millis, at_millis }).await?;
-        // Where lists are allowed and watches are not, only a watch that works says that all is well.
-        if self.health != Some(Health::Forbidden { verb: "watch" }) {
-            self.tell(Health::Live).await?;
-        }
-        Ok(Some(resource_version))
     }
 
     async fn watch(&mut self, mut position: String) -> Result<Option<String>, HubGone> {
@@ -277,7 +216,7 @@ impl Watch {
         Ok((!give_up).then_some(position))
     }
 
-    /// What was missed is being caught up with: what is known is of the last word.
+    /// Says that changes were missed and are being caught up with.
     async fn behind(&mut self, why: &str) -> Result<(), HubGone> {
         if !self.has_watched {
             return Ok(()); // it is still beginning
@@ -295,7 +234,8 @@ impl Watch {
     /// Watches from `position` and moves it along, until the watch ends.
     async fn follow(&mut self, position: &mut String) -> Result<Followed, HubGone> {
         let (namespace, life) = (self.namespace.as_deref(), self.life.clone());
-        let mut stream = match Stream::open(&self.cluster, self.kind, namespace, position, life).await {
+        let mut stream = match Stream::open(&self.cluster, self.kind, namespace, Start::Position(position), life).await
+        {
             Ok(stream) => stream,
             Err(ended) => return Ok(Followed { ended, has_lived: false, mute: Duration::ZERO }),
         };
@@ -326,8 +266,8 @@ impl Watch {
     async fn line(&mut self, line: WatchEvent, position: &mut String) -> Result<(), HubGone> {
         let at_millis = self.word();
         match line {
-            WatchEvent::Bookmark(later) => {
-                if let Some(later) = later {
+            WatchEvent::Bookmark(Bookmark { resource_version, .. }) => {
+                if let Some(later) = resource_version {
                     *position = later;
                     self.lives();
                 }
@@ -338,7 +278,7 @@ impl Watch {
                     position.clone_from(version);
                 }
                 self.lives();
-                let object = self.cluster.texts.of(*object);
+                let object = self.cluster.texts.of(object);
                 self.send(SourceEvent::Object { object, seen, at_millis }).await?;
             }
             WatchEvent::Skipped(error) => {
@@ -360,7 +300,7 @@ impl Watch {
         self.failed_watches = 0;
     }
 
-    /// How long to wait after one more failure.
+    /// Counts a failure and returns the time to wait.
     fn wait(cluster: &Cluster, backoff: &mut Backoff) -> Duration {
         Counters::add(&cluster.counters.failures);
         let [watched, alone] = cluster.pace.max_backoff;
@@ -425,11 +365,12 @@ pub fn start(cluster: &Cluster, kinds: &[Kind], namespaces: &[String]) {
     let scopes: Vec<Option<String>> =
         if namespaces.is_empty() { vec![None] } else { namespaces.iter().cloned().map(Some).collect() };
     let cluster = cluster.with_watches(kinds.len() * scopes.len());
-    let mut watches = Vec::new();
+    let (mut watches, lists) = (Vec::new(), Arc::new(SharedLists::new()));
     for kind in kinds {
         for namespace in &scopes {
             let span = tracing::info_span!(parent: &span, "watch", k8s.kind = kind.name(), k8s.namespace = namespace.as_deref());
-            watches.push((Watch::new(cluster.clone(), *kind, namespace.clone(), is_alive.clone()), span));
+            let life = is_alive.clone();
+            watches.push((Watch::new(cluster.clone(), *kind, namespace.clone(), life, lists.clone()), span));
         }
     }
     tokio::spawn(async move {

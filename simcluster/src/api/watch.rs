@@ -15,6 +15,7 @@ use super::target::Target;
 use super::{Cluster, table};
 use crate::ApiError;
 use crate::change::{Change, Stored, Verb};
+use crate::error::Cause;
 use crate::object::Key;
 
 /// Interval of bookmarks with the newest revision.
@@ -51,6 +52,7 @@ pub fn watch(cluster: &Cluster, target: Target) -> Result<Response, ApiError> {
         Some(Ok(revision)) => revision,
         Some(Err(_)) => return Err(ApiError::bad_request("invalid resource version".to_owned())),
     };
+    check_initial_events(&target)?;
     let sends_initial = target.query.is("sendInitialEvents");
     let seconds = target.query.get("timeoutSeconds").and_then(|text| text.parse().ok()).filter(|seconds| *seconds > 0);
     let now = Instant::now();
@@ -76,6 +78,18 @@ pub fn watch(cluster: &Cluster, target: Target) -> Result<Response, ApiError> {
     let mut response = Response::new(Body::from_stream(lines));
     response.headers_mut().insert(header::CONTENT_TYPE, header::HeaderValue::from_static("application/json"));
     Ok(response)
+}
+
+/// Refuses a combination of options about initial events that Kubernetes refuses.
+fn check_initial_events(target: &Target) -> Result<(), ApiError> {
+    const MATCH: &str = "resourceVersionMatch";
+    let (matching, has_initial) = (target.query.get(MATCH), target.query.get("sendInitialEvents").is_some());
+    let refuse = |detail: &str| Err(ApiError::invalid_options(vec![Cause::forbidden(MATCH, detail)]));
+    match (matching, has_initial) {
+        (None, false) | (Some("NotOlderThan"), true) => Ok(()),
+        (_, true) => refuse("sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"),
+        (Some(_), false) => refuse("resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"),
+    }
 }
 
 impl Watch {

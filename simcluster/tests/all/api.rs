@@ -102,6 +102,14 @@ async fn watches_tell_what_changed_and_end_with_a_bookmark() {
     let initial = watch(&cluster, "sendInitialEvents=true&resourceVersionMatch=NotOlderThan").await;
     assert_eq!(types(&initial), ["ADDED", "ADDED", "ADDED", "BOOKMARK", "BOOKMARK"]);
     assert_eq!(initial[3]["object"]["metadata"]["annotations"]["k8s.io/initial-events-end"], "true");
+    for wrong in [
+        "sendInitialEvents=true",
+        "sendInitialEvents=true&resourceVersionMatch=Exact",
+        "resourceVersionMatch=NotOlderThan",
+    ] {
+        let (status, refused) = ask(&cluster, "GET", &format!("{PODS}?watch=1&{wrong}"), "", Value::Null).await;
+        assert_eq!((status, &refused["reason"]), (StatusCode::UNPROCESSABLE_ENTITY, &json!("Invalid")), "{wrong}");
+    }
 }
 
 #[tokio::test]

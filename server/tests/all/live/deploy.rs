@@ -74,7 +74,7 @@ async fn the_roles_of_the_manifests_allow_what_is_asked_and_nothing_else() {
     }
     let asked = api.paths().into_iter().filter_map(|(verb, path)| match verb {
         Verb::List | Verb::Next => Some(needed(&path, "list")),
-        Verb::Watch => Some(needed(&path, "watch")),
+        Verb::Stream | Verb::Watch => Some(needed(&path, "watch")),
         Verb::Version => None, // everybody may ask that
     });
     assert_eq!(role(&manifests, "rollcast"), asked.collect());

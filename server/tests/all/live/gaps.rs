@@ -16,7 +16,7 @@ use crate::live::support::{FakeApi, Fault, Verb, Watched, deployment, pod, repli
 
 fn list(kind: Kind, objects: &[Value], gap_since_millis: Option<i64>, at_millis: i64) -> SourceEvent {
     let objects = objects.iter().map(|object| Object::decode(kind, &object.to_string()).unwrap()).collect();
-    SourceEvent::Reset { kind, namespace: None, objects, gap_since_millis, at_millis }
+    SourceEvent::Reset { kind, namespace: None, earlier: Vec::new(), objects, gap_since_millis, at_millis }
 }
 
 async fn gaps(hub: &Handle) -> Vec<Gap> {

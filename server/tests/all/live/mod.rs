@@ -25,6 +25,7 @@ mod silence;
 mod skew;
 mod slow;
 mod status;
+mod streams;
 mod support;
 mod texts;
 mod tls;

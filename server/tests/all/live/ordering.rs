@@ -52,6 +52,7 @@ impl Source {
         let event = SourceEvent::Reset {
             kind: Kind::Deployment,
             namespace: None,
+            earlier: Vec::new(),
             objects: objects.iter().map(object).collect(),
             gap_since_millis: None,
             at_millis: self.now_millis,

@@ -155,19 +155,28 @@ async fn at_most_one_request_a_second_brings_nothing_under_each_fault() {
         (Verb::Watch, Fault::Status(500)),
         (Verb::Watch, Fault::Status(410)),
         (Verb::Watch, Fault::EndAtOnce),
+        (Verb::Stream, Fault::Status(403)),
+        (Verb::Stream, Fault::Status(410)),
+        (Verb::Stream, Fault::Status(500)),
+        (Verb::Stream, Fault::EndAtOnce),
+        (Verb::Stream, Fault::Say("{".to_owned())),
     ];
     // So many come at once and in what is earned of three seconds.
     let most = 8 + 3;
     let spent = faults.into_iter().map(|(verb, fault)| async move {
         let api = with_pods(10).await;
         api.stand(verb, "pods", Some(fault.clone()));
+        if verb == Verb::Stream {
+            api.stand(Verb::Watch, "pods", Some(Fault::Status(410))); // everything is listed again and again
+        }
         let _watched = Watched::with(Access::fixed(api.client()), &[], shipped());
         let begun = Instant::now();
         until("three seconds", async || begun.elapsed() >= Duration::from_secs(3)).await;
-        let asked = api.requests(Verb::List, "pods") + api.requests(Verb::Watch, "pods");
+        let asked =
+            [Verb::List, Verb::Stream, Verb::Watch].map(|verb| api.requests(verb, "pods")).iter().sum::<usize>();
         // Pages that brought something are not counted.
         let brought = match (verb, fault.clone()) {
-            (Verb::Watch, _) => api.requests(Verb::List, "pods"),
+            (Verb::Watch | Verb::Stream, _) => api.requests(Verb::List, "pods"),
             (Verb::Next, Fault::Status(410)) => asked / 2, // each list begins with one
             (Verb::Next, Fault::Say(text)) if text.contains("{}") => asked / 2,
             (Verb::Next, Fault::Say(_)) => asked.div_ceil(3), // one that is empty follows, and then that one again

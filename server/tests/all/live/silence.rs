@@ -66,6 +66,10 @@ async fn converse(mut connection: TcpStream, left: Left) -> std::io::Result<()> 
             connection.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}").await?;
             continue;
         }
+        if request.contains("sendInitialEvents") {
+            connection.write_all(b"HTTP/1.1 422 Unprocessable Entity\r\ncontent-length: 2\r\n\r\n{}").await?;
+            continue;
+        }
         let is_watch = request.contains("watch=1");
         let after = request.split("resourceVersion=").nth(1).and_then(|rest| rest.split(' ').next()?.parse().ok());
         let answer = if is_watch { stream(after.unwrap_or(0)) } else { list() };

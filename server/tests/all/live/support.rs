@@ -51,6 +51,8 @@ pub enum Verb {
     List,
     /// A page of a list after its first. It is counted as `List`.
     Next,
+    /// A list that is streamed. Without a fault it is refused, unless `stream_lists` was called.
+    Stream,
     Watch,
     /// The liveness probe.
     Version,
@@ -60,6 +62,7 @@ struct World {
     version: u64,
     /// Most objects of a page, and how long the server takes for one.
     page: (usize, Duration),
+    streams_lists: bool,
     objects: BTreeMap<(String, String), Value>,
     faults: BTreeMap<(u8, String), VecDeque<Fault>>,
     /// Faults that hit every request until they are lifted.
@@ -77,6 +80,7 @@ impl Default for World {
         Self {
             version: 0,
             page: (2, Duration::ZERO), // so that every longer list is paged
+            streams_lists: false,
             objects: BTreeMap::new(),
             faults: BTreeMap::new(),
             standing: BTreeMap::new(),
@@ -169,6 +173,11 @@ impl FakeApi {
         self.world.lock().unwrap().page = (most, take);
     }
 
+    /// From now on lists are streamed to whoever asks for that.
+    pub fn stream_lists(&self) {
+        self.world.lock().unwrap().streams_lists = true;
+    }
+
     /// From now on only this token is taken.
     pub fn take_only(&self, token: &str) {
         self.world.lock().unwrap().token = Some(token.to_owned());
@@ -230,6 +239,8 @@ async fn answer(State(api): State<FakeApi>, request: Request) -> Response {
     let resource = path.rsplit('/').next().unwrap_or_default().to_owned();
     let verb = if path == "version" {
         Verb::Version
+    } else if query.contains("sendInitialEvents=true") {
+        Verb::Stream
     } else if query.contains("watch=1") {
         Verb::Watch
     } else {
@@ -238,7 +249,7 @@ async fn answer(State(api): State<FakeApi>, request: Request) -> Response {
     let asked =
         |name: &str| query.split('&').find_map(|part| part.strip_prefix(&format!("{name}="))).map(str::to_owned);
     let shown = request.headers().get("authorization").and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let (fault, items, version, past, events, (most, takes)) = {
+    let (fault, items, version, past, events, (most, takes), streams_lists) = {
         let mut world = api.world.lock().unwrap();
         world.requests.push((Instant::now(), verb, path.clone()));
         if world.token.as_ref().is_some_and(|token| shown != format!("Bearer {token}")) {
@@ -260,7 +271,7 @@ async fn answer(State(api): State<FakeApi>, request: Request) -> Response {
         let is_next = verb == Verb::List && asked("continue").is_some();
         let next = is_next.then(|| world.take_fault(Verb::Next, &resource)).flatten();
         let fault = next.or_else(|| world.take_fault(verb, &resource));
-        (fault, items, world.version, past, api.events.subscribe(), world.page)
+        (fault, items, world.version, past, api.events.subscribe(), world.page, world.streams_lists)
     };
     match fault {
         Some(Fault::Status(code)) => {
@@ -293,11 +304,32 @@ async fn answer(State(api): State<FakeApi>, request: Request) -> Response {
             let text = page(&items, version, asked("continue"), most.min(limit)).to_string();
             if takes.is_zero() { text.into_response() } else { slowly(text, takes) }
         }
+        Verb::Stream if !streams_lists => {
+            let message = "sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled";
+            let status = json!({ "kind": "Status", "message": message, "reason": "Invalid", "code": 422 });
+            (StatusCode::UNPROCESSABLE_ENTITY, status.to_string()).into_response()
+        }
+        Verb::Stream => {
+            let lines = items.iter().map(added).chain([initial_end(version)]).collect();
+            watch(resource, lines, events, api.hang_up.subscribe(), Duration::from_secs(60))
+        }
         Verb::Watch => {
             let seconds = asked("timeoutSeconds").and_then(|text| text.parse().ok()).unwrap_or(3_600);
             watch(resource, past, events, api.hang_up.subscribe(), Duration::from_secs(seconds))
         }
     }
+}
+
+/// The line of a watch that says an object is there.
+pub fn added(object: &Value) -> String {
+    json!({ "type": "ADDED", "object": object }).to_string()
+}
+
+/// The bookmark at the end of a list that is streamed.
+pub fn initial_end(version: u64) -> String {
+    let annotations = json!({ "k8s.io/initial-events-end": "true" });
+    let metadata = json!({ "resourceVersion": version.to_string(), "annotations": annotations });
+    json!({ "type": "BOOKMARK", "object": { "metadata": metadata } }).to_string()
 }
 
 fn page(items: &[Value], version: u64, after: Option<String>, most: usize) -> Value {

@@ -1,0 +1,235 @@
+//! The list of a watch: streamed where the API server does that, in pages otherwise. Objects go to the hub page by page.
+//!
+//! ```text
+//!   stream (sendInitialEvents) ── bookmark `initial-events-end` ──► complete
+//!     │ refused, forbidden, failed, ends early, or says nothing for a while
+//!     ▼
+//!   pages ── last page ──► complete
+//! ```
+
+use std::time::Duration;
+
+use http::StatusCode;
+use timeline::Uid;
+use timeline::fact::Seen;
+use tokio::time::Instant;
+
+use super::{HubGone, Watch};
+use crate::kube::counters::Counters;
+use crate::kube::error::RequestError;
+use crate::kube::event::{Health, SourceEvent};
+use crate::kube::line::Bookmark;
+use crate::kube::list::{self, List, Page};
+use crate::kube::liveness;
+use crate::kube::stream::{Ended, Start, Stream, WatchEvent};
+use crate::kube::translate::Object;
+
+/// A first list that takes longer than this tells how far it is, and how often.
+const PROGRESS_AFTER: Duration = Duration::from_secs(2);
+const PROGRESS_EVERY: Duration = Duration::from_secs(1);
+
+impl Watch {
+    /// Reads a list, or the pages of one that are still to come, until a request fails or the list is complete. Returns where to
+    /// watch from.
+    pub(super) async fn list(&mut self) -> Result<Option<String>, HubGone> {
+        self.asked = *self.cluster.anew.borrow();
+        if self.list.is_none() {
+            Counters::add(&self.cluster.counters.lists);
+            if let Some(reason) = self.relist.take() {
+                self.cluster.counters.kind(self.kind).note_relist(reason);
+            }
+            if !self.lists.is_stream_refused() {
+                return self.list_by_stream().await;
+            }
+        }
+        let list = self.list.take().unwrap_or_else(|| List::new(self.cluster.pace.page_size));
+        self.list_by_pages(list).await
+    }
+
+    async fn list_by_pages(&mut self, mut list: List) -> Result<Option<String>, HubGone> {
+        loop {
+            let losses = self.life.borrow_and_update().losses;
+            let page = tokio::select! {
+                page = list.page(&self.cluster, self.kind, self.namespace.as_deref()) => page,
+                () = liveness::lost(&mut self.life, losses) => {
+                    tracing::warn!("no response in the middle of a list; continuing there");
+                    self.list = Some(list);
+                    self.behind("the connection was lost; reconnecting").await?;
+                    return Ok(None);
+                }
+            };
+            match page {
+                Ok(Page { objects, resource_version: Some(position), .. }) => {
+                    return self.listed(list.earlier, objects, position).await;
+                }
+                Ok(Page { objects, is_empty, .. }) => {
+                    self.send_page(&mut list.earlier, objects).await?;
+                    self.advanced(list.began, list.earlier.len()).await?;
+                    if is_empty {
+                        self.take().await;
+                    }
+                }
+                Err(error) => {
+                    let wait = Self::wait(&self.cluster, &mut list.backoff);
+                    self.list = Some(list.after(&error));
+                    self.failed("list", &error, wait).await?;
+                    return Ok(None);
+                }
+            }
+        }
+    }
+
+    /// Reads a list as one stream. Where that does not work, the list is asked for in pages next.
+    async fn list_by_stream(&mut self) -> Result<Option<String>, HubGone> {
+        let mut streamed = Streamed { began: Instant::now(), earlier: Vec::new(), objects: Vec::new() };
+        let ended = match self.read_stream(&mut streamed).await? {
+            Ok(position) => return self.listed(streamed.earlier, streamed.objects, position).await,
+            Err(ended) => ended,
+        };
+        self.list = Some(List::new(self.cluster.pace.page_size));
+        match ended {
+            StreamEnd::Refused => {
+                tracing::debug!("the API server does not stream lists; listing in pages");
+                self.lists.set_stream_refused(true);
+            }
+            StreamEnd::Silent => {
+                tracing::info!("the API server does not end a list that it streams; listing in pages");
+                self.lists.set_stream_refused(true);
+            }
+            StreamEnd::Forbidden => {}
+            StreamEnd::Early => tracing::info!("a list that is streamed ended early; listing in pages"),
+            StreamEnd::Lost => self.behind("the connection was lost; reconnecting").await?,
+            StreamEnd::Failed(error) => {
+                let wait = Self::wait(&self.cluster, &mut self.backoff);
+                self.failed("list", &error, wait).await?;
+            }
+        }
+        Ok(None)
+    }
+
+    async fn read_stream(&mut self, streamed: &mut Streamed) -> Result<Result<String, StreamEnd>, HubGone> {
+        let (namespace, life, silence) = (self.namespace.as_deref(), self.life.clone(), self.cluster.pace.answer);
+        let mut stream = match Stream::open(&self.cluster, self.kind, namespace, Start::Everything, life).await {
+            Ok(stream) => stream,
+            Err(ended) => return Ok(Err(ended.into())),
+        };
+        loop {
+            let line = match tokio::time::timeout(silence, stream.next()).await {
+                Ok(Ok(line)) => line,
+                Ok(Err(ended)) => return Ok(Err(ended.into())),
+                Err(_) => return Ok(Err(StreamEnd::Silent)),
+            };
+            Counters::add(&self.cluster.counters.pieces);
+            match line {
+                WatchEvent::Object(object, Seen::Deleted) => streamed.remove(&object),
+                WatchEvent::Object(object, _) => streamed.objects.push(self.cluster.texts.of(object)),
+                WatchEvent::Skipped(error) => list::skipped(&self.cluster, self.kind, &error),
+                WatchEvent::Bookmark(Bookmark { resource_version: Some(position), is_initial_end: true }) => {
+                    return Ok(Ok(position));
+                }
+                WatchEvent::Bookmark(_) => {}
+            }
+            if streamed.objects.len() >= self.cluster.pace.page_size as usize {
+                let objects = std::mem::take(&mut streamed.objects);
+                self.send_page(&mut streamed.earlier, objects).await?;
+            }
+            self.advanced(streamed.began, streamed.earlier.len() + streamed.objects.len()).await?;
+        }
+    }
+
+    /// Puts a page into the queue, once there is room for it.
+    async fn send_page(&mut self, earlier: &mut Vec<Uid>, objects: Vec<Object>) -> Result<(), HubGone> {
+        let permit = self.lists.pages.clone().acquire_owned().await.map_err(|_| HubGone)?;
+        earlier.extend(objects.iter().filter_map(|object| object.uid().ok()));
+        // Not the last word yet: until the list is complete, it tells nothing of what is gone.
+        let at_millis = self.cluster.now_millis();
+        let (kind, namespace) = (self.kind, self.namespace.clone());
+        self.send(SourceEvent::Page { kind, namespace, objects, at_millis, permit }).await
+    }
+
+    /// Tells how far the first list is, at most once a second, once it takes longer than people wait without a word; of another one
+    /// that it goes on, where its last page failed.
+    async fn advanced(&mut self, began: Instant, objects: usize) -> Result<(), HubGone> {
+        const LISTING: &str = "loading what was missed";
+        let is_first = self.seen_until.is_none();
+        if !is_first && matches!(&self.health, Some(Health::Stale { why, .. }) if why != LISTING) {
+            return self.stale(Duration::ZERO, LISTING.to_owned()).await;
+        }
+        let is_news = self.told_progress.is_none_or(|told| told.elapsed() >= PROGRESS_EVERY);
+        if is_first && is_news && began.elapsed() >= PROGRESS_AFTER {
+            self.told_progress = Some(Instant::now());
+            self.tell(Health::Connecting { listed: objects }).await?;
+        }
+        Ok(())
+    }
+
+    /// A list is complete.
+    async fn listed(
+        &mut self,
+        earlier: Vec<Uid>,
+        objects: Vec<Object>,
+        position: String,
+    ) -> Result<Option<String>, HubGone> {
+        tracing::debug!(objects = earlier.len() + objects.len(), "listed");
+        (self.failed_watches, self.mute) = (0, Duration::ZERO);
+        let gap_since_millis = self.seen_until;
+        let at_millis = self.word();
+        self.seen_until = Some(at_millis);
+        let (kind, namespace) = (self.kind, self.namespace.clone());
+        self.send(SourceEvent::Reset { kind, namespace, earlier, objects, gap_since_millis, at_millis }).await?;
+        // Where lists are allowed and watches are not, only a watch that works says that all is well.
+        if self.health != Some(Health::Forbidden { verb: "watch" }) {
+            self.tell(Health::Live).await?;
+        }
+        Ok(Some(position))
+    }
+}
+
+/// A list that is read as a stream.
+struct Streamed {
+    began: Instant,
+    /// UIDs of the objects that the hub has.
+    earlier: Vec<Uid>,
+    /// The objects since then.
+    objects: Vec<Object>,
+}
+
+impl Streamed {
+    /// Takes an object out that was deleted while the list was streamed.
+    fn remove(&mut self, object: &Object) {
+        if let Ok(uid) = object.uid() {
+            self.earlier.retain(|earlier| *earlier != uid);
+            self.objects.retain(|object| object.uid().ok() != Some(uid));
+        }
+    }
+}
+
+/// Why a list that is streamed came to nothing.
+enum StreamEnd {
+    /// The API server does not stream lists.
+    Refused,
+    /// Watches are not allowed. Lists may be.
+    Forbidden,
+    /// Nothing more of it came for a while.
+    Silent,
+    /// The API server closed it, or forgot its position.
+    Early,
+    /// The connection was lost.
+    Lost,
+    /// The request failed in another way.
+    Failed(RequestError),
+}
+
+impl From<Ended> for StreamEnd {
+    fn from(ended: Ended) -> Self {
+        match ended {
+            Ended::Closed | Ended::Left => Self::Early,
+            Ended::Expired(RequestError::Gone(StatusCode::BAD_REQUEST)) => Self::Refused,
+            Ended::Failed(RequestError::Forbidden(_)) => Self::Forbidden,
+            Ended::Expired(_) => Self::Early,
+            Ended::Failed(RequestError::Status { status: StatusCode::UNPROCESSABLE_ENTITY, .. }) => Self::Refused,
+            Ended::Lost => Self::Lost,
+            Ended::Failed(error) => Self::Failed(error),
+        }
+    }
+}
