@@ -341,9 +341,7 @@ impl Watch {
     /// How long to wait after one more failure.
     fn wait(cluster: &Cluster, backoff: &mut Backoff) -> Duration {
         Counters::add(&cluster.counters.failures);
-        let [watched, alone] = cluster.pace.max_backoff;
-        let longest = if cluster.viewers.count() > 0 { watched } else { alone };
-        backoff.fail(cluster.pace.first_backoff, longest, fastrand::f64())
+        backoff.fail(cluster.pace.first_backoff, cluster.pace.max_backoff, fastrand::f64())
     }
 
     async fn failed(&mut self, verb: &'static str, error: &RequestError, wait: Duration) -> Result<(), HubGone> {

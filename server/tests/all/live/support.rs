@@ -351,7 +351,7 @@ pub fn quick() -> Pace {
     Pace {
         page_size: 2,
         min_watch_lifetime: Duration::from_millis(50),
-        max_backoff: [Duration::from_millis(100); 2],
+        max_backoff: Duration::from_millis(100),
         first_backoff: Duration::from_millis(10),
         burst: 100,
         renewal: [Duration::from_millis(100), Duration::from_millis(400)],
