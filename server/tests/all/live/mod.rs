@@ -1,6 +1,7 @@
 //! The server against a fake API server on loopback: sources, hub, sessions and HTTP together.
 
 mod behind;
+mod certificates;
 mod credentials;
 mod damaged;
 mod demo;
