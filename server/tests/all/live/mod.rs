@@ -8,6 +8,7 @@ mod demo;
 mod deploy;
 #[cfg(target_os = "linux")]
 mod egress;
+mod faults;
 mod gaps;
 mod kept;
 mod left;
