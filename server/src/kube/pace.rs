@@ -9,8 +9,8 @@ pub struct Pace {
     pub page_size: u32,
     /// A watch that ends sooner counts as a failure.
     pub min_watch_lifetime: Duration,
-    /// Longest back-off while someone is looking, and otherwise.
-    pub max_backoff: [Duration; 2],
+    /// Longest back-off. With the time in which a request is earned it stays within five seconds.
+    pub max_backoff: Duration,
     /// First back-off; doubled with every failure.
     pub first_backoff: Duration,
     /// Failures in a row after which the position is given up and everything is listed again.
@@ -54,7 +54,7 @@ impl Default for Pace {
         Self {
             page_size: 500,
             min_watch_lifetime: Duration::from_secs(1),
-            max_backoff: [Duration::from_secs(5), Duration::from_secs(30)],
+            max_backoff: Duration::from_millis(3_500),
             first_backoff: Duration::from_millis(400),
             failures_before_relist: 3,
             // At most 8 + 60/1.2 = 58 requests that bring nothing in any minute: under one a second whatever the server does.

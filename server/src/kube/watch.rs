@@ -162,8 +162,9 @@ impl Watch {
         if matches!(ended, Ended::Lost | Ended::Failed(_)) || (matches!(ended, Ended::Closed) && !has_lived) {
             Counters::add(&self.cluster.counters.kind(self.kind).restarts);
         }
-        if matches!(ended, Ended::Closed | Ended::Left) {
-            self.seen_until = Some(self.cluster.now_millis()); // an orderly end: everything until now was sent
+        // An orderly end: everything until now was sent. A watch that said nothing may have had nothing to say it from.
+        if has_lived && mute.is_zero() && matches!(ended, Ended::Closed | Ended::Left) {
+            self.seen_until = Some(self.cluster.now_millis());
         }
         match ended {
             // The API server sends a bookmark every minute, and before it ends a watch. Watches that end without a word may stand at a
@@ -250,6 +251,10 @@ impl Watch {
                 () = asked(&mut anew, self.asked) => Err(Ended::Left),
             };
             match next {
+                Ok(WatchEvent::Object(object, _)) if is_earlier(object.resource_version(), position) => {
+                    let ended = Ended::Expired(RequestError::Gone(http::StatusCode::GONE));
+                    return Ok(Followed { ended, has_lived: false, mute: Duration::ZERO });
+                }
                 Ok(line) => {
                     heard = true;
                     self.line(line, position).await?;
@@ -303,9 +308,7 @@ impl Watch {
     /// Counts a failure and returns the time to wait.
     fn wait(cluster: &Cluster, backoff: &mut Backoff) -> Duration {
         Counters::add(&cluster.counters.failures);
-        let [watched, alone] = cluster.pace.max_backoff;
-        let longest = if cluster.viewers.count() > 0 { watched } else { alone };
-        backoff.fail(cluster.pace.first_backoff, longest, fastrand::f64())
+        backoff.fail(cluster.pace.first_backoff, cluster.pace.max_backoff, fastrand::f64())
     }
 
     async fn failed(&mut self, verb: &'static str, error: &RequestError, wait: Duration) -> Result<(), HubGone> {
@@ -344,6 +347,15 @@ impl Watch {
     async fn send(&self, event: SourceEvent) -> Result<(), HubGone> {
         self.cluster.events.send(event).await.map_err(|_| HubGone)
     }
+}
+
+/// An object of a watch is older than what the watch sent before, which only a fresh list can put right.
+fn is_earlier(version: Option<&String>, position: &str) -> bool {
+    let number = |text: &str| text.parse::<u64>().ok();
+    version
+        .and_then(|version| number(version))
+        .zip(number(position))
+        .is_some_and(|(version, position)| version < position)
 }
 
 /// Ends once everything was asked for more often than that.

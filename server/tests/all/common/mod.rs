@@ -8,6 +8,7 @@ pub mod day;
 pub mod fed;
 pub mod heard;
 pub mod invariants;
+pub mod network;
 pub mod played;
 pub mod postgres;
 pub mod side;

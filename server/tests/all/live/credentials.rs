@@ -156,7 +156,7 @@ async fn a_command_is_asked_again_when_its_token_is_refused() {
     folder.write(api.address, &folder.user_of(&script));
     // Who waits for other credentials does not wait longer than for them.
     let long = Duration::from_secs(3_600);
-    let watched = folder.watch_at(Pace { first_backoff: long, max_backoff: [long; 2], ..quick() }).await;
+    let watched = folder.watch_at(Pace { first_backoff: long, max_backoff: long, ..quick() }).await;
     watched.until_pods(&["web-a"]).await;
     assert_eq!(folder.runs(), 1, "once for one client");
     api.take_only("run-2");

@@ -1,12 +1,14 @@
 //! The server against a fake API server on loopback: sources, hub, sessions and HTTP together.
 
 mod behind;
+mod certificates;
 mod credentials;
 mod damaged;
 mod demo;
 mod deploy;
 #[cfg(target_os = "linux")]
 mod egress;
+mod faults;
 mod gaps;
 mod kept;
 mod left;

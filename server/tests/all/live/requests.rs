@@ -22,7 +22,7 @@ async fn spent(fault: Fault) -> [usize; 2] {
     api.stand(Verb::Watch, "pods", Some(fault));
     let watched = Watched::start(&api, &[], |pace| {
         pace.first_backoff = Duration::from_millis(100);
-        pace.max_backoff = [Duration::from_secs(30); 2];
+        pace.max_backoff = Duration::from_secs(30);
         pace.burst = 1000;
     });
     watched.until_pods(&["web-a"]).await;

@@ -24,6 +24,7 @@ use timeline::fact::Kind;
 use timeline::wire::{Connection, ConnectionState};
 use tokio::sync::broadcast;
 
+use crate::common::network::NetworkListener;
 use crate::common::until::until;
 
 /// What to do to a request instead of answering it well.
@@ -37,12 +38,16 @@ pub enum Fault {
     EndAtOnce,
     /// Watch: send this text, then end.
     Say(String),
+    /// Answer 200 with bytes that are compressed, though nobody asked for that.
+    Compressed,
     /// Never answer.
     Hang,
     /// Answer 200, say this text, then nothing more on a connection that stays open.
     Stall(String),
     /// Answer 200 and a space every now and then, for ever.
     Trickle,
+    /// Watch: say nothing until it ends as asked, as a server that has yet to reach the position.
+    Mute,
 }
 
 /// Which request a fault is for.
@@ -104,15 +109,31 @@ pub struct FakeApi {
 impl FakeApi {
     pub async fn start() -> Self {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let api = Self {
-            world: Arc::default(),
-            events: broadcast::channel(1024).0,
-            hang_up: broadcast::channel(8).0,
-            address: listener.local_addr().unwrap(),
-        };
-        let router = Router::new().fallback(answer).with_state(api.clone());
+        let api = Self::new(listener.local_addr().unwrap());
+        let router = api.router();
         tokio::spawn(async move { axum::serve(listener, router).await });
         api
+    }
+
+    /// One that is reached through a network in memory, in the test's own time.
+    pub fn behind(listener: NetworkListener) -> Self {
+        let api = Self::new(([127, 0, 0, 1], 0).into());
+        api.listen(listener);
+        api
+    }
+
+    /// It is reached there as well.
+    pub fn listen<L: axum::serve::Listener<Addr: std::fmt::Debug>>(&self, listener: L) {
+        let router = self.router();
+        tokio::spawn(async move { axum::serve(listener, router).await });
+    }
+
+    fn new(address: std::net::SocketAddr) -> Self {
+        Self { world: Arc::default(), events: broadcast::channel(1024).0, hang_up: broadcast::channel(8).0, address }
+    }
+
+    fn router(&self) -> Router {
+        Router::new().fallback(answer).with_state(self.clone())
     }
 
     /// A client for it.
@@ -283,6 +304,10 @@ async fn answer(State(api): State<FakeApi>, request: Request) -> Response {
         }
         Some(Fault::EndAtOnce) => return StatusCode::OK.into_response(),
         Some(Fault::Say(text)) => return text.into_response(),
+        Some(Fault::Compressed) => {
+            let empty_object = b"\x1f\x8b\x08\0\0\0\0\0\0\x03\xab\xae\x05\0\x43\xbf\xa6\xa3\x02\0\0\0";
+            return ([("content-encoding", "gzip")], &empty_object[..]).into_response();
+        }
         Some(Fault::Hang) => std::future::pending().await,
         Some(Fault::Trickle) => {
             let spaces = futures::stream::unfold((), |()| async {
@@ -290,6 +315,10 @@ async fn answer(State(api): State<FakeApi>, request: Request) -> Response {
                 Some((Ok::<_, std::convert::Infallible>(Bytes::from_static(b" ")), ()))
             });
             return Body::from_stream(spaces).into_response();
+        }
+        Some(Fault::Mute) => {
+            let seconds = asked("timeoutSeconds").and_then(|text| text.parse().ok()).unwrap_or(3_600);
+            return watch(String::new(), Vec::new(), events, api.hang_up.subscribe(), Duration::from_secs(seconds));
         }
         Some(Fault::Stall(text)) => {
             let said = futures::stream::iter([Ok::<_, std::convert::Infallible>(Bytes::from(text))]);
@@ -383,7 +412,7 @@ pub fn quick() -> Pace {
     Pace {
         page_size: 2,
         min_watch_lifetime: Duration::from_millis(50),
-        max_backoff: [Duration::from_millis(100); 2],
+        max_backoff: Duration::from_millis(100),
         first_backoff: Duration::from_millis(10),
         burst: 100,
         renewal: [Duration::from_millis(100), Duration::from_millis(400)],

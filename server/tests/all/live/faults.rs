@@ -1,0 +1,71 @@
+//! Every fault that Rollcast survives, with its promise and what it costs; `docs/faults.md` is made of them.
+
+mod api_server;
+mod document;
+mod elsewhere;
+mod stage;
+
+use std::any::Any;
+use std::path::Path;
+use std::sync::Mutex;
+
+use stage::{Measured, Row};
+
+use crate::imports::sources;
+
+/// Plays each fault in a world of its own, two at a time; returns the cost of each, or why a promise was not kept.
+fn play(rows: &'static [Row]) -> Vec<(&'static Row, Result<Measured, String>)> {
+    let (left, played) = (Mutex::new(rows.iter().enumerate()), Mutex::new(Vec::new()));
+    let play = |row| {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build();
+        runtime.unwrap().block_on(stage::play(row))
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                loop {
+                    let Some((place, row)) = left.lock().unwrap().next() else { return };
+                    let measured = std::panic::catch_unwind(|| play(row)).map_err(|panic| message(&*panic));
+                    played.lock().unwrap().push((place, row, measured));
+                }
+            });
+        }
+    });
+    let mut played = played.into_inner().unwrap();
+    played.sort_by_key(|(place, ..)| *place);
+    played.into_iter().map(|(_, row, measured)| (row, measured)).collect()
+}
+
+fn message(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
+    text.unwrap_or("it panicked").chars().take(900).collect()
+}
+
+#[test]
+fn every_fault_of_the_api_server_and_the_network_is_survived_as_promised() {
+    let mut costs = Vec::new();
+    let mut failures = Vec::new();
+    for (row, measured) in play(api_server::ROWS) {
+        match measured {
+            Ok(measured) => costs.push((row, measured)),
+            Err(why) => failures.push(format!("{} {}: {why}", row.number, row.fault)),
+        }
+    }
+    assert!(failures.is_empty(), "{} promises were not kept\n{}", failures.len(), failures.join("\n"));
+    document::check(&document::text(costs.into_iter()));
+}
+
+#[test]
+fn tests_that_play_other_faults_exist_and_no_fault_is_left_out() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let folders = ["src", "tests", "../app/src"].map(|folder| sources(&root.join(folder)));
+    let texts: String = folders.into_iter().flat_map(std::collections::BTreeMap::into_values).collect();
+    for test in elsewhere::ROWS.iter().flat_map(|row| row.tests) {
+        assert!(texts.contains(&format!("fn {test}(")), "{test} is not there");
+    }
+    let played = api_server::ROWS.iter().map(|row| row.number).chain(elsewhere::ROWS.iter().map(|row| row.number));
+    let played: Vec<&str> = played.collect();
+    for number in 1..=36 {
+        assert!(played.contains(&format!("F{number}").as_str()), "F{number} is played by no test");
+    }
+}

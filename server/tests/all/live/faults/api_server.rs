@@ -1,0 +1,526 @@
+//! Faults of the API server, and of the network to it.
+
+use std::time::Duration;
+
+use futures::FutureExt;
+use serde_json::{Value, json};
+use timeline::Millis;
+
+use super::stage::{Row, Stage, WATCHED};
+use crate::common::network::NetworkFault;
+use crate::live::support::{Fault, Verb, deployment, pod, replica_set};
+
+const EXPIRED: &str = r#"{"type":"ERROR","object":{"kind":"Status","code":410,"reason":"Expired"}}"#;
+const HTML: &str = "<!DOCTYPE html><html><body>Please sign in</body></html>";
+
+/// A network with that fault for a minute, in which a pod is replaced.
+async fn network(stage: &Stage, fault: NetworkFault) {
+    stage.network.set(Some(fault));
+    stage.pass(2).await;
+    stage.replace(10, 20);
+    stage.pass(58).await;
+    stage.network.set(None);
+}
+
+/// Every request meets a fault for a minute, in which a pod is replaced.
+async fn all(stage: &Stage, fault: Fault) {
+    stage.stand_all(Some(fault));
+    stage.pass(2).await;
+    stage.replace(10, 20);
+    stage.pass(58).await;
+    assert_eq!(stage.pods().await, 6, "the last picture stays");
+    stage.stand_all(None);
+}
+
+/// Every request for pods meets a fault for a minute, in which a pod is replaced.
+async fn pods(stage: &Stage, fault: Fault) {
+    stage.stand_pods(Some(fault));
+    stage.pass(2).await;
+    stage.replace(10, 20);
+    stage.pass(58).await;
+    stage.stand_pods(None);
+}
+
+/// Every watch of pods meets a fault for a minute, in which a pod goes unseen.
+async fn watches(stage: &Stage, fault: Fault) {
+    stage.api.stand(Verb::Watch, "pods", Some(fault));
+    stage.api.hang_up();
+    stage.pass(2).await;
+    stage.lose(10);
+    stage.pass(58).await;
+    stage.api.stand(Verb::Watch, "pods", None);
+}
+
+/// A pod that is there since so long by the clock of the cluster.
+fn pod_of(number: u64, stage: &Stage, ago_millis: Millis) -> Value {
+    let mut pod = pod(number, 2, &format!("web-{number}"));
+    let at = jiff::Timestamp::from_millisecond(stage.hub.now_millis() - ago_millis).unwrap();
+    let at = json!(at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string());
+    pod["metadata"]["creationTimestamp"] = at.clone();
+    pod["status"]["conditions"][0]["lastTransitionTime"] = at;
+    pod
+}
+
+/// Pods are made by a clock that is that much behind ours.
+async fn skewed(stage: &Stage, millis: Millis) {
+    for number in [20, 21] {
+        stage.api.put(pod_of(number, stage, millis));
+        stage.pass(2).await;
+    }
+    let skew = stage.hub.read(|reader| reader.timeline.skew_millis()).await.unwrap();
+    assert!((skew - millis).abs() < 2_000, "{skew} instead of {millis}");
+}
+
+/// A line of a watch with an object as it was at that version.
+fn line(r#type: &str, mut object: Value, version: u64) -> String {
+    object["metadata"]["resourceVersion"] = json!(version.to_string());
+    json!({ "type": r#type, "object": object }).to_string()
+}
+
+pub const ROWS: &[Row] = &[
+    Row {
+        number: "F1",
+        fault: "connections are refused for a minute",
+        promise: "listed again after three failures, and nothing is asked while nothing answers",
+        said_within: Some(10),
+        has_gap: true,
+        is_of_pods: false,
+        run: |stage| network(stage, NetworkFault::Refusal).boxed_local(),
+    },
+    Row {
+        number: "F2",
+        fault: "the network is frozen for a minute, and connections stay open",
+        promise: "the watch goes on from its position, and tells what happened when it arrives",
+        said_within: Some(10),
+        has_gap: false,
+        is_of_pods: false,
+        run: |stage| network(stage, NetworkFault::Freeze).boxed_local(),
+    },
+    Row {
+        number: "F2",
+        fault: "open connections are dead, new ones are good",
+        promise: "found within 30 s; the watch goes on from its position",
+        said_within: Some(30),
+        has_gap: false,
+        is_of_pods: false,
+        run: |stage| {
+            let run = async {
+                stage.network.set(Some(NetworkFault::HalfOpen));
+                stage.replace(10, 20);
+                stage.pass(25).await;
+                stage.network.set(None);
+            };
+            run.boxed_local()
+        },
+    },
+    Row {
+        number: "F3",
+        fault: "the connection is reset in the middle of a line",
+        promise: "the line is read again",
+        said_within: Some(1),
+        has_gap: false,
+        is_of_pods: false,
+        run: |stage| {
+            let run = async {
+                stage.network.set(Some(NetworkFault::ResetInside));
+                stage.replace(10, 20);
+                stage.pass(1).await;
+            };
+            run.boxed_local()
+        },
+    },
+    Row {
+        number: "F4",
+        fault: "a line is cut off, and the response ends well",
+        promise: "the line is read again",
+        said_within: Some(1),
+        has_gap: false,
+        is_of_pods: true,
+        run: |stage| {
+            let run = async {
+                let line = line("ADDED", pod(20, 2, "web-20"), 9);
+                stage.api.fault(Verb::Watch, "pods", Fault::Say(line[..line.len() / 2].to_owned()));
+                stage.api.hang_up();
+                stage.replace(10, 20);
+                stage.pass(1).await;
+            };
+            run.boxed_local()
+        },
+    },
+    Row {
+        number: "F5",
+        fault: "watches of pods are answered 200 and end at once, for a minute",
+        promise: "no loop of requests",
+        said_within: Some(1),
+        has_gap: true,
+        is_of_pods: true,
+        run: |stage| watches(stage, Fault::EndAtOnce).boxed_local(),
+    },
+    Row {
+        number: "F6",
+        fault: "the position has expired, told as an event",
+        promise: "listed again at once",
+        said_within: Some(1),
+        has_gap: true,
+        is_of_pods: true,
+        run: |stage| {
+            let run = async {
+                stage.lose(10);
+                stage.api.say("pods", EXPIRED);
+                stage.pass(1).await;
+            };
+            run.boxed_local()
+        },
+    },
+    Row {
+        number: "F6",
+        fault: "every position of pods has expired, told as an event, for a minute",
+        promise: "no loop of lists",
+        said_within: Some(1),
+        has_gap: true,
+        is_of_pods: true,
+        run: |stage| watches(stage, Fault::Say(EXPIRED.to_owned())).boxed_local(),
+    },
+    Row {
+        number: "F7",
+        fault: "every position of pods has expired, told as status 410, for a minute",
+        promise: "no loop of lists",
+        said_within: Some(1),
+        has_gap: true,
+        is_of_pods: true,
+        run: |stage| watches(stage, Fault::Status(410)).boxed_local(),
+    },
+    Row {
+        number: "F8",
+        fault: "the API server forgets each list before its second page",
+        promise: "the list ends with larger pages while the fault lasts",
+        said_within: Some(1),
+        has_gap: true,
+        is_of_pods: true,
+        run: |stage| {
+            let run = async {
+                stage.api.pages(usize::MAX, Duration::ZERO);
+                stage.api.stand(Verb::Next, "pods", Some(Fault::Status(410)));
+                stage.lose(10);
+                stage.api.say("pods", EXPIRED);
+                stage.pass(5).await;
+            };
+            run.boxed_local()
+        },
+    },
+    Row {
+        number: "F9",
+        fault: "credentials are refused for a minute",
+        promise: "the last picture stays",
+        said_within: Some(1),
+        has_gap: true,
+        is_of_pods: false,
+        run: |stage| all(stage, Fault::Status(401)).boxed_local(),
+    },
+    Row {
+        number: "F10",
+        fault: "pods are forbidden for a minute, then allowed",
+        promise: "the other kinds go on",
+        said_within: Some(1),
+        has_gap: true,
+        is_of_pods: true,
+        run: |stage| pods(stage, Fault::Status(403)).boxed_local(),
+    },
+    Row {
+        number: "F11",
+        fault: "requests for pods are answered 429 with Retry-After: 3, for a minute",
+        promise: "asked again no sooner",
+        said_within: Some(1),
+        has_gap: true,
+        is_of_pods: true,
+        run: |stage| pods(stage, Fault::Busy(3)).boxed_local(),
+    },
+    Row {
+        number: "F12",
+        fault: "every request is answered 500, 503 and 504, a minute each",
+        promise: "the last picture stays",
+        said_within: Some(1),
+        has_gap: true,
+        is_of_pods: false,
+        run: |stage| {
+            let run = async {
+                for (number, status) in [500, 503, 504].into_iter().enumerate() {
+                    stage.stand_all(Some(Fault::Status(status)));
+                    stage.pass(2).await;
+                    stage.replace(10 + number as u64, 20 + number as u64);
+                    stage.pass(58).await;
+                    assert_eq!(stage.pods().await, 6, "the last picture stays");
+                }
+                stage.stand_all(None);
+            };
+            run.boxed_local()
+        },
+    },
+    Row {
+        number: "F13",
+        fault: "a proxy answers every request with a page, for a minute",
+        promise: "the last picture stays",
+        said_within: Some(1),
+        has_gap: true,
+        is_of_pods: false,
+        run: |stage| all(stage, Fault::Say(HTML.to_owned())).boxed_local(),
+    },
+    Row {
+        number: "F14",
+        fault: "a proxy compresses responses though nobody asked for that, for a minute",
+        promise: "the last picture stays",
+        said_within: Some(1),
+        has_gap: true,
+        is_of_pods: false,
+        run: |stage| all(stage, Fault::Compressed).boxed_local(),
+    },
+    Row {
+        number: "F15",
+        fault: "an object of 1.5 MB",
+        promise: "read as any other",
+        said_within: None,
+        has_gap: false,
+        is_of_pods: true,
+        run: |stage| {
+            let run = async {
+                let mut large = pod(20, 2, "web-20");
+                large["metadata"]["annotations"] = json!({ "note": "x".repeat(3 << 19) });
+                stage.api.put(large);
+                stage.pass(1).await;
+            };
+            run.boxed_local()
+        },
+    },
+    Row {
+        number: "F15",
+        fault: "a line of 64 MB",
+        promise: "given up, and the watch goes on from its position",
+        said_within: Some(1),
+        has_gap: false,
+        is_of_pods: true,
+        run: |stage| {
+            let run = async {
+                stage.api.say("pods", &"x".repeat(64 << 20));
+                stage.replace(10, 20);
+                stage.pass(1).await;
+            };
+            run.boxed_local()
+        },
+    },
+    Row {
+        number: "F16",
+        fault: "events come twice, and an object as it was before comes after it changed",
+        promise: "what is older than the last version of the watch is not taken; listed again",
+        said_within: Some(3),
+        has_gap: true,
+        is_of_pods: true,
+        run: |stage| {
+            let run = async {
+                let mut unready = pod(10, 2, "web-10");
+                unready["status"]["conditions"][0]["status"] = json!("False");
+                stage.api.put(unready);
+                stage.pass(1).await;
+                stage.api.say("pods", &line("MODIFIED", pod(10, 2, "web-10"), 3));
+                stage.api.say("pods", &line("ADDED", pod(11, 2, "web-11"), 4));
+                stage.replace(12, 20);
+                stage.pass(1).await;
+                stage.api.say("pods", &line("MODIFIED", pod(12, 2, "web-12"), 5));
+                stage.api.say("pods", &line("DELETED", pod(12, 2, "web-12"), 5));
+                stage.pass(1).await;
+            };
+            run.boxed_local()
+        },
+    },
+    Row {
+        number: "F17",
+        fault: "a pod is deleted between a lost position and the next list",
+        promise: "found by the next list",
+        said_within: Some(1),
+        has_gap: true,
+        is_of_pods: true,
+        run: |stage| {
+            let run = async {
+                stage.api.stand(Verb::List, "pods", Some(Fault::Status(503)));
+                stage.api.say("pods", EXPIRED);
+                stage.pass(5).await;
+                stage.lose(10);
+                stage.api.stand(Verb::List, "pods", None);
+            };
+            run.boxed_local()
+        },
+    },
+    Row {
+        number: "F18",
+        fault: "a pod goes unseen, and another one with its name is there",
+        promise: "told apart by their UIDs",
+        said_within: Some(1),
+        has_gap: true,
+        is_of_pods: true,
+        run: |stage| {
+            let run = async {
+                stage.api.stand(Verb::List, "pods", Some(Fault::Status(503)));
+                stage.api.say("pods", EXPIRED);
+                stage.pass(2).await;
+                stage.lose(10);
+                stage.api.put(pod(20, 2, "web-10"));
+                stage.api.stand(Verb::List, "pods", None);
+            };
+            run.boxed_local()
+        },
+    },
+    Row {
+        number: "F19",
+        fault: "the API server was restored from a backup, and its versions went back",
+        promise: "listed again once watches were silent for 90 s; nothing is said before",
+        said_within: None,
+        has_gap: true,
+        is_of_pods: false,
+        run: |stage| {
+            let run = async {
+                WATCHED.iter().for_each(|name| stage.api.stand(Verb::Watch, name, Some(Fault::Mute)));
+                stage.api.hang_up();
+                stage.pass(1).await;
+                stage.lose(10);
+                stage.until_list().await;
+                WATCHED.iter().for_each(|name| stage.api.stand(Verb::Watch, name, None));
+            };
+            run.boxed_local()
+        },
+    },
+    Row {
+        number: "F20",
+        fault: "three API servers are restarted one after the other",
+        promise: "listed again after three failures",
+        said_within: Some(1),
+        has_gap: true,
+        is_of_pods: false,
+        run: |stage| {
+            let run = async {
+                for number in 0..3 {
+                    stage.network.set(Some(NetworkFault::Refusal));
+                    stage.pass(3).await;
+                    stage.replace(10 + number, 20 + number);
+                    stage.stand_all(Some(Fault::Status(503))); // it is not ready yet
+                    stage.network.set(None);
+                    stage.pass(3).await;
+                    stage.stand_all(None);
+                    stage.pass(if number < 2 { 20 } else { 0 }).await;
+                }
+            };
+            run.boxed_local()
+        },
+    },
+    Row {
+        number: "F21",
+        fault: "no bookmarks and no events for ten minutes, though a pod goes",
+        promise: "nothing is called stale; listed again every 90 s at most, with a gap, as nobody knows",
+        said_within: None,
+        has_gap: true,
+        is_of_pods: false,
+        run: |stage| {
+            let run = async {
+                let lists = stage.lists();
+                stage.pass(50).await;
+                stage.lose(10);
+                stage.pass(550).await;
+                let lists = (stage.lists() - lists) / 3; // three pages each
+                assert!(lists <= 6, "{lists} lists in ten minutes");
+            };
+            run.boxed_local()
+        },
+    },
+    Row {
+        number: "F22",
+        fault: "a list begins and does not go on",
+        promise: "given up after 30 s without a byte",
+        said_within: Some(1),
+        has_gap: true,
+        is_of_pods: true,
+        run: |stage| {
+            let run = async {
+                stage.api.fault(Verb::List, "pods", Fault::Stall("{".to_owned()));
+                stage.lose(10);
+                stage.api.say("pods", EXPIRED);
+                stage.pass(30).await;
+            };
+            run.boxed_local()
+        },
+    },
+    Row {
+        number: "F22",
+        fault: "a list goes on without an end",
+        promise: "given up after 120 s",
+        said_within: Some(1),
+        has_gap: true,
+        is_of_pods: true,
+        run: |stage| {
+            let run = async {
+                stage.api.fault(Verb::List, "pods", Fault::Trickle);
+                stage.lose(10);
+                stage.api.say("pods", EXPIRED);
+                stage.pass(120).await;
+            };
+            run.boxed_local()
+        },
+    },
+    Row {
+        number: "F23",
+        fault: "the namespace is deleted with its role, and made again a minute later",
+        promise: "the objects end, and others have their names",
+        said_within: Some(1),
+        has_gap: false,
+        is_of_pods: false,
+        run: |stage| {
+            let run = async {
+                (10..16).for_each(|number| stage.api.delete(&pod(number, 2, "")));
+                stage.api.delete(&replica_set(2, 1, 6));
+                stage.api.delete(&deployment(1, 6));
+                stage.pass(1).await;
+                stage.stand_all(Some(Fault::Status(403)));
+                stage.pass(60).await;
+                stage.stand_all(None);
+                stage.pass(5).await;
+                stage.api.put(deployment(31, 1));
+                stage.api.put(replica_set(32, 31, 1));
+                stage.api.put(pod(33, 32, "web-10"));
+            };
+            run.boxed_local()
+        },
+    },
+    Row {
+        number: "F24",
+        fault: "the cluster's clock is an hour behind ours",
+        promise: "found with the first pod that is made",
+        said_within: None,
+        has_gap: false,
+        is_of_pods: false,
+        run: |stage| skewed(stage, 3_600_000).boxed_local(),
+    },
+    Row {
+        number: "F24",
+        fault: "the cluster's clock is an hour ahead of ours",
+        promise: "found with the first pod that is made",
+        said_within: None,
+        has_gap: false,
+        is_of_pods: false,
+        run: |stage| skewed(stage, -3_600_000).boxed_local(),
+    },
+    Row {
+        number: "Delay",
+        fault: "each packet takes a second, for a minute",
+        promise: "nothing is called stale",
+        said_within: None,
+        has_gap: false,
+        is_of_pods: false,
+        run: |stage| network(stage, NetworkFault::Delay(Duration::from_secs(1))).boxed_local(),
+    },
+    Row {
+        number: "Trickle",
+        fault: "responses come byte by byte, 100 in a second, for a minute",
+        promise: "nothing is called stale",
+        said_within: None,
+        has_gap: false,
+        is_of_pods: false,
+        run: |stage| network(stage, NetworkFault::Trickle(Duration::from_millis(10))).boxed_local(),
+    },
+];

@@ -1,0 +1,392 @@
+//! One watched cluster behind a network with faults, in the test's own time and at the pace of the product, and what is promised at the
+//! end of every fault. Nobody looks: no viewer is counted.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use futures::future::LocalBoxFuture;
+use serde_json::json;
+use server::hub::{Followed, Handle, Update};
+use server::kube::access::Access;
+use server::kube::{self, Cluster, Counters, Pace, SourceEvent, Texts};
+use server::telemetry::clock::{self, OwnClock};
+use server::telemetry::viewers::Viewers;
+use timeline::fact::Kind;
+use timeline::model::Gap;
+use timeline::viewer::{DeploymentCopy, Taken};
+use timeline::wire::{self, Connection, ServerFrame};
+use timeline::{Millis, Model, Uid};
+use tokio::time::{Instant, sleep};
+
+use crate::common::network::Network;
+use crate::live::support::{FakeApi, Fault, Verb, deployment, pod, replica_set};
+use crate::live::viewers::web;
+
+/// Resources that are watched.
+pub const WATCHED: [&str; 4] = ["deployments", "replicasets", "pods", "events"];
+
+/// Longest time until the picture is right, after a fault has ended.
+const CONVERGED_WITHIN: Duration = Duration::from_secs(5);
+/// Most requests of one watch in a minute.
+const REQUESTS_PER_MINUTE: usize = 60;
+
+/// A fault, and what it may cost.
+pub struct Row {
+    /// Its number in the list of faults.
+    pub number: &'static str,
+    /// What happens.
+    pub fault: &'static str,
+    /// What is promised beside what is promised for each.
+    pub promise: &'static str,
+    /// Longest time until pages say so, in seconds; `None` where nothing is missed.
+    pub said_within: Option<u64>,
+    /// A gap covers all that happens meanwhile. Else nothing happens that no watch tells, and there is no gap.
+    pub has_gap: bool,
+    /// The other kinds are not touched.
+    pub is_of_pods: bool,
+    /// Begins the fault and ends it.
+    pub run: for<'s> fn(&'s Stage) -> LocalBoxFuture<'s, ()>,
+}
+
+/// What a fault cost.
+#[derive(Clone, Copy)]
+pub struct Measured {
+    /// Time until pages said so.
+    pub said: Option<Duration>,
+    /// Time from its end until the picture was right.
+    pub converged: Duration,
+    /// Most requests of one watch in a minute.
+    pub requests: usize,
+}
+
+/// A cluster that is watched.
+pub struct Stage {
+    pub api: FakeApi,
+    pub network: Network,
+    pub hub: Handle,
+    viewer: Arc<Mutex<ViewerState>>,
+    /// Connections, and since when.
+    connections: Arc<Mutex<Vec<(Instant, Connection)>>>,
+    /// When pods changed, and whether a watch tells that.
+    changes: Mutex<Vec<(Millis, bool)>>,
+    clock: OwnClock,
+}
+
+/// A viewer's copy, and what was wrong with its order.
+#[derive(Default)]
+struct ViewerState {
+    copy: DeploymentCopy,
+    gone: BTreeSet<Uid>,
+    wrong: Vec<String>,
+}
+
+impl ViewerState {
+    fn take(&mut self, bytes: &[u8]) {
+        let fits = match wire::decode(bytes).unwrap() {
+            ServerFrame::Snapshot(snapshot) => {
+                self.copy.take_snapshot(*snapshot);
+                true
+            }
+            ServerFrame::Delta(delta) => self.copy.take_delta(delta) == Taken::Fits,
+            _ => true,
+        };
+        if !fits {
+            self.wrong.push("a delta does not fit".to_owned());
+        }
+        for pod in self.copy.model.pods.values() {
+            if pod.gone_millis().is_some() {
+                self.gone.insert(pod.uid);
+            } else if self.gone.contains(&pod.uid) {
+                self.wrong.push(format!("{} was gone and exists", pod.name));
+            }
+        }
+    }
+}
+
+async fn follow(mut followed: Followed, viewer: Arc<Mutex<ViewerState>>) {
+    while let Ok(update) = followed.next().await {
+        let frame = match update {
+            Update::Frame(frame) => frame,
+            Update::Connection(_) => continue,
+            Update::Missed => followed.anew().await.unwrap().frame,
+        };
+        viewer.lock().unwrap().take(&frame);
+    }
+}
+
+/// Starts a hub that watches through a network.
+async fn watch(network: &Network, clock: OwnClock) -> Handle {
+    let counters = Arc::new(Counters::default());
+    let (hub, events) = Handle::start("fake", counters.clone(), timeline::Retention::default());
+    events.send(SourceEvent::Paced(clock)).await.unwrap();
+    hub.read(|_| ()).await.unwrap();
+    let cluster = Cluster {
+        name: "fake".into(),
+        access: Access::fixed(network.client()),
+        events,
+        viewers: Viewers::default(),
+        counters,
+        pace: Arc::new(Pace { page_size: 2, ..Pace::default() }),
+        texts: Texts::Taken,
+        clock: hub.clock(),
+        anew: tokio::sync::watch::channel(0).1,
+    };
+    kube::start(&cluster, &Kind::ALL, &["shop".to_owned()]);
+    hub
+}
+
+/// Waits in the test's own time; returns how long it took.
+async fn until(what: &str, mut condition: impl AsyncFnMut() -> bool) -> Duration {
+    let began = Instant::now();
+    while !condition().await {
+        assert!(began.elapsed() < Duration::from_secs(300), "never came: {what}");
+        sleep(Duration::from_millis(1)).await; // polling with a deadline
+    }
+    began.elapsed()
+}
+
+fn is_live(connection: &Connection) -> bool {
+    connection.state.is_live() && connection.forbidden.is_empty()
+}
+
+/// What exists, a line each, without when it was seen.
+fn existing(model: &Model) -> Vec<String> {
+    let deployments = model.deployments.values().filter(|known| known.deleted_millis.is_none());
+    let deployments = deployments.map(|known| format!("{} {} {:?}", known.uid, known.name, known.now));
+    let sets = model.replica_sets.values().filter(|known| known.removed_millis.is_none());
+    let sets = sets.map(|known| format!("{} {} {:?} {:?}", known.uid, known.name, known.owner, known.now));
+    let pods = model.pods.values().filter(|known| known.gone_millis().is_none());
+    let pods = pods.map(|known| {
+        let now = (&known.now.node, &known.now.reason, known.now.restarts, known.now.deletion_at_millis);
+        let (state, containers) = (known.state().name(), &known.now.containers);
+        format!("{} {} {:?} {state} {now:?} {containers:?}", known.uid, known.name, known.owner)
+    });
+    let mut all: Vec<String> = deployments.chain(sets).chain(pods).collect();
+    all.sort();
+    all
+}
+
+/// The first line of each that the other lacks.
+fn difference(ours: &[String], fresh: &[String]) -> String {
+    let lacks = |lines: &[String], others: &[String]| {
+        let line = lines.iter().find(|line| !others.contains(line)).cloned().unwrap_or_default();
+        line.chars().take(400).collect::<String>()
+    };
+    format!("ours: {}\nfresh: {}", lacks(ours, fresh), lacks(fresh, ours))
+}
+
+impl Stage {
+    /// A Deployment with six pods, which is watched and well, and followed by a viewer that the server does not count.
+    async fn begin() -> Self {
+        let (network, listener) = Network::new();
+        let api = FakeApi::behind(listener);
+        api.put(deployment(1, 6));
+        api.put(replica_set(2, 1, 6));
+        for number in 10..16 {
+            api.put(pod(number, 2, &format!("web-{number}")));
+        }
+        let clock = OwnClock { start_millis: clock::now_millis() + 1_000, started: Instant::now(), speed: 1.0 };
+        let hub = watch(&network, clock).await;
+        until("live", async || is_live(&hub.connection().borrow())).await;
+        let is_watched =
+            |name: &str| network.requests().iter().any(|(_, path)| path.contains(name) && path.contains("watch=1"));
+        until("every watch", async || WATCHED.iter().all(|name| is_watched(name))).await;
+        sleep(Duration::from_secs(5)).await; // in the test's own time: the watches live
+        let (first, followed) = hub.follow(web(), None).await.unwrap();
+        let viewer = Arc::<Mutex<ViewerState>>::default();
+        viewer.lock().unwrap().take(&first.frame);
+        tokio::spawn(follow(followed, viewer.clone()));
+        let connections = Arc::<Mutex<Vec<_>>>::default();
+        let (mut changed, all) = (hub.connection(), connections.clone());
+        tokio::spawn(async move {
+            while changed.changed().await.is_ok() {
+                let now = changed.borrow_and_update().clone();
+                all.lock().unwrap().push((Instant::now(), now));
+            }
+        });
+        Self { api, network, hub, viewer, connections, changes: Mutex::default(), clock }
+    }
+
+    /// So many seconds pass.
+    pub async fn pass(&self, seconds: u64) {
+        sleep(Duration::from_secs(seconds)).await; // in the test's own time
+    }
+
+    /// A pod goes and another one comes.
+    pub fn replace(&self, old: u64, new: u64) {
+        self.api.delete(&pod(old, 2, &format!("web-{old}")));
+        self.api.put(pod(new, 2, &format!("web-{new}")));
+        self.changes.lock().unwrap().push((self.hub.now_millis(), true));
+    }
+
+    /// A pod goes, and no watch tells that.
+    pub fn lose(&self, number: u64) {
+        self.api.lose(&pod(number, 2, &format!("web-{number}")));
+        self.changes.lock().unwrap().push((self.hub.now_millis(), false));
+    }
+
+    /// Each list and watch of pods meets this.
+    pub fn stand_pods(&self, fault: Option<Fault>) {
+        for verb in [Verb::List, Verb::Watch] {
+            self.api.stand(verb, "pods", fault.clone());
+        }
+        self.api.hang_up();
+    }
+
+    /// Each request meets this.
+    pub fn stand_all(&self, fault: Option<Fault>) {
+        for verb in [Verb::List, Verb::Watch] {
+            WATCHED.iter().for_each(|name| self.api.stand(verb, name, fault.clone()));
+        }
+        self.api.stand(Verb::Version, "version", fault);
+        self.api.hang_up();
+    }
+
+    /// Pods that exist, as far as is known.
+    pub async fn pods(&self) -> usize {
+        let count = |model: &Model| model.pods.values().filter(|pod| pod.gone_millis().is_none()).count();
+        self.hub.read(move |reader| count(reader.timeline.model())).await.unwrap()
+    }
+
+    /// Lists of pods that were asked for.
+    pub fn lists(&self) -> usize {
+        let of_pods = |path: &str| path.contains("/pods") && !path.contains("watch=1");
+        self.network.requests().iter().filter(|(_, path)| of_pods(path)).count()
+    }
+
+    /// Waits until pods are listed once more.
+    pub async fn until_list(&self) {
+        let before = self.lists();
+        until("a list", async || self.lists() > before).await;
+    }
+
+    /// Time until a change of a Deployment is known.
+    async fn delay_of_deployments(&self, team: &str) -> Duration {
+        let mut changed = deployment(1, 6);
+        changed["metadata"]["labels"] = json!({ "team": team });
+        self.api.put(changed);
+        let team = team.to_owned();
+        until("the Deployment", async || {
+            let team = team.clone();
+            let has = move |model: &Model| {
+                model.deployments.values().any(|known| known.now.labels.get("team") == Some(&team))
+            };
+            self.hub.read(move |reader| has(reader.timeline.model())).await.unwrap()
+        })
+        .await
+    }
+
+    async fn gaps(&self) -> Vec<Gap> {
+        self.hub
+            .read(|reader| reader.timeline.model().deployments.values().flat_map(|known| known.gaps.clone()).collect())
+            .await
+            .unwrap()
+    }
+
+    /// Most requests of one watch in any minute since then. A list counts once: its later pages bring objects.
+    fn requests_per_minute(&self, since: Instant) -> usize {
+        let mut times: BTreeMap<String, Vec<Instant>> = BTreeMap::new();
+        let counts = |at: Instant, path: &str| at >= since && path != "/version" && !path.contains("continue=");
+        for (at, path) in self.network.requests().into_iter().filter(|(at, path)| counts(*at, path)) {
+            times.entry(path.split('?').next().unwrap().to_owned()).or_default().push(at);
+        }
+        let in_a_minute = |times: &[Instant], from: Instant| {
+            times.iter().filter(|at| **at >= from && at.duration_since(from) < Duration::from_secs(60)).count()
+        };
+        let most = |times: &Vec<Instant>| times.iter().map(|from| in_a_minute(times, *from)).max();
+        times.values().filter_map(most).max().unwrap_or(0)
+    }
+
+    /// Waits until what is known is what a new watch knows and pages say that it is live; returns how long that took.
+    async fn converged(&self) -> Duration {
+        let ended = Instant::now();
+        let (network, listener) = Network::new();
+        self.api.listen(listener);
+        let other = watch(&network, self.clock).await;
+        until("a fresh list", async || is_live(&other.connection().borrow())).await;
+        let known = async |hub: &Handle| hub.read(|reader| existing(reader.timeline.model())).await.unwrap();
+        let limit = Instant::now() + Duration::from_secs(290);
+        while !(is_live(&self.hub.connection().borrow()) && known(&self.hub).await == known(&other).await) {
+            let state = || format!("{:?}", self.hub.connection().borrow().state);
+            if Instant::now() > limit {
+                panic!("never converged; {}\n{}", state(), difference(&known(&self.hub).await, &known(&other).await));
+            }
+            sleep(Duration::from_millis(10)).await; // polling with a deadline
+        }
+        ended.elapsed()
+    }
+
+    /// The viewer's copy is the server's at the same number, and no object came back from its end.
+    async fn check_viewer(&self) {
+        let sent =
+            |snapshot: &wire::Snapshot| wire::decode::<wire::Snapshot>(&wire::encode(snapshot).unwrap()).unwrap();
+        until("the viewer's copy", async || {
+            let ours = DeploymentCopy::from(sent(&self.hub.page(&web()).await.unwrap()));
+            let viewer = self.viewer.lock().unwrap();
+            ours.position() == viewer.copy.position() && {
+                assert!(ours.model == viewer.copy.model, "the viewer's copy differs at the same number");
+                true
+            }
+        })
+        .await;
+        assert_eq!(self.viewer.lock().unwrap().wrong, Vec::<String>::new());
+        let late = |model: &Model| {
+            let pods = model.pods.values().filter(|pod| !pod.states.is_sorted_by_key(|(_, at)| *at));
+            pods.map(|pod| pod.name.clone()).collect::<Vec<_>>()
+        };
+        let late = self.hub.read(move |reader| late(reader.timeline.model())).await.unwrap();
+        assert_eq!(late, Vec::<String>::new(), "states out of order");
+    }
+
+    async fn check_gaps(&self, row: &Row) {
+        let (gaps, changes) = (self.gaps().await, self.changes.lock().unwrap().clone());
+        let began = changes.first().map_or(0, |(at, _)| *at);
+        let from_then: Vec<_> = gaps.iter().map(|gap| (gap.from_millis - began, gap.to_millis - began)).collect();
+        if row.has_gap {
+            let is_covered = |at: Millis| gaps.iter().any(|gap| (gap.from_millis..=gap.to_millis).contains(&at));
+            assert!(!changes.is_empty(), "nothing happened");
+            let uncovered: Vec<_> =
+                changes.iter().filter(|(at, _)| !is_covered(*at)).map(|(at, _)| at - began).collect();
+            assert!(uncovered.is_empty(), "no gap at {uncovered:?}; gaps {from_then:?}, in ms after the first change");
+        } else {
+            assert!(changes.iter().all(|(_, is_told)| *is_told), "a change that no watch tells and no gap");
+            assert!(gaps.is_empty(), "gaps where nothing was missed: {from_then:?}, in ms after the first change");
+        }
+    }
+}
+
+/// Plays a fault and checks what is promised.
+pub async fn play(row: &Row) -> Measured {
+    let stage = Stage::begin().await;
+    let usual = stage.delay_of_deployments("before").await;
+    let began = Instant::now();
+    let other_kind = async {
+        stage.pass(3).await;
+        if row.is_of_pods {
+            let delay = stage.delay_of_deployments("meanwhile").await;
+            assert!(
+                delay <= usual.mul_f64(1.1) + Duration::from_millis(1),
+                "another kind is late: {usual:?} {delay:?}"
+            );
+        }
+    };
+    tokio::join!((row.run)(&stage), other_kind);
+    let converged = stage.converged().await;
+    let said =
+        stage.connections.lock().unwrap().iter().find(|(at, is)| *at >= began && !is_live(is)).map(|(at, _)| *at);
+    let said = said.map(|at| at.duration_since(began));
+    let requests = stage.requests_per_minute(began);
+    stage.check_viewer().await;
+    stage.check_gaps(row).await;
+    assert!(converged <= CONVERGED_WITHIN, "converged after {converged:?}");
+    assert!(requests <= REQUESTS_PER_MINUTE, "{requests} requests of one watch in a minute");
+    match row.said_within {
+        Some(seconds) => {
+            let limit = Duration::from_secs(seconds);
+            assert!(said.is_some_and(|said| said <= limit), "said after {said:?}, not within {limit:?}");
+        }
+        None => assert_eq!(said, None, "{:?}", stage.connections.lock().unwrap().first()),
+    }
+    Measured { said, converged, requests }
+}
