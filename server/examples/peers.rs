@@ -53,7 +53,11 @@ async fn serve(pods: usize, rate: u32) {
         tick.tick().await;
         let due = (started.elapsed().as_secs_f64() * f64::from(rate)) as u64;
         let now = (due - done).min(u64::from(rate) / 100 + 1);
-        cluster.with(|world| (0..now).for_each(|_| drop(load.change(world))));
+        cluster.with(|world| {
+            for _ in 0..now {
+                load.change(world);
+            }
+        });
         done += now;
     }
 }

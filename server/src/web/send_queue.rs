@@ -32,7 +32,7 @@ impl SendQueue {
         }
         let is_full = |waiting: usize, most: usize| waiting > 0 && waiting.saturating_add(bytes) > most;
         let is_one = client != ClientKey::Shared;
-        self.0.enter(client, bytes, |all, own| !is_full(all, MOST) && !(is_one && is_full(own, MOST_OF_ONE)))
+        self.0.enter(client, bytes, |all, own| !(is_full(all, MOST) || is_one && is_full(own, MOST_OF_ONE)))
     }
 }
 

@@ -138,6 +138,9 @@ async fn one_malformed_object_of_a_stream_costs_only_itself() {
     api.put(odd);
     let watched = Watched::start(&api, &[], |_| {});
     watched.until_pods(&["web-a", "web-b"]).await;
-    assert_eq!(watched.counters.malformed.load(std::sync::atomic::Ordering::Relaxed), 1);
+    assert_eq!(
+        watched.counters.kind(timeline::fact::Kind::Pod).malformed.load(std::sync::atomic::Ordering::Relaxed),
+        1
+    );
     assert_eq!(asked(&api), [1, 0]);
 }
