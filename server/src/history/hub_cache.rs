@@ -380,7 +380,8 @@ mod tests {
         let (hubs, begun, let_go) = (hubs(), Arc::<AtomicUsize>::default(), Arc::<Notify>::default());
         let wait = |key: usize| {
             let (hubs, begun, let_go) = (hubs.clone(), begun.clone(), let_go.clone());
-            let build = move |_permit| async move {
+            let build = move |permit| async move {
+                let _permit: BuildPermit = permit;
                 begun.fetch_add(1, Ordering::SeqCst);
                 let_go.notified().await;
                 Ok(built(1, true))
