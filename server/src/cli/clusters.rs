@@ -18,7 +18,6 @@ use crate::kube::kubeconfig::{Contexts, TargetError};
 use crate::kube::review::{Reviewer, Way};
 use crate::kube::{self, Counters, Pace, SourceEvent, Texts};
 use crate::telemetry::clock::{self, Clock};
-use crate::telemetry::viewers::Viewers;
 
 /// A cluster to watch.
 #[derive(Debug, Clone)]
@@ -103,7 +102,6 @@ impl ClusterConfig {
         mut self,
         kinds: &'static [Kind],
         retention: Retention,
-        viewers: Viewers,
         archive: Option<&Archive>,
     ) -> (Handle, mpsc::Sender<SourceEvent>) {
         let counters = Arc::new(Counters::default());
@@ -124,7 +122,7 @@ impl ClusterConfig {
             target.warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
             let (name, access, pace, texts) = (target.name.into(), target.access, self.pace, self.texts);
             let _ = way.send(Some(Way { access: access.clone(), pace: pace.clone() })); // the hub may have ended
-            let cluster = kube::Cluster { name, access, events, viewers, counters, pace, texts, clock, anew };
+            let cluster = kube::Cluster { name, access, events, counters, pace, texts, clock, anew };
             kube::start(&cluster, kinds, &self.namespaces);
         });
         (hub, queue)
@@ -175,6 +173,6 @@ pub fn source(
     texts: Texts,
     clock: signal::Receiver<Clock>,
 ) -> kube::Cluster {
-    let (name, access, viewers, pace) = (target.name.into(), target.access, Viewers::one(), Arc::default());
-    kube::Cluster { name, access, events, viewers, counters, pace, texts, clock, anew: signal::channel(0).1 }
+    let (name, access, pace) = (target.name.into(), target.access, Arc::default());
+    kube::Cluster { name, access, events, counters, pace, texts, clock, anew: signal::channel(0).1 }
 }

@@ -88,8 +88,7 @@ async fn serve(arguments: Serve) -> anyhow::Result<()> {
     if let Some(archive) = &archive {
         tracing::info!("history is stored {}", archive.describe());
     }
-    let watch =
-        |cluster: clusters::ClusterConfig| cluster.watch(&WATCHED, retention, viewers.clone(), archive.as_ref()).0;
+    let watch = |cluster: clusters::ClusterConfig| cluster.watch(&WATCHED, retention, archive.as_ref()).0;
     let hubs: Vec<Handle> = wanted.into_iter().map(watch).collect();
     let named = sign_in.audit_log.clone().or_else(|| file.auth.as_ref()?.audit_log.clone());
     let audit = match named {
@@ -135,7 +134,7 @@ async fn demo(arguments: Demo) -> anyhow::Result<()> {
     let location = arguments.data_dir.map(Location::Folder);
     let archive = location.map(|location| Archive::start(Options { location, limits: Limits::default() }));
     let watch = |cluster: clusters::ClusterConfig| {
-        let (hub, events) = cluster.watch(&WATCHED, Retention::default(), viewers.clone(), archive.as_ref());
+        let (hub, events) = cluster.watch(&WATCHED, Retention::default(), archive.as_ref());
         tokio::spawn(playground.clone().send_clock(events));
         hub
     };

@@ -76,7 +76,7 @@ impl Excerpts {
     }
 
     /// A way to a hub for a client who follows it; `None` where the links of one maker open too many excerpts at once already.
-    pub fn seat(&self, hub: Handle, follower: &ClientKey) -> Option<Handle> {
+    pub fn add_follower(&self, hub: Handle, follower: &ClientKey) -> Option<Handle> {
         self.0.add_follower(hub, follower)
     }
 }

@@ -4,19 +4,9 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use prometheus_client::metrics::histogram::Histogram;
 use timeline::Millis;
-use timeline::fact::Kind;
 
 /// Upper bounds of the lags that are counted together, in seconds.
 const BOUNDS: [f64; 9] = [0.001, 0.005, 0.025, 0.1, 0.5, 1.0, 5.0, 20.0, 60.0];
-
-/// Lags of the events of a cluster.
-#[derive(Debug, Default)]
-pub struct Lags {
-    deployments: Lag,
-    replica_sets: Lag,
-    pods: Lag,
-    events: Lag,
-}
 
 /// Lags of the events of one kind.
 #[derive(Debug)]
@@ -29,19 +19,6 @@ pub struct Lag {
 impl Default for Lag {
     fn default() -> Self {
         Self { last_millis: AtomicI64::new(-1), histogram: Histogram::new(BOUNDS) }
-    }
-}
-
-impl Lags {
-    /// Returns the lags of one kind.
-    #[must_use]
-    pub const fn kind(&self, kind: Kind) -> &Lag {
-        match kind {
-            Kind::Deployment => &self.deployments,
-            Kind::ReplicaSet => &self.replica_sets,
-            Kind::Pod => &self.pods,
-            Kind::Event => &self.events,
-        }
     }
 }
 

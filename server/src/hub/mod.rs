@@ -40,14 +40,14 @@ use tokio::sync::{Semaphore, broadcast, mpsc, oneshot, watch as signal};
 use tokio::time::Instant;
 
 pub use self::follow::{First, Followed, Update};
-pub use self::lag::{Lag, Lags};
+pub use self::lag::Lag;
 pub use self::listed::{List, ListedDeployment};
 pub use self::moments::Then;
 use self::moments::{Pasts, Streams};
 pub use self::tally::{Series, Tally};
 pub use self::task::told;
 use crate::kube::review::Reviewer;
-use crate::kube::{self, Counters, Health, InitialState, SourceEvent};
+use crate::kube::{self, ByKind, Counters, Health, InitialState, SourceEvent};
 use crate::telemetry::clock::{Clock, OwnClock};
 
 /// Capacity of the queue of commands to a hub.
@@ -82,7 +82,7 @@ pub struct HubCounters {
     /// Lists that ended a stretch of time in which their kind was not observed.
     pub gaps: AtomicU64,
     /// Time between the arrival of events and their being applied.
-    pub lags: Lags,
+    pub lags: ByKind<Lag>,
     /// Rollouts that ended.
     pub rollouts: Tally,
     /// When the connection entered its state, in milliseconds of the cluster's time.

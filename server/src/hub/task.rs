@@ -203,7 +203,7 @@ impl Hub {
             SourceEvent::Object { object, seen, at_millis } => {
                 let kind = object.kind();
                 self.object(at_millis, object, seen);
-                self.counters.lags.kind(kind).note(at_millis, self.clock.now_millis());
+                self.counters.lags.get(kind).note(at_millis, self.clock.now_millis());
             }
             SourceEvent::Health { kind, namespace, health } => {
                 match &health {

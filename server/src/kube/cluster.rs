@@ -11,7 +11,6 @@ use super::event::SourceEvent;
 use super::pace::Pace;
 use super::translate::Object;
 use crate::telemetry::clock::Clock;
-use crate::telemetry::viewers::Viewers;
 
 /// Use of the texts that people and programs of a cluster write.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -41,8 +40,6 @@ pub struct Cluster {
     pub access: Access,
     /// Where events go.
     pub events: mpsc::Sender<SourceEvent>,
-    /// Number of viewers of this server.
-    pub viewers: Viewers,
     /// Counters of the sources.
     pub counters: Arc<Counters>,
     /// Times and limits of the watch loop.

@@ -20,10 +20,29 @@ pub struct Counters {
     started_millis: AtomicI64,
     /// Last response of the cluster; 0 before the first one.
     heard_millis: AtomicI64,
-    deployments: KindCounters,
-    replica_sets: KindCounters,
-    pods: KindCounters,
-    events: KindCounters,
+    kinds: ByKind<KindCounters>,
+}
+
+/// One value for each kind.
+#[derive(Debug, Default)]
+pub struct ByKind<T> {
+    deployments: T,
+    replica_sets: T,
+    pods: T,
+    events: T,
+}
+
+impl<T> ByKind<T> {
+    /// Returns the value of one kind.
+    #[must_use]
+    pub const fn get(&self, kind: Kind) -> &T {
+        match kind {
+            Kind::Deployment => &self.deployments,
+            Kind::ReplicaSet => &self.replica_sets,
+            Kind::Pod => &self.pods,
+            Kind::Event => &self.events,
+        }
+    }
 }
 
 /// Figures of the watches of one kind, of all namespaces together.
@@ -80,12 +99,7 @@ impl Counters {
     /// Returns the figures of one kind.
     #[must_use]
     pub const fn kind(&self, kind: Kind) -> &KindCounters {
-        match kind {
-            Kind::Deployment => &self.deployments,
-            Kind::ReplicaSet => &self.replica_sets,
-            Kind::Pod => &self.pods,
-            Kind::Event => &self.events,
-        }
+        self.kinds.get(kind)
     }
 
     /// Notes the start of the sources.

@@ -39,7 +39,7 @@ pub mod translate;
 mod watch;
 
 pub use self::cluster::{Cluster, Texts};
-pub use self::counters::{Counters, KindCounters, RelistReason};
+pub use self::counters::{ByKind, Counters, KindCounters, RelistReason};
 pub use self::event::{Health, QUEUE, SourceEvent};
 pub use self::observed::{InitialState, Observed};
 pub use self::pace::Pace;

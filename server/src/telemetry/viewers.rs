@@ -1,4 +1,4 @@
-//! The number of connected viewers: without any, retries, stories and recordings wait.
+//! The number of connected viewers: without any, stories and recordings wait.
 
 use std::sync::Arc;
 
@@ -13,12 +13,6 @@ pub struct Viewers(Arc<watch::Sender<usize>>);
 pub struct Viewer(Viewers);
 
 impl Viewers {
-    /// Returns a count of one, for a terminal.
-    #[must_use]
-    pub fn one() -> Self {
-        Self(Arc::new(watch::Sender::new(1)))
-    }
-
     /// Counts a viewer, until the returned value is dropped.
     #[must_use]
     pub fn enter(&self) -> Viewer {

@@ -293,7 +293,7 @@ impl Rollcast {
 
     /// A way to a hub for a client who follows it; `None` where too many of those that are made for clients are followed already.
     pub(crate) fn subscribe_to(&self, hub: Handle, follower: &ClientKey) -> Option<Handle> {
-        let seat = self.past.add_follower(hub, follower).and_then(|hub| self.excerpts.seat(hub, follower));
+        let seat = self.past.add_follower(hub, follower).and_then(|hub| self.excerpts.add_follower(hub, follower));
         if seat.is_none() {
             self.limits.count_hit(Limit::Rollouts);
         }

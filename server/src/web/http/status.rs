@@ -142,7 +142,7 @@ fn kind_figures(hub: &Handle, kind: Kind) -> KindFigures {
     let relists = RelistReason::ALL.map(|reason| (reason.name(), counted.relists(reason)));
     KindFigures {
         last_event_millis: counted.last_event_millis(),
-        lag_millis: hub.counters().lags.kind(kind).last_millis(),
+        lag_millis: hub.counters().lags.get(kind).last_millis(),
         events: counted.events.load(Ordering::Relaxed),
         restarts: counted.restarts.load(Ordering::Relaxed),
         relists: relists.into_iter().filter(|(_, count)| *count > 0).collect(),

@@ -11,7 +11,6 @@ use server::kube::access::Access;
 use server::kube::translate::Object;
 use server::kube::{self, Cluster, Counters, Health, Pace, SourceEvent, Texts, kubeconfig};
 use server::telemetry::clock::Clock;
-use server::telemetry::viewers::Viewers;
 use timeline::fact::{Kind, Seen};
 use timeline::wire::ConnectionState;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -99,7 +98,6 @@ fn cluster(address: std::net::SocketAddr, events: mpsc::Sender<SourceEvent>) -> 
         name: "raw".into(),
         access: Access::fixed(client),
         events,
-        viewers: Viewers::one(),
         counters: Arc::new(Counters::default()),
         pace: Arc::new(pace),
         texts: Texts::Taken,

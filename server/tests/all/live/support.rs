@@ -453,7 +453,6 @@ impl Watched {
 
     fn begin(access: Access, namespaces: &[&str], settings: Pace, archive: Option<&Archive>) -> Self {
         let counters = Arc::new(Counters::default());
-        let viewers = Viewers::default();
         let namespaces: Vec<String> = namespaces.iter().map(|name| (*name).to_owned()).collect();
         let retention = timeline::Retention::default();
         let (hub, events) = match archive {
@@ -464,7 +463,6 @@ impl Watched {
             name: "fake".into(),
             access,
             events,
-            viewers: viewers.clone(),
             counters: counters.clone(),
             pace: Arc::new(settings),
             texts: Texts::Taken,
@@ -472,7 +470,7 @@ impl Watched {
             anew: archive.map_or_else(|| tokio::sync::watch::channel(0).1, Archive::lost),
         };
         kube::start(&cluster, &Kind::ALL, &namespaces);
-        Self { hub, counters, viewers }
+        Self { hub, counters, viewers: Viewers::default() }
     }
 
     /// Names and states of all pods that exist, in order.

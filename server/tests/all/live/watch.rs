@@ -249,7 +249,6 @@ fn told(client: ::kube::Client, kinds: &[Kind], namespaces: &[String]) -> mpsc::
         name: "fake".into(),
         access: Access::fixed(client),
         events,
-        viewers: server::telemetry::viewers::Viewers::default(),
         counters: Arc::default(),
         pace: Arc::default(),
         texts: kube::Texts::Taken,

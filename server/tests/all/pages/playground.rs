@@ -171,7 +171,7 @@ async fn at_every_speed_its_pages_are_in_the_clusters_time() {
         hide_messages: false,
     };
     let wanted = clusters::configured(&clusters, &[], &Config::default()).unwrap().remove(0);
-    let (hub, events) = wanted.watch(&Kind::ALL, Retention::default(), Viewers::default(), None);
+    let (hub, events) = wanted.watch(&Kind::ALL, Retention::default(), None);
     tokio::spawn(playground.clone().send_clock(events));
     let rollcast = Rollcast::new(vec![hub.clone()], "build", Viewers::default(), Vec::new(), Some(playground));
     let rolled_out = async |revision: u64| {

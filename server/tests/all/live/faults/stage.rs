@@ -11,7 +11,6 @@ use server::hub::{Followed, Handle, Update};
 use server::kube::access::Access;
 use server::kube::{self, Cluster, Counters, Pace, SourceEvent, Texts};
 use server::telemetry::clock::{self, OwnClock};
-use server::telemetry::viewers::Viewers;
 use timeline::fact::Kind;
 use timeline::model::Gap;
 use timeline::viewer::{DeploymentCopy, Taken};
@@ -125,7 +124,6 @@ async fn watch(network: &Network, clock: OwnClock) -> Handle {
         name: "fake".into(),
         access: Access::fixed(network.client()),
         events,
-        viewers: Viewers::default(),
         counters,
         pace: Arc::new(Pace { page_size: 2, ..Pace::default() }),
         texts: Texts::Taken,
