@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use kube::config::{AuthInfo, KubeConfigOptions};
+use kube::config::{AuthInfo, KubeConfigOptions, Kubeconfig};
 use timeline::Millis;
 use tokio::sync::Semaphore;
 
 use super::kubeconfig::{Contexts, TargetError, client_for};
 use super::pace::Pace;
 use super::plugin::{self, PluginError};
-use super::reason;
+use super::{proxy, reason};
 use crate::kube::loopback::is_this_machine;
 
 /// Where a cluster's client comes from.
@@ -142,9 +142,15 @@ impl Credentials {
         };
         self.contexts.choose(Some(&context))?;
         let Some(config) = self.contexts.config.clone() else { return Err(TargetError::None) };
+        let named = proxy_url(&config, &context);
         let options = KubeConfigOptions { context: Some(context), ..Default::default() };
         let made = kube::Config::from_custom_kubeconfig(config, &options).await;
-        made.map_err(|why| self.unusable(&reason::of(&why)))
+        let mut made = made.map_err(|why| self.unusable(&reason::of(&why)))?;
+        made.proxy_url = match named {
+            Some(named) => named.parse().ok(),
+            None => proxy::of_environment(&made.cluster_url, |name| std::env::var(name).ok()),
+        };
+        Ok(made)
     }
 
     /// Puts what the command of the kubeconfig answers in its place, where nothing goes before it.
@@ -207,6 +213,13 @@ impl Credentials {
     pub(super) fn unusable(&self, why: &str) -> TargetError {
         TargetError::Unusable { name: self.name.clone(), why: timeline::words::safe(why) }
     }
+}
+
+/// Returns the address of the proxy that a context names.
+fn proxy_url(config: &Kubeconfig, context: &str) -> Option<String> {
+    let context = config.contexts.iter().find(|named| named.name == context)?.context.as_ref()?;
+    let cluster = config.clusters.iter().find(|named| named.name == context.cluster)?.cluster.as_ref()?;
+    cluster.proxy_url.clone().filter(|proxy| !proxy.is_empty())
 }
 
 /// Returns whether requests go without TLS, and not to this machine.

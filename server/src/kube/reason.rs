@@ -72,7 +72,7 @@ fn of_credentials(error: &AuthError) -> String {
 const fn of_proxy(error: &kube::Error) -> Option<&'static str> {
     match error {
         kube::Error::ProxyProtocolUnsupported { .. } | kube::Error::ProxyProtocolDisabled { .. } => {
-            Some("its proxy-url has an unsupported scheme; use http")
+            Some("its proxy-url has an unsupported scheme; use http, https or socks5")
         }
         _ => None,
     }

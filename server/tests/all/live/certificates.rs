@@ -125,26 +125,59 @@ async fn serve_tls(api: &FakeApi, address: SocketAddr, acceptor: TlsAcceptor) ->
     (served, address)
 }
 
-/// A proxy that opens a tunnel to whatever it is asked for.
-async fn serve_proxy(address: SocketAddr) -> (Served, SocketAddr) {
-    let (served, listener, address) = bound(address).await;
-    served.runtime().spawn(async move {
-        let listener = TcpListener::from_std(listener).unwrap();
-        while let Ok((mut client, _)) = listener.accept().await {
-            tokio::spawn(async move {
+/// Protocols of proxies.
+#[derive(Debug, Clone, Copy)]
+enum Proxy {
+    Http,
+    Socks5,
+}
+
+impl Proxy {
+    /// Opens a tunnel to whatever a client asks for; returns the connection to there.
+    async fn open(self, client: &mut TcpStream) -> std::io::Result<TcpStream> {
+        match self {
+            Self::Http => {
                 let mut head = Vec::new();
                 while !head.ends_with(b"\r\n\r\n") {
                     head.push(client.read_u8().await?);
                 }
                 let head = String::from_utf8_lossy(&head).into_owned();
-                let target = head.split(' ').nth(1).unwrap_or_default().to_owned();
-                let mut server = TcpStream::connect(target).await?;
+                let server = TcpStream::connect(head.split(' ').nth(1).unwrap_or_default()).await?;
                 client.write_all(b"HTTP/1.1 200 OK\r\n\r\n").await?;
-                tokio::io::copy_bidirectional(&mut client, &mut server).await
-            });
+                Ok(server)
+            }
+            // RFC 1928: methods of sign-in, of which none is needed; then a command (connect) with an IPv4 address.
+            Self::Socks5 => {
+                let mut methods = vec![0; 2];
+                client.read_exact(&mut methods).await?;
+                methods.resize(usize::from(methods[1]), 0);
+                client.read_exact(&mut methods).await?;
+                client.write_all(&[5, 0]).await?;
+                let mut request = [0; 10];
+                client.read_exact(&mut request).await?;
+                let [5, 1, 0, 1, a, b, c, d, high, low] = request else {
+                    return Err(std::io::ErrorKind::InvalidData.into());
+                };
+                let server = TcpStream::connect(([a, b, c, d].into(), u16::from_be_bytes([high, low]))).await?;
+                client.write_all(&[5, 0, 0, 1, 0, 0, 0, 0, 0, 0]).await?;
+                Ok(server)
+            }
         }
-    });
-    (served, address)
+    }
+
+    async fn serve(self, address: SocketAddr) -> (Served, SocketAddr) {
+        let (served, listener, address) = bound(address).await;
+        served.runtime().spawn(async move {
+            let listener = TcpListener::from_std(listener).unwrap();
+            while let Ok((mut client, _)) = listener.accept().await {
+                tokio::spawn(async move {
+                    let mut server = self.open(&mut client).await?;
+                    tokio::io::copy_bidirectional(&mut client, &mut server).await
+                });
+            }
+        });
+        (served, address)
+    }
 }
 
 /// A kubeconfig in a folder of its own.
@@ -227,13 +260,16 @@ async fn an_authority_that_changed_is_said_and_the_next_one_of_the_kubeconfig_is
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_proxy_that_dies_is_said_and_the_cluster_is_live_once_it_is_back() {
-    let api = shop().await;
-    let (served, address) = serve_proxy(anywhere()).await;
-    let proxied = json!({ "server": format!("http://{}", api.address), "proxy-url": format!("http://{address}") });
-    let watched = Kubeconfig::new(&proxied, &json!({})).watch().await;
-    watched.until_pods(&["web-a", "web-b"]).await;
-    drop(served);
-    until_stale(&watched, "refused").await;
-    let (_served, _) = serve_proxy(address).await;
-    until_current(&api, &watched).await;
+    for (proxy, scheme) in [(Proxy::Http, "http"), (Proxy::Socks5, "socks5")] {
+        let api = shop().await;
+        let (served, address) = proxy.serve(anywhere()).await;
+        let address_of_proxy = format!("{scheme}://{address}");
+        let proxied = json!({ "server": format!("http://{}", api.address), "proxy-url": address_of_proxy });
+        let watched = Kubeconfig::new(&proxied, &json!({})).watch().await;
+        watched.until_pods(&["web-a", "web-b"]).await;
+        drop(served);
+        until_stale(&watched, "refused").await;
+        let (_served, _) = proxy.serve(address).await;
+        until_current(&api, &watched).await;
+    }
 }

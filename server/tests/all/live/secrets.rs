@@ -89,6 +89,7 @@ fn users(folder: &Path) -> Vec<(&'static str, Value)> {
         ),
         ("proxy", json!({ "token": GOOD })),
         ("tunnel", json!({ "token": GOOD })),
+        ("socks", json!({ "token": GOOD })),
         ("address", json!({ "token": format!("refused-{PLANTED}") })),
     ]
 }
@@ -113,7 +114,7 @@ fn kubeconfig(api: &FakeApi, users: &[(&str, Value)]) -> Value {
     let named = |kind: &str| -> Vec<Value> {
         let of = |(name, user): &(&str, Value)| match kind {
             // Some addresses hold a password.
-            "context" if ["proxy", "tunnel", "address"].contains(name) => {
+            "context" if ["proxy", "tunnel", "socks", "address"].contains(name) => {
                 json!({ "name": name, "context": { "cluster": name, "user": name } })
             }
             "context" => json!({ "name": name, "context": { "cluster": "c", "user": name } }),
@@ -126,6 +127,7 @@ fn kubeconfig(api: &FakeApi, users: &[(&str, Value)]) -> Value {
             { "name": "c", "cluster": { "server": server } },
             { "name": "proxy", "cluster": { "server": server, "proxy-url": format!("ftp://ann:{PLANTED}@127.0.0.1:9") } },
             { "name": "tunnel", "cluster": { "server": server, "proxy-url": format!("http://ann:{PLANTED}@127.0.0.1:9") } },
+            { "name": "socks", "cluster": { "server": server, "proxy-url": format!("socks5://ann:{PLANTED}@127.0.0.1:9") } },
             { "name": "address", "cluster": { "server": format!("http://ann:{PLANTED}@{}", api.address) } },
         ], "users": named("user") })
 }

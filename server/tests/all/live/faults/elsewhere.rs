@@ -60,7 +60,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         number: "F29",
-        fault: "the HTTP proxy to the API server dies and comes back",
+        fault: "the proxy (HTTP, SOCKS) to the API server dies and comes back",
         promise: "said; live again without a restart",
         tests: &["a_proxy_that_dies_is_said_and_the_cluster_is_live_once_it_is_back"],
     },

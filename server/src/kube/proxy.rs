@@ -1,0 +1,60 @@
+//! Through which proxy an API server is reached, by the rules that kubectl has.
+
+use axum::http::Uri;
+use hyper_util::client::proxy::matcher::Matcher;
+
+use super::loopback::is_this_machine;
+
+/// Returns the proxy of the environment for an API server. The client library would compare `NO_PROXY` with the address of the
+/// proxy instead of the server's, and would use a proxy for servers on this machine too.
+pub(super) fn of_environment(server: &Uri, variable: impl Fn(&str) -> Option<String>) -> Option<Uri> {
+    let read = |name: &str| {
+        let value = |name: &str| variable(name).filter(|value| !value.is_empty());
+        value(name).or_else(|| value(&name.to_lowercase()))
+    };
+    if is_this_machine(server.host()?) {
+        return None;
+    }
+    let named = read(if server.scheme_str() == Some("http") { "HTTP_PROXY" } else { "HTTPS_PROXY" })?;
+    // Which proxy it finds does not matter: it leaves out user and password, which the client library wants in the address.
+    let exceptions = Matcher::builder().all("http://proxy").no(read("NO_PROXY").unwrap_or_default()).build();
+    exceptions.intercept(server)?;
+    named.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chosen(server: &str, variables: &[(&str, &str)]) -> Option<String> {
+        let variable = |name: &str| {
+            let found = variables.iter().find(|(known, _)| *known == name);
+            found.map(|(_, value)| (*value).to_owned())
+        };
+        of_environment(&server.parse().unwrap(), variable).map(|proxy| proxy.to_string())
+    }
+
+    #[test]
+    fn the_environment_names_a_proxy_and_the_servers_that_need_none() {
+        let proxy = ("HTTPS_PROXY", "http://ann:word@10.0.0.1:3128");
+        let through = Some("http://ann:word@10.0.0.1:3128/".to_owned());
+        for (server, no_proxy, expected) in [
+            ("https://prod.example.com:6443", "", &through),
+            ("https://prod.example.com:6443", "example.org,ample.com", &through),
+            ("https://prod.example.com:6443", "example.com", &None),
+            ("https://prod.example.com:6443", "localhost, .example.com", &None),
+            ("https://10.96.0.1", "10.0.0.0/8", &None),
+            // The proxy's own address is no exception for others.
+            ("https://192.0.2.1", "10.0.0.0/8", &through),
+            ("https://prod.example.com:6443", "*", &None),
+            ("https://127.0.0.1:6443", "", &None),
+            ("https://[::1]:6443", "", &None),
+            ("https://localhost:6443", "", &None),
+        ] {
+            assert_eq!(chosen(server, &[proxy, ("NO_PROXY", no_proxy)]), *expected, "{server} {no_proxy:?}");
+        }
+        assert_eq!(chosen("http://prod.example.com", &[proxy]), None);
+        assert_eq!(chosen("http://prod.example.com", &[("http_proxy", "http://a")]), Some("http://a/".to_owned()));
+        assert_eq!(chosen("https://prod.example.com", &[("HTTPS_PROXY", ""), ("https_proxy", "")]), None);
+    }
+}
