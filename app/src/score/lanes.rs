@@ -194,8 +194,9 @@ fn assign_slots(pods: &[&Pod], span: impl Fn(&Pod) -> (Millis, Option<Millis>)) 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::Arc;
     use timeline::fact::ReplicaSetCounts;
-    use timeline::model::{PodNow, ReplicaSetNow};
+    use timeline::model::ReplicaSetNow;
 
     fn pod(number: u128, from: Millis, gone: Option<Millis>) -> Pod {
         let mut states = vec![(PodState::Available, from)];
@@ -210,7 +211,7 @@ mod tests {
             states,
             releases: Vec::new(),
             end_reason: None,
-            now: PodNow::default(),
+            now: Arc::default(),
         }
     }
 

@@ -1,5 +1,7 @@
 //! Derives changes from facts of a Pod: state, release and adoption, end.
 
+use std::sync::Arc;
+
 use super::Timeline;
 use super::leaving::{Leaving, disrupted, left, left_because, resource};
 use super::orders::is_later;
@@ -97,7 +99,7 @@ impl Timeline {
                     states: vec![(state, at)],
                     releases: Vec::new(),
                     end_reason: None,
-                    now: PodNow::default(),
+                    now: Arc::default(),
                 })));
                 if seen != Seen::InList {
                     self.tell_replacement(at, set, uid);
@@ -137,7 +139,7 @@ impl Timeline {
         let ready: Vec<Uid> = self.model.pods_of(set).filter(is_ready).map(|pod| pod.uid).collect();
         for uid in ready {
             let Some(pod) = self.model.pods.get(&uid) else { continue };
-            let (before, mut now) = (tally(pod), pod.now.clone());
+            let (before, mut now) = (tally(pod), (*pod.now).clone());
             let due = self.due_at(now.ready_since_millis, min_ready_seconds, at);
             now.available_at_millis = due;
             self.enter(at, uid, counted_state(PodState::Ready, due));
@@ -239,8 +241,8 @@ impl Timeline {
             self.due.remove(&(at, uid));
         }
         self.due.extend(due.map(|at| (at, uid)));
-        if pod.now != now {
-            self.emit(Change::PodNow(uid, Box::new(now)));
+        if *pod.now != now {
+            self.emit(Change::PodNow(uid, Arc::new(now)));
         }
     }
 

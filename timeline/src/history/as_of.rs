@@ -2,6 +2,8 @@
 //! what it has, so that a hand on the time axis moves the picture at once; only words need the exact past
 //! ([`crate::history::log`]).
 
+use std::sync::Arc;
+
 use crate::model::{Deployment, Pod, ReplicaSet};
 use crate::{Millis, Model, Uid};
 
@@ -73,14 +75,16 @@ fn pod_at(known: &Pod, at: Millis) -> Pod {
         Some(last) => last.adopted.map(|(_, owner)| owner),
         None => known.owners.first().copied(),
     };
-    if !then.state().is_ending() {
+    let is_ending = then.state().is_ending();
+    let now = Arc::make_mut(&mut then.now);
+    if !is_ending {
         then.end_reason = None;
-        then.now.deletion_at_millis = None;
+        now.deletion_at_millis = None;
     }
-    then.now.terminal_millis = known.now.terminal_millis.filter(|ended| *ended <= at);
+    now.terminal_millis = known.now.terminal_millis.filter(|ended| *ended <= at);
     if then.states.len() < known.states.len() {
-        then.now.reason.clear();
-        then.now.message.clear();
+        now.reason.clear();
+        now.message.clear();
     }
     then
 }

@@ -2,6 +2,8 @@
 //!
 //! `snapshot(a)` and the changes from a to b give `snapshot(b)`, because the server itself gets from a to b by them.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use crate::model::fact::Kind;
@@ -45,7 +47,7 @@ pub enum Change {
     /// It entered a state.
     PodState(Uid, PodState, Millis),
     /// Node, reason, restarts or deletion time changed.
-    PodNow(Uid, Box<PodNow>),
+    PodNow(Uid, Arc<PodNow>),
     /// Its ReplicaSet let go of it.
     PodReleased(Uid, Millis),
     /// A ReplicaSet took it up again.
@@ -185,7 +187,7 @@ impl Model {
                 whole.owners.iter().chain(&whole.owner).for_each(|owner| self.note_pod(*owner, whole.uid));
             }
             Change::PodState(uid, state, at) => self.pod(uid, |known| known.states.push((*state, *at))),
-            Change::PodNow(uid, now) => self.pod(uid, |known| known.now = (**now).clone()),
+            Change::PodNow(uid, now) => self.pod(uid, |known| known.now = now.clone()),
             Change::PodReleased(uid, at) => self.pod(uid, |known| {
                 known.owner = None;
                 known.releases.push(Release { at_millis: *at, adopted: None });

@@ -1,5 +1,7 @@
 //! A pod, its life, and why it ended.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use crate::model::fact::{Container, PodCondition};
@@ -30,8 +32,8 @@ pub struct Pod {
     pub releases: Vec<Release>,
     /// Why it ended, decided when its deletion was first seen.
     pub end_reason: Option<EndReason>,
-    /// As last observed.
-    pub now: PodNow,
+    /// As last observed; shared by the models and the log that it is in.
+    pub now: Arc<PodNow>,
 }
 
 /// A ReplicaSet let go of a pod: `metadata.ownerReferences` named no controller any more.

@@ -59,7 +59,8 @@ pub fn steps_after(first: Step, moves: Vec<(Millis, usize, i32)>) -> Vec<Step> {
 mod tests {
     use super::*;
     use crate::Uid;
-    use crate::model::{PodNow, Release};
+    use crate::model::Release;
+    use std::sync::Arc;
 
     fn pod(number: u128, states: &[(PodState, Millis)]) -> Pod {
         Pod {
@@ -72,7 +73,7 @@ mod tests {
             states: states.to_vec(),
             releases: Vec::new(),
             end_reason: None,
-            now: PodNow::default(),
+            now: Arc::default(),
         }
     }
 

@@ -1,6 +1,7 @@
 //! What travels: its shape for each protocol, and what becomes of bytes that are something else.
 
 use std::fmt::Write;
+use std::sync::Arc;
 
 use serde_reflection::{ContainerFormat, Format, Named, Samples, Tracer, TracerConfig, VariantFormat};
 use timeline::fact::{ConditionStatus, Container, ContainerState, Image, Kind, PodCondition, Role};
@@ -154,11 +155,12 @@ fn no_frame_holds_what_stays_on_the_server() {
         (set.now.managed_by, set.now.version) = (stays(), stays());
     }
     for pod in &mut full.objects.pods {
-        (pod.now.pull_error, pod.now.disruption) = (stays(), Some((stays(), 0)));
+        let now = Arc::make_mut(&mut pod.now);
+        (now.pull_error, now.disruption) = (stays(), Some((stays(), 0)));
         let waits = Some(ContainerState::Waiting { reason: stays(), message: stays() });
-        pod.now.containers = vec![Container { state: waits, ..Container::new(stays(), Role::App) }];
+        now.containers = vec![Container { state: waits, ..Container::new(stays(), Role::App) }];
         let condition = |status| PodCondition { kind: stays(), status, reason: stays(), message: stays() };
-        pod.now.conditions = vec![condition(ConditionStatus::False)];
+        now.conditions = vec![condition(ConditionStatus::False)];
     }
     assert_eq!(serde_json::to_string(&full.objects).unwrap().matches(STAYS).count(), 45);
     let Objects { deployments, replica_sets, pods } = &full.objects;
@@ -168,7 +170,7 @@ fn no_frame_holds_what_stays_on_the_server() {
         Change::DeploymentNow(uid, Box::new(known.now.clone())),
         Change::Rollout(uid, 0, Box::new(known.rollouts[0].clone())),
         Change::ReplicaSetNow(set.uid, Box::new(set.now.clone())),
-        Change::PodNow(pod.uid, Box::new(pod.now.clone())),
+        Change::PodNow(pod.uid, pod.now.clone()),
         Change::Deployment(Box::new(known.clone())),
         Change::ReplicaSet(Box::new(set.clone())),
         Change::Pod(Box::new(pod.clone())),
