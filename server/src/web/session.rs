@@ -12,12 +12,13 @@ use axum::http::HeaderMap;
 use bytes::Bytes;
 use futures::{Sink, SinkExt, Stream, StreamExt};
 use timeline::wire::{
-    self, Connection, ConnectionState, HEARTBEAT_SECONDS, PROTOCOL, Position, REFUSED, STRANGER, Scope, ServerFrame,
-    ViewerFrame,
+    self, Connection, ConnectionState, HEARTBEAT_SECONDS, MAX_VIEWER_FRAME, PROTOCOL, Position, REFUSED, STRANGER,
+    Scope, ServerFrame, ViewerFrame,
 };
 use timeline::{Millis, Workload};
 use tokio::sync::watch as signal;
 use tokio::time::Instant;
+use tokio_tungstenite::tungstenite::Error as TransportError;
 
 use crate::access::AuthError;
 use crate::access::permissions::Permissions;
@@ -247,12 +248,23 @@ enum Request {
     Moment(Millis),
 }
 
+/// Why a session ends whose viewer's message cannot be read.
+fn unread(error: axum::Error) -> SessionEnd {
+    match error.into_inner().downcast_ref::<TransportError>() {
+        Some(TransportError::Capacity(_)) => {
+            SessionEnd::Refused(format!("this frame is too large: at most {MAX_VIEWER_FRAME} bytes"))
+        }
+        _ => SessionEnd::Broken,
+    }
+}
+
 /// Reads what a viewer asks for; `None` for what needs no answer.
 fn request(message: Message) -> Result<Option<Request>, SessionEnd> {
     let bytes = match message {
         Message::Binary(bytes) => bytes,
         Message::Close(_) => return Err(SessionEnd::Left),
-        _ => return Ok(None),
+        Message::Ping(_) | Message::Pong(_) => return Ok(None),
+        Message::Text(_) => Bytes::new(), // no frame of ours
     };
     match wire::decode(&bytes) {
         Ok(ViewerFrame::Hello { protocol, .. }) if protocol == PROTOCOL => Ok(None),
