@@ -32,6 +32,10 @@ use crate::web::limits::{Limit, QUESTION_EVERY, QUESTIONS_AT_ONCE};
 /// A viewer that takes no frame for this long is gone.
 const SEND_LIMIT: Duration = Duration::from_secs(15);
 
+/// A ping follows so many heartbeats. Its answer is all that a viewer sends, and some proxies close a connection on which one side
+/// sends nothing for a minute.
+const PING_AFTER: u32 = 5;
+
 /// Interval for authenticating a viewer again.
 const CHECK_VIEWER_EVERY: Duration = Duration::from_secs(10);
 /// Interval for checking a link: a revoked one closes its streams within five seconds, on every server.
@@ -132,6 +136,7 @@ async fn run(
     let mut subscription = Subscription::Nothing;
     let mut heartbeat = tokio::time::interval(Duration::from_secs(u64::from(HEARTBEAT_SECONDS)));
     heartbeat.reset();
+    let mut heartbeats = 0;
     let mut known =
         tokio::time::interval(if view.viewer().link.is_some() { CHECK_LINK_EVERY } else { CHECK_VIEWER_EVERY });
     known.reset();
@@ -174,9 +179,13 @@ async fn run(
             _ = heartbeat.tick() => {
                 let now_millis = now(&subscription);
                 send_frame(out, &ServerFrame::Heartbeat { now_millis }).await?;
+                heartbeats = (heartbeats + 1) % PING_AFTER;
+                if heartbeats == 0 {
+                    send_message(out, Message::Ping(Bytes::new())).await?;
+                }
             }
             message = inbox.next() => {
-                let message = message.ok_or(SessionEnd::Left)?.map_err(|_| SessionEnd::Broken)?;
+                let message = message.ok_or(SessionEnd::Left)?.map_err(unread)?;
                 match request(message)? {
                     None => {}
                     Some(Request::Follow(scope, since)) => {
@@ -425,7 +434,11 @@ async fn send_frame(out: &mut (impl Sink<Message> + Unpin), frame: &ServerFrame)
 }
 
 async fn send(out: &mut (impl Sink<Message> + Unpin), bytes: Bytes) -> Result<(), SessionEnd> {
-    match tokio::time::timeout(SEND_LIMIT, out.send(Message::Binary(bytes))).await {
+    send_message(out, Message::Binary(bytes)).await
+}
+
+async fn send_message(out: &mut (impl Sink<Message> + Unpin), message: Message) -> Result<(), SessionEnd> {
+    match tokio::time::timeout(SEND_LIMIT, out.send(message)).await {
         Ok(Ok(())) => Ok(()),
         _ => Err(SessionEnd::Broken),
     }
