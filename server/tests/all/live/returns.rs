@@ -1,11 +1,13 @@
 //! Viewers that come back: they get what they missed, or everything, and their copy is the server's.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use server::feed::recording::Recording;
-use server::hub::Handle;
-use server::kube::SourceEvent;
+use server::hub::{Handle, Update};
+use server::kube::{Observed, SourceEvent};
 use server::telemetry::clock::OwnClock;
+use timeline::fact::{Fact, PodFact, Seen};
 use timeline::viewer::{DeploymentCopy, Taken};
 use timeline::wire::{self, ServerFrame};
 use timeline::{Retention, Workload};
@@ -21,6 +23,8 @@ use crate::live::viewers::web;
 const PARTS: usize = 60;
 /// Viewers that are away at once.
 const AWAY: usize = 6;
+/// Frames that come while a laptop sleeps: more than are kept for a viewer.
+const ASLEEP: i32 = 300;
 
 /// Brings a copy up to date by the first frame after it came back. `true` if it got only what it missed.
 async fn come_back(hub: &Handle, workload: &Workload, copy: &mut DeploymentCopy) -> bool {
@@ -116,4 +120,38 @@ async fn after_a_restart_who_comes_back_gets_what_was_missed() {
     assert!(!come_back(&watched.hub, &web(), &mut ahead).await, "everything");
     let expected = new(&watched.hub, &web()).await;
     assert!(known.model == expected.model && ahead.model == expected.model);
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_took_nothing_for_a_while_gets_a_snapshot_and_goes_on_from_there() {
+    let (_, text) = common::recordings().into_iter().find(|(name, _)| name == "rollout").unwrap();
+    let observed = Recording::read(&text).observed;
+    let (hub, events) = Handle::start("prod", Arc::default(), Retention::default());
+    feed(&events, observed.clone()).await;
+    let live = hub.read(|reader| {
+        let pods = reader.timeline.model().pods.values();
+        pods.filter(|pod| pod.gone_millis().is_none()).map(|pod| pod.uid).collect::<Vec<_>>()
+    });
+    let live = live.await.unwrap();
+    let last = observed.iter().rev().find_map(|observed| match &observed.fact {
+        Some(Fact::Pod(pod, _)) if live.contains(&pod.meta.uid) => Some((observed.at_millis, pod)),
+        _ => None,
+    });
+    let (at_millis, last) = last.unwrap();
+    let workload = Workload::deployment("prod", "rollout", "nginx");
+    let (_, mut followed) = hub.follow(workload.clone(), None).await.unwrap();
+    for number in 1..=ASLEEP {
+        let pod = PodFact { node: Some(format!("node-{number}")), ..(**last).clone() };
+        let fact = Some(Fact::Pod(Box::new(pod), Seen::Modified));
+        feed(&events, vec![Observed { at_millis: at_millis + 60_000, fact }]).await;
+        tokio::time::sleep(Duration::from_millis(60)).await; // each is a frame of its own
+    }
+    assert_eq!(followed.next().await.unwrap(), Update::Missed);
+    let ServerFrame::Snapshot(snapshot) = wire::decode(&followed.anew().await.unwrap().frame).unwrap() else {
+        panic!("everything")
+    };
+    let copy = DeploymentCopy::from(*snapshot);
+    assert!(copy.model == new(&hub, &workload).await.model);
+    let node = Some(format!("node-{ASLEEP}"));
+    assert!(copy.model.pods.values().any(|pod| pod.now.node == node));
 }
