@@ -401,15 +401,21 @@ async fn measure_returns(
         }
         tokio::time::sleep(UNDER_WAY).await;
     }
-    let address = program.address.clone();
-    drop(program);
-    let positions = viewers.end().await;
-    let began = Instant::now();
-    let program = site.start(&address);
-    row("restart: until it listens", &seconds(began.elapsed()), "");
-    let returned = Returned::of(&address, positions).await;
-    returned.print("back after a restart", snapshot);
-    drop_all(&program, returned.viewers).await;
+    let (address, mut program) = (program.address.clone(), program);
+    for (what, is_killed) in [("back after a restart", false), ("back after a kill", true)] {
+        if is_killed {
+            drop(program);
+        } else {
+            program.stop();
+        }
+        let positions = viewers.end().await;
+        program = site.start(&address);
+        let returned = Returned::of(&address, positions).await;
+        returned.print(what, snapshot);
+        viewers = returned.viewers;
+        tokio::time::sleep(UNDER_WAY).await;
+    }
+    drop_all(&program, viewers).await;
     program
 }
 

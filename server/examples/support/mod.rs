@@ -9,6 +9,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use futures::SinkExt;
+use rustix::process::{Pid, Signal, kill_process};
 use timeline::Workload;
 use timeline::wire::{self, PROTOCOL, Position, Scope, ViewerFrame};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -44,6 +45,13 @@ impl Program {
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let address = line.trim().rsplit_once("://").unwrap().1.trim_end_matches('/').to_owned();
         Self { child, address }
+    }
+
+    /// Ends it as service managers do, and waits until it has.
+    pub fn stop(mut self) {
+        let id = Pid::from_child(&self.child);
+        kill_process(id, Signal::TERM).unwrap();
+        self.child.wait().unwrap();
     }
 
     /// A program that somebody else started; it is at that address.
