@@ -203,18 +203,23 @@ struct Returned {
     deltas: Vec<usize>,
     /// Connections that did not come about and were tried again.
     failures: usize,
+    /// Time of a processor for each viewer.
+    cpu: Duration,
 }
 
 impl Returned {
-    async fn of(address: &str, positions: Vec<Position>) -> Self {
+    async fn of(program: &Program, positions: Vec<Position>) -> Self {
+        let (address, before) = (&program.address, program.cpu());
         let (shared, began) = (Shared::default(), Instant::now());
+        // While it is open each snapshot is decoded once.
+        *shared.lock().unwrap() = Frames { is_open: true, position: positions.first().copied(), ..Frames::default() };
         let all: Vec<_> = positions
             .into_iter()
-            .map(|position| tokio::spawn(come_back(address.to_owned(), position, shared.clone())))
+            .map(|position| tokio::spawn(come_back(address.clone(), position, shared.clone())))
             .collect();
         let viewers = Viewers { tasks: Vec::new(), shared };
         let (times, snapshots, deltas) = (Vec::new(), Vec::new(), Vec::new());
-        let mut returned = Self { viewers, times, snapshots, deltas, failures: 0 };
+        let mut returned = Self { viewers, times, snapshots, deltas, failures: 0, cpu: Duration::ZERO };
         for task in all {
             let Back { at, bytes, is_snapshot, failures, task } = task.await.unwrap();
             returned.times.push(at - began);
@@ -223,6 +228,7 @@ impl Returned {
             returned.viewers.tasks.push(task);
         }
         returned.times.sort();
+        returned.cpu = (program.cpu() - before).div_f64(returned.times.len() as f64);
         returned
     }
 
@@ -230,6 +236,7 @@ impl Returned {
         let (p50, p99) = (quantile(&self.times, 0.5), quantile(&self.times, 0.99));
         row(&format!("{what}: p50"), &seconds(p50), "");
         row(&format!("{what}: p99"), &seconds(p99), "3 s");
+        row(&format!("{what}: CPU of the server for each, µs"), &format!("{:.0}", self.cpu.as_secs_f64() * 1e6), "");
         row(&format!("{what}: connections tried again"), &self.failures.to_string(), "");
         let (count, bytes) = (self.deltas.len(), self.deltas.iter().sum::<usize>());
         row(&format!("{what}: viewers that got a delta"), &format!("{count} of {}", self.times.len()), "");
@@ -396,7 +403,7 @@ async fn measure_returns(
         let position = viewers.shared.lock().unwrap().position.expect("each viewer got a snapshot");
         drop_all(&program, viewers).await;
         tokio::time::sleep(GAP).await;
-        let returned = Returned::of(&program.address, vec![position; count]).await;
+        let returned = Returned::of(&program, vec![position; count]).await;
         returned.print(what, snapshot);
         viewers = returned.viewers;
         if is_quiet {
@@ -413,7 +420,7 @@ async fn measure_returns(
         }
         let positions = viewers.end().await;
         program = site.start(&address);
-        let returned = Returned::of(&address, positions).await;
+        let returned = Returned::of(&program, positions).await;
         returned.print(what, snapshot);
         viewers = returned.viewers;
         tokio::time::sleep(UNDER_WAY).await;
@@ -506,8 +513,9 @@ async fn until_viewers(program: &Program, count: usize) -> bool {
     let end = Instant::now() + Duration::from_secs(120);
     while Instant::now() < end {
         let metrics = ask(&program.address, "/metrics").await.1;
-        let viewers = metrics.lines().find_map(|line| line.strip_prefix("rollcast_viewers ")).unwrap();
-        if viewers.parse::<usize>().unwrap() <= count {
+        // A server that is full refuses one more.
+        let viewers = metrics.lines().find_map(|line| line.strip_prefix("rollcast_viewers "));
+        if viewers.is_some_and(|viewers| viewers.parse::<usize>().unwrap() <= count) {
             return true;
         }
         tokio::time::sleep(Duration::from_millis(250)).await; // polling with a deadline
