@@ -109,7 +109,7 @@ fn restart() {
         }
     }
     let pods = timeline.model().pods.len();
-    let standing = CheckpointState { timeline: &timeline, history: &history, observed: None };
+    let standing = CheckpointState { timeline: &timeline, history: &history, epoch: 0, observed: None };
     let began = Instant::now();
     let checkpoint = resume::encode(&standing).unwrap();
     let (took, size) = (began.elapsed(), checkpoint.body.len());

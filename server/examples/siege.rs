@@ -1,7 +1,6 @@
-//! What it costs a Rollcast when somebody means it ill, or many look at once: `cargo run --release -p server --example siege -- PATH-OF-ROLLCAST [RECORDING]`,
+//! What it costs a Rollcast when somebody means it ill: `cargo run --release -p server --example siege -- PATH-OF-ROLLCAST [RECORDING]`,
 //! where a program may have more than 5,000 files open (`ulimit -n`).
 //!
-//! - viewers who only listen: what one costs. They come first, while nothing else has grown the heap;
 //! - 50 viewers who ask for moments without end: how long a page takes meanwhile, and without them;
 //! - requests whose headers never end, also by TLS: how many are still open after 12 seconds, and what they hold.
 
@@ -31,12 +30,11 @@ use tokio_rustls::rustls::pki_types::ServerName;
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 use tokio_tungstenite::tungstenite::Message;
 
-use support::{Program, Socket, ask, listen, quantile};
+use support::{Program, ask, listen, quantile};
 
 const SLOW: usize = 5_000;
 const SLOW_BY_TLS: usize = 300;
 const ASKING: usize = 50;
-const LISTENING: usize = 500;
 
 /// Plays a recording, all of it at once; what it is called is the name of its cluster and of its namespace.
 struct Played {
@@ -70,14 +68,6 @@ async fn main() {
     let (program, page) = (&played.program, played.page());
     let address = &program.address;
     program.shows(&page).await;
-
-    // A few to begin with, so that what is there once is there.
-    drop(viewers(&played, LISTENING / 10).await);
-    let before = program.memory_at_rest().await;
-    let listening = viewers(&played, LISTENING).await;
-    let held = program.memory_at_rest().await as f64 - before as f64;
-    println!("a viewer who listens costs {:.1} KB", held / LISTENING as f64);
-    drop(listening);
 
     let alone = pages(address, &page).await;
     let asking: Vec<_> =
@@ -153,14 +143,6 @@ async fn half(address: &str, tls: Option<&TlsConnector>) -> Box<dyn Stream> {
     };
     stream.write_all(format!("GET / HTTP/1.1\r\nHost: {address}\r\nX-Slow: ").as_bytes()).await.unwrap();
     stream
-}
-
-async fn viewers(played: &Played, count: usize) -> Vec<Socket> {
-    let mut sockets = Vec::new();
-    for _ in 0..count {
-        sockets.push(listen(&played.program.address, played.workload()).await);
-    }
-    sockets
 }
 
 /// Asks for moments of the last five minutes without end.

@@ -1,5 +1,7 @@
 //! Figures: what events and pods cost, how long a large cluster takes to appear, how smooth a page is, and how long it takes from the API server to the page.
 
+use std::path::Path;
+
 use anyhow::Result;
 
 use crate::cluster::{Cluster, Running};
@@ -12,8 +14,17 @@ pub fn print_peers() -> Result<()> {
     if !process::is_installed("kubectl") {
         process::print_note("LEFT OUT: kubectl (not installed)");
     }
-    let run = ["run", "--quiet", "--release", "--package", "server", "--example", "peers", "--"];
-    process::run(process::command("cargo", &run).arg(&rollcast))
+    run_example("peers", &rollcast)
+}
+
+/// Prints what thousands of viewers cost.
+pub fn print_viewers() -> Result<()> {
+    run_example("viewers", &build::release()?)
+}
+
+fn run_example(example: &str, rollcast: &Path) -> Result<()> {
+    let run = ["run", "--quiet", "--release", "--package", "server", "--example", example, "--"];
+    process::run(process::command("cargo", &run).arg(rollcast))
 }
 
 /// Prints the figures.
@@ -24,8 +35,7 @@ pub fn print() -> Result<()> {
         process::run(&mut process::command("cargo", &run))?;
     }
     for example in ["lists", "latency"] {
-        let run = ["run", "--quiet", "--release", "--package", "server", "--example", example, "--"];
-        process::run(process::command("cargo", &run).arg(&rollcast))?;
+        run_example(example, &rollcast)?;
     }
     setup::ensure_node_modules()?;
     let browser = setup::ensure_browser()?;

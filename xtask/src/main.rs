@@ -102,6 +102,9 @@ enum Command {
         /// Only beside other clients of the same cluster: a reflector of kube-rs and kubectl (minutes)
         #[arg(long)]
         peers: bool,
+        /// Only 10,000 viewers of one Deployment: memory, CPU, returns after a restart, and viewers that read nothing (minutes)
+        #[arg(long, conflicts_with = "peers")]
+        viewers: bool,
     },
     /// Make mistakes in the sources, one at a time, and see which of them no test finds (hours)
     Mutants {
@@ -153,8 +156,9 @@ fn run(command: Command) -> Result<()> {
         Command::Cluster(command) => cluster::run(command),
         Command::Lint => lint::lint(),
         Command::Size => size::print(),
-        Command::Bench { peers: true } => bench::print_peers(),
-        Command::Bench { peers: false } => bench::print(),
+        Command::Bench { peers: true, .. } => bench::print_peers(),
+        Command::Bench { viewers: true, .. } => bench::print_viewers(),
+        Command::Bench { .. } => bench::print(),
         Command::Mutants { only, arguments } => mutants::run(&only, &arguments),
         Command::Shots { film: true, folder, .. } => shots::film(&folder),
         Command::Shots { sheet: true, folder, .. } => shots::sheet(&folder),

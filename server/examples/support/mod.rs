@@ -9,11 +9,13 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use futures::SinkExt;
+use rustix::process::{Pid, Signal, kill_process};
 use timeline::Workload;
-use timeline::wire::{self, PROTOCOL, Scope, ViewerFrame};
+use timeline::wire::{self, PROTOCOL, Position, Scope, ViewerFrame};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
+use tokio_tungstenite::tungstenite::{Error, Message};
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 
 /// What is waited for is there within this time.
@@ -43,6 +45,13 @@ impl Program {
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let address = line.trim().rsplit_once("://").unwrap().1.trim_end_matches('/').to_owned();
         Self { child, address }
+    }
+
+    /// Ends it as service managers do, and waits until it has.
+    pub fn stop(mut self) {
+        let id = Pid::from_child(&self.child);
+        kill_process(id, Signal::TERM).unwrap();
+        self.child.wait().unwrap();
     }
 
     /// A program that somebody else started; it is at that address.
@@ -111,12 +120,19 @@ pub async fn ask(address: &str, path: &str) -> (Duration, String) {
 
 /// Somebody who follows that workload.
 pub async fn listen(address: &str, workload: Workload) -> Socket {
-    let (mut socket, _) = tokio_tungstenite::connect_async(format!("ws://{address}/api/v1/stream")).await.unwrap();
+    follow(address, workload, None).await.unwrap()
+}
+
+/// A viewer whose copy stands at `since`. It reads into a small buffer: a measurement has thousands of viewers.
+pub async fn follow(address: &str, workload: Workload, since: Option<Position>) -> Result<Socket, Error> {
+    let config = WebSocketConfig::default().read_buffer_size(4 << 10);
+    let url = format!("ws://{address}/api/v1/stream");
+    let (mut socket, _) = tokio_tungstenite::connect_async_with_config(url, Some(config), true).await?;
     let hello = ViewerFrame::Hello { protocol: PROTOCOL, build: String::new() };
-    for frame in [hello, ViewerFrame::Subscribe { scope: Scope::Workload(workload), since: None }] {
-        socket.send(Message::Binary(wire::encode(&frame).unwrap().into())).await.unwrap();
+    for frame in [hello, ViewerFrame::Subscribe { scope: Scope::Workload(workload), since }] {
+        socket.send(Message::Binary(wire::encode(&frame).unwrap().into())).await?;
     }
-    socket
+    Ok(socket)
 }
 
 /// That part of times that are in order; 0.99 for the 99th of a hundred.

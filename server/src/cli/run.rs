@@ -313,7 +313,7 @@ async fn listen(served: &ServerOptions, do_people_sign_in: bool) -> anyhow::Resu
     if let Some(tls) = &served.tls {
         private::check(&tls.key, served.is_for_others())?;
     }
-    TcpListener::bind(address).await.map_err(|error| match error.kind() {
+    connections::listen(address).map_err(|error| match error.kind() {
         std::io::ErrorKind::AddrInUse => anyhow::anyhow!(
             "{address} is already in use: choose another port with --listen, for example --listen 127.0.0.1:0"
         ),

@@ -5,6 +5,7 @@
 
 use rmp_serde::{Deserializer, Serializer};
 use serde::{Deserialize, Serialize};
+use timeline::wire::Position;
 use timeline::{History, Millis, Timeline};
 
 use super::store::{Checkpoint, StoredCluster};
@@ -25,6 +26,8 @@ pub struct CheckpointState<'h> {
     pub timeline: &'h Timeline,
     /// Its changes in memory.
     pub history: &'h History,
+    /// Epoch of the timeline.
+    pub epoch: u64,
     /// First and last observation.
     pub observed: Option<(Millis, Millis)>,
 }
@@ -33,6 +36,7 @@ pub struct CheckpointState<'h> {
 struct DecodedState {
     timeline: Timeline,
     history: History,
+    epoch: u64,
     observed: Option<(Millis, Millis)>,
 }
 
@@ -59,7 +63,9 @@ pub fn restore(cluster: &str, stored: StoredCluster) -> Option<InitialState> {
         tracing::warn!("ignored the damaged checkpoint of cluster {cluster}");
         return None;
     }
-    let DecodedState { mut timeline, mut history, mut observed } = state.flatten().unwrap_or_default();
+    let DecodedState { mut timeline, mut history, epoch, mut observed } = state.flatten().unwrap_or_default();
+    // The changes after the checkpoint are made again, and need not be those that viewers got.
+    let before = has_checkpoint.then(|| Position { epoch, seq: timeline.seq() });
     let mut bad = 0;
     for batch in &batches {
         let text = match batch.text() {
@@ -87,6 +93,6 @@ pub fn restore(cluster: &str, stored: StoredCluster) -> Option<InitialState> {
         tracing::warn!("ignored {bad} unreadable lines in the history of cluster {cluster}");
     }
     let heard_millis = Some(observed.map_or(heard_millis, |(_, last)| last.max(heard_millis)));
-    let initial = InitialState { timeline, history, observed, looking_since_millis: None, heard_millis };
+    let initial = InitialState { timeline, history, before, observed, looking_since_millis: None, heard_millis };
     (has_checkpoint || observed.is_some()).then_some(initial)
 }

@@ -399,11 +399,11 @@ impl Tap {
         }
         let last_seq = self.checkpoint_seq;
         let checkpoint = self.hub.read(move |reader| {
-            let (timeline, history, observed) = (reader.timeline, reader.history, reader.observed);
+            let Reader { timeline, history, observed, epoch, .. } = *reader;
             if timeline.seq() == last_seq {
                 return None;
             }
-            let checkpoint = resume::encode(&CheckpointState { timeline, history, observed })?;
+            let checkpoint = resume::encode(&CheckpointState { timeline, history, epoch, observed })?;
             Some((timeline.seq(), observed.map_or(0, |(_, last)| last), checkpoint))
         });
         if let Some((seq, at_millis, checkpoint)) = checkpoint.await? {

@@ -11,7 +11,7 @@ use std::time::Duration;
 use timeline::change::Subject;
 use timeline::fact::{Kind, Seen};
 use timeline::view::Now;
-use timeline::wire::{Connection, ConnectionState, Unwritten};
+use timeline::wire::{Connection, ConnectionState, Position, Unwritten};
 use timeline::{Change, Fact, History, Millis, Model, Retention, Timeline, Uid, Workload};
 use tokio::sync::{mpsc, oneshot, watch as signal};
 use tokio::time::Instant;
@@ -52,6 +52,8 @@ pub(super) struct Hub {
     /// Name of the cluster.
     name: Arc<str>,
     epoch: u64,
+    /// Positions of the earlier life up to this one are known, too.
+    before: Option<Position>,
     timeline: Timeline,
     history: History,
     retention: Retention,
@@ -85,6 +87,7 @@ impl Hub {
         Self {
             name,
             epoch: fastrand::u64(..),
+            before: None,
             timeline: Timeline::new(),
             history: History::default(),
             retention,
@@ -238,8 +241,9 @@ impl Hub {
 
     /// Goes on from what is known, and from nothing else.
     fn begins(&mut self, initial: InitialState) {
-        let InitialState { timeline, history, observed, looking_since_millis, heard_millis } = initial;
+        let InitialState { timeline, history, before, observed, looking_since_millis, heard_millis } = initial;
         (self.timeline, self.history, self.observed, self.heard_millis) = (timeline, history, observed, heard_millis);
+        self.before = before;
         self.looking_since_millis = looking_since_millis.unwrap_or(self.looking_since_millis);
         self.renew();
         let unlisted: Vec<_> = self.watches.unlisted().cloned().collect();

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use timeline::wire::{self, Delta, Said, SaidDelta, ServerFrame, Snapshot};
+use timeline::wire::{self, Delta, Position, Said, SaidDelta, ServerFrame, Snapshot};
 use timeline::{Change, Millis, Uid};
 use tokio::sync::broadcast;
 use tokio::time::Instant;
@@ -26,6 +26,8 @@ pub(super) struct Topic {
     anew: bool,
     /// The last snapshot, encoded, and where it stands.
     snapshot: Option<(u64, Bytes)>,
+    /// The last delta for a viewer that came back, encoded, and the viewer's position: many come back at once.
+    resumed: Option<(Position, Bytes)>,
     /// What viewers were told, when that was, and whether it may be old.
     said: Said,
     said_at: Option<Instant>,
@@ -68,6 +70,7 @@ impl Topic {
             pending: Vec::new(),
             anew: false,
             snapshot: None,
+            resumed: None,
             said: Said::default(),
             said_at: None,
             is_said_old: true,
@@ -122,7 +125,7 @@ impl Topic {
         };
         self.anew = false;
         self.sent = seq;
-        self.snapshot = None;
+        (self.snapshot, self.resumed) = (None, None);
         if let Some(bytes) = encode(&frame) {
             let _ = self.frames.send(bytes); // nobody listening is no failure
         }
@@ -147,20 +150,30 @@ impl Topic {
         (bytes, 1)
     }
 
-    /// For a viewer whose copy still fits: everything that is said, and no change.
-    pub(super) fn resume(&mut self, from: u64, now_millis: Millis, said: impl FnOnce() -> Said) -> Option<Bytes> {
+    /// For a viewer that comes back: the changes that its copy lacks, and everything that is said. `None` where it needs a snapshot.
+    /// Also returns the number of frames encoded.
+    pub(super) fn resume(
+        &mut self,
+        at: Position,
+        now_millis: Millis,
+        missed: impl FnOnce() -> Option<Vec<Change>>,
+        said: impl FnOnce() -> Said,
+    ) -> Option<(Bytes, u64)> {
+        if let Some((known, bytes)) = &self.resumed
+            && *known == at
+        {
+            return Some((bytes.clone(), 0));
+        }
+        let changes = missed()?;
         if self.said_at.is_none() {
             self.tell(said());
         }
         let said = self.said.clone();
-        let delta = Some(SaidDelta { view: said.view.map(Box::new), story: Some((0, said.story)) });
-        encode(&ServerFrame::Delta(Delta {
-            from,
-            to: self.sent.max(from),
-            now_millis,
-            changes: Vec::new(),
-            said: delta,
-        }))
+        let said = Some(SaidDelta { view: said.view.map(Box::new), story: Some((0, said.story)) });
+        let (from, to) = (at.seq, self.sent.max(at.seq));
+        let bytes = encode(&ServerFrame::Delta(Delta { from, to, now_millis, changes, said }))?;
+        self.resumed = Some((at, bytes.clone()));
+        Some((bytes, 1))
     }
 
     fn is_due(&self, haste: Haste, is_ticking: bool) -> bool {

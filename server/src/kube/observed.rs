@@ -1,5 +1,6 @@
 //! A fact of a cluster with the time at which it arrived, and what is known before the first one.
 
+use timeline::wire::Position;
 use timeline::{Change, Fact, History, Millis, Timeline};
 
 /// A fact and when it arrived.
@@ -28,6 +29,8 @@ pub struct InitialState {
     pub timeline: Timeline,
     /// Everything that changed in it, as far as it is stored.
     pub history: History,
+    /// Last position of its earlier life that is certainly part of it.
+    pub before: Option<Position>,
     /// First and last observation.
     pub observed: Option<(Millis, Millis)>,
     /// Rollcast watches since then; `None` if that does not change.

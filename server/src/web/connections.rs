@@ -24,7 +24,7 @@ use hyper_util::service::TowerToHyperService;
 use rustix::net::sockopt::set_socket_send_buffer_size;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
 use tokio::time::{Instant, timeout, timeout_at};
 use tower::{ServiceExt, service_fn};
 
@@ -40,6 +40,9 @@ const HEADERS: Duration = Duration::from_secs(10);
 const MOST_HEADERS: usize = 16 << 10;
 /// Connections at once.
 const MOST: usize = 10_000;
+/// Connections that the system completes before they are accepted. After a restart all viewers come back at once: one for which there
+/// is no room tries again after a second.
+const WAITING: u32 = 4_096;
 /// Descriptors that are kept for other things than viewers' connections: files, databases, API servers (four watches for each cluster, or
 /// for each namespace that is named), and telling those who are one too many.
 const OTHERS: usize = 200;
@@ -143,6 +146,17 @@ impl Connections {
         }
         slot
     }
+}
+
+/// Listens at an address. Must be called in a runtime.
+///
+/// # Errors
+/// When the system does not allow that.
+pub fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+    socket.set_reuseaddr(true)?; // as a restart needs it: connections of the last run may still be closing
+    socket.bind(address)?;
+    socket.listen(WAITING)
 }
 
 /// Serves for ever. `is_trusted` says of which addresses many viewers come; `tls` is spoken where it is given.

@@ -12,12 +12,13 @@ use axum::http::HeaderMap;
 use bytes::Bytes;
 use futures::{Sink, SinkExt, Stream, StreamExt};
 use timeline::wire::{
-    self, Connection, ConnectionState, HEARTBEAT_SECONDS, PROTOCOL, Position, REFUSED, STRANGER, Scope, ServerFrame,
-    ViewerFrame,
+    self, Connection, ConnectionState, HEARTBEAT_SECONDS, MAX_VIEWER_FRAME, PROTOCOL, Position, REFUSED, STRANGER,
+    Scope, ServerFrame, ViewerFrame,
 };
 use timeline::{Millis, Workload};
 use tokio::sync::watch as signal;
 use tokio::time::Instant;
+use tokio_tungstenite::tungstenite::Error as TransportError;
 
 use crate::access::AuthError;
 use crate::access::permissions::Permissions;
@@ -30,6 +31,10 @@ use crate::web::limits::{Limit, QUESTION_EVERY, QUESTIONS_AT_ONCE};
 
 /// A viewer that takes no frame for this long is gone.
 const SEND_LIMIT: Duration = Duration::from_secs(15);
+
+/// A ping follows so many heartbeats. Its answer is all that a viewer sends, and some proxies close a connection on which one side
+/// sends nothing for a minute.
+const PING_AFTER: u32 = 5;
 
 /// Interval for authenticating a viewer again.
 const CHECK_VIEWER_EVERY: Duration = Duration::from_secs(10);
@@ -131,6 +136,7 @@ async fn run(
     let mut subscription = Subscription::Nothing;
     let mut heartbeat = tokio::time::interval(Duration::from_secs(u64::from(HEARTBEAT_SECONDS)));
     heartbeat.reset();
+    let mut heartbeats = 0;
     let mut known =
         tokio::time::interval(if view.viewer().link.is_some() { CHECK_LINK_EVERY } else { CHECK_VIEWER_EVERY });
     known.reset();
@@ -173,9 +179,13 @@ async fn run(
             _ = heartbeat.tick() => {
                 let now_millis = now(&subscription);
                 send_frame(out, &ServerFrame::Heartbeat { now_millis }).await?;
+                heartbeats = (heartbeats + 1) % PING_AFTER;
+                if heartbeats == 0 {
+                    send_message(out, Message::Ping(Bytes::new())).await?;
+                }
             }
             message = inbox.next() => {
-                let message = message.ok_or(SessionEnd::Left)?.map_err(|_| SessionEnd::Broken)?;
+                let message = message.ok_or(SessionEnd::Left)?.map_err(unread)?;
                 match request(message)? {
                     None => {}
                     Some(Request::Follow(scope, since)) => {
@@ -247,12 +257,23 @@ enum Request {
     Moment(Millis),
 }
 
+/// Why a session ends whose viewer's message cannot be read.
+fn unread(error: axum::Error) -> SessionEnd {
+    match error.into_inner().downcast_ref::<TransportError>() {
+        Some(TransportError::Capacity(_)) => {
+            SessionEnd::Refused(format!("this frame is too large: at most {MAX_VIEWER_FRAME} bytes"))
+        }
+        _ => SessionEnd::Broken,
+    }
+}
+
 /// Reads what a viewer asks for; `None` for what needs no answer.
 fn request(message: Message) -> Result<Option<Request>, SessionEnd> {
     let bytes = match message {
         Message::Binary(bytes) => bytes,
         Message::Close(_) => return Err(SessionEnd::Left),
-        _ => return Ok(None),
+        Message::Ping(_) | Message::Pong(_) => return Ok(None),
+        Message::Text(_) => Bytes::new(), // no frame of ours
     };
     match wire::decode(&bytes) {
         Ok(ViewerFrame::Hello { protocol, .. }) if protocol == PROTOCOL => Ok(None),
@@ -413,7 +434,11 @@ async fn send_frame(out: &mut (impl Sink<Message> + Unpin), frame: &ServerFrame)
 }
 
 async fn send(out: &mut (impl Sink<Message> + Unpin), bytes: Bytes) -> Result<(), SessionEnd> {
-    match tokio::time::timeout(SEND_LIMIT, out.send(Message::Binary(bytes))).await {
+    send_message(out, Message::Binary(bytes)).await
+}
+
+async fn send_message(out: &mut (impl Sink<Message> + Unpin), message: Message) -> Result<(), SessionEnd> {
+    match tokio::time::timeout(SEND_LIMIT, out.send(message)).await {
         Ok(Ok(())) => Ok(()),
         _ => Err(SessionEnd::Broken),
     }

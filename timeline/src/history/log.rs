@@ -138,6 +138,13 @@ impl History {
         self.log.iter().map(|(at, change)| (*at, change))
     }
 
+    /// The last so many changes, oldest first; `None` when not all of them are kept.
+    #[must_use]
+    pub fn last(&self, count: u64) -> Option<impl Iterator<Item = &Change>> {
+        let first = self.log.len().checked_sub(usize::try_from(count).ok()?)?;
+        Some(self.log.range(first..).map(|(_, change)| change))
+    }
+
     /// When something changed last.
     #[must_use]
     pub fn last_millis(&self) -> Option<Millis> {

@@ -4,12 +4,15 @@ use std::sync::atomic::Ordering;
 
 use timeline::view::{self, Now, Tone};
 use timeline::wire::{Objects, Position, Said, Snapshot};
-use timeline::{Model, Uid, Workload, story};
+use timeline::{Change, Model, Uid, Workload, story};
 use tokio::time::Instant;
 
 use super::Hub;
 use crate::hub::topic::{Haste, Publication, Topic};
 use crate::hub::{Copied, ListedDeployment, Subscription};
+
+/// Changes of a cluster that are searched for those that a viewer missed.
+const MOST_MISSED: u64 = 4_000;
 
 impl Hub {
     pub(super) fn publish(&mut self, haste: Haste) {
@@ -90,18 +93,46 @@ impl Hub {
             }
             None => Topic::new(deployment, seq),
         };
-        let touched = deployment.and_then(|uid| self.touched.get(&uid)).copied().unwrap_or(0);
-        let fits = since
-            .is_some_and(|at| at.epoch == self.epoch && deployment.is_some() && touched <= at.seq && at.seq <= seq);
         let now_millis = self.clock.now_millis();
-        let (first, encoded) = match since.filter(|_| fits) {
-            Some(at) => (topic.resume(at.seq, now_millis, || self.said(deployment)).unwrap_or_default(), 1),
-            None => topic.snapshot(|| self.snapshot(&workload)),
-        };
+        let resumed = since
+            .and_then(|at| topic.resume(at, now_millis, || self.missed(deployment?, at), || self.said(deployment)));
+        let (first, encoded) = resumed.unwrap_or_else(|| topic.snapshot(|| self.snapshot(&workload)));
         self.counters.frames.fetch_add(encoded, Ordering::Relaxed);
         let frames = topic.listen();
         self.topics.insert(workload, topic);
         Subscription { first, frames, now_millis }
+    }
+
+    /// Returns the changes of a Deployment that the copy of a viewer lacks; `None` where it needs everything.
+    fn missed(&self, deployment: Uid, at: Position) -> Option<Vec<Change>> {
+        let count = self.timeline.seq().checked_sub(at.seq)?;
+        if at.epoch == self.epoch {
+            if self.touched.get(&deployment).is_none_or(|touched| *touched <= at.seq) {
+                return Some(Vec::new());
+            }
+        } else if self.before.is_none_or(|before| at.epoch != before.epoch || at.seq > before.seq) {
+            return None;
+        }
+        if count > MOST_MISSED {
+            return None;
+        }
+        let model = self.timeline.model();
+        // With more changes than pods a snapshot is smaller.
+        let most = model.pods_of_deployment(deployment).len();
+        let mut missed = Vec::new();
+        for change in self.history.last(count)? {
+            if !change.travels() || !model.deployments_of(change).contains(&deployment) {
+                continue;
+            }
+            // These may tie objects to the Deployment that the copy does not know.
+            let is_tie = matches!(change, Change::ReplicaSet(_) | Change::ReplicaSetOwner(..));
+            let is_name = matches!(change, Change::Deployment(_) | Change::DeploymentDeleted(..));
+            if is_tie || is_name || missed.len() == most {
+                return None;
+            }
+            missed.push(change.clone());
+        }
+        Some(missed)
     }
 
     fn snapshot(&self, workload: &Workload) -> Snapshot {

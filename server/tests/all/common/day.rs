@@ -277,7 +277,7 @@ pub fn keep(store: &mut Sqlite, many: u64) -> KeptDay {
         while store.tidy(began).unwrap() {}
     }
     // What waits for a checkpoint is not joined yet; a server puts one down every five minutes.
-    let standing = CheckpointState { timeline: &timeline, history: &History::default(), observed: None };
+    let standing = CheckpointState { timeline: &timeline, history: &History::default(), epoch: 0, observed: None };
     let done = Commit { lines: None, checkpoint: resume::encode(&standing), ..commit("", (0, 0)) };
     store.commit(&[done]).unwrap();
     while store.tidy(START_MILLIS).unwrap() {}

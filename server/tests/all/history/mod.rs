@@ -247,8 +247,12 @@ fn of_every_recording_all_is_kept_however_it_is_tidied() {
             store.commit(&[commit(Some((*from, *to, text)), None)]).unwrap();
             if index + 1 == until {
                 let (timeline, history) = play(&batches[..until]);
-                let standing =
-                    CheckpointState { timeline: &timeline, history: &history, observed: Some((batches[0].0, *to)) };
+                let standing = CheckpointState {
+                    timeline: &timeline,
+                    history: &history,
+                    epoch: 0,
+                    observed: Some((batches[0].0, *to)),
+                };
                 store.commit(&[commit(None, resume::encode(&standing))]).unwrap();
             }
             if index % 7 == 0 {

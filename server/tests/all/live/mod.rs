@@ -21,6 +21,7 @@ mod recorded;
 mod refused;
 mod replicas;
 mod requests;
+mod returns;
 mod reviews;
 mod secrets;
 mod silence;

@@ -22,6 +22,7 @@ mod parsers;
 mod parts;
 mod people;
 mod playground;
+mod quiet;
 mod remade;
 mod replay;
 mod rights;

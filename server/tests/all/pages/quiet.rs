@@ -1,0 +1,64 @@
+//! A stream on which nothing happens stays open behind proxies, and one with frames that are none is closed with a reason.
+
+use std::time::Duration;
+
+use axum::extract::ws::Message;
+use axum::http::HeaderMap;
+use futures::StreamExt;
+use futures::channel::mpsc;
+use server::telemetry::viewers::Viewers;
+use server::web::client_view::ClientView;
+use server::web::session::{Credentials, serve_over};
+use server::web::state::{Rollcast, Site};
+use timeline::wire::{MAX_VIEWER_FRAME, REFUSED};
+use tokio::time::Instant;
+use tokio_tungstenite::tungstenite::Error;
+use tokio_tungstenite::tungstenite::error::CapacityError;
+
+type Inbox = mpsc::UnboundedSender<Result<Message, axum::Error>>;
+
+async fn stream() -> (Inbox, mpsc::UnboundedReceiver<Message>) {
+    let rollcast = Rollcast::with(Vec::new(), "build", Viewers::default(), Site::default());
+    let viewer = rollcast.viewer(&HeaderMap::new(), None, None).await.unwrap();
+    let view = ClientView::new(&rollcast, viewer).await.unwrap();
+    let ((said, inbox), (out, heard)) = (mpsc::unbounded(), mpsc::unbounded());
+    tokio::spawn(serve_over(out, inbox, view, Credentials { headers: HeaderMap::new(), peer: None, from: None }));
+    (said, heard)
+}
+
+#[tokio::test(start_paused = true)]
+async fn within_a_minute_both_sides_send_something() {
+    let (_said, mut heard) = stream().await;
+    let began = Instant::now();
+    let (mut last, mut last_ping) = (began, began);
+    while began.elapsed() < Duration::from_secs(3_600) {
+        let message = heard.next().await.expect("the stream stays open");
+        assert!(last.elapsed() < Duration::from_secs(10), "{:?}", last.elapsed());
+        last = Instant::now();
+        // Whoever gets a ping answers.
+        if matches!(message, Message::Ping(_)) {
+            last_ping = last;
+        }
+        assert!(last_ping.elapsed() < Duration::from_secs(30), "{:?}", last_ping.elapsed());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_no_frame_is_refused_with_a_reason() {
+    let too_large = CapacityError::MessageTooLong { size: MAX_VIEWER_FRAME + 1, max_size: MAX_VIEWER_FRAME };
+    let kinds = [
+        (Ok(Message::Binary(vec![0xff; 100].into())), "this is not a frame"),
+        (Ok(Message::Text("{}".into())), "this is not a frame"),
+        (Err(axum::Error::new(Error::Capacity(too_large))), "too large: at most 4096 bytes"),
+    ];
+    for (message, words) in kinds {
+        let (said, mut heard) = stream().await;
+        said.unbounded_send(message).unwrap();
+        let reason = loop {
+            if let Message::Close(reason) = heard.next().await.expect("a reason comes first") {
+                break reason.unwrap();
+            }
+        };
+        assert!(reason.code == REFUSED && reason.reason.contains(words), "{}: {}", reason.code, reason.reason);
+    }
+}
