@@ -273,6 +273,21 @@ async fn all_that_is_watched_is_said_before_any_of_it_is_live() {
     }
 }
 
+/// A proxy's page, or a Status that somebody sends with the code 200.
+#[tokio::test]
+async fn a_response_that_is_no_list_is_not_taken_for_an_empty_one() {
+    for said in ["{}", r#"{"kind":"Status","status":"Failure"}"#, r#"{"type":"ERROR","object":{"code":410}}"#] {
+        let api = shop().await;
+        let watched = Watched::start(&api, &[], |_| {});
+        watched.until_pods(&["web-a", "web-b"]).await;
+        api.stand(Verb::List, "pods", Some(Fault::Say(said.to_owned())));
+        api.expire("pods");
+        let before = api.requests(Verb::List, "pods");
+        until("some lists that are none", async || api.requests(Verb::List, "pods") >= before + 3).await;
+        watched.until_pods(&["web-a", "web-b"]).await;
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_probe_that_is_not_answered_is_no_silence_while_the_next_one_is() {
     let asked = Arc::<AtomicUsize>::default();
