@@ -114,6 +114,11 @@ impl List {
         Self { earlier: Vec::new(), limit, next: None, ..self }
     }
 
+    /// Returns whether the server forgot the list's snapshot for the first time.
+    pub(super) fn is_forgotten_first(&self, error: &RequestError) -> bool {
+        matches!(error, RequestError::Gone(_)) && self.next.is_some() && !self.is_large()
+    }
+
     fn is_large(&self) -> bool {
         self.limit != Some(self.page_size)
     }
