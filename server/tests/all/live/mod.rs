@@ -24,6 +24,7 @@ mod requests;
 mod reviews;
 mod secrets;
 mod silence;
+mod simulation;
 mod skew;
 mod slow;
 mod status;
