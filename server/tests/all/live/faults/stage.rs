@@ -11,8 +11,8 @@ use server::hub::Handle;
 use server::kube::access::Access;
 use server::kube::{self, Cluster, Counters, Pace, SourceEvent, Texts};
 use server::telemetry::clock::{self, OwnClock};
-use timeline::fact::Kind;
-use timeline::model::{Gap, Pod, PodState};
+use timeline::fact::{Container, Kind};
+use timeline::model::{Gap, Pod, PodNow, PodState};
 use timeline::wire::Connection;
 use timeline::{Millis, Model};
 use tokio::time::{Instant, sleep};
@@ -111,12 +111,17 @@ fn existing(model: &Model) -> Vec<String> {
     let deployments = model.deployments.values().filter(|known| known.deleted_millis.is_none());
     let deployments = deployments.map(|known| format!("{} {} {:?}", known.uid, known.name, known.now));
     let sets = model.replica_sets.values().filter(|known| known.removed_millis.is_none());
-    let sets = sets.map(|known| format!("{} {} {:?} {:?}", known.uid, known.name, known.owner, known.now));
+    let sets = sets.map(|known| {
+        let template = (&known.template_hash, &known.images, known.revision());
+        format!("{} {} {:?} {template:?} {:?}", known.uid, known.name, known.owner, known.now)
+    });
     let pods = model.pods.values().filter(|known| known.gone_millis().is_none() && known.owner.is_some());
     let pods = pods.map(|known| {
-        let now = (&known.now.node, &known.now.reason, known.now.restarts, known.now.deletion_at_millis);
-        let (state, containers) = (known.state().name(), &known.now.containers);
-        format!("{} {} {:?} {state} {now:?} {containers:?}", known.uid, known.name, known.owner)
+        let PodNow { node, reason, message, restarts, deletion_at_millis, deletion_cost, .. } = &known.now;
+        let now = (node, reason, message, restarts, deletion_at_millis, deletion_cost);
+        let containers = known.now.containers.iter().cloned();
+        let containers: Vec<_> = containers.map(|container| Container { exits_before: 0, ..container }).collect(); // its past
+        format!("{} {} {:?} {} {now:?} {containers:?}", known.uid, known.name, known.owner, known.state().name())
     });
     let mut all: Vec<String> = deployments.chain(sets).chain(pods).collect();
     all.sort();

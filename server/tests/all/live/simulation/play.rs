@@ -24,7 +24,7 @@ const START_MILLIS: Millis = 1_800_000_000_000;
 /// The cluster has been there for so long.
 const BEFORE_MILLIS: Millis = 20_000;
 /// Time between changes while somebody hurries: all together they are more frames than are kept for a viewer.
-const HURRIED_EVERY_MILLIS: Millis = 55;
+const HURRIED_EVERY_MILLIS: Millis = 120;
 
 /// The cluster, and the API server that tells of it.
 struct Simulation<'s> {

@@ -13,7 +13,7 @@ use crate::live::support::{EXPIRED, Fault, Verb};
 /// Deployments that people act on, and viewers look at.
 pub const DEPLOYMENTS: [&str; 2] = ["web", "api"];
 /// How long somebody hurries.
-pub const HURRIED_MILLIS: Millis = 17_000;
+pub const HURRIED_MILLIS: Millis = 36_000;
 /// Viewers that come and go.
 pub const VIEWERS: usize = 3;
 
@@ -180,7 +180,7 @@ impl fmt::Display for Schedule {
                 Step::Act(of, seed) => writeln!(to, "somebody acts on {} (seed {seed})", DEPLOYMENTS[of])?,
                 Step::Hurry(of) => writeln!(
                     to,
-                    "{0} changes again and again for 17 s; a viewer of it takes no frames",
+                    "{0} changes again and again for 36 s; a viewer of it takes no frames",
                     DEPLOYMENTS[of]
                 )?,
                 Step::Begin(number) => writeln!(to, "fault {number} begins: {}", self.faults[number])?,
