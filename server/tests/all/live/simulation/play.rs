@@ -5,14 +5,16 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use fastrand::Rng;
-use serde_json::json;
+use serde_json::{Value, json};
 use simcluster::action::edit;
 use simcluster::change::Verb as Change;
 use simcluster::{Key, Object, Resource, Settings, World, story};
+use timeline::fact::{Kind, Seen};
 use timeline::{Millis, Workload};
 use tokio::time::Instant;
 
 use super::schedule::{DEPLOYMENTS, HURRIED_MILLIS, Schedule, Step, VIEWERS, What};
+use super::witness::Witness;
 use crate::common::{chaos, simulated};
 use crate::live::faults::stage::{CONVERGED_WITHIN, REQUESTS_PER_MINUTE, Stage, WATCHED};
 use crate::live::faults::viewer::Viewer;
@@ -30,6 +32,7 @@ const HURRIED_EVERY_MILLIS: Millis = 120;
 struct Simulation<'s> {
     world: World,
     told: u64,
+    witness: Witness,
     stage: Stage,
     schedule: &'s Schedule,
     /// When the schedule began, and the time of the cluster then.
@@ -39,6 +42,10 @@ struct Simulation<'s> {
     standing: BTreeSet<usize>,
     /// Changes that are still to come, the next one last.
     hurried: Vec<(Millis, usize)>,
+}
+
+fn kind(object: &Value) -> Kind {
+    Kind::ALL.into_iter().find(|kind| object["kind"] == kind.name()).unwrap()
 }
 
 fn key(of: usize) -> Key {
@@ -73,6 +80,7 @@ pub async fn play(seed: u64, schedule: Schedule) -> Played {
     let kinds = [Resource::Deployment, Resource::ReplicaSet, Resource::Pod, Resource::Event];
     let objects = kinds.into_iter().flat_map(|kind| world.store().list(kind, Some(NAMESPACE), None));
     let objects: Vec<_> = objects.map(|stored| stored.object.to_value()).collect();
+    let existing: Vec<_> = objects.iter().map(|object| (kind(object), object.to_string())).collect();
     let stage = Stage::with(objects.into_iter(), START_MILLIS, schedule.page_size).await;
     if schedule.streams_lists {
         stage.api.stream_lists();
@@ -85,6 +93,7 @@ pub async fn play(seed: u64, schedule: Schedule) -> Played {
     let mut simulation = Simulation {
         world,
         told,
+        witness: Witness::of(&existing, START_MILLIS),
         began: (Instant::now(), stage.hub.now_millis()),
         stage,
         schedule: &schedule,
@@ -127,6 +136,12 @@ impl Simulation<'_> {
     fn tell(&mut self) {
         for change in simulated::changes_since(&self.world, self.told) {
             let object = change.object.object.to_value();
+            let seen = match change.verb {
+                Change::Added => Seen::Added,
+                Change::Modified => Seen::Modified,
+                Change::Deleted => Seen::Deleted,
+            };
+            self.witness.see(kind(&object), seen, &object.to_string(), self.world.now_millis());
             match change.verb {
                 Change::Added | Change::Modified => self.stage.api.put(object),
                 Change::Deleted => self.stage.api.delete(&object),
@@ -219,6 +234,11 @@ impl Simulation<'_> {
         let requests = self.stage.requests_per_minute(self.began.0);
         assert!(requests <= REQUESTS_PER_MINUTE, "{requests} requests of one watch in a minute");
         self.stage.check_order().await;
+        self.witness.pass_until(self.stage.hub.now_millis());
+        let witness = self.witness;
+        let differences =
+            self.stage.hub.read(move |reader| witness.differences(reader.timeline.model())).await.unwrap();
+        assert!(differences.is_empty(), "{}", differences.join("\n"));
         for viewer in &mut self.viewers {
             viewer.stall(false);
             if !viewer.is_there() {
