@@ -20,9 +20,6 @@ const SEEDS: u32 = 40;
 /// Seeds by night, if no other number is set.
 const ALL_SEEDS: u32 = 10_000;
 
-/// Positions that expired while a failure was waited for.
-const FAILED: [u32; 2] = [109, 144];
-
 /// Plays a seed in a world of its own; returns what came of it, or why it failed.
 fn play(seed: u32) -> Result<Played, String> {
     let run = move || {
@@ -71,14 +68,6 @@ fn play_all(seeds: Range<u32>) -> Played {
 fn random_faults_of_a_sample_of_seeds_are_survived() {
     let Played { gaps, missed_frames } = play_all(0..SEEDS);
     assert!(gaps > 0 && missed_frames > 0, "nothing was missed");
-}
-
-/// Seeds that failed once, each for a reason that has a test of its own by now.
-#[test]
-fn random_faults_of_seeds_that_failed_are_survived() {
-    for seed in FAILED {
-        play_all(seed..seed + 1);
-    }
 }
 
 #[test]
