@@ -1,4 +1,4 @@
-//! The project's commands, in one place: `cargo xtask setup | run | demo | dev | load | check | test | nightly | invariants | cluster | lint | size | bench | mutants | shots`.
+//! The project's commands, in one place: `cargo xtask setup | run | demo | dev | load | check | test | nightly | invariants | simulate | cluster | lint | size | bench | mutants | shots`.
 //!
 //! README, CONTRIBUTING and `.ci/run` call these and nothing else. Each command first brings about what it needs, says
 //! what it installs, and skips what is already there.
@@ -81,8 +81,8 @@ enum Command {
         #[arg(long, value_delimiter = ',')]
         only: Vec<String>,
     },
-    /// Run every test with nothing left out (hours): pictures at every number of pods, every story, chaos, 200 kills, and the thousand
-    /// clusters of `invariants`
+    /// Run every test with nothing left out (hours): pictures at every number of pods, every story, chaos, 200 kills, the thousand
+    /// clusters of `invariants`, and the ten thousand seeds of `simulate`
     Nightly {
         /// Only these parts: lint, rust, page, cluster
         #[arg(long, value_delimiter = ',')]
@@ -90,6 +90,15 @@ enum Command {
     },
     /// Hold every sentence to the arithmetic at every instant of a thousand random clusters (minutes)
     Invariants,
+    /// Play random faults on simulated clusters, each from a seed: what viewers see must become right again (minutes)
+    Simulate {
+        /// Number of seeds
+        #[arg(long, default_value_t = 1_000)]
+        seeds: u32,
+        /// The first of them
+        #[arg(long, default_value_t = 0)]
+        first: u32,
+    },
     /// A real Kubernetes control plane on this machine
     #[command(subcommand)]
     Cluster(cluster::Command),
@@ -153,6 +162,7 @@ fn run(command: Command) -> Result<()> {
         Command::Test { only } => test::run(&only, false),
         Command::Nightly { only } => test::run(&only, true),
         Command::Invariants => test::thousand_clusters(),
+        Command::Simulate { seeds, first } => test::simulate(seeds, first),
         Command::Cluster(command) => cluster::run(command),
         Command::Lint => lint::lint(),
         Command::Size => size::print(),

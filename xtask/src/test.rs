@@ -208,6 +208,13 @@ pub fn thousand_clusters() -> Result<()> {
     invariants(&Tests::build()?, "invariants::of_a_thousand_simulated_clusters")
 }
 
+/// Plays so many seeds of the simulation, from the first one on.
+pub fn simulate(seeds: u32, first: u32) -> Result<()> {
+    let environment = [("ROLLCAST_TEST_SEEDS", seeds), ("ROLLCAST_TEST_FIRST_SEED", first)];
+    let environment = environment.map(|(name, number)| (name, number.to_string().into()));
+    Tests::build()?.run_ignored("server", &["live::simulation::"], &["--nocapture"], &environment)
+}
+
 fn invariants(tests: &Tests, test: &str) -> Result<()> {
     tests.run_ignored(
         "server",

@@ -76,18 +76,19 @@ pub(super) struct Page {
     pub is_empty: bool,
 }
 
+/// A page as it is sent. What has no version is not a list: a Status or a proxy's `{}` would else say that nothing exists.
 #[derive(Deserialize)]
 struct PageBody<'a> {
-    #[serde(default)]
     metadata: PageMeta,
     #[serde(borrow, default)]
     items: Option<Vec<&'a RawValue>>,
 }
 
-#[derive(Deserialize, Default)]
-#[serde(rename_all = "camelCase", default)]
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct PageMeta {
-    resource_version: Option<String>,
+    resource_version: String,
+    #[serde(default)]
     r#continue: Option<String>,
 }
 
@@ -111,6 +112,11 @@ impl List {
             _ => return self,
         };
         Self { earlier: Vec::new(), limit, next: None, ..self }
+    }
+
+    /// Returns whether the server forgot the list's snapshot for the first time.
+    pub(super) fn is_forgotten_first(&self, error: &RequestError) -> bool {
+        matches!(error, RequestError::Gone(_)) && self.next.is_some() && !self.is_large()
     }
 
     fn is_large(&self) -> bool {
@@ -153,7 +159,7 @@ impl List {
         }
         self.next = next;
         let is_last = self.next.is_none();
-        let resource_version = is_last.then(|| page.metadata.resource_version.unwrap_or_default());
+        let resource_version = is_last.then_some(page.metadata.resource_version);
         Ok(Page { objects, resource_version, is_empty })
     }
 }

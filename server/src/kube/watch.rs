@@ -63,6 +63,8 @@ pub(super) struct Watch {
     lists: Arc<SharedLists>,
     /// Watches that failed in a row since the last list.
     failed_watches: u32,
+    /// A position expired, and no watch lived since then.
+    has_expired: bool,
     /// Duration of watches without events or bookmarks, since the last one.
     mute: Duration,
     last_word: Option<Millis>,
@@ -100,6 +102,7 @@ impl Watch {
             list: None,
             lists,
             failed_watches: 0,
+            has_expired: false,
             mute: Duration::ZERO,
             last_word: None,
             seen_until: None,
@@ -182,10 +185,10 @@ impl Watch {
             Ended::Expired(error) => {
                 tracing::info!("resource version expired; listing again");
                 self.relist_for(RelistReason::Expired);
-                // At once, but not again and again.
-                let is_first = self.backoff.failures() == 0;
+                // At once, but not again and again. Failures before it were waited for already.
+                let is_again = std::mem::replace(&mut self.has_expired, true);
                 let wait = Self::wait(&self.cluster, &mut self.backoff);
-                if !is_first {
+                if is_again {
                     self.failed("watch", &error, wait).await?;
                 } else {
                     self.behind("the resource version of the watch has expired; listing again").await?;
@@ -302,7 +305,7 @@ impl Watch {
     /// A watch does what it is for: the next failure is another story.
     const fn lives(&mut self) {
         self.backoff.reset();
-        self.failed_watches = 0;
+        (self.failed_watches, self.has_expired) = (0, false);
     }
 
     /// Counts a failure and returns the time to wait.

@@ -71,6 +71,8 @@ impl Watch {
                 }
                 Err(error) => {
                     let wait = Self::wait(&self.cluster, &mut list.backoff);
+                    // It begins again at once, but not again and again. Failures before it were waited for already.
+                    let wait = if list.is_forgotten_first(&error) { Duration::ZERO } else { wait };
                     self.list = Some(list.after(&error));
                     self.failed("list", &error, wait).await?;
                     return Ok(None);

@@ -5,7 +5,7 @@ use serde_json::json;
 use server::feed::recording::Recording;
 use server::kube::Observed;
 use simcluster::action::{Action, Choice, edit};
-use simcluster::change::Verb;
+use simcluster::change::{Change, Verb};
 use simcluster::{Key, Object, Resource, Settings, World, story};
 
 const KINDS: [Resource; 4] = [Resource::Deployment, Resource::ReplicaSet, Resource::Pod, Resource::Event];
@@ -73,10 +73,15 @@ impl Recorder {
     }
 }
 
-fn tell(world: &World, told: &mut u64, lines: &mut Vec<String>) {
-    let mut changes: Vec<_> = KINDS.iter().flat_map(|kind| world.store().since(*kind, *told).unwrap()).collect();
+/// Changes of what is watched since a revision, in their order.
+pub fn changes_since(world: &World, revision: u64) -> Vec<&Change> {
+    let mut changes: Vec<_> = KINDS.iter().flat_map(|kind| world.store().since(*kind, revision).unwrap()).collect();
     changes.sort_by_key(|change| change.object.revision);
-    for change in changes {
+    changes
+}
+
+fn tell(world: &World, told: &mut u64, lines: &mut Vec<String>) {
+    for change in changes_since(world, *told) {
         let verb = match change.verb {
             Verb::Added => "ADDED",
             Verb::Modified => "MODIFIED",

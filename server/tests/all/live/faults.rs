@@ -3,7 +3,8 @@
 mod api_server;
 mod document;
 mod elsewhere;
-mod stage;
+pub mod stage;
+pub mod viewer;
 
 use std::any::Any;
 use std::path::Path;
@@ -36,7 +37,7 @@ fn play(rows: &'static [Row]) -> Vec<(&'static Row, Result<Measured, String>)> {
     played.into_iter().map(|(_, row, measured)| (row, measured)).collect()
 }
 
-fn message(panic: &(dyn Any + Send)) -> String {
+pub fn message(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
     text.unwrap_or("it panicked").chars().take(900).collect()
 }

@@ -25,6 +25,7 @@ mod returns;
 mod reviews;
 mod secrets;
 mod silence;
+mod simulation;
 mod skew;
 mod slow;
 mod status;

@@ -78,7 +78,14 @@ struct World {
     refusals: usize,
     /// Watch lines with their version, so that a watch goes on where its list ended.
     history: Vec<(u64, String, String)>,
+    /// Positions of a kind before this version have expired.
+    expired: BTreeMap<String, u64>,
+    /// The last list in pages at each path, with its version: all pages of a list are of one moment.
+    lists: BTreeMap<String, (u64, Arc<[Value]>)>,
 }
+
+/// The line of a watch that says that its position has expired.
+pub const EXPIRED: &str = r#"{"type":"ERROR","object":{"kind":"Status","code":410,"reason":"Expired"}}"#;
 
 impl Default for World {
     fn default() -> Self {
@@ -93,6 +100,8 @@ impl Default for World {
             token: None,
             refusals: 0,
             history: Vec::new(),
+            expired: BTreeMap::new(),
+            lists: BTreeMap::new(),
         }
     }
 }
@@ -170,9 +179,32 @@ impl FakeApi {
         self.world.lock().unwrap().objects.remove(&key(object));
     }
 
+    /// Whether an object with that UID exists.
+    pub fn has(&self, kind: &str, uid: &str) -> bool {
+        self.world.lock().unwrap().objects.contains_key(&(kind.to_owned(), uid.to_owned()))
+    }
+
     /// Sends a line to the watches of a kind as it is.
     pub fn say(&self, kind: &str, line: &str) {
         let _ = self.events.send((kind.to_owned(), line.to_owned()));
+    }
+
+    /// Every position of a kind until now expires, and lists of it that have not ended.
+    pub fn expire(&self, kind: &str) {
+        let mut world = self.world.lock().unwrap();
+        world.version += 1;
+        let version = world.version;
+        world.expired.insert(kind.to_owned(), version);
+        let _ = self.events.send((kind.to_owned(), EXPIRED.to_owned()));
+    }
+
+    /// The watches of a kind get one of the lines again that they got before, chosen among so many.
+    pub fn say_again(&self, kind: &str, choose: impl FnOnce(usize) -> usize) {
+        let world = self.world.lock().unwrap();
+        let lines: Vec<_> = world.history.iter().filter(|(_, of, _)| of == kind).collect();
+        if !lines.is_empty() {
+            let _ = self.events.send((kind.to_owned(), lines[choose(lines.len())].2.clone()));
+        }
     }
 
     /// The next request of that verb for that resource gets this.
@@ -270,7 +302,7 @@ async fn answer(State(api): State<FakeApi>, request: Request) -> Response {
     let asked =
         |name: &str| query.split('&').find_map(|part| part.strip_prefix(&format!("{name}="))).map(str::to_owned);
     let shown = request.headers().get("authorization").and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let (fault, items, version, past, events, (most, takes), streams_lists) = {
+    let (fault, items, version, past, events, limit, takes, streams_lists) = {
         let mut world = api.world.lock().unwrap();
         world.requests.push((Instant::now(), verb, path.clone()));
         if world.token.as_ref().is_some_and(|token| shown != format!("Bearer {token}")) {
@@ -280,19 +312,32 @@ async fn answer(State(api): State<FakeApi>, request: Request) -> Response {
         }
         let namespace = path.split("namespaces/").nth(1).and_then(|rest| rest.split('/').next());
         let in_scope = |object: &&Value| namespace.is_none_or(|ns| object["metadata"]["namespace"] == ns);
-        let mine = world.objects.iter().filter(|((kind, _), _)| *kind == resource).map(|(_, object)| object);
-        let items: Vec<Value> = mine.filter(in_scope).cloned().collect();
-        let since: u64 = asked("resourceVersion").and_then(|text| text.parse().ok()).unwrap_or(0);
-        let past: Vec<String> = world
-            .history
-            .iter()
-            .filter(|(at, kind, _)| *at > since && *kind == resource)
-            .map(|(.., line)| line.clone())
-            .collect();
         let is_next = verb == Verb::List && asked("continue").is_some();
+        let under_way = is_next.then(|| world.lists.get(&path).cloned()).flatten();
+        let mine = world.objects.iter().filter(|((kind, _), _)| *kind == resource).map(|(_, object)| object);
+        let all = match verb {
+            Verb::List | Verb::Stream if under_way.is_none() => mine.filter(in_scope).cloned().collect(),
+            _ => Arc::default(),
+        };
+        let expired = world.expired.get(&resource).copied().unwrap_or(0);
+        let since: u64 = asked("resourceVersion").and_then(|text| text.parse().ok()).unwrap_or(0);
+        let later = world.history.iter().filter(|(at, kind, _)| *at > since && *kind == resource);
+        let past: Vec<String> = match since < expired {
+            true => vec![EXPIRED.to_owned()],
+            false => later.map(|(.., line)| line.clone()).collect(),
+        };
         let next = is_next.then(|| world.take_fault(Verb::Next, &resource)).flatten();
         let fault = next.or_else(|| world.take_fault(verb, &resource));
-        (fault, items, world.version, past, api.events.subscribe(), world.page, world.streams_lists)
+        if under_way.as_ref().is_some_and(|(version, _)| *version < expired) {
+            return StatusCode::GONE.into_response();
+        }
+        let (version, items) = under_way.unwrap_or((world.version, all));
+        let (most, takes) = world.page;
+        let limit = asked("limit").and_then(|text| text.parse().ok()).unwrap_or(usize::MAX).min(most);
+        if verb == Verb::List && items.len() > limit {
+            world.lists.insert(path, (version, items.clone()));
+        }
+        (fault, items, version, past, api.events.subscribe(), limit, takes, world.streams_lists)
     };
     match fault {
         Some(Fault::Status(code)) => {
@@ -329,8 +374,7 @@ async fn answer(State(api): State<FakeApi>, request: Request) -> Response {
     match verb {
         Verb::Version => "{}".into_response(),
         Verb::List | Verb::Next => {
-            let limit = asked("limit").and_then(|text| text.parse().ok()).unwrap_or(usize::MAX);
-            let text = page(&items, version, asked("continue"), most.min(limit)).to_string();
+            let text = page(&items, version, asked("continue"), limit).to_string();
             if takes.is_zero() { text.into_response() } else { slowly(text, takes) }
         }
         Verb::Stream if !streams_lists => {

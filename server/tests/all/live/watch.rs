@@ -7,15 +7,16 @@ use std::time::Duration;
 
 use serde_json::json;
 use server::kube::access::Access;
-use server::kube::{self, Health, SourceEvent};
+use server::kube::{self, Health, Pace, SourceEvent};
 use server::telemetry::clock::Clock;
 use timeline::fact::Kind;
-use timeline::wire::ConnectionState;
+use timeline::wire::{Connection, ConnectionState};
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 
+use crate::common::network::Network;
 use crate::common::until::until;
-use crate::live::support::{Fault, Verb, Watched, is_stale, pod, shop, until_connection};
+use crate::live::support::{FakeApi, Fault, Verb, Watched, is_stale, pod, shop, until_connection};
 
 fn quick(_: &mut server::kube::Pace) {}
 
@@ -270,6 +271,54 @@ async fn all_that_is_watched_is_said_before_any_of_it_is_live() {
     for number in 0..Kind::ALL.len() * namespaces.len() {
         let event = tokio::time::timeout(Duration::from_secs(20), told.recv()).await.expect("a watch").unwrap();
         assert!(matches!(event, SourceEvent::Health { health: Health::Connecting { .. }, .. }), "{number}: {event:?}");
+    }
+}
+
+/// A proxy's page, or a Status that somebody sends with the code 200.
+#[tokio::test]
+async fn a_response_that_is_no_list_is_not_taken_for_an_empty_one() {
+    for said in ["{}", r#"{"kind":"Status","status":"Failure"}"#, r#"{"type":"ERROR","object":{"code":410}}"#] {
+        let api = shop().await;
+        let watched = Watched::start(&api, &[], |_| {});
+        watched.until_pods(&["web-a", "web-b"]).await;
+        api.stand(Verb::List, "pods", Some(Fault::Say(said.to_owned())));
+        api.expire("pods");
+        let before = api.requests(Verb::List, "pods");
+        until("some lists that are none", async || api.requests(Verb::List, "pods") >= before + 3).await;
+        watched.until_pods(&["web-a", "web-b"]).await;
+    }
+}
+
+/// Requests for pods at the times and limits of the product, in which a failure comes before what the server has forgotten.
+async fn asked_of_forgotten(verb: Verb) -> Vec<(Instant, String)> {
+    let (network, listener) = Network::new();
+    let api = FakeApi::behind(listener);
+    (10..13).for_each(|number| api.put(pod(number, 2, &format!("web-{number}"))));
+    let pace = Pace { page_size: 2, ..Pace::default() };
+    let watched = Watched::with(Access::fixed(network.client()), &[], pace);
+    let live = async || until_connection(&watched.hub, "live", |connection| connection.state.is_live()).await;
+    live().await;
+    tokio::time::sleep(Duration::from_secs(2)).await; // in the test's own time: the watches live
+    api.fault(verb, "pods", Fault::Status(503));
+    match verb {
+        Verb::Watch => api.hang_up(),
+        _ => api.expire("pods"),
+    }
+    let failed = |connection: &Connection| is_stale(connection, "503");
+    until_connection(&watched.hub, "the failure", failed).await;
+    api.expire("pods");
+    live().await;
+    network.requests().into_iter().filter(|(_, path)| path.contains("/pods")).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_the_server_forgot_while_a_failure_was_waited_for_is_listed_again_at_once() {
+    for (verb, is_forgotten) in [(Verb::Watch, "watch=1&"), (Verb::Next, "continue=")] {
+        let asked = asked_of_forgotten(verb).await;
+        let last = asked.iter().rposition(|(_, path)| path.contains("limit=") && !path.contains("continue="));
+        let [(forgotten, path), (again, _)] = &asked[last.unwrap() - 1..=last.unwrap()] else { panic!("{asked:?}") };
+        assert!(path.contains(is_forgotten), "{verb:?}: {asked:?}");
+        assert!(*again - *forgotten < Duration::from_millis(5), "{verb:?}: {asked:?}");
     }
 }
 

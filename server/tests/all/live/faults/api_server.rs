@@ -8,9 +8,8 @@ use timeline::Millis;
 
 use super::stage::{Row, Stage, WATCHED};
 use crate::common::network::NetworkFault;
-use crate::live::support::{Fault, Verb, deployment, pod, replica_set};
+use crate::live::support::{EXPIRED, Fault, Verb, deployment, pod, replica_set};
 
-const EXPIRED: &str = r#"{"type":"ERROR","object":{"kind":"Status","code":410,"reason":"Expired"}}"#;
 const HTML: &str = "<!DOCTYPE html><html><body>Please sign in</body></html>";
 
 /// A network with that fault for a minute, in which a pod is replaced.

@@ -1,23 +1,23 @@
 //! One watched cluster behind a network with faults, in the test's own time and at the pace of the product, and what is promised at the
 //! end of every fault. Nobody looks: no viewer is counted.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures::future::LocalBoxFuture;
-use serde_json::json;
-use server::hub::{Followed, Handle, Update};
+use serde_json::{Value, json};
+use server::hub::Handle;
 use server::kube::access::Access;
 use server::kube::{self, Cluster, Counters, Pace, SourceEvent, Texts};
 use server::telemetry::clock::{self, OwnClock};
-use timeline::fact::Kind;
-use timeline::model::Gap;
-use timeline::viewer::{DeploymentCopy, Taken};
-use timeline::wire::{self, Connection, ServerFrame};
-use timeline::{Millis, Model, Uid};
+use timeline::fact::{Container, Kind};
+use timeline::model::{Gap, Pod, PodNow, PodState};
+use timeline::wire::Connection;
+use timeline::{Millis, Model};
 use tokio::time::{Instant, sleep};
 
+use super::viewer::Viewer;
 use crate::common::network::Network;
 use crate::live::support::{FakeApi, Fault, Verb, deployment, pod, replica_set};
 use crate::live::viewers::web;
@@ -26,9 +26,9 @@ use crate::live::viewers::web;
 pub const WATCHED: [&str; 4] = ["deployments", "replicasets", "pods", "events"];
 
 /// Longest time until the picture is right, after a fault has ended.
-const CONVERGED_WITHIN: Duration = Duration::from_secs(5);
+pub const CONVERGED_WITHIN: Duration = Duration::from_secs(5);
 /// Most requests of one watch in a minute.
-const REQUESTS_PER_MINUTE: usize = 60;
+pub const REQUESTS_PER_MINUTE: usize = 60;
 
 /// A fault, and what it may cost.
 pub struct Row {
@@ -64,7 +64,7 @@ pub struct Stage {
     pub api: FakeApi,
     pub network: Network,
     pub hub: Handle,
-    viewer: Arc<Mutex<ViewerState>>,
+    viewer: Viewer,
     /// Connections, and since when.
     connections: Arc<Mutex<Vec<(Instant, Connection)>>>,
     /// When pods changed, and whether a watch tells that.
@@ -72,50 +72,8 @@ pub struct Stage {
     clock: OwnClock,
 }
 
-/// A viewer's copy, and what was wrong with its order.
-#[derive(Default)]
-struct ViewerState {
-    copy: DeploymentCopy,
-    gone: BTreeSet<Uid>,
-    wrong: Vec<String>,
-}
-
-impl ViewerState {
-    fn take(&mut self, bytes: &[u8]) {
-        let fits = match wire::decode(bytes).unwrap() {
-            ServerFrame::Snapshot(snapshot) => {
-                self.copy.take_snapshot(*snapshot);
-                true
-            }
-            ServerFrame::Delta(delta) => self.copy.take_delta(delta) == Taken::Fits,
-            _ => true,
-        };
-        if !fits {
-            self.wrong.push("a delta does not fit".to_owned());
-        }
-        for pod in self.copy.model.pods.values() {
-            if pod.gone_millis().is_some() {
-                self.gone.insert(pod.uid);
-            } else if self.gone.contains(&pod.uid) {
-                self.wrong.push(format!("{} was gone and exists", pod.name));
-            }
-        }
-    }
-}
-
-async fn follow(mut followed: Followed, viewer: Arc<Mutex<ViewerState>>) {
-    while let Ok(update) = followed.next().await {
-        let frame = match update {
-            Update::Frame(frame) => frame,
-            Update::Connection(_) => continue,
-            Update::Missed => followed.anew().await.unwrap().frame,
-        };
-        viewer.lock().unwrap().take(&frame);
-    }
-}
-
 /// Starts a hub that watches through a network.
-async fn watch(network: &Network, clock: OwnClock) -> Handle {
+async fn watch(network: &Network, clock: OwnClock, page_size: u32) -> Handle {
     let counters = Arc::new(Counters::default());
     let (hub, events) = Handle::start("fake", counters.clone(), timeline::Retention::default());
     events.send(SourceEvent::Paced(clock)).await.unwrap();
@@ -125,7 +83,7 @@ async fn watch(network: &Network, clock: OwnClock) -> Handle {
         access: Access::fixed(network.client()),
         events,
         counters,
-        pace: Arc::new(Pace { page_size: 2, ..Pace::default() }),
+        pace: Arc::new(Pace { page_size, ..Pace::default() }),
         texts: Texts::Taken,
         clock: hub.clock(),
         anew: tokio::sync::watch::channel(0).1,
@@ -135,7 +93,7 @@ async fn watch(network: &Network, clock: OwnClock) -> Handle {
 }
 
 /// Waits in the test's own time; returns how long it took.
-async fn until(what: &str, mut condition: impl AsyncFnMut() -> bool) -> Duration {
+pub async fn until(what: &str, mut condition: impl AsyncFnMut() -> bool) -> Duration {
     let began = Instant::now();
     while !condition().await {
         assert!(began.elapsed() < Duration::from_secs(300), "never came: {what}");
@@ -144,21 +102,26 @@ async fn until(what: &str, mut condition: impl AsyncFnMut() -> bool) -> Duration
     began.elapsed()
 }
 
-fn is_live(connection: &Connection) -> bool {
+pub fn is_live(connection: &Connection) -> bool {
     connection.state.is_live() && connection.forbidden.is_empty()
 }
 
-/// What exists, a line each, without when it was seen.
+/// What exists, a line each, without when it was seen. Who lists now does not know a pod that was released.
 fn existing(model: &Model) -> Vec<String> {
     let deployments = model.deployments.values().filter(|known| known.deleted_millis.is_none());
     let deployments = deployments.map(|known| format!("{} {} {:?}", known.uid, known.name, known.now));
     let sets = model.replica_sets.values().filter(|known| known.removed_millis.is_none());
-    let sets = sets.map(|known| format!("{} {} {:?} {:?}", known.uid, known.name, known.owner, known.now));
-    let pods = model.pods.values().filter(|known| known.gone_millis().is_none());
+    let sets = sets.map(|known| {
+        let template = (&known.template_hash, &known.images, known.revision());
+        format!("{} {} {:?} {template:?} {:?}", known.uid, known.name, known.owner, known.now)
+    });
+    let pods = model.pods.values().filter(|known| known.gone_millis().is_none() && known.owner.is_some());
     let pods = pods.map(|known| {
-        let now = (&known.now.node, &known.now.reason, known.now.restarts, known.now.deletion_at_millis);
-        let (state, containers) = (known.state().name(), &known.now.containers);
-        format!("{} {} {:?} {state} {now:?} {containers:?}", known.uid, known.name, known.owner)
+        let PodNow { node, reason, message, restarts, deletion_at_millis, deletion_cost, .. } = &known.now;
+        let now = (node, reason, message, restarts, deletion_at_millis, deletion_cost);
+        let containers = known.now.containers.iter().cloned();
+        let containers: Vec<_> = containers.map(|container| Container { exits_before: 0, ..container }).collect(); // its past
+        format!("{} {} {:?} {} {now:?} {containers:?}", known.uid, known.name, known.owner, known.state().name())
     });
     let mut all: Vec<String> = deployments.chain(sets).chain(pods).collect();
     all.sort();
@@ -177,24 +140,26 @@ fn difference(ours: &[String], fresh: &[String]) -> String {
 impl Stage {
     /// A Deployment with six pods, which is watched and well, and followed by a viewer that the server does not count.
     async fn begin() -> Self {
+        let pods = (10..16).map(|number| pod(number, 2, &format!("web-{number}")));
+        Self::with([deployment(1, 6), replica_set(2, 1, 6)].into_iter().chain(pods), clock::now_millis() + 1_000, 2)
+            .await
+    }
+
+    /// The same with these objects, at that time of the cluster, and lists in pages of that size.
+    pub async fn with(objects: impl Iterator<Item = Value>, start_millis: Millis, page_size: u32) -> Self {
         let (network, listener) = Network::new();
         let api = FakeApi::behind(listener);
-        api.put(deployment(1, 6));
-        api.put(replica_set(2, 1, 6));
-        for number in 10..16 {
-            api.put(pod(number, 2, &format!("web-{number}")));
-        }
-        let clock = OwnClock { start_millis: clock::now_millis() + 1_000, started: Instant::now(), speed: 1.0 };
-        let hub = watch(&network, clock).await;
+        objects.for_each(|object| api.put(object));
+        api.pages(usize::MAX, Duration::ZERO); // as many as are asked for
+        let clock = OwnClock { start_millis, started: Instant::now(), speed: 1.0 };
+        let hub = watch(&network, clock, page_size).await;
         until("live", async || is_live(&hub.connection().borrow())).await;
         let is_watched =
             |name: &str| network.requests().iter().any(|(_, path)| path.contains(name) && path.contains("watch=1"));
         until("every watch", async || WATCHED.iter().all(|name| is_watched(name))).await;
         sleep(Duration::from_secs(5)).await; // in the test's own time: the watches live
-        let (first, followed) = hub.follow(web(), None).await.unwrap();
-        let viewer = Arc::<Mutex<ViewerState>>::default();
-        viewer.lock().unwrap().take(&first.frame);
-        tokio::spawn(follow(followed, viewer.clone()));
+        let mut viewer = Viewer::of(web());
+        viewer.come(&hub).await;
         let connections = Arc::<Mutex<Vec<_>>>::default();
         let (mut changed, all) = (hub.connection(), connections.clone());
         tokio::spawn(async move {
@@ -283,7 +248,7 @@ impl Stage {
     }
 
     /// Most requests of one watch in any minute since then. A list counts once: its later pages bring objects.
-    fn requests_per_minute(&self, since: Instant) -> usize {
+    pub fn requests_per_minute(&self, since: Instant) -> usize {
         let mut times: BTreeMap<String, Vec<Instant>> = BTreeMap::new();
         let counts = |at: Instant, path: &str| at >= since && path != "/version" && !path.contains("continue=");
         for (at, path) in self.network.requests().into_iter().filter(|(at, path)| counts(*at, path)) {
@@ -297,14 +262,14 @@ impl Stage {
     }
 
     /// Waits until what is known is what a new watch knows and pages say that it is live; returns how long that took.
-    async fn converged(&self) -> Duration {
+    pub async fn converged(&self) -> Duration {
         let ended = Instant::now();
         let (network, listener) = Network::new();
         self.api.listen(listener);
-        let other = watch(&network, self.clock).await;
+        let other = watch(&network, self.clock, u32::MAX).await; // in one page
         until("a fresh list", async || is_live(&other.connection().borrow())).await;
         let known = async |hub: &Handle| hub.read(|reader| existing(reader.timeline.model())).await.unwrap();
-        let limit = Instant::now() + Duration::from_secs(290);
+        let limit = Instant::now() + 4 * CONVERGED_WITHIN;
         while !(is_live(&self.hub.connection().borrow()) && known(&self.hub).await == known(&other).await) {
             let state = || format!("{:?}", self.hub.connection().borrow().state);
             if Instant::now() > limit {
@@ -312,26 +277,27 @@ impl Stage {
             }
             sleep(Duration::from_millis(10)).await; // polling with a deadline
         }
-        ended.elapsed()
+        let elapsed = ended.elapsed();
+        let phantoms = |model: &Model| {
+            let pods = model.pods.values().filter(|pod| pod.gone_millis().is_none());
+            pods.map(|pod| pod.uid.to_string()).collect::<Vec<_>>()
+        };
+        let pods = self.hub.read(move |reader| phantoms(reader.timeline.model())).await.unwrap();
+        let phantoms: Vec<_> = pods.into_iter().filter(|uid| !self.api.has("pods", uid)).collect();
+        assert_eq!(phantoms, Vec::<String>::new(), "pods that do not exist");
+        elapsed
     }
 
-    /// The viewer's copy is the server's at the same number, and no object came back from its end.
-    async fn check_viewer(&self) {
-        let sent =
-            |snapshot: &wire::Snapshot| wire::decode::<wire::Snapshot>(&wire::encode(snapshot).unwrap()).unwrap();
-        until("the viewer's copy", async || {
-            let ours = DeploymentCopy::from(sent(&self.hub.page(&web()).await.unwrap()));
-            let viewer = self.viewer.lock().unwrap();
-            ours.position() == viewer.copy.position() && {
-                assert!(ours.model == viewer.copy.model, "the viewer's copy differs at the same number");
-                true
-            }
-        })
-        .await;
-        assert_eq!(self.viewer.lock().unwrap().wrong, Vec::<String>::new());
+    /// The viewer's copy is right, and states are in order.
+    pub async fn check_order(&self) {
+        self.viewer.check(&self.hub).await;
         let late = |model: &Model| {
-            let pods = model.pods.values().filter(|pod| !pod.states.is_sorted_by_key(|(_, at)| *at));
-            pods.map(|pod| pod.name.clone()).collect::<Vec<_>>()
+            let is_legal = |pod: &Pod| {
+                let ends = pod.states.iter().position(|(state, _)| *state == PodState::Gone);
+                pod.states.is_sorted_by_key(|(_, at)| *at) && ends.is_none_or(|end| end + 1 == pod.states.len())
+            };
+            let pods = model.pods.values().filter(|pod| !is_legal(pod));
+            pods.map(|pod| format!("{} {:?}", pod.name, pod.states)).collect::<Vec<_>>()
         };
         let late = self.hub.read(move |reader| late(reader.timeline.model())).await.unwrap();
         assert_eq!(late, Vec::<String>::new(), "states out of order");
@@ -375,7 +341,7 @@ pub async fn play(row: &Row) -> Measured {
         stage.connections.lock().unwrap().iter().find(|(at, is)| *at >= began && !is_live(is)).map(|(at, _)| *at);
     let said = said.map(|at| at.duration_since(began));
     let requests = stage.requests_per_minute(began);
-    stage.check_viewer().await;
+    stage.check_order().await;
     stage.check_gaps(row).await;
     assert!(converged <= CONVERGED_WITHIN, "converged after {converged:?}");
     assert!(requests <= REQUESTS_PER_MINUTE, "{requests} requests of one watch in a minute");
