@@ -8,24 +8,10 @@
 
 use super::now::Now;
 use crate::Millis;
+use crate::model::container::LOOP_EXITS;
 use crate::model::fact::{Container, ContainerState, Role};
-use crate::model::pod_index::RECOVERY_MILLIS;
 use crate::model::{Pod, PodState};
 use crate::rules::phase::is_done;
-
-/// Exits from which on a crash is a loop.
-pub const LOOP_EXITS: u32 = 2;
-/// The kubelet forgets exits before a run of this length (twice its longest back-off).
-const FORGETS_MILLIS: Millis = 600_000;
-/// A container has recovered after this time without an exit, at the earliest.
-const RECOVERS_MILLIS: Millis = 60_000;
-/// The kubelet's first back-off, after the second exit; it doubles with each exit.
-const FIRST_BACK_OFF_MILLIS: Millis = 10_000;
-/// The kubelet's longest back-off.
-const LONGEST_BACK_OFF_MILLIS: Millis = 300_000;
-
-// Pods whose containers ended are assessed for no longer than the model has them ready.
-const _: () = assert!(LONGEST_BACK_OFF_MILLIS <= RECOVERY_MILLIS && RECOVERS_MILLIS <= RECOVERY_MILLIS);
 
 /// A container of a pod that ended and has not recovered.
 #[derive(Debug, Clone, Copy)]
@@ -67,18 +53,11 @@ fn of_container<'p>(pod: &Pod, container: &'p Container, now: Now) -> Option<Cra
     let told_since = container.started_millis.map(|at| at.saturating_add(now.skew_millis).min(now.millis));
     let runs_since_millis = is_running.then(|| told_since.unwrap_or_else(|| pod.since_millis()));
     let runs_for = runs_since_millis.map_or(0, |since| now.millis - since);
-    let is_short = exit.and_then(|exit| exit.ran_millis).is_none_or(|ran| ran < FORGETS_MILLIS);
-    let is_loop = is_told || (exits >= LOOP_EXITS && (is_short || is_backing_off));
+    let is_loop = is_told || container.ends_again_and_again() || (exits >= LOOP_EXITS && is_backing_off);
     // One exit is worth a word until the pod is ready again.
-    let is_over = runs_for >= recovers_after(exits) || (!is_loop && (pod.state().is_ready() || exit.is_none()));
+    let is_over =
+        runs_for >= container.recovers_after_millis() || (!is_loop && (pod.state().is_ready() || exit.is_none()));
     (!is_over).then_some(Crash { container, exits, is_loop, runs_since_millis })
-}
-
-/// Run time after which a container that ended so often has recovered.
-fn recovers_after(exits: u32) -> Millis {
-    let doublings = exits.saturating_sub(LOOP_EXITS).min(5);
-    let back_off = (FIRST_BACK_OFF_MILLIS << doublings).min(LONGEST_BACK_OFF_MILLIS);
-    back_off.max(RECOVERS_MILLIS)
 }
 
 /// Since when a pod has been in trouble: since it was ready for the first time and then not any more, else since it failed first, or

@@ -4,6 +4,17 @@ use serde::{Deserialize, Serialize};
 
 use crate::Millis;
 
+/// Exits from which on a crash is a loop.
+pub const LOOP_EXITS: u32 = 2;
+/// The kubelet forgets exits before a run of this length (twice its longest back-off).
+const FORGETS_MILLIS: Millis = 600_000;
+/// A container has recovered after this time without an exit, at the earliest.
+const RECOVERS_MILLIS: Millis = 60_000;
+/// The kubelet's first back-off, after the second exit; it doubles with each exit.
+const FIRST_BACK_OFF_MILLIS: Millis = 10_000;
+/// The kubelet's longest back-off.
+const LONGEST_BACK_OFF_MILLIS: Millis = 300_000;
+
 /// A container and what its status says.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Container {
@@ -49,6 +60,21 @@ impl Container {
     pub fn exits(&self) -> u32 {
         let is_ended = self.last_exit.is_some() && self.state != Some(ContainerState::Running);
         self.restarts.saturating_add(u32::from(is_ended)).max(self.exits_before)
+    }
+
+    /// It ended again and again, each time after a short run.
+    #[must_use]
+    pub fn ends_again_and_again(&self) -> bool {
+        let ran_millis = self.last_exit.as_ref().and_then(|exit| exit.ran_millis);
+        self.exits() >= LOOP_EXITS && ran_millis.is_none_or(|ran| ran < FORGETS_MILLIS)
+    }
+
+    /// Run time after which it has recovered from its ends.
+    #[must_use]
+    pub fn recovers_after_millis(&self) -> Millis {
+        let doublings = self.exits().saturating_sub(LOOP_EXITS).min(5);
+        let back_off = (FIRST_BACK_OFF_MILLIS << doublings).min(LONGEST_BACK_OFF_MILLIS);
+        back_off.max(RECOVERS_MILLIS)
     }
 }
 

@@ -10,8 +10,6 @@ use crate::{Millis, Uid};
 
 /// Moves are kept for this long after they happened, and for as long again until they are removed together.
 const KEPT_MILLIS: Millis = 120_000;
-/// A pod whose container ended is noteworthy for this long after the container started again: no cause remembers an end for longer.
-pub const RECOVERY_MILLIS: Millis = 300_000;
 
 /// Pods of one ReplicaSet, counted. Released pods count where they were last, and only in `out_of_rotation`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -382,8 +380,8 @@ fn moves(pod: &Pod, since_millis: Millis) -> Vec<PodMove> {
     moves
 }
 
-/// Until when a pod is noteworthy: always, unless it is gone, or is available and its containers run as long as nobody remembers an end
-/// of theirs. By the clock that told when they were started.
+/// Until when a pod is noteworthy: always, unless it is gone, or is available and its containers run and have recovered: from a single
+/// end they have once the pod is available. By the clock that told when they were started.
 fn noteworthy_until(pod: &Pod) -> Millis {
     match pod.state() {
         PodState::Gone => return Millis::MIN,
@@ -393,8 +391,10 @@ fn noteworthy_until(pod: &Pod) -> Millis {
     let of = |container: &Container| match &container.state {
         Some(ContainerState::Waiting { .. }) => Millis::MAX,
         _ if container.exits() == 0 => Millis::MIN,
+        Some(ContainerState::Running) if !container.ends_again_and_again() => Millis::MIN,
         Some(ContainerState::Running) => {
-            container.started_millis.unwrap_or_else(|| pod.since_millis()).saturating_add(RECOVERY_MILLIS)
+            let started_millis = container.started_millis.unwrap_or_else(|| pod.since_millis());
+            started_millis.saturating_add(container.recovers_after_millis())
         }
         _ => Millis::MAX,
     };
