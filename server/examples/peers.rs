@@ -169,7 +169,7 @@ async fn main() {
             "rollcast" => {
                 let serve = ["serve", "--no-history", "--listen", "127.0.0.1:0", "--kubeconfig"];
                 let rollcast = Program::start(Command::new(path).args(serve).arg(&kubeconfig));
-                rollcast.ready().await;
+                rollcast.live().await;
                 rollcast
             }
             limit => myself(&[limit, &cluster.address]),

@@ -27,6 +27,14 @@ fn run_example(example: &str, rollcast: &Path) -> Result<()> {
     process::run(process::command("cargo", &run).arg(rollcast))
 }
 
+/// Runs for hours, and fails if memory or descriptors grow. `target/soak.csv` has a line for each minute.
+pub fn soak(hours: f64) -> Result<()> {
+    let rollcast = build::release()?;
+    let run = ["run", "--quiet", "--release", "--package", "server", "--example", "soak", "--"];
+    let csv = process::workspace_path("target/soak.csv");
+    process::run(process::command("cargo", &run).arg(&rollcast).arg(hours.to_string()).arg(csv))
+}
+
 /// Prints the figures.
 pub fn print() -> Result<()> {
     let rollcast = build::release()?;

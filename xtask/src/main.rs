@@ -1,4 +1,4 @@
-//! The project's commands, in one place: `cargo xtask setup | run | demo | dev | load | check | test | nightly | invariants | simulate | cluster | lint | size | bench | mutants | shots`.
+//! The project's commands, in one place: `cargo xtask setup | run | demo | dev | load | check | test | nightly | invariants | simulate | cluster | lint | size | bench | soak | mutants | shots`.
 //!
 //! README, CONTRIBUTING and `.ci/run` call these and nothing else. Each command first brings about what it needs, says
 //! what it installs, and skips what is already there.
@@ -115,6 +115,12 @@ enum Command {
         #[arg(long, conflicts_with = "peers")]
         viewers: bool,
     },
+    /// Watch memory and descriptors for hours, with viewers and faults of the network
+    Soak {
+        /// How long
+        #[arg(long, default_value_t = 8.0)]
+        hours: f64,
+    },
     /// Make mistakes in the sources, one at a time, and see which of them no test finds (hours)
     Mutants {
         /// The part to change: timeline, or server (its sources and its hub)
@@ -169,6 +175,7 @@ fn run(command: Command) -> Result<()> {
         Command::Bench { peers: true, .. } => bench::print_peers(),
         Command::Bench { viewers: true, .. } => bench::print_viewers(),
         Command::Bench { .. } => bench::print(),
+        Command::Soak { hours } => bench::soak(hours),
         Command::Mutants { only, arguments } => mutants::run(&only, &arguments),
         Command::Shots { film: true, folder, .. } => shots::film(&folder),
         Command::Shots { sheet: true, folder, .. } => shots::sheet(&folder),

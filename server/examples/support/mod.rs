@@ -21,6 +21,9 @@ use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 /// What is waited for is there within this time.
 const START: Duration = Duration::from_secs(60);
 
+/// A large cluster is listed within this time.
+const LISTED: Duration = Duration::from_secs(300);
+
 pub type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
 /// A rollcast that ends with its owner.
@@ -64,6 +67,15 @@ impl Program {
         self.shows("/readyz").await;
     }
 
+    /// Waits until the lists of all kinds of its first cluster are complete.
+    pub async fn live(&self) {
+        let end = Instant::now() + LISTED;
+        while !ask(&self.address, "/api/v1/status").await.1.contains("\"connection\":{\"state\":\"live\"") {
+            assert!(Instant::now() < end, "it never has everything");
+            tokio::time::sleep(Duration::from_millis(20)).await; // polling with a deadline
+        }
+    }
+
     /// Waits until it answers with what is at that address.
     pub async fn shows(&self, path: &str) {
         let end = Instant::now() + START;
@@ -79,6 +91,16 @@ impl Program {
         text.lines()
             .find_map(|line| line.strip_prefix("Private_Dirty:")?.trim().strip_suffix(" kB")?.parse().ok())
             .unwrap()
+    }
+
+    /// Files and connections that are open.
+    pub fn descriptors(&self) -> u64 {
+        std::fs::read_dir(format!("/proc/{}/fd", self.child.id())).unwrap().count() as u64
+    }
+
+    /// Threads that it has.
+    pub fn threads(&self) -> u64 {
+        std::fs::read_dir(format!("/proc/{}/task", self.child.id())).unwrap().count() as u64
     }
 
     /// Largest memory so far, in KB, with pages of the program's file.

@@ -1,0 +1,204 @@
+//! Memory and descriptors over hours: `cargo run --release -p server --example soak -- PATH-OF-ROLLCAST [HOURS [CSV]]`.
+//!
+//! Two programs run: a playground at 20 times the speed of time, whose stories go on without end, and a Rollcast with history that
+//! watches it through a network. Each has viewers: a wall, a list, and one who follows a Deployment and connects anew each minute.
+//! Every ten minutes the network has a fault for 30 seconds: it is frozen, or connections are reset and refused. Each minute a line of
+//! CSV is written; at the end the last third of the lines is compared with the third before it.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "a measurement ends where its assumptions do"
+)]
+
+mod support;
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::net::SocketAddr;
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use futures::{SinkExt, StreamExt};
+use simcluster::api;
+use support::Program;
+use timeline::Workload;
+use timeline::list::{Query, Window};
+use timeline::wire::{self, PROTOCOL, Scope, ViewerFrame};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio_tungstenite::tungstenite::{Error, Message};
+
+const SPEED: &str = "20";
+const SAMPLE_EVERY: Duration = Duration::from_secs(60);
+/// Samples between two faults.
+const FAULT_EVERY: u64 = 10;
+const FAULT: Duration = Duration::from_secs(30);
+const RECONNECT_EVERY: Duration = Duration::from_secs(60);
+/// Growth of the last third over the third before it that counts as none.
+const LEVEL: f64 = 1.1;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Network {
+    Works,
+    /// No byte passes.
+    Frozen,
+    /// Connections are reset and refused.
+    Refuses,
+}
+
+/// Passes bytes between a listener and a server, as long as the network works.
+async fn forward(listener: TcpListener, server: SocketAddr, network: watch::Receiver<Network>) {
+    loop {
+        let Ok((mut client, _)) = listener.accept().await else { continue };
+        let mut network = network.clone();
+        tokio::spawn(async move {
+            if *network.borrow() == Network::Refuses {
+                return;
+            }
+            let mut upstream = TcpStream::connect(server).await.unwrap();
+            loop {
+                if network.wait_for(|now| *now != Network::Frozen).await.is_err() || *network.borrow() != Network::Works
+                {
+                    return;
+                }
+                tokio::select! {
+                    _ = tokio::io::copy_bidirectional(&mut client, &mut upstream) => return,
+                    _ = network.changed() => {}
+                }
+            }
+        });
+    }
+}
+
+/// A viewer, who counts its frames and comes back when its stream ends, or after that time.
+async fn look(address: String, scope: Scope, stays: Option<Duration>, frames: Arc<AtomicU64>) {
+    loop {
+        let watching = async {
+            let (mut socket, _) = tokio_tungstenite::connect_async(format!("ws://{address}/api/v1/stream")).await?;
+            let hello = ViewerFrame::Hello { protocol: PROTOCOL, build: String::new() };
+            for frame in [hello, ViewerFrame::Subscribe { scope: scope.clone(), since: None }] {
+                socket.send(Message::Binary(wire::encode(&frame).unwrap().into())).await?;
+            }
+            while let Some(message) = socket.next().await {
+                message?;
+                frames.fetch_add(1, Ordering::Relaxed);
+            }
+            Ok::<(), Error>(())
+        };
+        let _ = tokio::time::timeout(stays.unwrap_or(Duration::MAX), watching).await; // it comes back, however it ended
+        tokio::time::sleep(Duration::from_secs(1)).await; // as pages do
+    }
+}
+
+/// Lets viewers look at a program, and returns the number of frames that they got.
+fn viewers(address: &str, cluster: &str) -> Arc<AtomicU64> {
+    let frames = Arc::new(AtomicU64::default());
+    let list = |to| Scope::List { query: Query::default(), window: Window { from: 0, to } };
+    let workload = Scope::Workload(Workload::deployment(cluster, "default", "web"));
+    for (scope, stays) in [(list(50), None), (list(500), None), (workload, Some(RECONNECT_EVERY))] {
+        tokio::spawn(look(address.to_owned(), scope, stays, frames.clone()));
+    }
+    frames
+}
+
+/// Figures of a program at a moment.
+#[derive(Debug, Clone, Copy)]
+struct Sample {
+    /// Memory in KB.
+    memory: u64,
+    descriptors: u64,
+    threads: u64,
+    /// Frames to viewers since the last sample.
+    frames: u64,
+}
+
+impl Sample {
+    fn take(program: &Program, frames: &AtomicU64) -> Self {
+        Self {
+            memory: program.memory(),
+            descriptors: program.descriptors(),
+            threads: program.threads(),
+            frames: frames.swap(0, Ordering::Relaxed),
+        }
+    }
+}
+
+/// Returns the ratio of the last third of all values to the third before it, by the largest of each.
+fn growth(values: impl Iterator<Item = u64>) -> f64 {
+    let values: Vec<u64> = values.collect();
+    let third = values.len() / 3;
+    let largest = |part: &[u64]| part.iter().copied().max().unwrap_or_default().max(1) as f64;
+    largest(&values[2 * third..]) / largest(&values[third..2 * third])
+}
+
+#[tokio::main]
+async fn main() {
+    let mut arguments = std::env::args().skip(1);
+    let path = arguments.next().expect("the path of rollcast");
+    let hours: f64 = arguments.next().map_or(8.0, |hours| hours.parse().unwrap());
+    let csv = arguments.next().unwrap_or_else(|| "target/soak.csv".to_owned());
+    let folder = tempfile::tempdir().unwrap();
+    let (played, watched) = (folder.path().join("played"), folder.path().join("watched"));
+    let demo = ["demo", "--speed", SPEED, "--listen", "127.0.0.1:0", "--write-kubeconfig"];
+    let playground = Program::start(Command::new(&path).args(demo).arg(&played));
+    let text = std::fs::read_to_string(&played).unwrap();
+    let server = text.split("http://").nth(1).unwrap().split(['"', '\n', ' ']).next().unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    std::fs::write(&watched, api::kubeconfig("soak", listener.local_addr().unwrap())).unwrap();
+    let (network, state) = watch::channel(Network::Works);
+    tokio::spawn(forward(listener, server.parse().unwrap(), state));
+    let serve = ["serve", "--listen", "127.0.0.1:0", "--data-dir"];
+    let mut command = Command::new(&path);
+    command.args(serve).arg(folder.path().join("history")).arg("--kubeconfig").arg(&watched);
+    let rollcast = Program::start(&mut command);
+    let programs = [
+        ("playground", &playground, viewers(&playground.address, "playground")),
+        ("serve", &rollcast, viewers(&rollcast.address, "soak")),
+    ];
+    let mut file = std::fs::File::create(&csv).unwrap();
+    writeln!(file, "minute,program,memory_kb,descriptors,threads,frames").unwrap();
+    let mut samples: Vec<[Sample; 2]> = Vec::new();
+    let (began, mut ticks) = (Instant::now(), tokio::time::interval(SAMPLE_EVERY));
+    ticks.tick().await;
+    for minute in 1.. {
+        ticks.tick().await;
+        let taken = programs.each_ref().map(|(_, program, frames)| Sample::take(program, frames));
+        samples.push(taken);
+        let mut lines = String::new();
+        for ((name, ..), Sample { memory, descriptors, threads, frames }) in programs.iter().zip(taken) {
+            writeln!(lines, "{minute},{name},{memory},{descriptors},{threads},{frames}").unwrap();
+        }
+        print!("{lines}");
+        file.write_all(lines.as_bytes()).unwrap();
+        if began.elapsed().as_secs_f64() >= hours * 3600.0 {
+            break;
+        }
+        if minute % FAULT_EVERY == 0 {
+            let fault = if minute / FAULT_EVERY % 2 == 0 { Network::Refuses } else { Network::Frozen };
+            network.send_replace(fault);
+            tokio::time::sleep(FAULT).await; // the time of the fault
+            network.send_replace(Network::Works);
+        }
+    }
+    let mut is_level = true;
+    for (index, (name, ..)) in programs.iter().enumerate() {
+        let of = |value: fn(&Sample) -> u64| growth(samples.iter().map(|taken| value(&taken[index])));
+        let figures = [
+            ("memory", of(|sample| sample.memory)),
+            ("descriptors", of(|sample| sample.descriptors)),
+            ("threads", of(|sample| sample.threads)),
+        ];
+        for (figure, growth) in figures {
+            println!("{name}: {figure} {growth:.2} times those of the third before");
+            is_level &= growth <= LEVEL;
+        }
+        let frames = samples.iter().map(|taken| taken[index].frames);
+        println!("{name}: at least {} frames a minute", frames.min().unwrap_or_default());
+    }
+    println!("{}", if is_level { "level" } else { "NOT level: something grows" });
+    std::process::exit(i32::from(!is_level));
+}
