@@ -164,7 +164,7 @@ async fn main() {
     let mut samples: Vec<[Sample; 2]> = Vec::new();
     let (began, mut ticks) = (Instant::now(), tokio::time::interval(SAMPLE_EVERY));
     ticks.tick().await;
-    for minute in 1.. {
+    for minute in 1_u64.. {
         ticks.tick().await;
         let taken = programs.each_ref().map(|(_, program, frames)| Sample::take(program, frames));
         samples.push(taken);
@@ -177,8 +177,8 @@ async fn main() {
         if began.elapsed().as_secs_f64() >= hours * 3600.0 {
             break;
         }
-        if minute % FAULT_EVERY == 0 {
-            let fault = if minute / FAULT_EVERY % 2 == 0 { Network::Refuses } else { Network::Frozen };
+        if minute.is_multiple_of(FAULT_EVERY) {
+            let fault = if (minute / FAULT_EVERY).is_multiple_of(2) { Network::Refuses } else { Network::Frozen };
             network.send_replace(fault);
             tokio::time::sleep(FAULT).await; // the time of the fault
             network.send_replace(Network::Works);

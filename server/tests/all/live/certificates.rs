@@ -1,7 +1,7 @@
 //! Certificates that expire or change, and a proxy that dies, between Rollcast and the API server: said, and taken up by themselves once
 //! the kubeconfig or the proxy is right again.
 
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -158,7 +158,8 @@ impl Proxy {
                 let [5, 1, 0, 1, a, b, c, d, high, low] = request else {
                     return Err(std::io::ErrorKind::InvalidData.into());
                 };
-                let server = TcpStream::connect(([a, b, c, d].into(), u16::from_be_bytes([high, low]))).await?;
+                let server =
+                    TcpStream::connect((Ipv4Addr::from([a, b, c, d]), u16::from_be_bytes([high, low]))).await?;
                 client.write_all(&[5, 0, 0, 1, 0, 0, 0, 0, 0, 0]).await?;
                 Ok(server)
             }

@@ -117,7 +117,7 @@ fn existing(model: &Model) -> Vec<String> {
     });
     let pods = model.pods.values().filter(|known| known.gone_millis().is_none() && known.owner.is_some());
     let pods = pods.map(|known| {
-        let PodNow { node, reason, message, restarts, deletion_at_millis, deletion_cost, .. } = &known.now;
+        let PodNow { node, reason, message, restarts, deletion_at_millis, deletion_cost, .. } = &*known.now;
         let now = (node, reason, message, restarts, deletion_at_millis, deletion_cost);
         let containers = known.now.containers.iter().cloned();
         let containers: Vec<_> = containers.map(|container| Container { exits_before: 0, ..container }).collect(); // its past
