@@ -261,7 +261,7 @@ async fn an_authority_that_changed_is_said_and_the_next_one_of_the_kubeconfig_is
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_proxy_that_dies_is_said_and_the_cluster_is_live_once_it_is_back() {
-    for (proxy, scheme) in [(Proxy::Http, "http"), (Proxy::Socks5, "socks5")] {
+    for (proxy, scheme, why) in [(Proxy::Http, "http", "refused"), (Proxy::Socks5, "socks5", "SOCKS error")] {
         let api = shop().await;
         let (served, address) = proxy.serve(anywhere()).await;
         let address_of_proxy = format!("{scheme}://{address}");
@@ -269,7 +269,7 @@ async fn a_proxy_that_dies_is_said_and_the_cluster_is_live_once_it_is_back() {
         let watched = Kubeconfig::new(&proxied, &json!({})).watch().await;
         watched.until_pods(&["web-a", "web-b"]).await;
         drop(served);
-        until_stale(&watched, "refused").await;
+        until_stale(&watched, why).await;
         let (_served, _) = proxy.serve(address).await;
         until_current(&api, &watched).await;
     }
