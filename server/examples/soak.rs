@@ -22,15 +22,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use futures::{SinkExt, StreamExt};
+use futures::StreamExt;
 use simcluster::api;
-use support::Program;
+use support::{Program, subscribe};
 use timeline::Workload;
 use timeline::list::{Query, Window};
-use timeline::wire::{self, PROTOCOL, Scope, ViewerFrame};
+use timeline::wire::Scope;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
-use tokio_tungstenite::tungstenite::{Error, Message};
+use tokio_tungstenite::tungstenite::Error;
 
 const SPEED: &str = "20";
 const SAMPLE_EVERY: Duration = Duration::from_secs(60);
@@ -78,11 +78,7 @@ async fn forward(listener: TcpListener, server: SocketAddr, network: watch::Rece
 async fn look(address: String, scope: Scope, stays: Option<Duration>, frames: Arc<AtomicU64>) {
     loop {
         let watching = async {
-            let (mut socket, _) = tokio_tungstenite::connect_async(format!("ws://{address}/api/v1/stream")).await?;
-            let hello = ViewerFrame::Hello { protocol: PROTOCOL, build: String::new() };
-            for frame in [hello, ViewerFrame::Subscribe { scope: scope.clone(), since: None }] {
-                socket.send(Message::Binary(wire::encode(&frame).unwrap().into())).await?;
-            }
+            let mut socket = subscribe(&address, scope.clone(), None).await?;
             while let Some(message) = socket.next().await {
                 message?;
                 frames.fetch_add(1, Ordering::Relaxed);

@@ -1,5 +1,6 @@
 //! Figures: what events and pods cost, how long a large cluster takes to appear, how smooth a page is, and how long it takes from the API server to the page.
 
+use std::ffi::OsString;
 use std::path::Path;
 
 use anyhow::Result;
@@ -14,25 +15,23 @@ pub fn print_peers() -> Result<()> {
     if !process::is_installed("kubectl") {
         process::print_note("LEFT OUT: kubectl (not installed)");
     }
-    run_example("peers", &rollcast)
+    run_example("peers", &rollcast, &[])
 }
 
 /// Prints what thousands of viewers cost.
 pub fn print_viewers() -> Result<()> {
-    run_example("viewers", &build::release()?)
+    run_example("viewers", &build::release()?, &[])
 }
 
-fn run_example(example: &str, rollcast: &Path) -> Result<()> {
+fn run_example(example: &str, rollcast: &Path, arguments: &[OsString]) -> Result<()> {
     let run = ["run", "--quiet", "--release", "--package", "server", "--example", example, "--"];
-    process::run(process::command("cargo", &run).arg(rollcast))
+    process::run(process::command("cargo", &run).arg(rollcast).args(arguments))
 }
 
 /// Runs for hours, and fails if memory or descriptors grow. `target/soak.csv` has a line for each minute.
 pub fn soak(hours: f64) -> Result<()> {
-    let rollcast = build::release()?;
-    let run = ["run", "--quiet", "--release", "--package", "server", "--example", "soak", "--"];
     let csv = process::workspace_path("target/soak.csv");
-    process::run(process::command("cargo", &run).arg(&rollcast).arg(hours.to_string()).arg(csv))
+    run_example("soak", &build::release()?, &[hours.to_string().into(), csv.into()])
 }
 
 /// Prints the figures.
@@ -43,7 +42,7 @@ pub fn print() -> Result<()> {
         process::run(&mut process::command("cargo", &run))?;
     }
     for example in ["lists", "latency"] {
-        run_example(example, &rollcast)?;
+        run_example(example, &rollcast, &[])?;
     }
     setup::ensure_node_modules()?;
     let browser = setup::ensure_browser()?;

@@ -145,13 +145,18 @@ pub async fn listen(address: &str, workload: Workload) -> Socket {
     follow(address, workload, None).await.unwrap()
 }
 
-/// A viewer whose copy stands at `since`. It reads into a small buffer: a measurement has thousands of viewers.
+/// A viewer whose copy stands at `since`.
 pub async fn follow(address: &str, workload: Workload, since: Option<Position>) -> Result<Socket, Error> {
+    subscribe(address, Scope::Workload(workload), since).await
+}
+
+/// A viewer of anything. It reads into a small buffer: a measurement has thousands of viewers.
+pub async fn subscribe(address: &str, scope: Scope, since: Option<Position>) -> Result<Socket, Error> {
     let config = WebSocketConfig::default().read_buffer_size(4 << 10);
     let url = format!("ws://{address}/api/v1/stream");
     let (mut socket, _) = tokio_tungstenite::connect_async_with_config(url, Some(config), true).await?;
     let hello = ViewerFrame::Hello { protocol: PROTOCOL, build: String::new() };
-    for frame in [hello, ViewerFrame::Subscribe { scope: Scope::Workload(workload), since }] {
+    for frame in [hello, ViewerFrame::Subscribe { scope, since }] {
         socket.send(Message::Binary(wire::encode(&frame).unwrap().into())).await?;
     }
     Ok(socket)

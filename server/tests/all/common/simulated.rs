@@ -8,7 +8,8 @@ use simcluster::action::{Action, Choice, edit};
 use simcluster::change::{Change, Verb};
 use simcluster::{Key, Object, Resource, Settings, World, story};
 
-const KINDS: [Resource; 4] = [Resource::Deployment, Resource::ReplicaSet, Resource::Pod, Resource::Event];
+/// Kinds that are watched.
+pub const KINDS: [Resource; 4] = [Resource::Deployment, Resource::ReplicaSet, Resource::Pod, Resource::Event];
 
 /// Simulated clusters that the timeline is held to, beside the recordings of real ones.
 #[allow(dead_code, reason = "some tests choose seeds of their own")]

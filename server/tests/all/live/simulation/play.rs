@@ -77,8 +77,7 @@ pub struct Played {
 /// Plays it; panics where a promise is not kept.
 pub async fn play(seed: u64, schedule: Schedule) -> Played {
     let world = cluster(seed);
-    let kinds = [Resource::Deployment, Resource::ReplicaSet, Resource::Pod, Resource::Event];
-    let objects = kinds.into_iter().flat_map(|kind| world.store().list(kind, Some(NAMESPACE), None));
+    let objects = simulated::KINDS.into_iter().flat_map(|kind| world.store().list(kind, Some(NAMESPACE), None));
     let objects: Vec<_> = objects.map(|stored| stored.object.to_value()).collect();
     let existing: Vec<_> = objects.iter().map(|object| (kind(object), object.to_string())).collect();
     let stage = Stage::with(objects.into_iter(), START_MILLIS, schedule.page_size).await;
