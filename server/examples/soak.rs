@@ -17,7 +17,7 @@ mod support;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::net::SocketAddr;
-use std::process::Command;
+use std::process::{Command, ExitCode};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -132,7 +132,7 @@ fn growth(values: impl Iterator<Item = u64>) -> f64 {
 }
 
 #[tokio::main]
-async fn main() {
+async fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1);
     let path = arguments.next().expect("the path of rollcast");
     let hours: f64 = arguments.next().map_or(8.0, |hours| hours.parse().unwrap());
@@ -196,5 +196,5 @@ async fn main() {
         println!("{name}: at least {} frames a minute", frames.min().unwrap_or_default());
     }
     println!("{}", if is_level { "level" } else { "NOT level: something grows" });
-    std::process::exit(i32::from(!is_level));
+    if is_level { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
