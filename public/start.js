@@ -11,7 +11,7 @@ addEventListener("error", ({ error }) => {
 });
 // The parts of the program that this page needs come while the program does, which asks for each by the name of its file. One that did not
 // come is asked for again by whoever needs it later.
-const parts = new Map([...document.querySelectorAll('link[rel=preload][href^="/pkg/parts/"]')].map(({ href }) => [href.split("/").at(-1), fetch(href)]));
+const parts = new Map([...document.querySelectorAll('link[rel=preload][href*="/pkg/parts/"]')].map(({ href }) => [href.split("/").at(-1), fetch(href)]));
 parts.forEach((answer) => answer.catch(() => undefined));
 globalThis.enclosed = (file) => {
   const answer = parts.get(file);

@@ -4,6 +4,7 @@ use leptos::prelude::*;
 use leptos_meta::provide_meta_context;
 use leptos_router::components::{Route, Router, Routes};
 use leptos_router::{Lazy, path};
+use timeline::address;
 
 use crate::components::elsewhere::Elsewhere;
 use crate::components::notices::Notices;
@@ -32,10 +33,12 @@ pub fn App(
     OpenedPod::provide();
     provide_context(site);
     crate::list::memory::provide();
+    // The server takes the base off a request before it renders the page.
+    let base = if cfg!(feature = "hydrate") { address::base() } else { "" };
     view! {
         <Notices/>
         <PageKeys/>
-        <Router>
+        <Router base>
             {playground.map(|playground| Suspend::new(parts::strip(playground)))}
             <Routes fallback=Elsewhere>
                 <Route path=path!("/") view={Lazy::<DeploymentsRoute>::new()}/>

@@ -61,6 +61,7 @@ pub async fn hydrate() {
     say_when_stopped();
     match Page::of_document() {
         Some(page) => {
+            timeline::address::set_base(&browser::base());
             for part in parts::Part::for_page(&page) {
                 part.load().await;
             }

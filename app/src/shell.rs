@@ -2,6 +2,7 @@
 
 use leptos::prelude::*;
 use leptos_meta::MetaTags;
+use timeline::address::{at, base};
 
 use crate::app::App;
 use crate::compare::ComparePayload;
@@ -27,13 +28,13 @@ use crate::status::StatusPayload;
 #[must_use]
 pub fn shell(page: Page, origin: &str, files: fn(Part) -> Vec<String>) -> impl IntoView + use<> {
     let build = page.build.clone();
-    let versioned = |path: &str| format!("{path}?v={build}");
+    let versioned = |path: &str| at(&format!("{path}?v={build}"));
     provide_context(Origin(origin.to_owned()));
     let sheet =
         page.playground.as_ref().map(|_| view! { <link rel="stylesheet" href=versioned("/pkg/playground.css")/> });
     // They come beside the program, and not after it.
     let parts = Part::for_page(&page).flat_map(files).map(
-        |file| view! { <link rel="preload" r#as="fetch" crossorigin="anonymous" href=format!("/pkg/parts/{file}")/> },
+        |file| view! { <link rel="preload" r#as="fetch" crossorigin="anonymous" href=at(&format!("/pkg/parts/{file}"))/> },
     );
     let head = view! {
         // First, so that whoever reads only the beginning of a document finds what is said of it.
@@ -112,7 +113,7 @@ pub fn shares(page: SharesPayload, build: &str) -> impl IntoView + use<> {
 /// see this page. `origin` is how this server is addressed.
 #[must_use]
 pub fn shared(trouble: String, shown: Option<Preview>, origin: &str, build: &str) -> impl IntoView + use<> {
-    let script = format!("/shared.js?v={build}");
+    let script = at(&format!("/shared.js?v={build}"));
     provide_context(Origin(origin.to_owned()));
     let head = view! { <MetaTags/>{form_sheet(build)}{hidden()}<script src=script></script> };
     document_without_program(
@@ -200,10 +201,11 @@ pub fn exported(export: Export, enclosed: Enclosed) -> impl IntoView + use<> {
 }
 
 fn document(build: &str, head: AnyView, body: AnyView) -> impl IntoView + use<> {
-    let versioned = |path: &str| format!("{path}?v={build}");
+    let versioned = |path: &str| at(&format!("{path}?v={build}"));
+    let base = Some(base()).filter(|base| !base.is_empty());
     view! {
         <!DOCTYPE html>
-        <html lang="en">
+        <html lang="en" data-base=base>
             <head>
                 <meta charset="utf-8"/>
                 <meta name="viewport" content="width=device-width, initial-scale=1"/>
@@ -222,8 +224,9 @@ fn document(build: &str, head: AnyView, body: AnyView) -> impl IntoView + use<> 
 fn document_without_program(build: &str, title: &str, head: AnyView, body: AnyView) -> impl IntoView + use<> {
     let title = title.replace('&', "&amp;").replace('<', "&lt;");
     let playground = use_context::<Playground>();
-    let sheet =
-        playground.as_ref().map(|_| view! { <link rel="stylesheet" href=format!("/pkg/playground.css?v={build}")/> });
+    let sheet = playground
+        .as_ref()
+        .map(|_| view! { <link rel="stylesheet" href=at(&format!("/pkg/playground.css?v={build}"))/> });
     let strip = playground.map(|playground| view! { <StillStrip playground/> });
     let head = view! { <title inner_html=title></title>{sheet}{head} };
     document(build, head.into_any(), view! { {strip}{body} }.into_any())
@@ -236,7 +239,7 @@ fn hidden() -> impl IntoView {
 
 /// The styles of forms and of pages in which no program runs.
 fn form_sheet(build: &str) -> impl IntoView + use<> {
-    view! { <link rel="stylesheet" href=format!("/pkg/still.css?v={build}")/> }
+    view! { <link rel="stylesheet" href=at(&format!("/pkg/still.css?v={build}"))/> }
 }
 
 /// Renders the script of pages without the program, where scripts may run.

@@ -13,6 +13,13 @@ pub fn path() -> String {
     window().location().pathname().unwrap_or_default()
 }
 
+/// Returns the path below which the server is, which the document says; empty at the root of a host.
+#[must_use]
+pub fn base() -> String {
+    let document = document().document_element();
+    document.and_then(|element| element.get_attribute("data-base")).unwrap_or_default()
+}
+
 /// Returns the query of the page's address, with its question mark; empty where there is none.
 #[must_use]
 pub fn search() -> String {

@@ -1,6 +1,7 @@
 //! Who sees a page, at its foot: whose rights it is drawn with, or that it is open to everybody.
 
 use leptos::prelude::*;
+use timeline::address::at;
 
 /// Who may see the pages, as their foot says it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -34,19 +35,19 @@ pub fn Foot() -> impl IntoView {
     match use_context::<Audience>().unwrap_or_default() {
         Audience::Nobody => ().into_any(),
         Audience::Everybody => view! {
-            <footer class="audience open" data-testid="audience">"No sign-in: everyone who can connect sees what this page shows."<a href="/status">"Status"</a></footer>
+            <footer class="audience open" data-testid="audience">"No sign-in: everyone who can connect sees what this page shows."<a href=at("/status")>"Status"</a></footer>
         }
         .into_any(),
         Audience::ByLink { maker, until } => view! {
             <footer class="audience" data-testid="audience">
                 <span>"You are viewing with a link from "<b>{maker}</b>"; it ends "{until}"."</span>
-                <form method="post" action="/sign-out"><button type="submit">"Leave"</button></form>
+                <form method="post" action=at("/sign-out")><button type="submit">"Leave"</button></form>
             </footer>
         }
         .into_any(),
         Audience::Known { name, can_leave, .. } => {
-            let leave = can_leave.then(|| view! { <form method="post" action="/sign-out"><button type="submit">"Sign out"</button></form> });
-            view! { <footer class="audience" data-testid="audience"><span>"Signed in as "<b>{name}</b></span>{leave}<a href="/status">"Status"</a></footer> }.into_any()
+            let leave = can_leave.then(|| view! { <form method="post" action=at("/sign-out")><button type="submit">"Sign out"</button></form> });
+            view! { <footer class="audience" data-testid="audience"><span>"Signed in as "<b>{name}</b></span>{leave}<a href=at("/status")>"Status"</a></footer> }.into_any()
         }
     }
 }

@@ -4,6 +4,7 @@
 use leptos::prelude::*;
 use timeline::Workload;
 use timeline::address;
+use timeline::address::at;
 use timeline::past::Search;
 use timeline::words::safe;
 
@@ -98,10 +99,10 @@ pub fn Header(
     let pages = (!is_file).then(|| {
         view! {
             <nav class="site" aria-label="Rollcast">
-                <a href="/" aria-current=move || current(Section::Deployments)>"Deployments"</a>
+                <a href=at("/") aria-current=move || current(Section::Deployments)>"Deployments"</a>
                 {has_history.then(|| view! { <a id="history" href=past rel="external" aria-current=move || current(Section::History)>"History"</a> })}
-                <a id="wall" href=move || wall.get().unwrap_or_else(|| "/wall".to_owned()) aria-current=move || current(Section::Wall)>"Wall"</a>
-                {has_links.then(|| view! { <a href="/shares" rel="external" aria-current=move || current(Section::Links)>"Links"</a> })}
+                <a id="wall" href=move || wall.get().unwrap_or_else(|| at("/wall")) aria-current=move || current(Section::Wall)>"Wall"</a>
+                {has_links.then(|| view! { <a href=at("/shares") rel="external" aria-current=move || current(Section::Links)>"Links"</a> })}
             </nav>
         }
     });

@@ -1,6 +1,7 @@
 //! Search of the history: one field, a time, and links for those who do not write.
 
 use leptos::prelude::*;
+use timeline::address::at;
 
 use timeline::past::search::KINDS;
 use timeline::past::{LENGTHS, OUTCOMES, Search, TIMES};
@@ -56,7 +57,7 @@ pub fn Searched(
     let narrowed = narrowed.collect_view();
     let zone = search.zone_name();
     view! {
-        <form class="filter" method="get" role="search" action="/history">
+        <form class="filter" method="get" role="search" action=at("/history")>
             <input type="search" name="q" value=search.written() placeholder="namespace:shop outcome:failed web" aria-label="Search" autocomplete="off"/>
             <button class="search">"Search"</button>
             {kept}

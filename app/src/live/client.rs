@@ -8,6 +8,7 @@ use std::time::Duration;
 use leptos::prelude::*;
 use send_wrapper::SendWrapper;
 use timeline::Millis;
+use timeline::address::at;
 use timeline::wire::{self, PROTOCOL, Position, STRANGER, Scope, ServerFrame, ViewerFrame};
 
 use super::link::{Effect as Do, LinkEvent, LinkState, step};
@@ -262,7 +263,7 @@ impl Client {
     fn connect(&self) {
         self.0.socket.replace(None);
         let client = self.clone();
-        let socket = Socket::open(STREAM, move |event| match event {
+        let socket = Socket::open(&at(STREAM), move |event| match event {
             SocketEvent::Opened => client.handle_event(LinkEvent::Opened),
             // Whoever looks is not known any more, or not yet: the server leads to where one signs in, and back.
             SocketEvent::Closed { code: STRANGER } => browser::reload(),

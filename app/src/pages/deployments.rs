@@ -7,6 +7,7 @@ use leptos::ev;
 use leptos::prelude::*;
 use leptos_router::hooks::{use_params_map, use_url};
 use timeline::address;
+use timeline::address::at;
 use timeline::list::Query;
 
 use crate::browser;
@@ -76,7 +77,7 @@ pub fn DeploymentsPage() -> impl IntoView {
         <Banner test_id="banner" words=Signal::derive(lost) countdown=Signal::derive(next)/>
         <Banner test_id="trouble" words=Signal::derive(move || words::trouble(&overall.read(), zone))/>
         <main class=class data-testid="overview">
-            <h1>{move || words::heading(&query.read())}" "<a class=move || if is_part() { "choice" } else { "unused" } href="/">"All"</a></h1>
+            <h1>{move || words::heading(&query.read())}" "<a class=move || if is_part() { "choice" } else { "unused" } href=at("/")>"All"</a></h1>
             <Filter board inputs/>
             // Below the links of the filter: those stay where they are, however the question changes.
             <Banner test_id="mistake" words=Signal::derive(move || overall.read().trouble.clone())/>

@@ -1,6 +1,7 @@
 //! Links for people without an account: those that somebody made, and the way in for who has one.
 
 use leptos::prelude::*;
+use timeline::address::at;
 
 use crate::components::detail::share::LOCAL;
 use crate::components::header::{Header, Section};
@@ -69,7 +70,7 @@ pub fn SharesPage(
             let times = TIMES.map(|(value, words)| view! { <option value=value selected=value == "1d">{words}</option> });
             let offers = offers.into_iter().map(|(opens, to)| view! { <option value=to>{opens}</option> }).collect_view();
             view! {
-                <form method="post" action="/shares" class="sign-in" data-testid="offer">
+                <form method="post" action=at("/shares") class="sign-in" data-testid="offer">
                     <p>"A link for people without an account, read-only, for as long as you may see it yourself."</p>
                     <label>"It opens "<select name="to">{offers}</select></label>
                     <label>"It lasts "<select name="lasts">{times}</select></label>
@@ -99,7 +100,7 @@ pub fn SharesPage(
                     <td>{until}</td>
                     <td class="mono">{id.clone()}</td>
                     <td>
-                        <form method="post" action="/shares/revoke">
+                        <form method="post" action=at("/shares/revoke")>
                             <input type="hidden" name="id" value=id/>
                             <button type="submit" aria-label=revoke>"Revoke"</button>
                         </form>
@@ -144,7 +145,7 @@ pub fn ConfirmPage(
         <main class="message" data-testid="shared">
             <h1>"A shared rollout"</h1>
             <p>{says}</p>
-            <form method="post" action="/shared" class="sign-in">
+            <form method="post" action=at("/shared") class="sign-in">
                 <input type="hidden" name="secret" value=secret/>
                 <input type="hidden" name="confirmed" value="yes"/>
                 <button type="submit">"Open"</button>
@@ -169,7 +170,7 @@ pub fn SharedPage(
         <main class="message" data-testid="shared">
             <h1>"A shared rollout"</h1>
             <Trouble words=trouble/>
-            <form method="post" action="/shared" class="sign-in" id="shared">
+            <form method="post" action=at("/shared") class="sign-in" id="shared">
                 <label>"The part of the link after # "<input name="secret" required autocomplete="off" spellcheck="false"/></label>
                 <button type="submit">"Open"</button>
             </form>

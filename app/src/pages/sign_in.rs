@@ -1,6 +1,7 @@
 //! The page on which viewers sign in.
 
 use leptos::prelude::*;
+use timeline::address::at;
 
 use crate::components::header::{Header, Section};
 use crate::components::trouble::Trouble;
@@ -56,7 +57,7 @@ pub fn SignIn(
 fn token(to: String) -> impl IntoView {
     view! {
         <p>"Paste a Kubernetes token. You see the namespaces in which it may list pods."</p>
-        <form method="post" action="/sign-in" class="sign-in">
+        <form method="post" action=at("/sign-in") class="sign-in">
             <input type="hidden" name="to" value=to/>
             <label>"Kubernetes token "<input type="password" name="token" required autocomplete="off" spellcheck="false" autofocus/></label>
             <button type="submit">"Sign in"</button>

@@ -1,6 +1,7 @@
 //! The status page: how each cluster is reached and watched. No program runs in it.
 
 use leptos::prelude::*;
+use timeline::address::at;
 use timeline::words::{age, capitalized, grouped, safe};
 
 use crate::components::banner::Banner;
@@ -23,7 +24,7 @@ pub fn StatusPage(
         <Banner test_id="trouble" words=Signal::stored(trouble)/>
         <main class="history status" data-testid="status">
             <h1>"Status"</h1>
-            <p class="muted">"At "{made}". "<a href="/status">"Reload"</a></p>
+            <p class="muted">"At "{made}". "<a href=at("/status")>"Reload"</a></p>
             {nothing}
             {clusters}
             {server.map(|server| view! { <Server server/> })}

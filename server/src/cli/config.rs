@@ -11,6 +11,7 @@
 //! # history_password_file = "/etc/rollcast/history-password"
 //!
 //! public_url = "https://rollouts.example.com"  # what links begin with
+//! # base_path = "/rollcast"               # where it shares a host with others
 //! # trust_proxy = ["10.0.0.0/24"]         # proxies in front, whose X-Forwarded-For and X-Forwarded-Proto are believed
 //! # public_pictures = true                # badges and previews for everybody, and for the pages of other sites
 //! # tls_cert = "/etc/rollcast/tls.crt"    # with tls_key: speak TLS; without them, a proxy in front may
@@ -48,7 +49,7 @@ use serde::{Deserialize, Deserializer};
 use crate::access::AuthMode;
 use crate::database::server::DatabaseUrl;
 use crate::telemetry::clock::parse_duration;
-use crate::web::server_address::PublicUrl;
+use crate::web::server_address::{BasePath, PublicUrl};
 
 /// Looked for where no file is named.
 const NAME: &str = "rollcast.toml";
@@ -64,6 +65,9 @@ pub struct Config {
     /// Public URL of this server.
     #[serde(deserialize_with = "read_parsed")]
     pub public_url: Option<PublicUrl>,
+    /// Path below which this server is.
+    #[serde(deserialize_with = "read_parsed")]
+    pub base_path: Option<BasePath>,
     /// Proxies in front that are believed when they say from whom a request is.
     pub trust_proxy: Vec<IpNet>,
     /// Badges and previews are for everybody, and for the pages of other sites.

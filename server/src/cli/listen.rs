@@ -7,11 +7,11 @@ use clap::Args;
 use ipnet::IpNet;
 
 use crate::cli::config::Config;
-use crate::web::server_address::{PublicUrl, ServerAddress};
+use crate::web::server_address::{BasePath, PublicUrl, ServerAddress};
 use crate::web::tls::TlsFiles;
 
 /// Options of the server.
-#[derive(Debug, Clone, Args)]
+#[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Server options")]
 pub struct Listen {
     /// Address and port to listen on [default: 127.0.0.1:7440]
@@ -25,6 +25,11 @@ pub struct Listen {
     /// Links start with this URL. Rollcast rejects requests from pages of other origins.
     #[arg(long, env = "ROLLCAST_PUBLIC_URL", value_name = "URL")]
     pub public_url: Option<PublicUrl>,
+    /// Path below which this server is, such as /rollcast, where it shares a host with others
+    ///
+    /// Links begin with it. A proxy in front may leave the path in requests or take it away. Health checks and metrics need no path.
+    #[arg(long, env = "ROLLCAST_BASE_PATH", value_name = "PATH")]
+    pub base_path: Option<BasePath>,
     /// Address or network of a proxy in front, such as an ingress controller; repeatable
     ///
     /// Rollcast trusts X-Forwarded-For and X-Forwarded-Proto from these addresses, for limits, the audit log and links.
@@ -99,9 +104,10 @@ impl Listen {
             _ => return Err(IncompleteTls),
         };
         let public = self.public_url.or(file.public_url.clone());
+        let base = self.base_path.or(file.base_path.clone()).unwrap_or_default();
         Ok(ServerOptions {
             listen: self.listen.or(file.listen).unwrap_or(usual),
-            server_address: ServerAddress { public, hosts, has_tls: tls.is_some() },
+            server_address: ServerAddress { public, hosts, has_tls: tls.is_some(), base },
             proxies: if self.trust_proxy.is_empty() { file.trust_proxy.clone() } else { self.trust_proxy },
             has_public_pictures: self.public_pictures || file.public_pictures,
             tls,

@@ -14,6 +14,37 @@ pub struct ServerAddress {
     pub hosts: Vec<String>,
     /// It speaks TLS itself.
     pub has_tls: bool,
+    /// Path below which it is.
+    pub base: BasePath,
+}
+
+/// Path below which the server is, without a slash at its end; empty at the root of a host.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct BasePath(String);
+
+/// The text is no path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("must be a path of letters, digits, - . _ and ~, such as /rollcast")]
+pub struct InvalidBasePath;
+
+impl FromStr for BasePath {
+    type Err = InvalidBasePath;
+
+    fn from_str(text: &str) -> Result<Self, InvalidBasePath> {
+        let path = text.strip_suffix('/').unwrap_or(text);
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_' | '~');
+        let is_segment = |part: &str| !matches!(part, "" | "." | "..") && part.chars().all(is_plain);
+        let is_path = path.is_empty() || path.strip_prefix('/').is_some_and(|rest| rest.split('/').all(is_segment));
+        if is_path && text.starts_with('/') { Ok(Self(path.to_owned())) } else { Err(InvalidBasePath) }
+    }
+}
+
+impl BasePath {
+    /// The path.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
 }
 
 /// Public URL of this server: scheme, host, and a port other than the default.
@@ -26,7 +57,7 @@ pub struct PublicUrl {
 
 /// The text is no public URL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("must consist of a scheme and a host only, such as https://rollouts.example.com")]
+#[error("must consist of a scheme and a host only, such as https://rollouts.example.com; --base-path is for a path")]
 pub struct InvalidPublicUrl;
 
 impl FromStr for PublicUrl {
@@ -180,6 +211,16 @@ mod strangers;
 mod tests {
     use super::strangers::{STRANGE_HOSTS, STRANGE_ORIGINS};
     use super::*;
+
+    #[test]
+    fn a_base_path_has_whole_plain_segments() {
+        for (text, path) in [("/", ""), ("/rollcast", "/rollcast"), ("/tools/roll-cast.v1/", "/tools/roll-cast.v1")] {
+            assert_eq!(text.parse().map(|BasePath(path)| path), Ok(path.to_owned()), "{text}");
+        }
+        for text in ["", "rollcast", "//", "/a//b", "/..", "/a/./b", "/a b", "/a?b", "/%2e", "/a\"b", "https://a/b"] {
+            assert_eq!(text.parse::<BasePath>(), Err(InvalidBasePath), "{text}");
+        }
+    }
 
     fn public(url: &str) -> ServerAddress {
         ServerAddress { public: Some(url.parse().unwrap()), ..ServerAddress::default() }

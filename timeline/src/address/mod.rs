@@ -3,6 +3,7 @@
 //! [`Route`] has every path, [`Address`] a path with its values and parameters. The server matches requests with them, and
 //! [`links`] prints the addresses that pages lead to.
 
+pub mod base;
 pub mod links;
 pub mod parameters;
 pub mod route;
@@ -12,6 +13,7 @@ use std::str::FromStr;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
+pub use self::base::{at, base, below_base, set_base};
 pub use self::links::{
     below, cluster, compare, file, list, moment, namespace, permanent, pod, recording, revision, timeline, wall,
     whatever_bears_the_name, workload,
@@ -69,6 +71,7 @@ impl Address {
     #[must_use]
     pub fn read(text: &str) -> Option<Self> {
         let (path, query) = text.split_once('?').unwrap_or((text, ""));
+        let path = below_base(path);
         let found = Route::ALL.iter().find_map(|route| Some((*route, values(route.pattern(), path)?)));
         let (route, encoded) = found?;
         let decoded = |value: &str| Some(percent_decode_str(value).decode_utf8().ok()?.into_owned());
@@ -126,6 +129,7 @@ impl Address {
 
 impl Display for Address {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(base())?;
         let mut values = self.values.iter();
         for part in self.route.pattern().split('/').skip(1) {
             let value = placeholder(part).and_then(|_| values.next());

@@ -27,7 +27,7 @@ pub fn ShareView(
     let others = move || numbered(links.read().get(1..).unwrap_or_default());
     let code = move || {
         let path = workload.with_value(|workload| share.read().first_path(workload));
-        format!("/qr.svg?path={}", address::segment(&path))
+        address::at(&format!("/qr.svg?path={}", address::segment(&path)))
     };
     let file = move || {
         share.with(|share| {

@@ -2,6 +2,7 @@
 
 use leptos::prelude::*;
 use timeline::address;
+use timeline::address::at;
 use timeline::wire::{Connection, ConnectionState};
 use timeline::words::safe;
 
@@ -61,7 +62,7 @@ pub fn Clusters(
                 <For each=move || names.get() key=Clone::clone let((name, accent))>
                     <ClusterChip board name accent/>
                 </For>
-                {move || is_many.get().then(|| view! { <a class="chip past" href="/status" rel="external">"Status of all clusters"</a> })}
+                {move || is_many.get().then(|| view! { <a class="chip past" href=at("/status") rel="external">"Status of all clusters"</a> })}
             </div>
         </nav>
     }

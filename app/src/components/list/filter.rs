@@ -38,7 +38,7 @@ pub fn Filter(
         let wanted = Query { text: written(inputs.text), labels: written(inputs.labels), ..query.get_untracked() };
         navigate(
             &address::list(&wanted),
-            NavigateOptions { replace: true, scroll: false, ..NavigateOptions::default() },
+            NavigateOptions { replace: true, scroll: false, resolve: false, ..NavigateOptions::default() },
         );
     });
     Effect::new(move |before: Option<()>| {

@@ -1,6 +1,7 @@
 //! Text of a list without rows, and links from there.
 
 use leptos::prelude::*;
+use timeline::address::at;
 
 use crate::list::board::ListBoard;
 use crate::list::words::nothing;
@@ -17,7 +18,7 @@ pub fn Nothing(
     let class = move || if said.read().0.is_empty() { "unused" } else { "muted nothing" };
     view! {
         <p class=class>
-            {move || with_commands(&said.read().0)}" "<a class=move || if said.read().1 { "" } else { "unused" } href="/">"Show all Deployments"</a>
+            {move || with_commands(&said.read().0)}" "<a class=move || if said.read().1 { "" } else { "unused" } href=at("/")>"Show all Deployments"</a>
         </p>
     }
 }

@@ -2,6 +2,7 @@
 
 use leptos::ev::SubmitEvent;
 use leptos::prelude::*;
+use timeline::address::at;
 
 use super::group::Group;
 use super::pods::Pods;
@@ -18,7 +19,7 @@ pub fn Buttons(
     view! {
         <form
             method="post"
-            action=ADDRESS
+            action=at(ADDRESS)
             class="play-buttons"
             aria-label="Do it yourself"
             on:submit=move |event: SubmitEvent| state.submit(&event)

@@ -2,6 +2,7 @@
 
 use leptos::ev::SubmitEvent;
 use leptos::prelude::*;
+use timeline::address::at;
 
 use super::state::{ADDRESS, PlaygroundState};
 
@@ -12,7 +13,7 @@ pub fn NextStory(
     state: PlaygroundState,
 ) -> impl IntoView {
     view! {
-        <form class="tale-next" method="post" action=ADDRESS on:submit=move |event: SubmitEvent| state.submit(&event)>
+        <form class="tale-next" method="post" action=at(ADDRESS) on:submit=move |event: SubmitEvent| state.submit(&event)>
             <button class="choice" name="action" value="next-story">"Next story"</button>
         </form>
     }

@@ -4,6 +4,7 @@
 use leptos::ev::SubmitEvent;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
+use timeline::address::at;
 use timeline::wire;
 
 use crate::browser::{self, FormValues, Stream};
@@ -58,7 +59,7 @@ impl PlaygroundState {
     }
 
     fn listen(self) -> Option<Stream> {
-        Stream::open(EVENTS, move |text| {
+        Stream::open(&at(EVENTS), move |text| {
             // What cannot be read is of another build; the page says that by itself.
             if let Some(now) = Playground::of_text(text) {
                 set_if_new(&self.now, now);
@@ -74,7 +75,7 @@ impl PlaygroundState {
         spawn_local(async move {
             // Without an answer the server is gone, and the page says so by itself.
             match asked(&form).await {
-                Some(ActionResponse { is_new: true, .. }) => browser::go_to(ADDRESS),
+                Some(ActionResponse { is_new: true, .. }) => browser::go_to(&at(ADDRESS)),
                 Some(ActionResponse { playground, .. }) => {
                     set_if_new(&self.now, playground);
                 }
@@ -85,6 +86,6 @@ impl PlaygroundState {
 }
 
 async fn asked(form: &FormValues) -> Option<ActionResponse> {
-    let answer = browser::send(ADDRESS, form, BYTES).await?;
+    let answer = browser::send(&at(ADDRESS), form, BYTES).await?;
     wire::decode(&answer.bytes().await?).ok()
 }

@@ -2,6 +2,7 @@
 
 use leptos::ev::SubmitEvent;
 use leptos::prelude::*;
+use timeline::address::at;
 
 use super::state::{ADDRESS, PlaygroundState};
 
@@ -15,7 +16,7 @@ pub fn Stories(
     let going = move || if now.read().is_playing { "Stop the story" } else { "Resume story" };
     let stories = move || now.read().stories.clone();
     view! {
-        <form class="tale-choice" method="post" action=ADDRESS on:submit=move |event: SubmitEvent| state.submit(&event)>
+        <form class="tale-choice" method="post" action=at(ADDRESS) on:submit=move |event: SubmitEvent| state.submit(&event)>
             <button class="choice" name="action" value="pause-story"><span id="play-going">{going}</span></button>
             <span class="tale-pick">
                 <label>

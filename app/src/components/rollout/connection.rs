@@ -1,6 +1,7 @@
 //! Connection of the page in words: a chip in the header, and bars when something is wrong. The last good picture stays.
 
 use leptos::prelude::*;
+use timeline::address::at;
 use timeline::wire::ConnectionState;
 
 use crate::components::banner::Banner;
@@ -32,7 +33,7 @@ pub fn Chip(
     // While the past plays, its moment is told to who looks there and not by the second.
     let is_told = move || if board.time.read().tenths.is_some() { "off" } else { "polite" };
     // A file leads nowhere: there is no server behind it.
-    let href = Exported::of_app().is_none().then_some("/status");
+    let href = Exported::of_app().is_none().then(|| at("/status"));
     view! {
         <a id="chip" class=class href=href rel="external"><span role="status" aria-live=is_told data-testid="live">{words}</span></a>
     }

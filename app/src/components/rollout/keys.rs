@@ -5,6 +5,7 @@ use leptos::html;
 use leptos::prelude::*;
 use leptos_router::NavigateOptions;
 use leptos_router::hooks::use_navigate;
+use timeline::address::at;
 use web_sys::KeyboardEvent;
 
 use crate::browser;
@@ -59,7 +60,7 @@ pub fn listen(keyboard: Keyboard) {
         }
         let away = navigate.as_ref().filter(|_| event.key() == "/" && !browser::is_writing(&event));
         if let Some(navigate) = away {
-            navigate("/", NavigateOptions::default());
+            navigate(&at("/"), NavigateOptions { resolve: false, ..NavigateOptions::default() });
         }
         if away.is_some() || keyboard.pressed(&event) {
             event.prevent_default();

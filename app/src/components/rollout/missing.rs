@@ -2,6 +2,7 @@
 
 use leptos::prelude::*;
 use timeline::Workload;
+use timeline::address::at;
 use timeline::words::{safe, shell_word};
 
 use crate::rollout::board::Board;
@@ -25,7 +26,7 @@ pub fn MissingDeployment(
         <main class="message" data-testid="missing">
             <h1>{format!("No Deployment {} in namespace {}", safe(&name), safe(&namespace))}</h1>
             <p>{looking}</p>
-            <p>"See " <a href="/">"all Deployments"</a>", or "<code>{command}</code></p>
+            <p>"See " <a href=at("/")>"all Deployments"</a>", or "<code>{command}</code></p>
         </main>
     }
 }

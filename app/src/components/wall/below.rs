@@ -32,7 +32,7 @@ pub fn Below(
         0 => String::new(), // not known before the page is alive
         now => format!("{} {}", zone.clock(now).get(..MINUTES).unwrap_or_default(), zone.name(now)),
     };
-    let code = format!("/qr.svg?path={}", address::segment(&address::list(&query)));
+    let code = address::at(&format!("/qr.svg?path={}", address::segment(&address::list(&query))));
     view! {
         <footer class="below">
             <span id="stable-count" data-testid="stable-count">{move || wall::stable_count(&board.overall.read())}</span>

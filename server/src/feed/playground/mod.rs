@@ -128,10 +128,10 @@ impl Playground {
     /// Returns the lines for the terminal at the start.
     #[must_use]
     pub fn welcome(&self, origin: &str) -> String {
-        let (kubeconfig, page) = (self.kubeconfig.display(), self.page());
+        let (kubeconfig, page, wall) = (self.kubeconfig.display(), self.page(), timeline::address::at("/wall"));
         format!(
             "Guided story:      {origin}{page}\n\
-             Wall:              {origin}/wall\n\
+             Wall:              {origin}{wall}\n\
              Change something:  kubectl --kubeconfig {kubeconfig} delete pod -l app=web\n\
              Stop:              Ctrl-C; this also deletes the simulated cluster\n"
         )

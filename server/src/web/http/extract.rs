@@ -7,7 +7,7 @@ use axum::extract::{FromRequestParts, Request};
 use axum::http::request::Parts;
 use axum::http::{StatusCode, Uri};
 use jiff::tz::{Offset, TimeZone};
-use timeline::address::{Address, InvalidParameter, Route};
+use timeline::address::{Address, InvalidParameter, Route, at, below_base};
 use timeline::{Millis, Workload};
 
 use crate::access::clients::UsageGuard;
@@ -107,9 +107,9 @@ pub(super) fn file_name(name: &str) -> String {
 pub(super) fn local(to: &str) -> String {
     let is_path = to.starts_with('/') && !to[1..].starts_with(['/', '\\']) && to.len() <= LONGEST;
     let is_plain = to.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\');
-    let is_ours =
-        is_path && is_plain && ![Route::SignIn, Route::SignOut].iter().any(|route| to.starts_with(route.pattern()));
-    if is_ours { to.to_owned() } else { "/".to_owned() }
+    let path = below_base(to);
+    let is_sign_in = [Route::SignIn, Route::SignOut].iter().any(|route| path.starts_with(route.pattern()));
+    if is_path && is_plain && !is_sign_in { at(path) } else { at("/") }
 }
 
 #[cfg(test)]

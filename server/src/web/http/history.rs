@@ -8,6 +8,7 @@ use axum::extract::Request;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
+use timeline::address::at;
 use timeline::past::{PastRollout, Search};
 use timeline::wire::{Connection, Unwritten};
 use timeline::{Millis, Uid};
@@ -48,7 +49,7 @@ pub(super) async fn page(view: ClientView, RequestAddress(address): RequestAddre
     let HistoryQuery { search, zone, after } = match history_query(&address, now_millis) {
         Ok(asked) => asked,
         Err(wrong) => {
-            let instead = vec![("/history".to_owned(), "All rollouts in the history".to_owned())];
+            let instead = vec![(at("/history"), "All rollouts in the history".to_owned())];
             return refuse(view, StatusCode::BAD_REQUEST, wrong.to_string(), instead, request).await;
         }
     };

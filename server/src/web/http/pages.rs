@@ -6,7 +6,7 @@ use app::zone;
 use axum::extract::Request;
 use axum::http::StatusCode;
 use axum::response::Response;
-use timeline::address::{Address, InvalidParameter, Route};
+use timeline::address::{Address, InvalidParameter, Route, at};
 use timeline::list::{By, Column, Group, Query, SentRows, Window};
 
 use super::extract::RequestAddress;
@@ -96,7 +96,7 @@ async fn wall(view: &ClientView, address: &Address, request: Request) -> Respons
             render(view, Payload::Wall(Box::new(payload)), status, request).await
         }
         Err(wrong) => {
-            let instead = vec![("/wall".to_owned(), "The wall with all Deployments".to_owned())];
+            let instead = vec![(at("/wall"), "The wall with all Deployments".to_owned())];
             refuse(view, StatusCode::BAD_REQUEST, wrong.to_string(), instead, request).await
         }
     }

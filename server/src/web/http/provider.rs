@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{AppendHeaders, IntoResponse, Redirect, Response};
-use timeline::address::Route;
+use timeline::address::{Route, at};
 
 use super::extract::{RequestAddress, local};
 use super::sign_in;
@@ -15,7 +15,9 @@ use crate::access::oidc::{CallbackParameters, NewSession, SignInFailure};
 use crate::web::state::Rollcast;
 
 /// The path to which the provider redirects people after they signed in.
-const CALLBACK: &str = Route::SignInCallback.pattern();
+fn callback() -> String {
+    at(Route::SignInCallback.pattern())
+}
 
 /// Leads to the provider.
 pub(super) async fn start(
@@ -25,7 +27,7 @@ pub(super) async fn start(
 ) -> Response {
     let Auth::Oidc(oidc) = &rollcast.site.auth else { return StatusCode::NOT_FOUND.into_response() };
     let to = local(&address.parameters.text("to"));
-    match oidc.begin(host(&headers), CALLBACK, &to).await {
+    match oidc.begin(host(&headers), &callback(), &to).await {
         Ok((there, cookie)) => ([(header::SET_COOKIE, cookie)], Redirect::to(&there)).into_response(),
         Err(failed) => failure_page(&rollcast, failed, to).await,
     }
@@ -41,11 +43,11 @@ pub(super) async fn back(
     let text = |name| address.parameters.text(name);
     let back = CallbackParameters { code: text("code"), state: text("state"), issuer: text("iss") };
     let gone = AppendHeaders([(header::SET_COOKIE, SessionKeys::removal(SealPurpose::PendingSignIn))]);
-    match oidc.finish(&headers, host(&headers), CALLBACK, back).await {
+    match oidc.finish(&headers, host(&headers), &callback(), back).await {
         Ok(NewSession { viewer, cookie, to }) => {
             (gone, sign_in::signed_in(viewer, cookie, &local(&to))).into_response()
         }
-        Err(failed) => (gone, failure_page(&rollcast, failed, "/".to_owned()).await).into_response(),
+        Err(failed) => (gone, failure_page(&rollcast, failed, at("/")).await).into_response(),
     }
 }
 

@@ -4,9 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::extract::DefaultBodyLimit;
+use axum::extract::{DefaultBodyLimit, Request};
+use axum::http::Uri;
+use axum::http::uri::PathAndQuery;
 use axum::routing::{MethodRouter, get, post};
-use timeline::address::Route;
+use timeline::address::{Route, base, below_base};
+use tower::ServiceBuilder;
 use tower_http::CompressionLevel;
 use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{DefaultPredicate, NotForContentType, Predicate};
@@ -83,7 +86,7 @@ pub fn router(rollcast: Arc<Rollcast>) -> Router {
     // Fonts are compressed already, as pictures are.
     let worthwhile = DefaultPredicate::new().and(NotForContentType::const_new("font/"));
     let compression = CompressionLayer::new().quality(CompressionLevel::Precise(COMPRESSION)).compress_when(worthwhile);
-    Route::ALL
+    let below = Route::ALL
         .iter()
         .fold(Router::new(), |router, route| router.route(route.pattern(), handler(*route)))
         .layer(axum::middleware::from_fn(buffer::buffer))
@@ -93,7 +96,24 @@ pub fn router(rollcast: Arc<Rollcast>) -> Router {
         .layer(DefaultBodyLimit::max(MOST_SENT))
         .layer(RequestBodyDeadlineLayer::new(SENT_WITHIN))
         .layer(axum::middleware::from_fn_with_state(rollcast.clone(), guard::guard))
-        .with_state(rollcast)
+        .with_state(rollcast);
+    if base().is_empty() {
+        return below;
+    }
+    Router::new().fallback_service(ServiceBuilder::new().map_request(without_base).service(below))
+}
+
+/// Takes the path below which this server is off a request. A proxy in front may have done so already.
+fn without_base(mut request: Request) -> Request {
+    let path = request.uri().path_and_query().map(|whole| PathAndQuery::try_from(below_base(whole.as_str())));
+    if let Some(Ok(path)) = path {
+        let mut parts = request.uri().clone().into_parts();
+        parts.path_and_query = Some(path);
+        if let Ok(uri) = Uri::from_parts(parts) {
+            *request.uri_mut() = uri;
+        }
+    }
+    request
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use axum::{Extension, Json};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Deserialize;
 use serde_json::json;
-use timeline::address::{self, Address, Route};
+use timeline::address::{self, Address, Route, at};
 use timeline::words::safe;
 use timeline::{Millis, Uid, Workload};
 
@@ -220,7 +220,7 @@ async fn make_link(
     let (share, secret) = shares.make(view.viewer(), wanted, clock::now_millis()).await?;
     let preview = shares.preview_of(&share).map(|preview| format!("/{preview}")).unwrap_or_default();
     let link =
-        format!("{origin}{}{preview}#{}", Route::Shared.pattern(), utf8_percent_encode(&secret, NON_ALPHANUMERIC));
+        format!("{origin}{}{preview}#{}", at(Route::Shared.pattern()), utf8_percent_encode(&secret, NON_ALPHANUMERIC));
     Ok((share, link))
 }
 
@@ -271,7 +271,7 @@ pub(super) async fn revoke(
     Form(RevokeForm { id }): Form<RevokeForm>,
 ) -> Response {
     match revoke_link(&rollcast, &view, &id).await {
-        Ok(()) => (audit_revocation(&view, &id), Redirect::to(Route::Shares.pattern())).into_response(),
+        Ok(()) => (audit_revocation(&view, &id), Redirect::to(&at(Route::Shares.pattern()))).into_response(),
         Err(ShareRefusal(status, trouble)) => {
             let payload = SharesPayload { trouble, ..SharesPayload::default() };
             show(&rollcast, &view, payload, status, Request::default()).await

@@ -8,7 +8,7 @@ use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::{AppendHeaders, IntoResponse, Redirect, Response};
 use axum::{Extension, Form};
 use serde::Deserialize;
-use timeline::address::Route;
+use timeline::address::{Route, at};
 
 use super::extract::{Client, RequestAddress, local};
 use super::respond::{AuditEntry, UNCHECKED, render_bare, turn_away};
@@ -91,9 +91,10 @@ pub(super) fn signed_in(viewer: Viewer, cookie: HeaderValue, to: &str) -> Respon
 pub(super) async fn sign_out(State(rollcast): State<Arc<Rollcast>>, headers: HeaderMap) -> Response {
     if shared::is_by_link(&rollcast, &headers).await {
         // They leave what the link opened, and are who they were before.
-        return ([(header::SET_COOKIE, SessionKeys::removal(SealPurpose::Link))], Redirect::to("/")).into_response();
+        return ([(header::SET_COOKIE, SessionKeys::removal(SealPurpose::Link))], Redirect::to(&at("/")))
+            .into_response();
     }
-    let mut to = Route::SignIn.pattern().to_owned();
+    let mut to = at(Route::SignIn.pattern());
     match &rollcast.site.auth {
         Auth::Oidc(oidc) => {
             oidc.end(&headers);
@@ -124,8 +125,8 @@ pub(super) fn refuse(auth: &Auth, error: AuthError, request: &Request) -> Respon
     match error {
         AuthError::SignInRequired if is_page => {
             let to = request.uri().path_and_query().map(|path| path.as_str()).unwrap_or("/");
-            let query = form_urlencoded::Serializer::new(String::new()).append_pair("to", &local(to)).finish();
-            Redirect::to(&format!("{}?{query}", Route::SignIn.pattern())).into_response()
+            let query = form_urlencoded::Serializer::new(String::new()).append_pair("to", &local(&at(to))).finish();
+            Redirect::to(&format!("{}?{query}", at(Route::SignIn.pattern()))).into_response()
         }
         AuthError::SignInRequired => {
             let how = [(header::WWW_AUTHENTICATE, "Bearer")];
@@ -156,6 +157,6 @@ pub(super) fn provider_payload(to: String, trouble: &str, end: String) -> SignIn
     SignInPayload {
         to,
         trouble: trouble.to_owned(),
-        way: SignInMethod::Provider { start: format!("{}?{query}", Route::SignInStart.pattern()), end },
+        way: SignInMethod::Provider { start: format!("{}?{query}", at(Route::SignInStart.pattern())), end },
     }
 }

@@ -40,16 +40,7 @@ async fn started(name: &str) -> (Arc<Playground>, PathBuf) {
         write_kubeconfig: Some(kubeconfig.clone()),
         no_stories: true,
         data_dir: None,
-        listen: Listen {
-            listen: None,
-            allow_host: Vec::new(),
-            public_url: None,
-            tls_cert: None,
-            tls_key: None,
-            trust_proxy: Vec::new(),
-            public_pictures: false,
-            insecure_no_auth: false,
-        },
+        listen: Listen::default(),
     };
     (Playground::start(&arguments.playground(), Viewers::default()).await.unwrap(), kubeconfig)
 }
@@ -164,12 +155,7 @@ async fn forms_work_without_scripts() {
 #[tokio::test]
 async fn at_every_speed_its_pages_are_in_the_clusters_time() {
     let (playground, kubeconfig) = started("speed").await;
-    let clusters = Clusters {
-        kubeconfig: Some(kubeconfig.clone()),
-        context: Vec::new(),
-        all_contexts: false,
-        hide_messages: false,
-    };
+    let clusters = Clusters { kubeconfig: Some(kubeconfig.clone()), ..Clusters::default() };
     let wanted = clusters::configured(&clusters, &[], &Config::default()).unwrap().remove(0);
     let (hub, events) = wanted.watch(&Kind::ALL, Retention::default(), None);
     tokio::spawn(playground.clone().send_clock(events));

@@ -1,0 +1,91 @@
+/// A server below a path of a host that it shares with others: every link, file, form and stream of it is below that path.
+
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Page } from "@playwright/test";
+import { expect, isLive, RolloutPage, test } from "../../fixtures/test.ts";
+import { Server } from "../../fixtures/server.ts";
+
+const BASE = "/tools/rollcast";
+
+const start = () => {
+  const folder = mkdtempSync(join(tmpdir(), "rollcast-base-"));
+  return Server.simulating(join(folder, "kubeconfig"), "--base-path", `${BASE}/`, "--data-dir", folder);
+};
+
+/// Addresses of the document that lead to this server at another path.
+const strayed = (page: Page) =>
+  page.evaluate((base) => {
+    const attributes = ["href", "src", "action", "data-href"];
+    const all = attributes.flatMap((name) => [...document.querySelectorAll(`[${name}]`)].map((element) => element.getAttribute(name)!));
+    return all.filter((address) => address.startsWith("/") && !address.startsWith(`${base}/`));
+  }, BASE);
+
+test("everything is below the path, also after going from page to page", async ({ page, serve }) => {
+  const server = await serve(start);
+  const origin = new URL(server.address).origin;
+  expect(server.address).toBe(`${origin}${BASE}`);
+  const elsewhere: string[] = [];
+  page.on("request", (request) => {
+    const { origin: at, pathname } = new URL(request.url());
+    if (at === origin && !pathname.startsWith(`${BASE}/`)) elsewhere.push(pathname);
+  });
+  const streams: string[] = [];
+  page.on("websocket", (socket) => streams.push(new URL(socket.url()).pathname));
+  const rollout = new RolloutPage(page);
+  await page.goto(`${server.address}/`);
+  await page.waitForSelector("html[data-live=true]");
+  expect(await strayed(page)).toEqual([]);
+  await rollout.mark();
+  await page.getByTestId("deployment").filter({ hasText: "web" }).first().click();
+  await isLive(page);
+  expect(new URL(page.url()).pathname).toMatch(new RegExp(`^${BASE}/clusters/[^/]+/namespaces/[^/]+/deployments/web$`));
+  expect(await strayed(page)).toEqual([]);
+  await rollout.beside(1).getByRole("link").first().click();
+  await expect(page.getByTestId("revision-detail")).toBeVisible();
+  expect(new URL(page.url()).pathname).toMatch(/[/]revisions[/]1$/);
+  expect(await strayed(page)).toEqual([]);
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("/");
+  await expect(page.getByTestId("deployment").first()).toBeVisible();
+  expect(new URL(page.url()).pathname).toBe(`${BASE}/`);
+  await page.locator("#wall").click();
+  await expect(page).toHaveURL(new RegExp(`${BASE}/wall`));
+  expect(await rollout.isUnreloaded()).toBe(true);
+  expect(await strayed(page)).toEqual([]);
+  for (const path of ["/history", "/status", "/history?when=nonsense", "/nothing/here"]) {
+    await page.goto(`${server.address}${path}`);
+    await expect(page.locator("h1").first()).toBeVisible();
+    expect(await strayed(page), path).toEqual([]);
+  }
+  expect(new Set(streams)).toEqual(new Set([`${BASE}/api/v1/stream`]));
+  expect(elsewhere).toEqual([]);
+});
+
+test("buttons of the playground and links to share work below the path", async ({ page, serve }) => {
+  const server = await serve(start);
+  await page.goto(`${server.address}/playground`);
+  await isLive(page);
+  expect(new URL(page.url()).pathname).toContain(`${BASE}/clusters/`);
+  await page.goto(`${page.url().split("?")[0]!}/share`);
+  const link = page.getByTestId("links").locator("input, code").first();
+  await expect(link).toBeVisible();
+  const text = await link.evaluate((element) => (element as HTMLInputElement).value ?? element.textContent);
+  expect(text).toContain(`${server.address}/clusters/`);
+  const code = await page.locator("img[src*='qr.svg']").first().getAttribute("src");
+  expect(code).toMatch(new RegExp(`^${BASE}/qr[.]svg[?]path=%2Ftools%2Frollcast%2Fclusters%2F`));
+});
+
+test("a proxy may take the path away, and health checks need none", async ({ serve }) => {
+  const server = await serve(start);
+  const origin = new URL(server.address).origin;
+  const page = await fetch(`${origin}/status`, { headers: { accept: "text/html" } });
+  expect(page.status).toBe(200);
+  expect(await page.text()).toContain(`href="${BASE}/status"`);
+  for (const path of ["/healthz", "/readyz", "/metrics", `${BASE}/healthz`, `${BASE}/api/v1/status`, BASE, `${BASE}/`]) {
+    expect((await fetch(`${origin}${path}`)).status, path).toBe(200);
+  }
+  const moved = await fetch(`${origin}${BASE}/playground`, { redirect: "manual" });
+  expect(moved.headers.get("location")).toMatch(new RegExp(`^${BASE}/clusters/`));
+});

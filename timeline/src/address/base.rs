@@ -1,0 +1,59 @@
+//! The path below which the server is, where it shares a host with others: `/rollcast`.
+
+use std::sync::OnceLock;
+
+/// Set once, when the program starts: a setting of the whole program, as its addresses are.
+static BASE: OnceLock<String> = OnceLock::new();
+
+/// Sets the path below which all addresses are: with a slash before it and none at its end. The first call decides.
+pub fn set_base(path: &str) {
+    let _ = BASE.set(path.to_owned());
+}
+
+/// The path below which all addresses are; empty at the root of a host.
+#[must_use]
+pub fn base() -> &'static str {
+    BASE.get().map_or("", String::as_str)
+}
+
+/// Returns the address of a path of the server: "/rollcast/status" of "/status".
+#[must_use]
+pub fn at(path: &str) -> String {
+    format!("{}{path}", base())
+}
+
+/// Returns the path of an address: "/status" of "/rollcast/status". A proxy in front may have taken the base away already.
+#[must_use]
+pub fn below_base(address: &str) -> &str {
+    strip(base(), address)
+}
+
+fn strip<'a>(base: &str, address: &'a str) -> &'a str {
+    match address.strip_prefix(base) {
+        Some(rest) if base.is_empty() || rest.starts_with('/') => rest,
+        Some(rest) if rest.is_empty() => "/",
+        // The query begins behind the base.
+        Some(rest) if rest.starts_with('?') => rest,
+        _ => address,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::strip;
+
+    #[test]
+    fn only_whole_segments_are_taken_away() {
+        for (address, path) in [
+            ("/rollcast", "/"),
+            ("/rollcast/", "/"),
+            ("/rollcast/status?a=/rollcast", "/status?a=/rollcast"),
+            ("/rollcaster/status", "/rollcaster/status"),
+            ("/status", "/status"),
+            ("/", "/"),
+        ] {
+            assert_eq!(strip("/rollcast", address), path, "{address}");
+            assert_eq!(strip("", address), address);
+        }
+    }
+}
