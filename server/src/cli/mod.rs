@@ -16,24 +16,40 @@ pub mod terminal;
 mod validate;
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use clap::error::{ContextKind, ContextValue};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+use timeline::wire::PROTOCOL;
 
 pub use self::history::{History, HistoryArguments, HistoryCommand, LocationError};
 pub use self::listen::{IncompleteTls, Listen, ServerOptions};
 pub use self::sign_in::{SignIn, SignInError};
-use crate::cli::terminal::options::{DeploymentArgument, RemoteOptions, ShareArguments, Trace, Wait};
+use crate::cli::terminal::options::{DeploymentArgument, FollowOptions, RemoteOptions, ShareArguments, Trace, Wait};
 use crate::feed::playground;
+use crate::kube::credentials::Impersonation;
+
+/// Name of the program as a kubectl plugin.
+const PLUGIN: &str = "kubectl-rollcast";
 
 /// Watch Kubernetes rollouts live in a browser. Rollcast only reads: it never changes anything in a cluster.
 #[derive(Debug, Parser)]
-#[command(name = "rollcast", version)]
+#[command(name = "rollcast", version = version())]
 pub struct Cli {
     /// The command, with what it takes; without one, what there is to watch is told.
     #[command(subcommand)]
     pub command: Option<Command>,
+}
+
+/// Returns version, build and protocol. `cargo xtask` sets the commit of a release.
+fn version() -> &'static str {
+    static VERSION: LazyLock<String> = LazyLock::new(|| {
+        let build = option_env!("ROLLCAST_COMMIT").map_or("development build".to_owned(), |id| format!("build {id}"));
+        format!("{} ({build}, protocol {PROTOCOL})", env!("CARGO_PKG_VERSION"))
+    });
+    &VERSION
 }
 
 impl Cli {
@@ -41,9 +57,18 @@ impl Cli {
     #[must_use]
     pub const fn usual_log(&self) -> &'static str {
         match self.command {
-            None | Some(Command::Trace(_) | Command::Wait(_)) => "off",
+            None | Some(Command::Trace(_) | Command::Wait(_) | Command::Completion(_) | Command::Manual(_)) => "off",
+            Some(Command::Open(_)) => "warn,hyper=warn,kube=warn,kube_client=off",
             _ => "info,hyper=warn,kube=warn,kube_client=off",
         }
+    }
+
+    /// Returns the command line under the name that the program was started with: kubectl starts a plugin as `kubectl-rollcast`, and people
+    /// write `kubectl rollcast`.
+    fn named(program: Option<&OsString>) -> clap::Command {
+        let stem = program.and_then(|path| Path::new(path).file_stem());
+        let command = Self::command();
+        if stem.is_some_and(|stem| stem == PLUGIN) { command.bin_name("kubectl rollcast") } else { command }
     }
 
     /// Reads what the program was started with. What the environment names besides for other commands is not in the way: only what
@@ -52,12 +77,14 @@ impl Cli {
     /// # Errors
     /// When it makes no sense; the error is also how help is shown.
     pub fn read(arguments: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
-        let mut command = Self::command();
+        let arguments: Vec<OsString> = arguments.into_iter().collect();
+        let mut command = Self::named(arguments.first());
         let matches = command.try_get_matches_from_mut(arguments).map_err(without_secrets)?;
         let mut read = Self::from_arg_matches(&matches).map_err(|why| why.format(&mut command))?;
         if let Some((name, given)) = matches.subcommand() {
             let sort_out = match &mut read.command {
                 Some(Command::Trace(trace)) => validate::follow(&mut trace.from, given),
+                Some(Command::Open(open)) => validate::follow(&mut open.from, given),
                 Some(Command::Demo(demo)) => {
                     validate::demo(demo, given);
                     Ok(())
@@ -115,6 +142,10 @@ pub enum Command {
     /// A server may see a change a moment after it was made. With --server, nothing is decided in the first second. A server that
     /// lags behind by more than a second may still report the previous rollout.
     Wait(Wait),
+    /// Start a server on this machine and open the page of a Deployment in the browser; Ctrl-C ends it
+    ///
+    /// The server watches one namespace, listens on loopback only and stores no history.
+    Open(Open),
     /// Check that clusters respond, what Rollcast may read, and where history is stored; exit code 2 on a problem
     Check(Check),
     /// Verify, compact or export the history database
@@ -128,10 +159,36 @@ pub enum Command {
     /// The file contains the page with its time control, story and details, and loads nothing. Recordings come from `rollcast record`
     /// and `rollcast history export`.
     Export(Export),
+    /// Print a completion script for a shell
+    ///
+    /// For example: rollcast completion bash > ~/.local/share/bash-completion/completions/rollcast
+    Completion(Completion),
+    /// Write the manual pages of all commands into a folder
+    #[command(hide = true)]
+    Manual(Manual),
+}
+
+/// The user that requests to a cluster are made as, by kubectl's names.
+#[derive(Debug, Clone, Default, Args)]
+pub struct ImpersonationOptions {
+    /// User to impersonate in requests to the Kubernetes API server
+    #[arg(long = "as", env = "ROLLCAST_AS", value_name = "USER")]
+    pub as_user: Option<String>,
+    /// Group to impersonate, repeatable; requires --as
+    #[arg(long, env = "ROLLCAST_AS_GROUP", value_delimiter = ',', requires = "as_user", value_name = "GROUP")]
+    pub as_group: Vec<String>,
+}
+
+impl ImpersonationOptions {
+    /// The user and groups to impersonate.
+    #[must_use]
+    pub fn impersonation(&self) -> Impersonation {
+        Impersonation { user: self.as_user.clone(), groups: self.as_group.clone() }
+    }
 }
 
 /// The clusters that a command looks at, as they are named on the command line.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub struct Clusters {
     /// Kubeconfig file [default: KUBECONFIG, then ~/.kube/config, then the pod's service account]
     #[arg(long, env = "ROLLCAST_KUBECONFIG", value_name = "FILE")]
@@ -142,6 +199,9 @@ pub struct Clusters {
     /// Use every context of the kubeconfig
     #[arg(long, env = "ROLLCAST_ALL_CONTEXTS", conflicts_with = "context")]
     pub all_contexts: bool,
+    /// The user to impersonate.
+    #[command(flatten)]
+    pub impersonation: ImpersonationOptions,
     /// Hide texts that people and programs in the clusters write: change causes, termination messages, probe responses
     #[arg(long, env = "ROLLCAST_HIDE_MESSAGES")]
     pub hide_messages: bool,
@@ -289,6 +349,41 @@ pub struct Export {
     /// Replace the names of clusters, namespaces, nodes and images with consistent placeholders
     #[arg(long, env = "ROLLCAST_REDACT")]
     pub redact: bool,
+}
+
+/// Arguments of `rollcast open`.
+#[derive(Debug, Args)]
+pub struct Open {
+    /// Deployment to open [default: the list of Deployments]
+    #[arg(value_name = "deployment/NAME")]
+    pub deployment: Option<DeploymentArgument>,
+    /// The source of the rollout: a cluster, or a running Rollcast.
+    #[command(flatten)]
+    pub from: FollowOptions,
+    /// Watch all namespaces instead of the one of the Deployment
+    #[arg(long, short = 'A', env = "ROLLCAST_ALL_NAMESPACES")]
+    pub all_namespaces: bool,
+    /// Address and port to listen on: loopback only; port 0 picks a free port
+    #[arg(long, env = "ROLLCAST_LISTEN", hide_env = true, default_value = "127.0.0.1:0", value_name = "ADDRESS:PORT")]
+    pub listen: SocketAddr,
+    /// Print the address of the page and open no browser
+    #[arg(long, env = "ROLLCAST_NO_BROWSER")]
+    pub no_browser: bool,
+}
+
+/// Arguments of `rollcast completion`.
+#[derive(Debug, Args)]
+pub struct Completion {
+    /// Shell that reads the script
+    pub shell: clap_complete::Shell,
+}
+
+/// Arguments of `rollcast manual`.
+#[derive(Debug, Args)]
+pub struct Manual {
+    /// Folder to write to
+    #[arg(value_name = "FOLDER")]
+    pub folder: PathBuf,
 }
 
 /// Arguments of `rollcast check`.

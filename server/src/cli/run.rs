@@ -5,6 +5,8 @@ use std::io::Write;
 use std::sync::Arc;
 
 use anyhow::Context;
+use clap::CommandFactory;
+use timeline::address::{self, below_base};
 use timeline::fact::Kind;
 use timeline::{Retention, document};
 use tokio::net::TcpListener;
@@ -14,7 +16,8 @@ use crate::access::{Auth, AuthMode};
 use crate::cli::config::Config;
 use crate::cli::terminal;
 use crate::cli::{
-    Check, Cli, Clusters, Command, Demo, HistoryArguments, HistoryCommand, Record, Replay, Report, Serve, ServerOptions,
+    Check, Cli, Clusters, Command, Demo, HistoryArguments, HistoryCommand, Listen, Open, Record, Replay, Report, Serve,
+    ServerOptions,
 };
 use crate::cli::{clusters, commands};
 use crate::export::assets;
@@ -57,6 +60,9 @@ pub async fn run(cli: Cli) -> anyhow::Result<u8> {
         Command::Report(arguments) => report(&arguments),
         Command::Share(arguments) => terminal::share(arguments).await,
         Command::Export(arguments) => commands::export::export(arguments).await,
+        Command::Open(arguments) => open(arguments).await,
+        Command::Completion(arguments) => Ok(commands::completion::completion(Cli::command(), arguments.shell)?),
+        Command::Manual(arguments) => commands::completion::manual(Cli::command(), &arguments.folder),
         Command::Check(arguments) => check(arguments).await,
         Command::History(arguments) => tokio::task::spawn_blocking(|| history_of(arguments)).await?,
     }?;
@@ -109,7 +115,48 @@ async fn serve(arguments: Serve) -> anyhow::Result<()> {
     let site = Site::from(served);
     let auth = if matches!(auth, Auth::None) { site.auth } else { auth };
     let site = Site { auth, shares, audit, archive, ..site };
-    publish(hubs, viewers, listener, tls, site).await
+    publish(hubs, viewers, listener, tls, site, FirstPage::default()).await
+}
+
+/// A server for one person and one namespace, and a page of it in the browser.
+async fn open(arguments: Open) -> anyhow::Result<()> {
+    let Open { deployment, from, all_namespaces, listen: address, no_browser } = arguments;
+    let deployment = deployment.as_ref().map(|deployment| deployment.0.as_str());
+    if from.server.is_some() {
+        let page = terminal::page(&from, deployment).await?;
+        writeln!(print::out(), "{page}")?;
+        if !no_browser {
+            commands::browser::open(page).await?;
+        }
+        return Ok(());
+    }
+    anyhow::ensure!(
+        address.ip().is_loopback(),
+        "this server is for you alone: {address} is not a loopback address; use rollcast serve to let others in"
+    );
+    let clusters = Clusters {
+        kubeconfig: from.kubeconfig,
+        context: from.context.into_iter().collect(),
+        impersonation: from.impersonation,
+        ..Clusters::default()
+    };
+    let mut wanted = clusters::configured(&clusters, &[], &Config::default())?;
+    let Some(mut cluster) = wanted.pop() else { return Ok(()) }; // there is one for each context
+    let target = cluster.target().await?;
+    target.warnings.iter().for_each(|warning| print::error(warning));
+    let namespace = from.namespace.unwrap_or(target.namespace);
+    if !all_namespaces {
+        cluster.namespaces = vec![namespace.clone()];
+    }
+    let served = Listen { listen: Some(address), ..Listen::default() }.merge(&Config::default())?;
+    let listener = listen(&served, false).await?;
+    let path = match (deployment, all_namespaces) {
+        (None, true) => FirstPage::default().path,
+        _ => terminal::path(&target.name, &namespace, deployment),
+    };
+    let (hub, _) = cluster.watch(&WATCHED, Retention::default(), None);
+    let first = FirstPage { path, is_opened: !no_browser };
+    publish(vec![hub], Viewers::default(), listener, None, Site::from(served), first).await
 }
 
 /// The playground: a cluster of our own, watched like any other.
@@ -124,12 +171,7 @@ async fn demo(arguments: Demo) -> anyhow::Result<()> {
     let viewers = Viewers::default();
     let playground = Playground::start(&arguments.playground(), viewers.clone()).await?;
     let kubeconfig = playground.kubeconfig().to_path_buf();
-    let clusters = Clusters {
-        kubeconfig: Some(kubeconfig.clone()),
-        context: Vec::new(),
-        all_contexts: false,
-        hide_messages: false,
-    };
+    let clusters = Clusters { kubeconfig: Some(kubeconfig.clone()), ..Clusters::default() };
     let wanted = clusters::configured(&clusters, &[], &Config::default())?;
     let location = arguments.data_dir.map(Location::Folder);
     let archive = location.map(|location| Archive::start(Options { location, limits: Limits::default() }));
@@ -141,7 +183,7 @@ async fn demo(arguments: Demo) -> anyhow::Result<()> {
     let hubs: Vec<Handle> = wanted.into_iter().map(watch).collect();
     let tls = served.tls.clone();
     let site = Site { playground: Some(playground), archive, ..Site::from(served) };
-    let ended = publish(hubs, viewers, listener, tls, site).await;
+    let ended = publish(hubs, viewers, listener, tls, site, FirstPage::default()).await;
     let _ = std::fs::remove_file(kubeconfig); // the cluster is gone as well
     ended
 }
@@ -188,7 +230,7 @@ async fn replay(arguments: Replay) -> anyhow::Result<()> {
     }
     let tls = served.tls.clone();
     let site = Site { archive, ..Site::from(served) };
-    publish(hubs, viewers, listener, tls, site).await
+    publish(hubs, viewers, listener, tls, site, FirstPage::default()).await
 }
 
 /// Names of clusters that are kept. Who plays a recording to keep it can do so later as well: what is wrong is said at once.
@@ -321,24 +363,43 @@ async fn listen(served: &ServerOptions, do_people_sign_in: bool) -> anyhow::Resu
     })
 }
 
+/// The page that people begin with.
+struct FirstPage {
+    path: String,
+    /// In their browser, by this program.
+    is_opened: bool,
+}
+
+impl Default for FirstPage {
+    fn default() -> Self {
+        Self { path: "/".to_owned(), is_opened: false }
+    }
+}
+
 async fn publish(
     hubs: Vec<Handle>,
     viewers: Viewers,
     listener: TcpListener,
     tls: Option<TlsFiles>,
     site: Site,
+    first: FirstPage,
 ) -> anyhow::Result<()> {
     connections::raise_descriptor_limit();
     let archive = site.archive.clone();
     let address = listener.local_addr()?;
     let tls = tls.map(TlsFiles::open).transpose()?;
+    address::set_base(site.server_address.base.as_str());
     let rollcast = Rollcast::with(hubs, assets::build(), viewers, site);
     // Whoever reads the line below may end the program at once.
     let interrupted = signals::interrupted();
     // The one line for people and scripts alike; logs go to standard error.
     let here =
         ServerAddress { public: None, ..rollcast.site.server_address.clone() }.origin(&address.to_string(), false);
-    writeln!(print::out(), "Rollcast is at {here}/")?;
+    let page = format!("{here}{}", address::at(below_base(&first.path)));
+    writeln!(print::out(), "Rollcast is at {page}")?;
+    if first.is_opened {
+        drop(commands::browser::open(page)); // it goes on beside the server
+    }
     if let Some(playground) = &rollcast.site.playground {
         // A script that reads the line above may have closed the pipe since.
         let _ = write!(print::out(), "{}", playground.welcome(&here));

@@ -47,8 +47,9 @@ impl AssetReader {
     fn at(path: &Path) -> io::Result<Self> {
         let name = path.strip_prefix(".").unwrap_or(path).to_str();
         let file = name.and_then(Site::get).ok_or(io::ErrorKind::NotFound)?;
-        let modified =
-            file.metadata.last_modified().map(|seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds));
+        // Embedded files have no time, so that the same sources make the same program: zero stands for it.
+        let seconds = file.metadata.last_modified().filter(|seconds| *seconds > 0);
+        let modified = seconds.map(|seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds));
         let about = AssetMetadata { length: file.data.len() as u64, modified };
         Ok(Self { about, bytes: Cursor::new(file.data) })
     }

@@ -17,6 +17,25 @@ use super::plugin::{self, PluginError};
 use super::{proxy, reason};
 use crate::kube::loopback::is_this_machine;
 
+/// The user and groups that requests are made as, like kubectl's `--as` and `--as-group`. Without a user, the kubeconfig decides.
+#[derive(Debug, Clone, Default)]
+pub struct Impersonation {
+    /// The user.
+    pub user: Option<String>,
+    /// The groups.
+    pub groups: Vec<String>,
+}
+
+impl Impersonation {
+    /// Replaces what the kubeconfig says of impersonation.
+    fn apply(&self, auth: &mut AuthInfo) {
+        let Some(user) = &self.user else { return };
+        auth.impersonate = Some(user.clone());
+        auth.impersonate_groups = Some(self.groups.clone());
+        (auth.impersonate_uid, auth.impersonate_user_extra) = (None, None); // of another user
+    }
+}
+
 /// Where a cluster's client comes from.
 #[derive(Debug, Clone)]
 pub struct Credentials {
@@ -24,6 +43,7 @@ pub struct Credentials {
     /// `None` for the cluster that this runs in.
     context: Option<String>,
     name: String,
+    impersonation: Impersonation,
     /// A kubeconfig may have a command run that fetches credentials.
     may_run_commands: bool,
     /// Held by the attempt that is under way, also by one that was given up and hangs in the system.
@@ -69,7 +89,14 @@ impl Credentials {
     /// A context of a kubeconfig, or the cluster that this runs in, under that name.
     #[must_use]
     pub fn new(contexts: Contexts, context: Option<String>, name: String) -> Self {
-        Self { contexts, context, name, may_run_commands: true, busy: Arc::new(Semaphore::new(1)) }
+        let (impersonation, busy) = (Impersonation::default(), Arc::new(Semaphore::new(1)));
+        Self { contexts, context, name, impersonation, may_run_commands: true, busy }
+    }
+
+    /// Returns credentials whose requests are made as another user.
+    #[must_use]
+    pub fn impersonating(self, impersonation: Impersonation) -> Self {
+        Self { impersonation, ..self }
     }
 
     /// Returns credentials that run no command, whatever the kubeconfig says: where others reach this program, credentials are no longer
@@ -111,6 +138,7 @@ impl Credentials {
     pub(super) async fn fetch(&self, want: Want, pace: &Pace) -> Result<Option<Fetched>, TargetError> {
         let now = if want == Want::First { self.clone() } else { self.again(pace).await? };
         let mut config = now.config().await?;
+        self.impersonation.apply(&mut config.auth_info);
         config.cluster_url = reason::without_user(config.cluster_url);
         let mut made = Made { place: place(&config), settings: hash(&(place(&config), auth(&config))), credentials: 0 };
         if matches!(want, Want::Settings(before) if before.settings == made.settings) {

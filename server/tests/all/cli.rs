@@ -88,6 +88,7 @@ fn help_says_everything() {
         &["report", "--help"],
         &["trace", "--help"],
         &["wait", "--help"],
+        &["open", "--help"],
         &["check", "--help"],
         &["history", "export", "--help"],
         &["export", "--help"],

@@ -19,6 +19,7 @@ mod file;
 mod follower;
 pub mod options;
 mod origin;
+mod page;
 mod picture;
 mod server;
 mod settle;
@@ -33,6 +34,7 @@ use self::origin::Origin;
 use self::text::plain;
 
 pub use file::{FileRequest, file};
+pub use page::{page, path};
 pub use share::share;
 pub use trace::trace;
 pub use wait::wait;

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 
+use crate::cli::ImpersonationOptions;
 use crate::telemetry::clock::parse_duration;
 
 /// Options of following a rollout.
@@ -19,6 +20,9 @@ pub struct FollowOptions {
     /// Kubeconfig file [default: KUBECONFIG, then ~/.kube/config, then the pod's service account]
     #[arg(long, env = "ROLLCAST_KUBECONFIG", value_name = "FILE")]
     pub kubeconfig: Option<PathBuf>,
+    /// The user to impersonate.
+    #[command(flatten)]
+    pub impersonation: ImpersonationOptions,
     /// URL of a running Rollcast server to follow, instead of the Kubernetes API server
     ///
     /// If the environment sets a server and also a context or a kubeconfig, the server wins.

@@ -1,6 +1,5 @@
 //! The source of rollouts in the terminal: a cluster that is watched here, or a running server.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use timeline::Retention;
@@ -47,7 +46,7 @@ impl Origin {
             let namespace = from.namespace.clone().unwrap_or_else(|| "default".to_owned());
             return Ok(Self::Server { server, cluster, namespace, known });
         }
-        let target = target(from.kubeconfig.clone(), from.context.clone()).await?;
+        let target = target(from).await?;
         let namespace = from.namespace.clone().unwrap_or_else(|| target.namespace.clone());
         let counters = Arc::new(Counters::default());
         let (hub, events) = Handle::start(&target.name, counters.clone(), Retention::default());
@@ -76,11 +75,12 @@ impl Origin {
     }
 }
 
-async fn target(kubeconfig: Option<PathBuf>, context: Option<String>) -> anyhow::Result<Target> {
-    let contexts = Contexts::read(kubeconfig.as_deref())?;
-    let context = contexts.choose(context.as_deref())?;
+async fn target(from: &options::FollowOptions) -> anyhow::Result<Target> {
+    let contexts = Contexts::read(from.kubeconfig.as_deref())?;
+    let context = contexts.choose(from.context.as_deref())?;
     let name = context.clone().unwrap_or_else(|| "in-cluster".to_owned());
-    let target = Credentials::new(contexts, context, name).target(&Pace::default()).await?;
+    let credentials = Credentials::new(contexts, context, name).impersonating(from.impersonation.impersonation());
+    let target = credentials.target(&Pace::default()).await?;
     target.warnings.iter().for_each(|warning| print::error(&plain(warning)));
     Ok(target)
 }

@@ -78,12 +78,7 @@ impl Folder {
 
     /// The same, whose command has so long to answer.
     fn cluster_whose_command_has(&self, credentials: Duration) -> clusters::ClusterConfig {
-        let asked = Clusters {
-            kubeconfig: Some(self.kubeconfig()),
-            context: Vec::new(),
-            all_contexts: false,
-            hide_messages: false,
-        };
+        let asked = Clusters { kubeconfig: Some(self.kubeconfig()), ..Clusters::default() };
         let mut wanted = clusters::configured(&asked, &[], &Config::default()).unwrap().remove(0);
         wanted.pace = Arc::new(Pace {
             credentials,
@@ -352,7 +347,7 @@ fn a_context_that_is_named_twice_is_watched_once_and_two_clusters_of_one_name_ar
             "clusters":[{"name":"c","cluster":{"server":"http://127.0.0.1:9"}}],"users":[{"name":"u","user":{}}]}"#,
         );
     }
-    let asked = Clusters { kubeconfig: None, context: Vec::new(), all_contexts: false, hide_messages: false };
+    let asked = Clusters::default();
     let cluster = |folder: &Folder, context: &str| config::Cluster {
         kubeconfig: Some(folder.kubeconfig()),
         context: Some(context.to_owned()),

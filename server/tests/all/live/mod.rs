@@ -16,6 +16,8 @@ mod opened;
 mod ordering;
 mod outages;
 mod planted;
+#[cfg(unix)]
+mod plugin;
 mod program;
 mod recorded;
 mod refused;

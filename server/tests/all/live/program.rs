@@ -279,7 +279,8 @@ impl Serving {
         Self::begin(command.args(["serve", "--kubeconfig", kubeconfig, "--listen", listen]).args(options))
     }
 
-    fn begin(command: &mut Command) -> Self {
+    /// Starts a command that serves.
+    pub fn begin(command: &mut Command) -> Self {
         command.env("ROLLCAST_LOG", "off");
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();

@@ -73,6 +73,8 @@ struct World {
     /// Faults that hit every request until they are lifted.
     standing: BTreeMap<(u8, String), Fault>,
     requests: Vec<(Instant, Verb, String)>,
+    /// User and groups that requests were made as, each once.
+    impersonated: BTreeSet<Vec<String>>,
     /// The only token that is taken; everything else is answered 401.
     token: Option<String>,
     refusals: usize,
@@ -97,6 +99,7 @@ impl Default for World {
             faults: BTreeMap::new(),
             standing: BTreeMap::new(),
             requests: Vec::new(),
+            impersonated: BTreeSet::new(),
             token: None,
             refusals: 0,
             history: Vec::new(),
@@ -262,6 +265,11 @@ impl FakeApi {
         self.world.lock().unwrap().requests.iter().map(|(_, verb, path)| (*verb, path.clone())).collect()
     }
 
+    /// User and groups that requests were made as, each once; nobody is an empty list.
+    pub fn impersonated(&self) -> BTreeSet<Vec<String>> {
+        self.world.lock().unwrap().impersonated.clone()
+    }
+
     /// All list and watch requests so far.
     pub fn all_requests(&self) -> usize {
         self.world.lock().unwrap().requests.iter().filter(|(_, verb, _)| *verb != Verb::Version).count()
@@ -302,9 +310,13 @@ async fn answer(State(api): State<FakeApi>, request: Request) -> Response {
     let asked =
         |name: &str| query.split('&').find_map(|part| part.strip_prefix(&format!("{name}="))).map(str::to_owned);
     let shown = request.headers().get("authorization").and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let headers =
+        ["impersonate-user", "impersonate-group"].into_iter().flat_map(|name| request.headers().get_all(name));
+    let impersonated = headers.map(|value| value.to_str().unwrap().to_owned()).collect();
     let (fault, items, version, past, events, limit, takes, streams_lists) = {
         let mut world = api.world.lock().unwrap();
         world.requests.push((Instant::now(), verb, path.clone()));
+        world.impersonated.insert(impersonated);
         if world.token.as_ref().is_some_and(|token| shown != format!("Bearer {token}")) {
             world.refusals += 1;
             return (StatusCode::UNAUTHORIZED, r#"{"kind":"Status","message":"Unauthorized","code":401}"#)
