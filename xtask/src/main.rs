@@ -1,4 +1,4 @@
-//! The project's commands, in one place: `cargo xtask setup | run | demo | dev | load | check | test | nightly | invariants | simulate | cluster | lint | size | bench | soak | mutants | shots`.
+//! The project's commands, in one place: `cargo xtask setup | run | demo | dev | load | check | test | nightly | invariants | simulate | cluster | lint | size | bench | soak | mutants | release | shots`.
 //!
 //! README, CONTRIBUTING and `.ci/run` call these and nothing else. Each command first brings about what it needs, says
 //! what it installs, and skips what is already there.
@@ -13,6 +13,7 @@ mod lock;
 mod mutants;
 mod page;
 mod process;
+mod release;
 mod setup;
 mod shots;
 mod size;
@@ -130,6 +131,9 @@ enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
+    /// Build the files of a release: programs, archives, images, manifests
+    #[command(subcommand)]
+    Release(release::Command),
     /// Screenshots of chosen moments into a folder
     Shots {
         /// Only the film of the README: a rollout that supersedes another
@@ -177,6 +181,7 @@ fn run(command: Command) -> Result<()> {
         Command::Bench { .. } => bench::print(),
         Command::Soak { hours } => bench::soak(hours),
         Command::Mutants { only, arguments } => mutants::run(&only, &arguments),
+        Command::Release(command) => release::run(command),
         Command::Shots { film: true, folder, .. } => shots::film(&folder),
         Command::Shots { sheet: true, folder, .. } => shots::sheet(&folder),
         Command::Shots { folder, .. } => shots::take(&folder),

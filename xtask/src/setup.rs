@@ -2,24 +2,28 @@
 
 mod apt;
 mod browser;
+mod cargo_tools;
 mod control_plane;
-mod deny;
 mod firefox;
+mod go_tools;
 mod node;
 mod postgres;
 mod provider;
+mod static_linux;
 mod wasm;
 
 use anyhow::Result;
 
 pub use browser::{ensure_browser, ensure_node_modules};
+pub use cargo_tools::{ensure_cyclonedx, ensure_deny};
 pub use control_plane::{Binaries, ensure_binaries};
-pub use deny::ensure_deny;
 pub use firefox::ensure_firefox;
+pub use go_tools::ensure_go_tool;
 pub use node::ensure_node;
 pub use postgres::ensure_postgres;
 pub use provider::ensure_provider;
-pub use wasm::{Toolchain, ensure_wasm};
+pub use static_linux::{ensure_buildah, ensure_static_linux};
+pub use wasm::{Toolchain, ensure_wasm, flags_without_paths, paths_of_sources};
 
 use crate::process;
 

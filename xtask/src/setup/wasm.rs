@@ -25,14 +25,7 @@ pub enum Toolchain {
 impl Toolchain {
     /// Lets a cargo command compile for wasm32. Paths of this machine are cut out of what is built.
     pub fn configure(&self, command: &mut std::process::Command) {
-        // As in .cargo/config.toml, which does not hold once flags are named here.
-        let mut flags = vec!["--cfg=erase_components".to_owned()];
-        let home = std::env::var("HOME").unwrap_or_default();
-        let cargo_home = std::env::var("CARGO_HOME").unwrap_or_else(|_| format!("{home}/.cargo"));
-        for registry in std::fs::read_dir(format!("{cargo_home}/registry/src")).into_iter().flatten().flatten() {
-            flags.push(format!("--remap-path-prefix={}/=", registry.path().display()));
-        }
-        flags.push(format!("--remap-path-prefix={}/=", process::root().display()));
+        let mut flags = flags_without_paths();
         if let Self::Debian { sysroot, linker } = self {
             flags.push(format!("--sysroot={}", sysroot.display()));
             flags.push(format!("-Clinker={}", linker.display()));
@@ -41,6 +34,21 @@ impl Toolchain {
         }
         command.env("CARGO_ENCODED_RUSTFLAGS", flags.join("\u{1f}"));
     }
+}
+
+/// Flags of the compiler that keep the paths of this machine out of programs. They replace those of .cargo/config.toml.
+pub fn flags_without_paths() -> Vec<String> {
+    let remapped = paths_of_sources().into_iter().map(|path| format!("--remap-path-prefix={path}/="));
+    std::iter::once("--cfg=erase_components".to_owned()).chain(remapped).collect()
+}
+
+/// Folders of the sources that programs are built from: those of each registry, and the workspace.
+pub fn paths_of_sources() -> Vec<String> {
+    let home = std::env::var("HOME").unwrap_or_default();
+    let cargo_home = std::env::var("CARGO_HOME").unwrap_or_else(|_| format!("{home}/.cargo"));
+    let registries = std::fs::read_dir(format!("{cargo_home}/registry/src")).into_iter().flatten().flatten();
+    let all = registries.map(|registry| registry.path()).chain([process::root()]);
+    all.map(|path| path.display().to_string()).collect()
 }
 
 /// Finds or makes a toolchain that compiles for wasm32.

@@ -1,0 +1,45 @@
+//! Archives of programs, the same bytes for the same content: sorted, without times and owners.
+
+use std::path::Path;
+
+use anyhow::{Context, Result, ensure};
+
+use super::{Platform, dist};
+use crate::process;
+
+/// Files beside the program in each archive.
+const BESIDE: [&str; 2] = ["LICENSE", "README.md"];
+const SHELLS: [&str; 3] = ["bash", "zsh", "fish"];
+
+/// Packs the program of a platform with licence, manual pages and shell completions. `printer` is a rollcast that runs on this machine.
+pub fn pack(platform: Platform, printer: &Path) -> Result<()> {
+    let folder = dist("packed").join(platform.name());
+    if folder.exists() {
+        std::fs::remove_dir_all(&folder)?;
+    }
+    std::fs::create_dir_all(folder.join("completions"))?;
+    std::fs::copy(platform.program(), folder.join("rollcast"))?;
+    for file in BESIDE {
+        std::fs::copy(process::workspace_path(file), folder.join(file))?;
+    }
+    process::output(process::command(printer, &["manual"]).arg(folder.join("man")))?;
+    for shell in SHELLS {
+        let script = process::output(&mut process::command(printer, &["completion", shell]))?;
+        std::fs::write(folder.join("completions").join(format!("rollcast.{shell}")), script + "\n")?;
+    }
+    let tar =
+        ["--create", "--sort=name", "--mtime=@0", "--owner=0", "--group=0", "--numeric-owner", "--mode=go=rX,u+rw"];
+    let plain = platform.archive().with_extension("");
+    process::run(process::command("tar", &tar).arg("--file").arg(&plain).arg("--directory").arg(&folder).arg("."))?;
+    process::run(process::command("gzip", &["--no-name", "--best", "--force"]).arg(&plain))
+}
+
+/// Returns the SHA-256 checksum of a file, in hexadecimal digits.
+pub fn sha256(file: &Path) -> Result<String> {
+    let program =
+        if process::is_installed("sha256sum") { ("sha256sum", &[][..]) } else { ("shasum", &["-a", "256"][..]) };
+    let printed = process::output(process::command(program.0, program.1).arg(file))?;
+    let sum = printed.split_whitespace().next().context("no checksum was printed")?;
+    ensure!(sum.len() == 64, "{printed:?} is no checksum");
+    Ok(sum.to_owned())
+}

@@ -1,0 +1,83 @@
+//! The container image: one static program and certificate authorities, nothing else. Built without a daemon.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, ensure};
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+
+use super::{Platform, VERSION, dist, program};
+use crate::{process, setup};
+
+/// Most bytes of an image, compressed.
+const MOST: u64 = 30_000_000;
+
+/// Name of the image in the archive.
+pub fn name(platform: Platform) -> String {
+    let [_, architecture] = platform.names();
+    format!("localhost/rollcast:{VERSION}-{architecture}")
+}
+
+/// Where the OCI archive of a platform is once it is built.
+pub fn archive(platform: Platform) -> PathBuf {
+    dist(&format!("rollcast-{VERSION}-{}.oci.tar", platform.name()))
+}
+
+/// Builds the image of a Linux platform and returns the path of an OCI archive.
+pub fn build(platform: Platform) -> Result<PathBuf> {
+    ensure!(platform.is_linux(), "there are images for Linux only");
+    setup::ensure_buildah()?;
+    let program = if platform.program().exists() { platform.program() } else { program::build(platform)? };
+    let context = dist("image").join(platform.name());
+    for folder in ["data", "tmp"] {
+        std::fs::create_dir_all(context.join(folder))?;
+    }
+    std::fs::copy(&program, context.join("rollcast"))?;
+    std::fs::write(context.join("ca-certificates.crt"), authorities())?;
+    let archive = archive(platform);
+    let [system, architecture] = platform.names();
+    let mut build = process::command("buildah", &["--storage-driver", "vfs", "build", "--isolation", "chroot"]);
+    build.args(["--platform", &format!("{system}/{architecture}"), "--timestamp", "0"]);
+    build.args(["--label", &format!("org.opencontainers.image.version={VERSION}"), "--tag", &name(platform)]);
+    process::run(build.arg("--file").arg(process::workspace_path("deploy/Containerfile")).arg(&context))?;
+    if archive.exists() {
+        std::fs::remove_file(&archive)?; // buildah would add to it
+    }
+    let to = format!("oci-archive:{}:{}", archive.display(), name(platform));
+    let push = ["--storage-driver", "vfs", "push", "--compression-format", "gzip", &name(platform), &to];
+    process::run(&mut process::command("buildah", &push))?;
+    let bytes = archive.metadata().context("no archive")?.len();
+    ensure!(bytes <= MOST, "the image has {bytes} bytes compressed; at most {MOST} are allowed");
+    process::print_note(&format!("the image of {} has {:.1} MB compressed", platform.name(), bytes as f64 / 1e6));
+    Ok(archive)
+}
+
+/// Returns Mozilla's certificate authorities in PEM, by the version that Cargo.lock names. Those of the building machine may be others.
+fn authorities() -> String {
+    let pem = |certificate: &[u8]| {
+        let text = BASE64_STANDARD.encode(certificate);
+        let lines: Vec<&str> = text.as_bytes().chunks(64).filter_map(|line| std::str::from_utf8(line).ok()).collect();
+        format!("-----BEGIN CERTIFICATE-----\n{}\n-----END CERTIFICATE-----\n", lines.join("\n"))
+    };
+    webpki_root_certs::TLS_SERVER_ROOT_CERTS.iter().map(|certificate| pem(certificate)).collect()
+}
+
+/// Pushes the images of all platforms that were built under one name and returns the digest of their index.
+pub fn push(destination: &str) -> Result<String> {
+    setup::ensure_buildah()?;
+    let buildah =
+        |arguments: &[&str]| process::output(process::command("buildah", &["--storage-driver", "vfs"]).args(arguments));
+    let (index, digest) = (format!("localhost/rollcast-index:{VERSION}"), dist("digest"));
+    let _ = buildah(&["manifest", "rm", &index]); // of an earlier run
+    buildah(&["manifest", "create", &index])?;
+    for platform in Platform::ALL {
+        let archive = archive(platform);
+        if archive.exists() {
+            buildah(&["manifest", "add", &index, &format!("oci-archive:{}", archive.display())])?;
+        }
+    }
+    let digests = digest.display().to_string();
+    let to = format!("{destination}:{VERSION}");
+    buildah(&["manifest", "push", "--all", "--digestfile", &digests, &index, &to])?;
+    Ok(std::fs::read_to_string(digest)?.trim().to_owned())
+}

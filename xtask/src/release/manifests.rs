@@ -1,0 +1,240 @@
+//! What is published beside the programs: checksums, the krew manifest, the Homebrew formula, the SBOM and the notes; and their checks.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+
+use super::{Platform, VERSION, archive, dist, image, program};
+use crate::{process, setup};
+
+/// Packs the programs that were built, and writes everything beside them.
+pub fn pack() -> Result<()> {
+    let platforms: Vec<Platform> = Platform::ALL.into_iter().filter(|platform| platform.program().exists()).collect();
+    let printer = Platform::here().program();
+    ensure!(printer.exists(), "the program of this machine is missing: build it with `cargo xtask release program`");
+    let mut sums = Vec::new();
+    for platform in &platforms {
+        archive::pack(*platform, &printer)?;
+        sums.push((*platform, archive::sha256(&platform.archive())?));
+    }
+    std::fs::write(dist("SHA256SUMS"), checksums(&sums)?)?;
+    std::fs::write(dist("rollcast.yaml"), krew(&sums, &repository()))?;
+    std::fs::write(dist("rollcast.rb"), formula(&sums, &repository()))?;
+    std::fs::write(dist("notes.md"), notes(&std::fs::read_to_string(process::workspace_path("CHANGELOG.md"))?)?)?;
+    sbom()?;
+    for entry in std::fs::read_dir(dist(""))? {
+        let path = entry?.path();
+        if path.is_file() {
+            println!("{}", path.display());
+        }
+    }
+    Ok(())
+}
+
+/// Checks the workflows of continuous integration.
+pub fn check_workflows() -> Result<()> {
+    process::run(&mut process::command(setup::ensure_go_tool(ACTIONLINT)?, &[]))
+}
+
+/// Checks what can be checked without publishing: the plugin as krew installs it, and the image as it starts.
+pub fn check() -> Result<()> {
+    let (here, krew) = (Platform::here(), setup::ensure_go_tool(KREW)?);
+    ensure!(here.archive().exists(), "there is no archive: run `cargo xtask release pack`");
+    let root = dist("krew");
+    if root.exists() {
+        std::fs::remove_dir_all(&root)?;
+    }
+    let mut install = process::command(krew, &["install", "--no-update-index", "--manifest"]);
+    install.arg(dist("rollcast.yaml")).arg("--archive").arg(here.archive()).env("KREW_ROOT", &root);
+    process::run(&mut install)?;
+    let version = process::output(&mut process::command(root.join("bin/kubectl-rollcast"), &["--version"]))?;
+    let expected = format!("rollcast {VERSION} (build {}", program::commit()?);
+    ensure!(version.starts_with(&expected), "the plugin says {version:?} instead of {expected:?}");
+    println!("kubectl plugin: {version}");
+    if here.is_linux() {
+        println!("image: {}", started(here)?);
+    }
+    Ok(())
+}
+
+const ACTIONLINT: &str = "github.com/rhysd/actionlint/cmd/actionlint@v1.7.12";
+const KREW: &str = "sigs.k8s.io/krew/cmd/krew@v0.4.5";
+
+/// Starts the image's program from its archive and returns what it says of its version.
+fn started(platform: Platform) -> Result<String> {
+    setup::ensure_buildah()?;
+    let buildah =
+        |arguments: &[&str]| process::output(process::command("buildah", &["--storage-driver", "vfs"]).args(arguments));
+    let archive = image::archive(platform);
+    let container = buildah(&["from", &format!("oci-archive:{}:{}", archive.display(), image::name(platform))])?;
+    let version = buildah(&["run", "--isolation", "chroot", &container, "--", "/rollcast", "--version"]);
+    buildah(&["rm", &container])?;
+    version
+}
+
+/// The page of the project. The release workflow knows which repository it runs in.
+fn repository() -> String {
+    let name = std::env::var("GITHUB_REPOSITORY").unwrap_or_else(|_| "example/rollcast".to_owned());
+    format!("https://github.com/{name}")
+}
+
+fn address(platform: Platform, repository: &str) -> String {
+    format!("{repository}/releases/download/v{VERSION}/{}", file_name(&platform.archive()))
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// Checksums of the archives and of the images, as `sha256sum --check` reads them.
+fn checksums(sums: &[(Platform, String)]) -> Result<String> {
+    let images = Platform::ALL.map(image::archive);
+    let mut text = String::new();
+    for (platform, sum) in sums {
+        writeln!(text, "{sum}  {}", file_name(&platform.archive()))?;
+    }
+    for path in images.into_iter().filter(|path| path.exists()) {
+        writeln!(text, "{}  {}", archive::sha256(&path)?, file_name(&path))?;
+    }
+    Ok(text)
+}
+
+/// The manifest with which krew installs `kubectl rollcast`.
+fn krew(sums: &[(Platform, String)], repository: &str) -> String {
+    let mut text = format!(
+        "apiVersion: krew.googlecontainertools.github.com/v1alpha2
+kind: Plugin
+metadata:
+  name: rollcast
+spec:
+  version: v{VERSION}
+  homepage: {repository}
+  shortDescription: Watch a rollout live, or wait for it
+  description: |
+    Shows which ReplicaSet replaces which, pod by pod, and why a rollout does
+    not continue: `kubectl rollcast open deployment/NAME` in the browser,
+    `trace` in the terminal. `wait` ends with an exit code, for CI.
+    Rollcast lists and watches; it changes nothing.
+  platforms:
+"
+    );
+    for (platform, sum) in sums {
+        let [system, architecture] = platform.names();
+        let address = address(*platform, repository);
+        text += &format!(
+            "  - selector:
+      matchLabels:
+        os: {system}
+        arch: {architecture}
+    uri: {address}
+    sha256: {sum}
+    bin: rollcast
+    files:
+      - from: rollcast
+        to: .
+      - from: LICENSE
+        to: .
+"
+        );
+    }
+    text
+}
+
+/// The formula with which Homebrew installs `rollcast`.
+fn formula(sums: &[(Platform, String)], repository: &str) -> String {
+    let mut text = format!(
+        "class Rollcast < Formula
+  desc \"Watch Kubernetes rollouts live in a browser\"
+  homepage \"{repository}\"
+  version \"{VERSION}\"
+  license \"Apache-2.0\"
+
+"
+    );
+    for (system, block) in [("darwin", "on_macos"), ("linux", "on_linux")] {
+        let of_system: Vec<_> = sums.iter().filter(|(platform, _)| platform.names().contains(&system)).collect();
+        if of_system.is_empty() {
+            continue;
+        }
+        text += &format!("  {block} do\n");
+        for (platform, sum) in of_system {
+            let block = if platform.names().contains(&"arm64") { "on_arm" } else { "on_intel" };
+            let address = address(*platform, repository);
+            text += &format!("    {block} do\n      url \"{address}\"\n      sha256 \"{sum}\"\n    end\n");
+        }
+        text += "  end\n\n";
+    }
+    text + "  def install
+    bin.install \"rollcast\"
+    bin.install_symlink \"rollcast\" => \"kubectl-rollcast\"
+    man1.install Dir[\"man/*.1\"]
+    bash_completion.install \"completions/rollcast.bash\" => \"rollcast\"
+    zsh_completion.install \"completions/rollcast.zsh\" => \"_rollcast\"
+    fish_completion.install \"completions/rollcast.fish\"
+  end
+
+  test do
+    assert_match version.to_s, shell_output(\"#{bin}/rollcast --version\")
+  end
+end
+"
+}
+
+/// The section of this version in the CHANGELOG.
+fn notes(changelog: &str) -> Result<String> {
+    let section = || {
+        let (_, rest) = changelog.split_once(&format!("\n## {VERSION} "))?;
+        let (_, body) = rest.split_once('\n')?;
+        Some(body.split("\n## ").next().unwrap_or(body).trim().to_owned() + "\n")
+    };
+    section().filter(|text| text.len() > 1).with_context(|| format!("CHANGELOG.md says nothing of {VERSION}"))
+}
+
+/// Writes the bill of materials of the program: every crate with version, licence and checksum, as CycloneDX.
+fn sbom() -> Result<PathBuf> {
+    let tool = setup::ensure_cyclonedx()?;
+    let target = Platform::LinuxAmd64.target();
+    let mut command = process::command(tool, &["cyclonedx", "--format", "json", "--target", target]);
+    command.args(["--override-filename", "rollcast.cdx", "--manifest-path"]);
+    process::run(command.arg(process::workspace_path("server/Cargo.toml")))?;
+    let made = dist("rollcast.cdx.json");
+    for member in ["app", "selector", "simcluster", "timeline", "xtask", "server"] {
+        let written = process::workspace_path(member).join("rollcast.cdx.json");
+        if member == "server" {
+            std::fs::copy(&written, &made).context("no SBOM of the server was written")?;
+        }
+        if written.exists() {
+            std::fs::remove_file(written)?;
+        }
+    }
+    Ok(made)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn notes_are_the_section_of_the_version() {
+        let all = format!(
+            "# Changelog\n\n## 9.0.0 — unreleased\n\n- b\n\n## {VERSION} — 2026-12-01\n\n### Added\n\n- a\n\n## 0.0.1\n"
+        );
+        assert_eq!(notes(&all).ok().as_deref(), Some("### Added\n\n- a\n"));
+        assert!(notes("# Changelog\n").is_err());
+    }
+
+    #[test]
+    fn manifests_name_each_archive_with_its_checksum() {
+        let sums = [(Platform::LinuxArm64, "a".repeat(64)), (Platform::DarwinAmd64, "b".repeat(64))];
+        let (krew, formula) = (krew(&sums, "https://example.com/r"), formula(&sums, "https://example.com/r"));
+        for (platform, sum) in &sums {
+            let address = format!(
+                "https://example.com/r/releases/download/v{VERSION}/rollcast-{VERSION}-{}.tar.gz",
+                platform.name()
+            );
+            assert!(krew.contains(&format!("uri: {address}\n    sha256: {sum}\n")), "{krew}");
+            assert!(formula.contains(&format!("url \"{address}\"\n      sha256 \"{sum}\"\n")), "{formula}");
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! The program of a platform, built so that the same commit gives the same bytes in every folder.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, ensure};
+
+use super::Platform;
+use crate::{page, process, setup};
+
+/// Builds page and program of a platform and returns the program's path below `target/dist`.
+pub fn build(platform: Platform) -> Result<PathBuf> {
+    page::build()?;
+    let (target, mut cargo) = (platform.target(), process::command("cargo", &[]));
+    if platform.is_linux() {
+        let tools = setup::ensure_static_linux(target)?;
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let paths = std::iter::once(tools).chain(std::env::split_paths(&path));
+        cargo.arg("zigbuild").env("PATH", std::env::join_paths(paths)?);
+    } else {
+        ensure!(cfg!(target_os = "macos"), "programs for macOS are built on macOS");
+        process::run(&mut process::command("rustup", &["target", "add", target]))?;
+        cargo.arg("build");
+    }
+    cargo.args(["--release", "--locked", "--package", "server", "--bin", "rollcast", "--target", target]);
+    // No path of this machine gets into the program, neither of Rust's sources nor of C's.
+    let flags = setup::flags_without_paths();
+    let of_c: Vec<String> =
+        setup::paths_of_sources().iter().map(|path| format!("-ffile-prefix-map={path}/=")).collect();
+    cargo.env("CARGO_ENCODED_RUSTFLAGS", flags.join("\u{1f}"));
+    cargo.env(format!("CFLAGS_{}", target.replace('-', "_")), of_c.join(" "));
+    process::run(cargo.env("ROLLCAST_COMMIT", commit()?))?;
+    let built = process::workspace_path("target").join(target).join("release/rollcast");
+    let program = platform.program();
+    std::fs::create_dir_all(program.parent().context("no folder")?)?;
+    std::fs::copy(&built, &program).with_context(|| format!("cannot copy {}", built.display()))?;
+    Ok(program)
+}
+
+/// Returns the commit that is built, with a mark if files differ from it.
+pub fn commit() -> Result<String> {
+    let git = |arguments: &[&str]| process::output(&mut process::command("git", arguments));
+    let id = git(&["rev-parse", "--short=12", "HEAD"])?;
+    let is_changed = !git(&["status", "--porcelain", "--untracked-files=no"])?.is_empty();
+    Ok(if is_changed { format!("{id}-changed") } else { id })
+}

@@ -1,0 +1,36 @@
+//! Shows that the program can be reproduced: the same commit, built in two folders, gives the same bytes.
+
+use anyhow::{Result, ensure};
+
+use super::{Platform, archive};
+use crate::process;
+
+/// Clones the commit into two folders, builds the program in both and compares them. Changes that are not committed are left out.
+pub fn run() -> Result<()> {
+    let (folder, platform) = (process::workspace_path("target/reproduce"), Platform::here());
+    let mut programs = Vec::new();
+    // Of different lengths: a path that is left in shows.
+    for name in ["first", "the-second-folder"] {
+        let checkout = folder.join(name);
+        if checkout.exists() {
+            std::fs::remove_dir_all(&checkout)?;
+        }
+        process::run(process::command("git", &["clone", "--quiet", "--no-hardlinks", "."]).arg(&checkout))?;
+        let build = ["xtask", "release", "program", "--platform", &platform.name()];
+        process::run(process::command("cargo", &build).current_dir(&checkout))?;
+        programs.push(checkout.join(format!("target/dist/programs/{}/rollcast", platform.name())));
+    }
+    let [first, second] = programs.as_slice() else { return Ok(()) };
+    let (bytes, others) = (std::fs::read(first)?, std::fs::read(second)?);
+    let difference = bytes.iter().zip(&others).position(|(a, b)| a != b);
+    ensure!(
+        bytes.len() == others.len() && difference.is_none(),
+        "the programs differ: {} and {} bytes, first at {difference:?}; they are {} and {}",
+        bytes.len(),
+        others.len(),
+        first.display(),
+        second.display()
+    );
+    println!("both programs have the same {} bytes; sha256 {}", bytes.len(), archive::sha256(first)?);
+    Ok(())
+}
