@@ -125,7 +125,7 @@ async fn how_long_rollouts_took_and_how_they_ended_is_counted() {
 /// What the dashboard asks for is there.
 #[tokio::test]
 async fn the_dashboard_asks_for_figures_that_exist() {
-    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../deploy/grafana-dashboard.json");
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../deploy/chart/files/grafana-dashboard.json");
     let dashboard: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
     let (_, recording) = common::recordings().into_iter().find(|(name, _)| name == "rollout").unwrap();
     let text = told(&held("c", &recording).await).await;
