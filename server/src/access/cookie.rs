@@ -68,8 +68,13 @@ impl std::fmt::Debug for SessionKeys {
 #[derive(Debug, thiserror::Error)]
 pub enum SessionKeysError {
     /// The file cannot be read.
-    #[error("cannot read the session keys: {0}")]
-    File(#[from] std::io::Error),
+    #[error("cannot read the session keys of {}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Its error.
+        source: std::io::Error,
+    },
     /// It has no key.
     #[error(
         "the file of session keys is empty: write one key of at least {SHORTEST} characters on each line, the newest first"
@@ -78,6 +83,10 @@ pub enum SessionKeysError {
     /// A key is too short.
     #[error("line {0} of the file of session keys is too short: a key has at least {SHORTEST} characters")]
     Short(usize),
+}
+
+fn read_file(path: &Path) -> Result<String, SessionKeysError> {
+    std::fs::read_to_string(path).map_err(|source| SessionKeysError::File { path: path.to_owned(), source })
 }
 
 impl SessionKeys {
@@ -100,7 +109,7 @@ impl SessionKeys {
     /// # Errors
     /// When there is none, or one is too short.
     pub fn read(path: &Path) -> Result<Self, SessionKeysError> {
-        Self::parse(&std::fs::read_to_string(path)?)
+        Self::parse(&read_file(path)?)
     }
 
     /// Reads the keys of a file, and reloads them when the file changes. Invalid content is logged, and the previous
@@ -109,7 +118,7 @@ impl SessionKeys {
     /// # Errors
     /// When there is none now, or one is too short.
     pub fn watch(path: PathBuf) -> Result<Self, SessionKeysError> {
-        let mut known = std::fs::read_to_string(&path)?;
+        let mut known = read_file(&path)?;
         let keys = Self::parse(&known)?;
         let held = Arc::downgrade(&keys.0);
         tokio::spawn(async move {

@@ -194,7 +194,7 @@ impl Permissions {
     #[must_use]
     pub const fn trouble(&self) -> &'static str {
         if self.is_silent() {
-            "Cannot check your permissions on a cluster right now. Its workloads are hidden."
+            "Cannot check your permissions on a cluster right now. Its workloads are hidden. If this lasts, see Rollcast's log: its account may lack create on subjectaccessreviews.authorization.k8s.io."
         } else {
             ""
         }

@@ -1,9 +1,9 @@
 //! Sign-in with a Kubernetes token: each cluster reviews it and names its user. A browser keeps the token in the encrypted session
 //! cookie; a program sends it with every request.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use axum::http::{HeaderMap, HeaderValue, header};
@@ -59,6 +59,8 @@ pub struct TokenAuth {
     attempts: RateLimit<IpAddr>,
     /// By the tokens that they rest on.
     revoked: RevokedSessions<TokenDigest>,
+    /// Clusters whose last review failed: strangers could fill the log if each failure were logged.
+    failing: Mutex<BTreeSet<String>>,
 }
 
 /// A session of somebody who showed a token in a browser, as its cookie holds it.
@@ -110,6 +112,7 @@ impl TokenAuth {
             strange: cache(),
             attempts: RateLimit::new(REFUSED_AT_ONCE, REFUSED_EVERY),
             revoked: RevokedSessions::default(),
+            failing: Mutex::default(),
         }
     }
 
@@ -209,14 +212,27 @@ impl TokenAuth {
             (name.clone(), timeout(PATIENCE, reviewer.whose(token, asker)).await)
         }));
         let (answers, mut said) = (answers.await, Arc::unwrap_or_clone(before));
-        for (cluster, answer) in answers {
-            let said = said.entry(cluster).or_insert_with(|| RefreshingCache::new(POLICY));
-            match answer {
-                Ok(Ok(whose)) => said.insert((), asked_at, whose),
-                Ok(Err(_)) | Err(_) => said.set_failed(Instant::now(), true),
+        for (name, answer) in answers {
+            let said = said.entry(name.clone()).or_insert_with(|| RefreshingCache::new(POLICY));
+            let failure = match answer {
+                Ok(Ok(whose)) => {
+                    said.insert((), asked_at, whose);
+                    self.failing().remove(&name);
+                    continue;
+                }
+                Ok(Err(why)) => why.to_string(),
+                Err(_) => "the API server did not respond in time".to_owned(),
+            };
+            said.set_failed(Instant::now(), true);
+            if self.failing().insert(name.clone()) {
+                tracing::warn!("cannot review tokens in cluster {name}: {failure}");
             }
         }
         said
+    }
+
+    fn failing(&self) -> MutexGuard<'_, BTreeSet<String>> {
+        self.failing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the cached result for a token; `None` if a cluster must be asked.

@@ -359,7 +359,9 @@ fn store_error(place: &str, error: &sqlx::Error) -> StoreError {
             match error.code().and_then(|code| code.parse::<u32>().ok()).map(|code| code & 0xff) {
                 Some(11 | 26) => return damaged(place, error.message()),
                 Some(13) => format!("no disk space left for {place}"),
-                Some(8) => format!("{place} is read-only"),
+                Some(8) => format!(
+                    "{place} is read-only; make it and its folder writable for the user that runs Rollcast, or name another folder with --data-dir"
+                ),
                 _ => format!("{place}: {}", error.message()),
             }
         }

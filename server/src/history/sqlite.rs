@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, TryLockError};
+use std::io::ErrorKind;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -136,7 +137,18 @@ impl Store for Sqlite {
 
 fn create_folder(folder: &Path) -> Result<(), StoreError> {
     let created = fs::DirBuilder::new().recursive(true).mode(0o700).create(folder); // for its owner alone
-    created.map_err(|error| StoreError::Failed(format!("cannot create {}: {error}", folder.display())))
+    created.map_err(|error| unwritable("create", folder, &error))
+}
+
+/// Returns the error of a file or folder that cannot be written, with what to change where that is known.
+fn unwritable(action: &str, path: &Path, error: &std::io::Error) -> StoreError {
+    let remedy = match error.kind() {
+        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
+            "; make the folder writable for the user that runs Rollcast, or name another one with --data-dir"
+        }
+        _ => "",
+    };
+    StoreError::Failed(format!("cannot {action} {}: {error}{remedy}", path.display()))
 }
 
 /// Attempts to lock, and the time between them: child processes (commands that fetch credentials) inherit the lock until they are
@@ -146,7 +158,7 @@ const BETWEEN: Duration = Duration::from_millis(20);
 
 fn lock(folder: &Path) -> Result<fs::File, StoreError> {
     let path = folder.join(LOCK);
-    let failed = |error: std::io::Error| StoreError::Failed(format!("cannot lock {}: {error}", path.display()));
+    let failed = |error: std::io::Error| unwritable("lock", &path, &error);
     let file = private::open_lock_file(&path).map_err(failed)?;
     let mut locked = file.try_lock();
     for _ in 0..TRIES {
@@ -165,7 +177,7 @@ fn lock(folder: &Path) -> Result<fs::File, StoreError> {
 
 fn connect(path: &Path) -> Result<Connection, StoreError> {
     // SQLite gives the log and its index the permissions of the file. Earlier versions left theirs readable for all.
-    private::create(path).map_err(|error| StoreError::Failed(format!("cannot create {}: {error}", path.display())))?;
+    private::create(path).map_err(|error| unwritable("create", path, &error))?;
     BESIDE.iter().for_each(|ending| private::restrict(&beside(path, ending)));
     Connection::open_file_to_write(path, &SCHEMA)
 }

@@ -164,7 +164,7 @@ impl Reviewer {
         let answer = tokio::time::timeout(pace.answer, given.client.request(request)).await;
         // What it says of itself may hold what was sent: a sentence of our own is enough.
         let answer = answer.map_err(|_| silent("the API server does not respond"))?.map_err(|error| match error {
-            kube::Error::Api(status) if status.code == 403 => RequestError::Forbidden(format!("POST {path}")),
+            kube::Error::Api(status) if status.code == 403 => RequestError::Forbidden(missing_right(path)),
             kube::Error::Api(status) if status.code == 401 => RequestError::Unauthorized(format!("POST {path}")),
             kube::Error::Api(status) => silent(&format!("the API server responded {}", status.code)),
             _ => silent("cannot reach the API server"),
@@ -176,6 +176,13 @@ impl Reviewer {
     }
 }
 
+/// Names the permission that a review needs, as RBAC does: `create` on a resource and its group.
+fn missing_right(path: &str) -> String {
+    let mut parts = path.rsplit('/');
+    let (resource, group) = (parts.next().unwrap_or_default(), parts.nth(1).unwrap_or_default());
+    format!("Rollcast's account lacks create on {resource}.{group}")
+}
+
 fn silent(why: &str) -> RequestError {
     RequestError::Unreachable(why.to_owned())
 }
@@ -185,4 +192,16 @@ fn subject(user: UserInfo) -> Option<Subject> {
     let (groups, mut extra) = (groups.unwrap_or_default(), extra.unwrap_or_default());
     extra.retain(|name, _| !name.starts_with(OF_TOKENS));
     username.filter(|name| !name.is_empty()).map(|user| Subject { user, groups, uid, extra })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_right_is_named_as_in_a_role() {
+        let path = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
+        let says = "Rollcast's account lacks create on subjectaccessreviews.authorization.k8s.io";
+        assert_eq!(missing_right(path), says);
+    }
 }

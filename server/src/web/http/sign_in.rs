@@ -19,6 +19,7 @@ use crate::web::limits::Limit;
 use crate::web::state::Rollcast;
 
 /// Error text after too many rejected tokens.
+const UNCHECKED_TOKEN: &str = "Cannot check this token right now. Try again in a moment. If this lasts, see Rollcast's log: its account may lack create on tokenreviews.authentication.k8s.io.";
 const TOO_MANY: &str = "Too many invalid tokens from your address. Try again in a moment.";
 /// The sign-in form.
 #[derive(Deserialize)]
@@ -65,9 +66,7 @@ pub(super) async fn sign_in(
             Some(cookie) => return signed_in(viewer, cookie, &to),
             None => (StatusCode::BAD_REQUEST, "This token is too long for a browser cookie."),
         },
-        Err(AuthError::Unavailable) => {
-            (StatusCode::SERVICE_UNAVAILABLE, "Cannot check this token right now. Try again in a moment.")
-        }
+        Err(AuthError::Unavailable) => (StatusCode::SERVICE_UNAVAILABLE, UNCHECKED_TOKEN),
         Err(AuthError::TooManyAttempts) => {
             rollcast.limits.count_hit(Limit::SignIns);
             (StatusCode::TOO_MANY_REQUESTS, TOO_MANY)

@@ -112,7 +112,8 @@ fn is_balanced(expression: &str) -> bool {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn alerts_ask_for_metrics_that_exist() {
-    let rules: Value = serde_saphyr::from_str(include_str!("../../../../deploy/chart/files/prometheus-rules.yaml")).unwrap();
+    let rules: Value =
+        serde_saphyr::from_str(include_str!("../../../../deploy/chart/files/prometheus-rules.yaml")).unwrap();
     assert_eq!((&rules["apiVersion"], &rules["kind"]), (&"monitoring.coreos.com/v1".into(), &"PrometheusRule".into()));
     let api = shop().await;
     let folder = tempfile::tempdir().unwrap();
