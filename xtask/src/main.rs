@@ -1,10 +1,11 @@
-//! The project's commands, in one place: `cargo xtask setup | run | demo | dev | load | check | test | nightly | invariants | simulate | cluster | lint | size | bench | soak | mutants | release | shots`.
+//! The project's commands, in one place: `cargo xtask setup | run | demo | dev | load | check | test | nightly | invariants | simulate | cluster | chart | lint | size | bench | soak | mutants | release | shots`.
 //!
 //! README, CONTRIBUTING and `.ci/run` call these and nothing else. Each command first brings about what it needs, says
 //! what it installs, and skips what is already there.
 
 mod bench;
 mod build;
+mod chart;
 mod cluster;
 mod dev;
 mod fonts;
@@ -103,6 +104,12 @@ enum Command {
     /// A real Kubernetes control plane on this machine
     #[command(subcommand)]
     Cluster(cluster::Command),
+    /// Check the Helm chart: lint, snapshots, refused values, schemas; installs helm and kubeconform
+    Chart {
+        /// Write what is generated from it first: deploy/kubernetes.yaml, the README's table, the snapshots
+        #[arg(long)]
+        write: bool,
+    },
     /// Format check, clippy for server and page; licences, sources and advisories of dependencies
     Lint,
     /// Bytes of a first visit, and memory of an idle server
@@ -174,6 +181,7 @@ fn run(command: Command) -> Result<()> {
         Command::Invariants => test::thousand_clusters(),
         Command::Simulate { seeds, first } => test::simulate(seeds, first),
         Command::Cluster(command) => cluster::run(command),
+        Command::Chart { write } => chart::run(write),
         Command::Lint => lint::lint(),
         Command::Size => size::print(),
         Command::Bench { peers: true, .. } => bench::print_peers(),

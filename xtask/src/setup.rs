@@ -3,6 +3,7 @@
 mod apt;
 mod browser;
 mod cargo_tools;
+mod chart_kinds;
 mod control_plane;
 mod firefox;
 mod go_tools;
@@ -16,7 +17,8 @@ use anyhow::Result;
 
 pub use browser::{ensure_browser, ensure_node_modules};
 pub use cargo_tools::{ensure_cyclonedx, ensure_deny};
-pub use control_plane::{Binaries, ensure_binaries};
+pub use chart_kinds::ensure_chart_kinds;
+pub use control_plane::{Binaries, KUBERNETES, ensure_binaries};
 pub use firefox::ensure_firefox;
 pub use go_tools::ensure_go_tool;
 pub use node::ensure_node;

@@ -7,7 +7,7 @@ use anyhow::{Result, ensure};
 use crate::process;
 
 /// Kubernetes' version; also in `end2end/cluster/go.mod`.
-const KUBERNETES: &str = "1.36.3";
+pub const KUBERNETES: &str = "1.36.3";
 const KWOK: &str = "sigs.k8s.io/kwok/cmd/kwok@v0.8.0";
 
 /// Where the programs are.

@@ -1,0 +1,207 @@
+//! The Helm chart in `deploy/chart`: checks it, and writes the files that are generated from it.
+//!
+//! `deploy/chart/ci` has the values of each case, the snapshots of what is rendered from them, and the values that the
+//! chart must refuse.
+
+mod kinds;
+mod readme;
+mod schemas;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail, ensure};
+use serde::Deserialize;
+
+use crate::process;
+use crate::setup::ensure_go_tool;
+
+const HELM: &str = "helm.sh/helm/v4/cmd/helm@v4.3.1";
+const CHART: &str = "deploy/chart";
+const README: &str = "deploy/chart/README.md";
+const MANIFESTS: &str = "deploy/kubernetes.yaml";
+/// The case that the manifests are rendered from.
+const MANIFESTS_CASE: &str = "manifests";
+/// Name and namespace of the release in all renderings.
+const RELEASE: &str = "rollcast";
+/// Lines of a rendering that are true of a release of Helm only.
+const OF_HELM: [&str; 3] = ["# Source: ", "app.kubernetes.io/managed-by: ", "helm.sh/"];
+/// The dashboard is in the chart once; snapshots name it in its place.
+const DASHBOARD: &str = "files/grafana-dashboard.json";
+
+const HEADER: &str = "\
+# Rollcast in the cluster that it watches. People sign in with a Kubernetes token and see the namespaces in which they may list pods.
+#
+#   kubectl create namespace rollcast
+#   kubectl --namespace rollcast create secret generic rollcast-keys --from-literal=keys=\"$(head -c 32 /dev/urandom | base64)\"
+#   kubectl apply --filename deploy/kubernetes.yaml
+#
+# Before that, change the image and ROLLCAST_PUBLIC_URL, and add ROLLCAST_TRUST_PROXY with the addresses of your ingress controller's pods:
+# without these, all viewers share the limits of one client. docs/security.md, \"In a cluster\", says more.
+#
+# This file is made from deploy/chart by `cargo xtask chart --write`. The chart has more: Ingress, HTTPRoute, NetworkPolicy, a claim for the
+# history, PostgreSQL, single namespaces, monitoring. Without Helm in the cluster: helm template rollcast deploy/chart --values FILE
+";
+
+/// Values that the chart refuses.
+#[derive(Deserialize)]
+struct Refused {
+    set: Vec<String>,
+    says: String,
+}
+
+#[derive(Deserialize)]
+struct RefusedFile {
+    refused: Vec<Refused>,
+}
+
+/// Checks the chart; with `is_writing`, first writes what is generated from it.
+///
+/// # Errors
+/// When a check fails.
+pub fn run(is_writing: bool) -> Result<()> {
+    let helm = Helm(ensure_go_tool(HELM)?);
+    let cases = cases()?;
+    let rendered: Vec<(String, String)> =
+        cases.iter().map(|name| Ok((name.clone(), helm.render(name)?))).collect::<Result<_>>()?;
+    for (path, content) in generated(&rendered)? {
+        compare(&path, &content, is_writing)?;
+    }
+    for name in &cases {
+        helm.lint(name)?;
+    }
+    check_refused(&helm)?;
+    for (name, text) in &rendered {
+        schemas::validate(name, text)?;
+    }
+    kinds::validate(&rendered)?;
+    process::print_note(&format!("the chart is right: {} renderings", rendered.len()));
+    Ok(())
+}
+
+/// Names of the cases: `ci/NAME-values.yaml`.
+fn cases() -> Result<Vec<String>> {
+    let folder = process::workspace_path(CHART).join("ci");
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(&folder)? {
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        names.extend(name.strip_suffix("-values.yaml").map(str::to_owned));
+    }
+    names.sort();
+    ensure!(!names.is_empty(), "{} has no case", folder.display());
+    Ok(names)
+}
+
+fn values_file(case: &str) -> PathBuf {
+    process::workspace_path(CHART).join(format!("ci/{case}-values.yaml"))
+}
+
+/// Files that are generated from the chart: path below the workspace root, and content.
+fn generated(rendered: &[(String, String)]) -> Result<Vec<(String, String)>> {
+    let mut files = Vec::new();
+    let dashboard = std::fs::read_to_string(process::workspace_path(CHART).join(DASHBOARD))?;
+    for (name, text) in rendered {
+        files.push((format!("{CHART}/ci/snapshots/{name}.yaml"), without_dashboard(text, &dashboard)));
+    }
+    let (_, manifests) = rendered
+        .iter()
+        .find(|(name, _)| name == MANIFESTS_CASE)
+        .with_context(|| format!("there is no case {MANIFESTS_CASE}"))?;
+    files.push((MANIFESTS.to_owned(), plain_manifests(manifests)));
+    let values = std::fs::read_to_string(process::workspace_path(CHART).join("values.yaml"))?;
+    let text = std::fs::read_to_string(process::workspace_path(README))?;
+    files.push((README.to_owned(), readme::with_table(&text, &readme::table(&values)?)?));
+    Ok(files)
+}
+
+/// A rendering as a file for kubectl: without what is true of a release of Helm only.
+fn plain_manifests(rendered: &str) -> String {
+    let is_of_helm = |line: &&str| OF_HELM.iter().any(|start| line.trim_start().starts_with(start));
+    let lines: Vec<&str> = rendered.lines().filter(|line| !is_of_helm(line)).collect();
+    let text = lines.join("\n").replace("\n\n---\n", "\n---\n");
+    format!("{HEADER}{}\n", text.trim_start_matches("---").trim())
+}
+
+/// A rendering in which the dashboard, if it is all of the file, is named only.
+fn without_dashboard(rendered: &str, dashboard: &str) -> String {
+    let indented: Vec<String> = dashboard.trim_end().lines().map(|line| format!("    {line}")).collect();
+    rendered.replace(&indented.join("\n"), &format!("    content of {DASHBOARD}"))
+}
+
+/// Compares a generated file with the one in the repository, or writes it.
+fn compare(path: &str, content: &str, is_writing: bool) -> Result<()> {
+    let file = process::workspace_path(path);
+    let found = std::fs::read_to_string(&file).unwrap_or_default();
+    if found == content {
+        return Ok(());
+    }
+    if is_writing {
+        if let Some(folder) = file.parent() {
+            std::fs::create_dir_all(folder)?;
+        }
+        process::print_note(&format!("writing {path}"));
+        return std::fs::write(&file, content).with_context(|| format!("cannot write {path}"));
+    }
+    let line = found.lines().zip(content.lines()).position(|(found, new)| found != new);
+    let line = line.unwrap_or_else(|| found.lines().count().min(content.lines().count()));
+    bail!(
+        "{path} differs from what the chart generates, first in line {}: {:?} instead of {:?}. `cargo xtask chart --write` writes it",
+        line + 1,
+        found.lines().nth(line).unwrap_or_default(),
+        content.lines().nth(line).unwrap_or_default()
+    );
+}
+
+/// Each set of values in `refused.toml` is refused with its sentence.
+fn check_refused(helm: &Helm) -> Result<()> {
+    let path = process::workspace_path(CHART).join("ci/refused.toml");
+    let file: RefusedFile = toml::from_str(&std::fs::read_to_string(&path)?)?;
+    for Refused { set, says } in &file.refused {
+        let arguments: Vec<&str> = set.iter().flat_map(|one| ["--set", one.as_str()]).collect();
+        let output = helm.template(&values_file("default")).args(arguments).output()?;
+        let said = String::from_utf8_lossy(&output.stderr);
+        ensure!(!output.status.success(), "the chart takes {set:?}, but it should say: {says}");
+        ensure!(said.contains(says.as_str()), "the chart refuses {set:?} with {said:?}, but it should say: {says}");
+    }
+    process::print_note(&format!("{} sets of wrong values are refused, each with its sentence", file.refused.len()));
+    Ok(())
+}
+
+/// The program helm.
+struct Helm(PathBuf);
+
+impl Helm {
+    fn template(&self, values: &Path) -> std::process::Command {
+        let version = crate::setup::KUBERNETES;
+        let mut command = process::command(&self.0, &["template", RELEASE, CHART, "--namespace", RELEASE]);
+        command.args(["--kube-version", version, "--values"]).arg(values);
+        command
+    }
+
+    fn render(&self, case: &str) -> Result<String> {
+        let text = process::output(&mut self.template(&values_file(case)))?;
+        Ok(format!("{text}\n"))
+    }
+
+    fn lint(&self, case: &str) -> Result<()> {
+        let mut command = process::command(&self.0, &["lint", CHART, "--strict", "--quiet", "--namespace", RELEASE]);
+        process::run(command.arg("--values").arg(values_file(case)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plain_manifests_have_no_line_of_helm() {
+        let rendered = "---\n# Source: rollcast/templates/a.yaml\nmetadata:\n  labels:\n    app.kubernetes.io/managed-by: Helm\n    helm.sh/chart: rollcast-0.1.0\n    app: rollcast\n";
+        assert_eq!(plain_manifests(rendered), format!("{HEADER}metadata:\n  labels:\n    app: rollcast\n"));
+    }
+
+    #[test]
+    fn a_dashboard_that_is_not_that_of_the_file_stays_in_the_snapshot() {
+        let of = |text: &str| without_dashboard(text, "{\n  \"a\": 1\n}\n");
+        assert_eq!(of("x: |\n    {\n      \"a\": 1\n    }\n"), format!("x: |\n    content of {DASHBOARD}\n"));
+        assert_eq!(of("x: |\n    {\n      \"a\": 2\n    }\n"), "x: |\n    {\n      \"a\": 2\n    }\n");
+    }
+}
