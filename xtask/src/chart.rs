@@ -13,7 +13,7 @@ use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
 
 use crate::process;
-use crate::setup::ensure_go_tool;
+use crate::setup::{KUBERNETES, ensure_chart_kinds, ensure_go_tool};
 
 const HELM: &str = "helm.sh/helm/v4/cmd/helm@v4.3.1";
 const CHART: &str = "deploy/chart";
@@ -76,6 +76,16 @@ pub fn run(is_writing: bool) -> Result<()> {
     kinds::validate(&rendered)?;
     process::print_note(&format!("the chart is right: {} renderings", rendered.len()));
     Ok(())
+}
+
+/// Installs and builds the programs that check the chart.
+///
+/// # Errors
+/// When one cannot be built.
+pub fn ensure_tools() -> Result<()> {
+    ensure_go_tool(HELM)?;
+    ensure_go_tool(schemas::KUBECONFORM)?;
+    ensure_chart_kinds().map(drop)
 }
 
 /// Names of the cases: `ci/NAME-values.yaml`.
@@ -171,9 +181,8 @@ struct Helm(PathBuf);
 
 impl Helm {
     fn template(&self, values: &Path) -> std::process::Command {
-        let version = crate::setup::KUBERNETES;
         let mut command = process::command(&self.0, &["template", RELEASE, CHART, "--namespace", RELEASE]);
-        command.args(["--kube-version", version, "--values"]).arg(values);
+        command.args(["--kube-version", KUBERNETES, "--values"]).arg(values);
         command
     }
 

@@ -53,9 +53,10 @@ pub fn everything() -> Result<()> {
         ensure_binaries()?;
         ensure_provider()?;
         ensure_node()?;
+        crate::chart::ensure_tools()?;
     } else {
         process::print_note(
-            "no Go here: the control plane of the cluster tests cannot be built (set ROLLCAST_TEST_KUBECONFIG to use a cluster of yours), nor the provider of the sign-in tests",
+            "no Go here: the control plane of the cluster tests cannot be built (set ROLLCAST_TEST_KUBECONFIG to use a cluster of yours), nor the provider of the sign-in tests, nor the tools that check the Helm chart",
         );
     }
     process::print_note("set-up complete");

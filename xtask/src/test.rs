@@ -10,7 +10,7 @@ use anyhow::{Result, anyhow, bail, ensure};
 
 use crate::cluster::{Cluster, Running, test_real_node};
 use crate::test_programs::{self, Tests, WHOLE};
-use crate::{build, process, setup};
+use crate::{build, chart, process, setup};
 
 /// Where tests on clusters keep what happened in them.
 const RECORDED: &str = "target/recorded";
@@ -152,6 +152,11 @@ fn add_pages(command: &mut Command) -> Result<()> {
 /// The tests on clusters that need no browser; adds those that do. Returns whether there is a cluster, and recordings with it.
 fn clusters(tests: &Tests, is_whole: bool, running: &mut Option<Running>, browsers: &mut Command) -> Result<bool> {
     let is_ci = process::is_ci();
+    if process::is_installed("go") {
+        chart::run(false)?;
+    } else {
+        process::print_note("LEFT OUT: the checks of the Helm chart (no Go here)"); // with CI=true the cluster is asked for below
+    }
     let kubectl = kubectl(tests, is_ci)?;
     let Some(kubeconfig) = kubeconfig(running)? else {
         ensure!(
@@ -224,7 +229,7 @@ fn invariants(tests: &Tests, test: &str) -> Result<()> {
     )
 }
 
-/// The control plane and the real node; by night also the provider at which people sign in.
+/// The control plane, the real node and the tools of the chart; by night also the provider at which people sign in.
 fn build_with_go(is_whole: bool) -> Result<()> {
     if process::is_installed("go") {
         setup::ensure_binaries()?;
@@ -232,6 +237,7 @@ fn build_with_go(is_whole: bool) -> Result<()> {
             setup::ensure_provider()?;
         }
         setup::ensure_node()?;
+        chart::ensure_tools()?;
     }
     Ok(())
 }

@@ -11,7 +11,8 @@ use serde_json::{Map, Value, json};
 use crate::process;
 use crate::setup::{KUBERNETES, ensure_go_tool};
 
-const KUBECONFORM: &str = "github.com/yannh/kubeconform/cmd/kubeconform@v0.8.0";
+/// Checks manifests against JSON schemas.
+pub const KUBECONFORM: &str = "github.com/yannh/kubeconform/cmd/kubeconform@v0.8.0";
 /// Module of the control plane, which names the version of Kubernetes.
 const MODULE: &str = "end2end/cluster";
 const DEFINITIONS: &str = "definitions.json";
@@ -44,11 +45,13 @@ fn ensure_schemas() -> Result<PathBuf> {
     process::print_note(&format!("making schemas of Kubernetes {KUBERNETES} for kubeconform"));
     let mut go = process::command("go", &["mod", "download", "-json", "k8s.io/kubernetes"]);
     let module: Value = serde_json::from_str(&process::output(go.current_dir(process::workspace_path(MODULE)))?)?;
-    let module = module["Dir"].as_str().context("go does not say where k8s.io/kubernetes is")?.to_owned();
+    let module =
+        module.get("Dir").and_then(Value::as_str).context("go does not say where k8s.io/kubernetes is")?.to_owned();
     let document = PathBuf::from(module).join("api/openapi-spec/swagger.json");
     let document = std::fs::read(&document).with_context(|| format!("cannot read {}", document.display()))?;
     let document: Value = serde_json::from_slice(&document)?;
-    let definitions = document["definitions"].as_object().context("the OpenAPI document has no definitions")?;
+    let definitions = document.get("definitions").and_then(Value::as_object);
+    let definitions = definitions.context("the OpenAPI document has no definitions")?;
     std::fs::create_dir_all(&folder)?;
     for (name, definition) in definitions {
         for kind in definition["x-kubernetes-group-version-kind"].as_array().into_iter().flatten() {
