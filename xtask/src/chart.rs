@@ -13,9 +13,8 @@ use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
 
 use crate::process;
-use crate::setup::{KUBERNETES, ensure_chart_kinds, ensure_go_tool};
+use crate::setup::{ChartTools, KUBERNETES, ensure_chart_tools};
 
-const HELM: &str = "helm.sh/helm/v4/cmd/helm@v4.3.1";
 const CHART: &str = "deploy/chart";
 const README: &str = "deploy/chart/README.md";
 const MANIFESTS: &str = "deploy/kubernetes.yaml";
@@ -59,7 +58,8 @@ struct RefusedFile {
 /// # Errors
 /// When a check fails.
 pub fn run(is_writing: bool) -> Result<()> {
-    let helm = Helm(ensure_go_tool(HELM)?);
+    let ChartTools { helm, kubeconform, kinds } = ensure_chart_tools()?;
+    let helm = Helm(helm);
     let cases = cases()?;
     let rendered: Vec<(String, String)> =
         cases.iter().map(|name| Ok((name.clone(), helm.render(name)?))).collect::<Result<_>>()?;
@@ -71,21 +71,11 @@ pub fn run(is_writing: bool) -> Result<()> {
     }
     check_refused(&helm)?;
     for (name, text) in &rendered {
-        schemas::validate(name, text)?;
+        schemas::validate(&kubeconform, name, text)?;
     }
-    kinds::validate(&rendered)?;
+    kinds::validate(&kinds, &rendered)?;
     process::print_note(&format!("the chart is right: {} renderings", rendered.len()));
     Ok(())
-}
-
-/// Installs and builds the programs that check the chart.
-///
-/// # Errors
-/// When one cannot be built.
-pub fn ensure_tools() -> Result<()> {
-    ensure_go_tool(HELM)?;
-    ensure_go_tool(schemas::KUBECONFORM)?;
-    ensure_chart_kinds().map(drop)
 }
 
 /// Names of the cases: `ci/NAME-values.yaml`.

@@ -4,6 +4,7 @@ mod apt;
 mod browser;
 mod cargo_tools;
 mod chart_kinds;
+mod chart_tools;
 mod control_plane;
 mod firefox;
 mod go_tools;
@@ -18,9 +19,9 @@ use anyhow::Result;
 pub use browser::{ensure_browser, ensure_node_modules};
 pub use cargo_tools::{ensure_cyclonedx, ensure_deny};
 pub use chart_kinds::ensure_chart_kinds;
+pub use chart_tools::{ChartTools, ensure_chart_tools};
 pub use control_plane::{Binaries, KUBERNETES, ensure_binaries};
 pub use firefox::ensure_firefox;
-pub use go_tools::ensure_go_tool;
 pub use node::ensure_node;
 pub use postgres::ensure_postgres;
 pub use provider::ensure_provider;
@@ -53,7 +54,7 @@ pub fn everything() -> Result<()> {
         ensure_binaries()?;
         ensure_provider()?;
         ensure_node()?;
-        crate::chart::ensure_tools()?;
+        ensure_chart_tools()?;
     } else {
         process::print_note(
             "no Go here: the control plane of the cluster tests cannot be built (set ROLLCAST_TEST_KUBECONFIG to use a cluster of yours), nor the provider of the sign-in tests, nor the tools that check the Helm chart",

@@ -237,7 +237,7 @@ fn build_with_go(is_whole: bool) -> Result<()> {
             setup::ensure_provider()?;
         }
         setup::ensure_node()?;
-        chart::ensure_tools()?;
+        setup::ensure_chart_tools()?;
     }
     Ok(())
 }

@@ -26,7 +26,10 @@ const ORDERS: [(&str, &str); 5] = [
          link_preview measure history status detail compare playground exported live list payload context score preview rollout wall \
          components pages parts app shell",
     ),
-    ("xtask", "process lock setup story fonts test_programs cluster page build size lint bench dev mutants shots test"),
+    (
+        "xtask",
+        "process lock setup chart story fonts test_programs cluster page build size lint bench dev mutants shots test",
+    ),
     ("server", "telemetry kube database feed hub access history export web cli"),
 ];
 

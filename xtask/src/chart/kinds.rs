@@ -2,11 +2,12 @@
 //! define them (`end2end/chart`). Their schemas are on the internet only, and one that we wrote would repeat our own mistakes.
 
 use std::io::Write;
+use std::path::Path;
 use std::process::Stdio;
 
 use anyhow::{Context, Result, ensure};
 
-use crate::{process, setup};
+use crate::process;
 
 /// Those kinds; kubeconform skips them.
 pub const KINDS: [&str; 3] = ["HTTPRoute", "PrometheusRule", "ServiceMonitor"];
@@ -15,8 +16,7 @@ pub const KINDS: [&str; 3] = ["HTTPRoute", "PrometheusRule", "ServiceMonitor"];
 ///
 /// # Errors
 /// When an object has an unknown field or one of another type, or a kind is in no rendering.
-pub fn validate(rendered: &[(String, String)]) -> Result<()> {
-    let program = setup::ensure_chart_kinds()?;
+pub fn validate(program: &Path, rendered: &[(String, String)]) -> Result<()> {
     let all: Vec<&str> = rendered.iter().map(|(_, text)| text.as_str()).collect();
     let mut command = process::command(program, &[]);
     let mut child = command

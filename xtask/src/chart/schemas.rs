@@ -2,17 +2,15 @@
 //! from: its own source of schemas is on the internet, and has other versions.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use anyhow::{Context, Result, ensure};
 use serde_json::{Map, Value, json};
 
 use crate::process;
-use crate::setup::{KUBERNETES, ensure_go_tool};
+use crate::setup::KUBERNETES;
 
-/// Checks manifests against JSON schemas.
-pub const KUBECONFORM: &str = "github.com/yannh/kubeconform/cmd/kubeconform@v0.8.0";
 /// Module of the control plane, which names the version of Kubernetes.
 const MODULE: &str = "end2end/cluster";
 const DEFINITIONS: &str = "definitions.json";
@@ -21,8 +19,7 @@ const DEFINITIONS: &str = "definitions.json";
 ///
 /// # Errors
 /// When an object is not of its schema.
-pub fn validate(name: &str, rendered: &str) -> Result<()> {
-    let kubeconform = ensure_go_tool(KUBECONFORM)?;
+pub fn validate(kubeconform: &Path, name: &str, rendered: &str) -> Result<()> {
     let folder = ensure_schemas()?;
     let location = format!("{}/{{{{.ResourceKind}}}}{{{{.KindSuffix}}}}.json", folder.display());
     let mut command = process::command(kubeconform, &["-strict", "-summary", "-schema-location", &location]);

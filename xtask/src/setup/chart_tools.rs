@@ -1,0 +1,40 @@
+//! The programs that check the Helm chart: helm and kubeconform, and one of ours for kinds that Kubernetes does not have.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+
+use super::control_plane::go_build;
+use super::go_tools::ensure_go_tool;
+use crate::process;
+
+const HELM: &str = "helm.sh/helm/v4/cmd/helm@v4.3.1";
+const KUBECONFORM: &str = "github.com/yannh/kubeconform/cmd/kubeconform@v0.8.0";
+
+/// Where the programs are.
+pub struct ChartTools {
+    /// Renders the chart.
+    pub helm: PathBuf,
+    /// Checks objects against JSON schemas.
+    pub kubeconform: PathBuf,
+    /// Decodes objects into the Go types of the projects that define them.
+    pub kinds: PathBuf,
+}
+
+/// Installs or builds what is missing or of another version.
+///
+/// # Errors
+/// When there is no Go, or a program cannot be built.
+pub fn ensure_chart_tools() -> Result<ChartTools> {
+    let (helm, kubeconform) = (ensure_go_tool(HELM)?, ensure_go_tool(KUBECONFORM)?);
+    Ok(ChartTools { helm, kubeconform, kinds: ensure_kinds()? })
+}
+
+fn ensure_kinds() -> Result<PathBuf> {
+    let (made, sources) = (process::workspace_path("target/tools/bin/kinds"), process::workspace_path("end2end/chart"));
+    if process::is_outdated(&made, &["main.go", "go.mod", "go.sum"].map(|file| sources.join(file))) {
+        process::print_note("building the check of the chart's kinds (about a minute the first time)");
+        go_build(&made, ".", "-s -w", &sources)?;
+    }
+    Ok(made)
+}
