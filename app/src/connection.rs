@@ -104,7 +104,7 @@ fn may_not(missing: &Forbidden) -> String {
     let hint =
         if missing.namespace.is_none() { " Or choose namespaces that you may read with --namespace." } else { "" };
     format!(
-        "Rollcast has no permission to {} {} in {place}. Ask for get, list and watch on {}.{hint}",
+        "Rollcast has no permission to {} {} in {place}. Ask for list and watch on {}.{hint}",
         missing.verb, missing.resource, missing.resource
     )
 }

@@ -85,7 +85,7 @@ async fn a_forbidden_kind_is_said_with_the_permission_to_ask_for() {
     assert_eq!((&events["state"], &events["permission"]), (&json!("forbidden"), &json!("list refused")));
     assert_eq!(kind(&cluster, "Pod")["permission"], "granted");
     const ADVICE: &str =
-        "Rollcast has no permission to list events in all namespaces. Ask for get, list and watch on events.";
+        "Rollcast has no permission to list events in all namespaces. Ask for list and watch on events.";
     assert!(cluster["advice"][0].as_str().unwrap().starts_with(ADVICE), "{cluster}");
     let page = fetch(&rollcast, "/status").await.text;
     assert!(page.contains(ADVICE) && page.contains("List refused"), "{page}");
