@@ -144,7 +144,7 @@ impl SignIn {
         }
         for network in from.iter().filter(|network| is_wide(network)) {
             tracing::warn!(
-                "--auth-proxy-from {network} is a large network: every machine in it can sign in as anybody. SealPurpose only the addresses of the proxy"
+                "--auth-proxy-from {network} is a large network: every machine in it can sign in as anybody. Name only the addresses of the proxy"
             );
         }
         let header = |said: Option<HeaderName>, file: Option<String>, usual: &'static str| match (said, file) {
