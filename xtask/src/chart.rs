@@ -22,7 +22,7 @@ const MANIFESTS: &str = "deploy/kubernetes.yaml";
 const MANIFESTS_CASE: &str = "manifests";
 /// Name and namespace of the release in all renderings.
 const RELEASE: &str = "rollcast";
-/// Lines of a rendering that are true of a release of Helm only.
+/// Begins of lines that only a release of Helm has.
 const OF_HELM: [&str; 3] = ["# Source: ", "app.kubernetes.io/managed-by: ", "helm.sh/"];
 /// The dashboard is in the chart once; snapshots name it in its place.
 const DASHBOARD: &str = "files/grafana-dashboard.json";
@@ -66,6 +66,8 @@ pub fn run(is_writing: bool) -> Result<()> {
     for (path, content) in generated(&rendered)? {
         compare(&path, &content, is_writing)?;
     }
+    let stale: Vec<String> = names("ci/snapshots", ".yaml")?.into_iter().filter(|name| !cases.contains(name)).collect();
+    ensure!(stale.is_empty(), "{CHART}/ci/snapshots has files of no case; remove them: {}", stale.join(", "));
     for name in &cases {
         helm.lint(name)?;
     }
@@ -74,20 +76,25 @@ pub fn run(is_writing: bool) -> Result<()> {
         schemas::validate(&kubeconform, name, text)?;
     }
     kinds::validate(&kinds, &rendered)?;
-    process::print_note(&format!("the chart is right: {} renderings", rendered.len()));
+    process::print_note(&format!("the chart passes all checks: {} renderings", rendered.len()));
     Ok(())
 }
 
 /// Names of the cases: `ci/NAME-values.yaml`.
 fn cases() -> Result<Vec<String>> {
-    let folder = process::workspace_path(CHART).join("ci");
+    let names = names("ci", "-values.yaml")?;
+    ensure!(!names.is_empty(), "{CHART}/ci has no case");
+    Ok(names)
+}
+
+/// Lists the files in a folder of the chart whose names end so, without that end, in order.
+fn names(folder: &str, end: &str) -> Result<Vec<String>> {
     let mut names = Vec::new();
-    for entry in std::fs::read_dir(&folder)? {
+    for entry in std::fs::read_dir(process::workspace_path(CHART).join(folder))? {
         let name = entry?.file_name().to_string_lossy().into_owned();
-        names.extend(name.strip_suffix("-values.yaml").map(str::to_owned));
+        names.extend(name.strip_suffix(end).map(str::to_owned));
     }
     names.sort();
-    ensure!(!names.is_empty(), "{} has no case", folder.display());
     Ok(names)
 }
 
@@ -113,7 +120,7 @@ fn generated(rendered: &[(String, String)]) -> Result<Vec<(String, String)>> {
     Ok(files)
 }
 
-/// A rendering as a file for kubectl: without what is true of a release of Helm only.
+/// Makes a file for kubectl of a rendering: without the lines that only a release of Helm has.
 fn plain_manifests(rendered: &str) -> String {
     let is_of_helm = |line: &&str| OF_HELM.iter().any(|start| line.trim_start().starts_with(start));
     let lines: Vec<&str> = rendered.lines().filter(|line| !is_of_helm(line)).collect();
@@ -121,7 +128,7 @@ fn plain_manifests(rendered: &str) -> String {
     format!("{HEADER}{}\n", text.trim_start_matches("---").trim())
 }
 
-/// A rendering in which the dashboard, if it is all of the file, is named only.
+/// Replaces the content of the dashboard's file in a rendering by the name of the file.
 fn without_dashboard(rendered: &str, dashboard: &str) -> String {
     let indented: Vec<String> = dashboard.trim_end().lines().map(|line| format!("    {line}")).collect();
     rendered.replace(&indented.join("\n"), &format!("    content of {DASHBOARD}"))

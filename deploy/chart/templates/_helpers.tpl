@@ -104,7 +104,8 @@ labels:
 - { name: ROLLCAST_NO_HISTORY, value: "true" }
 {{- else if eq $history.storage "postgres" }}
 - name: ROLLCAST_HISTORY
-  valueFrom: { secretKeyRef: { name: {{ quote $history.existingSecret }}, key: {{ quote $history.existingSecretKey }} } }
+  valueFrom:
+    secretKeyRef: { name: {{ quote $history.existingSecret }}, key: {{ quote $history.existingSecretKey }} }
 {{- else }}
 - { name: ROLLCAST_DATA_DIR, value: /data }
 {{- end }}
