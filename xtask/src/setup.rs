@@ -3,7 +3,6 @@
 mod apt;
 mod browser;
 mod cargo_tools;
-mod chart_kinds;
 mod chart_tools;
 mod control_plane;
 mod firefox;
@@ -18,7 +17,6 @@ use anyhow::Result;
 
 pub use browser::{ensure_browser, ensure_node_modules};
 pub use cargo_tools::{ensure_cyclonedx, ensure_deny};
-pub use chart_kinds::ensure_chart_kinds;
 pub use chart_tools::{ChartTools, ensure_chart_tools};
 pub use control_plane::{Binaries, KUBERNETES, ensure_binaries};
 pub use firefox::ensure_firefox;
