@@ -42,7 +42,7 @@ func writeCertificates(dir string) error {
 	if _, err := issue(dir, "server", authority, &x509.Certificate{
 		Subject:     pkix.Name{CommonName: "kube-apiserver"},
 		DNSNames:    []string{"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"},
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1), net.IPv4(10, 0, 0, 1)},
+		IPAddresses: append([]net.IP{net.IPv4(127, 0, 0, 1), net.IPv4(10, 0, 0, 1)}, gateways()...),
 		KeyUsage:    x509.KeyUsageDigitalSignature,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}); err != nil {
@@ -57,6 +57,15 @@ func writeCertificates(dir string) error {
 		return err
 	}
 	return writeServiceAccountKeys(dir)
+}
+
+// gateways are the addresses of this machine on the bridges of real nodes.
+func gateways() []net.IP {
+	var all []net.IP
+	for number := byte(0); number < 8; number++ {
+		all = append(all, net.IPv4(10, 77, number, 1))
+	}
+	return all
 }
 
 func issue(dir, name string, by *signer, template *x509.Certificate) (*signer, error) {

@@ -3,6 +3,7 @@
 //! `deploy/chart/ci` has the values of each case, the snapshots of what is rendered from them, and the values that the
 //! chart must refuse.
 
+mod install;
 mod kinds;
 mod readme;
 mod schemas;
@@ -78,6 +79,14 @@ pub fn run(is_writing: bool) -> Result<()> {
     kinds::validate(&kinds, &rendered)?;
     process::print_note(&format!("the chart passes all checks: {} renderings", rendered.len()));
     Ok(())
+}
+
+/// Installs the chart with the image of a release on the test cluster's real node.
+///
+/// # Errors
+/// When the pod does not start or does not show what it should.
+pub fn install() -> Result<()> {
+    install::run(&Helm(ensure_chart_tools()?.helm))
 }
 
 /// Names of the cases: `ci/NAME-values.yaml`.

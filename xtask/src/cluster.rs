@@ -138,6 +138,24 @@ impl Cluster {
         Self { folder: process::workspace_path("target/cluster").join(name) }
     }
 
+    /// The folder of its state and logs.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The address of this machine for the pods of its real node.
+    pub fn gateway(&self) -> Result<String> {
+        node::gateway(&self.folder)
+    }
+
+    /// The port of its API server on loopback.
+    pub fn api_port(&self) -> Result<u16> {
+        let config: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(self.kubeconfig())?)?;
+        let server = config.pointer("/clusters/0/cluster/server").and_then(serde_json::Value::as_str);
+        let port = server.and_then(|server| server.rsplit(':').next()).context("the kubeconfig has no port")?;
+        Ok(port.parse()?)
+    }
+
     /// Its administrator's kubeconfig.
     pub fn kubeconfig(&self) -> PathBuf {
         self.folder.join("kubeconfig")
@@ -173,6 +191,11 @@ impl Cluster {
 
     /// Adds a real node, unless there is one or none can run here; whether there is one.
     pub fn add_real_node(&self) -> Result<bool> {
+        self.add_real_node_with(&[])
+    }
+
+    /// Like [`Self::add_real_node`], with more images in OCI archives.
+    pub fn add_real_node_with(&self, archives: &[PathBuf]) -> Result<bool> {
         if self.folder.join("node.pid").exists() {
             return Ok(true);
         }
@@ -184,7 +207,7 @@ impl Cluster {
         // Beside the kubeconfig, where tests look for it: the one by HTTP, the one with a certificate that nobody knows.
         std::fs::write(self.folder.join("registry"), format!("{address} registry.secure:{secure}"))?;
         self.start("registry", &programs.join("app"), &["registry", &address, &secured])?;
-        let (program, arguments) = node::command(&self.folder, &programs, &kubernetes, port)?;
+        let (program, arguments) = node::command(&self.folder, &programs, &kubernetes, port, archives)?;
         self.start(node::PART, &program, &arguments.iter().map(String::as_str).collect::<Vec<_>>())?;
         let (name, kubeconfig) = (format!("node/{}", node::NAME), self.kubeconfig());
         for condition in ["create", "condition=Ready"] {

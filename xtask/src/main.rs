@@ -109,6 +109,9 @@ enum Command {
         /// Write what is generated from it first: deploy/kubernetes.yaml, the README's table, the snapshots
         #[arg(long)]
         write: bool,
+        /// Install it with the image of a release on a real node of the test cluster (an image that is missing is built)
+        #[arg(long, conflicts_with = "write")]
+        install: bool,
     },
     /// Format check, clippy for server and page; licences, sources and advisories of dependencies
     Lint,
@@ -181,7 +184,8 @@ fn run(command: Command) -> Result<()> {
         Command::Invariants => test::thousand_clusters(),
         Command::Simulate { seeds, first } => test::simulate(seeds, first),
         Command::Cluster(command) => cluster::run(command),
-        Command::Chart { write } => chart::run(write),
+        Command::Chart { install: true, .. } => chart::install(),
+        Command::Chart { write, .. } => chart::run(write),
         Command::Lint => lint::lint(),
         Command::Size => size::print(),
         Command::Bench { peers: true, .. } => bench::print_peers(),

@@ -20,6 +20,7 @@ pub use cargo_tools::{ensure_cyclonedx, ensure_deny};
 pub use chart_tools::{ChartTools, ensure_chart_tools};
 pub use control_plane::{Binaries, KUBERNETES, ensure_binaries};
 pub use firefox::ensure_firefox;
+pub use go_tools::ensure_go_tool;
 pub use node::ensure_node;
 pub use postgres::ensure_postgres;
 pub use provider::ensure_provider;

@@ -74,13 +74,17 @@ labels:
 {{/* Environment variables that the chart sets. */}}
 {{- define "rollcast.env" -}}
 {{- $history := .Values.history -}}
-- { name: ROLLCAST_LISTEN, value: "0.0.0.0:7440" }
+# IPv4 and IPv6, or the one that the pod has.
+- { name: ROLLCAST_LISTEN, value: "[::]:7440" }
 - { name: ROLLCAST_AUTH, value: {{ .Values.auth.mode }} }
 {{- if .Values.auth.insecureNoAuth }}
 - { name: ROLLCAST_INSECURE_NO_AUTH, value: "true" }
 {{- end }}
 {{- with .Values.publicUrl }}
 - { name: ROLLCAST_PUBLIC_URL, value: {{ quote . }} }
+{{- end }}
+{{- with .Values.basePath }}
+- { name: ROLLCAST_BASE_PATH, value: {{ quote . }} }
 {{- end }}
 {{- if .Values.serviceMonitor.enabled }}
 # Prometheus asks for /metrics by the address of the pod.

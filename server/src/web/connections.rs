@@ -10,7 +10,7 @@ mod head;
 
 use std::convert::Infallible;
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -21,6 +21,7 @@ use bytes::Bytes;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use hyper_util::service::TowerToHyperService;
+use rustix::io::Errno;
 use rustix::net::sockopt::set_socket_send_buffer_size;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
@@ -148,11 +149,25 @@ impl Connections {
     }
 }
 
-/// Listens at an address. Must be called in a runtime.
+/// Listens at an address; `[::]` is IPv4 as well, and IPv4 alone on a machine without IPv6. Must be called in a runtime.
 ///
 /// # Errors
 /// When the system does not allow that.
 pub fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+    match listen_at(address) {
+        // "All addresses" is meant, whether or not this machine has IPv6.
+        Err(why) if address.ip() == Ipv6Addr::UNSPECIFIED && has_no_ipv6(&why) => {
+            listen_at((Ipv4Addr::UNSPECIFIED, address.port()).into())
+        }
+        listening => listening,
+    }
+}
+
+fn has_no_ipv6(why: &io::Error) -> bool {
+    why.kind() == io::ErrorKind::AddrNotAvailable || why.raw_os_error() == Some(Errno::AFNOSUPPORT.raw_os_error())
+}
+
+fn listen_at(address: SocketAddr) -> io::Result<TcpListener> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
     socket.set_reuseaddr(true)?; // as a restart needs it: connections of the last run may still be closing
     socket.bind(address)?;

@@ -43,16 +43,26 @@ mount --bind "$2/hosts" /etc/hosts
 PATH="$1:$PATH"
 containerd --config "$2/containerd.toml" > "$2/containerd.log" 2>&1 &
 until ctr version > /dev/null 2>&1; do sleep 0.1; done
-ctr --namespace k8s.io images import "$2/image.tar"
+for image in "$2"/images/*.tar; do ctr --namespace k8s.io images import "$image"; done
 "$3" kubelet --config "$2/kubelet.json" --kubeconfig "$2/../kubeconfig" --hostname-override "$4" --node-ip "$5" \
   --node-labels "$6=true" --root-dir "$2/kubelet" --cert-dir "$2/certificates" &
 wait $!
 "#;
 
-/// Prepares a node below the cluster's folder and returns the command that runs it until it is killed.
-pub fn command(folder: &Path, programs: &Path, kubernetes: &Path, port: u16) -> Result<(PathBuf, Vec<String>)> {
-    let node = folder.join("node");
+/// Prepares a node below the cluster's folder, with more images in archives, and returns the command that runs it until it is killed.
+pub fn command(
+    folder: &Path,
+    programs: &Path,
+    kubernetes: &Path,
+    port: u16,
+    archives: &[PathBuf],
+) -> Result<(PathBuf, Vec<String>)> {
+    let (node, images) = (folder.join("node"), folder.join("node/images"));
     fs::create_dir_all(node.join("cni"))?;
+    fs::create_dir_all(&images)?;
+    for (number, archive) in archives.iter().enumerate() {
+        fs::copy(archive, images.join(format!("{number}.tar")))?;
+    }
     let number = (0..MOST_NODES)
         .find(|number| !bridge_file(*number).exists())
         .context("too many real nodes run on this machine")?;
@@ -62,7 +72,7 @@ pub fn command(folder: &Path, programs: &Path, kubernetes: &Path, port: u16) -> 
         .collect();
     // Written first, so that whatever is made is removed.
     fs::write(node.join("made.json"), json!({ "number": number, "settings": settings }).to_string())?;
-    let address = format!("10.77.{number}.1");
+    let address = address(number);
     let bridge = name(number);
     for line in [
         format!("link add {bridge} type bridge"),
@@ -75,7 +85,7 @@ pub fn command(folder: &Path, programs: &Path, kubernetes: &Path, port: u16) -> 
         fs::create_dir_all(hierarchy.join(&bridge))?;
         let _ = fs::write(hierarchy.join("cgroup.subtree_control"), "+cpu +cpuset +memory +pids"); // cgroup v2
     }
-    process::output(process::command(programs.join("app"), &["image"]).arg(node.join("image.tar")))?;
+    process::output(process::command(programs.join("app"), &["image"]).arg(images.join("tests.tar")))?;
     fs::write(node.join("containerd.toml"), containerd(&node, programs))?;
     fs::write(node.join("cni/10-bridge.conflist"), network(number, &node).to_string())?;
     fs::write(node.join("kubelet.json"), kubelet(folder, &bridge, port).to_string())?;
@@ -112,6 +122,18 @@ pub fn remove(folder: &Path) -> Result<()> {
         let _ = fs::write(setting_file(setting), value.as_str().unwrap_or_default());
     }
     Ok(())
+}
+
+/// The address of this machine for the pods of a node; certificates.go lets the API server be called so.
+fn address(number: u8) -> String {
+    format!("10.77.{number}.1")
+}
+
+/// The address of this machine for the pods of the node below a cluster's folder.
+pub fn gateway(folder: &Path) -> Result<String> {
+    let made: serde_json::Value = serde_json::from_str(&fs::read_to_string(folder.join("node/made.json"))?)?;
+    let number = made.get("number").and_then(serde_json::Value::as_u64).context("no number")?;
+    Ok(address(u8::try_from(number)?))
 }
 
 /// Of the bridge and the cgroups.

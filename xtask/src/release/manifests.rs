@@ -23,6 +23,7 @@ pub fn pack() -> Result<()> {
     std::fs::write(dist("rollcast.rb"), formula(&sums, &repository()))?;
     std::fs::write(dist("notes.md"), notes(&std::fs::read_to_string(process::workspace_path("CHANGELOG.md"))?)?)?;
     sbom()?;
+    chart()?;
     for entry in std::fs::read_dir(dist(""))? {
         let path = entry?.path();
         if path.is_file() {
@@ -75,8 +76,11 @@ fn started(platform: Platform) -> Result<String> {
 
 /// The page of the project. The release workflow knows which repository it runs in.
 fn repository() -> String {
-    let name = std::env::var("GITHUB_REPOSITORY").unwrap_or_else(|_| "example/rollcast".to_owned());
-    format!("https://github.com/{name}")
+    format!("https://github.com/{}", repository_name())
+}
+
+fn repository_name() -> String {
+    std::env::var("GITHUB_REPOSITORY").unwrap_or_else(|_| "example/rollcast".to_owned())
 }
 
 fn address(platform: Platform, repository: &str) -> String {
@@ -189,6 +193,27 @@ fn notes(changelog: &str) -> Result<String> {
         Some(body.split("\n## ").next().unwrap_or(body).trim().to_owned() + "\n")
     };
     section().filter(|text| text.len() > 1).with_context(|| format!("CHANGELOG.md says nothing of {VERSION}"))
+}
+
+/// Packs the chart, which has the image of this release as its default.
+fn chart() -> Result<()> {
+    let folder = dist("chart");
+    if folder.exists() {
+        std::fs::remove_dir_all(&folder)?;
+    }
+    process::run(process::command("cp", &["-R", "deploy/chart"]).arg(&folder))?;
+    let values = folder.join("values.yaml");
+    let (before, image) = (std::fs::read_to_string(&values)?, format!("  repository: {}\n", registry()));
+    let after = before.replacen("  repository: \"\"\n", &image, 1);
+    ensure!(after != before, "deploy/chart/values.yaml has no empty repository to fill");
+    std::fs::write(values, after)?;
+    let helm = setup::ensure_chart_tools()?.helm;
+    process::run(process::command(helm, &["package", "--destination"]).arg(dist("")).arg(folder))
+}
+
+/// The image of the project.
+fn registry() -> String {
+    format!("ghcr.io/{}", repository_name())
 }
 
 /// Writes the bill of materials of the program: every crate with version, licence and checksum, as CycloneDX.

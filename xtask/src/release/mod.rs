@@ -17,6 +17,8 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::Subcommand;
 
+pub use image::name as image_name;
+
 use crate::process;
 
 /// `cargo xtask release …`.
@@ -90,7 +92,7 @@ impl Platform {
     }
 
     /// The platform of this machine.
-    const fn here() -> Self {
+    pub const fn here() -> Self {
         match (cfg!(target_os = "macos"), cfg!(target_arch = "aarch64")) {
             (false, false) => Self::LinuxAmd64,
             (false, true) => Self::LinuxArm64,
@@ -121,6 +123,12 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// A path below `target/dist`.
 fn dist(path: &str) -> PathBuf {
     process::workspace_path("target/dist").join(path)
+}
+
+/// Returns the OCI archive with the image of a platform, which is built if it is missing.
+pub fn image(platform: Platform) -> Result<PathBuf> {
+    let archive = image::archive(platform);
+    if archive.exists() { Ok(archive) } else { image::build(platform) }
 }
 
 /// Runs a release command.

@@ -12,6 +12,8 @@ mod faults;
 mod gaps;
 mod kept;
 mod left;
+#[cfg(target_os = "linux")]
+mod listening;
 mod opened;
 mod ordering;
 mod outages;
