@@ -30,10 +30,8 @@ pub fn below_base(address: &str) -> &str {
 
 fn strip<'a>(base: &str, address: &'a str) -> &'a str {
     match address.strip_prefix(base) {
+        Some("") if !base.is_empty() => "/",
         Some(rest) if base.is_empty() || rest.starts_with('/') => rest,
-        Some(rest) if rest.is_empty() => "/",
-        // The query begins behind the base.
-        Some(rest) if rest.starts_with('?') => rest,
         _ => address,
     }
 }
