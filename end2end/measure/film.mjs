@@ -5,13 +5,13 @@
 import { writeFileSync } from "node:fs";
 import sharp from "sharp";
 import { launched } from "./chromium.mjs";
+import { stillPicture } from "./still.mjs";
 
 const [, , address, file, size, ...figures] = process.argv;
 const [width, height] = size.split("x").map(Number);
 const [scale, from, until, step, limit] = figures.map(Number);
 /// Whoever looks reads the end before it begins anew.
 const END_MILLIS = 3_000;
-const SETTLED_MILLIS = 3_000;
 /// The first one that is small enough is taken: what is drawn in a few colours is sharpest without loss.
 const WAYS = [{ lossless: true }, { nearLossless: true, quality: 60 }, { nearLossless: true, quality: 40 }, { nearLossless: true, quality: 20 }, { quality: 70 }];
 
@@ -20,19 +20,7 @@ const page = await browser.newPage({ viewport: { width, height }, deviceScaleFac
 await page.clock.install();
 const frames = [];
 for (let at = from; at <= until; at += step) {
-  await page.goto(`${address}&at=${at}`);
-  await page.waitForFunction(() => document.documentElement.dataset.live === "true");
-  await page.evaluate(() => document.fonts.ready);
-  // The picture is measured once a second, and the window glides to its width: both are over by the page's clock. Then two looks are equal.
-  await page.clock.runFor(SETTLED_MILLIS);
-  const deadline = Date.now() + 20_000;
-  const look = () => page.screenshot({ animations: "disabled" });
-  let [before, last] = [Buffer.alloc(0), await look()];
-  while (!before.equals(last)) {
-    if (Date.now() > deadline) throw new Error(`the page of ${at} never stands still`);
-    [before, last] = [last, await look()];
-  }
-  frames.push(last);
+  frames.push(await stillPicture(page, `${address}&at=${at}`));
 }
 await browser.close();
 

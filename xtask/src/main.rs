@@ -11,6 +11,7 @@ mod dev;
 mod fonts;
 mod lint;
 mod lock;
+mod moments;
 mod mutants;
 mod page;
 mod process;
@@ -152,9 +153,11 @@ enum Command {
         /// Only sheets: all pages side by side in one picture, for each size and theme
         #[arg(long, conflicts_with = "film")]
         sheet: bool,
-        /// Where to put them
-        #[arg(default_value = "target/shots")]
-        folder: String,
+        /// Only the pictures of the book: the moments of end2end/measure/moments.toml, into docs/picture
+        #[arg(long, conflicts_with_all = ["film", "sheet"])]
+        book: bool,
+        /// Where to put them [default: target/shots]
+        folder: Option<String>,
     },
 }
 
@@ -194,8 +197,14 @@ fn run(command: Command) -> Result<()> {
         Command::Soak { hours } => bench::soak(hours),
         Command::Mutants { only, arguments } => mutants::run(&only, &arguments),
         Command::Release(command) => release::run(command),
-        Command::Shots { film: true, folder, .. } => shots::film(&folder),
-        Command::Shots { sheet: true, folder, .. } => shots::sheet(&folder),
-        Command::Shots { folder, .. } => shots::take(&folder),
+        Command::Shots { film, sheet, book, folder } => {
+            let folder = folder.as_deref().unwrap_or(if book { moments::FOLDER } else { shots::FOLDER });
+            match (film, sheet, book) {
+                (true, ..) => shots::film(folder),
+                (_, true, _) => shots::sheet(folder),
+                (.., true) => moments::take(folder),
+                _ => shots::take(folder),
+            }
+        }
     }
 }

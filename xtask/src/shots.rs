@@ -5,6 +5,8 @@ use anyhow::Result;
 use crate::size::Server;
 use crate::{build, process, setup};
 
+/// Where screenshots go if no other folder is named.
+pub const FOLDER: &str = "target/shots";
 /// A picture: file name, recording, seconds, Deployment, size, theme and more of the query.
 const MOMENTS: [(&str, &str, &str, &str, &str, &str); 7] = [
     ("rollout-midway-light", "rolling-one-by-one", "9", "basic", "1440x900", "light"),
