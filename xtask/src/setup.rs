@@ -2,7 +2,7 @@
 
 mod apt;
 mod browser;
-mod cargo_tools;
+mod cargo_tool;
 mod chart_tools;
 mod control_plane;
 mod firefox;
@@ -16,7 +16,7 @@ mod wasm;
 use anyhow::Result;
 
 pub use browser::{ensure_browser, ensure_node_modules};
-pub use cargo_tools::{ensure_cyclonedx, ensure_deny};
+pub use cargo_tool::{ensure_cyclonedx, ensure_deny, ensure_mdbook};
 pub use chart_tools::{ChartTools, ensure_chart_tools};
 pub use control_plane::{Binaries, KUBERNETES, ensure_binaries};
 pub use firefox::ensure_firefox;

@@ -218,7 +218,7 @@ fn registry() -> String {
 
 /// Writes the bill of materials of the program: every crate with version, licence and checksum, as CycloneDX.
 fn sbom() -> Result<PathBuf> {
-    let tool = setup::ensure_cyclonedx()?;
+    let tool = setup::ensure_cyclonedx().context("no bill of materials without cargo-cyclonedx")?;
     let target = Platform::LinuxAmd64.target();
     let mut command = process::command(tool, &["cyclonedx", "--format", "json", "--target", target]);
     command.args(["--override-filename", "rollcast.cdx", "--manifest-path"]);
