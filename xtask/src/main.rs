@@ -1,13 +1,15 @@
-//! The project's commands, in one place: `cargo xtask setup | run | demo | dev | load | check | test | nightly | invariants | simulate | cluster | chart | lint | size | bench | soak | mutants | release | shots`.
+//! The project's commands, in one place: `cargo xtask setup | run | demo | dev | load | check | test | nightly | invariants | simulate | cluster | chart | book | lint | size | bench | soak | mutants | release | shots`.
 //!
 //! README, CONTRIBUTING and `.ci/run` call these and nothing else. Each command first brings about what it needs, says
 //! what it installs, and skips what is already there.
 
 mod bench;
+mod book;
 mod build;
 mod chart;
 mod cluster;
 mod dev;
+mod documents;
 mod fonts;
 mod lint;
 mod lock;
@@ -159,6 +161,8 @@ enum Command {
         /// Where to put them [default: target/shots]
         folder: Option<String>,
     },
+    /// Check the links of all documents, and build the book of `docs` into target/book
+    Book,
 }
 
 fn main() -> std::process::ExitCode {
@@ -206,5 +210,6 @@ fn run(command: Command) -> Result<()> {
                 _ => shots::take(folder),
             }
         }
+        Command::Book => book::build(),
     }
 }
