@@ -106,7 +106,7 @@ pub fn Header(
             </nav>
         }
     });
-    let brand = (!is_file).then_some("/");
+    let brand = (!is_file).then(|| at("/"));
     view! {
         <header class="top" data-testid="header">
             <a class="brand" href=brand>"Rollcast"</a>

@@ -2,6 +2,7 @@
 
 use leptos::prelude::*;
 use leptos_router::hooks::use_location;
+use timeline::address::below_base;
 
 use super::controls::Controls;
 use super::next_story::NextStory;
@@ -17,7 +18,8 @@ pub fn Strip(
 ) -> impl IntoView {
     let state = PlaygroundState::new(first);
     let path = use_location().pathname;
-    let is_its_page = Memo::new(move |_| path.read().as_str() == state.now.read().page);
+    // The server renders without the base.
+    let is_its_page = Memo::new(move |_| below_base(&path.read()) == below_base(&state.now.read().page));
     view! {
         <section id="playground" class="playground" aria-label="Playground" data-testid="playground">
             <Show when=move || is_its_page.get() fallback=move || view! { <Summary playground=state.now/> }>

@@ -8,7 +8,7 @@ use axum::extract::Request;
 use axum::http::StatusCode;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
-use timeline::address::{self, Address};
+use timeline::address::{self, Address, at};
 use timeline::change::Subject;
 use timeline::removal_order::Choices;
 use timeline::words::safe;
@@ -118,7 +118,7 @@ async fn answer(
         Ok((workload, at_millis)) => (workload, at_millis.filter(|_| matches!(time, DetailTime::Requested))),
         Err(wrong) if is_part => return plain(StatusCode::BAD_REQUEST, &wrong.to_string()),
         Err(wrong) => {
-            let instead = vec![("/".to_owned(), "All Deployments".to_owned())];
+            let instead = vec![(at("/"), "All Deployments".to_owned())];
             return refuse(view, StatusCode::BAD_REQUEST, wrong.to_string(), instead, request).await;
         }
     };

@@ -15,7 +15,7 @@ use app::payload::{DeploymentPayload, Payload};
 use axum::extract::Request;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect, Response};
-use timeline::address::{self, Address, InvalidParameter};
+use timeline::address::{self, Address, InvalidParameter, at};
 use timeline::model::ReplicaSet;
 use timeline::words::{clock, moment, safe};
 use timeline::{Millis, Model, Uid, Workload, rollout};
@@ -291,7 +291,7 @@ fn in_other_clusters(view: &ClientView, workload: &Workload) -> Vec<(String, Str
         (address::whatever_bears_the_name(&there), words)
     };
     let found = view.hubs().filter(has_it).map(link);
-    found.chain([("/".to_owned(), "All Deployments".to_owned())]).collect()
+    found.chain([(at("/"), "All Deployments".to_owned())]).collect()
 }
 
 /// The whole link, with what else the short one names.
@@ -305,7 +305,7 @@ pub(super) async fn by_uid(view: ClientView, RequestAddress(asked_for): RequestA
     let uid = asked_for.value("uid");
     let Ok(wanted) = uid.parse::<Uid>() else {
         let why = format!("{} is not a valid UID.", safe(uid));
-        let instead = vec![("/".to_owned(), "All Deployments".to_owned())];
+        let instead = vec![(at("/"), "All Deployments".to_owned())];
         return refuse(&view, StatusCode::BAD_REQUEST, why, instead, request).await;
     };
     for hub in view.hubs() {

@@ -13,6 +13,7 @@ use axum::{Extension, Json};
 use leptos::prelude::{IntoView, provide_context, use_context};
 use leptos_axum::ResponseOptions;
 use serde_json::json;
+use timeline::address::at;
 use timeline::words::safe;
 
 use super::extract::origin;
@@ -48,7 +49,7 @@ pub(super) async fn not_found(view: &ClientView, request: Request) -> Response {
 }
 
 pub(super) async fn missing(view: &ClientView, why: String, request: Request) -> Response {
-    let instead = vec![("/".to_owned(), "All Deployments".to_owned())];
+    let instead = vec![(at("/"), "All Deployments".to_owned())];
     refuse(view, StatusCode::NOT_FOUND, why, instead, request).await
 }
 
@@ -61,7 +62,7 @@ pub(super) async fn refuse(
     request: Request,
 ) -> Response {
     // What was asked for is what is wrong with it, more often than the path.
-    let asked = safe(request.uri().path_and_query().map_or("/", |asked| asked.as_str()));
+    let asked = safe(&at(request.uri().path_and_query().map_or("/", |asked| asked.as_str())));
     let is_silent = view.permissions().is_silent();
     let status = if is_silent { StatusCode::SERVICE_UNAVAILABLE } else { status };
     let title = status.canonical_reason().unwrap_or_default();
