@@ -8,6 +8,7 @@ pub mod clusters;
 pub mod commands;
 pub mod config;
 mod history;
+pub mod impersonation;
 mod listen;
 mod provider;
 pub mod run;
@@ -25,11 +26,11 @@ use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use timeline::wire::PROTOCOL;
 
 pub use self::history::{History, HistoryArguments, HistoryCommand, LocationError};
+pub use self::impersonation::ImpersonationOptions;
 pub use self::listen::{IncompleteTls, Listen, ServerOptions};
 pub use self::sign_in::{SignIn, SignInError};
 use crate::cli::terminal::options::{DeploymentArgument, FollowOptions, RemoteOptions, ShareArguments, Trace, Wait};
 use crate::feed::playground;
-use crate::kube::credentials::Impersonation;
 
 /// Name of the program as a kubectl plugin.
 const PLUGIN: &str = "kubectl-rollcast";
@@ -166,25 +167,6 @@ pub enum Command {
     /// Write the manual pages of all commands into a folder
     #[command(hide = true)]
     Manual(Manual),
-}
-
-/// The user that requests to a cluster are made as, by kubectl's names.
-#[derive(Debug, Clone, Default, Args)]
-pub struct ImpersonationOptions {
-    /// User to impersonate in requests to the Kubernetes API server
-    #[arg(long = "as", env = "ROLLCAST_AS", value_name = "USER")]
-    pub as_user: Option<String>,
-    /// Group to impersonate, repeatable; requires --as
-    #[arg(long, env = "ROLLCAST_AS_GROUP", value_delimiter = ',', requires = "as_user", value_name = "GROUP")]
-    pub as_group: Vec<String>,
-}
-
-impl ImpersonationOptions {
-    /// The user and groups to impersonate.
-    #[must_use]
-    pub fn impersonation(&self) -> Impersonation {
-        Impersonation { user: self.as_user.clone(), groups: self.as_group.clone() }
-    }
 }
 
 /// The clusters that a command looks at, as they are named on the command line.

@@ -26,11 +26,10 @@ fn needs(given: &ArgMatches, name: &str, other: &str, is_there: bool) -> Result<
 
 /// A running Rollcast, or a cluster: what is written wins, and of what the environment names the first.
 pub(super) fn follow(from: &mut FollowOptions, given: &ArgMatches) -> Result<(), Wrong> {
-    let of_cluster = ["context", "kubeconfig", "as_user"].into_iter().find(|name| is_written(given, name));
+    let of_cluster = ["context", "kubeconfig", "as"].into_iter().find(|name| is_written(given, name));
     match of_cluster {
         Some(name) if is_written(given, "server") => {
-            let option = if name == "as_user" { "as" } else { name };
-            return Err((ErrorKind::ArgumentConflict, format!("--server and --{option} cannot be used together")));
+            return Err((ErrorKind::ArgumentConflict, format!("--server and --{name} cannot be used together")));
         }
         Some(_) => from.server = None,
         None if from.server.is_some() => (from.context, from.kubeconfig) = (None, None),

@@ -164,7 +164,7 @@ pub fn listen(address: SocketAddr) -> io::Result<TcpListener> {
 }
 
 fn has_no_ipv6(why: &io::Error) -> bool {
-    why.kind() == io::ErrorKind::AddrNotAvailable || why.raw_os_error() == Some(Errno::AFNOSUPPORT.raw_os_error())
+    why.raw_os_error() == Some(Errno::AFNOSUPPORT.raw_os_error())
 }
 
 fn listen_at(address: SocketAddr) -> io::Result<TcpListener> {

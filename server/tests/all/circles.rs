@@ -28,7 +28,8 @@ const ORDERS: [(&str, &str); 5] = [
     ),
     (
         "xtask",
-        "process lock setup chart story fonts test_programs cluster page build size lint bench dev mutants shots test",
+        "process lock setup story fonts test_programs documents cluster page build release chart book size lint bench dev mutants \
+         shots moments test main",
     ),
     ("server", "telemetry kube database feed hub access history export web cli"),
 ];

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 
-use super::{Platform, dist};
+use super::platform::{Platform, dist};
 use crate::process;
 
 /// Files beside the program in each archive.

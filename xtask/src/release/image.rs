@@ -6,7 +6,8 @@ use anyhow::{Context, Result, ensure};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 
-use super::{Platform, VERSION, dist, program};
+use super::platform::{Platform, VERSION, dist};
+use super::program;
 use crate::{process, setup};
 
 /// Most bytes of an image, compressed.

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 
-use super::{Platform, VERSION, archive, dist, image, program};
+use super::platform::{Platform, VERSION, dist};
+use super::{archive, image, program};
 use crate::{process, setup};
 
 /// Packs the programs that were built, and writes everything beside them.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
 
-use super::Platform;
+use super::platform::Platform;
 use crate::{page, process, setup};
 
 /// Builds page and program of a platform and returns the program's path below `target/dist`.

@@ -2,7 +2,8 @@
 
 use anyhow::{Result, ensure};
 
-use super::{Platform, archive};
+use super::archive;
+use super::platform::Platform;
 use crate::process;
 
 /// Clones the commit into two folders, builds the program in both and compares them. Changes that are not committed are left out.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 
-use crate::cli::ImpersonationOptions;
+use crate::cli::impersonation::ImpersonationOptions;
 use crate::telemetry::clock::parse_duration;
 
 /// Options of following a rollout.

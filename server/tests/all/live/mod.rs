@@ -12,7 +12,6 @@ mod faults;
 mod gaps;
 mod kept;
 mod left;
-#[cfg(target_os = "linux")]
 mod listening;
 mod opened;
 mod ordering;
