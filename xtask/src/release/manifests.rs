@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 
 use super::platform::{Platform, VERSION, dist};
-use super::{archive, image, program};
+use super::{archive, image};
 use crate::{process, setup};
 
 /// Packs the programs that were built, and writes everything beside them.
@@ -50,18 +50,19 @@ pub fn check() -> Result<()> {
     let mut install = process::command(krew, &["install", "--no-update-index", "--manifest"]);
     install.arg(dist("rollcast.yaml")).arg("--archive").arg(here.archive()).env("KREW_ROOT", &root);
     process::run(&mut install)?;
-    let version = process::output(&mut process::command(root.join("bin/kubectl-rollcast"), &["--version"]))?;
-    let expected = format!("rollcast {VERSION} (build {}", program::commit()?);
-    ensure!(version.starts_with(&expected), "the plugin says {version:?} instead of {expected:?}");
-    println!("kubectl plugin: {version}");
+    let version = |program: PathBuf| process::output(&mut process::command(program, &["--version"]));
+    let (expected, plugin) = (version(here.program())?, version(root.join("bin/kubectl-rollcast"))?);
+    ensure!(plugin == expected, "the plugin is {plugin:?} instead of {expected:?}");
     if here.is_linux() {
-        println!("image: {}", started(here)?);
+        let image = started(here)?;
+        ensure!(image == expected, "the image has {image:?} instead of {expected:?}");
     }
+    println!("{expected}: installed by krew, and started from its image");
     Ok(())
 }
 
 const ACTIONLINT: &str = "github.com/rhysd/actionlint/cmd/actionlint@v1.7.12";
-const KREW: &str = "sigs.k8s.io/krew/cmd/krew@v0.4.5";
+const KREW: &str = "sigs.k8s.io/krew/cmd/krew@v0.4.3";
 
 /// Starts the image's program from its archive and returns what it says of its version.
 fn started(platform: Platform) -> Result<String> {
@@ -228,7 +229,8 @@ fn sbom() -> Result<PathBuf> {
     for member in ["app", "selector", "simcluster", "timeline", "xtask", "server"] {
         let written = process::workspace_path(member).join("rollcast.cdx.json");
         if member == "server" {
-            std::fs::copy(&written, &made).context("no SBOM of the server was written")?;
+            let text = std::fs::read_to_string(&written).context("no SBOM of the server was written")?;
+            std::fs::write(&made, text.replace(&format!("file://{}/", process::root().display()), "file:///"))?;
         }
         if written.exists() {
             std::fs::remove_file(written)?;
