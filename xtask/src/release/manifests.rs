@@ -1,7 +1,11 @@
 //! What is published beside the programs: checksums, the krew manifest, the Homebrew formula, the SBOM and the notes; and their checks.
 
-use std::fmt::Write;
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 
 use anyhow::{Context, Result, ensure};
 
@@ -51,6 +55,7 @@ pub fn check() -> Result<()> {
     install.arg(dist("rollcast.yaml")).arg("--archive").arg(here.archive()).env("KREW_ROOT", &root);
     process::run(&mut install)?;
     let version = |program: PathBuf| process::output(&mut process::command(program, &["--version"]));
+    check_files(&here.program())?;
     let (expected, plugin) = (version(here.program())?, version(root.join("bin/kubectl-rollcast"))?);
     ensure!(plugin == expected, "the plugin is {plugin:?} instead of {expected:?}");
     if here.is_linux() {
@@ -58,6 +63,41 @@ pub fn check() -> Result<()> {
         ensure!(image == expected, "the image has {image:?} instead of {expected:?}");
     }
     println!("{expected}: installed by krew, and started from its image");
+    Ok(())
+}
+
+/// Starts the playground of a program and asks for every file that its page names: all of them are of one build.
+fn check_files(program: &Path) -> Result<()> {
+    let mut demo = process::command(program, &["demo", "--no-stories", "--listen", "127.0.0.1:0"]);
+    let mut demo = demo.stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
+    let mut line = String::new();
+    BufReader::new(demo.stdout.take().context("no output")?).read_line(&mut line)?;
+    let checked = check_page(line.trim().strip_prefix("Rollcast is at ").context("the playground does not start")?);
+    demo.kill()?;
+    demo.wait()?;
+    checked
+}
+
+fn check_page(address: &str) -> Result<()> {
+    let get = |path: &str| -> Result<String> {
+        let host = address.trim_start_matches("http://").trim_end_matches('/');
+        let mut stream = TcpStream::connect(host)?;
+        write!(stream, "GET {path} HTTP/1.1\r\nHost: {host}\r\nAccept: text/html\r\nConnection: close\r\n\r\n")?;
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer)?;
+        Ok(String::from_utf8_lossy(&answer).into_owned())
+    };
+    let page = get("/wall")?;
+    let named = page.split(['"', '\'']).filter(|text| text.starts_with("/pkg/") || text.starts_with("/start.js"));
+    let files: BTreeSet<&str> = named.collect();
+    ensure!(
+        files.iter().any(|file| file.starts_with("/pkg/parts/")),
+        "the page names no part of its program: {files:?}"
+    );
+    for file in files {
+        let answer = get(file)?;
+        ensure!(answer.starts_with("HTTP/1.1 200"), "the page names {file}, which the program does not have");
+    }
     Ok(())
 }
 
