@@ -24,7 +24,7 @@ pub use go_tools::ensure_go_tool;
 pub use node::ensure_node;
 pub use postgres::ensure_postgres;
 pub use provider::ensure_provider;
-pub use static_linux::{ensure_buildah, ensure_static_linux};
+pub use static_linux::{STATIC_TOOLS, ensure_buildah, ensure_static_linux};
 pub use wasm::{Toolchain, ensure_wasm, flags_without_paths, paths_of_sources};
 
 use crate::process;

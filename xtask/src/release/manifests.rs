@@ -10,7 +10,7 @@ use std::process::Stdio;
 use anyhow::{Context, Result, ensure};
 
 use super::platform::{Platform, VERSION, dist};
-use super::{archive, image};
+use super::{archive, image, program};
 use crate::{process, setup};
 
 /// Packs the programs that were built, and writes everything beside them.
@@ -26,7 +26,8 @@ pub fn pack() -> Result<()> {
     std::fs::write(dist("SHA256SUMS"), checksums(&sums)?)?;
     std::fs::write(dist("rollcast.yaml"), krew(&sums, &repository()))?;
     std::fs::write(dist("rollcast.rb"), formula(&sums, &repository()))?;
-    std::fs::write(dist("notes.md"), notes(&std::fs::read_to_string(process::workspace_path("CHANGELOG.md"))?)?)?;
+    let notes = notes(&std::fs::read_to_string(process::workspace_path("CHANGELOG.md"))?)?;
+    std::fs::write(dist("notes.md"), format!("{notes}\n{}\n", tools()?))?;
     sbom()?;
     chart()?;
     for entry in std::fs::read_dir(dist(""))? {
@@ -225,6 +226,12 @@ fn formula(sums: &[(Platform, String)], repository: &str) -> String {
   end
 end
 "
+}
+
+/// Names what somebody needs to build the same programs again.
+fn tools() -> Result<String> {
+    let rust = process::output(&mut process::command("rustc", &["--version"]))?;
+    Ok(format!("Built from commit {} with {rust} and {}.", program::commit()?, setup::STATIC_TOOLS.join(", ")))
 }
 
 /// The section of this version in the CHANGELOG.

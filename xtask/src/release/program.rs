@@ -37,7 +37,7 @@ pub fn build(platform: Platform) -> Result<PathBuf> {
 }
 
 /// Returns the commit that is built, with a mark if files differ from it.
-fn commit() -> Result<String> {
+pub fn commit() -> Result<String> {
     let git = |arguments: &[&str]| process::output(&mut process::command("git", arguments));
     let id = git(&["rev-parse", "--short=12", "HEAD"])?;
     let is_changed = !git(&["status", "--porcelain", "--untracked-files=no"])?.is_empty();

@@ -11,7 +11,8 @@ use crate::process;
 
 /// In a virtual environment of Python's, so that nothing else of the machine changes.
 const FOLDER: &str = "target/tools/zig";
-const PACKAGES: [&str; 2] = ["cargo-zigbuild==0.24.1", "ziglang==0.15.2"];
+/// They are named in the notes of a release.
+pub const STATIC_TOOLS: [&str; 2] = ["cargo-zigbuild==0.24.1", "ziglang==0.15.2"];
 const RUSTUP_LIMIT: Duration = Duration::from_secs(120);
 
 /// Installs what is missing for a musl target and returns the folder of programs that belongs on the PATH.
@@ -23,13 +24,13 @@ pub fn ensure_static_linux(target: &str) -> Result<PathBuf> {
             process::succeeds_within(&mut process::command("rustup", &["target", "add", target]), RUSTUP_LIMIT);
         ensure!(is_added, "`rustup target add {target}` failed: static programs cannot be built here");
     }
-    let (folder, complete) = (process::workspace_path(FOLDER), PACKAGES.join(" "));
+    let (folder, complete) = (process::workspace_path(FOLDER), STATIC_TOOLS.join(" "));
     let stamp = folder.join("complete");
     if !std::fs::read_to_string(&stamp).is_ok_and(|installed| installed == complete) {
         process::print_note(&format!("installing {complete} into {FOLDER} (100 MB, once)"));
         process::run(process::command("python3", &["-m", "venv"]).arg(&folder))?;
         let pip = ["install", "--quiet", "--disable-pip-version-check"];
-        process::run(process::command(folder.join("bin/pip"), &pip).args(PACKAGES))?;
+        process::run(process::command(folder.join("bin/pip"), &pip).args(STATIC_TOOLS))?;
         std::fs::write(stamp, complete)?;
     }
     Ok(folder.join("bin"))
