@@ -4,7 +4,7 @@
 {{- $history := .Values.history -}}
 {{- $isShared := and $history.enabled (eq $history.storage "postgres") -}}
 {{- if not .Values.image.repository -}}
-{{- fail "image.repository is empty: name your image of Rollcast; docs/security.md, \"In a cluster\", says how to build one" -}}
+{{- fail "image.repository is empty: name your image of Rollcast; docs/install.md says how to build one" -}}
 {{- end -}}
 {{- if and .Values.clusterWide .Values.namespaces -}}
 {{- fail "namespaces is set, but clusterWide is true: set clusterWide to false to watch these namespaces only, or remove namespaces" -}}

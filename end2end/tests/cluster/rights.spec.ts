@@ -20,7 +20,7 @@ interface Account {
   namespaces: string[];
 }
 
-/// Makes an account with the manifests of a file, changed; objects of other kinds are left out. Paths of what is not in the namespace go to `made`.
+/// Makes an account with the manifests of a file, changed; objects of other kinds are left out. Adds the paths of cluster-scoped objects to `made`.
 async function account(objects: Manifest[], made: string[], change: (role: Manifest) => Manifest = (role) => role): Promise<void> {
   for (const object of objects) {
     if (object.kind !== "ServiceAccount" && !object.kind.includes("Role")) continue;

@@ -118,12 +118,12 @@ async fn serve(arguments: Serve) -> anyhow::Result<()> {
     publish(hubs, viewers, listener, tls, site, FirstPage::default()).await
 }
 
-/// A server for one person and one namespace, and a page of it in the browser.
+/// A server on loopback for one namespace, and a page of it in the browser.
 async fn open(arguments: Open) -> anyhow::Result<()> {
     let Open { deployment, from, all_namespaces, listen: address, no_browser } = arguments;
     let deployment = deployment.as_ref().map(|deployment| deployment.0.as_str());
     if from.server.is_some() {
-        let page = terminal::page(&from, deployment).await?;
+        let page = terminal::page(&from, deployment, all_namespaces).await?;
         writeln!(print::out(), "{page}")?;
         if !no_browser {
             commands::browser::open(page).await?;
@@ -132,7 +132,7 @@ async fn open(arguments: Open) -> anyhow::Result<()> {
     }
     anyhow::ensure!(
         address.ip().is_loopback(),
-        "this server is for you alone: {address} is not a loopback address; use rollcast serve to let others in"
+        "open listens on loopback only: {address} is not a loopback address; use rollcast serve to let others in"
     );
     let clusters = Clusters {
         kubeconfig: from.kubeconfig,

@@ -4,6 +4,7 @@ use std::net::IpAddr;
 use std::str::FromStr;
 
 use axum::http::Uri;
+use timeline::address::Route;
 
 /// Names, public URL and TLS of this server.
 #[derive(Debug, Clone, Default)]
@@ -24,7 +25,7 @@ pub struct BasePath(String);
 
 /// The text is no path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("must be a path of letters, digits, - . _ and ~, such as /rollcast")]
+#[error("must be a path of letters, digits, - . _ and ~, such as /rollcast, and no page of Rollcast's own")]
 pub struct InvalidBasePath;
 
 impl FromStr for BasePath {
@@ -35,7 +36,10 @@ impl FromStr for BasePath {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_' | '~');
         let is_segment = |part: &str| !matches!(part, "" | "." | "..") && part.chars().all(is_plain);
         let is_path = path.is_empty() || path.strip_prefix('/').is_some_and(|rest| rest.split('/').all(is_segment));
-        if is_path && text.starts_with('/') { Ok(Self(path.to_owned())) } else { Err(InvalidBasePath) }
+        // A path of the server's own would be taken off twice.
+        let first = |path: &str| path.split('/').nth(1).map(str::to_owned);
+        let is_own = !path.is_empty() && Route::ALL.iter().any(|route| first(route.pattern()) == first(path));
+        if is_path && text.starts_with('/') && !is_own { Ok(Self(path.to_owned())) } else { Err(InvalidBasePath) }
     }
 }
 
@@ -217,7 +221,22 @@ mod tests {
         for (text, path) in [("/", ""), ("/rollcast", "/rollcast"), ("/tools/roll-cast.v1/", "/tools/roll-cast.v1")] {
             assert_eq!(text.parse().map(|BasePath(path)| path), Ok(path.to_owned()), "{text}");
         }
-        for text in ["", "rollcast", "//", "/a//b", "/..", "/a/./b", "/a b", "/a?b", "/%2e", "/a\"b", "https://a/b"] {
+        for text in [
+            "",
+            "rollcast",
+            "//",
+            "/a//b",
+            "/..",
+            "/a/./b",
+            "/a b",
+            "/a?b",
+            "/%2e",
+            "/a\"b",
+            "https://a/b",
+            "/wall",
+            "/api/x",
+            "/clusters",
+        ] {
             assert_eq!(text.parse::<BasePath>(), Err(InvalidBasePath), "{text}");
         }
     }

@@ -31,7 +31,8 @@ pub fn below_base(address: &str) -> &str {
 fn strip<'a>(base: &str, address: &'a str) -> &'a str {
     match address.strip_prefix(base) {
         Some("") if !base.is_empty() => "/",
-        Some(rest) if base.is_empty() || rest.starts_with('/') => rest,
+        // A query may follow the base itself: `Address::read` and requests take it for one of the root.
+        Some(rest) if base.is_empty() || rest.starts_with(['/', '?']) => rest,
         _ => address,
     }
 }
@@ -45,6 +46,7 @@ mod tests {
         for (address, path) in [
             ("/rollcast", "/"),
             ("/rollcast/", "/"),
+            ("/rollcast?q=web", "?q=web"),
             ("/rollcast/status?a=/rollcast", "/status?a=/rollcast"),
             ("/rollcaster/status", "/rollcaster/status"),
             ("/status", "/status"),

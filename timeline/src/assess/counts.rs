@@ -39,7 +39,7 @@ pub struct SetCounts {
 /// Pods as they are seen.
 pub(super) fn count_pods(model: &Model, deployment: &Deployment, new: Option<&ReplicaSet>, desired: u32) -> Counts {
     let mut counts = Counts { desired, ..Counts::default() };
-    for set in model.sets_of(deployment.uid).filter(|set| set.owner == Some(deployment.uid)) {
+    for set in model.controlled_sets(deployment.uid) {
         let pods = model.pod_counts(set.uid);
         counts.available += pods.available;
         counts.not_yet += pods.not_yet;
@@ -56,8 +56,7 @@ pub(super) fn count_pods(model: &Model, deployment: &Deployment, new: Option<&Re
 /// Of the pods that are not available yet those that fail, as far as pods are seen.
 #[must_use]
 pub fn count_failing(model: &Model, deployment: &Deployment) -> u32 {
-    let mine = model.sets_of(deployment.uid).filter(|set| set.owner == Some(deployment.uid));
-    mine.map(|set| model.pod_counts(set.uid).failing).sum()
+    model.controlled_sets(deployment.uid).map(|set| model.pod_counts(set.uid).failing).sum()
 }
 
 /// Counts the pods that ReplicaSets report, where pods are not seen.

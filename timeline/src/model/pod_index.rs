@@ -322,6 +322,11 @@ impl PodIndex {
         }
     }
 
+    /// A ReplicaSet controls pods, or controlled some, that are known.
+    pub(super) fn has_pods(&self, set: Uid) -> bool {
+        self.sets.get(&set).is_some_and(|set| set.pods > 0)
+    }
+
     /// Counts the pods of a ReplicaSet.
     pub(super) fn counts(&self, set: Uid) -> PodCounts {
         self.sets.get(&set).map(|set| set.counts).unwrap_or_default()

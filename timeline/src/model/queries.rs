@@ -9,15 +9,18 @@ use crate::{Change, Millis, Uid};
 impl Model {
     /// ReplicaSets that `deployment` controls or ever controlled, by arrival.
     pub fn sets_of(&self, deployment: Uid) -> impl Iterator<Item = &ReplicaSet> {
-        let sets = self.replica_sets.linked(&self.sets_of, deployment);
+        let sets = self.replica_sets.linked_few(&self.sets_of, deployment);
         order::by(sets.collect(), |set| (set.first_seen_millis, set.uid.bits())).into_iter()
+    }
+
+    /// ReplicaSets that `deployment` controls now, in no order: also deleted ones, with what is left of their pods.
+    pub fn controlled_sets(&self, deployment: Uid) -> impl Iterator<Item = &ReplicaSet> {
+        self.replica_sets.linked_few(&self.sets_of, deployment).filter(move |set| set.owner == Some(deployment))
     }
 
     /// ReplicaSets that `deployment` controls now and that exist.
     pub fn owned_sets(&self, deployment: Uid) -> impl Iterator<Item = &ReplicaSet> {
-        self.replica_sets
-            .linked(&self.sets_of, deployment)
-            .filter(move |set| set.owner == Some(deployment) && set.removed_millis.is_none())
+        self.controlled_sets(deployment).filter(|set| set.removed_millis.is_none())
     }
 
     /// Pods that `replica_set` controls or ever controlled, by UID.
@@ -79,7 +82,11 @@ impl Model {
         let is_let_go = move |set: &&ReplicaSet| {
             set.owner.is_none() && set.removed_millis.is_none() && set.owners.last() == Some(&deployment)
         };
-        self.sets_of(deployment).filter(is_let_go).map(|set| self.pod_counts(set.uid).active).sum()
+        self.replica_sets
+            .linked_few(&self.sets_of, deployment)
+            .filter(is_let_go)
+            .map(|set| self.pod_counts(set.uid).active)
+            .sum()
     }
 
     /// Since when a kind may not be listed in a namespace; `None` while it may, as far as that is known.
@@ -97,7 +104,7 @@ impl Model {
         if [Kind::ReplicaSet, Kind::Pod].into_iter().any(|kind| self.unseen_since(kind, namespace).is_some()) {
             return false;
         }
-        let is_seen = self.sets_of.of(deployment).any(|set| self.pods_of.of(set).next().is_some());
+        let is_seen = self.sets_of.of(deployment).any(|set| self.pod_index.has_pods(set));
         let has_none = || self.owned_sets(deployment).all(|set| set.now.counts.replicas == 0);
         is_seen || (self.sees_sets(deployment) && has_none())
     }

@@ -81,7 +81,22 @@ impl<V> Table<V> {
     where
         V: Keyed,
     {
-        links.rows_of(owner).filter_map(|(owned, row)| self.row(row).filter(|value| value.uid() == owned))
+        self.in_rows(links.rows_of(owner))
+    }
+
+    /// Like [`Self::linked`], of owners that have few.
+    pub fn linked_few<'a>(&'a self, links: &'a FewLinks, owner: Uid) -> impl Iterator<Item = &'a V>
+    where
+        V: Keyed,
+    {
+        self.in_rows(links.rows_of(owner))
+    }
+
+    fn in_rows(&self, rows: impl Iterator<Item = (Uid, u32)>) -> impl Iterator<Item = &V>
+    where
+        V: Keyed,
+    {
+        rows.filter_map(|(owned, row)| self.row(row).filter(|value| value.uid() == owned))
     }
 
     /// There is one of that UID.
@@ -194,6 +209,61 @@ impl Links {
     }
 }
 
+/// Like [`Links`], for owners that have few, which are asked for often: one search finds all of an owner, and they lie side by side.
+#[derive(Debug, Clone, Default)]
+pub struct FewLinks(Table<Owned>);
+
+/// Everything that belongs to one owner, by UID, with its rows.
+#[derive(Debug, Clone)]
+struct Owned {
+    owner: Uid,
+    all: Vec<(Uid, u32)>,
+}
+
+impl Keyed for Owned {
+    fn uid(&self) -> Uid {
+        self.owner
+    }
+}
+
+impl FewLinks {
+    /// `owned`, which is in that row, belongs to `owner`.
+    pub fn tie(&mut self, owner: Uid, owned: Uid, row: u32) {
+        if !self.0.contains_key(&owner) {
+            self.0.insert(owner, Owned { owner, all: Vec::new() });
+        }
+        let Some(Owned { all, .. }) = self.0.get_mut(&owner) else { return };
+        let place = all.partition_point(|(known, _)| *known < owned);
+        match all.get_mut(place) {
+            Some(known) if known.0 == owned => known.1 = row,
+            _ => all.insert(place, (owned, row)),
+        }
+    }
+
+    /// It does not any more.
+    pub fn untie(&mut self, owner: Uid, owned: Uid) {
+        let Some(known) = self.0.get_mut(&owner) else { return };
+        known.all.retain(|(known, _)| *known != owned);
+        if known.all.is_empty() {
+            self.0.remove(&owner);
+        }
+    }
+
+    /// The UIDs that belong to `owner`.
+    pub fn of(&self, owner: Uid) -> impl Iterator<Item = Uid> {
+        self.rows_of(owner).map(|(owned, _)| owned)
+    }
+
+    fn rows_of(&self, owner: Uid) -> impl Iterator<Item = (Uid, u32)> {
+        self.0.get(&owner).map(|known| known.all.as_slice()).unwrap_or_default().iter().copied()
+    }
+
+    /// Removes all links.
+    pub fn clear(&mut self) {
+        self.0 = Table::default();
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -225,5 +295,18 @@ mod tests {
         links.untie(uid(1), uid(9));
         assert_eq!(links.of(uid(1)).map(|uid| uid.bits()).collect::<Vec<_>>(), [0, u128::MAX]);
         assert_eq!(links.of(uid(3)).count(), 0);
+    }
+
+    #[test]
+    fn few_links_are_those_of_one_owner_in_order() {
+        let uid = Uid::from_bits;
+        let mut links = FewLinks::default();
+        for (owner, owned, row) in [(1, 9, 0), (1, u128::MAX, 1), (2, 0, 2), (1, 0, 3), (1, 0, 4)] {
+            links.tie(uid(owner), uid(owned), row);
+        }
+        links.untie(uid(1), uid(9));
+        links.untie(uid(2), uid(0));
+        assert_eq!(links.rows_of(uid(1)).collect::<Vec<_>>(), [(uid(0), 4), (uid(u128::MAX), 1)]);
+        assert_eq!((links.of(uid(2)).count(), links.of(uid(3)).count(), links.0.len()), (0, 0, 1));
     }
 }

@@ -9,7 +9,7 @@ use anyhow::{Context, Result, ensure};
 
 use crate::process;
 
-/// Those kinds; kubeconform skips them.
+/// Kinds of other projects, which kubeconform skips.
 pub const KINDS: [&str; 3] = ["HTTPRoute", "PrometheusRule", "ServiceMonitor"];
 
 /// Checks all renderings, in which each of the kinds must occur.

@@ -15,7 +15,11 @@ use crate::{process, setup};
 
 /// Packs the programs that were built, and writes everything beside them.
 pub fn pack() -> Result<()> {
+    let changelog = std::fs::read_to_string(process::workspace_path("CHANGELOG.md"))?;
+    check_tag(std::env::var("GITHUB_REF_TYPE").ok(), std::env::var("GITHUB_REF_NAME").ok(), &changelog)?;
     let platforms: Vec<Platform> = Platform::ALL.into_iter().filter(|platform| platform.program().exists()).collect();
+    // What passes programs from job to job forgets that they can be run.
+    platforms.iter().try_for_each(|platform| archive::make_executable(&platform.program()))?;
     let printer = Platform::here().program();
     ensure!(printer.exists(), "the program of this machine is missing: build it with `cargo xtask release program`");
     let mut sums = Vec::new();
@@ -23,13 +27,12 @@ pub fn pack() -> Result<()> {
         archive::pack(*platform, &printer)?;
         sums.push((*platform, archive::sha256(&platform.archive())?));
     }
-    std::fs::write(dist("SHA256SUMS"), checksums(&sums)?)?;
     std::fs::write(dist("rollcast.yaml"), krew(&sums, &repository()))?;
     std::fs::write(dist("rollcast.rb"), formula(&sums, &repository()))?;
-    let notes = notes(&std::fs::read_to_string(process::workspace_path("CHANGELOG.md"))?)?;
-    std::fs::write(dist("notes.md"), format!("{notes}\n{}\n", tools()?))?;
+    std::fs::write(dist("notes.md"), format!("{}\n{}\n", notes(&changelog)?, tools(&platforms)?))?;
     sbom()?;
     chart()?;
+    std::fs::write(dist("SHA256SUMS"), checksums()?)?;
     for entry in std::fs::read_dir(dist(""))? {
         let path = entry?.path();
         if path.is_file() {
@@ -123,7 +126,7 @@ fn repository() -> String {
 }
 
 fn repository_name() -> String {
-    std::env::var("GITHUB_REPOSITORY").unwrap_or_else(|_| "example/rollcast".to_owned())
+    std::env::var("GITHUB_REPOSITORY").unwrap_or_else(|_| "example/rollcast".to_owned()).to_lowercase()
 }
 
 fn address(platform: Platform, repository: &str) -> String {
@@ -134,14 +137,16 @@ fn file_name(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// Checksums of the archives and of the images, as `sha256sum --check` reads them.
-fn checksums(sums: &[(Platform, String)]) -> Result<String> {
-    let images = Platform::ALL.map(image::archive);
+/// Checksums of everything that is published, as `sha256sum --check` reads them.
+fn checksums() -> Result<String> {
+    let entries =
+        std::fs::read_dir(dist(""))?.map(|entry| entry.map(|entry| entry.path())).collect::<Result<Vec<_>, _>>()?;
+    let ends = [".tar.gz", ".tgz", ".oci.tar", ".cdx.json", ".yaml", ".rb"];
+    let is_published = |path: &PathBuf| path.is_file() && ends.iter().any(|end| file_name(path).ends_with(end));
+    let mut published: Vec<PathBuf> = entries.into_iter().filter(is_published).collect();
+    published.sort();
     let mut text = String::new();
-    for (platform, sum) in sums {
-        writeln!(text, "{sum}  {}", file_name(&platform.archive()))?;
-    }
-    for path in images.into_iter().filter(|path| path.exists()) {
+    for path in published {
         writeln!(text, "{}  {}", archive::sha256(&path)?, file_name(&path))?;
     }
     Ok(text)
@@ -229,9 +234,24 @@ end
 }
 
 /// Names what somebody needs to build the same programs again.
-fn tools() -> Result<String> {
-    let rust = process::output(&mut process::command("rustc", &["--version"]))?;
-    Ok(format!("Built from commit {} with {rust} and {}.", program::commit()?, setup::STATIC_TOOLS.join(", ")))
+fn tools(platforms: &[Platform]) -> Result<String> {
+    let compilers = platforms.iter().map(|platform| std::fs::read_to_string(platform.compiler()));
+    let compilers: BTreeSet<String> = compilers.collect::<std::io::Result<_>>().context("the compiler is not named")?;
+    let compilers = compilers.into_iter().collect::<Vec<_>>().join(", ");
+    Ok(format!(
+        "Built from commit {} with {compilers}; for Linux with {}.",
+        program::commit()?,
+        setup::STATIC_TOOLS.join(", ")
+    ))
+}
+
+/// A tag names the version, and the CHANGELOG has its date.
+fn check_tag(kind: Option<String>, name: Option<String>, changelog: &str) -> Result<()> {
+    let Some(tag) = name.filter(|_| kind.as_deref() == Some("tag")) else { return Ok(()) };
+    ensure!(tag == format!("v{VERSION}"), "the tag is {tag}, but the version in Cargo.toml is {VERSION}");
+    let title = changelog.lines().find(|line| line.starts_with(&format!("## {VERSION} "))).unwrap_or_default();
+    ensure!(!title.contains("unreleased"), "CHANGELOG.md calls {VERSION} unreleased: write its date");
+    Ok(())
 }
 
 /// The section of this version in the CHANGELOG.
@@ -260,7 +280,7 @@ fn chart() -> Result<()> {
     process::run(process::command(helm, &["package", "--destination"]).arg(dist("")).arg(folder))
 }
 
-/// The image of the project.
+/// The image of the project; names of images have no capitals.
 fn registry() -> String {
     format!("ghcr.io/{}", repository_name())
 }
@@ -297,6 +317,16 @@ mod tests {
         );
         assert_eq!(notes(&all).ok().as_deref(), Some("### Added\n\n- a\n"));
         assert!(notes("# Changelog\n").is_err());
+    }
+
+    #[test]
+    fn a_tag_is_that_of_the_version_and_dated() {
+        let (dated, undated) =
+            (format!("# C\n\n## {VERSION} — 2026-12-01\n"), format!("# C\n\n## {VERSION} — unreleased\n"));
+        let tag = |kind: &str, name: &str, text: &str| check_tag(Some(kind.into()), Some(name.into()), text).is_ok();
+        let right = format!("v{VERSION}");
+        assert!(tag("tag", &right, &dated) && tag("branch", "main", &undated));
+        assert!(!tag("tag", &right, &undated) && !tag("tag", "v9.9.9", &dated));
     }
 
     #[test]

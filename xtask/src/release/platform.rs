@@ -64,6 +64,11 @@ impl Platform {
         dist("programs").join(self.name()).join("rollcast")
     }
 
+    /// The file beside its program that names the compiler.
+    pub fn compiler(self) -> PathBuf {
+        self.program().with_file_name("compiler")
+    }
+
     /// Where its archive is once it is packed.
     pub fn archive(self) -> PathBuf {
         dist(&format!("rollcast-{VERSION}-{}.tar.gz", self.name()))

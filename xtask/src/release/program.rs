@@ -22,7 +22,7 @@ pub fn build(platform: Platform) -> Result<PathBuf> {
         cargo.arg("build");
     }
     cargo.args(["--release", "--locked", "--package", "server", "--bin", "rollcast", "--target", target]);
-    // No path of this machine gets into the program, neither of Rust's sources nor of C's.
+    // Removes the build machine's paths from Rust and C code.
     let flags = setup::flags_without_paths();
     let of_c: Vec<String> =
         setup::paths_of_sources().iter().map(|path| format!("-ffile-prefix-map={path}/=")).collect();
@@ -33,6 +33,7 @@ pub fn build(platform: Platform) -> Result<PathBuf> {
     let program = platform.program();
     std::fs::create_dir_all(program.parent().context("no folder")?)?;
     std::fs::copy(&built, &program).with_context(|| format!("cannot copy {}", built.display()))?;
+    std::fs::write(platform.compiler(), process::output(&mut process::command("rustc", &["--version"]))?)?;
     Ok(program)
 }
 

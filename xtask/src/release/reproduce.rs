@@ -10,7 +10,7 @@ use crate::process;
 pub fn run() -> Result<()> {
     let (folder, platform) = (process::workspace_path("target/reproduce"), Platform::here());
     let mut programs = Vec::new();
-    // Of different lengths: a path that is left in shows.
+    // The names differ in length, so a remaining path changes the program.
     for name in ["first", "the-second-folder"] {
         let checkout = folder.join(name);
         if checkout.exists() {

@@ -11,7 +11,7 @@ use crate::process;
 
 /// In a virtual environment of Python's, so that nothing else of the machine changes.
 const FOLDER: &str = "target/tools/zig";
-/// They are named in the notes of a release.
+/// cargo-zigbuild and zig; the notes of a release name their versions.
 pub const STATIC_TOOLS: [&str; 2] = ["cargo-zigbuild==0.24.1", "ziglang==0.15.2"];
 const RUSTUP_LIMIT: Duration = Duration::from_secs(120);
 

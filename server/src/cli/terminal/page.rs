@@ -5,14 +5,17 @@ use timeline::{Workload, address};
 use super::Origin;
 use super::options::FollowOptions;
 
-/// Returns the URL of a Deployment's page, or of the list of a namespace, on the server that the options name.
+/// Returns the URL of a Deployment's page, of the list of a namespace, or of everything, on the server that the options name.
 ///
 /// # Errors
 /// When the server does not respond, or watches several clusters and the options name none of them.
-pub async fn page(from: &FollowOptions, deployment: Option<&str>) -> anyhow::Result<String> {
+pub async fn page(from: &FollowOptions, deployment: Option<&str>, has_all: bool) -> anyhow::Result<String> {
+    let server = from.server.as_deref().unwrap_or_default().trim_end_matches('/');
+    if has_all && deployment.is_none() {
+        return Ok(format!("{server}/"));
+    }
     let origin = Origin::open(from).await?;
-    let path = path(origin.cluster(), origin.namespace(), deployment);
-    Ok(format!("{}{path}", from.server.as_deref().unwrap_or_default().trim_end_matches('/')))
+    Ok(format!("{server}{}", path(origin.cluster(), origin.namespace(), deployment)))
 }
 
 /// Returns the path of a Deployment's page, or of the list of a namespace.

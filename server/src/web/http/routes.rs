@@ -105,7 +105,10 @@ pub fn router(rollcast: Arc<Rollcast>) -> Router {
 
 /// Takes the path below which this server is off a request. A proxy in front may have done so already.
 fn without_base(mut request: Request) -> Request {
-    let path = request.uri().path_and_query().map(|whole| PathAndQuery::try_from(below_base(whole.as_str())));
+    let path = request.uri().path_and_query().map(|whole| {
+        let below = below_base(whole.as_str());
+        PathAndQuery::try_from(if below.starts_with('?') { format!("/{below}") } else { below.to_owned() })
+    });
     if let Some(Ok(path)) = path {
         let mut parts = request.uri().clone().into_parts();
         parts.path_and_query = Some(path);

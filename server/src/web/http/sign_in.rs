@@ -18,9 +18,11 @@ use crate::access::{Auth, AuthError, Viewer};
 use crate::web::limits::Limit;
 use crate::web::state::Rollcast;
 
-/// Error text after too many rejected tokens.
+/// Error text while tokens cannot be checked.
 const UNCHECKED_TOKEN: &str = "Cannot check this token right now. Try again in a moment. If this lasts, see Rollcast's log: its account may lack create on tokenreviews.authentication.k8s.io.";
+/// Error text after too many rejected tokens.
 const TOO_MANY: &str = "Too many invalid tokens from your address. Try again in a moment.";
+
 /// The sign-in form.
 #[derive(Deserialize)]
 pub(super) struct TokenForm {
