@@ -78,7 +78,11 @@ async fn what_a_cluster_answers_to_a_question_that_it_does_not_take_is_told_by_i
             RequestError::Unreachable(why) => (500, why.clone()),
             other => panic!("{other}"),
         };
-        let words = if code == 500 { "the API server responded 500".to_owned() } else { format!("POST {path}") };
+        let words = match code {
+            403 => "Rollcast's account lacks create on subjectaccessreviews.authorization.k8s.io".to_owned(),
+            401 => format!("POST {path}"),
+            _ => "the API server responded 500".to_owned(),
+        };
         assert_eq!(told, (code, words));
     }
 }
