@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::Result;
 
 use crate::cluster::{Cluster, Running};
-use crate::size::Server;
+use crate::server::Server;
 use crate::{build, process, setup, story};
 
 /// Prints what Rollcast costs beside other clients of the same cluster.

@@ -14,7 +14,7 @@ use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
 
 use crate::process;
-use crate::setup::{ChartTools, KUBERNETES, ensure_chart_tools};
+use crate::setup::{ChartTools, KUBERNETES, ensure_chart_tools, ensure_helm};
 
 const CHART: &str = "deploy/chart";
 const README: &str = "deploy/chart/README.md";
@@ -86,7 +86,7 @@ pub fn run(is_writing: bool) -> Result<()> {
 /// # Errors
 /// When the pod does not start or does not show what it should.
 pub fn install() -> Result<()> {
-    install::run(&Helm(ensure_chart_tools()?.helm))
+    install::run(&Helm(ensure_helm()?))
 }
 
 /// Names of the cases: `ci/NAME-values.yaml`.

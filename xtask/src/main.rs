@@ -18,6 +18,7 @@ mod mutants;
 mod page;
 mod process;
 mod release;
+mod server;
 mod setup;
 mod shots;
 mod size;

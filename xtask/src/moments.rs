@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use serde::Deserialize;
 
-use crate::size::Server;
+use crate::server::Server;
 use crate::{build, process, setup};
 
 const LIST: &str = "end2end/measure/moments.toml";

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use crate::size::Server;
+use crate::server::Server;
 use crate::{build, process, setup};
 
 /// Where screenshots go if no other folder is named.

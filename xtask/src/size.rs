@@ -1,15 +1,14 @@
 //! Size of a first visit, and memory of an idle server.
 
 use std::collections::BTreeSet;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::time::Instant;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use serde_json::json;
 
+use crate::server::Server;
 use crate::{build, fonts, page, process};
 
 /// Everything that a first visit loads should weigh no more than this, in bytes as they travel.
@@ -65,9 +64,9 @@ pub fn check(rollcast: &Path) -> Result<()> {
 /// Prints what a page loads; says when that is more than it may be.
 fn measure(server: &Server, (name, path, limit): (&str, &str, u64)) -> Result<Option<String>> {
     println!("{name}:");
-    let html = server.answer(path, "br")?;
+    let html = compressed(server, path, "br")?;
     let mut parts = vec![(html.len() as u64, "the HTML".to_owned())];
-    for file in named(&String::from_utf8(server.answer(path, "identity")?)?) {
+    for file in named(&String::from_utf8(compressed(server, path, "identity")?)?) {
         parts.push((std::fs::metadata(process::workspace_path(page::SITE).join(format!("{file}.br")))?.len(), file));
     }
     for font in fonts::OF_PAGES {
@@ -79,6 +78,11 @@ fn measure(server: &Server, (name, path, limit): (&str, &str, u64)) -> Result<Op
     let all: u64 = parts.iter().map(|(weight, _)| weight).sum();
     println!("  {all:>8}  together (limit {limit}, goal {GOAL})");
     Ok((all > limit).then(|| format!("a first visit to {name} weighs {all} bytes, at most {limit} are allowed")))
+}
+
+/// The body of a response in one of the encodings.
+fn compressed(server: &Server, path: &str, encoding: &str) -> Result<Vec<u8>> {
+    Ok(server.get(path, &format!("Accept-Encoding: {encoding}\r\n"))?.body)
 }
 
 /// Files of the site that a document names, each once. Browsers load all of them: links that one follows are no files.
@@ -98,7 +102,7 @@ fn many_pods(rollcast: &Path) -> Result<(u64, f64)> {
     let mut bytes = 0;
     for _ in 0..TIMES {
         let began = Instant::now();
-        bytes = server.answer(DEPLOYMENT, "br")?.len() as u64;
+        bytes = compressed(&server, DEPLOYMENT, "br")?.len() as u64;
         times.push(began.elapsed().as_secs_f64() * 1000.0);
     }
     times.sort_by(f64::total_cmp);
@@ -142,49 +146,4 @@ fn pods(count: u32) -> String {
             .to_string()
     });
     lines.collect::<Vec<_>>().join("\n")
-}
-
-/// A rollcast that ends with its owner.
-pub struct Server {
-    child: Child,
-    /// Where it serves, without the last slash.
-    pub address: String,
-}
-
-impl Server {
-    /// Starts it and waits for the line that tells its address.
-    pub fn start(command: &mut Command) -> Result<Self> {
-        let mut child = command.stdout(Stdio::piped()).env("ROLLCAST_LOG", "error").spawn()?;
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().context("no output")?).read_line(&mut line)?;
-        let address =
-            line.split_whitespace().last().context("rollcast did not start")?.trim_end_matches('/').to_owned();
-        Ok(Self { child, address })
-    }
-
-    /// The body of what it answers to whoever asks for that, in one of the encodings.
-    fn answer(&self, path: &str, encoding: &str) -> Result<Vec<u8>> {
-        let host = self.address.trim_start_matches("http://");
-        let mut stream = TcpStream::connect(host)?;
-        let request =
-            format!("GET {path} HTTP/1.0\r\nHost: {host}\r\nAccept-Encoding: {encoding}\r\nConnection: close\r\n\r\n");
-        stream.write_all(request.as_bytes())?;
-        let mut answer = Vec::new();
-        stream.read_to_end(&mut answer)?;
-        let head = answer.windows(4).position(|window| window == b"\r\n\r\n").context("no answer")?;
-        Ok(answer.split_off(head + 4))
-    }
-
-    fn resident_kib(&mut self) -> Result<u64> {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
-        let line = status.lines().find(|line| line.starts_with("VmRSS:")).context("no VmRSS")?;
-        Ok(line.split_whitespace().nth(1).context("no figure")?.parse()?)
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
 }

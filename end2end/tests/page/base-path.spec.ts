@@ -83,7 +83,7 @@ test("a proxy may take the path away, and health checks need none", async ({ ser
   const page = await fetch(`${origin}/status`, { headers: { accept: "text/html" } });
   expect(page.status).toBe(200);
   expect(await page.text()).toContain(`href="${BASE}/status"`);
-  for (const path of ["/healthz", "/readyz", "/metrics", `${BASE}/healthz`, `${BASE}/api/v1/status`, BASE, `${BASE}/`]) {
+  for (const path of ["/healthz", "/readyz", "/metrics", `${BASE}/healthz`, `${BASE}/api/v1/status`, BASE, `${BASE}/`, `${BASE}?q=web`]) {
     expect((await fetch(`${origin}${path}`)).status, path).toBe(200);
   }
   const moved = await fetch(`${origin}${BASE}/playground`, { redirect: "manual" });

@@ -143,7 +143,6 @@ async fn open(arguments: Open) -> anyhow::Result<()> {
     let mut wanted = clusters::configured(&clusters, &[], &Config::default())?;
     let Some(mut cluster) = wanted.pop() else { return Ok(()) }; // there is one for each context
     let target = cluster.target().await?;
-    target.warnings.iter().for_each(|warning| print::error(warning));
     let namespace = from.namespace.unwrap_or(target.namespace);
     if !all_namespaces {
         cluster.namespaces = vec![namespace.clone()];

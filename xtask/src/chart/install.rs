@@ -1,7 +1,6 @@
 //! Installs the chart with the image of a release on a real node, in a namespace that enforces the Pod Security Standard "restricted", and
 //! asks the pod for its pages.
 
-use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
@@ -11,7 +10,7 @@ use serde_json::json;
 use super::{CHART, Helm, RELEASE};
 use crate::cluster::{Cluster, Running};
 use crate::release::{self, Platform};
-use crate::{process, setup};
+use crate::{process, server, setup};
 
 /// A page may take so long to be right.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -54,13 +53,19 @@ pub fn run(helm: &Helm) -> Result<()> {
     ready.with_context(|| kubectl("describe pods").unwrap_or_default())?;
     process::print_note(&format!("the pod is ready after {:.1} s", started.elapsed().as_secs_f32()));
     let pod = kubectl("get pods --output=jsonpath={.items[0].status.podIP}")?;
+    let host = format!("{pod}:7440");
     for (path, text) in PAGES {
         let begun = Instant::now();
-        while !get(&pod, path).is_ok_and(|answer| answer.starts_with("HTTP/1.1 200") && answer.contains(text)) {
-            let (log, last) = (kubectl("logs deployment/rollcast").unwrap_or_default(), get(&pod, path));
+        loop {
+            let last =
+                server::get(&host, path, "Accept: text/html\r\n").map(|response| (response.status, response.text()));
+            if last.as_ref().is_ok_and(|(status, body)| *status == 200 && body.contains(text)) {
+                break;
+            }
             ensure!(
                 begun.elapsed() < LIMIT,
-                "http://{pod}:7440{path} does not say {text:?}, but {last:?}; its log: {log}"
+                "http://{host}{path} does not say {text:?}, but {last:?}; its log: {}",
+                kubectl("logs deployment/rollcast").unwrap_or_default()
             );
             std::thread::sleep(Duration::from_millis(200)); // polling another program
         }
@@ -110,14 +115,4 @@ fn forward(gateway: &str, api: u16) -> Result<u16> {
         }
     });
     Ok(port)
-}
-
-/// Asks the pod for a path and returns the answer with its head.
-fn get(pod: &str, path: &str) -> std::io::Result<String> {
-    let mut stream = TcpStream::connect((pod, 7440))?;
-    stream.set_read_timeout(Some(Duration::from_secs(10)))?;
-    write!(stream, "GET {path} HTTP/1.1\r\nHost: {pod}:7440\r\nAccept: text/html\r\nConnection: close\r\n\r\n")?;
-    let mut answer = Vec::new();
-    stream.read_to_end(&mut answer)?;
-    Ok(String::from_utf8_lossy(&answer).into_owned())
 }

@@ -1,6 +1,7 @@
 //! The container image: one static program and certificate authorities, nothing else. Built without a daemon.
 
 use std::path::PathBuf;
+use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 use base64::Engine;
@@ -37,7 +38,7 @@ pub fn build(platform: Platform) -> Result<PathBuf> {
     std::fs::write(context.join("ca-certificates.crt"), authorities())?;
     let archive = archive(platform);
     let [system, architecture] = platform.names();
-    let mut build = process::command("buildah", &["--storage-driver", "vfs", "build", "--isolation", "chroot"]);
+    let mut build = buildah(&["build", "--isolation", "chroot"]);
     build.args(["--platform", &format!("{system}/{architecture}"), "--timestamp", "0"]);
     build.args(["--label", &format!("org.opencontainers.image.version={VERSION}"), "--tag", &name(platform)]);
     process::run(build.arg("--file").arg(process::workspace_path("deploy/Containerfile")).arg(&context))?;
@@ -45,8 +46,7 @@ pub fn build(platform: Platform) -> Result<PathBuf> {
         std::fs::remove_file(&archive)?; // buildah would add to it
     }
     let to = format!("oci-archive:{}:{}", archive.display(), name(platform));
-    let push = ["--storage-driver", "vfs", "push", "--compression-format", "gzip", &name(platform), &to];
-    process::run(&mut process::command("buildah", &push))?;
+    process::run(&mut buildah(&["push", "--compression-format", "gzip", &name(platform), &to]))?;
     let bytes = archive.metadata().context("no archive")?.len();
     ensure!(bytes <= MOST, "the image has {bytes} bytes compressed; at most {MOST} are allowed");
     process::print_note(&format!("the image of {} has {:.1} MB compressed", platform.name(), bytes as f64 / 1e6));
@@ -63,22 +63,38 @@ fn authorities() -> String {
     webpki_root_certs::TLS_SERVER_ROOT_CERTS.iter().map(|certificate| pem(certificate)).collect()
 }
 
+/// buildah, with a storage driver that needs nothing of the kernel.
+fn buildah(arguments: &[&str]) -> Command {
+    let mut command = process::command("buildah", &["--storage-driver", "vfs"]);
+    command.args(arguments);
+    command
+}
+
+/// Starts the program of an image from its archive and returns what it prints of its version.
+pub fn started_version(platform: Platform) -> Result<String> {
+    setup::ensure_buildah()?;
+    let output = |arguments: &[&str]| process::output(&mut buildah(arguments));
+    let container = output(&["from", &format!("oci-archive:{}:{}", archive(platform).display(), name(platform))])?;
+    let version = output(&["run", "--isolation", "chroot", &container, "--", "/rollcast", "--version"]);
+    output(&["rm", &container])?;
+    version
+}
+
 /// Pushes the images of all platforms that were built under one name and returns the digest of their index.
 pub fn push(destination: &str) -> Result<String> {
     setup::ensure_buildah()?;
-    let buildah =
-        |arguments: &[&str]| process::output(process::command("buildah", &["--storage-driver", "vfs"]).args(arguments));
+    let output = |arguments: &[&str]| process::output(&mut buildah(arguments));
     let (index, digest) = (format!("localhost/rollcast-index:{VERSION}"), dist("digest"));
-    let _ = buildah(&["manifest", "rm", &index]); // of an earlier run
-    buildah(&["manifest", "create", &index])?;
+    let _ = output(&["manifest", "rm", &index]); // of an earlier run
+    output(&["manifest", "create", &index])?;
     for platform in Platform::ALL {
         let archive = archive(platform);
         if archive.exists() {
-            buildah(&["manifest", "add", &index, &format!("oci-archive:{}", archive.display())])?;
+            output(&["manifest", "add", &index, &format!("oci-archive:{}", archive.display())])?;
         }
     }
     let digests = digest.display().to_string();
     let to = format!("{destination}:{VERSION}");
-    buildah(&["manifest", "push", "--all", "--digestfile", &digests, &index, &to])?;
+    output(&["manifest", "push", "--all", "--digestfile", &digests, &index, &to])?;
     Ok(std::fs::read_to_string(digest)?.trim().to_owned())
 }

@@ -1,16 +1,13 @@
-//! What is published beside the programs: checksums, the krew manifest, the Homebrew formula, the SBOM and the notes; and their checks.
+//! What is published beside the programs: checksums, the krew manifest, the Homebrew formula, the SBOM, the packed chart and the notes.
 
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
+use std::fmt::Write;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
 
 use anyhow::{Context, Result, ensure};
 
 use super::platform::{Platform, VERSION, dist};
-use super::{archive, image, program};
+use super::{archive, program};
 use crate::{process, setup};
 
 /// Packs the programs that were built, and writes everything beside them.
@@ -40,84 +37,6 @@ pub fn pack() -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// Checks the workflows of continuous integration.
-pub fn check_workflows() -> Result<()> {
-    process::run(&mut process::command(setup::ensure_go_tool(ACTIONLINT)?, &[]))
-}
-
-/// Checks what can be checked without publishing: the plugin as krew installs it, and the image as it starts.
-pub fn check() -> Result<()> {
-    let (here, krew) = (Platform::here(), setup::ensure_go_tool(KREW)?);
-    ensure!(here.archive().exists(), "there is no archive: run `cargo xtask release pack`");
-    let root = dist("krew");
-    if root.exists() {
-        std::fs::remove_dir_all(&root)?;
-    }
-    let mut install = process::command(krew, &["install", "--no-update-index", "--manifest"]);
-    install.arg(dist("rollcast.yaml")).arg("--archive").arg(here.archive()).env("KREW_ROOT", &root);
-    process::run(&mut install)?;
-    let version = |program: PathBuf| process::output(&mut process::command(program, &["--version"]));
-    check_files(&here.program())?;
-    let (expected, plugin) = (version(here.program())?, version(root.join("bin/kubectl-rollcast"))?);
-    ensure!(plugin == expected, "the plugin is {plugin:?} instead of {expected:?}");
-    if here.is_linux() {
-        let image = started(here)?;
-        ensure!(image == expected, "the image has {image:?} instead of {expected:?}");
-    }
-    println!("{expected}: installed by krew, and started from its image");
-    Ok(())
-}
-
-/// Starts the playground of a program and asks for every file that its page names: all of them are of one build.
-fn check_files(program: &Path) -> Result<()> {
-    let mut demo = process::command(program, &["demo", "--no-stories", "--listen", "127.0.0.1:0"]);
-    let mut demo = demo.stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
-    let mut line = String::new();
-    BufReader::new(demo.stdout.take().context("no output")?).read_line(&mut line)?;
-    let checked = check_page(line.trim().strip_prefix("Rollcast is at ").context("the playground does not start")?);
-    demo.kill()?;
-    demo.wait()?;
-    checked
-}
-
-fn check_page(address: &str) -> Result<()> {
-    let get = |path: &str| -> Result<String> {
-        let host = address.trim_start_matches("http://").trim_end_matches('/');
-        let mut stream = TcpStream::connect(host)?;
-        write!(stream, "GET {path} HTTP/1.1\r\nHost: {host}\r\nAccept: text/html\r\nConnection: close\r\n\r\n")?;
-        let mut answer = Vec::new();
-        stream.read_to_end(&mut answer)?;
-        Ok(String::from_utf8_lossy(&answer).into_owned())
-    };
-    let page = get("/wall")?;
-    let named = page.split(['"', '\'']).filter(|text| text.starts_with("/pkg/") || text.starts_with("/start.js"));
-    let files: BTreeSet<&str> = named.collect();
-    ensure!(
-        files.iter().any(|file| file.starts_with("/pkg/parts/")),
-        "the page names no part of its program: {files:?}"
-    );
-    for file in files {
-        let answer = get(file)?;
-        ensure!(answer.starts_with("HTTP/1.1 200"), "the page names {file}, which the program does not have");
-    }
-    Ok(())
-}
-
-const ACTIONLINT: &str = "github.com/rhysd/actionlint/cmd/actionlint@v1.7.12";
-const KREW: &str = "sigs.k8s.io/krew/cmd/krew@v0.4.3";
-
-/// Starts the image's program from its archive and returns what it says of its version.
-fn started(platform: Platform) -> Result<String> {
-    setup::ensure_buildah()?;
-    let buildah =
-        |arguments: &[&str]| process::output(process::command("buildah", &["--storage-driver", "vfs"]).args(arguments));
-    let archive = image::archive(platform);
-    let container = buildah(&["from", &format!("oci-archive:{}:{}", archive.display(), image::name(platform))])?;
-    let version = buildah(&["run", "--isolation", "chroot", &container, "--", "/rollcast", "--version"]);
-    buildah(&["rm", &container])?;
-    version
 }
 
 /// The page of the project. The release workflow knows which repository it runs in.
@@ -276,7 +195,7 @@ fn chart() -> Result<()> {
     let after = before.replacen("  repository: \"\"\n", &image, 1);
     ensure!(after != before, "deploy/chart/values.yaml has no empty repository to fill");
     std::fs::write(values, after)?;
-    let helm = setup::ensure_chart_tools()?.helm;
+    let helm = setup::ensure_helm()?;
     process::run(process::command(helm, &["package", "--destination"]).arg(dist("")).arg(folder))
 }
 

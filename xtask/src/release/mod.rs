@@ -7,6 +7,7 @@
 //! Everything is below `target/dist`. The release workflow calls these commands and signs what they made.
 
 mod archive;
+mod check;
 mod image;
 mod manifests;
 mod platform;
@@ -69,8 +70,8 @@ pub fn run(command: Command) -> Result<()> {
         }),
         Command::Pack => manifests::pack(),
         Command::Reproduce => reproduce::run(),
-        Command::Check => manifests::check(),
+        Command::Check => check::run(),
         Command::Push { destination } => image::push(&destination).map(|digest| println!("{digest}")),
-        Command::Workflows => manifests::check_workflows(),
+        Command::Workflows => check::workflows(),
     }
 }

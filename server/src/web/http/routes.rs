@@ -105,11 +105,9 @@ pub fn router(rollcast: Arc<Rollcast>) -> Router {
 
 /// Takes the path below which this server is off a request. A proxy in front may have done so already.
 fn without_base(mut request: Request) -> Request {
-    let path = request.uri().path_and_query().map(|whole| {
-        let below = below_base(whole.as_str());
-        PathAndQuery::try_from(if below.starts_with('?') { format!("/{below}") } else { below.to_owned() })
-    });
-    if let Some(Ok(path)) = path {
+    let (below, query) = (below_base(request.uri().path()), request.uri().query());
+    let path = PathAndQuery::try_from(query.map_or_else(|| below.to_owned(), |query| format!("{below}?{query}")));
+    if let Ok(path) = path {
         let mut parts = request.uri().clone().into_parts();
         parts.path_and_query = Some(path);
         if let Ok(uri) = Uri::from_parts(parts) {

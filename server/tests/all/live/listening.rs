@@ -1,25 +1,19 @@
 //! Networks with IPv6 alone, and with both.
 
-use serde_json::json;
 use server::web::connections::listen;
 use tokio::net::{TcpListener, TcpStream};
 
 use crate::common::until::until;
-use crate::live::program::{Serving, get};
+use crate::live::program::{Serving, get, kubeconfig_of};
 use crate::live::support::shop;
 
 #[tokio::test]
 async fn server_and_cluster_may_have_ipv6_alone() {
-    let (api, folder) = (shop().await, tempfile::tempdir().unwrap());
+    let api = shop().await;
     let listener = TcpListener::bind("[::1]:0").await.unwrap();
-    let server = format!("http://{}", listener.local_addr().unwrap());
+    let kubeconfig = kubeconfig_of(listener.local_addr().unwrap(), "six");
     api.listen(listener);
-    let config = json!({ "apiVersion": "v1", "kind": "Config", "current-context": "six",
-        "contexts": [{ "name": "six", "context": { "cluster": "c", "user": "u" } }],
-        "clusters": [{ "name": "c", "cluster": { "server": server } }], "users": [{ "name": "u", "user": {} }] });
-    let kubeconfig = folder.path().join("kubeconfig");
-    std::fs::write(&kubeconfig, config.to_string()).unwrap();
-    let serving = Serving::start(&kubeconfig.display().to_string(), "[::1]:0");
+    let serving = Serving::start(&kubeconfig, "[::1]:0");
     assert!(serving.address.starts_with("[::1]:"), "{}", serving.address);
     until("it is live", async || {
         get(&serving.address, "/clusters/six/namespaces/shop/deployments/web").await.contains("Live")

@@ -24,8 +24,13 @@ pub async fn serve(watched: &Watched) -> std::net::SocketAddr {
 
 /// A file with one context of that name.
 pub fn kubeconfig(api: &FakeApi, context: &str) -> String {
-    let path = std::env::temp_dir().join(format!("rollcast-{}-{}-{context}", std::process::id(), api.address.port()));
-    let server = format!("http://{}", api.address);
+    kubeconfig_of(api.address, context)
+}
+
+/// A file with one context of that name, for an API server at an address.
+pub fn kubeconfig_of(address: std::net::SocketAddr, context: &str) -> String {
+    let path = std::env::temp_dir().join(format!("rollcast-{}-{}-{context}", std::process::id(), address.port()));
+    let server = format!("http://{address}");
     let config = json!({ "apiVersion": "v1", "kind": "Config", "current-context": context,
         "contexts": [{ "name": context, "context": { "cluster": "c", "user": "u" } }],
         "clusters": [{ "name": "c", "cluster": { "server": server } }], "users": [{ "name": "u", "user": {} }] });

@@ -1,0 +1,75 @@
+//! Rollcast as a server that this program starts, and requests to it.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+
+/// A response may take so long to arrive.
+const READ_LIMIT: Duration = Duration::from_secs(30);
+
+/// A rollcast that ends with its owner.
+pub struct Server {
+    child: Child,
+    /// Where it serves, without the last slash.
+    pub address: String,
+}
+
+/// Status and body of a response.
+pub struct Response {
+    pub status: u16,
+    pub body: Vec<u8>,
+}
+
+impl Response {
+    /// The body as text.
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.body).into_owned()
+    }
+}
+
+impl Server {
+    /// Starts it and waits for the line that tells its address.
+    pub fn start(command: &mut Command) -> Result<Self> {
+        let mut child = command.stdout(Stdio::piped()).env("ROLLCAST_LOG", "error").spawn()?;
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().context("no output")?).read_line(&mut line)?;
+        let address =
+            line.split_whitespace().last().context("rollcast did not start")?.trim_end_matches('/').to_owned();
+        Ok(Self { child, address })
+    }
+
+    /// Requests a path; each header ends with a line break.
+    pub fn get(&self, path: &str, headers: &str) -> Result<Response> {
+        get(self.address.trim_start_matches("http://"), path, headers)
+    }
+
+    /// Memory that it holds, in KiB.
+    pub fn resident_kib(&mut self) -> Result<u64> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
+        let line = status.lines().find(|line| line.starts_with("VmRSS:")).context("no VmRSS")?;
+        Ok(line.split_whitespace().nth(1).context("no figure")?.parse()?)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Requests a path of a host by HTTP/1.0: the body comes as it is, and ends with the connection.
+pub fn get(host: &str, path: &str, headers: &str) -> Result<Response> {
+    let mut stream = TcpStream::connect(host)?;
+    stream.set_read_timeout(Some(READ_LIMIT))?;
+    write!(stream, "GET {path} HTTP/1.0\r\nHost: {host}\r\n{headers}Connection: close\r\n\r\n")?;
+    let mut response = Vec::new();
+    stream.read_to_end(&mut response)?;
+    let head = response.windows(4).position(|window| window == b"\r\n\r\n").context("no response")?;
+    let body = response.split_off(head + 4);
+    let status = String::from_utf8_lossy(&response).split(' ').nth(1).and_then(|status| status.parse().ok());
+    Ok(Response { status: status.context("no status")?, body })
+}
