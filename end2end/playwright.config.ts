@@ -27,7 +27,7 @@ export default defineConfig({
   use: {
     viewport: { width: 1400, height: 900 },
     timezoneId: "UTC", // pages tell times in the zone of their viewer
-    screenshot: "on",
+    screenshot: isWhole ? "on" : "only-on-failure",
     // What was done and asked for; pictures of every step cost more than a quarter of all time. `--trace on` has them, of a test that failed.
     trace: { mode: "retain-on-failure", screenshots: false, snapshots: false, sources: false },
     launchOptions: {

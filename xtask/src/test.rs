@@ -28,7 +28,7 @@ const LEAST_THREADS: usize = 4;
 
 /// Runs the checks for every change: format, clippy, unit tests, documents, words and architecture. Minutes.
 pub fn check() -> Result<()> {
-    crate::lint::lint()?;
+    crate::lint::sources()?;
     if !process::workspace_path(crate::page::SITE).exists() {
         crate::page::build()?; // the server embeds the folder, whatever is in it
     }
@@ -51,7 +51,7 @@ pub fn run(only: &[String], is_whole: bool) -> Result<()> {
     // The page first: the server embeds it, and a page that does not build should be known at once.
     crate::page::build()?;
     if wants("lint") {
-        crate::lint::lint()?;
+        if is_whole { crate::lint::lint()? } else { crate::lint::sources()? }
     }
     let tests = Tests::build()?;
     let rollcast = build::development();

@@ -2,7 +2,7 @@
 
 import { writeFileSync } from "node:fs";
 import type { Page } from "@playwright/test";
-import { recording } from "../../fixtures/environment.ts";
+import { isWhole, recording } from "../../fixtures/environment.ts";
 import { recorded } from "../../fixtures/made.mjs";
 import { Server } from "../../fixtures/server.ts";
 import { expect, isLive, RolloutPage, test } from "../../fixtures/test.ts";
@@ -76,6 +76,8 @@ test("what is contradicted at once is not shown", async ({ page, serve }, info) 
 
 const SIZES = [[1280, 720], [1440, 900], [1920, 1080], [1024, 768], [390, 844]] as const;
 const RECORDINGS = [["failing-rollout-halts-then-undo", "failing-rollout-halts-then-undo", "test"], ["image-missing", "image-missing", "web"], ["quota", "a-quota", "web"]] as const;
+/// Moments of each recording that are looked at.
+const MOMENTS = isWhole ? 14 : 7;
 test("whatever is said, the picture stays where it is, at every size", async ({ page, serve }) => {
   test.setTimeout(180_000);
   const server = await serve(() => Server.start(["replay", ...RECORDINGS.map(([name]) => recording(name)), "--hold-at", "60"]));
@@ -89,7 +91,7 @@ test("whatever is said, the picture stays where it is, at every size", async ({ 
       const all = document.deployments.at(-1)!.verdicts.map((verdict) => verdict.atMillis);
       return { begin: Math.min(...all), end: Math.max(...all) + 12_000 };
     }, `${server.address}/api/v1/clusters/${cluster}/namespaces/${namespace}/deployments/${name}/timeline`);
-    for (let at = begin; at <= end; at += Math.max(1_000, (end - begin) / 14)) {
+    for (let at = begin; at <= end; at += Math.max(1_000, (end - begin) / MOMENTS)) {
       await page.goto(`${server.page(cluster, namespace, name)}?at=${Math.round(at)}`);
       const rollout = new RolloutPage(page);
       await page.waitForSelector("html[data-live=true]");

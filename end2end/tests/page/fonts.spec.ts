@@ -22,7 +22,8 @@ async function served(page: Page): Promise<string[]> {
 }
 
 for (const theme of ["light", "dark"] as const) {
-  test(`all text is drawn in the fonts that the server brings, ${theme}`, async ({ page, serve }) => {
+  const tag = theme === "light" ? [] : "@nightly";
+  test(`all text is drawn in the fonts that the server brings, ${theme}`, { tag }, async ({ page, serve }) => {
     const server = await serve(many);
     const used = new Set<string>();
     await page.goto(`${server.address}/?theme=${theme}`);
@@ -52,7 +53,7 @@ for (const theme of ["light", "dark"] as const) {
     expect([...used].sort()).toEqual(["Inter Variable", "JetBrains Mono"]);
   });
 
-  test(`so is the playground, ${theme}`, async ({ page, serve }) => {
+  test(`so is the playground, ${theme}`, { tag }, async ({ page, serve }) => {
     const server = await serve(() => Server.simulating(join(mkdtempSync(join(tmpdir(), "rollcast-")), "kubeconfig")));
     for (const address of [server.page("playground", "default", "web"), server.address]) {
       await page.goto(`${address}?theme=${theme}`);

@@ -8,7 +8,8 @@ use anyhow::{Result, ensure};
 use super::apt::apt_install;
 use crate::process;
 
-const SYSTEM_CHROMIUM: &str = "/usr/bin/chromium";
+/// Debian's Chromiums, the preferred one first: the one without windows draws the same with a quarter less of the processor.
+const SYSTEM_CHROMIUMS: [&str; 2] = ["/usr/bin/chromium-headless-shell", "/usr/bin/chromium"];
 
 /// Installs the npm packages of `end2end` (browser tests, fonts, wasm-opt, esbuild) as its lock file says.
 pub fn ensure_node_modules() -> Result<()> {
@@ -50,11 +51,12 @@ pub fn ensure_browser() -> Result<Browser> {
     if let Ok(path) = std::env::var("CHROMIUM") {
         return Ok(Browser { path: Some(path) });
     }
-    if !Path::new(SYSTEM_CHROMIUM).exists() && process::is_installed("apt-get") {
-        apt_install(&["chromium"]);
+    let [preferred, _] = SYSTEM_CHROMIUMS;
+    if !Path::new(preferred).exists() && !apt_install(&["chromium-headless-shell"]) {
+        apt_install(&["chromium"]); // of Debian before 12
     }
-    if Path::new(SYSTEM_CHROMIUM).exists() {
-        return Ok(Browser { path: Some(SYSTEM_CHROMIUM.to_owned()) });
+    if let Some(path) = SYSTEM_CHROMIUMS.into_iter().find(|path| Path::new(path).exists()) {
+        return Ok(Browser { path: Some(path.to_owned()) });
     }
     process::print_note("no system Chromium: letting Playwright install its own");
     process::run(
