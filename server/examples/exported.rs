@@ -31,7 +31,7 @@ async fn print(pods: i32) {
     let recording = rollout_of(pods);
     let (_, end_millis) = recording.span().unwrap();
     let standing = past::play_to_end("simulated".into(), recording.observed, end_millis).unwrap();
-    let hub = Handle::standing("simulated", standing);
+    let hub = Handle::frozen("simulated", standing);
     let workload = Workload::deployment("simulated", "default", "web");
     let request = ExportRequest { workload, revision: None, is_redacted: false };
     let began = Instant::now();

@@ -164,16 +164,16 @@ impl Authorizer {
     }
 
     /// The namespaces of a cluster that there are now.
-    fn namespaces(&self, hub: &Handle) -> Arc<BTreeSet<String>> {
-        let (mut all, cluster) =
-            (self.namespaces.lock().unwrap_or_else(PoisonError::into_inner), hub.name().to_owned());
-        if let Some(namespaces) = all.get(&cluster) {
+    async fn namespaces(&self, hub: &Handle) -> Arc<BTreeSet<String>> {
+        let all = || self.namespaces.lock().unwrap_or_else(PoisonError::into_inner);
+        let cluster = hub.name().to_owned();
+        if let Some(namespaces) = all().get(&cluster) {
             return namespaces.clone();
         }
-        let list = hub.list().borrow().clone();
+        let list = hub.list().await;
         let found: BTreeSet<&str> = list.iter().map(|listed| listed.summary.namespace.as_str()).collect();
         let found: Arc<BTreeSet<String>> = Arc::new(found.into_iter().map(str::to_owned).collect());
-        all.insert(cluster, Instant::now(), found.clone());
+        all().insert(cluster, Instant::now(), found.clone());
         found
     }
 
@@ -309,9 +309,9 @@ impl PermissionPoller {
     async fn poll(&mut self) -> bool {
         let (kept, named) = (self.authorizer.stored_namespaces().await, self.known.state().named.clone());
         let rounds = self.answers.iter_mut().map(|(hub, subject, answers)| {
-            let there = self.authorizer.namespaces(hub);
-            let others = [kept.get(hub.name()), named.get(hub.name())];
+            let (authorizer, others) = (&self.authorizer, [kept.get(hub.name()), named.get(hub.name())]);
             async move {
+                let there = authorizer.namespaces(hub).await;
                 let namespaces = there.iter().chain(others.into_iter().flatten().flatten()).collect();
                 answers.refresh(hub, subject, &namespaces).await;
             }

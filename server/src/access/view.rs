@@ -104,9 +104,8 @@ impl View {
     }
 
     /// The Deployments of a cluster that are seen.
-    #[must_use]
-    pub fn list(&self, hub: &Handle) -> List {
-        let list = hub.list().borrow().clone();
+    pub async fn list(&self, hub: &Handle) -> List {
+        let list = hub.list().await;
         self.list_permissions().of(hub.name()).map(|seen| seen.visible(list)).unwrap_or_default()
     }
 

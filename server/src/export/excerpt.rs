@@ -2,7 +2,7 @@
 //! them like a cluster's hub, and cannot show more.
 //!
 //! ```text
-//!   the cluster's hub, or the stored episode ──► the past of one Deployment ──► History::excerpt ──► Handle::standing
+//!   the cluster's hub, or the stored episode ──► the past of one Deployment ──► History::excerpt ──► Handle::frozen
 //! ```
 //! The excerpt of a rollout in progress shows its state at the time of the request; two seconds later a newer one is made. It ends with
 //! the stored episode, and before the first sign of the next rollout.
@@ -25,7 +25,7 @@ use crate::history::hub_cache::{BuildPermit, CacheLimits, HubCache, OpenError, O
 use crate::history::past::RolloutCache;
 use crate::history::store::{EpisodeSelector, StoreError};
 use crate::history::stretch::LEAD_MILLIS;
-use crate::hub::{Handle, Reader, Standing};
+use crate::hub::{FrozenTimeline, Handle, Reader};
 
 /// Excerpts that are cached, and changes and objects in all of them together.
 const CACHED: (usize, usize) = (64, 4 * MOST_CHANGES);
@@ -97,15 +97,15 @@ async fn create(
     };
     let (is_settled, to_millis) = (copied.is_settled, copied.to_millis);
     let is_moment = matches!(scope, Scope::Moment { .. });
-    let standing = tokio::task::spawn_blocking(move || {
+    let frozen = tokio::task::spawn_blocking(move || {
         let _permit: BuildPermit = permit; // the client may have left
         copied.into_hub(is_moment)
     });
-    let standing = standing.await.ok().flatten().ok_or_else(unknown)?;
-    let model = standing.timeline.model();
+    let frozen = frozen.await.ok().flatten().ok_or_else(unknown)?;
+    let model = frozen.timeline.model();
     let objects = model.pods.len() + model.replica_sets.len() + model.deployments.len();
-    let size = standing.history.changes().count() + 2 * objects;
-    let hub = Handle::standing(live.name(), standing).with_accent(live.accent());
+    let size = frozen.history.changes().count() + 2 * objects;
+    let hub = Handle::frozen(live.name(), frozen).with_accent(live.accent());
     let (hub, lasts) = if is_settled { (hub.over(), FRESH) } else { (hub, SHORTLY) };
     let fresh_until = Some(Instant::now() + lasts);
     Ok(StaticHub { hub, size, to_millis, most_millis: to_millis, is_settled, fresh_until })
@@ -121,7 +121,7 @@ fn missing_for(live: &Handle, why: &OpenError) -> Duration {
     }
 }
 
-/// The stored episode of a rollout, standing at its end or at the moment.
+/// The stored episode of a rollout, frozen at its end or at the moment.
 async fn open_past(stored: Option<(&Archive, &RolloutCache)>, scope: &Scope) -> OpenResult {
     let unknown = || Arc::new(OpenError::Unknown);
     let ((archive, past), (of, uid)) = stored.zip(scope.part()).ok_or_else(unknown)?;
@@ -229,7 +229,7 @@ fn shown_since(deployment: &Deployment, rollout: usize) -> Millis {
 
 impl ExcerptData {
     /// Builds the model and history of the excerpt's hub.
-    fn into_hub(self, is_moment: bool) -> Option<Standing> {
+    fn into_hub(self, is_moment: bool) -> Option<FrozenTimeline> {
         let Self { past, skew_millis, deployment, from_millis, to_millis, is_settled: _, title } = self;
         let from_millis = match from_millis {
             Some(from_millis) => from_millis,
@@ -240,7 +240,7 @@ impl ExcerptData {
             }
         };
         let (history, model) = past.excerpt(deployment, from_millis, to_millis);
-        model.deployments.contains_key(&deployment).then(|| Standing {
+        model.deployments.contains_key(&deployment).then(|| FrozenTimeline {
             history: if is_moment { History::end(model.clone(), to_millis) } else { history },
             timeline: Timeline::from_model(model, skew_millis),
             from_millis,
@@ -296,7 +296,7 @@ mod tests {
         let recording = Recording::read(&std::fs::read_to_string(text).unwrap());
         let (from_millis, to_millis) = recording.span().unwrap();
         let live =
-            Handle::standing("prod", past::play_to_end("rollover".to_owned(), recording.observed, to_millis).unwrap());
+            Handle::frozen("prod", past::play_to_end("rollover".to_owned(), recording.observed, to_millis).unwrap());
         let uid = live.read(|reader| *reader.timeline.model().deployments.keys().next().unwrap()).await.unwrap();
         let (namespace, name) = ("rollover".to_owned(), "web".to_owned());
         let of = WorkloadName { cluster: "prod".to_owned(), kind: WorkloadKind::Deployment, namespace, name };

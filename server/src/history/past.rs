@@ -11,7 +11,7 @@ use super::hub_cache::{BuildPermit, CacheLimits, HubCache, OpenError, OpenResult
 use super::store::EpisodeRecording;
 use crate::access::clients::ClientKey;
 use crate::feed::recording;
-use crate::hub::{Handle, Standing};
+use crate::hub::{FrozenTimeline, Handle};
 use crate::kube::Observed;
 
 /// Number of cached rollouts, and of observations in all of them together.
@@ -78,18 +78,22 @@ async fn build(
         let _permit: BuildPermit = permit; // the client may have left
         let mut size = 0;
         let observed = recording::observations(&text).inspect(|_| size += 1);
-        let standing = play_to_end(name, observed, to_millis)?;
-        Some((size, standing))
+        let frozen = play_to_end(name, observed, to_millis)?;
+        Some((size, frozen))
     });
-    let (size, standing) = played.await.ok().flatten().ok_or(OpenError::Unknown)?;
-    let hub = Handle::standing(&workload.cluster, standing);
+    let (size, frozen) = played.await.ok().flatten().ok_or(OpenError::Unknown)?;
+    let hub = Handle::frozen(&workload.cluster, frozen);
     let fresh_until = (!is_settled).then(|| Instant::now() + FRESH);
     Ok(StaticHub { hub, size, to_millis, most_millis, is_settled, fresh_until })
 }
 
 /// Plays a recording to its end, and until a later time, for a hub that stands still there. `None` if it is empty.
 #[must_use]
-pub fn play_to_end(name: String, observed: impl IntoIterator<Item = Observed>, end_millis: Millis) -> Option<Standing> {
+pub fn play_to_end(
+    name: String,
+    observed: impl IntoIterator<Item = Observed>,
+    end_millis: Millis,
+) -> Option<FrozenTimeline> {
     let (mut timeline, mut history) = (Timeline::new(), History::default());
     let mut span = None;
     for observed in observed {
@@ -101,5 +105,5 @@ pub fn play_to_end(name: String, observed: impl IntoIterator<Item = Observed>, e
     let (from_millis, last_millis) = span?;
     let at_millis = end_millis.max(last_millis);
     history.note(at_millis, &timeline.tick(at_millis));
-    Some(Standing { timeline, history, from_millis, at_millis, name })
+    Some(FrozenTimeline { timeline, history, from_millis, at_millis, name })
 }

@@ -9,7 +9,8 @@ use timeline::{Millis, Workload};
 use tokio::sync::broadcast::{self, error::TryRecvError};
 use tokio::sync::watch as signal;
 
-use super::{Handle, HubEnded};
+use super::command::HubEnded;
+use super::handle::Handle;
 
 /// A Deployment that is followed, and the connection of its cluster.
 pub struct Followed {

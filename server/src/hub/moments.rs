@@ -11,8 +11,9 @@ use timeline::wire::{Moment, ServerFrame};
 use timeline::{History, Millis, Model, Uid, Workload};
 use tokio::sync::{Mutex, oneshot};
 
+use super::command::{HubEnded, Reader, told};
+use super::handle::Handle;
 use super::topic::encode;
-use super::{Handle, HubEnded, Reader, told};
 
 /// Pasts that are kept at once, one of each Deployment.
 const MOST: u64 = 4;

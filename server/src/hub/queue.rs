@@ -2,7 +2,7 @@
 
 use tokio::sync::mpsc;
 
-use super::Handle;
+use super::handle::Handle;
 use crate::kube::SourceEvent;
 
 impl Handle {

@@ -16,11 +16,11 @@ use timeline::{Change, Fact, History, Millis, Model, Retention, Timeline, Uid, W
 use tokio::sync::{mpsc, oneshot, watch as signal};
 use tokio::time::Instant;
 
-pub use self::publish::told;
+use super::command::{Command, Reader};
 use super::connection::Watches;
-use super::listed::ListedDeployments;
+use super::counters::HubCounters;
+use super::listed::{List, ListedDeployments};
 use super::topic::{Haste, Topic};
-use super::{Command, HubCounters, List, Reader};
 use crate::kube::Observed;
 use crate::kube::odd;
 use crate::kube::translate::Object;
@@ -29,7 +29,7 @@ use crate::telemetry::clock::{self, Clock, OwnClock};
 
 /// While events stream in, frames go out this often.
 const PUBLISH_EVERY: Duration = Duration::from_millis(50);
-/// The list goes out at most this often, and sentences that depend on time are looked at again this often.
+/// The list goes out at most this often while somebody follows it, and sentences that depend on time are looked at again this often.
 const LIST_EVERY: Duration = Duration::from_millis(250);
 const LOOK_AGAIN_EVERY: Duration = Duration::from_secs(5);
 /// What is said of a Deployment is assessed this often, while somebody follows it.
@@ -177,7 +177,7 @@ impl Hub {
     }
 
     fn is_list_due(&self) -> bool {
-        self.is_list_old || !self.outdated.is_empty()
+        (self.is_list_old || !self.outdated.is_empty()) && self.signals.list.receiver_count() > 0
     }
 
     /// Takes what is in the queue, but no more than `most`.
@@ -415,6 +415,10 @@ impl Hub {
             Command::Page { workload, reply } => {
                 let _ = reply.send(self.copied(&workload)); // the asker may have left
             }
+            Command::List { reply } => {
+                self.publish_list();
+                let _ = reply.send(()); // the asker may have left
+            }
             Command::Read(job) => {
                 job(&Reader {
                     timeline: &self.timeline,
@@ -468,7 +472,7 @@ mod tests {
     fn hub() -> Hub {
         let signals = Signals {
             connection: signal::channel(Connection::default()).0,
-            list: signal::channel(List::default()).0,
+            list: signal::Sender::new(List::default()),
             clock: signal::channel(Clock::Real).0,
         };
         Hub::new("prod".into(), Retention::default(), signals, Arc::default())

@@ -129,9 +129,8 @@ impl ClientView {
     }
 
     /// Lines of a list as they are now. Whoever answers a request with them has it [`Self::throttle`] first.
-    #[must_use]
-    pub fn list_now(&self, query: &Query) -> ListResult {
-        self.rollcast.listings().now(query, &self.list_permissions())
+    pub async fn list_now(&self, query: &Query) -> ListResult {
+        self.rollcast.listings().now(query, &self.list_permissions()).await
     }
 
     /// Waits until something that takes long may be made for them once more.
@@ -144,6 +143,7 @@ impl ClientView {
         let (listings, permissions, follower) = (self.rollcast.listings(), self.list_permissions(), self.client_key());
         if !listings.is_followed(query, &permissions) {
             self.throttle().await;
+            listings.renew().await;
         }
         listings.follow(query, &permissions, &follower)
     }

@@ -38,7 +38,7 @@ pub async fn export(arguments: cli::Export) -> anyhow::Result<()> {
     let cluster = cluster.filter(|name| name != "-").unwrap_or_else(|| "recording".to_owned());
     let standing =
         past::play_to_end(cluster.clone(), recording.observed, end_millis).context("cannot play the recording")?;
-    let hub = Handle::standing(&cluster, standing);
+    let hub = Handle::frozen(&cluster, standing);
     let workload = choose_deployment(&hub, &arguments).await?;
     let request = ExportRequest { workload, revision: arguments.revision, is_redacted: arguments.redact };
     let made = html(&hub, request).await?;

@@ -2,14 +2,16 @@
 
 use std::sync::atomic::Ordering;
 
-use timeline::view::{self, Now, Tone};
+use timeline::view::{self, Tone};
 use timeline::wire::{Objects, Position, Said, Snapshot};
-use timeline::{Change, Model, Uid, Workload, story};
+use timeline::{Change, Uid, Workload};
 use tokio::time::Instant;
 
 use super::Hub;
+use crate::hub::ListedDeployment;
+use crate::hub::command::{Copied, Subscription, told};
+use crate::hub::listed::STEADY_MILLIS;
 use crate::hub::topic::{Haste, Publication, Topic};
-use crate::hub::{Copied, ListedDeployment, Subscription};
 
 /// Changes of a cluster that are searched for those that a viewer missed.
 const MOST_MISSED: u64 = 4_000;
@@ -43,6 +45,8 @@ impl Hub {
     }
 
     pub(super) fn publish_list(&mut self) {
+        // Lines that nobody kept up to date did not stand in their groups all the while.
+        let is_continued = self.list_sent.elapsed().as_millis() < STEADY_MILLIS.unsigned_abs().into();
         self.list_sent = Instant::now();
         let now = self.now();
         let model = self.timeline.model();
@@ -55,7 +59,7 @@ impl Hub {
                     if known.is_none_or(|k| k.summary != summary || k.labels != deployment.now.labels) =>
                 {
                     let new = ListedDeployment::new(summary, deployment.now.labels.clone());
-                    let new = match known {
+                    let new = match known.filter(|_| is_continued) {
                         Some(before) => new.after(before, now.millis),
                         None => new,
                     };
@@ -161,10 +165,4 @@ impl Hub {
             said: Said::default(),
         }
     }
-}
-
-/// What is said of a Deployment, whenever that is.
-#[must_use]
-pub fn told(model: &Model, uid: Uid, now: Now) -> Said {
-    Said { view: view::view(model, uid, now), story: story::story(model, uid) }
 }

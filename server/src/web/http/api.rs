@@ -7,6 +7,7 @@ use axum::Json;
 use axum::http::StatusCode;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
+use futures::future::join_all;
 use serde::Serialize;
 use serde_json::json;
 use timeline::Workload;
@@ -33,27 +34,25 @@ pub(super) async fn description() -> Response {
 
 pub(super) async fn deployments(view: ClientView) -> Response {
     view.throttle().await;
-    let clusters: Vec<_> = view
-        .hubs()
-        .map(|hub| {
-            let deployments: Vec<_> = view
-                .list(hub)
-                .iter()
-                .map(|listed| &listed.summary)
-                .map(|d| {
-                    json!({
-                        "namespace": d.namespace, "name": d.name, "uid": d.uid, "revision": d.revision, "images": d.images,
-                        "sinceMillis": d.since_millis, "next": d.next,
-                        "verdict": {
-                            "badge": d.verdict.badge, "tone": d.verdict.tone.name(),
-                            "sentence": d.verdict.sentence, "why": d.verdict.why, "kubectl": d.verdict.kubectl,
-                        },
-                    })
+    let clusters = view.hubs().map(async |hub| {
+        let list = view.list(hub).await;
+        let deployments: Vec<_> = list
+            .iter()
+            .map(|listed| &listed.summary)
+            .map(|d| {
+                json!({
+                    "namespace": d.namespace, "name": d.name, "uid": d.uid, "revision": d.revision, "images": d.images,
+                    "sinceMillis": d.since_millis, "next": d.next,
+                    "verdict": {
+                        "badge": d.verdict.badge, "tone": d.verdict.tone.name(),
+                        "sentence": d.verdict.sentence, "why": d.verdict.why, "kubectl": d.verdict.kubectl,
+                    },
                 })
-                .collect();
-            json!({ "name": hub.name(), "connection": connection(&view, hub), "deployments": deployments })
-        })
-        .collect();
+            })
+            .collect();
+        json!({ "name": hub.name(), "connection": connection(&view, hub), "deployments": deployments })
+    });
+    let clusters = join_all(clusters).await;
     Json(json!({ "clusters": clusters, "trouble": view.permissions().trouble() })).into_response()
 }
 

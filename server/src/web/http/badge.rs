@@ -22,8 +22,8 @@ const ROOM: usize = 12;
 const LONGEST: usize = 40;
 
 /// Returns the verdict of a workload in the list of a cluster.
-fn listed_verdict(hub: &Handle, workload: &Workload) -> Option<Verdict> {
-    let list = hub.list().borrow().clone();
+async fn listed_verdict(hub: &Handle, workload: &Workload) -> Option<Verdict> {
+    let list = hub.list().await;
     let meant = list.iter().map(|listed| &listed.summary).find(|summary| {
         let is_named = *summary.namespace == *workload.namespace && *summary.name == *workload.name;
         is_named && workload.uid.is_none_or(|uid| uid == summary.uid)
@@ -47,7 +47,7 @@ pub(super) async fn badge(view: ClientView, NamedWorkload(workload): NamedWorklo
         (None, _) => None,
         (Some(hub), _) => {
             // The list has it already, but for what is over or was deleted.
-            let listed = listed_verdict(&hub, &workload);
+            let listed = listed_verdict(&hub, &workload).await;
             let verdict = match listed {
                 Some(verdict) => Some(verdict),
                 None => hub.page(&workload).await.ok().and_then(|page| Some(page.said.view?.verdict)),

@@ -11,10 +11,13 @@
 //!
 //! What the hub does not hold any more leads to what is kept of it, and so does a cluster that is not watched any more. Whatever cannot be shown is answered with a page that says why and has the nearest link that can.
 
+use std::sync::Arc;
+
 use app::payload::{DeploymentPayload, Payload};
 use axum::extract::Request;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect, Response};
+use futures::future::join_all;
 use timeline::address::{self, Address, InvalidParameter, at};
 use timeline::model::ReplicaSet;
 use timeline::words::{clock, moment, safe};
@@ -23,7 +26,7 @@ use timeline::{Millis, Model, Uid, Workload, rollout};
 use super::extract::{RequestAddress, moment as moment_of};
 use super::respond::{lost_rollout, missing, no_cluster, refuse, render};
 use crate::history::store::EpisodeSelector;
-use crate::hub::Handle;
+use crate::hub::{Handle, ListedDeployment};
 use crate::web::client_view::ClientView;
 
 /// Clocks differ: a moment that is this little ahead is the present.
@@ -73,7 +76,7 @@ pub(super) async fn workload(view: &ClientView, workload: Workload, asked_for: &
         {
             return redirect(&link, asked_for);
         }
-        let (why, instead) = (no_cluster(view, &workload.cluster), in_other_clusters(view, &workload));
+        let (why, instead) = (no_cluster(view, &workload.cluster), in_other_clusters(view, &workload).await);
         return refuse(view, StatusCode::NOT_FOUND, why, instead, request).await;
     };
     let page = address::whatever_bears_the_name(&workload);
@@ -280,17 +283,16 @@ fn last_moment(model: &Model, uid: Uid, revision: u64) -> Option<Option<Millis>>
 }
 
 /// Returns links to Deployments of that name in other clusters.
-fn in_other_clusters(view: &ClientView, workload: &Workload) -> Vec<(String, String)> {
+async fn in_other_clusters(view: &ClientView, workload: &Workload) -> Vec<(String, String)> {
     let Workload { namespace, name, .. } = workload;
-    let has_it = |hub: &&Handle| {
-        view.list(hub).iter().any(|known| known.summary.namespace == *namespace && known.summary.name == *name)
-    };
+    let is_it = |known: &Arc<ListedDeployment>| known.summary.namespace == *namespace && known.summary.name == *name;
+    let lists = join_all(view.hubs().map(async |hub| (hub, view.list(hub).await))).await;
     let link = |hub: &Handle| {
         let words = format!("{} / {} in cluster {}", safe(namespace), safe(name), safe(hub.name()));
         let there = Workload { cluster: hub.name().to_owned(), uid: None, ..workload.clone() };
         (address::whatever_bears_the_name(&there), words)
     };
-    let found = view.hubs().filter(has_it).map(link);
+    let found = lists.into_iter().filter(|(_, list)| list.iter().any(is_it)).map(|(hub, _)| link(hub));
     found.chain([(at("/"), "All Deployments".to_owned())]).collect()
 }
 

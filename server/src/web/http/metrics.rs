@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use futures::future::join_all;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, text};
 use prometheus_client::metrics::MetricType;
@@ -17,7 +18,7 @@ use timeline::wire::ConnectionState;
 use timeline::{Millis, Workload};
 
 use crate::history::{Archive, WriteStatus};
-use crate::hub::{Handle, ListedDeployment, Series};
+use crate::hub::{Handle, List, ListedDeployment, Series};
 use crate::kube::{KindCounters, RelistReason};
 use crate::web::client_view::ClientView;
 use crate::web::limits::Limit;
@@ -58,7 +59,8 @@ const PER_KIND: [PerKind; 3] = [
 
 pub(super) async fn metrics(view: ClientView) -> Response {
     let mut registry = Registry::default();
-    registry.register_collector(Box::new(Figures(view)));
+    let lists = join_all(view.hubs().map(|hub| view.list(hub))).await;
+    registry.register_collector(Box::new(Figures { view, lists }));
     let mut told = String::new();
     match text::encode(&mut told, &registry) {
         Ok(()) => ([(header::CONTENT_TYPE, MEDIA_TYPE)], told).into_response(),
@@ -67,7 +69,11 @@ pub(super) async fn metrics(view: ClientView) -> Response {
 }
 
 /// All metrics, read on each request.
-struct Figures(ClientView);
+struct Figures {
+    view: ClientView,
+    /// The list of each cluster.
+    lists: Vec<List>,
+}
 
 impl Debug for Figures {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
@@ -77,7 +83,7 @@ impl Debug for Figures {
 
 impl Collector for Figures {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
-        let Self(view) = self;
+        let Self { view, lists } = self;
         let rollcast = view.rollcast();
         for (name, help, read) in PER_CLUSTER {
             let count = |hub: &Handle| ConstCounter::new(read(hub).load(Ordering::Relaxed));
@@ -90,7 +96,7 @@ impl Collector for Figures {
         let stale = |hub: &Handle| ConstGauge::new(i64::from(is_stale(hub)));
         let help = "Whether the cluster does not respond.";
         per_cluster(view, &mut encoder, "rollcast_cluster_stale", help, |hub| Some(stale(hub)))?;
-        deployments(view, &mut encoder)?;
+        deployments(view, lists, &mut encoder)?;
         rollouts(view, &mut encoder)?;
         if !view.sees_all() {
             return Ok(());
@@ -177,11 +183,10 @@ fn is_watched(hub: &Handle) -> bool {
 }
 
 /// Deployments by what they are up to.
-fn deployments(view: &ClientView, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+fn deployments(view: &ClientView, lists: &[List], encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
     let help = "Deployments by state: trouble, moving or stable.";
     let mut family = encoder.encode_descriptor("rollcast_deployments", help, None, MetricType::Gauge)?;
-    for hub in view.hubs() {
-        let list = view.list(hub);
+    for (hub, list) in view.hubs().zip(lists) {
         for group in [Group::InTrouble, Group::InProgress, Group::Stable] {
             let is_of = |listed: &ListedDeployment| Group::of(&listed.summary, Millis::MAX) == group;
             let count = list.iter().filter(|listed| is_of(listed)).count();

@@ -66,7 +66,7 @@ async fn list(view: &ClientView, address: &Address, request: Request) -> Respons
 /// Some lines of a list as they are now.
 async fn lines(view: &ClientView, query: Query, window: Window) -> (ListPayload, StatusCode) {
     view.throttle().await;
-    let chosen = view.list_now(&query);
+    let chosen = view.list_now(&query).await;
     let delta = SentRows::default().delta(&chosen.overall, &chosen.lines, window, ListResult::line).unwrap_or_default();
     let status =
         if chosen.overall.trouble == view.permissions().trouble() { StatusCode::OK } else { StatusCode::BAD_REQUEST };

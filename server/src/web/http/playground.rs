@@ -79,7 +79,7 @@ async fn follow(rollcast: &Rollcast, playground: &Playground) {
     let uid = playground.uid();
     let hub = rollcast.all_hubs().find(|hub| hub.name() == playground::NAME);
     let (Some(hub), Some(uid)) = (hub, uid) else { return };
-    let mut list = hub.list();
+    let mut list = hub.follow_list();
     let is_there = list.wait_for(|list| list.iter().any(|listed| listed.summary.uid == uid));
     // A page that comes too early says that the old one is gone.
     let _ = tokio::time::timeout(PATIENCE, is_there).await;

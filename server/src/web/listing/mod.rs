@@ -12,7 +12,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use futures::future::select_all;
+use futures::future::{join_all, select_all};
 use timeline::list::{ClusterState, Overall, Query};
 use timeline::wire::Connection;
 use tokio::sync::watch as signal;
@@ -43,7 +43,7 @@ struct Changes {
 
 impl Changes {
     fn of(clusters: &[Handle]) -> Self {
-        let (lists, connections) = clusters.iter().map(|hub| (hub.list(), hub.connection())).unzip();
+        let (lists, connections) = clusters.iter().map(|hub| (hub.follow_list(), hub.connection())).unzip();
         Self { lists, connections }
     }
 
@@ -60,6 +60,11 @@ impl Changes {
             () = any(&mut self.lists) => {}
             () = any(&mut self.connections) => {}
         }
+    }
+
+    /// The lists, as they were published last.
+    fn lists(&self) -> Vec<List> {
+        self.lists.iter().map(|list| list.borrow().clone()).collect()
     }
 
     fn all_seen(&mut self) {
@@ -116,24 +121,29 @@ impl Listings {
     }
 
     /// A list as it is now.
-    #[must_use]
-    pub fn now(&self, query: &Query, permissions: &Permissions) -> ListResult {
-        self.first(&normalized(query), permissions)
+    pub async fn now(&self, query: &Query, permissions: &Permissions) -> ListResult {
+        let lists = self.renew().await;
+        self.first(&normalized(query), permissions, lists)
+    }
+
+    /// Lets all hubs bring their lists up to date. Whoever begins to follow a list awaits this first: until then it is as old as the
+    /// last look of anybody.
+    pub async fn renew(&self) -> Vec<List> {
+        join_all(self.clusters.iter().map(Handle::list)).await
     }
 
     /// Selects for a normalized query; an oversized search counts once, however long it is followed.
-    fn first(&self, query: &Query, permissions: &Permissions) -> ListResult {
+    fn first(&self, query: &Query, permissions: &Permissions, lists: Vec<List>) -> ListResult {
         if bounded(query).is_err() {
             self.limits.count_hit(Limit::Search);
         }
-        self.choose(query, permissions)
+        self.choose(query, permissions, lists)
     }
 
     /// Returns the content of all clusters that the permissions show.
-    fn sources(&self, permissions: &Permissions) -> Vec<Source> {
-        let source = |hub: &Handle| {
+    fn sources(&self, permissions: &Permissions, lists: Vec<List>) -> Vec<Source> {
+        let source = |(hub, list): (&Handle, List)| {
             let seen = permissions.of(hub.name())?;
-            let list = hub.list().borrow().clone();
             Some(Source {
                 state: ClusterState {
                     name: hub.name().to_owned(),
@@ -144,11 +154,11 @@ impl Listings {
                 list: seen.visible(list),
             })
         };
-        self.clusters.iter().filter_map(source).collect()
+        self.clusters.iter().zip(lists).filter_map(source).collect()
     }
 
-    fn choose(&self, query: &Query, permissions: &Permissions) -> ListResult {
-        let mut chosen = choose(&self.sources(permissions), query);
+    fn choose(&self, query: &Query, permissions: &Permissions, lists: Vec<List>) -> ListResult {
+        let mut chosen = choose(&self.sources(permissions, lists), query);
         let trouble = permissions.trouble();
         if !trouble.is_empty() {
             chosen.overall.trouble = format!("{trouble} {}", chosen.overall.trouble).trim_end().to_owned();
@@ -194,7 +204,7 @@ impl Listings {
     fn start(self: &Arc<Self>, key: ListKey) -> signal::Receiver<Arc<ListResult>> {
         // Before the first choice, so that nothing in between is missed.
         let changes = Changes::of(&self.clusters);
-        let first = Arc::new(self.first(&key.0, &key.1));
+        let first = Arc::new(self.first(&key.0, &key.1, changes.lists()));
         let mut followed = self.followed();
         if let Some(known) = followed.lists.get(&key) {
             return known.subscribe();
@@ -207,7 +217,8 @@ impl Listings {
 
     /// Returns an empty list with a notice.
     fn full(&self, permissions: &Permissions, why: &str) -> ListResult {
-        let clusters = self.sources(permissions).into_iter().map(|source| source.state).collect();
+        let none = vec![List::default(); self.clusters.len()];
+        let clusters = self.sources(permissions, none).into_iter().map(|source| source.state).collect();
         let overall = Overall { clusters, trouble: why.to_owned(), ..Overall::default() };
         ListResult { overall, lines: Vec::new() }
     }
@@ -230,7 +241,7 @@ impl Listings {
                 }
                 () = is_time => {
                     changes.all_seen();
-                    chosen.send_replace(Arc::new(self.choose(&key.0, &key.1)));
+                    chosen.send_replace(Arc::new(self.choose(&key.0, &key.1, changes.lists())));
                 }
             }
         }
@@ -278,7 +289,7 @@ mod tests {
         let limits = Arc::<Limits>::default();
         let listings = Listings::new(Vec::new(), limits.clone());
         let (roomy, permissions) = (of(&format!("web{}api", " ".repeat(500))), Arc::new(Permissions::All));
-        assert_eq!(listings.now(&roomy, &permissions).overall.trouble, "");
+        assert_eq!(listings.now(&roomy, &permissions).await.overall.trouble, "");
         assert_eq!(listings.follow(&roomy, &permissions, &MANY).chosen.borrow().overall.trouble, "");
         assert_eq!(limits.count(Limit::Search), 0);
     }
@@ -302,7 +313,7 @@ mod tests {
             tokio::task::yield_now().await;
         }
         assert!(listings.follow(&of("more"), &permissions, &MANY).chosen.has_changed().is_ok());
-        assert!(listings.now(&of(&"x ".repeat(500)), &permissions).lines.is_empty());
+        assert!(listings.now(&of(&"x ".repeat(500)), &permissions).await.lines.is_empty());
         assert_eq!(limits.count(Limit::Search), 1);
     }
 

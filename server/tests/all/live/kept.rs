@@ -290,7 +290,7 @@ async fn until_the_cluster_answers_the_page_shows_what_was_and_says_since_when()
     let ConnectionState::Stale { since_millis, .. } = connection.state else { panic!("{connection:?}") };
     assert!(since_millis < server::telemetry::clock::now_millis() && since_millis > 0);
     assert_eq!(model(&watched).await, before);
-    let listed = watched.hub.list();
+    let listed = watched.hub.follow_list();
     until("the list", async || listed.borrow().len() == 1).await;
     for resource in ["deployments", "replicasets", "pods", "events"] {
         api.stand(Verb::List, resource, None);

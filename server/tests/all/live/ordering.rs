@@ -15,6 +15,7 @@ use server::telemetry::viewers::Viewers;
 use server::web::state::Rollcast;
 use timeline::Workload;
 use timeline::fact::{Kind, Seen};
+use timeline::list::Group;
 use timeline::verdict::KubectlVerdict;
 use timeline::viewer::{DeploymentCopy, Taken};
 use timeline::wire::{self, ConnectionState, PROTOCOL, Scope, ServerFrame, ViewerFrame};
@@ -244,7 +245,7 @@ async fn what_happens_within_fifty_milliseconds_goes_out_together() {
 async fn the_list_is_told_anew_when_what_is_said_or_a_label_is_another() {
     let mut source = Source::new();
     source.listed(&[web(2)]).await;
-    let list = source.hub.list();
+    let list = source.hub.follow_list();
     let told = |generation, team: Option<&str>| {
         let is_it = |listed: &Arc<ListedDeployment>| {
             let label = listed.labels.get("team").map(String::as_str);
@@ -317,4 +318,25 @@ async fn who_follows_a_cluster_that_is_not_watched_is_told_so() {
         }
     };
     assert_eq!(told, ("renamed".to_owned(), ConnectionState::Unknown));
+}
+
+/// Nobody follows the list here: each answer is as new as its question, and what stood in it a minute ago and more moves no line.
+#[tokio::test(start_paused = true)]
+async fn a_list_that_nobody_follows_is_made_when_somebody_asks() {
+    let mut source = Source::new();
+    source.listed(&[web(2)]).await;
+    let available = |pods: u32| {
+        let mut web = web(2);
+        web["status"]["availableReplicas"] = json!(pods);
+        web
+    };
+    for (apart, group) in [(59, Group::InProgress), (61, Group::Stable)] {
+        for (pods, wanted) in [(1, Group::InProgress), (2, group)] {
+            source.seen(&available(pods)).await;
+            let list = source.hub.list().await;
+            let [web] = list.as_slice() else { panic!("{list:?}") };
+            assert_eq!(web.group(source.now_millis), wanted, "{pods} available, looked at {apart} s apart");
+            tokio::time::advance(Duration::from_secs(apart)).await;
+        }
+    }
 }

@@ -121,7 +121,7 @@ async fn a_kind_that_is_forbidden_later_is_not_seen_until_it_is_granted_again() 
     }
     api.hang_up();
     until("not seen", unseen).await;
-    let listed = watched.hub.list();
+    let listed = watched.hub.follow_list();
     until("its line says so", async || {
         listed.borrow().iter().all(|row| row.summary.verdict.why.contains("Pods are not seen since"))
     })

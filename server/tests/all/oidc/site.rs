@@ -55,7 +55,7 @@ pub async fn with_keys(options: Options, keys: SessionKeys) -> Arc<Rollcast> {
     let retention = Retention { age_millis: i64::MAX / 2, ..Retention::default() };
     let (hub, events) = Handle::start("prod", Arc::default(), retention);
     feed(&events, server::feed::recording::Recording::read(&text).observed).await;
-    hub.list().wait_for(|list| !list.is_empty()).await.unwrap();
+    hub.follow_list().wait_for(|list| !list.is_empty()).await.unwrap();
     let hubs = vec![hub.with_reviewer(reviewer())];
     Rollcast::with(hubs, "build", Viewers::default(), Site { auth, ..Site::default() })
 }

@@ -83,7 +83,7 @@ async fn every_frame_tells_each_viewer_of_what_they_may_see() {
         let (secret, of_secret) = hub("secret-eu", &[("fully", "*")]);
         for (hub, events) in [(&prod, &of_prod), (&secret, &of_secret)] {
             feed(events, observed().into_iter().take(first.len()).collect()).await;
-            hub.list().wait_for(|list| list.len() == 2).await.unwrap();
+            hub.follow_list().wait_for(|list| list.len() == 2).await.unwrap();
         }
         let mut hidden = BTreeSet::new();
         let mut deployments = BTreeMap::new();

@@ -10,8 +10,8 @@ use crate::pages::site::{everything, fetch, site};
 async fn a_question_finds_what_it_names() {
     let (rollcast, clusters) = site().await;
     let all = everything(&rollcast).await;
-    let found = |query: Query| all.list_now(&query);
-    let all = found(Query::default());
+    let found = async |query: Query| all.list_now(&query).await;
+    let all = found(Query::default()).await;
     assert_eq!(all.overall.clusters.len(), clusters.len());
     assert_eq!(all.overall.all as usize, all.lines.len());
     assert_eq!(all.overall.rows(), all.overall.counts.iter().sum::<u32>());
@@ -26,16 +26,16 @@ async fn a_question_finds_what_it_names() {
         .collect();
     assert!(groups.is_sorted() && !groups.is_empty(), "{groups:?}");
 
-    let text = |text: &str| found(Query { text: text.into(), ..Query::default() }).lines.len();
-    assert_eq!(text("nginx ROLLOUT complete"), 1);
-    assert_eq!(text("nowhere"), 0);
-    assert!(text("revision 2") > 1);
+    let text = async |text: &str| found(Query { text: text.into(), ..Query::default() }).await.lines.len();
+    assert_eq!(text("nginx ROLLOUT complete").await, 1);
+    assert_eq!(text("nowhere").await, 0);
+    assert!(text("revision 2").await > 1);
     let place = Query { cluster: Some("rollout".into()), namespace: Some("rollout".into()), ..Query::default() };
-    assert_eq!(found(place).lines.len(), 1);
-    let stuck = found(Query { group: Some(Group::InTrouble), ..Query::default() });
+    assert_eq!(found(place).await.lines.len(), 1);
+    let stuck = found(Query { group: Some(Group::InTrouble), ..Query::default() }).await;
     assert_eq!(stuck.overall.counts, all.overall.counts, "chips count all groups");
     assert_eq!(stuck.lines.len() as u32, all.overall.counts[0]);
-    let places = found(Query { by: By::Place, ..Query::default() });
+    let places = found(Query { by: By::Place, ..Query::default() }).await;
     assert_eq!(places.lines.len(), all.lines.len());
     assert_eq!(places.overall.heads.len(), clusters.len());
 }
@@ -44,10 +44,10 @@ async fn a_question_finds_what_it_names() {
 async fn labels_select() {
     let (rollcast, _) = site().await;
     let all = everything(&rollcast).await;
-    let found = |labels: &str| all.list_now(&Query { labels: labels.into(), ..Query::default() });
-    let all = found("").lines.len();
-    assert_eq!(found("app").lines.len() + found("!app").lines.len(), all);
-    let wrong = found("app=web=x");
+    let found = async |labels: &str| all.list_now(&Query { labels: labels.into(), ..Query::default() }).await;
+    let all = found("").await.lines.len();
+    assert_eq!(found("app").await.lines.len() + found("!app").await.lines.len(), all);
+    let wrong = found("app=web=x").await;
     assert!(wrong.overall.trouble.contains("is no label selector"));
     assert_eq!(wrong.lines.len(), all, "the list stays");
 }

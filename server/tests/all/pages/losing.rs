@@ -18,14 +18,14 @@ async fn a_right_that_is_taken_away_ends_within_a_minute() {
     let view = ClientView::new(&rollcast, viewer("partly")).await.unwrap();
     let mut sight = view.watch_permissions().await.unwrap();
     assert_eq!(namespaces(&sight.borrow_and_update(), "prod"), only("rollover"));
-    assert_eq!(view.list_now(&Query::default()).lines.len(), 1);
+    assert_eq!(view.list_now(&Query::default()).await.lines.len(), 1);
     let began = tokio::time::Instant::now();
     rules.lock().unwrap().allowed.remove(&("partly".to_owned(), "rollover".to_owned()));
     sight.changed().await.unwrap();
     assert!(began.elapsed() <= Duration::from_secs(60), "{:?}", began.elapsed());
     assert_eq!(namespaces(&sight.borrow_and_update(), "prod"), None);
     let view = view.with_permissions(sight.borrow().clone());
-    assert_eq!(view.list_now(&Query::default()).lines.len(), 0);
+    assert_eq!(view.list_now(&Query::default()).await.lines.len(), 0);
     assert!(view.hub(&Workload::deployment("prod", "rollover", "web")).await.is_none(), "the cluster is gone with it");
     // And one that is given is there within a minute.
     rules.lock().unwrap().allowed.insert(("partly".to_owned(), "*".to_owned()));
@@ -51,8 +51,8 @@ async fn a_cluster_that_does_not_answer_shows_what_it_said_for_a_minute_and_then
         "Cannot check your permissions on a cluster right now. Its workloads are hidden. If this lasts, see Rollcast's log: its account may lack create on subjectaccessreviews.authorization.k8s.io."
     );
     let stranger = ClientView::new(&rollcast, viewer("fully")).await.unwrap();
-    assert_eq!(stranger.list_now(&Query::default()).lines.len(), 2, "the other one answers");
-    assert!(stranger.list_now(&Query::default()).overall.trouble.starts_with("Cannot check your permissions"));
+    assert_eq!(stranger.list_now(&Query::default()).await.lines.len(), 2, "the other one answers");
+    assert!(stranger.list_now(&Query::default()).await.overall.trouble.starts_with("Cannot check your permissions"));
     rules.lock().unwrap().is_broken = false;
     sight.changed().await.unwrap();
     assert_eq!(namespaces(&sight.borrow(), "prod"), only("rollover"));

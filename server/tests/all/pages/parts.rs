@@ -278,7 +278,7 @@ async fn a_link_to_a_rollout_that_goes_on_shows_it_as_it_was_when_it_was_opened(
     let (hub, events) = Handle::start("prod", Arc::default(), retention);
     feed(&events, first).await;
     let rules = rules(&PROD);
-    hub.list().wait_for(|list| !list.is_empty()).await.unwrap();
+    hub.follow_list().wait_for(|list| !list.is_empty()).await.unwrap();
     let shares = Some(Shares::open(SessionKeys::generate(), None).unwrap());
     let hubs = vec![hub.clone().with_reviewer(reviewer(&rules))];
     let rollcast = Rollcast::with(hubs, "build", Viewers::default(), Site { auth: proxy(), shares, ..Site::default() });

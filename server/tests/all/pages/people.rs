@@ -108,7 +108,7 @@ pub(crate) async fn watched_cluster(name: &str, rules: &Shared) -> (Handle, toki
     let retention = Retention { age_millis: i64::MAX / 2, ..Retention::default() };
     let (hub, events) = Handle::start(name, Arc::default(), retention);
     feed(&events, server::feed::recording::Recording::read(&text).observed).await;
-    let mut list = hub.list();
+    let mut list = hub.follow_list();
     list.wait_for(|list| list.len() == 2).await.unwrap();
     (hub.with_reviewer(reviewer(rules)), events)
 }

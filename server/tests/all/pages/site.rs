@@ -63,7 +63,7 @@ async fn listed(hub: &Handle) {
         let s = &listed.summary;
         (s.uid, s.revision, s.pods, s.verdict.badge.clone())
     };
-    let mut list = hub.list();
+    let mut list = hub.follow_list();
     let is_told = list.wait_for(|list| list.iter().map(told).collect::<BTreeSet<_>>() == there);
     tokio::time::timeout(Duration::from_secs(20), is_told).await.expect("the list tells what is there").unwrap();
 }

@@ -1,0 +1,106 @@
+//! What a hub is asked, and what it answers.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use timeline::fact::Kind;
+use timeline::view::{self, Now};
+use timeline::wire::{Objects, Position, Said, Snapshot};
+use timeline::{History, Millis, Model, Timeline, Uid, Workload, story};
+use tokio::sync::{broadcast, oneshot};
+
+use crate::kube::Health;
+
+/// The hub has ended, which happens only when the program does.
+#[derive(Debug, thiserror::Error)]
+#[error("the hub has ended")]
+pub struct HubEnded;
+
+/// What a viewer gets: everything now, then frames as they come.
+pub struct Subscription {
+    /// The first frame, encoded: a snapshot, or a delta that only confirms where the viewer stands.
+    pub first: Bytes,
+    /// Later frames, encoded. A viewer that lags behind must subscribe anew.
+    pub frames: broadcast::Receiver<Bytes>,
+    /// The hub's clock; a shared snapshot may carry an older one.
+    pub now_millis: Millis,
+}
+
+/// A job in the hub's task.
+type Job = Box<dyn FnOnce(&Reader<'_>) + Send>;
+
+pub(super) enum Command {
+    Subscribe {
+        workload: Workload,
+        since: Option<Position>,
+        reply: oneshot::Sender<Subscription>,
+    },
+    Page {
+        workload: Workload,
+        reply: oneshot::Sender<Copied>,
+    },
+    /// Brings the list up to date.
+    List {
+        reply: oneshot::Sender<()>,
+    },
+    Read(Job),
+}
+
+/// What a page is made of, outside of the hub's task.
+pub(super) struct Copied {
+    /// A snapshot that has neither objects nor what is said.
+    pub(super) snapshot: Snapshot,
+    /// The Deployment with what belongs to it and what is spoken of.
+    pub(super) model: Model,
+    pub(super) now: Now,
+}
+
+impl Copied {
+    pub(super) fn page(self) -> Snapshot {
+        let Self { snapshot, model, now } = self;
+        let of = |uid| (Objects::of(&model, uid), told(&model, uid, now));
+        let (objects, said) = snapshot.deployment.map(of).unwrap_or_default();
+        Snapshot { objects, said, ..snapshot }
+    }
+}
+
+/// What a reader sees of a hub.
+pub struct Reader<'h> {
+    /// The timeline.
+    pub timeline: &'h Timeline,
+    /// Its past.
+    pub history: &'h History,
+    /// First and last observation.
+    pub observed: Option<(Millis, Millis)>,
+    /// The hub's clock.
+    pub now_millis: Millis,
+    /// The time for sentences, which stands still while the cluster is silent.
+    pub now: Now,
+    /// State of each watch, by its kind and its namespace (`None` for all).
+    pub watches: &'h BTreeMap<(Kind, Option<String>), Health>,
+    /// Which life of the timeline it is.
+    pub epoch: u64,
+    /// Number of the last change that touched a Deployment.
+    pub(super) touched: &'h BTreeMap<Uid, u64>,
+}
+
+impl Reader<'_> {
+    /// Deployments that were touched by a change after the one of this number.
+    pub fn touched_since(&self, seq: u64) -> impl Iterator<Item = Uid> {
+        self.touched.iter().filter(move |(_, touched)| **touched > seq).map(|(uid, _)| *uid)
+    }
+
+    /// Number of the last change that touched a Deployment, or another one of its name.
+    pub(super) fn touched(&self, deployment: Uid) -> u64 {
+        let all = &self.timeline.model().deployments;
+        let name = all.get(&deployment).map(|known| (&known.namespace, &known.name));
+        let named = all.values().filter(|other| Some((&other.namespace, &other.name)) == name);
+        named.filter_map(|other| self.touched.get(&other.uid)).copied().max().unwrap_or_default()
+    }
+}
+
+/// What is said of a Deployment, whenever that is.
+#[must_use]
+pub fn told(model: &Model, uid: Uid, now: Now) -> Said {
+    Said { view: view::view(model, uid, now), story: story::story(model, uid) }
+}

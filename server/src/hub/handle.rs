@@ -1,0 +1,405 @@
+//! The way to a hub: starts its task, and asks it.
+
+use std::any::Any;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use moka::future::Cache;
+use timeline::document::{self, Document};
+use timeline::wire::{Connection, Position, Snapshot};
+use timeline::{History, Millis, Retention, Timeline, Workload};
+use tokio::sync::{Semaphore, mpsc, oneshot, watch as signal};
+use tokio::time::Instant;
+
+use super::command::{Command, HubEnded, Reader, Subscription};
+use super::counters::HubCounters;
+use super::listed::List;
+use super::moments::{self, Pasts, Streams};
+use super::task;
+use crate::kube::review::Reviewer;
+use crate::kube::{self, Counters, InitialState, SourceEvent};
+use crate::telemetry::clock::{Clock, OwnClock};
+
+/// Capacity of the queue of commands to a hub.
+const COMMANDS: usize = 256;
+
+/// Timeline documents of a cluster that are copied or written at once; more wait.
+const DOCUMENTS: usize = 4;
+/// Pages of Deployments that are made at once; who wants the same one at the same time shares it.
+const PAGES: usize = 4;
+
+/// Exit code when a hub broke.
+const BROKEN: i32 = 70;
+
+/// Whoever asks for the list waits this long for a hub that still reads what it begins with.
+const LIST_WAIT: Duration = Duration::from_secs(1);
+
+/// What counts a way to a hub for as long as somebody has it.
+pub type Lease = Arc<dyn Any + Send + Sync>;
+
+/// A timeline that a hub shows without a source: time does not pass in it.
+pub struct FrozenTimeline {
+    /// What is known at the end.
+    pub timeline: Timeline,
+    /// How it came to that, as far as that is told.
+    pub history: History,
+    /// Nothing is told to have been seen before.
+    pub from_millis: Millis,
+    /// The time that it stands at.
+    pub at_millis: Millis,
+    /// Name of what is shown.
+    pub name: String,
+}
+
+/// The way to a hub.
+#[derive(Clone)]
+pub struct Handle {
+    name: Arc<str>,
+    accent: u8,
+    /// The namespaces that are watched; empty for all.
+    namespaces: Arc<[String]>,
+    commands: mpsc::Sender<Command>,
+    connection: signal::Receiver<Connection>,
+    list: signal::Sender<List>,
+    clock: signal::Receiver<Clock>,
+    counters: Arc<HubCounters>,
+    sources: Arc<Counters>,
+    /// The queues between its sources and it, as long as there are sources.
+    pub(super) queues: Vec<mpsc::WeakSender<SourceEvent>>,
+    reviewer: Reviewer,
+    pub(super) pasts: Pasts,
+    pub(super) streams: Streams,
+    documents: Arc<Semaphore>,
+    /// Pages that are being made. None is kept: each is of its moment.
+    pages: Cache<Workload, Arc<Snapshot>>,
+    page_turns: Arc<Semaphore>,
+    /// It stands still at the end of what it shows.
+    is_over: bool,
+    /// What counts those who have a way to it, where they are counted.
+    lease: Option<Lease>,
+}
+
+impl Handle {
+    /// Starts a hub. Its sources send to the returned queue.
+    #[must_use]
+    pub fn start(name: &str, sources: Arc<Counters>, retention: Retention) -> (Self, mpsc::Sender<SourceEvent>) {
+        Self::begin(name, sources, retention, None, Vec::new())
+    }
+
+    /// Starts a hub that waits for what it begins with. It begins with nothing if the sender is dropped.
+    #[must_use]
+    pub fn start_from(
+        name: &str,
+        sources: Arc<Counters>,
+        retention: Retention,
+        initial: oneshot::Receiver<InitialState>,
+    ) -> (Self, mpsc::Sender<SourceEvent>) {
+        Self::begin(name, sources, retention, Some(initial), Vec::new())
+    }
+
+    /// Starts a hub that stands still with what it is given: time does not pass in it, and nothing is observed.
+    #[must_use]
+    pub fn frozen(name: &str, frozen: FrozenTimeline) -> Self {
+        let whole = Retention { age_millis: Millis::MAX / 4, ..Retention::default() };
+        let FrozenTimeline { timeline, history, from_millis, at_millis, name: title } = frozen;
+        let observed = Some((from_millis, at_millis));
+        let looking_since_millis = Some(from_millis);
+        let before = None;
+        let initial = InitialState { timeline, history, before, observed, looking_since_millis, heard_millis: None };
+        let clock = OwnClock { start_millis: at_millis, started: Instant::now(), speed: 0.0 };
+        let events = vec![SourceEvent::Begins(Box::new(initial)), SourceEvent::Played { name: title, clock }];
+        Self::begin(name, Arc::default(), whole, None, events).0
+    }
+
+    /// Starts a hub that takes some events before anybody can ask it.
+    fn begin(
+        name: &str,
+        sources: Arc<Counters>,
+        retention: Retention,
+        initial: Option<oneshot::Receiver<InitialState>>,
+        first: Vec<SourceEvent>,
+    ) -> (Self, mpsc::Sender<SourceEvent>) {
+        let name: Arc<str> = name.into();
+        let (commands, command_inbox) = mpsc::channel(COMMANDS);
+        let (events, event_inbox) = mpsc::channel(kube::QUEUE);
+        let (connection, connection_out) = signal::channel(Connection::default());
+        let list = signal::Sender::new(List::default());
+        let (clock, clock_out) = signal::channel(Clock::Real);
+        let counters = Arc::new(HubCounters::default());
+        let signals = task::Signals { connection, list: list.clone(), clock };
+        let mut hub = task::Hub::new(name.clone(), retention, signals, counters.clone());
+        first.into_iter().for_each(|event| hub.event(event));
+        let running = tokio::spawn(hub.run(event_inbox, command_inbox, initial));
+        let cluster = name.clone();
+        tokio::spawn(async move {
+            // A hub that broke would leave its last picture standing as if it was live: whoever started us starts us again.
+            if running.await.is_err_and(|error| error.is_panic()) {
+                tracing::error!("the hub of cluster {cluster} panicked; exiting");
+                std::process::exit(BROKEN);
+            }
+        });
+        let handle = Self {
+            name,
+            accent: 0,
+            namespaces: Arc::default(),
+            commands,
+            connection: connection_out,
+            list,
+            clock: clock_out,
+            counters,
+            sources,
+            queues: vec![events.downgrade()],
+            reviewer: Reviewer::new(signal::channel(None).1),
+            pasts: moments::no_pasts(),
+            streams: Streams::default(),
+            documents: Arc::new(Semaphore::new(DOCUMENTS)),
+            pages: Cache::new(0),
+            page_turns: Arc::new(Semaphore::new(PAGES)),
+            is_over: false,
+            lease: None,
+        };
+        (handle, events)
+    }
+
+    /// Name of the cluster.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// With an accent: the number of a colour of the style sheet.
+    #[must_use]
+    pub fn with_accent(self, accent: u8) -> Self {
+        Self { accent, ..self }
+    }
+
+    /// Of which only these namespaces are watched; all, where none is named.
+    #[must_use]
+    pub fn with_namespaces(self, namespaces: &[String]) -> Self {
+        Self { namespaces: namespaces.into(), ..self }
+    }
+
+    /// That namespace of the cluster is watched.
+    #[must_use]
+    pub fn watches(&self, namespace: &str) -> bool {
+        self.namespaces.is_empty() || self.namespaces.iter().any(|watched| watched == namespace)
+    }
+
+    /// One that stands still at the end of what it shows.
+    #[must_use]
+    pub fn over(self) -> Self {
+        Self { is_over: true, ..self }
+    }
+
+    /// It stands still at the end of what it shows.
+    #[must_use]
+    pub const fn is_over(&self) -> bool {
+        self.is_over
+    }
+
+    /// Whoever has this way to it, or one that is made of it, has that as well.
+    #[must_use]
+    pub fn leased(self, lease: Lease) -> Self {
+        Self { lease: Some(lease), ..self }
+    }
+
+    /// What counts those who have this way to it.
+    #[must_use]
+    pub const fn lease(&self) -> Option<&Lease> {
+        self.lease.as_ref()
+    }
+
+    /// With a cluster that says what people may see of it.
+    #[must_use]
+    pub fn with_reviewer(self, reviewer: Reviewer) -> Self {
+        Self { reviewer, ..self }
+    }
+
+    /// Says what people may see of the cluster.
+    #[must_use]
+    pub const fn reviewer(&self) -> &Reviewer {
+        &self.reviewer
+    }
+
+    /// A hub of the same cluster that holds no objects: it answers those who may not see what they ask for.
+    #[must_use]
+    pub fn empty(&self) -> Self {
+        let (nothing, _) = Self::start(&self.name, Arc::default(), Retention::default());
+        let (reviewer, namespaces) = (self.reviewer.clone(), self.namespaces.clone());
+        Self { accent: self.accent, reviewer, namespaces, ..nothing.beside(self) }
+    }
+
+    /// With the connection and the clock of another hub.
+    #[must_use]
+    pub fn beside(self, other: &Self) -> Self {
+        Self { connection: other.connection.clone(), clock: other.clock.clone(), ..self }
+    }
+
+    /// It is the way to the same hub.
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        self.commands.same_channel(&other.commands)
+    }
+
+    /// Its accent; 0 for none.
+    #[must_use]
+    pub const fn accent(&self) -> u8 {
+        self.accent
+    }
+
+    /// How the server gets on with the cluster.
+    #[must_use]
+    pub fn connection(&self) -> signal::Receiver<Connection> {
+        self.connection.clone()
+    }
+
+    /// The cluster's list of Deployments, kept up to date for as long as the receiver lives.
+    #[must_use]
+    pub fn follow_list(&self) -> signal::Receiver<List> {
+        let list = self.list.subscribe();
+        let (reply, _) = oneshot::channel();
+        let _ = self.commands.try_send(Command::List { reply }); // a hub with a full inbox finds its follower anyway
+        list
+    }
+
+    /// The cluster's list of Deployments as it is now; as it was last where the hub does not answer.
+    pub async fn list(&self) -> List {
+        let _ = tokio::time::timeout(LIST_WAIT, self.ask(|reply| Command::List { reply })).await;
+        self.list.borrow().clone()
+    }
+
+    /// The cluster's clock, for its sources.
+    #[must_use]
+    pub fn clock(&self) -> signal::Receiver<Clock> {
+        self.clock.clone()
+    }
+
+    /// The time of its cluster.
+    #[must_use]
+    pub fn now_millis(&self) -> Millis {
+        self.clock.borrow().now_millis()
+    }
+
+    /// What the hub counts.
+    #[must_use]
+    pub fn counters(&self) -> &HubCounters {
+        &self.counters
+    }
+
+    /// When the connection entered its state, in milliseconds of the cluster's time.
+    #[must_use]
+    pub fn state_since_millis(&self) -> Millis {
+        self.counters.state_since_millis.load(Ordering::Relaxed)
+    }
+
+    /// What its sources count.
+    #[must_use]
+    pub fn sources(&self) -> &Counters {
+        &self.sources
+    }
+
+    /// Follows a Deployment.
+    ///
+    /// # Errors
+    /// When the hub has ended.
+    pub async fn subscribe(&self, workload: &Workload, since: Option<Position>) -> Result<Subscription, HubEnded> {
+        let workload = workload.clone();
+        self.ask(|reply| Command::Subscribe { workload, since, reply }).await
+    }
+
+    /// Everything about a Deployment, for one page. Copied in the hub's task, told elsewhere.
+    ///
+    /// # Errors
+    /// When the hub has ended.
+    pub async fn page(&self, workload: &Workload) -> Result<Snapshot, HubEnded> {
+        let make = async {
+            let turn = self.page_turns.clone().acquire_owned().await;
+            let copied = self.ask(|reply| Command::Page { workload: workload.clone(), reply }).await?;
+            let made = tokio::task::spawn_blocking(move || {
+                let _turn = turn; // whoever asked may have left
+                Arc::new(copied.page())
+            });
+            made.await.map_err(|_| HubEnded)
+        };
+        let made = self.pages.try_get_with_by_ref(workload, make).await;
+        made.map(Arc::unwrap_or_clone).map_err(|_| HubEnded)
+    }
+
+    /// Reads something from the timeline, in the hub's task. The job must be short.
+    ///
+    /// # Errors
+    /// When the hub has ended.
+    pub async fn read<T: Send + 'static>(
+        &self,
+        job: impl FnOnce(&Reader<'_>) -> T + Send + 'static,
+    ) -> Result<T, HubEnded> {
+        read(&self.commands, job).await
+    }
+
+    /// The timeline document of a Deployment; `None` when there is none of that name. Copied in the hub's task, written elsewhere.
+    ///
+    /// # Errors
+    /// When the hub has ended.
+    pub async fn document(&self, workload: &Workload) -> Result<Option<Document>, HubEnded> {
+        let workload = workload.clone();
+        let turn = self.documents.clone().acquire_owned().await;
+        let copy = self.read(move |reader| {
+            let model = reader.timeline.model();
+            Some((model.only(workload.find(model)?.uid), reader.observed.unzip()))
+        });
+        let Some((model, (from, to))) = copy.await? else { return Ok(None) };
+        let written = tokio::task::spawn_blocking(move || {
+            let _turn = turn; // whoever asked may have left: writing is not called off
+            document::document(&model, from, to)
+        });
+        written.await.map(Some).map_err(|_| HubEnded)
+    }
+
+    /// A way to the hub that does not keep it running.
+    #[must_use]
+    pub fn downgrade(&self) -> WeakHandle {
+        WeakHandle(self.commands.downgrade())
+    }
+
+    async fn ask<T>(&self, command: impl FnOnce(oneshot::Sender<T>) -> Command) -> Result<T, HubEnded> {
+        ask(&self.commands, command).await
+    }
+}
+
+/// A way to a hub that does not keep it running.
+pub struct WeakHandle(mpsc::WeakSender<Command>);
+
+impl WeakHandle {
+    /// Reads something from the timeline, in the hub's task. The job must be short.
+    ///
+    /// # Errors
+    /// When the hub has ended.
+    pub async fn read<T: Send + 'static>(
+        &self,
+        job: impl FnOnce(&Reader<'_>) -> T + Send + 'static,
+    ) -> Result<T, HubEnded> {
+        read(&self.0.upgrade().ok_or(HubEnded)?, job).await
+    }
+}
+
+async fn read<T: Send + 'static>(
+    commands: &mpsc::Sender<Command>,
+    job: impl FnOnce(&Reader<'_>) -> T + Send + 'static,
+) -> Result<T, HubEnded> {
+    ask(commands, |reply| {
+        Command::Read(Box::new(move |reader| {
+            let _ = reply.send(job(reader)); // the asker may have left
+        }))
+    })
+    .await
+}
+
+async fn ask<T>(
+    commands: &mpsc::Sender<Command>,
+    command: impl FnOnce(oneshot::Sender<T>) -> Command,
+) -> Result<T, HubEnded> {
+    let (reply, answer) = oneshot::channel();
+    commands.send(command(reply)).await.map_err(|_| HubEnded)?;
+    answer.await.map_err(|_| HubEnded)
+}
