@@ -23,12 +23,17 @@ use crate::payload::{self, Export, Page, Preview};
 use crate::playground::Playground;
 use crate::status::StatusPayload;
 
+/// Returns the address of a file of this build.
+fn versioned(path: &str, build: &str) -> String {
+    at(&format!("{path}?v={build}"))
+}
+
 /// The whole document of a page that lives. `origin` is how this server is addressed: previews need whole addresses. `files` are the
 /// names of the files of a part of the program.
 #[must_use]
 pub fn shell(page: Page, origin: &str, files: fn(Part) -> Vec<String>) -> impl IntoView + use<> {
     let build = page.build.clone();
-    let versioned = |path: &str| at(&format!("{path}?v={build}"));
+    let versioned = |path: &str| versioned(path, &build);
     provide_context(Origin(origin.to_owned()));
     let sheet =
         page.playground.as_ref().map(|_| view! { <link rel="stylesheet" href=versioned("/pkg/playground.css")/> });
@@ -113,7 +118,7 @@ pub fn shares(page: SharesPayload, build: &str) -> impl IntoView + use<> {
 /// see this page. `origin` is how this server is addressed.
 #[must_use]
 pub fn shared(trouble: String, shown: Option<Preview>, origin: &str, build: &str) -> impl IntoView + use<> {
-    let script = at(&format!("/shared.js?v={build}"));
+    let script = versioned("/shared.js", build);
     provide_context(Origin(origin.to_owned()));
     let head = view! { <MetaTags/>{form_sheet(build)}{hidden()}<script src=script></script> };
     document_without_program(
@@ -201,7 +206,7 @@ pub fn exported(export: Export, enclosed: Enclosed) -> impl IntoView + use<> {
 }
 
 fn document(build: &str, head: AnyView, body: AnyView) -> impl IntoView + use<> {
-    let versioned = |path: &str| at(&format!("{path}?v={build}"));
+    let versioned = |path: &str| versioned(path, build);
     let base = Some(base()).filter(|base| !base.is_empty());
     view! {
         <!DOCTYPE html>
@@ -224,9 +229,8 @@ fn document(build: &str, head: AnyView, body: AnyView) -> impl IntoView + use<> 
 fn document_without_program(build: &str, title: &str, head: AnyView, body: AnyView) -> impl IntoView + use<> {
     let title = title.replace('&', "&amp;").replace('<', "&lt;");
     let playground = use_context::<Playground>();
-    let sheet = playground
-        .as_ref()
-        .map(|_| view! { <link rel="stylesheet" href=at(&format!("/pkg/playground.css?v={build}"))/> });
+    let sheet =
+        playground.as_ref().map(|_| view! { <link rel="stylesheet" href=versioned("/pkg/playground.css", build)/> });
     let strip = playground.map(|playground| view! { <StillStrip playground/> });
     let head = view! { <title inner_html=title></title>{sheet}{head} };
     document(build, head.into_any(), view! { {strip}{body} }.into_any())
@@ -239,7 +243,7 @@ fn hidden() -> impl IntoView {
 
 /// The styles of forms and of pages in which no program runs.
 fn form_sheet(build: &str) -> impl IntoView + use<> {
-    view! { <link rel="stylesheet" href=at(&format!("/pkg/still.css?v={build}"))/> }
+    view! { <link rel="stylesheet" href=versioned("/pkg/still.css", build)/> }
 }
 
 /// Renders the script of pages without the program, where scripts may run.

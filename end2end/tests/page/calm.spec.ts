@@ -68,8 +68,15 @@ test("what is contradicted at once is not shown", async ({ page, serve }, info) 
   await isLive(page, /Recording/);
   await expect(page.getByTestId("verdict")).toContainText("is complete");
   await watch(page, "#verdict");
+  await page.getByTestId("available").evaluate((figure) => {
+    const figures = [figure.textContent];
+    Object.assign(window, { figures });
+    const look = () => void (figures.at(-1) === figure.textContent || figures.push(figure.textContent));
+    new MutationObserver(look).observe(figure, { childList: true, subtree: true, characterData: true });
+  });
   await expect.poll(async () => (await told(page)).length).toBeGreaterThan(1);
   await expect(page.getByTestId("available")).toHaveText("0");
+  expect(await page.evaluate(() => (window as unknown as { figures: string[] }).figures), "the figure beside it").toEqual(["1", "0"]);
   const texts = (await told(page)).map(([, text]) => text);
   expect(texts, "the flash was not shown").toHaveLength(2);
 });

@@ -9,20 +9,27 @@ use crate::debounce::debounce;
 use crate::list::board::ListBoard;
 use crate::list::keys;
 use crate::list::row::RowText;
+use crate::list::tiny_score::TinyPicture;
 use crate::zone::Zone;
 
-/// Texts about a Deployment, all of them of one moment.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// Texts and the picture of a Deployment, all of them of one moment.
+#[derive(Debug, Clone, Default, PartialEq)]
 struct Words {
     /// Class names of the sentence.
     class: String,
     sentence: String,
     why: String,
+    tiny: TinyPicture,
 }
 
 impl Words {
     fn of(row: &RowText) -> Self {
-        Self { class: format!("sentence {}", row.tone.name()), sentence: row.sentence.clone(), why: row.why.clone() }
+        Self {
+            class: format!("sentence {}", row.tone.name()),
+            sentence: row.sentence.clone(),
+            why: row.why.clone(),
+            tiny: row.tiny.clone(),
+        }
     }
 }
 
@@ -44,7 +51,7 @@ pub fn Row(
     let class = move || if matches!(row.read().tone, Tone::Bad | Tone::Busy) { "row" } else { "row stable" };
     let rollouts = move || format!("{}/rollouts", row.read().address);
     let images = Signal::derive(move || row.read().images.clone());
-    let tiny = Signal::derive(move || row.read().tiny.clone());
+    let tiny = Signal::derive(move || words.read().tiny.clone());
     let named = move || row.with(|row| [&*row.name, &row.place].join(", "));
     let all = move || words.with(|words| zone.said(&[&*words.sentence, &words.why].join(" "), row.read().near_millis));
     view! {

@@ -1,9 +1,9 @@
 //! The verdict: one sentence, why, and figures.
 
 use leptos::prelude::*;
-use timeline::say;
 use timeline::view::{Command, View};
 use timeline::words::duration;
+use timeline::{Millis, say};
 
 use super::measured::Measured;
 use super::remedy::Remedy;
@@ -12,7 +12,7 @@ use crate::rollout::board::Board;
 use crate::scoped::ScopedFor;
 use crate::zone::Zone;
 
-/// Texts about a Deployment, all of them of one moment.
+/// Texts and figures about a Deployment, all of them of one moment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Words {
     badge: String,
@@ -22,6 +22,9 @@ struct Words {
     /// Why, and what comes next.
     why: String,
     remedy: Option<Command>,
+    new_available: String,
+    available: String,
+    deadline_millis: Option<Millis>,
 }
 
 impl Words {
@@ -34,6 +37,9 @@ impl Words {
             sentence: if is_past { say::past(&verdict.sentence) } else { verdict.sentence.clone() },
             why: if is_past { view.explanation_then() } else { view.explanation() },
             remedy: view.remedy.clone().filter(|_| !is_past),
+            new_available: format!("{} of {}", view.counts.new_available, view.desired),
+            available: view.counts.available.to_string(),
+            deadline_millis: view.deadline_millis,
         }
     }
 }
@@ -80,19 +86,19 @@ pub fn VerdictLine(
                 <p id="why" tabindex="0" class=move || if is_whole.get() { "why whole" } else { "why" } data-testid="why" on:click=move |_| is_whole.update(|whole| *whole = !*whole)>{said(|words| &words.why)}</p>
                 <Remedy remedy/>
             </div>
-            <Figures board/>
+            <Figures board words/>
         </section>
     }
 }
 
 /// The figures beside the verdict: new available, available in total, and the deadline.
 #[component]
-fn Figures(board: Board) -> impl IntoView {
-    let new_available = move || board.said(|view| format!("{} of {}", view.counts.new_available, view.desired));
-    let available = move || board.said(|view| view.counts.available.to_string());
+fn Figures(board: Board, words: Signal<Words>) -> impl IntoView {
+    let new_available = move || words.read().new_available.clone();
+    let available = move || words.read().available.clone();
     let left = Memo::new(move |_| {
         // Nobody knows how long it is, where nobody knows the time.
-        let left = board.said(|view| view.deadline_millis).filter(|_| !board.is_stale())? - board.now_millis();
+        let left = words.read().deadline_millis.filter(|_| !board.is_stale())? - board.now_millis();
         Some(if left > 0 { duration(left) } else { "passed".to_owned() })
     });
     view! {

@@ -1,6 +1,7 @@
 //! A tile: one Deployment, read from across a room.
 
 use leptos::prelude::*;
+use timeline::view::View;
 use timeline::words::safe;
 
 use super::lines::Lines;
@@ -27,20 +28,21 @@ pub fn Tile(
         let of = |revision: Option<u64>| revision.map(|revision| seat.images(revision)).unwrap_or_default();
         ImageText::change(&of(replaced), &of(current))
     });
-    // What is read from across a room stays for a moment.
+    // What is read from across a room stays for a moment, the figure as long as the sentence that tells it, too.
     let said = Signal::derive(move || {
-        let sentence = board.said(|view| view.verdict.sentence.clone());
-        with_short_images(&sentence, images.read().whole.split(" → "))
+        let figure = |view: &View| format!("{} of {}", view.counts.new_available, view.desired);
+        let (sentence, figure) = board.said(|view| (view.verdict.sentence.clone(), figure(view)));
+        (with_short_images(&sentence, images.read().whole.split(" → ")), figure)
     });
     let said = debounce(said, Signal::stored(false));
-    let sentence = move || zone.said(&said.read(), board.now_millis());
+    let sentence = move || zone.said(&said.read().0, board.now_millis());
+    let figure = move || said.read().1.clone();
     let moving = FrameStyles::at(Frame::unmeasured(0, 60_000.0, 0), 0.0);
     let place = move || {
         board.workload.with(|workload| format!("{} / {} / ", safe(&workload.cluster), safe(&workload.namespace)))
     };
     let name = move || board.workload.with(|workload| safe(&workload.name));
     let whole_name = move || format!("{}{}", place(), name());
-    let figure = move || board.said(|view| format!("{} of {}", view.counts.new_available, view.desired));
     let revisions = move || match revision.get() {
         (_, None) => String::new(),
         (replaced, current) => format!("revision {}", revisions(replaced, current)),
