@@ -306,7 +306,11 @@ impl Archive {
         for tap in taps {
             let (reply, done) = oneshot::channel();
             if tap.send(reply).await.is_ok() {
-                let _ = done.await; // its hub may have ended
+                tokio::select! {
+                    _ = done => {}
+                    // It ended with its hub at this moment: nobody takes the request out of the queue, and nobody answers it.
+                    () = tap.closed() => {}
+                }
             }
         }
     }
