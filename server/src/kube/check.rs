@@ -16,7 +16,7 @@ pub struct Found {
     pub bad: Vec<String>,
 }
 
-/// Asks a cluster for one object of each kind.
+/// Asks a cluster for one object of each kind, and begins a watch of each.
 pub async fn check(target: &Target, kinds: &[Kind], namespaces: &[String], pace: &Pace) -> Found {
     let mut found = Found::default();
     let scopes: Vec<Option<&str>> =
@@ -24,17 +24,18 @@ pub async fn check(target: &Target, kinds: &[Kind], namespaces: &[String], pace:
     for namespace in scopes {
         let place = namespace.map_or_else(|| "all namespaces".to_owned(), |name| format!("namespace {name}"));
         for kind in kinds {
-            let path = format!("{}?limit=1", request::collection(*kind, namespace));
-            let resource = kind.resource();
-            match request::get(&target.access, pace, &path).await {
-                Ok(_) => found.good.push(format!("{}: can read {resource} in {place}", target.name)),
-                Err(RequestError::Forbidden(_)) => found.bad.push(format!(
-                    "{}: no permission to read {resource} in {place}; grant list and watch on {resource}, or choose namespaces with --namespace",
-                    target.name
-                )),
-                Err(error) => {
-                    found.bad.push(format!("{} at {}: {error}", target.name, target.address));
-                    return found; // the next question would end the same way
+            let (collection, resource) = (request::collection(*kind, namespace), kind.resource());
+            for (verb, parameters) in [("list", "limit=1"), ("watch", "watch=1&timeoutSeconds=1")] {
+                match request::get(&target.access, pace, &format!("{collection}?{parameters}")).await {
+                    Ok(_) => found.good.push(format!("{}: can {verb} {resource} in {place}", target.name)),
+                    Err(RequestError::Forbidden(_)) => found.bad.push(format!(
+                        "{}: no permission to {verb} {resource} in {place}; grant list and watch on {resource}, or choose namespaces with --namespace",
+                        target.name
+                    )),
+                    Err(error) => {
+                        found.bad.push(format!("{} at {}: {error}", target.name, target.address));
+                        return found; // the next question would end the same way
+                    }
                 }
             }
         }

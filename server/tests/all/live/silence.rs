@@ -260,4 +260,10 @@ async fn a_check_of_a_server_that_never_answers_ends() {
     let check = kube::check::check(&target, &Kind::ALL, &[], &pace);
     let found = tokio::time::timeout(Duration::from_secs(20), check).await.unwrap();
     assert!(found.bad[0].contains("does not respond"), "{found:?}");
+
+    api.stand(Verb::List, "deployments", None);
+    api.stand(Verb::Watch, "pods", Some(Fault::Status(403)));
+    let found = kube::check::check(&target, &Kind::ALL, &[], &pace).await;
+    assert_eq!((found.good.len(), found.bad.len()), (2 * Kind::ALL.len() - 1, 1), "{found:?}");
+    assert!(found.bad[0].contains("no permission to watch pods in all namespaces"), "{found:?}");
 }
