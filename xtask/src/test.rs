@@ -9,7 +9,7 @@ use std::process::Command;
 use anyhow::{Result, anyhow, bail, ensure};
 
 use crate::cluster::{Cluster, Running, test_real_node};
-use crate::test_programs::{self, Tests, WHOLE};
+use crate::test_programs::{self, Tests, WHOLE, XTASK};
 use crate::{build, chart, process, setup};
 
 /// Where tests on clusters keep what happened in them.
@@ -32,7 +32,9 @@ pub fn check() -> Result<()> {
     if !process::workspace_path(crate::page::SITE).exists() {
         crate::page::build()?; // the server embeds the folder, whatever is in it
     }
-    let cargo = |arguments: &[&str]| process::run(process::command("cargo", &["test", "--workspace"]).args(arguments));
+    process::run(&mut process::command("cargo", &XTASK))?;
+    let workspace = ["test", "--workspace", "--exclude", "xtask"];
+    let cargo = |arguments: &[&str]| process::run(process::command("cargo", &workspace).args(arguments));
     cargo(&["--lib", "--bins"])?;
     let mut arguments = vec!["--test", "all", "--"];
     arguments.extend(QUICK);
@@ -99,6 +101,7 @@ fn rust(tests: &Tests, is_whole: bool) -> Result<()> {
     if is_whole {
         environment.push((WHOLE, "yes".into()));
     }
+    process::run(&mut process::command("cargo", &XTASK))?;
     let mut all = process::command("cargo", &test_programs::ALL);
     all.envs(environment.iter().cloned());
     if !left_out.is_empty() {

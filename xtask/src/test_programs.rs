@@ -1,4 +1,4 @@
-//! Every test program of the workspace, built once: whoever asks cargo for some of them by name gets other features of the
+//! Every test program of the workspace but that of xtask, built once: whoever asks cargo for some of them by name gets other features of the
 //! dependencies, and builds a quarter of everything once more.
 
 use std::collections::BTreeMap;
@@ -10,8 +10,11 @@ use anyhow::{Result, anyhow};
 
 use crate::process;
 
-/// Arguments of cargo that say which programs these are. Examples are none: clippy checks them, and whoever runs one builds it.
-pub const ALL: [&str; 3] = ["test", "--workspace", "--tests"];
+/// Arguments of cargo that say which programs these are. Examples are none: clippy checks them, and whoever runs one builds it. xtask is
+/// none: together with the others, its tools for WebAssembly get other features and are compiled once more.
+pub const ALL: [&str; 5] = ["test", "--workspace", "--exclude", "xtask", "--tests"];
+/// Those of xtask itself.
+pub const XTASK: [&str; 3] = ["test", "--package", "xtask"];
 
 /// Tells the tests to leave nothing out of their long sets.
 pub const WHOLE: &str = "ROLLCAST_TEST_WHOLE";
