@@ -17,7 +17,7 @@ pub struct Listen {
     /// Address and port to listen on [default: 127.0.0.1:7440]
     #[arg(long, env = "ROLLCAST_LISTEN", value_name = "ADDRESS:PORT")]
     pub listen: Option<SocketAddr>,
-    /// Additional host name of this server, repeatable; IP addresses and localhost always work
+    /// Additional host name of this server, repeatable; localhost always works, and IP addresses without --public-url
     #[arg(long, env = "ROLLCAST_ALLOW_HOST", value_delimiter = ',', value_name = "NAME")]
     pub allow_host: Vec<String>,
     /// Public URL of this server, such as https://rollouts.example.com

@@ -211,3 +211,17 @@ fn files_that_documents_name_exist() {
     }
     assert_eq!(missing, Vec::<String>::new());
 }
+
+#[test]
+fn every_metric_is_documented() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let read = |path: &str| std::fs::read_to_string(root.join(path)).unwrap();
+    let (code, document) = (read("server/src/web/http/metrics.rs"), read("docs/addresses.md"));
+    let metrics: BTreeSet<&str> = code.split('"').filter(|text| text.starts_with("rollcast_")).collect();
+    assert!(metrics.len() > 30, "{metrics:?}");
+    let missing: Vec<_> = metrics
+        .iter()
+        .filter(|name| !document.contains(&format!("| `{name}")) && !document.contains(&format!(", `{name}")))
+        .collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}
