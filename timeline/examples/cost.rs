@@ -2,7 +2,7 @@
 //! the list that they outdate.
 //!
 //! `cargo run --release -p timeline --example cost [-- PODS]`. Events arrive at 1,000 a second, and after each 250 ms every Deployment
-//! that changed is summarised once, as a hub does it. Times are of the processor where the system tells them (Linux).
+//! that changed is summarised once, as a hub does it while somebody looks. Times are of the processor where the system tells them (Linux).
 
 #![allow(
     clippy::disallowed_methods,

@@ -35,7 +35,7 @@ const MOST: usize = 4_096;
 const MOST_NAMED: usize = 64;
 /// Namespaces that one viewer names and that clusters are asked about at once: each may be a question to many clusters.
 const NAMED_AT_ONCE: usize = 4;
-/// Timeout for reading the namespaces of the history.
+/// Timeout for reading the namespaces of a cluster, and of the history.
 const READ: Duration = Duration::from_secs(1);
 
 /// The namespaces of clusters, by their names.
@@ -170,9 +170,13 @@ impl Authorizer {
         if let Some(namespaces) = all().get(&cluster) {
             return namespaces.clone();
         }
-        let list = hub.list().await;
-        let found: BTreeSet<&str> = list.iter().map(|listed| listed.summary.namespace.as_str()).collect();
-        let found: Arc<BTreeSet<String>> = Arc::new(found.into_iter().map(str::to_owned).collect());
+        let namespaces = hub.read(|reader| {
+            let there = reader.timeline.model().deployments.values().filter(|known| known.deleted_millis.is_none());
+            let found: BTreeSet<&str> = there.map(|known| known.namespace.as_str()).collect();
+            found.into_iter().map(str::to_owned).collect::<BTreeSet<String>>()
+        });
+        // A hub that still reads what it begins with knows of none.
+        let found = Arc::new(timeout(READ, namespaces).await.ok().and_then(Result::ok).unwrap_or_default());
         all().insert(cluster, Instant::now(), found.clone());
         found
     }

@@ -105,8 +105,10 @@ impl View {
 
     /// The Deployments of a cluster that are seen.
     pub async fn list(&self, hub: &Handle) -> List {
-        let list = hub.list().await;
-        self.list_permissions().of(hub.name()).map(|seen| seen.visible(list)).unwrap_or_default()
+        match self.list_permissions().of(hub.name()) {
+            Some(seen) => seen.visible(hub.list().await),
+            None => List::default(),
+        }
     }
 
     /// Returns the connection state of a cluster, without details that the viewer may not see.

@@ -65,7 +65,7 @@ impl ListedDeployment {
     }
 }
 
-/// The Deployments of a cluster by namespace and name; read without asking the hub.
+/// The Deployments of a cluster by namespace and name.
 pub type List = Arc<Vec<Arc<ListedDeployment>>>;
 
 /// The Deployments in the list of a cluster.

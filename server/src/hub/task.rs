@@ -29,7 +29,7 @@ use crate::telemetry::clock::{self, Clock, OwnClock};
 
 /// While events stream in, frames go out this often.
 const PUBLISH_EVERY: Duration = Duration::from_millis(50);
-/// The list goes out at most this often while somebody follows it, and sentences that depend on time are looked at again this often.
+/// The list is made at most this often, while somebody follows it or asks for it, and sentences that depend on time are looked at again this often.
 const LIST_EVERY: Duration = Duration::from_millis(250);
 const LOOK_AGAIN_EVERY: Duration = Duration::from_secs(5);
 /// What is said of a Deployment is assessed this often, while somebody follows it.
@@ -76,6 +76,10 @@ pub(super) struct Hub {
     is_dirty: bool,
     published: Instant,
     list_sent: Instant,
+    /// The same, by the clock of the cluster.
+    list_at_millis: Millis,
+    /// Somebody has followed the list since then.
+    was_list_followed: bool,
     signals: Signals,
     counters: Arc<HubCounters>,
 }
@@ -106,6 +110,8 @@ impl Hub {
             is_dirty: false,
             published: now,
             list_sent: now,
+            list_at_millis: Millis::MIN,
+            was_list_followed: false,
             signals,
             counters,
         }
@@ -177,7 +183,15 @@ impl Hub {
     }
 
     fn is_list_due(&self) -> bool {
-        (self.is_list_old || !self.outdated.is_empty()) && self.signals.list.receiver_count() > 0
+        self.is_list_outdated() && self.is_list_followed()
+    }
+
+    fn is_list_outdated(&self) -> bool {
+        self.is_list_old || !self.outdated.is_empty()
+    }
+
+    fn is_list_followed(&self) -> bool {
+        self.signals.list.receiver_count() > 0
     }
 
     /// Takes what is in the queue, but no more than `most`.
@@ -347,6 +361,7 @@ impl Hub {
     /// A Deployment was taken out whole; nobody looks at it.
     fn pruned(&mut self, uid: Uid) {
         self.touched.remove(&uid);
+        self.outdated.remove(&uid);
         self.is_list_old |= self.listed.remove(uid);
     }
 
@@ -381,7 +396,7 @@ impl Hub {
             return;
         }
         self.publish(Haste::Now);
-        if self.is_list_due() {
+        if self.is_list_outdated() {
             self.publish_list();
         }
         if mem::discriminant(&self.signals.connection.borrow().state) != mem::discriminant(&connection.state) {
@@ -416,7 +431,9 @@ impl Hub {
                 let _ = reply.send(self.copied(&workload)); // the asker may have left
             }
             Command::List { reply } => {
-                self.publish_list();
+                if !reply.is_closed() && self.is_list_outdated() && self.list_sent.elapsed() >= LIST_EVERY {
+                    self.publish_list();
+                }
                 let _ = reply.send(()); // the asker may have left
             }
             Command::Read(job) => {
@@ -492,5 +509,22 @@ mod tests {
             topic.push(&Change::DeploymentDeleted(Uid::from_bits(1), 0));
             assert!(hub.is_to_say_again(), "something happened");
         }
+    }
+    /// Nobody waits for a follower who left, and one who comes is served though nothing happens.
+    #[tokio::test(start_paused = true)]
+    async fn the_list_is_due_while_somebody_follows_it() {
+        let mut hub = hub();
+        hub.outdated.insert(Uid::from_bits(1));
+        assert!(!hub.is_list_due());
+        let follower = hub.signals.list.subscribe();
+        assert!(hub.is_list_due());
+        hub.publish_list();
+        assert!(!hub.is_list_due() && hub.was_list_followed);
+        drop(follower);
+        hub.outdated.insert(Uid::from_bits(1));
+        hub.look_again();
+        assert!(!hub.is_list_due() && !hub.was_list_followed);
+        hub.pruned(Uid::from_bits(1));
+        assert!(!hub.is_list_outdated());
     }
 }

@@ -143,7 +143,7 @@ impl ClientView {
         let (listings, permissions, follower) = (self.rollcast.listings(), self.list_permissions(), self.client_key());
         if !listings.is_followed(query, &permissions) {
             self.throttle().await;
-            listings.renew().await;
+            listings.renew(&permissions).await;
         }
         listings.follow(query, &permissions, &follower)
     }

@@ -51,11 +51,11 @@ pub fn ensure_browser() -> Result<Browser> {
     if let Ok(path) = std::env::var("CHROMIUM") {
         return Ok(Browser { path: Some(path) });
     }
-    let [preferred, _] = SYSTEM_CHROMIUMS;
-    if !Path::new(preferred).exists() && !apt_install(&["chromium-headless-shell"]) {
+    let system = || SYSTEM_CHROMIUMS.into_iter().find(|path| Path::new(path).exists());
+    if system().is_none() && !apt_install(&["chromium-headless-shell"]) {
         apt_install(&["chromium"]); // of Debian before 12
     }
-    if let Some(path) = SYSTEM_CHROMIUMS.into_iter().find(|path| Path::new(path).exists()) {
+    if let Some(path) = system() {
         return Ok(Browser { path: Some(path.to_owned()) });
     }
     process::print_note("no system Chromium: letting Playwright install its own");

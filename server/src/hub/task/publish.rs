@@ -45,10 +45,11 @@ impl Hub {
     }
 
     pub(super) fn publish_list(&mut self) {
-        // Lines that nobody kept up to date did not stand in their groups all the while.
-        let is_continued = self.list_sent.elapsed().as_millis() < STEADY_MILLIS.unsigned_abs().into();
         self.list_sent = Instant::now();
         let now = self.now();
+        // Lines that nobody kept up to date did not stand in their groups all the while.
+        let is_continued = self.was_list_followed || now.millis.saturating_sub(self.list_at_millis) < STEADY_MILLIS;
+        (self.list_at_millis, self.was_list_followed) = (now.millis, self.is_list_followed());
         let model = self.timeline.model();
         for uid in std::mem::take(&mut self.outdated) {
             let deployment = model.deployments.get(&uid).filter(|d| d.deleted_millis.is_none());
@@ -80,6 +81,7 @@ impl Hub {
 
     /// Sentences such as "not ready since 20 s" change by time alone.
     pub(super) fn look_again(&mut self) {
+        self.was_list_followed &= self.is_list_followed();
         let busy = self.listed.summaries();
         let busy = busy.filter(|summary| !matches!(summary.verdict.tone, Tone::Ok | Tone::Quiet));
         self.outdated.extend(busy.map(|summary| summary.uid));

@@ -35,6 +35,7 @@ pub(super) async fn description() -> Response {
 pub(super) async fn deployments(view: ClientView) -> Response {
     view.throttle().await;
     let clusters = view.hubs().map(async |hub| {
+        let connection = connection(&view, hub); // before the list: what a list lacks was not live yet
         let list = view.list(hub).await;
         let deployments: Vec<_> = list
             .iter()
@@ -50,7 +51,7 @@ pub(super) async fn deployments(view: ClientView) -> Response {
                 })
             })
             .collect();
-        json!({ "name": hub.name(), "connection": connection(&view, hub), "deployments": deployments })
+        json!({ "name": hub.name(), "connection": connection, "deployments": deployments })
     });
     let clusters = join_all(clusters).await;
     Json(json!({ "clusters": clusters, "trouble": view.permissions().trouble() })).into_response()

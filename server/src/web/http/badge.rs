@@ -46,7 +46,7 @@ pub(super) async fn badge(view: ClientView, NamedWorkload(workload): NamedWorklo
         }
         (None, _) => None,
         (Some(hub), _) => {
-            // The list has it already, but for what is over or was deleted.
+            // The list has it, but for what is over or was deleted.
             let listed = listed_verdict(&hub, &workload).await;
             let verdict = match listed {
                 Some(verdict) => Some(verdict),

@@ -23,7 +23,7 @@ pub use subscription::ListSubscription;
 use subscription::SubscriptionGuard;
 
 use crate::access::clients::{ClientKey, SubscriptionLimit};
-use crate::access::permissions::Permissions;
+use crate::access::permissions::{ClusterPermissions, Permissions};
 use crate::hub::{Handle, List};
 use crate::web::limits::{Limit, Limits};
 
@@ -60,11 +60,6 @@ impl Changes {
             () = any(&mut self.lists) => {}
             () = any(&mut self.connections) => {}
         }
-    }
-
-    /// The lists, as they were published last.
-    fn lists(&self) -> Vec<List> {
-        self.lists.iter().map(|list| list.borrow().clone()).collect()
     }
 
     fn all_seen(&mut self) {
@@ -122,48 +117,43 @@ impl Listings {
 
     /// A list as it is now.
     pub async fn now(&self, query: &Query, permissions: &Permissions) -> ListResult {
-        let lists = self.renew().await;
-        self.first(&normalized(query), permissions, lists)
+        let sources = join_all(self.visible(permissions).map(async |(hub, seen)| {
+            let state = cluster_state(hub, seen);
+            Source { state, list: seen.visible(hub.list().await) }
+        }));
+        self.first(&normalized(query), permissions, &sources.await)
     }
 
-    /// Lets all hubs bring their lists up to date. Whoever begins to follow a list awaits this first: until then it is as old as the
+    /// Brings the lists of what is visible up to date. Whoever begins to follow a list awaits this first: until then it is as old as the
     /// last look of anybody.
-    pub async fn renew(&self) -> Vec<List> {
-        join_all(self.clusters.iter().map(Handle::list)).await
+    pub async fn renew(&self, permissions: &Permissions) {
+        join_all(self.visible(permissions).map(|(hub, _)| hub.list())).await;
     }
 
     /// Selects for a normalized query; an oversized search counts once, however long it is followed.
-    fn first(&self, query: &Query, permissions: &Permissions, lists: Vec<List>) -> ListResult {
+    fn first(&self, query: &Query, permissions: &Permissions, sources: &[Source]) -> ListResult {
         if bounded(query).is_err() {
             self.limits.count_hit(Limit::Search);
         }
-        self.choose(query, permissions, lists)
+        choose_visible(query, permissions, sources)
     }
 
-    /// Returns the content of all clusters that the permissions show.
-    fn sources(&self, permissions: &Permissions, lists: Vec<List>) -> Vec<Source> {
-        let source = |(hub, list): (&Handle, List)| {
+    /// The clusters of which something is visible. Nobody else is asked: how long an answer takes tells nothing of them.
+    fn visible<'l>(
+        &'l self,
+        permissions: &'l Permissions,
+    ) -> impl Iterator<Item = (&'l Handle, &'l ClusterPermissions)> {
+        self.clusters.iter().filter_map(|hub| Some((hub, permissions.of(hub.name())?)))
+    }
+
+    /// Returns the content of all clusters that the permissions show, as it was published last.
+    fn published(&self, permissions: &Permissions, changes: &Changes) -> Vec<Source> {
+        let source = |(hub, list): (&Handle, &signal::Receiver<List>)| {
             let seen = permissions.of(hub.name())?;
-            Some(Source {
-                state: ClusterState {
-                    name: hub.name().to_owned(),
-                    accent: hub.accent(),
-                    connection: seen.of_connection(hub.connection().borrow().clone()),
-                    now_millis: hub.now_millis(),
-                },
-                list: seen.visible(list),
-            })
+            let state = cluster_state(hub, seen);
+            Some(Source { state, list: seen.visible(list.borrow().clone()) })
         };
-        self.clusters.iter().zip(lists).filter_map(source).collect()
-    }
-
-    fn choose(&self, query: &Query, permissions: &Permissions, lists: Vec<List>) -> ListResult {
-        let mut chosen = choose(&self.sources(permissions, lists), query);
-        let trouble = permissions.trouble();
-        if !trouble.is_empty() {
-            chosen.overall.trouble = format!("{trouble} {}", chosen.overall.trouble).trim_end().to_owned();
-        }
-        chosen
+        self.clusters.iter().zip(&changes.lists).filter_map(source).collect()
     }
 
     /// Follows a list; whoever asks the same key and may see the same shares the work. Where too many are followed, by all or by
@@ -204,7 +194,7 @@ impl Listings {
     fn start(self: &Arc<Self>, key: ListKey) -> signal::Receiver<Arc<ListResult>> {
         // Before the first choice, so that nothing in between is missed.
         let changes = Changes::of(&self.clusters);
-        let first = Arc::new(self.first(&key.0, &key.1, changes.lists()));
+        let first = Arc::new(self.first(&key.0, &key.1, &self.published(&key.1, &changes)));
         let mut followed = self.followed();
         if let Some(known) = followed.lists.get(&key) {
             return known.subscribe();
@@ -217,8 +207,7 @@ impl Listings {
 
     /// Returns an empty list with a notice.
     fn full(&self, permissions: &Permissions, why: &str) -> ListResult {
-        let none = vec![List::default(); self.clusters.len()];
-        let clusters = self.sources(permissions, none).into_iter().map(|source| source.state).collect();
+        let clusters = self.visible(permissions).map(|(hub, seen)| cluster_state(hub, seen)).collect();
         let overall = Overall { clusters, trouble: why.to_owned(), ..Overall::default() };
         ListResult { overall, lines: Vec::new() }
     }
@@ -241,11 +230,30 @@ impl Listings {
                 }
                 () = is_time => {
                     changes.all_seen();
-                    chosen.send_replace(Arc::new(self.choose(&key.0, &key.1, changes.lists())));
+                    chosen.send_replace(Arc::new(choose_visible(&key.0, &key.1, &self.published(&key.1, &changes))));
                 }
             }
         }
     }
+}
+
+/// The state of a cluster as a viewer sees it. It is read before the list: what a list lacks was not live yet.
+fn cluster_state(hub: &Handle, seen: &ClusterPermissions) -> ClusterState {
+    ClusterState {
+        name: hub.name().to_owned(),
+        accent: hub.accent(),
+        connection: seen.of_connection(hub.connection().borrow().clone()),
+        now_millis: hub.now_millis(),
+    }
+}
+
+fn choose_visible(query: &Query, permissions: &Permissions, sources: &[Source]) -> ListResult {
+    let mut chosen = choose(sources, query);
+    let trouble = permissions.trouble();
+    if !trouble.is_empty() {
+        chosen.overall.trouble = format!("{trouble} {}", chosen.overall.trouble).trim_end().to_owned();
+    }
+    chosen
 }
 
 /// Normalizes a query: case and spaces do not matter.

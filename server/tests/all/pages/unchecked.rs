@@ -81,7 +81,7 @@ async fn links_that_cannot_be_checked_for_a_minute_open_nothing_until_they_can()
     assert!(matches!(next(&mut heard).await, ServerFrame::Snapshot(shown) if shown.deployment.is_some()));
 
     database.is_away(true);
-    tokio::time::advance(Duration::from_millis(1)).await; // what was heard just now is heard before
+    tokio::time::advance(Duration::from_millis(1)).await; // the last word on links is older than each question from here on
     let began = Instant::now();
     // Known links open; nothing is made.
     assert_eq!(visitor.get(&rollcast, WEB).await.status, StatusCode::OK);
