@@ -306,6 +306,8 @@ impl Recorder {
 
 impl RecordedWorkload {
     fn append(&mut self, at_millis: Millis, line: &str) {
+        // Kinds are listed side by side: a line may have arrived before one that is in the base.
+        let at_millis = self.rest_millis.map_or(at_millis, |rest| rest.max(at_millis));
         let (from, to) = self.span.unwrap_or((at_millis, at_millis));
         self.span = Some((from, to.max(at_millis)));
         self.last_line = Some(Instant::now());

@@ -8,6 +8,7 @@ use server::history::options::Limits;
 use server::history::recorder::Recorder;
 use server::history::sql::Reader;
 use server::history::store::{Commit, RecorderState, Store};
+use server::history::stretch;
 use timeline::past::PastRollout;
 use timeline::{Millis, Uid};
 
@@ -163,10 +164,32 @@ fn list_done(at_millis: Millis, gap_since_millis: Option<Millis>) -> String {
     ["Deployment", "ReplicaSet", "Pod"].map(line).concat()
 }
 
+/// The end of the list of one kind.
+fn list_done_of(at_millis: Millis, kind: &str) -> String {
+    list_done(at_millis, None).lines().find(|line| line.contains(&format!("\"{kind}\""))).unwrap().to_owned() + "\n"
+}
+
 /// The first list: the Deployment, its ReplicaSet and a pod.
 fn listed(at_millis: Millis) -> String {
     let objects = [("Deployment", 1), ("ReplicaSet", 2), ("Pod", 10)];
     objects.map(|(kind, number)| line(at_millis, kind, number, "LISTED")).concat() + &list_done(at_millis, None)
+}
+
+/// Kinds are listed side by side: pods may have arrived before the ReplicaSet that is told first. The episode lasts until the last of
+/// them, or nothing of it would be shown.
+#[test]
+fn an_episode_does_not_end_before_what_was_listed_first() {
+    let began = 1_000 * HOUR_MILLIS;
+    let mut recorder = Recorder::default();
+    for (kind, number, at_millis) in [("Deployment", 1, began), ("ReplicaSet", 2, began + 27), ("Pod", 10, began + 1)] {
+        recorder.record(&(line(at_millis, kind, number, "LISTED") + &list_done_of(at_millis, kind)));
+    }
+    recorder.begin_episode(web());
+    let (episodes, _) = recorder.pending_writes();
+    let [episode] = &episodes[..] else { panic!("one episode") };
+    assert_eq!((episode.from_millis, episode.to_millis), (began + 27, began + 27));
+    let shown = stretch::trim(&unpack(&episode.body).unwrap(), (began - 5_000, episode.to_millis));
+    assert_eq!(Recording::read(&shown).play().model().pods.len(), 1);
 }
 
 /// The index offers a rollout as soon as it is over: its recording is written with it, though the episode goes on and was written
