@@ -572,7 +572,7 @@ pub async fn shop() -> FakeApi {
     api
 }
 
-fn uid(number: u64) -> String {
+pub fn uid(number: u64) -> String {
     format!("00000000-0000-4000-8000-{number:012x}")
 }
 
