@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Millis;
 use crate::model::fact::Role;
-use crate::rules::messages::{NewNode, ProbeKill};
+use crate::rules::messages::{NewNode, ProbeKill, StartHold};
 
 /// The severity of a cause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -59,6 +59,17 @@ pub enum Refused {
     Deletion,
 }
 
+/// What keeps a pod from being added.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wall {
+    /// The API server refuses it.
+    Refused,
+    /// No node takes it.
+    NoNode,
+    /// An old pod still has its volume.
+    Volume,
+}
+
 /// The start time of a pod so far, and the time that is allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StartTime {
@@ -66,6 +77,8 @@ pub struct StartTime {
     pub spent_millis: Millis,
     /// For how long that is normal.
     pub allowed_millis: Millis,
+    /// The time that its probes allow, where it waits for them; else 0.
+    pub probe_millis: Millis,
     /// Times of earlier pods of this workload from their creation until they were available: least and most.
     pub earlier: Option<(Millis, Millis)>,
 }
@@ -76,21 +89,6 @@ impl StartTime {
     pub const fn is_over(&self) -> bool {
         self.spent_millis > self.allowed_millis
     }
-}
-
-/// The step that a pod with a node waits for before its containers run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StartHold {
-    /// A volume cannot be mounted.
-    Mount,
-    /// A volume cannot be attached to the node.
-    Attach,
-    /// The pod's sandbox, its network among it, cannot be made.
-    Sandbox,
-    /// An image is pulled.
-    Pull,
-    /// Nothing says.
-    Unknown,
 }
 
 /// A container that ended and has not recovered.
@@ -196,6 +194,13 @@ pub enum CauseKind {
         was_ready: bool,
         /// Their start time.
         time: StartTime,
+        /// What that probe of the example saw last, where an Event tells.
+        saw: Option<String>,
+    },
+    /// Their node was reported not to be ready: nobody asks their probes.
+    NodeSilent {
+        /// Its name, where it is known.
+        node: Option<String>,
     },
     /// A readiness gate is closed.
     Gate {
@@ -206,8 +211,8 @@ pub enum CauseKind {
     },
     /// The budget forbids every step: no old pod may go and no new one fits.
     Deadlock {
-        /// The API server refuses the new one; else no node takes it.
-        is_refused: bool,
+        /// What keeps a new one from being added.
+        wall: Wall,
     },
     /// Old pods are to be gone first, and are not.
     OldNotGoing,
@@ -241,7 +246,7 @@ impl CauseKind {
         match self {
             Self::Image { .. } | Self::BadContainer { .. } | Self::NotStarted { .. } | Self::Crash(_) => true,
             Self::Refused { older, .. } => older.is_none(),
-            Self::Starting { hold, .. } => matches!(hold, StartHold::Mount | StartHold::Attach | StartHold::Sandbox),
+            Self::Starting { hold, .. } => hold.is_error(),
             _ => false,
         }
     }
@@ -253,7 +258,7 @@ impl CauseKind {
             Self::Image { .. } | Self::BadContainer { .. } | Self::NotStarted { .. } | Self::Crash(_) => true,
             Self::PodsFailed { .. } | Self::Unschedulable { .. } | Self::SchedulingGated | Self::NoScheduler => true,
             Self::Starting { .. } | Self::Init { .. } | Self::NotReady { .. } | Self::Gate { .. } => true,
-            Self::MinReady { .. } => true,
+            Self::NodeSilent { .. } | Self::MinReady { .. } => true,
             Self::ControllerSilent | Self::SetMissing | Self::Paused { .. } | Self::Refused { .. } => false,
             Self::Deadlock { .. } | Self::OldNotGoing | Self::PodsMissing { .. } | Self::OldTroubles { .. } => false,
         }

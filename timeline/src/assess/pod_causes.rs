@@ -1,13 +1,15 @@
 //! Causes that pods of the current revision show: how they fail, and what they wait for. One cause for all pods that show the
 //! same, with the first of them as the example.
 
-use super::cause::{Cause, CauseKind, CrashCause, Evidence, StartHold, StartTime};
+use super::cause::{Cause, CauseKind, CrashCause, Evidence, StartTime};
 use super::crash;
 use super::situation::{Situation, of_pod, troubled_since};
 use crate::Millis;
 use crate::model::fact::{Container, ContainerState, Exit, Role};
 use crate::model::{Pod, PodState};
-use crate::rules::messages::{self, NewNode, PullFailure, is_image_reason, new_node, probe_kill, pull_failure};
+use crate::rules::messages::{
+    self, NewNode, PullFailure, StartHold, is_image_reason, new_node, probe_kill, probe_saw, pull_failure,
+};
 
 /// Pods that failed as a whole are a cause for this long: a node that refuses one refuses the next at once.
 const FAILED_MILLIS: Millis = 60_000;
@@ -115,7 +117,8 @@ impl<'m> Situation<'m> {
             _ => exit.map(|exit| exit.reason.clone()).unwrap_or_default(),
         };
         let is_out_of_memory = exit.is_some_and(|exit| exit.reason == "OOMKilled") || reason == "OOMKilled";
-        let probe = Some(()).filter(|()| !is_out_of_memory).and_then(|()| probe_kill(self.deployment, pod, since));
+        let end = (container.name.as_str(), exit.map(|exit| exit.code));
+        let probe = if is_out_of_memory { None } else { probe_kill(self.deployment, pod, end, since) };
         let message = probe.as_ref().map(|probe| probe.message.clone()).filter(|message| !message.is_empty());
         let kind = CauseKind::Crash(Box::new(CrashCause {
             container: container.name.clone(),
@@ -171,7 +174,10 @@ impl<'m> Situation<'m> {
         match pod.now.reason.as_str() {
             "SchedulingGated" => Some(CauseKind::SchedulingGated),
             "" => lasts.then_some(CauseKind::NoScheduler),
-            _ => Some(CauseKind::Unschedulable { node: new_node(self.deployment, pod) }),
+            _ => {
+                let lately = self.now.millis - super::severity::NEW_NODE_MILLIS;
+                Some(CauseKind::Unschedulable { node: new_node(self.deployment, pod, lately) })
+            }
         }
     }
 
@@ -194,21 +200,14 @@ impl<'m> Situation<'m> {
             }
         }
         let event = messages::holds_start(self.deployment, pod);
-        let hold = match event.map(|event| event.reason.as_str()) {
-            Some("FailedMount" | "FailedMapVolume") => StartHold::Mount,
-            Some("FailedAttachVolume") => StartHold::Attach,
-            Some("FailedCreatePodSandBox") => StartHold::Sandbox,
-            Some("Pulling") => StartHold::Pull,
-            _ => StartHold::Unknown,
-        };
-        let is_error = matches!(hold, StartHold::Mount | StartHold::Attach | StartHold::Sandbox);
+        let hold = event.and_then(|event| messages::start_hold(&event.reason)).unwrap_or(StartHold::Unknown);
         let evidence = match event {
             Some(event) => {
                 Evidence { reason: event.reason.clone(), message: event.message.clone(), ..of_pod(pod, since) }
             }
             None => of_pod(pod, since),
         };
-        (is_error || spent_millis > WORTH_MILLIS).then_some((CauseKind::Starting { hold, time }, evidence))
+        (hold.is_error() || spent_millis > WORTH_MILLIS).then_some((CauseKind::Starting { hold, time }, evidence))
     }
 
     /// A pod that runs and is not ready: behind a gate, behind a probe, or not any more.
@@ -227,15 +226,19 @@ impl<'m> Situation<'m> {
             };
             return Some((CauseKind::Gate { gate, time: self.start_time(spent_millis, GATE_MILLIS, pod) }, evidence));
         }
+        let was_ready = pod.states.iter().any(|(state, _)| state.is_ready());
+        if was_ready && messages::is_node_silent(self.deployment, pod, since) {
+            return Some((CauseKind::NodeSilent { node: pod.now.node.clone() }, of_pod(pod, since)));
+        }
         let set = pod.owner.and_then(|set| self.model.replica_sets.get(&set));
-        let probes = set.map_or(0, |set| set.now.probe_millis).min(LONGEST_PROBE_MILLIS);
+        let probe_millis = set.map_or(0, |set| set.now.probe_millis).min(LONGEST_PROBE_MILLIS);
         // Half as much again as the probes allow: the kubelet is slower than its plan.
-        let time = self.start_time(spent_millis, READY_MILLIS.max(probes.saturating_add(probes / 2)), pod);
-        let kind = CauseKind::NotReady {
-            is_startup: pod.now.containers.iter().any(|container| container.is_in_startup),
-            was_ready: pod.states.iter().any(|(state, _)| state.is_ready()),
-            time,
-        };
+        let allowed_millis = READY_MILLIS.max(probe_millis.saturating_add(probe_millis / 2));
+        let time = StartTime { probe_millis, ..self.start_time(spent_millis, allowed_millis, pod) };
+        let is_startup = pod.now.containers.iter().any(|container| container.is_in_startup);
+        let probe = if is_startup { "Startup probe" } else { "Readiness probe" };
+        let saw = probe_saw(self.deployment, pod, probe, since).map(str::to_owned);
+        let kind = CauseKind::NotReady { is_startup, was_ready, time, saw };
         (spent_millis > WORTH_MILLIS).then(|| (kind, of_pod(pod, since)))
     }
 
@@ -245,7 +248,7 @@ impl<'m> Situation<'m> {
         // Earlier pods are known from their creation on.
         let before = pod.since_millis() - pod.first_seen_millis();
         let as_earlier = earlier.map_or(0, |(_, most)| most.saturating_mul(SLOWER) - before);
-        StartTime { spent_millis, allowed_millis: allowed_millis.max(as_earlier), earlier }
+        StartTime { spent_millis, allowed_millis: allowed_millis.max(as_earlier), probe_millis: 0, earlier }
     }
 
     fn min_ready(&self, pods: &[&Pod]) -> Option<Cause> {
@@ -263,8 +266,11 @@ impl<'m> Situation<'m> {
         Some(self.cause(kind, ready.len() as u32, of_pod(pod, pod.since_millis())))
     }
 
-    /// The second pod is a better example: of images one whose message says why.
+    /// The second pod is a better example: of images one whose message says why, of probes one that saw something.
     fn says_more(&self, known: (&CauseKind, &Evidence), other: (&CauseKind, &Evidence)) -> bool {
+        if let (CauseKind::NotReady { saw: None, .. }, CauseKind::NotReady { saw: Some(_), .. }) = (known.0, other.0) {
+            return true;
+        }
         let failure = |(kind, evidence): (&CauseKind, &Evidence)| match kind {
             CauseKind::Image { image } => {
                 pull_failure(&evidence.reason, image.as_deref(), &evidence.message, std::iter::empty())
@@ -299,6 +305,7 @@ fn is_alike(one: &CauseKind, other: &CauseKind) -> bool {
         (CauseKind::Image { image: a }, CauseKind::Image { image: b }) => a == b,
         (CauseKind::Starting { hold: a, .. }, CauseKind::Starting { hold: b, .. }) => a == b,
         (CauseKind::Unschedulable { node: a }, CauseKind::Unschedulable { node: b }) => is_same_answer(a, b),
+        (CauseKind::NodeSilent { node: a }, CauseKind::NodeSilent { node: b }) => a == b,
         (CauseKind::NotReady { was_ready: a, .. }, CauseKind::NotReady { was_ready: b, .. }) => a == b,
         _ => std::mem::discriminant(one) == std::mem::discriminant(other),
     }
@@ -323,8 +330,9 @@ const fn rank(kind: &CauseKind) -> u8 {
         CauseKind::Starting { .. } => 6,
         CauseKind::Init { .. } => 7,
         CauseKind::Gate { .. } => 8,
-        CauseKind::NotReady { .. } => 9,
-        _ => 10,
+        CauseKind::NodeSilent { .. } => 9,
+        CauseKind::NotReady { .. } => 10,
+        _ => 11,
     }
 }
 

@@ -3,8 +3,12 @@
 use super::assessment::Assessment;
 use super::cause::{Cause, CauseKind, Severity};
 use super::standing::Standing;
+use crate::Millis;
 use crate::model::{Pod, ReplicaSet, Rollout};
 use crate::rules::messages;
+
+/// Crashes that begin this soon after a rollout may come of it.
+const WITH_IT_MILLIS: Millis = 600_000;
 
 /// A way out, before it is put into words.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,6 +33,8 @@ pub enum Remedy {
     },
     /// Look at a pod.
     ShowPod(String),
+    /// Look at a node.
+    ShowNode(String),
     /// Look at a ReplicaSet.
     ShowSet(String),
     /// Look at the Deployment.
@@ -45,7 +51,9 @@ impl Assessment<'_> {
             Standing::DeadlineExceeded | Standing::Failing | Standing::Blocked => {
                 Some(self.quota().or_else(|| self.undo()).unwrap_or_else(|| self.show()))
             }
-            Standing::Crashing => Some(self.undo().unwrap_or_else(|| self.show())),
+            Standing::Crashing => {
+                Some(self.crashed_with_it().then(|| self.undo()).flatten().unwrap_or_else(|| self.show()))
+            }
             Standing::ScalingUp { is_stuck: true }
             | Standing::CatchingUp { is_stuck: true }
             | Standing::Degraded { is_stuck: true } => Some(self.quota().unwrap_or_else(|| self.show())),
@@ -60,6 +68,13 @@ impl Assessment<'_> {
             | Standing::CatchingUp { is_stuck: false }
             | Standing::Degraded { is_stuck: false } => None,
         }
+    }
+
+    /// The crashes began soon after the revision was rolled out: going back may end them.
+    fn crashed_with_it(&self) -> bool {
+        let began = self.cause().filter(|cause| !cause.evidence.is_least).and_then(|cause| cause.evidence.since_millis);
+        let completed = self.deployment.rollouts.last().and_then(|rollout| rollout.completed_millis);
+        began.zip(completed).is_some_and(|(began, completed): (Millis, Millis)| began - completed < WITH_IT_MILLIS)
     }
 
     fn cause(&self) -> Option<&Cause> {
@@ -106,9 +121,13 @@ impl Assessment<'_> {
     /// The command that shows why, of the object that the first cause names.
     fn show(&self) -> Remedy {
         let Some(cause) = self.cause() else { return Remedy::ShowDeployment };
+        if let CauseKind::NodeSilent { node: Some(node) } = &cause.kind {
+            return Remedy::ShowNode(node.clone());
+        }
         match cause.evidence.object.split_once(' ') {
             Some(("Pod", name)) => match (&cause.kind, self.pod(name)) {
-                (CauseKind::Crash(crash), Some(_)) => {
+                // What never ran wrote nothing.
+                (CauseKind::Crash(crash), Some(_)) if crash.start_error.is_none() => {
                     let container = Some(&crash.container).filter(|_| crash.is_one_of_several).cloned();
                     Remedy::ShowLogs { pod: name.to_owned(), container, is_previous: crash.restarts > 0 }
                 }

@@ -7,13 +7,13 @@
 //!
 //! docs/causes.md has the table.
 
-use super::cause::{CauseKind, Evidence, Refused, Severity, StartHold, StartTime};
-use super::situation::Situation;
+use super::cause::{CauseKind, Evidence, Refused, Severity, StartTime};
+use super::situation::{Situation, overdue};
 use crate::Millis;
 use crate::model::KubectlVerdict;
 use crate::model::fact::{DeploymentSpec, Role};
 use crate::rules::budget::Next;
-use crate::rules::messages::{self, NewNode, is_decided, is_quota, pull_failure};
+use crate::rules::messages::{self, NewNode, StartHold, is_decided, is_quota, pull_failure};
 use crate::rules::verdict;
 
 /// A controller, a scheduler or a kubelet that does nothing for this long is broken.
@@ -21,7 +21,7 @@ const IDLE_MILLIS: Millis = 60_000;
 /// Pods without a node are a fault after this time, where no node is being added.
 const UNSCHEDULABLE_MILLIS: Millis = 60_000;
 /// A node that is added is there after this time.
-const NEW_NODE_MILLIS: Millis = 900_000;
+pub(super) const NEW_NODE_MILLIS: Millis = 900_000;
 /// A container that cannot be made is tried again within this time.
 const CONTAINER_RETRY_MILLIS: Millis = 10_000;
 /// An image is tried again after 10 s, and the second failure is seen within this time.
@@ -90,14 +90,16 @@ impl Situation<'_> {
             CauseKind::PodsFailed { .. } => Severity::Normal,
             CauseKind::Unschedulable { node: Some(NewNode::Comes(_)) } => bad_after(NEW_NODE_MILLIS, Severity::Normal),
             CauseKind::Unschedulable { node: Some(NewNode::Refused(_)) } => bad_after(FINAL_MILLIS, Severity::Normal),
+            // Pods that go leave room on their nodes.
+            CauseKind::Unschedulable { .. } if self.counts.terminating > 0 && !self.has_overdue() => Severity::Normal,
             CauseKind::Unschedulable { node: None } => bad_after(UNSCHEDULABLE_MILLIS, Severity::Normal),
             CauseKind::Starting { hold: StartHold::Mount, .. } => bad_after(MOUNT_RETRY_MILLIS, Severity::Normal),
-            CauseKind::Starting { hold: StartHold::Attach | StartHold::Sandbox, .. } => {
-                bad_after(IDLE_MILLIS, Severity::Normal)
-            }
+            CauseKind::Starting { hold, .. } if hold.is_error() => bad_after(IDLE_MILLIS, Severity::Normal),
             CauseKind::Starting { hold: StartHold::Pull, .. } if lasts(PULL_MILLIS) => Severity::Slow,
             CauseKind::Starting { hold: StartHold::Pull, .. } => Severity::Normal,
-            CauseKind::NotReady { was_ready: true, .. } => bad_after(LOST_MILLIS, Severity::Normal),
+            CauseKind::NotReady { was_ready: true, .. } | CauseKind::NodeSilent { .. } => {
+                bad_after(LOST_MILLIS, Severity::Normal)
+            }
             CauseKind::Starting { time, .. }
             | CauseKind::Init { time, .. }
             | CauseKind::NotReady { time, .. }
@@ -147,6 +149,12 @@ impl Situation<'_> {
         self.counts.terminating > 0
             || self.to_remove > 0
             || matches!(self.next, Next::RemoveOld { .. } | Next::RemoveNew(_))
+    }
+
+    /// A pod that terminates should have been gone: it leaves no room soon.
+    fn has_overdue(&self) -> bool {
+        let mut sets = self.model.owned_sets(self.deployment.uid);
+        sets.any(|set| self.noteworthy_pods(set).into_iter().any(|pod| overdue(pod, self.now).is_some()))
     }
 
     /// The rollout cannot succeed with this revision: `wait --fail-fast` ends. Never for the revision that an edit replaces,

@@ -1,13 +1,14 @@
 //! Finds why a rollout does not move: the causes that hold now, most decisive first. Those that pods show are in
 //! [`super::pod_causes`], refusals of the API server in [`super::refusals`].
 
-use super::cause::{Cause, CauseKind, Evidence, Refused, Severity};
+use super::cause::{Cause, CauseKind, Evidence, Refused, Severity, Wall};
 use super::counts::Counts;
 use super::crash;
 use super::now::Now;
 use crate::model::fact::Strategy;
 use crate::model::{Deployment, KubectlVerdict, Limits, MarkKind, Pod, PodState, ReplicaSet, order};
 use crate::rules::budget::{Next, Sums};
+use crate::rules::messages::StartHold;
 use crate::rules::verdict;
 use crate::{Millis, Model};
 
@@ -79,7 +80,7 @@ impl<'m> Situation<'m> {
         order::by(mine.collect(), |pod: &&Pod| (pod.first_seen_millis(), pod.uid.bits()))
     }
 
-    fn noteworthy_pods(&self, set: &ReplicaSet) -> Vec<&'m Pod> {
+    pub(super) fn noteworthy_pods(&self, set: &ReplicaSet) -> Vec<&'m Pod> {
         self.model.noteworthy_pods(set.uid, self.now.millis, self.now.skew_millis)
     }
 
@@ -132,9 +133,17 @@ impl<'m> Situation<'m> {
 
     /// Nobody can move: no old pod may go, and a new one finds no place.
     fn deadlock(&self, so_far: &[Cause]) -> Option<Cause> {
-        let is_refused = |cause: &Cause| cause.kind.is_refusal(Refused::Pods);
-        let is_why = |cause: &&Cause| is_refused(cause) || matches!(cause.kind, CauseKind::Unschedulable { .. });
-        let cannot_add = so_far.iter().filter(|cause| cause.severity == Severity::Bad).find(is_why)?;
+        let wall = |cause: &'_ Cause| match &cause.kind {
+            kind if kind.is_refusal(Refused::Pods) => Some(Wall::Refused),
+            CauseKind::Unschedulable { .. } => Some(Wall::NoNode),
+            // The kubelet names the pod that has it, which is gone only once the new one is available.
+            CauseKind::Starting { hold: StartHold::Attach, .. } if cause.evidence.message.contains("Multi-Attach") => {
+                Some(Wall::Volume)
+            }
+            _ => None,
+        };
+        let bad = so_far.iter().filter(|cause| cause.severity == Severity::Bad);
+        let (wall, cannot_add) = bad.into_iter().find_map(|cause| Some((wall(cause)?, cause)))?;
         let spec = &self.deployment.now.spec;
         let is_blocked = self.limits.floor == spec.replicas
             && spec.replicas > 0
@@ -142,7 +151,7 @@ impl<'m> Situation<'m> {
             && matches!(self.next, Next::WaitForNew { .. } | Next::AddNew(_))
             && self.sums.available <= self.limits.floor;
         is_blocked.then(|| Cause {
-            kind: CauseKind::Deadlock { is_refused: is_refused(cannot_add) },
+            kind: CauseKind::Deadlock { wall },
             severity: cannot_add.severity,
             is_fatal: false,
             pods: 0,

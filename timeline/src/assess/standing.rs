@@ -240,6 +240,14 @@ impl Assessment<'_> {
         bad().find(|cause| cause.kind.is_failure()).or_else(|| bad().next())
     }
 
+    /// What new pods wait for, where nothing failed.
+    #[must_use]
+    pub fn awaited(&self) -> Option<&Cause> {
+        let is_start =
+            |cause: &&Cause| cause.kind.is_of_new_pods() && !matches!(cause.kind, CauseKind::MinReady { .. });
+        self.causes.iter().find(is_start)
+    }
+
     /// Containers of the current revision crash again and again, also while they run for the moment.
     #[must_use]
     pub fn is_crashing(&self) -> bool {

@@ -333,8 +333,10 @@ fn tell_entry(story: &mut Vec<Entry>, entry: &Entry) {
 fn keep_event(events: &mut Vec<Event>, event: &Event) {
     events.retain(|known| known.uid != event.uid);
     if events.len() >= Event::MOST {
-        // Warnings are kept longest.
-        let oldest = events.iter().position(|known| !known.is_warning).unwrap_or(0);
+        // Of the reason that most of them have: many that say the same must not take the place of the one that says why.
+        let of = |reason: &str| events.iter().filter(|known| known.reason == reason).count();
+        let most = events.iter().map(|known| of(&known.reason)).max();
+        let oldest = events.iter().position(|known| Some(of(&known.reason)) == most).unwrap_or(0);
         events.remove(oldest);
     }
     events.push(event.clone());

@@ -181,7 +181,7 @@ pub struct Event {
 impl Event {
     /// Longest message that is kept, in bytes.
     pub const LONGEST: usize = 1024;
-    /// Most Events that are kept per Deployment; the oldest go first.
+    /// Most Events that are kept per Deployment; the oldest of the most frequent reason goes first.
     pub const MOST: usize = 40;
 }
 

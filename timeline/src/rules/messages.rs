@@ -8,8 +8,12 @@ use crate::model::{Deployment, Event, Pod};
 pub enum PullFailure {
     /// The registry does not have it.
     NotFound,
+    /// It has no variant for the node's platform.
+    Platform,
     /// The registry does not give it.
     Denied,
+    /// The registry does not say whether it exists.
+    Hidden,
     /// Its name is none, or it may not be pulled at all.
     Unusable,
     /// The registry answers 429.
@@ -34,7 +38,7 @@ impl PullFailure {
     /// Trying again does not help.
     #[must_use]
     pub const fn is_final(self) -> bool {
-        matches!(self, Self::NotFound | Self::Denied | Self::Unusable)
+        matches!(self, Self::NotFound | Self::Platform | Self::Denied | Self::Hidden | Self::Unusable)
     }
 
     /// The reason in the registry's words; `None` where it is not known.
@@ -42,7 +46,9 @@ impl PullFailure {
     pub const fn words(self) -> Option<&'static str> {
         match self {
             Self::NotFound => Some("not found"),
+            Self::Platform => Some("it has no variant for the node's platform"),
             Self::Denied => Some("access denied"),
+            Self::Hidden => Some("it does not exist, or access is denied"),
             Self::Unusable | Self::Unknown => None,
             Self::TooManyRequests => Some("429 Too Many Requests"),
             Self::NoSuchHost => Some("no such host"),
@@ -56,11 +62,16 @@ impl PullFailure {
 }
 
 /// The words by which each failure is known, in lower case; the first that a message has decides.
-const PULL_TEXTS: [(PullFailure, &[&str]); 9] = [
+const PULL_TEXTS: [(PullFailure, &[&str]); 11] = [
+    (
+        PullFailure::Platform,
+        &["no match for platform", "no matching manifest", "no image found in image index for architecture"],
+    ),
     (PullFailure::TooManyRequests, &["429", "toomanyrequests", "too many requests", "rate limit"]),
     (PullFailure::NoSuchHost, &["no such host", "server misbehaving"]),
     (PullFailure::Certificate, &["x509", "certificate"]),
     (PullFailure::DiskFull, &["no space left"]),
+    (PullFailure::Hidden, &["may require authorization"]),
     (PullFailure::NotFound, &["not found", "manifest unknown", "name unknown"]),
     (PullFailure::Denied, &["unauthorized", "denied", "403 forbidden", "authorization failed"]),
     (PullFailure::ConnectionRefused, &["connection refused"]),
@@ -81,7 +92,7 @@ pub fn pull_failure<'t>(
 ) -> PullFailure {
     let texts = std::iter::once(message).chain(events).map(|text| without_names(text, image));
     let known = texts.filter_map(|text| {
-        PULL_TEXTS.iter().find(|(_, words)| words.iter().any(|word| text.contains(word))).map(|(failure, _)| *failure)
+        PULL_TEXTS.iter().find(|(_, words)| words.iter().any(|words| has(&text, words))).map(|(failure, _)| *failure)
     });
     match (known.into_iter().next(), reason) {
         (_, "InvalidImageName" | "ErrImageNeverPull") => PullFailure::Unusable,
@@ -89,14 +100,48 @@ pub fn pull_failure<'t>(
     }
 }
 
-/// A message in lower case without what is quoted and without the image: names that people gave say nothing of a failure.
+/// A number counts as a word of its own: digests and tags have digits, too.
+fn has(text: &str, words: &str) -> bool {
+    match words.parse::<u32>() {
+        Ok(_) => text.split(|letter: char| !letter.is_alphanumeric()).any(|word| word == words),
+        Err(_) => text.contains(words),
+    }
+}
+
+/// A message in lower case without what is quoted and without the image: names that people gave say nothing of a failure. Some
+/// runtimes write its repository and its tag apart.
 fn without_names(message: &str, image: Option<&str>) -> String {
     let unquoted: String = message.split('"').step_by(2).collect::<Vec<_>>().join(" ");
-    match image.filter(|image| !image.is_empty()) {
-        Some(image) => unquoted.replace(image, " "),
-        None => unquoted,
-    }
-    .to_lowercase()
+    let Some(image) = image.filter(|image| !image.is_empty()) else { return unquoted.to_lowercase() };
+    let (name, digest) = image.split_once('@').unwrap_or((image, ""));
+    let (repository, tag) = match name.rsplit_once(':') {
+        Some((repository, tag)) if !tag.contains('/') => (repository, tag),
+        _ => (name, ""),
+    };
+    let rest = unquoted.replace(image, " ").replace(repository, " ");
+    let is_name = |word: &&str| {
+        let word = word.trim_matches([':', ',', '.']);
+        !word.is_empty() && (word == tag || word == digest)
+    };
+    rest.split_whitespace().filter(|word| !is_name(word)).collect::<Vec<_>>().join(" ").to_lowercase()
+}
+
+/// The last part of what is said about a failed pull, where it says more than that it failed: "unexpected EOF".
+#[must_use]
+pub fn pull_detail<'t>(message: &'t str, events: impl Iterator<Item = &'t str>) -> Option<&'t str> {
+    let texts = std::iter::once(message).chain(events).map(str::trim);
+    let details = texts.map(|text| text.rsplit_once(": ").map_or(text, |(_, detail)| detail));
+    details.into_iter().find(|detail| {
+        !detail.is_empty() && !detail.starts_with("Back-off") && !is_image_reason(detail.trim_end_matches('.'))
+    })
+}
+
+/// The pull secrets of a pod that could not be read: "regcred".
+#[must_use]
+pub fn unread_pull_secrets<'m>(deployment: &'m Deployment, pod: &str) -> Option<&'m str> {
+    let event = events(deployment, "Pod", pod).find(|event| event.reason == "FailedToRetrieveImagePullSecret")?;
+    let (_, rest) = event.message.split_once('(')?;
+    rest.split_once(')').map(|(names, _)| names).filter(|names| !names.is_empty())
 }
 
 /// Reasons for which a container waits for its image.
@@ -133,13 +178,34 @@ pub struct ProbeKill {
     pub message: String,
 }
 
-/// The probe or hook for which the kubelet kills containers of this pod, by Events since `since_millis`.
+/// What a probe saw last, by the Event `Unhealthy` about a pod since then: "HTTP probe failed with statuscode: 503".
 #[must_use]
-pub fn probe_kill(deployment: &Deployment, pod: &Pod, since_millis: Option<Millis>) -> Option<ProbeKill> {
+pub fn probe_saw<'m>(deployment: &'m Deployment, pod: &Pod, probe: &str, since_millis: Millis) -> Option<&'m str> {
+    let of_pod = events(deployment, "Pod", &pod.name).filter(|event| event.at_millis >= since_millis);
+    of_pod.filter(|event| event.reason == "Unhealthy").find_map(|event| {
+        let saw = event.message.strip_prefix(probe)?.strip_prefix(" failed")?.trim_start_matches(": ").trim();
+        Some(saw).filter(|saw| !saw.is_empty())
+    })
+}
+
+/// Exit codes of a container that the kubelet stopped: SIGKILL and SIGTERM.
+const STOPPED: [i32; 2] = [137, 143];
+
+/// The probe or hook for which the kubelet kills this container of a pod, by Events since `since_millis`. A probe that failed is none
+/// where the container ended by itself: startup probes fail until it has started.
+#[must_use]
+pub fn probe_kill(
+    deployment: &Deployment,
+    pod: &Pod,
+    (container, exit_code): (&str, Option<i32>),
+    since_millis: Option<Millis>,
+) -> Option<ProbeKill> {
     let is_recent = |event: &&Event| since_millis.is_none_or(|since| event.at_millis >= since);
     let recent = || events(deployment, "Pod", &pod.name).filter(is_recent);
     let killed = recent().find_map(|event| {
-        let is = |probe: &str| event.reason == "Killing" && event.message.contains(&format!("failed {probe}"));
+        let is = |probe: &str| {
+            event.reason == "Killing" && event.message.starts_with(&format!("Container {container} failed {probe}"))
+        };
         let is_hook = event.reason == "FailedPostStartHook";
         is_hook
             .then_some("postStart hook")
@@ -156,8 +222,10 @@ pub fn probe_kill(deployment: &Deployment, pod: &Pod, since_millis: Option<Milli
             let message = saw.filter(|(of, _)| *of == probe).map(|(_, message)| message);
             Some(ProbeKill { probe, message: message.unwrap_or_default() })
         }
-        (None, Some((probe, message))) => Some(ProbeKill { probe, message }),
-        (None, None) => None,
+        (None, Some((probe, message))) if exit_code.is_some_and(|code| STOPPED.contains(&code)) => {
+            Some(ProbeKill { probe, message })
+        }
+        (None, _) => None,
     }
 }
 
@@ -170,25 +238,83 @@ pub enum NewNode {
     Refused(String),
 }
 
-/// Reads the last answer of an autoscaler to a pod that has no node.
+/// Reads the last answer of an autoscaler to a pod that has no node. One that fits on a node that is being added for another pod of the
+/// Deployment gets none of its own: the last such answer since `since_millis` is its, too.
 #[must_use]
-pub fn new_node(deployment: &Deployment, pod: &Pod) -> Option<NewNode> {
-    events(deployment, "Pod", &pod.name).find_map(|event| match event.reason.as_str() {
+pub fn new_node(deployment: &Deployment, pod: &Pod, since_millis: Millis) -> Option<NewNode> {
+    let comes = |event: &Event| match event.reason.as_str() {
         "TriggeredScaleUp" => Some(NewNode::Comes("cluster-autoscaler")),
         "Nominated" => Some(NewNode::Comes("Karpenter")),
-        "NotTriggerScaleUp" => Some(NewNode::Refused(event.message.clone())),
         _ => None,
+    };
+    let own = events(deployment, "Pod", &pod.name).find_map(|event| match event.reason.as_str() {
+        "NotTriggerScaleUp" => Some(NewNode::Refused(event.message.clone())),
+        _ => comes(event),
+    });
+    own.or_else(|| {
+        let lately = deployment.events.iter().rev().filter(|event| event.at_millis >= since_millis);
+        lately.into_iter().find_map(comes)
     })
 }
 
-/// The Event that says why a pod that has a node has no running container yet: a volume, its sandbox, or an image that is pulled.
+/// The node of a pod was reported not to be ready since then: nobody asks its probes.
+#[must_use]
+pub fn is_node_silent(deployment: &Deployment, pod: &Pod, since_millis: Millis) -> bool {
+    events(deployment, "Pod", &pod.name)
+        .any(|event| event.reason == "NodeNotReady" && event.at_millis >= since_millis - 2_000)
+}
+
+/// The step that a pod with a node waits for before its containers run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StartHold {
+    /// A volume cannot be mounted.
+    Mount,
+    /// A volume cannot be attached to the node.
+    Attach,
+    /// The pod's sandbox, its network among it, cannot be made.
+    Sandbox,
+    /// Its devices (dynamic resources) cannot be prepared.
+    Devices,
+    /// An image is pulled.
+    Pull,
+    /// Nothing says.
+    Unknown,
+}
+
+impl StartHold {
+    /// Something failed, which the kubelet tries again.
+    #[must_use]
+    pub const fn is_error(self) -> bool {
+        matches!(self, Self::Mount | Self::Attach | Self::Sandbox | Self::Devices)
+    }
+}
+
+/// The Event that says why a pod that has a node has no running container yet: a volume, its sandbox, or an image that is pulled. The
+/// kubelet sums up volumes that do not come: what was said of one of them before says more.
 #[must_use]
 pub fn holds_start<'m>(deployment: &'m Deployment, pod: &Pod) -> Option<&'m Event> {
-    const REASONS: [&str; 5] =
-        ["FailedMount", "FailedAttachVolume", "FailedMapVolume", "FailedCreatePodSandBox", "Pulling"];
-    events(deployment, "Pod", &pod.name)
-        .filter(|event| event.at_millis.saturating_add(1_000) >= pod.first_seen_millis().min(pod.created_at_millis))
-        .find(|event| REASONS.contains(&event.reason.as_str()))
+    let lately = || {
+        events(deployment, "Pod", &pod.name)
+            .filter(|event| event.at_millis.saturating_add(1_000) >= pod.first_seen_millis().min(pod.created_at_millis))
+            .filter(|event| start_hold(&event.reason).is_some() || event.reason == "Pulled")
+    };
+    let is_sum = |event: &Event| event.message.starts_with("Unable to attach or mount volumes");
+    let last = lately().next().filter(|event| event.reason != "Pulled")?;
+    let volume = |event: &&Event| event.reason.starts_with("Failed") && !is_sum(event);
+    Some(if is_sum(last) { lately().find(volume).unwrap_or(last) } else { last })
+}
+
+/// The step of a start that an Event tells of.
+#[must_use]
+pub fn start_hold(reason: &str) -> Option<StartHold> {
+    match reason {
+        "FailedMount" | "FailedMapVolume" => Some(StartHold::Mount),
+        "FailedAttachVolume" => Some(StartHold::Attach),
+        "FailedCreatePodSandBox" | "NetworkNotReady" => Some(StartHold::Sandbox),
+        "FailedPrepareDynamicResources" => Some(StartHold::Devices),
+        "Pulling" => Some(StartHold::Pull),
+        _ => None,
+    }
 }
 
 /// A quota refuses it.

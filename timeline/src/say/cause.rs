@@ -1,8 +1,8 @@
 //! A cause in words, with what decides out of messages that say it at length.
 
-use crate::assess::{Assessment, Cause, CauseKind, CrashCause, Refused, Severity, StartHold, StartTime};
+use crate::assess::{Assessment, Cause, CauseKind, CrashCause, Refused, Severity, StartTime, Wall};
 use crate::model::fact::Role;
-use crate::rules::messages::{NewNode, failures, pull_failure};
+use crate::rules::messages::{self, NewNode, PullFailure, StartHold, failures, pull_failure};
 use crate::words::{capitalized, count, duration, images, is_are, safe, sentence_end, short};
 
 /// Restarts within less time than this say nothing of how often they come.
@@ -49,18 +49,22 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
         CauseKind::Image { image } => {
             let image =
                 image.as_deref().map_or_else(|| "An image".to_owned(), |image| format!("Image {}", safe(image)));
-            let because = pull_words(cause, assessment).unwrap_or_else(|| {
-                let reason = safe(&evidence.reason);
-                if reason == "InvalidImageName" || reason == "ErrImageNeverPull" {
-                    reason
-                } else {
-                    format!("{reason}, why is not known")
-                }
-            });
-            let is_final =
-                matches!(because.as_str(), "not found" | "access denied" | "InvalidImageName" | "ErrImageNeverPull");
-            let hope = if cause.severity == Severity::Normal && !is_final { " The kubelet tries again." } else { "" };
-            format!("{image} cannot be pulled: {because} ({one_is}).{hope}")
+            let failure = pull(cause, assessment);
+            let reason = safe(&evidence.reason);
+            let because = match (failure.words(), pull_detail(cause, assessment)) {
+                (Some(words), _) => words.to_owned(),
+                (None, _) if failure == PullFailure::Unusable => reason,
+                (None, Some(detail)) if matches!(reason.as_str(), "ErrImagePull" | "ImagePullBackOff") => detail,
+                (None, Some(detail)) => format!("{reason}: {detail}"),
+                (None, None) => format!("{reason}, why is not known"),
+            };
+            let is_again = cause.severity == Severity::Normal && !failure.is_final();
+            let hope = if is_again { " The kubelet tries again." } else { "" };
+            let pod = evidence.object.rsplit(' ').next().unwrap_or_default();
+            let secrets = messages::unread_pull_secrets(assessment.deployment, pod)
+                .filter(|_| matches!(failure, PullFailure::Denied | PullFailure::Hidden))
+                .map(|names| format!(" Pull secret {} cannot be read.", safe(names)));
+            format!("{image} cannot be pulled: {because} ({one_is}).{}{hope}", secrets.unwrap_or_default())
         }
         CauseKind::BadContainer { container } => format!(
             "Container {} cannot be created ({}, {one_is}): {}",
@@ -111,7 +115,16 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
                 Some(NewNode::Refused(why)) => format!(" No node is added: {}", sentence_end(why)),
                 None => String::new(),
             };
-            format!("No node fits {which}{}{node}", tail(scheduler_says(&evidence.message)))
+            let going = assessment.counts.terminating;
+            let room = match (cause.severity, going) {
+                (Severity::Normal, 1..) => {
+                    let verb = if going == 1 { "terminates" } else { "terminate" };
+                    format!(" {} that {verb} may make room.", count(going, "pod"))
+                }
+                _ => String::new(),
+            };
+            let what = if evidence.reason == "SchedulerError" { "The scheduler fails for" } else { "No node fits" };
+            format!("{what} {which}{}{node}{room}", tail(scheduler_says(&evidence.message)))
         }
         CauseKind::SchedulingGated => {
             let verb = if pods == 1 { "waits" } else { "wait" };
@@ -126,7 +139,13 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
             format!("{} {verb} for {gates} ({one_is}).", pod_of(pods))
         }
         CauseKind::NoScheduler => {
-            format!("No scheduler has looked at {} for {} ({one_is}).", pod_of(pods), since.unwrap_or_default())
+            let verb = if pods == 1 { "has" } else { "have" };
+            format!(
+                "{} {verb} had no node for {}, and no scheduler has said why ({one_is}): there is none for it, or it waits \
+                 for a volume.",
+                pod_of(pods),
+                since.unwrap_or_default()
+            )
         }
         CauseKind::Starting { hold: StartHold::Unknown, time } => {
             let verb = if pods == 1 { "has been starting" } else { "have been starting" };
@@ -145,6 +164,7 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
         CauseKind::Starting { hold, .. } => {
             let for_what = match hold {
                 StartHold::Sandbox => "for its sandbox",
+                StartHold::Devices => "for its devices",
                 _ => "for its volumes",
             };
             let others = if pods > 1 { format!(" {pods} pods do.") } else { String::new() };
@@ -164,7 +184,7 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
             let since = since.unwrap_or_default();
             format!("{who} {at_work} {verb} ({done} done, {one_is}); the pod has been starting for {since}.")
         }
-        CauseKind::NotReady { is_startup, was_ready, time } => {
+        CauseKind::NotReady { is_startup, was_ready, time, saw } => {
             let verb = if pods == 1 { "is running but" } else { "are running but" };
             let what = match (is_startup, was_ready) {
                 (true, _) => "the startup probe has not passed",
@@ -173,7 +193,18 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
             };
             let container = unready_containers(&evidence.message);
             let since = since.unwrap_or_default();
-            format!("{} {verb} {what}{container} for {since}.{}", pod_of(pods), over(time))
+            let saw = saw.as_deref().map(|saw| format!(" The probe saw: {}", sentence_end(saw))).unwrap_or_default();
+            format!("{} {verb} {what}{container} for {since}.{saw}{}", pod_of(pods), over(time))
+        }
+        CauseKind::NodeSilent { node } => {
+            let node = node.as_deref().map_or_else(|| "A node".to_owned(), |node| format!("Node {}", safe(node)));
+            let (verb, them) = if pods == 1 { ("does", "it") } else { ("do", "them") };
+            format!(
+                "{node} has not been ready for {}: {} on it {verb} not count. Kubernetes replaces {them} after the toleration \
+                 of the pod, by default 300 s.",
+                since.unwrap_or_default(),
+                count(pods, "pod")
+            )
         }
         CauseKind::Gate { gate, time } => {
             let gate = gate.as_deref().map_or_else(|| "that is not named".to_owned(), safe);
@@ -190,8 +221,12 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
                 over(time)
             )
         }
-        CauseKind::Deadlock { is_refused } => {
-            let wall = if *is_refused { "refused" } else { "no node fits" };
+        CauseKind::Deadlock { wall } => {
+            let wall = match wall {
+                Wall::Refused => "refused",
+                Wall::NoNode => "no node fits",
+                Wall::Volume => "an old pod has its volume",
+            };
             format!(
                 "Can't remove an old pod (maxUnavailable {}) or add a new one ({wall}): the rollout is blocked.",
                 assessment.limits.max_unavailable
@@ -274,13 +309,21 @@ pub(super) fn exit_words(code: i32) -> String {
     format!("exit code {code}{signal}")
 }
 
-/// Why an image cannot be pulled, where that is known.
-pub(super) fn pull_words(cause: &Cause, assessment: &Assessment<'_>) -> Option<String> {
-    let CauseKind::Image { image } = &cause.kind else { return None };
+/// Why an image cannot be pulled.
+pub(super) fn pull(cause: &Cause, assessment: &Assessment<'_>) -> PullFailure {
+    let CauseKind::Image { image } = &cause.kind else { return PullFailure::Unknown };
     let (reason, message) = (&cause.evidence.reason, &cause.evidence.message);
+    pull_failure(reason, image.as_deref(), message, pull_events(cause, assessment))
+}
+
+/// What the kubelet says of a pull that failed for a reason that is not known here.
+pub(super) fn pull_detail(cause: &Cause, assessment: &Assessment<'_>) -> Option<String> {
+    messages::pull_detail(&cause.evidence.message, pull_events(cause, assessment)).map(safe)
+}
+
+fn pull_events<'m>(cause: &Cause, assessment: &Assessment<'m>) -> impl Iterator<Item = &'m str> {
     let pod = cause.evidence.object.rsplit(' ').next().unwrap_or_default();
-    let events = failures(assessment.deployment, pod);
-    pull_failure(reason, image.as_deref(), message, events).words().map(str::to_owned)
+    failures(assessment.deployment, pod)
 }
 
 /// The decisive part of what the kubelet says of a pod that does not start: `MountVolume.SetUp failed for volume "c" : configmap
@@ -307,9 +350,10 @@ fn over(time: &StartTime) -> String {
     match time.earlier {
         Some((least, most)) if duration(least) == duration(most) => format!(" Earlier pods took {}.", duration(most)),
         Some((least, most)) => format!(" Earlier pods took {} to {}.", duration(least), duration(most)),
-        None if time.is_over() => {
-            format!(" That is longer than the {} that its probes allow.", duration(time.allowed_millis))
+        None if time.is_over() && time.probe_millis > 0 => {
+            format!(" That is longer than the {} that its probes allow.", duration(time.probe_millis))
         }
+        None if time.is_over() => format!(" Up to {} is usual.", duration(time.allowed_millis)),
         None => String::new(),
     }
 }
@@ -331,37 +375,51 @@ fn refused(what: Refused, message: &str) -> String {
     };
     match quota(message) {
         None => format!("The API server refuses {refused}{}", tail(message)),
-        Some(Quota { name, used }) => {
-            let used = used.map(|used| format!(" ({used})")).unwrap_or_default();
-            format!("The API server refuses {refused}: quota {name} is used up{used}.")
+        Some(Quota { name, is_used_up, parts }) => {
+            let parts = if parts.is_empty() { String::new() } else { format!(" ({})", parts.join("; ")) };
+            let state = if is_used_up { "is used up" } else { "has no room" };
+            format!("The API server refuses {refused}: quota {name} {state}{parts}.")
         }
     }
 }
 
 /// A quota that refuses, as far as a message tells it.
+#[derive(Debug, PartialEq, Eq)]
 pub(super) struct Quota {
     /// Its name.
     pub(super) name: String,
-    /// The used part of it: "3 of 3 pods".
-    used: Option<String>,
+    /// Nothing is left of what was asked for.
+    pub(super) is_used_up: bool,
+    /// "3 of 3 pods"; where some is left "4Gi more than 6Gi of 8Gi limits.memory".
+    parts: Vec<String>,
 }
 
-/// The quota of a message: "… exceeded quota: q, requested: pods=1, used: pods=3, limited: pods=3".
+/// The quota of a message: "… exceeded quota: q, requested: limits.cpu=2,pods=1, used: limits.cpu=7,pods=3, limited:
+/// limits.cpu=8,pods=3".
 pub(super) fn quota(message: &str) -> Option<Quota> {
     let (_, quota) = message.split_once("exceeded quota: ")?;
-    let part = |key: &str| quota.split(", ").find_map(|part| part.strip_prefix(key)).map(safe);
-    let name = safe(quota.split(',').next().unwrap_or_default());
-    let used = part("used: ").zip(part("limited: ")).map(|(used, limited)| {
-        match (used.split_once('='), limited.split_once('=')) {
-            (Some((what, used)), Some((same, limited))) if what == same => format!("{used} of {limited} {what}"),
-            _ => format!("{used} of {limited}"),
-        }
+    let amounts = |key: &str| -> Vec<(&str, &str)> {
+        let list = quota.split(", ").find_map(|part| part.strip_prefix(key)).unwrap_or_default();
+        list.split(',').filter_map(|amount| amount.split_once('=')).collect()
+    };
+    let [requested, used, limited] = ["requested: ", "used: ", "limited: "].map(amounts);
+    let of = |amounts: &[(&str, &str)], what: &str| {
+        amounts.iter().find(|(of, _)| *of == what).map(|(_, amount)| safe(amount))
+    };
+    let known = limited
+        .iter()
+        .filter_map(|(what, limit)| Some((safe(what), of(&used, what)?, safe(limit), of(&requested, what))));
+    let known: Vec<_> = known.collect();
+    let parts = known.iter().map(|(what, used, limit, more)| match more.as_ref().filter(|_| used != limit) {
+        Some(more) => format!("{more} more than {used} of {limit} {what}"),
+        None => format!("{used} of {limit} {what}"),
     });
-    Some(Quota { name, used })
+    let is_used_up = known.iter().all(|(_, used, limit, _)| used == limit);
+    Some(Quota { name: safe(quota.split(',').next().unwrap_or_default()), is_used_up, parts: parts.collect() })
 }
 
 /// The decisive part of "0/4 nodes are available: 4 Insufficient cpu. no new claims to deallocate, preemption: …".
-fn scheduler_says(message: &str) -> &str {
+pub(super) fn scheduler_says(message: &str) -> &str {
     let Some((_, reasons)) = message.split_once(" nodes are available: ") else {
         return message;
     };
@@ -378,10 +436,6 @@ fn unready_containers(message: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn used(message: &str) -> Option<(String, Option<String>)> {
-        quota(message).map(|quota| (quota.name, quota.used))
-    }
 
     #[test]
     fn of_a_container_that_cannot_be_started_the_last_step_is_told() {
@@ -405,14 +459,23 @@ mod tests {
 
     #[test]
     fn a_quota_is_named_with_how_much_of_it_is_used() {
-        let said = |used: &str| Some(("q".to_owned(), Some(used.to_owned())));
-        let refused = "pods \"a\" is forbidden: exceeded quota: q, requested: pods=1, ";
-        assert_eq!(used(&format!("{refused}used: pods=3, limited: pods=4")), said("3 of 4 pods"));
-        assert_eq!(used(&format!("{refused}used: pods=3, limited: cpu=4")), said("pods=3 of cpu=4"));
-        assert_eq!(used(&format!("{refused}used: 3, limited: 4")), said("3 of 4"));
-        assert_eq!(used(&format!("{refused}used: pods=3")), Some(("q".to_owned(), None)));
-        assert_eq!(used("exceeded quota: q"), Some(("q".to_owned(), None)));
-        assert_eq!(used("is forbidden: no"), None);
+        let quota = |rest: &str| quota(&format!("pods \"a\" is forbidden: exceeded quota: {rest}"));
+        let said = |is_used_up, parts: &[&str]| {
+            Some(Quota {
+                name: "q".to_owned(),
+                is_used_up,
+                parts: parts.iter().map(|part| (*part).to_owned()).collect(),
+            })
+        };
+        assert_eq!(quota("q, requested: pods=1, used: pods=3, limited: pods=3"), said(true, &["3 of 3 pods"]));
+        let memory = "requested: limits.memory=4Gi, used: limits.memory=6Gi, limited: limits.memory=8Gi";
+        assert_eq!(quota(&format!("q, {memory}")), said(false, &["4Gi more than 6Gi of 8Gi limits.memory"]));
+        let both = "requested: cpu=2,memory=4Gi, used: cpu=8,memory=14Gi, limited: cpu=8,memory=16Gi";
+        let parts = ["8 of 8 cpu", "4Gi more than 14Gi of 16Gi memory"];
+        assert_eq!(quota(&format!("q, {both}")), said(false, &parts));
+        assert_eq!(quota("q, requested: pods=1, used: pods=3"), said(true, &[]));
+        assert_eq!(quota("q"), said(true, &[]));
+        assert_eq!(super::quota("is forbidden: no"), None);
     }
 
     #[test]

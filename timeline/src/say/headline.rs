@@ -1,7 +1,8 @@
 //! The cause that decides, in the few words of a headline; [`super::cause`] has its figures.
 
-use super::cause::{crashes, pull_words, quota, start_words};
-use crate::assess::{Assessment, Cause, CauseKind, Refused, StartHold};
+use super::cause::{crashes, pull, pull_detail, quota, scheduler_says, start_words};
+use crate::assess::{Assessment, Cause, CauseKind, Refused};
+use crate::rules::messages::PullFailure;
 use crate::words::{safe, short};
 
 /// Longest message that is a headline, in words.
@@ -13,17 +14,23 @@ pub(super) fn matter(cause: &Cause, assessment: &Assessment<'_>) -> String {
     match &cause.kind {
         CauseKind::Image { image } => {
             let image = image.as_ref().map_or_else(|| "an image".to_owned(), |image| format!("image {}", safe(image)));
-            match pull_words(cause, assessment).as_deref() {
-                Some("not found") => format!("{image} is not found"),
-                Some("access denied") => format!("access to {image} is denied"),
-                Some(words) => format!("{image} cannot be pulled ({words})"),
-                None => format!("{image} cannot be pulled"),
+            let failure = pull(cause, assessment);
+            let detail = || pull_detail(cause, assessment).filter(|detail| is_short(detail));
+            match failure {
+                PullFailure::NotFound => format!("{image} is not found"),
+                PullFailure::Platform => format!("{image} has no variant for the node's platform"),
+                PullFailure::Hidden => format!("{image} does not exist, or access is denied"),
+                PullFailure::Denied => format!("access to {image} is denied"),
+                PullFailure::Unusable => format!("{image} cannot be pulled ({})", safe(&evidence.reason)),
+                _ => match failure.words().map(str::to_owned).or_else(detail) {
+                    Some(words) => format!("{image} cannot be pulled ({words})"),
+                    None => format!("{image} cannot be pulled"),
+                },
             }
         }
         CauseKind::BadContainer { container } => {
             let message = safe(evidence.message.trim().trim_end_matches('.'));
-            let is_short = (1..=LONGEST_MESSAGE).contains(&message.split_whitespace().count());
-            if evidence.reason == "CreateContainerConfigError" && is_short {
+            if evidence.reason == "CreateContainerConfigError" && is_short(&message) {
                 message
             } else {
                 format!("container {} cannot be created ({})", safe(container), safe(&evidence.reason))
@@ -31,21 +38,29 @@ pub(super) fn matter(cause: &Cause, assessment: &Assessment<'_>) -> String {
         }
         CauseKind::Crash(crash) => crashes(crash),
         CauseKind::Refused { what, .. } => match (quota(&evidence.message), what) {
-            (Some(quota), _) => format!("quota {} is used up", quota.name),
-            (None, Refused::ReplicaSet) => "the API server refuses the new ReplicaSet".to_owned(),
-            (None, Refused::Pods) => "the API server refuses new pods".to_owned(),
+            (Some(quota), _) if quota.is_used_up => format!("quota {} is used up", quota.name),
+            (Some(quota), _) => format!("quota {} has no room", quota.name),
+            (None, Refused::ReplicaSet) => format!("{} the new ReplicaSet", refuses(&evidence.message)),
+            (None, Refused::Pods) => format!("{} new pods", refuses(&evidence.message)),
             (None, Refused::Deletion) => "the API server refuses to delete pods".to_owned(),
         },
-        CauseKind::Starting { hold: StartHold::Mount | StartHold::Attach | StartHold::Sandbox, .. } => {
-            start_words(&evidence.reason, &evidence.message)
+        CauseKind::Starting { hold, .. } if hold.is_error() => start_words(&evidence.reason, &evidence.message),
+        CauseKind::Unschedulable { .. } if evidence.reason == "SchedulerError" => "the scheduler fails".to_owned(),
+        CauseKind::Unschedulable { .. } => {
+            let claim = Some(scheduler_says(&evidence.message).trim_end_matches('.'));
+            let claim = claim.filter(|said| said.to_lowercase().contains("persistentvolumeclaim") && is_short(said));
+            claim.map_or_else(|| "no node fits its pods".to_owned(), safe)
         }
-        CauseKind::Unschedulable { .. } => "no node fits its pods".to_owned(),
-        CauseKind::NoScheduler => "no scheduler looks at its pods".to_owned(),
+        CauseKind::NoScheduler => "no scheduler has placed its pods".to_owned(),
         CauseKind::PodsFailed { .. } => format!("its pods fail ({})", safe(&evidence.reason)).replace(" ()", ""),
         CauseKind::OldNotGoing => "old pods do not go".to_owned(),
         CauseKind::PodsMissing { .. } => "the ReplicaSet controller creates no pods".to_owned(),
         CauseKind::SetMissing => "the Deployment controller makes no ReplicaSet".to_owned(),
         CauseKind::Deadlock { .. } => "no pod can be added or removed".to_owned(),
+        CauseKind::NodeSilent { node } => match node {
+            Some(node) => format!("node {} is not ready", safe(node)),
+            None => "their node is not ready".to_owned(),
+        },
         CauseKind::NotReady { was_ready: true, .. } => "pods are not ready any more".to_owned(),
         CauseKind::NotReady { .. } => "pods do not become ready".to_owned(),
         CauseKind::Gate { gate, .. } => {
@@ -58,6 +73,25 @@ pub(super) fn matter(cause: &Cause, assessment: &Assessment<'_>) -> String {
             format!("container {} does not start ({})", safe(container), safe(&evidence.reason))
         }
         _ => format!("pod {} does not start ({})", safe(short(name(&evidence.object))), safe(&evidence.reason)),
+    }
+}
+
+/// Few enough words for a headline.
+fn is_short(message: &str) -> bool {
+    (1..=LONGEST_MESSAGE).contains(&message.split_whitespace().count())
+}
+
+/// Who refuses, where the API server says that it is not itself: `Pod Security "restricted" forbids`, "webhook policy denies".
+fn refuses(message: &str) -> String {
+    let quoted =
+        |after: &str| message.split_once(after).and_then(|(_, rest)| rest.split_once('"')).map(|(name, _)| name);
+    if let Some(level) = quoted("violates PodSecurity \"") {
+        let level = level.split(':').next().unwrap_or_default();
+        return format!("Pod Security \"{}\" forbids", safe(level));
+    }
+    match quoted("admission webhook \"").filter(|_| message.contains("denied the request")) {
+        Some(webhook) => format!("webhook {} denies", safe(webhook)),
+        None => "the API server refuses".to_owned(),
     }
 }
 

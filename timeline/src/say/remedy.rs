@@ -27,6 +27,9 @@ pub fn remedy(way: &Remedy, deployment: &Deployment) -> Command {
             )
         }
         Remedy::ShowPod(pod) => ("Show details of the pod".to_owned(), format!("describe pod {}", shell_word(pod))),
+        Remedy::ShowNode(node) => {
+            ("Show details of the node".to_owned(), format!("describe node {}", shell_word(node)))
+        }
         Remedy::ShowSet(set) => {
             ("Show details of the ReplicaSet".to_owned(), format!("describe replicaset {}", shell_word(set)))
         }

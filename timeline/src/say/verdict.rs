@@ -119,6 +119,10 @@ pub fn verdict(standing: Standing, assessment: &Assessment<'_>) -> String {
         {
             failing(cause, assessment)
         }
+        // Nothing failed: it took too long, and what for is known.
+        Standing::DeadlineExceeded if let Some(cause) = assessment.awaited() => {
+            format!("{} makes no progress: {}.", rolled_out(assessment), matter(cause, assessment))
+        }
         Standing::DeadlineExceeded | Standing::Failing | Standing::Blocked => {
             format!("{} makes no progress: {new_available} of {desired} new pods available.", rolled_out(assessment))
         }

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use timeline::fact::{
-    Condition, ConditionStatus, Container, ContainerState, DeploymentFact, DeploymentSpec, DeploymentStatus, Exit,
-    Image, IntOrPercent, Kind, Meta, Phase, PodFact, ReplicaSetCounts, ReplicaSetFact, Role, Seen, Strategy,
+    Condition, ConditionStatus, Container, ContainerState, DeploymentFact, DeploymentSpec, DeploymentStatus, EventFact,
+    Exit, Image, IntOrPercent, Kind, Meta, Phase, PodFact, ReplicaSetCounts, ReplicaSetFact, Role, Seen, Strategy,
 };
 use timeline::history::History;
 use timeline::story::{self, LineKind};
@@ -397,6 +397,25 @@ impl Web {
                 deployment.status.progressing = Some(condition(ConditionStatus::True, "NewReplicaSetAvailable", ""));
             }
         });
+    }
+
+    /// An Event about a pod arrives.
+    pub fn event(&mut self, number: u128, reason: &str, message: &str) {
+        let pod = &self.pods[&number].meta;
+        let uid = Uid::from_bits(10_000 + self.now as u128 * 1_000 + number + u128::from(reason.len() as u32));
+        let fact = EventFact {
+            uid,
+            namespace: pod.namespace.clone(),
+            about: pod.uid,
+            about_kind: "Pod".into(),
+            about_name: pod.name.clone(),
+            reason: reason.into(),
+            message: message.into(),
+            is_warning: !matches!(reason, "Pulling" | "Pulled" | "Killing" | "TriggeredScaleUp"),
+            count: 1,
+            last_millis: None,
+        };
+        self.tell(Fact::Event(Box::new(fact)));
     }
 
     /// `kubectl scale`, and what the Deployment controller makes of it while one ReplicaSet has all pods.

@@ -32,7 +32,10 @@ fn what_is_certain_is_said_at_once() {
             waiting("ErrImagePull", "unauthorized"),
             "[Failing] Revision 2 cannot start: access to image web:v2 is denied.",
         ),
-        (waiting("InvalidImageName", "bad"), "[Failing] Revision 2 cannot start: image web:v2 cannot be pulled."),
+        (
+            waiting("InvalidImageName", "bad"),
+            "[Failing] Revision 2 cannot start: image web:v2 cannot be pulled (InvalidImageName).",
+        ),
     ] {
         let web = rolling(|pod| pod.containers[0].state = Some(state));
         assert_eq!(web.verdict(), said);
@@ -151,7 +154,7 @@ fn a_revision_that_was_refused_is_undone_to_the_one_that_runs() {
         let why = "admission webhook \"policy\" denied the request: no latest tags";
         deployment.status.progressing = Some(condition(ConditionStatus::False, "ReplicaSetCreateError", why));
     });
-    assert_eq!(web.verdict(), "[Failing] The next revision cannot start: the API server refuses the new ReplicaSet.");
+    assert_eq!(web.verdict(), "[Failing] The next revision cannot start: webhook policy denies the new ReplicaSet.");
     assert_eq!(command(&web), "Go back to revision 2: rollout undo deployment/web --to-revision=2");
     assert_eq!(web.view().deadline_millis, None, "the controller does not come to look at it");
 }

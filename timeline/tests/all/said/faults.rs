@@ -16,7 +16,7 @@ fn failures_are_named_for_what_they_are() {
     };
     assert_eq!(
         said(waiting("ImageInspectError", "why")),
-        "Image web:v2 cannot be pulled: ImageInspectError, why is not known (pod p0200). The kubelet tries again."
+        "Image web:v2 cannot be pulled: ImageInspectError: why (pod p0200). The kubelet tries again."
     );
     assert_eq!(
         said(waiting("CreatePodSandboxError", "why")),

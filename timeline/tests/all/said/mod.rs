@@ -10,6 +10,7 @@ mod cut;
 mod days;
 mod ends;
 mod episodes;
+mod evidence;
 mod failing;
 mod faults;
 mod healthy;

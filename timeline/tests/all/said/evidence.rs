@@ -1,0 +1,332 @@
+//! What kubelets, registries, schedulers and probes say reaches the sentence, and says no more than it means.
+
+use crate::made::{SECOND, Web, condition, crashing, ready, unready, waiting};
+use timeline::fact::{ConditionStatus, ContainerState, Exit, Phase, PodFact};
+use timeline::view::Tone;
+
+/// The first sentence about causes.
+fn first(web: &Web) -> String {
+    web.view().reasons.first().map(|reason| reason.sentence.clone()).unwrap_or_default()
+}
+
+/// The verdict without its badge and the revision.
+fn matter(web: &Web) -> String {
+    web.verdict().rsplit_once(": ").map_or_else(String::new, |(_, matter)| matter.to_owned())
+}
+
+fn command(web: &Web) -> String {
+    let command = web.view().remedy.unwrap().command;
+    command.strip_prefix("kubectl --namespace shop ").unwrap().to_owned()
+}
+
+/// Revision 2 replaces revision 1; its only pod so far is changed.
+fn replacing(change: impl FnOnce(&mut PodFact)) -> Web {
+    let mut web = Web::replacing();
+    web.add_pod(200, SECOND, change);
+    web.report();
+    web
+}
+
+fn creating(pod: &mut PodFact) {
+    (pod.phase, pod.ready) = (Phase::Pending, None);
+    pod.containers[0].state = Some(waiting("ContainerCreating", ""));
+}
+
+fn unplaced(reason: &'static str, message: &'static str) -> impl FnOnce(&mut PodFact) {
+    move |pod| {
+        (pod.node, pod.phase, pod.ready, pod.containers) = (None, Phase::Pending, None, Vec::new());
+        pod.scheduled = Some(condition(ConditionStatus::False, reason, message));
+    }
+}
+
+#[test]
+fn what_a_probe_saw_is_told_of_pods_that_are_not_ready() {
+    let mut web = replacing(unready);
+    web.now += 40_000;
+    let begin = "1 new pod is running but not ready for 40 s.";
+    let end = "Earlier pods took 5.0 s.";
+    assert_eq!(first(&web), format!("{begin} {end}"));
+    web.event(200, "Unhealthy", "Liveness probe failed: HTTP probe failed with statuscode: 500");
+    assert_eq!(first(&web), format!("{begin} {end}"), "of another probe");
+    web.event(200, "Unhealthy", "Readiness probe failed: dial tcp 10.1.2.3:80: connect: connection refused");
+    let saw = "The probe saw: dial tcp 10.1.2.3:80: connect: connection refused.";
+    assert_eq!(first(&web), format!("{begin} {saw} {end}"));
+    // At the deadline it is what the verdict names.
+    web.deployment(|deployment| {
+        deployment.status.progressing = Some(condition(ConditionStatus::False, "ProgressDeadlineExceeded", ""));
+    });
+    assert_eq!(web.verdict(), "[Deadline exceeded] Revision 2 makes no progress: pods do not become ready.");
+}
+
+#[test]
+fn probes_are_named_as_a_limit_only_where_there_are_some() {
+    let mut web = Web::made(1);
+    web.pod(100, unready);
+    web.now = 40_000;
+    let begin = "1 new pod is running but not ready for 40 s.";
+    assert_eq!(first(&web), format!("{begin} Up to 30 s is usual."));
+    web.set(2, |set| set.probe_millis = 24_000);
+    assert_eq!(first(&web), format!("{begin} That is longer than the 24 s that its probes allow."));
+}
+
+#[test]
+fn a_container_that_ends_by_itself_is_not_killed_by_a_probe() {
+    let ended = |code: i32, events: &[(&str, &str)]| {
+        let mut web = replacing(|pod| {
+            crashing(3)(pod);
+            pod.ready = None;
+            pod.containers[0].last_exit = Some(Exit { code, reason: "Error".into(), ..Exit::default() });
+        });
+        events.iter().for_each(|(reason, message)| web.event(200, reason, message));
+        matter(&web)
+    };
+    let unhealthy = ("Unhealthy", "Startup probe failed: connection refused");
+    assert_eq!(ended(1, &[unhealthy]), "container web crashes with exit code 1.");
+    assert_eq!(ended(137, &[unhealthy]), "container web is killed because its startup probe fails.");
+    let killing = |container: &str| format!("Container {container} failed startup probe, will be restarted");
+    let of_web = killing("web");
+    assert_eq!(ended(1, &[("Killing", &of_web)]), "container web is killed because its startup probe fails.");
+    assert_eq!(ended(1, &[("Killing", &killing("proxy"))]), "container web crashes with exit code 1.");
+}
+
+#[test]
+fn only_crashes_that_came_with_a_rollout_are_undone() {
+    let crashed = |minutes: i64| {
+        let mut web = Web::replaced();
+        web.report();
+        web.now += minutes * 60_000;
+        web.pod(200, |pod| {
+            crashing(2)(pod);
+            pod.ready = None;
+        });
+        web.report();
+        assert!(web.verdict().contains("Revision 2 was rolled out, but container web crashes"), "{}", web.verdict());
+        command(&web)
+    };
+    assert_eq!(crashed(9), "rollout undo deployment/web");
+    assert!(crashed(11).starts_with("logs web-3-p0200"), "{}", crashed(11));
+}
+
+#[test]
+fn a_container_that_never_ran_has_no_logs() {
+    let mut web = Web::live(3);
+    web.now += 3_600_000;
+    let message = "failed to create containerd task: unable to start container process: exec: \"/app\": not found";
+    web.pod(100, |pod| {
+        crashing(2)(pod);
+        pod.ready = None;
+        pod.containers[0].last_exit =
+            Some(Exit { code: 128, reason: "StartError".into(), message: message.into(), ..Exit::default() });
+    });
+    assert!(command(&web).starts_with("describe pod "), "{}", command(&web));
+}
+
+#[test]
+fn a_node_that_is_not_ready_is_named() {
+    let mut web = Web::live(3);
+    web.now += 60_000;
+    for pod in [100, 101] {
+        web.pod(pod, |pod| {
+            pod.ready = Some(condition(ConditionStatus::False, "", ""));
+            pod.node = Some("node-7".into());
+        });
+        web.event(pod, "NodeNotReady", "Node is not ready");
+    }
+    web.report();
+    web.now += 61_000;
+    assert_eq!(web.verdict(), "[Degraded] Revision 1 has 1 of 3 available: node node-7 is not ready.");
+    let said = "Node node-7 has not been ready for 1 min 1 s: 2 pods on it do not count. Kubernetes replaces them after the \
+                toleration of the pod, by default 300 s.";
+    assert_eq!(first(&web), said);
+    assert_eq!(command(&web), "describe node node-7");
+    // It is back, and the pods are not.
+    web.pod(100, ready);
+    web.now += 10_000;
+    web.pod(100, unready);
+    web.now += 20_000;
+    assert!(web.view().reasons.iter().any(|reason| reason.sentence.contains("not ready any more")));
+}
+
+#[test]
+fn a_pull_that_failed_is_told_in_the_words_of_the_registry() {
+    let pull = |reason: &'static str, message: &'static str| {
+        replacing(move |pod| pod.containers[0].state = Some(waiting(reason, message)))
+    };
+    for (message, said) in [
+        (
+            "failed to pull and unpack image \"docker.io/web:v2\": no match for platform in manifest: not found",
+            "image web:v2 has no variant for the node's platform.",
+        ),
+        (
+            "pull access denied, repository does not exist or may require authorization: authorization failed",
+            "image web:v2 does not exist, or access is denied.",
+        ),
+    ] {
+        assert_eq!(matter(&pull("ErrImagePull", message)), said);
+        assert_eq!(pull("ErrImagePull", message).view().verdict.tone, Tone::Bad, "it is final");
+    }
+    let web = pull("ErrImagePull", "failed to do request: Head \"https://reg\": http: server gave HTTP response");
+    assert_eq!(
+        first(&web),
+        "Image web:v2 cannot be pulled: server gave HTTP response (pod p0200). The kubelet tries again."
+    );
+    let web = pull("ImagePullBackOff", "Back-off pulling image \"web:v2\"");
+    assert!(first(&web).starts_with("Image web:v2 cannot be pulled: ImagePullBackOff, why is not known"));
+    let mut web = pull("ErrImagePull", "unexpected status: 401 Unauthorized");
+    assert!(!first(&web).contains("secret"));
+    web.event(
+        200,
+        "FailedToRetrieveImagePullSecret",
+        "Unable to retrieve some image pull secrets (regcred); attempting",
+    );
+    assert_eq!(
+        first(&web),
+        "Image web:v2 cannot be pulled: access denied (pod p0200). Pull secret regcred cannot be read."
+    );
+}
+
+#[test]
+fn names_decide_no_failure() {
+    let failure = |image, message| {
+        let events = std::iter::empty();
+        timeline::rules::messages::pull_failure("ErrImagePull", Some(image), message, events)
+    };
+    use timeline::rules::messages::PullFailure::{NotFound, TooManyRequests};
+    for (image, message) in [
+        ("quay.io/app/web:14290", "reading manifest 14290 in quay.io/app/web: manifest unknown"),
+        ("quay.io/app/certificate:429", "reading manifest 429 in quay.io/app/certificate: manifest unknown"),
+    ] {
+        assert_eq!(failure(image, message), NotFound, "{message}");
+    }
+    assert_eq!(failure("web:v2", "unexpected status: 429"), TooManyRequests);
+}
+
+#[test]
+fn a_volume_that_another_pod_has_stays_named_and_is_a_deadlock() {
+    let mut web = replacing(creating);
+    web.event(
+        200,
+        "FailedAttachVolume",
+        "Multi-Attach error for volume \"v\" Volume is already used by pod(s) web-old",
+    );
+    web.now += 61_000;
+    web.event(200, "FailedMount", "Unable to attach or mount volumes: unmounted volumes=[data]: deadline exceeded");
+    assert_eq!(matter(&web), "Multi-Attach error for volume \"v\" Volume is already used by pod(s) web-old.");
+    assert!(web.view().verdict.why.contains("add a new one (an old pod has its volume)"), "{}", web.view().verdict.why);
+}
+
+#[test]
+fn an_image_that_was_pulled_is_not_waited_for() {
+    let mut web = replacing(creating);
+    web.event(200, "Pulling", "Pulling image \"web:v2\"");
+    web.now += 50_000;
+    assert!(first(&web).starts_with("1 new pod is waiting for its image for 50 s"), "{}", first(&web));
+    web.event(200, "Pulled", "Successfully pulled image \"web:v2\" in 3s");
+    assert!(first(&web).starts_with("1 new pod has been starting for 50 s; no container runs yet"), "{}", first(&web));
+}
+
+#[test]
+fn a_node_without_network_and_devices_are_named() {
+    for (reason, message, said) in [
+        ("NetworkNotReady", "network is not ready: cni plugin not initialized", "for its sandbox (NetworkNotReady)"),
+        ("FailedPrepareDynamicResources", "Failed to prepare: no such claim", "for its devices"),
+    ] {
+        let mut web = replacing(creating);
+        web.event(200, reason, message);
+        assert!(first(&web).contains(said) && first(&web).contains(message), "{}", first(&web));
+    }
+}
+
+#[test]
+fn pods_that_go_make_room_on_their_nodes() {
+    let mut web = replacing(unplaced("Unschedulable", "0/1 nodes are available: 1 Insufficient nvidia.com/gpu."));
+    web.set(2, |set| set.counts.desired = 2);
+    web.pod(100, |pod| pod.meta.deletion_at_millis = Some(320_000));
+    web.report();
+    web.now += 70_000;
+    assert_eq!(web.view().verdict.tone, Tone::Busy, "{}", web.verdict());
+    assert_eq!(
+        first(&web),
+        "No node fits pod p0200: 1 Insufficient nvidia.com/gpu. 1 pod that terminates may make room."
+    );
+    web.now = 340_000;
+    assert_eq!(web.view().verdict.tone, Tone::Bad, "it should have been gone");
+}
+
+#[test]
+fn a_node_that_is_added_for_one_pod_is_for_all() {
+    let mut web = replacing(unplaced("Unschedulable", "0/1 nodes are available: 1 Insufficient cpu."));
+    web.add_pod(201, SECOND, unplaced("Unschedulable", "0/1 nodes are available: 1 Insufficient cpu."));
+    web.event(200, "TriggeredScaleUp", "pod triggered scale-up");
+    // More of the others than are kept.
+    for _ in 0..60 {
+        web.now += 1_000;
+        web.event(201, "FailedScheduling", "0/1 nodes are available: 1 Insufficient cpu.");
+    }
+    web.now += 10_000;
+    let comes = "No node fits 2 pods: 1 Insufficient cpu. A node is being added (cluster-autoscaler).";
+    assert_eq!((first(&web).as_str(), web.view().verdict.tone), (comes, Tone::Busy));
+}
+
+#[test]
+fn a_claim_and_a_scheduler_that_fails_are_no_lack_of_nodes() {
+    for (reason, message, said) in [
+        (
+            "Unschedulable",
+            "0/1 nodes are available: persistentvolumeclaim \"data\" not found. preemption: 0/1 nodes.",
+            "persistentvolumeclaim \"data\" not found.",
+        ),
+        (
+            "Unschedulable",
+            "pod has unbound immediate PersistentVolumeClaims",
+            "pod has unbound immediate PersistentVolumeClaims.",
+        ),
+        ("SchedulerError", "binding volumes: context deadline exceeded", "the scheduler fails."),
+    ] {
+        let mut web = replacing(unplaced(reason, message));
+        web.now += 70_000;
+        assert_eq!(matter(&web), said);
+    }
+    let mut web = replacing(|pod| {
+        (pod.node, pod.phase, pod.ready, pod.scheduled, pod.containers) =
+            (None, Phase::Pending, None, None, Vec::new());
+    });
+    web.now += 70_000;
+    assert_eq!(matter(&web), "no scheduler has placed its pods.");
+    assert!(first(&web).ends_with("there is none for it, or it waits for a volume."), "{}", first(&web));
+}
+
+#[test]
+fn who_forbids_pods_is_named() {
+    for (message, said) in [
+        (
+            "pods \"web-1\" is forbidden: violates PodSecurity \"restricted:latest\": runAsNonRoot != true",
+            "Pod Security \"restricted\" forbids new pods.",
+        ),
+        (
+            "admission webhook \"policy.example.com\" denied the request: no",
+            "webhook policy.example.com denies new pods.",
+        ),
+        ("Internal error occurred: failed calling webhook \"policy\": timeout", "the API server refuses new pods."),
+        ("exceeded quota: q, requested: cpu=4, used: cpu=6, limited: cpu=8", "quota q has no room."),
+    ] {
+        let mut web = Web::replacing();
+        web.deployment(|deployment| {
+            deployment.status.replica_failure = Some(condition(ConditionStatus::True, "FailedCreate", message));
+        });
+        web.now += 70_000;
+        assert_eq!(matter(&web), said);
+    }
+}
+
+#[test]
+fn a_running_container_says_nothing_of_an_image() {
+    let mut web = replacing(|pod| pod.containers[0].state = Some(ContainerState::Running));
+    web.event(
+        200,
+        "FailedToRetrieveImagePullSecret",
+        "Unable to retrieve some image pull secrets (regcred); attempting",
+    );
+    web.now += 40_000;
+    assert!(!first(&web).contains("regcred"), "{}", first(&web));
+}
