@@ -111,7 +111,7 @@ fn restart() {
     let pods = timeline.model().pods.len();
     let standing = CheckpointState { timeline: &timeline, history: &history, epoch: 0, observed: None };
     let began = Instant::now();
-    let checkpoint = resume::encode(&standing).unwrap();
+    let checkpoint = resume::serialize(&standing).and_then(|bytes| resume::compress(&bytes)).unwrap();
     let (took, size) = (began.elapsed(), checkpoint.body.len());
     store.commit(&[Commit { lines: None, checkpoint: Some(checkpoint), ..commit("", (0, 0)) }]).unwrap();
     let mut tail = 0;

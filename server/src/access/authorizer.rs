@@ -19,7 +19,7 @@ use crate::kube::review::Subject;
 /// Namespaces that were not there before are looked for this often, once for all viewers.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 const THERE: RefreshPolicy =
-    RefreshPolicy { refresh_after: LOOK_EVERY, expire_after: LOOK_EVERY, retry_after: LOOK_EVERY };
+    RefreshPolicy { refresh_after: LOOK_EVERY, expire_after: Duration::MAX, retry_after: LOOK_EVERY };
 /// Namespaces of the history are read again like permissions. While they cannot be read, the last ones count.
 const KEPT: RefreshPolicy =
     RefreshPolicy { expire_after: Duration::MAX, retry_after: reviews::POLICY.refresh_after, ..reviews::POLICY };
@@ -163,20 +163,26 @@ impl Authorizer {
         said
     }
 
-    /// The namespaces of a cluster that there are now.
+    /// The namespaces of a cluster that there are now. While its hub does not say, the last ones count: nobody's rights end with that.
     async fn namespaces(&self, hub: &Handle) -> Arc<BTreeSet<String>> {
         let all = || self.namespaces.lock().unwrap_or_else(PoisonError::into_inner);
         let cluster = hub.name().to_owned();
-        if let Some(namespaces) = all().get(&cluster) {
-            return namespaces.clone();
-        }
+        let known = {
+            let all = all();
+            let known = all.get(&cluster).cloned();
+            if let Some(known) = known.as_ref().filter(|_| !all.is_due(&cluster)) {
+                return known.clone();
+            }
+            known
+        };
         let namespaces = hub.read(|reader| {
             let there = reader.timeline.model().deployments.values().filter(|known| known.deleted_millis.is_none());
             let found: BTreeSet<&str> = there.map(|known| known.namespace.as_str()).collect();
             found.into_iter().map(str::to_owned).collect::<BTreeSet<String>>()
         });
         // A hub that still reads what it begins with knows of none.
-        let found = Arc::new(timeout(READ, namespaces).await.ok().and_then(Result::ok).unwrap_or_default());
+        let found = timeout(READ, namespaces).await.ok().and_then(Result::ok).map(Arc::new);
+        let found = found.or(known).unwrap_or_default();
         all().insert(cluster, Instant::now(), found.clone());
         found
     }

@@ -74,14 +74,18 @@ fn packed(bytes: &[u8], level: i32) -> Option<String> {
     Some(STANDARD.encode(zstd::bulk::compress(bytes, level).ok()?))
 }
 
-/// Renders the file, which says how the cluster was reached.
-pub async fn render(export: Export, connection: ConnectionStatus) -> Result<String, ExportError> {
-    let _ = any_spawner::Executor::init_tokio(); // an error says that it is there already
+/// Packs what the file holds: the program, the rollout, and how the cluster was reached. Takes up to some seconds of a processor.
+pub fn enclose(export: &Export, connection: &ConnectionStatus) -> Result<Enclosed, ExportError> {
     let parts = PARTS.clone().ok_or(ExportError::NoPage)?;
-    let content = wire::encode(&export).map_err(|error| ExportError::Page(error.to_string()))?;
+    let content = wire::encode(export).map_err(|error| ExportError::Page(error.to_string()))?;
     let content = packed(&content, CONTENT_LEVEL).ok_or_else(|| ExportError::Page("it is too large".to_owned()))?;
-    let connection = serde_json::to_string(&connection).map_err(|error| ExportError::Page(error.to_string()))?;
-    let enclosed = Enclosed { content, connection, ..parts };
+    let connection = serde_json::to_string(connection).map_err(|error| ExportError::Page(error.to_string()))?;
+    Ok(Enclosed { content, connection, ..parts })
+}
+
+/// Renders the file.
+pub async fn render(export: Export, enclosed: Enclosed) -> Result<String, ExportError> {
+    let _ = any_spawner::Executor::init_tokio(); // an error says that it is there already
     let shell = move || app::shell::exported(export.clone(), enclosed.clone());
     let response = leptos_axum::render_app_async_with_context(|| {}, shell)(Request::default()).await;
     let bytes = axum::body::to_bytes(response.into_body(), usize::MAX).await;

@@ -63,8 +63,10 @@ pub async fn html(hub: &Handle, request: ExportRequest) -> Result<ExportFile, Ex
     let name = format!("{name}-revision-{}.html", data.revision);
     let export = tokio::task::spawn_blocking(move || {
         let export = data.export();
-        if is_redacted { redact::Names::of(&data, &export)?.redact(&export) } else { Ok(export) }
+        let export = if is_redacted { redact::Names::of(&data, &export)?.redact(&export)? } else { export };
+        let enclosed = document::enclose(&export, &connection)?;
+        Ok::<_, ExportError>((export, enclosed))
     });
-    let export = export.await.map_err(|error| ExportError::Page(error.to_string()))??;
-    Ok(ExportFile { name, html: document::render(export, connection).await? })
+    let (export, enclosed) = export.await.map_err(|error| ExportError::Page(error.to_string()))??;
+    Ok(ExportFile { name, html: document::render(export, enclosed).await? })
 }

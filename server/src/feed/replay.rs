@@ -126,7 +126,11 @@ pub async fn play(
         }
         tokio::time::sleep(REST).await;
         if !options.repeat {
-            let end = OwnClock { start_millis: to + REST.as_millis() as i64, started: Instant::now(), speed: 0.0 };
+            let end = OwnClock {
+                start_millis: to.saturating_add(REST.as_millis() as i64),
+                started: Instant::now(),
+                speed: 0.0,
+            };
             let _ = events.send(clock_event(end)).await; // the hub may have ended
             return;
         }

@@ -235,10 +235,17 @@ impl LatestStates {
         }
     }
 
+    /// Of what may come in any number only what exists is kept: the list at the end of the gap lacks pods that are gone.
     fn note_object(&mut self, object: &Object, seen: Seen, at_millis: Millis) {
+        let (kind, Ok(uid)) = (object.kind(), object.uid()) else { return };
         let r#type = if seen == Seen::Deleted { LineType::Deleted } else { LineType::Modified };
-        if let (Ok(uid), Some(line)) = (object.uid(), recording::object_line(at_millis, r#type, object)) {
-            self.lines.insert((object.kind(), uid), (at_millis, line));
+        match (kind, r#type) {
+            (Kind::Event, _) => {}
+            (Kind::Pod, LineType::Deleted) => drop(self.lines.remove(&(kind, uid))),
+            _ => {
+                let line = recording::object_line(at_millis, r#type, object);
+                self.lines.extend(line.map(|line| ((kind, uid), (at_millis, line))));
+            }
         }
     }
 }

@@ -212,6 +212,12 @@ impl Store for Postgres {
         self.check_connection(stored)
     }
 
+    fn heard(&mut self, cluster: &str) -> Result<Option<Millis>, StoreError> {
+        let connection = connected(&mut self.connection, &self.server)?;
+        let heard = sql::heard(connection, cluster);
+        self.check_connection(heard)
+    }
+
     fn tidy(&mut self, now_millis: Millis) -> Result<bool, StoreError> {
         let tidied = self.tidy_locked(now_millis);
         self.check_connection(tidied)
@@ -221,7 +227,7 @@ impl Store for Postgres {
         let connection = connected(&mut self.connection, &self.server)?;
         let row = "SELECT coalesce((SELECT sum(length(body)) FROM batches), 0) + coalesce((SELECT sum(length(body)) FROM checkpoints), 0)
              + coalesce((SELECT sum(length(body)) FROM episodes), 0) + coalesce((SELECT sum(length(body)) FROM snapshots), 0)
-             + coalesce((SELECT sum(length(rollout) + length(text)) FROM rollouts), 0)";
+             + coalesce((SELECT sum(octet_length(rollout) + octet_length(text)) FROM rollouts), 0)";
         Ok(connection.number(row, &[])?.unwrap_or_default().unsigned_abs())
     }
 }

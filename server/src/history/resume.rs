@@ -40,12 +40,18 @@ struct DecodedState {
     observed: Option<(Millis, Millis)>,
 }
 
-/// Encodes a checkpoint. `None` if memory is short.
+/// Serializes a checkpoint. `None` if memory is short.
 #[must_use]
-pub fn encode(state: &CheckpointState<'_>) -> Option<Checkpoint> {
+pub fn serialize(state: &CheckpointState<'_>) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     state.serialize(&mut Serializer::new(&mut bytes).with_human_readable()).ok()?;
-    Some(Checkpoint { made_by: FINGERPRINT.to_owned(), body: zstd::bulk::compress(&bytes, LEVEL).ok()? })
+    Some(bytes)
+}
+
+/// Compresses a serialized checkpoint, which takes longer. `None` if memory is short.
+#[must_use]
+pub fn compress(bytes: &[u8]) -> Option<Checkpoint> {
+    Some(Checkpoint { made_by: FINGERPRINT.to_owned(), body: zstd::bulk::compress(bytes, LEVEL).ok()? })
 }
 
 fn decode(checkpoint: &Checkpoint) -> Option<DecodedState> {

@@ -119,6 +119,11 @@ impl Store for Sqlite {
         self.check_damage(stored)
     }
 
+    fn heard(&mut self, cluster: &str) -> Result<Option<Millis>, StoreError> {
+        let heard = sql::heard(&mut self.connection, cluster);
+        self.check_damage(heard)
+    }
+
     fn tidy(&mut self, now_millis: Millis) -> Result<bool, StoreError> {
         let tidied = if self.is_damaged.load(Ordering::Relaxed) {
             Err(damaged(&self.path.display().to_string(), "the integrity check found damage"))

@@ -158,9 +158,7 @@ pub trait Store: Send {
     ///
     /// # Errors
     /// When it cannot be read.
-    fn heard(&mut self, cluster: &str) -> Result<Option<Millis>, StoreError> {
-        Ok(self.resume(cluster, None)?.map(|stored| stored.heard_millis))
-    }
+    fn heard(&mut self, cluster: &str) -> Result<Option<Millis>, StoreError>;
 
     /// Joins small batches, evicts data that is too old or too much, and frees room: a little each time. `true` if there is more to do.
     ///

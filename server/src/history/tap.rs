@@ -403,10 +403,12 @@ impl Tap {
             if timeline.seq() == last_seq {
                 return None;
             }
-            let checkpoint = resume::encode(&CheckpointState { timeline, history, epoch, observed })?;
-            Some((timeline.seq(), observed.map_or(0, |(_, last)| last), checkpoint))
+            let bytes = resume::serialize(&CheckpointState { timeline, history, epoch, observed })?;
+            Some((timeline.seq(), observed.map_or(0, |(_, last)| last), bytes))
         });
-        if let Some((seq, at_millis, checkpoint)) = checkpoint.await? {
+        let Some((seq, at_millis, bytes)) = checkpoint.await? else { return Ok(()) };
+        let checkpoint = tokio::task::spawn_blocking(move || resume::compress(&bytes)).await;
+        if let Ok(Some(checkpoint)) = checkpoint {
             self.journal.checkpoint(at_millis, checkpoint);
             self.checkpoint_seq = seq;
         }

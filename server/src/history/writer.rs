@@ -249,7 +249,9 @@ impl Writer {
                 return None;
             }
         }
-        let stored = self.store.as_mut().map(|store| store.resume(name, made_by));
+        let since_millis = self.unwritten_since_millis();
+        let (watchdog, store) = (&self.watchdog, self.store.as_mut());
+        let stored = store.map(|store| watchdog.guard(since_millis, || store.resume(name, made_by)));
         if let Some(Err(why)) = &stored {
             tracing::warn!("cannot read the history of cluster {name}: {why}");
         }
@@ -395,8 +397,9 @@ impl Writer {
     fn tidy(&mut self) {
         let now = Instant::now();
         self.tidy_at = now + TIDY_EVERY;
+        let since_millis = self.unwritten_since_millis();
         let Some(store) = self.store.as_mut().filter(|_| now >= self.not_before) else { return };
-        match store.tidy(clock::now_millis()) {
+        match self.watchdog.guard(since_millis, || store.tidy(clock::now_millis())) {
             Ok(true) => self.tidy_at = now + COMMIT_EVERY,
             Ok(false) => {}
             Err(why) => self.fail(&why),

@@ -72,8 +72,9 @@ impl Past {
 }
 
 /// In the hub's task: the past in which a moment is, one of those that are known or a new one.
-fn find(reader: &Reader<'_>, workload: &Workload, at_millis: Millis, known: &Cache<Uid, Arc<Past>>) -> Found {
-    let at_millis = at_millis.min(reader.now_millis);
+/// Without a moment it is the present, which stands still while nothing is heard.
+fn find(reader: &Reader<'_>, workload: &Workload, asked: Option<Millis>, known: &Cache<Uid, Arc<Past>>) -> Found {
+    let at_millis = asked.map_or(reader.now.millis, |at| at.min(reader.now_millis));
     let (model, skew_millis) = (reader.timeline.model(), reader.timeline.skew_millis());
     let is_kept = reader.history.base_millis().is_none_or(|base| base <= at_millis);
     let deployment = workload.find(model).map(|found| found.uid).filter(|_| is_kept);
@@ -149,8 +150,7 @@ impl Handle {
     ) -> Result<(Millis, Option<T>), HubEnded> {
         let pasts = self.pasts.clone().lock_owned().await;
         let (workload, known) = (workload.clone(), pasts.clone());
-        let at_millis = asked_millis.unwrap_or(Millis::MAX);
-        let found = self.read(move |reader| find(reader, &workload, at_millis, &known)).await?;
+        let found = self.read(move |reader| find(reader, &workload, asked_millis, &known)).await?;
         let Found { at_millis, skew_millis, past } = found;
         let Some(past) = past else { return Ok((at_millis, None)) };
         pasts.insert(past.deployment, past.clone());

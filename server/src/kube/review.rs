@@ -14,6 +14,7 @@ use tokio::sync::{Semaphore, watch as signal};
 use super::access::Access;
 use super::error::RequestError;
 use super::pace::Pace;
+use super::reason;
 
 /// Questions that a cluster is asked at once, for all viewers together; of tokens that strangers may have made up, fewer, and apart.
 const AT_ONCE: usize = 32;
@@ -167,6 +168,7 @@ impl Reviewer {
             kube::Error::Api(status) if status.code == 403 => RequestError::Forbidden(missing_right(path)),
             kube::Error::Api(status) if status.code == 401 => RequestError::Unauthorized(format!("POST {path}")),
             kube::Error::Api(status) => silent(&format!("the API server responded {}", status.code)),
+            error if reason::is_about_credentials(&error) => RequestError::Credentials(reason::of(&error)),
             _ => silent("cannot reach the API server"),
         });
         if let Err(error) = &answer {

@@ -4,19 +4,14 @@ use app::compare::Course;
 use app::compare::earlier::{ComparedRollout, EarlierRollout, comparable, sentences};
 use app::measure::{Measure, RolloutProgress};
 use timeline::past::PastRollout;
-use timeline::view::{self, Now, Tone};
+use timeline::view::{self, Tone};
 use timeline::{Uid, Workload};
 
 use crate::history::index;
-use crate::hub::Reader;
 use crate::web::client_view::ClientView;
 
 /// Rollouts that one is compared with.
 const MOST: u32 = 100;
-
-fn now(reader: &Reader<'_>) -> Now {
-    Now { millis: reader.now_millis, skew_millis: reader.timeline.skew_millis() }
-}
 
 /// The Deployment that is meant: the one with the UID that is named, or the one that bears the name.
 pub(crate) async fn deployment(view: &ClientView, workload: &Workload) -> Option<Uid> {
@@ -45,7 +40,7 @@ pub(crate) async fn rollouts(view: &ClientView, workload: &Workload, uid: Uid) -
         if named.find(reader.timeline.model()).is_none() {
             return Vec::new();
         }
-        let rollouts = index::rollouts(&cluster, reader.timeline.model(), uid, now(reader), MOST as usize);
+        let rollouts = index::rollouts(&cluster, reader.timeline.model(), uid, reader.now, MOST as usize);
         rollouts.into_iter().rev().collect()
     });
     all.await.ok()
@@ -62,7 +57,7 @@ pub(crate) async fn course(view: &ClientView, workload: &Workload, of: &PastRoll
     let hub = view.hub(&at).await?;
     let course = hub.read(move |reader| {
         let model = reader.timeline.model();
-        Course::from_model(model, at.find(model)?.uid, revision, now(reader))
+        Course::from_model(model, at.find(model)?.uid, revision, reader.now)
     });
     course.await.ok()?
 }
@@ -80,11 +75,11 @@ pub(crate) async fn standing(
         let named = Workload { uid: Some(uid), ..workload.clone() };
         let moving = hub.read(move |reader| {
             named.find(reader.timeline.model())?;
-            let verdict = view::view(reader.timeline.model(), uid, now(reader))?.verdict;
+            let verdict = view::view(reader.timeline.model(), uid, reader.now)?.verdict;
             let last = reader.timeline.model().deployments.get(&uid)?.rollouts.last()?;
             // What is kept may not know of the last one yet.
             let is_last = last.is_open() && last.revision == revision;
-            Some((verdict.tone == Tone::Busy && is_last, reader.now_millis))
+            Some((verdict.tone == Tone::Busy && is_last, reader.now.millis))
         });
         moving.await.ok()?
     };

@@ -153,7 +153,7 @@ async fn run(
     let mut said = Instant::now();
     loop {
         tokio::select! {
-            biased; // what may not be seen any more comes before what would be credentials
+            biased; // what may not be seen any more is not shown any more
             changed = permissions.changed() => {
                 changed.map_err(|_| SessionEnd::Broken)?; // nothing tells any more what may be seen
                 let before = view.clone();

@@ -58,7 +58,7 @@ pub fn check(options: &Options) -> Result<String, HistoryError> {
     Ok(format!("{clusters}, {rollouts}{others}, {}: no damage found", count(found.lines, "observation")))
 }
 
-/// Joins, folds and lets go of what it would in time, all at once.
+/// Joins and evicts at once what would be in time.
 ///
 /// # Errors
 /// When a Rollcast writes it, or something cannot be read or written.

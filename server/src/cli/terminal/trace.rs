@@ -14,6 +14,7 @@ use super::follower::Follower;
 use super::options;
 use super::{Origin, clock, moment, picture, plain};
 use crate::telemetry::print;
+use crate::telemetry::signals;
 
 /// Durations in the picture run on this often.
 const REDRAW_EVERY: Duration = Duration::from_millis(200);
@@ -52,6 +53,7 @@ async fn draw(
     let mut follower = Follower::new(origin.is_server());
     let mut keys = keys();
     let mut redraw = tokio::time::interval(REDRAW_EVERY);
+    let mut interrupted = std::pin::pin!(signals::interrupted());
     loop {
         tokio::select! {
             heard = feed.recv() => {
@@ -69,7 +71,7 @@ async fn draw(
                 })?;
             }
             _ = keys.recv() => return Ok(follower),
-            () = crate::telemetry::signals::interrupted() => return Ok(follower),
+            () = &mut interrupted => return Ok(follower),
         }
     }
 }
@@ -96,6 +98,7 @@ async fn lines(mut feed: Feed, origin: &Origin, name: &str, place: &str) -> anyh
     let mut told = Printed::default();
     let mut out = print::out();
     writeln!(out, "{}", heading(place))?;
+    let mut interrupted = std::pin::pin!(signals::interrupted());
     loop {
         tokio::select! {
             heard = feed.recv() => {
@@ -105,7 +108,7 @@ async fn lines(mut feed: Feed, origin: &Origin, name: &str, place: &str) -> anyh
                 }
                 tell(&mut told, &follower, &mut out)?;
             }
-            () = crate::telemetry::signals::interrupted() => return Ok(()),
+            () = &mut interrupted => return Ok(()),
         }
     }
 }

@@ -29,7 +29,8 @@ pub fn head(database: &mut Connection, name: &str) -> Result<Head, StoreError> {
     let id = "SELECT id FROM clusters WHERE name = $1";
     let gone = || StoreError::Failed(format!("the database has no cluster {name}"));
     let cluster = database.number(id, &[name.into()])?.ok_or_else(gone)?;
-    let last = "SELECT max(seq) FROM batches WHERE cluster = $1";
+    // Batches of before a checkpoint may all be gone, and those that follow it have higher numbers.
+    let last = "SELECT max(seq) FROM (SELECT seq FROM batches WHERE cluster = $1 UNION ALL SELECT seq FROM checkpoints WHERE cluster = $1) known";
     Ok(Head { cluster, seq: database.number(last, &[cluster.into()])?.unwrap_or_default() })
 }
 
@@ -174,6 +175,11 @@ fn outcome_names(rollout: &PastRollout) -> String {
 /// Returns the name of an outcome in the index; none is a part of another.
 pub fn outcome_name(outcome: Outcome) -> String {
     serde_json::to_value(outcome).ok().and_then(|name| name.as_str().map(str::to_owned)).unwrap_or_default()
+}
+
+/// Returns the last response of a cluster; `None` if nothing is stored of it.
+pub fn heard(database: &mut Connection, cluster: &str) -> Result<Option<Millis>, StoreError> {
+    database.number("SELECT heard_millis FROM clusters WHERE name = $1", &[cluster.into()])
 }
 
 /// Returns the stored data of a cluster.

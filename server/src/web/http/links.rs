@@ -185,9 +185,9 @@ async fn stored_link(
 
 /// State of the hub that a link leads to.
 struct HubState {
-    /// The time that it state at.
+    /// The time that it stands at.
     now_millis: Millis,
-    /// It holds one rollout or one moment, and state still.
+    /// It holds one rollout or one moment, and stands still.
     is_part: bool,
     /// The last moment of the revision that is named, as [`last_moment`] tells it.
     last: Option<Option<Millis>>,
@@ -219,7 +219,7 @@ fn link_target(
         let is_still = is_by_itself || is_part;
         let time_of_day = crate::telemetry::clock::now_millis();
         return if is_still && at_millis > now_millis {
-            // What is over state still at its end; the time of day goes on.
+            // What is over stands still at its end; the time of day goes on.
             let why = if at_millis > time_of_day + AHEAD_MILLIS {
                 format!("That moment is in the future: it is {} UTC now.", clock(time_of_day))
             } else if is_by_itself {

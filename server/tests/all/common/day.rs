@@ -278,7 +278,11 @@ pub fn keep(store: &mut Sqlite, many: u64) -> KeptDay {
     }
     // What waits for a checkpoint is not joined yet; a server puts one down every five minutes.
     let standing = CheckpointState { timeline: &timeline, history: &History::default(), epoch: 0, observed: None };
-    let done = Commit { lines: None, checkpoint: resume::encode(&standing), ..commit("", (0, 0)) };
+    let done = Commit {
+        lines: None,
+        checkpoint: resume::serialize(&standing).and_then(|bytes| resume::compress(&bytes)),
+        ..commit("", (0, 0))
+    };
     store.commit(&[done]).unwrap();
     while store.tidy(START_MILLIS).unwrap() {}
     KeptDay { took, events, rollouts }

@@ -6,13 +6,14 @@ use server::history::batch::{Batch, FORMAT, pack, unpack};
 use server::history::index;
 use server::history::options::Limits;
 use server::history::recorder::Recorder;
+use server::history::resume::{CheckpointState, FINGERPRINT};
 use server::history::sql::Reader;
 use server::history::store::{Commit, RecorderState, Store};
 use server::history::stretch;
 use timeline::past::PastRollout;
 use timeline::{Millis, Uid};
 
-use crate::history::{Indexed, SMALL, commit, existing, indexed, longest, places, play, recorded, resumed};
+use crate::history::{Indexed, SMALL, checkpoint, commit, existing, indexed, longest, places, play, recorded, resumed};
 
 fn written(store: &mut dyn Store, batches: &[(Millis, Millis, String)]) {
     for (from, to, text) in batches {
@@ -297,6 +298,28 @@ fn what_claims_to_belong_to_a_workload_of_another_namespace_is_not_in_its_episod
     let text = unpack(&recorder.settle(uid).unwrap().body).unwrap();
     assert!(!text.contains("strange"), "{text}");
     assert_eq!(Recording::read(&text).play().model().pods.len(), 2);
+}
+
+/// Batches that a checkpoint includes may all be gone by the next start: what follows has higher numbers, or nobody would read it again.
+#[test]
+fn what_follows_a_checkpoint_is_read_though_all_batches_before_it_are_gone() {
+    for place in places() {
+        let mut store = place.open(Limits { log_millis: 1_000, ..SMALL });
+        let (text, later) = (listed(1_000), line(900_000, "Pod", 12, "ADDED"));
+        let (timeline, history) = play(&[(1_000, 1_000, text.clone())]);
+        let state =
+            CheckpointState { timeline: &timeline, history: &history, epoch: 1, observed: Some((1_000, 1_000)) };
+        store.commit(&[commit(Some((1_000, 1_000, &text)), checkpoint(&state))]).unwrap();
+        while store.tidy(800_000).unwrap() {}
+        drop(store);
+        let mut store = place.open(SMALL);
+        assert_eq!(store.heard("c").unwrap(), Some(1_000));
+        store.commit(&[commit(Some((900_000, 900_000, &later)), None)]).unwrap();
+        let stored = store.resume("c", Some(FINGERPRINT)).unwrap().unwrap();
+        assert!(stored.checkpoint.is_some());
+        let [batch] = &stored.batches[..] else { panic!("one batch: {:?}", stored.batches) };
+        assert_eq!(batch.text().unwrap(), later);
+    }
 }
 
 /// After a restart lines of the log are taken up again: the end of a list that is older than what is known takes nothing away.

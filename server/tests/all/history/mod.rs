@@ -139,6 +139,10 @@ fn commit(lines: Option<(Millis, Millis, &str)>, checkpoint: Option<Checkpoint>)
     Commit { number, cluster: "c".into(), scope: "".into(), lines, heard_millis, checkpoint, ..Commit::default() }
 }
 
+fn checkpoint(state: &CheckpointState<'_>) -> Option<Checkpoint> {
+    resume::compress(&resume::serialize(state)?)
+}
+
 /// What a recorder makes of batches, for a workload that is at rest at their end.
 fn recorded(batches: &[(Millis, Millis, String)], workload: Uid) -> Commit {
     let mut recorder = Recorder::default();
@@ -253,7 +257,7 @@ fn of_every_recording_all_is_kept_however_it_is_tidied() {
                     epoch: 0,
                     observed: Some((batches[0].0, *to)),
                 };
-                store.commit(&[commit(None, resume::encode(&standing))]).unwrap();
+                store.commit(&[commit(None, checkpoint(&standing))]).unwrap();
             }
             if index % 7 == 0 {
                 tidy(store);

@@ -33,6 +33,10 @@ impl Store for Fragile {
         self.store.resume(cluster, by)
     }
 
+    fn heard(&mut self, cluster: &str) -> Result<Option<Millis>, StoreError> {
+        self.store.heard(cluster)
+    }
+
     fn tidy(&mut self, now_millis: Millis) -> Result<bool, StoreError> {
         self.store.tidy(now_millis)
     }
