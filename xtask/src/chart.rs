@@ -14,6 +14,7 @@ use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
 
 use crate::process;
+use crate::release::VERSION;
 use crate::setup::{ChartTools, KUBERNETES, ensure_chart_tools, ensure_helm};
 
 const CHART: &str = "deploy/chart";
@@ -60,6 +61,7 @@ struct RefusedFile {
 /// When a check fails.
 pub fn run(is_writing: bool) -> Result<()> {
     let ChartTools { helm, kubeconform, kinds } = ensure_chart_tools()?;
+    check_version(&std::fs::read_to_string(process::workspace_path(CHART).join("Chart.yaml"))?)?;
     let helm = Helm(helm);
     let cases = cases()?;
     let rendered: Vec<(String, String)> =
@@ -167,6 +169,14 @@ fn compare(path: &str, content: &str, is_writing: bool) -> Result<()> {
     );
 }
 
+/// Chart and program have the version of the workspace.
+fn check_version(chart: &str) -> Result<()> {
+    for line in ["version", "appVersion"].map(|key| format!("{key}: {VERSION}")) {
+        ensure!(chart.lines().any(|found| found == line), "{CHART}/Chart.yaml lacks the line `{line}`");
+    }
+    Ok(())
+}
+
 /// Each set of values in `refused.toml` is refused with its sentence.
 fn check_refused(helm: &Helm) -> Result<()> {
     let path = process::workspace_path(CHART).join("ci/refused.toml");
@@ -206,6 +216,12 @@ impl Helm {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_chart_has_the_version_of_the_workspace() {
+        assert!(check_version(&format!("version: {VERSION}\nappVersion: {VERSION}\n")).is_ok());
+        assert!(check_version(&format!("version: {VERSION}\nappVersion: 0.0.1\n")).is_err());
+    }
 
     #[test]
     fn plain_manifests_have_no_line_of_helm() {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 
-use crate::{process, setup};
+use crate::{page, process, setup};
 
 /// The advisories are a repository of their own, which not every machine reaches.
 const FETCH_LIMIT: Duration = Duration::from_secs(120);
@@ -19,6 +19,8 @@ pub fn lint() -> Result<()> {
 /// Checks our own code.
 pub fn sources() -> Result<()> {
     process::run(&mut process::command("cargo", &["fmt", "--all", "--check"]))?;
+    // The server embeds this folder, so it does not compile without it.
+    std::fs::create_dir_all(process::workspace_path(page::SITE))?;
     process::run(&mut process::command("cargo", &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))?;
     // The page's own code is behind another feature; clippy looks at it for the host, where it compiles as well.
     let page = ["clippy", "--package", "app", "--features", "hydrate", "--", "-D", "warnings"];

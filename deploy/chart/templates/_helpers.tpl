@@ -1,12 +1,21 @@
 {{/* Name of all objects: the release's, with the chart's name unless the release's contains it. */}}
 {{- define "rollcast.fullname" -}}
 {{- if .Values.fullnameOverride -}}
-{{- .Values.fullnameOverride | trunc 53 | trimSuffix "-" -}}
+{{- .Values.fullnameOverride -}}
 {{- else if contains "rollcast" .Release.Name -}}
-{{- .Release.Name | trunc 53 | trimSuffix "-" -}}
+{{- .Release.Name -}}
 {{- else -}}
-{{- printf "%s-rollcast" .Release.Name | trunc 53 | trimSuffix "-" -}}
+{{- printf "%s-rollcast" .Release.Name -}}
 {{- end -}}
+{{- end -}}
+
+{{/*
+Name of roles and bindings outside the release's namespace. It contains that namespace, so that releases of one name in two namespaces
+have roles of their own.
+*/}}
+{{- define "rollcast.roleName" -}}
+{{- $name := include "rollcast.fullname" . -}}
+{{- if ne $name .Release.Namespace }}{{ .Release.Namespace }}:{{ end }}{{ $name }}
 {{- end -}}
 
 {{- define "rollcast.serviceAccountName" -}}
@@ -41,9 +50,9 @@ labels:
 {{- end -}}
 {{- end -}}
 
-{{/* Host of publicUrl, without scheme and port. */}}
+{{/* Host of publicUrl in lower case, without scheme and port. */}}
 {{- define "rollcast.host" -}}
-{{- regexReplaceAll "^https?://([^/:]+).*$" .Values.publicUrl "${1}" -}}
+{{- regexReplaceAll "^https?://(\\[[^]]*\\]|[^/:]+).*$" .Values.publicUrl "${1}" | lower -}}
 {{- end -}}
 
 {{- define "rollcast.hasSignIn" -}}

@@ -60,7 +60,7 @@ fn file_name(path: &Path) -> String {
 fn checksums() -> Result<String> {
     let entries =
         std::fs::read_dir(dist(""))?.map(|entry| entry.map(|entry| entry.path())).collect::<Result<Vec<_>, _>>()?;
-    let ends = [".tar.gz", ".tgz", ".oci.tar", ".cdx.json", ".yaml", ".rb"];
+    let ends = [".tar.gz", ".tgz", ".cdx.json", ".yaml", ".rb"];
     let is_published = |path: &PathBuf| path.is_file() && ends.iter().any(|end| file_name(path).ends_with(end));
     let mut published: Vec<PathBuf> = entries.into_iter().filter(is_published).collect();
     published.sort();
@@ -196,7 +196,8 @@ fn chart() -> Result<()> {
     ensure!(after != before, "deploy/chart/values.yaml has no empty repository to fill");
     std::fs::write(values, after)?;
     let helm = setup::ensure_helm()?;
-    process::run(process::command(helm, &["package", "--destination"]).arg(dist("")).arg(folder))
+    let package = ["package", "--version", VERSION, "--app-version", VERSION, "--destination"];
+    process::run(process::command(helm, &package).arg(dist("")).arg(folder))
 }
 
 /// The image of the project; names of images have no capitals.

@@ -20,7 +20,7 @@ use anyhow::Result;
 use clap::Subcommand;
 
 pub use image::name as image_name;
-pub use platform::Platform;
+pub use platform::{Platform, VERSION};
 
 /// `cargo xtask release …`.
 #[derive(Subcommand)]
