@@ -212,7 +212,7 @@ fn of_rollout(model: &Model, deployment: &Deployment, index: usize) -> Option<Ro
     Some(RolloutDocument {
         revision: rollout.revision,
         started_millis: rollout.started_millis,
-        replica_set: rollout::replica_set(model, deployment, rollout).map(|set| set.uid),
+        replica_set: rollout::replica_set(model, deployment, rollout.revision).map(|set| set.uid),
         trigger: rollout::trigger(model, deployment, index),
         images: names(&rollout.images),
         max_surge: rollout.max_surge,

@@ -1,13 +1,23 @@
 //! The clipboard.
 
+use std::time::Duration;
+
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 use wasm_bindgen_futures::JsFuture;
+
+use super::frames::after;
+
+/// It is said for this long what became of it: later the text may be another one.
+const SAID: Duration = Duration::from_secs(3);
 
 /// Copies a text, and then says whether it is there: browsers have no clipboard for some pages, and may refuse.
 pub fn copy(text: &str, said: RwSignal<Option<&'static str>>) {
     let say = move |is_copied| {
         said.try_set(Some(if is_copied { "copied" } else { "not allowed here" }));
+        after(SAID, move || {
+            said.try_set(None);
+        });
     };
     let has_clipboard = js_sys::Reflect::get(&window().navigator(), &"clipboard".into())
         .is_ok_and(|clipboard| !clipboard.is_undefined());

@@ -16,5 +16,10 @@ pub fn CopyButton(
 ) -> impl IntoView {
     let copied = RwSignal::new(None);
     let copy = move |_| browser::copy(&text.read_untracked(), copied);
-    view! { <button type="button" data-copied=copied on:click=copy>{label}</button> }
+    view! { <button type="button" aria-live="polite" data-copied=copied on:click=copy>{label}{said(copied)}</button> }
+}
+
+/// What became of it, behind the text of the button.
+pub fn said(copied: RwSignal<Option<&'static str>>) -> impl IntoView {
+    move || copied.get().map(|said| format!(" \u{b7} {said}"))
 }

@@ -111,7 +111,7 @@ pub fn Header(
         <header class="top" data-testid="header">
             <a class="brand" href=brand>"Rollcast"</a>
             {pages}
-            <nav class="crumb" aria-label="Where this is" hidden=move || trail.read().cluster.is_empty() && trail.read().namespace.is_empty()>{move || crumbs(trail.get(), is_file)}</nav>
+            <nav class="crumb" aria-label="Breadcrumb" hidden=move || trail.read().cluster.is_empty() && trail.read().namespace.is_empty()>{move || crumbs(trail.get(), is_file)}</nav>
             <span class="spread"></span>
             {children.map(|children| children())}
         </header>

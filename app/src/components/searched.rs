@@ -66,7 +66,7 @@ pub fn Searched(
                 <label>"to "{field("until", until)}</label>
                 <span class="muted">{zone}</span>
             </span>
-            <nav class="choices" aria-label="When">{link("Any time", is_any_time, timed(""))}{first}</nav>
+            <nav class="choices" aria-label="Period">{link("Any time", is_any_time, timed(""))}{first}</nav>
             <details class="more">
                 <summary>"Filters"</summary>
                 <nav class="choices" aria-label="Other times">{other}</nav>

@@ -211,7 +211,10 @@ fn commands(workload: &Workload, pod: &Pod, set: Option<&ReplicaSet>) -> Vec<Com
         kubectl("Its logs", format!("logs {name} --all-containers")),
     ]);
     if pod.now.restarts > 0 {
-        all.push(kubectl("Its logs before it ended", format!("logs {name} --previous")));
+        // Without a container kubectl takes the first one, which may never have ended.
+        let ended = pod.now.containers.iter().max_by_key(|container| container.restarts);
+        let container = ended.map(|container| format!(" --container={}", word(&container.name))).unwrap_or_default();
+        all.push(kubectl("Its logs before it ended", format!("logs {name}{container} --previous")));
     }
     all.push(kubectl("Its Events", format!("get events --field-selector involvedObject.uid={}", pod.uid)));
     all

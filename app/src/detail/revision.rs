@@ -61,7 +61,7 @@ impl RevisionDetail {
         revision: u64,
         now_millis: Millis,
     ) -> Option<Self> {
-        let set = set_of(model, deployment, revision);
+        let set = rollout::replica_set(model, deployment, revision);
         let rollouts: Vec<_> = rollouts::lines(model, deployment).filter(|line| line.revision == revision).collect();
         if set.is_none() && rollouts.is_empty() {
             return None;
@@ -82,11 +82,6 @@ impl RevisionDetail {
             commands: commands(workload, revision, is_current, set),
         })
     }
-}
-
-/// The ReplicaSet that carries or carried a revision.
-fn set_of<'m>(model: &'m Model, deployment: &Deployment, revision: u64) -> Option<&'m ReplicaSet> {
-    model.sets_of(deployment.uid).find(|set| set.revisions.iter().any(|(known, _)| *known == revision))
 }
 
 fn standing(is_current: bool, now_is: Option<u64>) -> String {
@@ -135,7 +130,8 @@ fn complete_before(deployment: &Deployment, revision: u64) -> Option<u64> {
 }
 
 fn difference(model: &Model, deployment: &Deployment, from: u64, revision: u64) -> Option<Difference> {
-    let (old, new) = (set_of(model, deployment, from)?, set_of(model, deployment, revision)?);
+    let (old, new) =
+        (rollout::replica_set(model, deployment, from)?, rollout::replica_set(model, deployment, revision)?);
     let mut lines = images_that_differ(old, new);
     let are_images_same = lines.is_empty();
     let rollout = |revision: u64| deployment.rollouts.iter().find(|rollout| rollout.revision == revision);

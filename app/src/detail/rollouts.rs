@@ -115,7 +115,7 @@ impl RolloutsDetail {
     }
 }
 
-/// Interval rollout of a Deployment, in order.
+/// Every rollout of a Deployment, in order.
 pub(super) fn lines(model: &Model, deployment: &Deployment) -> impl DoubleEndedIterator<Item = RolloutLine> {
     (0..deployment.rollouts.len()).filter_map(move |index| RolloutLine::of(model, deployment, index))
 }
@@ -196,7 +196,7 @@ impl RolloutLine {
 
 /// The number that the ReplicaSet of a rollout had before, for this Deployment.
 fn was(model: &Model, deployment: &Deployment, of: &Rollout) -> Option<u64> {
-    let set = rollout::replica_set(model, deployment, of)?;
+    let set = rollout::replica_set(model, deployment, of.revision)?;
     let numbers = set.revisions.iter().rev().map(|(revision, _)| *revision);
     let is_own = |number: &u64| deployment.rollouts.iter().any(|other| other.revision == *number);
     numbers.skip_while(|number| *number != of.revision).skip(1).find(is_own)

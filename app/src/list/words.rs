@@ -3,7 +3,7 @@
 use timeline::Millis;
 use timeline::list::{ClusterState, Group, Overall, Query};
 use timeline::wire::ConnectionState;
-use timeline::words::{count, list, safe, sentence_end};
+use timeline::words::{grouped, grouped_count, list, safe, sentence_end};
 
 use crate::connection::{forbidden, listing, unreachable_since, unwritten};
 use crate::zone::Zone;
@@ -13,11 +13,11 @@ use crate::zone::Zone;
 pub fn summary(overall: &Overall) -> String {
     let [trouble, moving, ..] = overall.counts;
     let found: u32 = overall.counts.iter().sum();
-    let all = count(overall.all, "Deployment");
-    let mut words = if found == overall.all { all } else { format!("{found} of {all} shown") };
+    let all = grouped_count(overall.all, "Deployment");
+    let mut words = if found == overall.all { all } else { format!("{} of {all} shown", grouped(found.into())) };
     for (number, what) in [(trouble, "in trouble"), (moving, "in progress")] {
         if number > 0 {
-            words.push_str(&format!(" · {number} {what}"));
+            words.push_str(&format!(" · {} {what}", grouped(number.into())));
         }
     }
     words

@@ -195,7 +195,7 @@ impl Client {
         self.0.timer.replace(Interval::new(TICK, tick));
         for event in ["online", "pageshow", "focus"] {
             let client = self.clone();
-            let awake = move |_| client.handle_event(LinkEvent::WakeLock);
+            let awake = move |_| client.handle_event(LinkEvent::WokeUp);
             self.0.listeners.borrow_mut().push(browser::listen(event, awake));
         }
     }

@@ -71,7 +71,7 @@ pub enum LinkEvent {
     /// Time passed.
     Tick,
     /// The browser says that the network is back, or the page is looked at again.
-    WakeLock,
+    WokeUp,
 }
 
 /// Effect to run.
@@ -136,9 +136,7 @@ pub fn step(state: LinkState, event: LinkEvent, now: f64, chance: f64) -> (LinkS
             (Lost { attempt: 0, tried_millis: now }, Effect::Connect)
         }
         // The network may be another one now.
-        (Live { heard_millis } | Silent { heard_millis }, LinkEvent::WakeLock)
-            if now - heard_millis > SILENCE_MILLIS =>
-        {
+        (Live { heard_millis } | Silent { heard_millis }, LinkEvent::WokeUp) if now - heard_millis > SILENCE_MILLIS => {
             (Lost { attempt: 0, tried_millis: now }, Effect::Connect)
         }
         (Live { heard_millis }, LinkEvent::Tick) if now - heard_millis > SILENCE_MILLIS => {
@@ -157,7 +155,7 @@ pub fn step(state: LinkState, event: LinkEvent, now: f64, chance: f64) -> (LinkS
         (Waiting { attempt, retry_millis }, LinkEvent::Tick) if now >= retry_millis => {
             (Lost { attempt, tried_millis: now }, Effect::Connect)
         }
-        (Waiting { attempt, .. }, LinkEvent::WakeLock) => (Lost { attempt, tried_millis: now }, Effect::Connect),
+        (Waiting { attempt, .. }, LinkEvent::WokeUp) => (Lost { attempt, tried_millis: now }, Effect::Connect),
         (state, _) => (state, Effect::None),
     }
 }
@@ -202,7 +200,7 @@ mod tests {
         assert_eq!(step(silent, LinkEvent::Tick, 44_000.0, 0.5), (silent, Effect::None));
         assert_eq!(step(silent, LinkEvent::Tick, 46_000.0, 0.5).1, Effect::Connect);
         for state in [live, silent] {
-            assert_eq!(step(state, LinkEvent::WakeLock, 10_000.0, 0.5).1, Effect::Connect, "the network is back");
+            assert_eq!(step(state, LinkEvent::WokeUp, 10_000.0, 0.5).1, Effect::Connect, "the network is back");
         }
     }
 
@@ -218,7 +216,7 @@ mod tests {
     fn waking_up_does_not_wait() {
         let waiting = LinkState::Waiting { attempt: 5, retry_millis: 9_000.0 };
         assert_eq!(
-            step(waiting, LinkEvent::WakeLock, 1.0, 0.5),
+            step(waiting, LinkEvent::WokeUp, 1.0, 0.5),
             (LinkState::Lost { attempt: 5, tried_millis: 1.0 }, Effect::Connect)
         );
     }

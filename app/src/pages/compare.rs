@@ -5,7 +5,7 @@ use leptos::prelude::*;
 use timeline::Millis;
 use timeline::address;
 use timeline::phase::PodState;
-use timeline::words::{count, duration, safe};
+use timeline::words::{count, duration, is_are, safe};
 
 use crate::compare::startup::{STEPS, Startup};
 use crate::compare::{ComparePayload, Course, EarlierRollout};
@@ -77,7 +77,7 @@ pub fn ComparePage(
     let startups = startups.collect_view();
     view! {
         <Header section=Section::History trail=trail>
-            <a class="choice" href=page.clone()>"ComparedRollout rollout"</a>
+            <a class="choice" href=page.clone()>"This rollout"</a>
         </Header>
         <main class="history compare" data-testid="compare">
             <h1>{title}</h1>
@@ -289,7 +289,7 @@ fn StartupPicture(startup: Startup) -> impl IntoView {
             {lines}
             {median}
         </svg>
-        {(more > 0).then(|| view! { <p class="muted">{format!("{more} faster pods are not shown.")}</p> })}
+        {(more > 0).then(|| view! { <p class="muted">{format!("{} {} not shown.", count(more, "faster pod"), is_are(more))}</p> })}
         <table class="before">
             <thead><tr><th>"Step"</th><th>"Pods"</th><th>"Median"</th><th>"Slowest"</th><th>"Slowest pod"</th></tr></thead>
             <tbody>{rows}</tbody>

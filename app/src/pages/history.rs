@@ -3,6 +3,7 @@
 
 use leptos::prelude::*;
 use timeline::past::{Day, Search, language};
+use timeline::words::grouped_count;
 
 use crate::components::banner::Banner;
 use crate::components::header::{Header, Section};
@@ -96,8 +97,8 @@ fn Days(search: Search, days: Vec<Day>) -> impl IntoView {
             _ => "day heat4",
         };
         let troubled = if day.troubled == 0 { String::new() } else { format!(", {} with trouble", day.troubled) };
-        let noun = if day.others == 0 { "rollouts" } else { "episodes" };
-        let words = format!("{}: {} {noun} began{troubled}", day.name, day.episodes);
+        let noun = if day.others == 0 { "rollout" } else { "episode" };
+        let words = format!("{}: {} began{troubled}", day.name, grouped_count(day.episodes, noun));
         let mark = (day.troubled > 0).then(|| view! { <i class="trouble"></i> });
         let name =
             (last - index).is_multiple_of(WEEK).then(|| view! { <span aria-hidden="true">{day.name.clone()}</span> });

@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 use timeline::address::at;
-use timeline::words::{age, capitalized, grouped, safe};
+use timeline::words::{age, capitalized, grouped, grouped_count, safe};
 
 use crate::components::banner::Banner;
 use crate::components::header::{Header, Section};
@@ -94,7 +94,7 @@ fn facts(cluster: &ClusterStatus, figures: &ClusterFigures) -> impl IntoView + u
         );
         view! { <dt>"Queue"</dt><dd>{said}</dd> }
     });
-    let gaps = format!("{} times a kind was not observed for a while", grouped(figures.gaps));
+    let gaps = format!("{} a kind was not observed for a while", grouped_count(figures.gaps, "time"));
     let dropped = format!("{} not sent to viewers who fell behind", grouped(figures.frames_dropped));
     view! { {address}{heard}{queue}<dt>"Gaps"</dt><dd>{gaps}</dd><dt>"Frames"</dt><dd>{dropped}</dd> }
 }
@@ -130,7 +130,7 @@ fn row(cluster: &ClusterStatus, kind: &KindStatus) -> impl IntoView + use<> {
 #[component]
 fn Server(server: ServerStatus) -> impl IntoView {
     let missed = server.history_missed.map(|missed| {
-        view! { <dt>"History"</dt><dd>{format!("{} times observations were left out", grouped(missed))}</dd> }
+        view! { <dt>"History"</dt><dd>{format!("{} observations were left out", grouped_count(missed, "time"))}</dd> }
     });
     view! {
         <section>

@@ -37,7 +37,7 @@ impl Scroll {
         self.node.get_untracked().map(|element| f64::from(element.client_height()))
     }
 
-    /// Sets the same where it is as high as its content and could be as high as the rest of `room`.
+    /// The same where it is as high as its content and could be as high as the rest of `room`.
     pub(super) fn height_in(&self, room: NodeRef<html::Div>) -> Option<f64> {
         let (element, room) = (self.node.get_untracked()?, room.get_untracked()?);
         Some(f64::from(room.client_height() - element.offset_top()))

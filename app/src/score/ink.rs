@@ -36,7 +36,7 @@ pub enum Colour {
 }
 
 impl Colour {
-    /// Interval colour that marks are drawn in.
+    /// Every colour that marks are drawn in.
     pub const ALL: [Self; 9] = [
         Self::Available,
         Self::Ready,
@@ -78,7 +78,7 @@ pub enum Pattern {
 }
 
 impl Pattern {
-    /// Interval pattern that an area is filled with.
+    /// Every pattern that an area is filled with.
     pub const ALL: [Self; 3] = [Self::Stripes, Self::Hatch, Self::Dots];
 
     /// Its name, also that of the drawing.

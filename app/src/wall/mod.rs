@@ -12,7 +12,7 @@ pub mod tones;
 use timeline::Millis;
 use timeline::list::{ClusterState, Group, ListCopy, Overall, Query, Row};
 use timeline::wire::ConnectionState;
-use timeline::words::{count, grouped, list, safe};
+use timeline::words::{count, grouped, grouped_count, list, safe};
 
 use crate::connection::{listing, lost, state_words, unreachable_since};
 use crate::list::Ages;
@@ -113,19 +113,18 @@ pub fn stable(overall: &Overall, query: &Query, last: &str) -> String {
     let is_seen = unseen.len() < overall.clusters.len();
     let said = match (unseen.is_empty(), unsaid.is_empty(), all) {
         (true, _, 0) if !query.text.is_empty() => format!("No Deployments match “{}”.", safe(&query.text)),
+        (true, _, 0) if !query.labels.is_empty() => {
+            format!("No Deployments match labels “{}”.", safe(&query.labels.to_string()))
+        }
         (true, _, 0) => "No Deployments here yet.".to_owned(),
-        (true, _, _) => format!("{}, nothing in progress.", grouped_count(all)),
+        (true, _, _) => format!("{}, nothing in progress.", grouped_count(all, "Deployment")),
         (false, true, 1..) if is_seen => "Elsewhere nothing in progress.".to_owned(),
         (false, true, 0) => "No Deployments are known.".to_owned(),
-        (false, true, _) => format!("{} as last known.", grouped_count(all)),
+        (false, true, _) => format!("{} as last known.", grouped_count(all, "Deployment")),
         (false, false, 1..) if is_seen => format!("{}; elsewhere nothing in progress.", unseen_words(&unsaid)),
         (false, false, _) => format!("{}.", unseen_words(&unsaid)),
     };
     format!("{said} {last}").trim_end().to_owned()
-}
-
-fn grouped_count(all: u32) -> String {
-    format!("{} {}", grouped(all.into()), if all == 1 { "Deployment" } else { "Deployments" })
 }
 
 /// Clusters whose present is not known.

@@ -84,6 +84,8 @@ for (const [words, answer] of [["copied", "resolve"], ["not allowed here", "reje
     expect(await button.getAttribute("data-copied")).toBeNull();
     await page.evaluate(() => (window as unknown as { asked: { end: () => void } }).asked.end());
     await expect(button).toHaveAttribute("data-copied", words);
+    await expect(button).toHaveText(`Copy link · ${words}`);
+    await expect(button).toHaveText("Copy link"); // later it may be another link
   });
 
 test("the screen stays on for the wall and not for what comes after it", async ({ page, serve, complaints }) => {

@@ -33,7 +33,7 @@ pub fn rollouts(cluster: &str, model: &Model, uid: Uid, now: Now, most: usize) -
     });
     seen.map(|(index, rollout)| {
         let outcome = rollout::outcome(deployment, rollout);
-        let set = rollout::replica_set(model, deployment, rollout).map(|set| &set.now);
+        let set = rollout::replica_set(model, deployment, rollout.revision).map(|set| &set.now);
         let is_stuck = index == last && outcome != Outcome::Complete;
         let (ceiling, floor) = limits(deployment, index);
         PastRollout {

@@ -128,7 +128,7 @@ impl Timeline {
         let revision = draft.rollout.revision;
         let is_next = last.is_none_or(|last| revision > last.revision);
         let is_highest = sets.filter_map(ReplicaSet::revision).max() == Some(revision);
-        let is_carried = rollout::replica_set(&self.model, deployment, &draft.rollout).is_some();
+        let is_carried = rollout::replica_set(&self.model, deployment, draft.rollout.revision).is_some();
         let is_observed = deployment.now.status.observed_generation >= deployment.now.generation;
         (is_carried && (is_next || is_highest))
             || (last.is_some() && is_edited && is_observed && at - draft.since_millis > UNSEEN_MILLIS)
@@ -139,14 +139,15 @@ impl Timeline {
         let [last] = deployment.rollouts.as_slice() else { return false };
         last.is_first
             && !self.is_first_list(Kind::ReplicaSet, &deployment.namespace)
-            && rollout::replica_set(&self.model, deployment, last).is_none()
+            && rollout::replica_set(&self.model, deployment, last.revision).is_none()
     }
 
     /// The last rollout is the one before with another number: that it is complete, or that one overtaken, is no news.
     fn is_numbered_anew(&self, uid: Uid) -> bool {
         let Some(deployment) = self.model.deployments.get(&uid) else { return false };
         let last = deployment.rollouts.len().saturating_sub(1);
-        let set = deployment.rollouts.get(last).and_then(|one| rollout::replica_set(&self.model, deployment, one));
+        let set =
+            deployment.rollouts.get(last).and_then(|one| rollout::replica_set(&self.model, deployment, one.revision));
         set.is_some_and(|set| rollout::is_numbered_anew(&self.model, deployment, last, set))
     }
 

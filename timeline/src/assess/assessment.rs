@@ -218,8 +218,11 @@ impl<'m> Assessment<'m> {
     /// ReplicaSets that are replaced: those that the template in force is not of, and that still have something to lose.
     pub fn replaced(&self) -> impl Iterator<Item = &'m ReplicaSet> {
         let current = self.current.filter(|_| !self.awaits_revision).map(|set| set.uid);
-        let model = self.model;
-        let has_pods = move |set: &&ReplicaSet| set.now.counts.desired > 0 || model.pod_counts(set.uid).there > 0;
+        let (model, sees_pods) = (self.model, self.sees_pods);
+        let has_pods = move |set: &&ReplicaSet| {
+            let there = if sees_pods { model.pod_counts(set.uid).there } else { set.now.counts.replicas };
+            set.now.counts.desired > 0 || there > 0
+        };
         model.owned_sets(self.deployment.uid).filter(move |set| Some(set.uid) != current).filter(has_pods)
     }
 

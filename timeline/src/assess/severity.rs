@@ -141,7 +141,10 @@ impl Situation<'_> {
         let failed = |event: &&crate::model::Event| {
             event.reason == "Failed" && event.message.starts_with("Failed to pull image")
         };
-        messages::events(self.deployment, "Pod", pod).filter(failed).map(|event| event.count).sum()
+        messages::events(self.deployment, "Pod", pod)
+            .filter(failed)
+            .map(|event| event.count)
+            .fold(0, u32::saturating_add)
     }
 
     /// Pods are going, or may be asked to: they leave room in a quota.

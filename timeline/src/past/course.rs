@@ -8,7 +8,7 @@ use crate::rollout;
 
 /// Pods that were made for a rollout: of its ReplicaSet, from its begin to its end.
 pub fn pods<'m>(model: &'m Model, deployment: &'m Deployment, of: &'m Rollout) -> impl Iterator<Item = &'m Pod> {
-    let set = rollout::replica_set(model, deployment, of).map(|set| set.uid);
+    let set = rollout::replica_set(model, deployment, of.revision).map(|set| set.uid);
     let from = rollout::first_sign_millis(model, deployment, of).unwrap_or(Millis::MIN);
     let to = of.completed_millis.or(of.superseded_millis).unwrap_or(Millis::MAX);
     let pods = set.into_iter().flat_map(|set| model.pods_of(set));
@@ -33,7 +33,7 @@ pub fn first_available(model: &Model, deployment: &Deployment, rollout: &Rollout
 /// How often containers of the pods that were made for a rollout were started again.
 #[must_use]
 pub fn restarts(model: &Model, deployment: &Deployment, rollout: &Rollout) -> u32 {
-    pods(model, deployment, rollout).map(|pod| pod.now.restarts).sum()
+    pods(model, deployment, rollout).map(|pod| pod.now.restarts).fold(0, u32::saturating_add)
 }
 
 /// Ceilings and floors that were in force during the rollout at `index`, the last one at the end.

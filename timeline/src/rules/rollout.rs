@@ -30,8 +30,8 @@ pub enum Outcome {
 /// The owned ReplicaSet that carries `rollout`'s revision; the first seen wins, and before those that were taken over from another
 /// Deployment, whose numbers were of that one.
 #[must_use]
-pub fn replica_set<'m>(model: &'m Model, deployment: &Deployment, rollout: &Rollout) -> Option<&'m ReplicaSet> {
-    let carries = |set: &&ReplicaSet| set.revisions.iter().any(|(revision, _)| *revision == rollout.revision);
+pub fn replica_set<'m>(model: &'m Model, deployment: &Deployment, revision: u64) -> Option<&'m ReplicaSet> {
+    let carries = |set: &&ReplicaSet| set.revisions.iter().any(|(known, _)| *known == revision);
     let is_of_another = |set: &&ReplicaSet| set.owners.first() != Some(&deployment.uid);
     model.sets_of(deployment.uid).filter(carries).min_by_key(is_of_another)
 }
@@ -68,7 +68,8 @@ pub fn current_revision(model: &Model, deployment: &Deployment) -> Option<u64> {
 pub fn first_sign_millis(model: &Model, deployment: &Deployment, rollout: &Rollout) -> Option<Millis> {
     let started = rollout.started_millis?;
     let before = deployment.rollouts.iter().filter_map(|other| other.started_millis.filter(|at| *at < started)).max();
-    let revised = replica_set(model, deployment, rollout).and_then(|set| revised_millis(set, rollout.revision));
+    let revised =
+        replica_set(model, deployment, rollout.revision).and_then(|set| revised_millis(set, rollout.revision));
     // What was there earlier is of the rollout before, or of a Deployment that owned the ReplicaSet before this one adopted it.
     let signs = [unobserved_millis(deployment, started), revised].into_iter().flatten();
     let after = before.unwrap_or(deployment.first_seen_millis - ADOPTED_BEFORE_MILLIS);
@@ -154,7 +155,7 @@ pub fn trigger(model: &Model, deployment: &Deployment, index: usize) -> Trigger 
     if rollout.started_millis.is_none() {
         return Trigger::Unknown;
     }
-    if let Some(set) = replica_set(model, deployment, rollout) {
+    if let Some(set) = replica_set(model, deployment, rollout.revision) {
         let is_of_another = set.owners.first().is_some_and(|owner| *owner != deployment.uid);
         if rollout.is_first && is_of_another {
             return Trigger::Adopted; // numbers that it carried for another Deployment are not of this one
@@ -185,7 +186,7 @@ pub fn is_numbered_anew(model: &Model, deployment: &Deployment, index: usize, se
     };
     let is_between = |revision: u64| before.revision < revision && revision < rollout.revision;
     let mut others = model.sets_of(deployment.uid).filter(|other| other.owners.first() == Some(&deployment.uid));
-    replica_set(model, deployment, before).is_some_and(|last| last.uid == set.uid)
+    replica_set(model, deployment, before.revision).is_some_and(|last| last.uid == set.uid)
         && !others
             .any(|other| other.uid != set.uid && other.revisions.iter().any(|(revision, _)| is_between(*revision)))
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::headline::matter;
 use crate::assess::{Assessment, Cause, CauseKind, Now, Refused, Standing, Tone, situation};
 use crate::model::fact::{DeploymentSpec, IntOrPercent, Kind, Strategy};
-use crate::model::{Deployment, KubectlVerdict, Limits};
+use crate::model::{Deployment, KubectlVerdict, Limits, ReplicaSet};
 use crate::rules::budget::Next;
 use crate::say::cause;
 use crate::say::cause::crashes;
@@ -127,14 +127,17 @@ pub fn verdict(standing: Standing, assessment: &Assessment<'_>) -> String {
             format!("{} makes no progress: {new_available} of {desired} new pods available.", rolled_out(assessment))
         }
         Standing::TakingDown => {
-            let old: Vec<String> = assessment.replaced().filter_map(|set| Some(set.revision()?.to_string())).collect();
+            let old = revisions(assessment.replaced());
             let verb = if old.len() == 1 { "is" } else { "are" };
             let noun = if old.len() == 1 { "Revision" } else { "Revisions" };
             let next = match assessment.current.and_then(|set| set.revision()) {
                 Some(next) if !assessment.awaits_revision => format!("revision {next}"),
                 _ => "the next one".to_owned(),
             };
-            format!("{noun} {} {verb} being taken down before {next} starts.", list(&old))
+            match old.is_empty() {
+                true => format!("The old pods are being taken down before {next} starts."),
+                false => format!("{noun} {} {verb} being taken down before {next} starts.", list(&old)),
+            }
         }
         Standing::ScalingUp { .. } | Standing::CatchingUp { .. } | Standing::Degraded { .. }
             if let Some(cause) = assessment.decisive() =>
@@ -352,9 +355,15 @@ fn is_first(assessment: &Assessment<'_>) -> bool {
 /// Older revisions whose ReplicaSets still desire pods.
 fn replaced(assessment: &Assessment<'_>) -> Vec<String> {
     let sets = assessment.model.owned_sets(assessment.deployment.uid);
-    sets.filter(|set| assessment.current.is_none_or(|current| current.uid != set.uid) && set.now.counts.desired > 0)
-        .filter_map(|set| Some(set.revision()?.to_string()))
-        .collect()
+    let is_old = |set: &&ReplicaSet| assessment.current.is_none_or(|current| current.uid != set.uid);
+    revisions(sets.filter(is_old).filter(|set| set.now.counts.desired > 0))
+}
+
+/// Their revisions in order.
+fn revisions<'m>(sets: impl Iterator<Item = &'m ReplicaSet>) -> Vec<String> {
+    let mut revisions: Vec<u64> = sets.filter_map(ReplicaSet::revision).collect();
+    revisions.sort_unstable();
+    revisions.into_iter().map(|revision| revision.to_string()).collect()
 }
 
 fn silence(assessment: &Assessment<'_>) -> crate::Millis {

@@ -10,7 +10,7 @@
 //!    ◄──────────────────────────────────── Snapshot{epoch, seq, …}      or Delta straight away when `since` still fits
 //!    ◄──────────────────────────────────── Delta{from, to, changes} …   a gap: Subscribe again without `since`
 //!    ◄──────────────────────────────────── List{…} …                    of a list: what changed in the lines in view
-//!    ◄──────────────────────────────────── Heartbeat every 20 s, Connection whenever it changes
+//!    ◄──────────────────────────────────── Heartbeat every few s ([`HEARTBEAT_SECONDS`]), Connection whenever it changes
 //! ```
 //! A Connection comes after everything that was known when it became so: who hears that a cluster is live has heard what it
 //! holds.

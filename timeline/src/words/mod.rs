@@ -42,6 +42,13 @@ pub fn grouped(number: u64) -> String {
     out
 }
 
+/// A number with its noun: "1 Deployment", "1,284 Deployments".
+#[must_use]
+pub fn grouped_count(number: impl Into<u64>, noun: &str) -> String {
+    let number = number.into();
+    if number == 1 { format!("1 {noun}") } else { format!("{} {noun}s", grouped(number)) }
+}
+
 /// "is" or "are".
 #[must_use]
 pub const fn is_are(number: u32) -> &'static str {

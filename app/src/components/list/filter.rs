@@ -7,6 +7,7 @@ use leptos_router::NavigateOptions;
 use leptos_router::hooks::use_navigate;
 use timeline::address;
 use timeline::list::{By, Column, Group, Query};
+use timeline::words::grouped;
 
 use crate::components::page_keys::KeyHelp;
 use crate::list::board::ListBoard;
@@ -76,7 +77,7 @@ pub fn Filter(
             <button class="search">"Search"</button>
             <Choices board/>
             <span id="found" class="muted" role="status" data-testid="count">
-                {move || board.overall.with(|overall| format!("{} of {}", overall.rows(), overall.all))}
+                {move || board.overall.with(|overall| format!("{} of {}", grouped(overall.rows().into()), grouped(overall.all.into())))}
             </span>
             <KeyHelp keys=keys::KEYS.to_vec() class="choice keys"/>
         </form>
@@ -107,7 +108,7 @@ fn Choices(board: ListBoard) -> impl IntoView {
     };
     let other_words = move || if query.read().by == By::Place { "Group by status" } else { "Group by namespace" };
     view! {
-        <nav class="choices" aria-label="Which">
+        <nav class="choices" aria-label="Filter by status">
             <Choice board group=None words="All"/>
             {Group::ALL.map(group).collect_view()}
             <a class="choice grouping" href=other>{other_words}</a>

@@ -55,11 +55,11 @@ fn Point(
     picture: Picture,
 ) -> impl IntoView {
     let zone = Zone::of_page();
-    let Line { at_millis, kind, text } = line.get_untracked();
+    let at_millis = line.with_untracked(|line| line.at_millis); // the key of the row
+    let told = Signal::derive(move || line.get());
     let style = Signal::derive(move || style_sheet::moment_style(at_millis, picture.base_millis.get()));
-    let said = text.clone();
-    let label = move || format!("{} {}", zone.clock(at_millis), zone.said(&said, at_millis));
-    let title = move || zone.said(&text, at_millis);
+    let title = move || told.with(|line| zone.said(&line.text, at_millis));
+    let label = move || format!("{} {}", zone.clock(at_millis), title());
     let point = move |_| {
         picture.pointed.set(None); // so that it leads there again
         picture.pointed.set(Some(at_millis));
@@ -67,7 +67,7 @@ fn Point(
     view! {
         <button
             type="button"
-            class=format!("mark {}", kind.name())
+            class=move || told.with(|line| format!("mark {}", line.kind.name()))
             aria-label=label
             title=title
             use:placed=style

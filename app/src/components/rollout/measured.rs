@@ -46,7 +46,7 @@ pub fn Measured(
     move || {
         figure.get().map(|figure| {
             view! {
-                <div class="measured" title=figure.sentence data-testid="measured"><dd>{figure.value}</dd><dt>{figure.words}</dt></div>
+                <div class="measured" title=figure.sentence data-testid="measured"><dt>{figure.words}</dt><dd>{figure.value}</dd></div>
             }
         })
     }

@@ -40,7 +40,7 @@ pub fn Story(
         }
     });
     view! {
-        <div class="story" tabindex="0" data-testid="story" id="story" node_ref=part>
+        <div class="story" tabindex="0" role="region" aria-label="Timeline" data-testid="story" id="story" node_ref=part>
             <ol><ScopedFor each=move || picture.story.order() key=|key| *key children=line/></ol>
         </div>
     }

@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 use timeline::Workload;
 use timeline::address;
-use timeline::words::safe;
+use timeline::words::{is_are, safe};
 
 use crate::components::detail::link::DetailLink;
 use crate::rollout::board::Board;
@@ -27,7 +27,9 @@ pub fn PodTable(
     let caption = move || match picture.listed.get() {
         TableScope::All => "Pods in view".to_owned(),
         TableScope::NotAvailable { more: 0 } => "Pods in view that are not available".to_owned(),
-        TableScope::NotAvailable { more } => format!("Pods in view that are not available; {more} more are not listed"),
+        TableScope::NotAvailable { more } => {
+            format!("Pods in view that are not available; {more} more {} not listed", is_are(more as u32))
+        }
     };
     let row = move |key: u128| {
         let workload = board.workload.get_untracked();

@@ -103,11 +103,11 @@ fn Figures(board: Board, words: Signal<Words>) -> impl IntoView {
     });
     view! {
         <dl class="figures">
-            <div><dd data-testid="new-available"><Ticking text=Signal::derive(new_available)/></dd><dt>"new available"</dt></div>
-            <div><dd data-testid="available"><Ticking text=Signal::derive(available)/></dd><dt>"available in total"</dt></div>
+            <div><dt>"new available"</dt><dd data-testid="new-available"><Ticking text=Signal::derive(new_available)/></dd></div>
+            <div><dt>"available in total"</dt><dd data-testid="available"><Ticking text=Signal::derive(available)/></dd></div>
             <div class=move || if left.read().is_some() { "" } else { "unused" }>
+                <dt>{move || if left.with(|left| left.as_deref() == Some("passed")) { "progress deadline" } else { "until progress deadline" }}</dt>
                 <dd id="deadline">{move || left.get().unwrap_or_default()}</dd>
-                <dt>"until progress deadline"</dt>
             </div>
             <Measured board/>
         </dl>

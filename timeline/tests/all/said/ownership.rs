@@ -158,7 +158,7 @@ fn a_takeover_leaves_the_past_of_a_deployment_as_it_was() {
     let model = timeline.model();
     assert_eq!(triggers(&timeline, green), [(1, Trigger::Created), (2, Trigger::Adopted)]);
     let found = model.deployments.get(&green).unwrap();
-    let set_of = |index: usize| rollout::replica_set(model, found, &found.rollouts[index]).unwrap().uid;
+    let set_of = |index: usize| rollout::replica_set(model, found, found.rollouts[index].revision).unwrap().uid;
     assert_eq!([set_of(0), set_of(1)], [Uid::from_bits(8); 2]);
     let told: Vec<String> =
         story::story(model, green).into_iter().filter(|line| line.at_millis > 60_000).map(|line| line.text).collect();

@@ -1,7 +1,7 @@
 //! What nobody saw is told as such, or not at all.
 
 use crate::made::{Web, condition, crashing, image, next_revision, set, unready};
-use timeline::fact::{ConditionStatus, Kind};
+use timeline::fact::{ConditionStatus, Kind, Strategy};
 use timeline::story::LineKind;
 use timeline::{Fact, Millis};
 
@@ -99,6 +99,20 @@ fn where_pods_are_not_seen_their_replica_sets_are_believed() {
     let counts = web.first_listed_without_pods().view().counts;
     assert_eq!((counts.available, counts.new_available, counts.not_yet, counts.desired), (3, 1, 3, 5));
     assert_eq!((counts.terminating, counts.failed, counts.out_of_rotation), (0, 0, 0));
+}
+
+#[test]
+fn what_is_taken_down_is_named_though_its_pods_are_not_seen() {
+    let mut web = Web::live(3);
+    web.deployment(|deployment| deployment.spec.strategy = Strategy::Recreate);
+    web.now = 20_000;
+    next_revision(&mut web, 2, [0, 0]);
+    web.set(2, |set| (set.counts.desired, set.counts.replicas, set.counts.available) = (0, 3, 0));
+    web.deployment(|deployment| {
+        (deployment.status.replicas, deployment.status.updated, deployment.status.available) = (3, 0, 0);
+    });
+    let verdict = web.first_listed_without_pods().verdict();
+    assert_eq!(verdict, "[Taking down] Revision 1 is being taken down before revision 2 starts.");
 }
 
 #[test]
