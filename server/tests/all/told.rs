@@ -42,7 +42,7 @@ fn told(name: &str) -> String {
     for deployment in model.deployments.values() {
         writeln!(out, "{}:", deployment.name).unwrap();
         for (index, one) in deployment.rollouts.iter().enumerate() {
-            let set = rollout::replica_set(model, deployment, one).map_or("none", |set| &set.name);
+            let set = rollout::replica_set(model, deployment, one.revision).map_or("none", |set| &set.name);
             let trigger = rollout::trigger(model, deployment, index);
             let outcome = rollout::outcome(deployment, one);
             writeln!(out, "  rollout {}: {trigger:?}, {outcome:?}, {set}", one.revision).unwrap();
