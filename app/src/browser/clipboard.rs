@@ -8,7 +8,7 @@ use wasm_bindgen_futures::JsFuture;
 
 use super::frames::after;
 
-/// It is said for this long what became of it: later the text may be another one.
+/// The result is shown for this long: later the text may be another one.
 const SAID: Duration = Duration::from_secs(3);
 
 /// Copies a text, and then says whether it is there: browsers have no clipboard for some pages, and may refuse.

@@ -16,10 +16,10 @@ pub fn CopyButton(
 ) -> impl IntoView {
     let copied = RwSignal::new(None);
     let copy = move |_| browser::copy(&text.read_untracked(), copied);
-    view! { <button type="button" aria-live="polite" data-copied=copied on:click=copy>{label}{said(copied)}</button> }
+    view! { <button type="button" aria-live="polite" data-copied=copied on:click=copy>{label}{copy_result(copied)}</button> }
 }
 
-/// What became of it, behind the text of the button.
-pub fn said(copied: RwSignal<Option<&'static str>>) -> impl IntoView {
+/// The result, behind the text of the button.
+pub fn copy_result(copied: RwSignal<Option<&'static str>>) -> impl IntoView {
     move || copied.get().map(|said| format!(" \u{b7} {said}"))
 }

@@ -163,7 +163,7 @@ impl Authorizer {
         said
     }
 
-    /// The namespaces of a cluster that there are now. While its hub does not say, the last ones count: nobody's rights end with that.
+    /// The namespaces of a cluster that there are now. While its hub does not respond, the last ones count, and rights stay.
     async fn namespaces(&self, hub: &Handle) -> Arc<BTreeSet<String>> {
         let all = || self.namespaces.lock().unwrap_or_else(PoisonError::into_inner);
         let cluster = hub.name().to_owned();

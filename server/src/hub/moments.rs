@@ -76,7 +76,7 @@ impl Past {
 fn find(reader: &Reader<'_>, workload: &Workload, asked: Option<Millis>, known: &Cache<Uid, Arc<Past>>) -> Found {
     let at_millis = asked.map_or(reader.now.millis, |at| at.min(reader.now_millis));
     let (model, skew_millis) = (reader.timeline.model(), reader.timeline.skew_millis());
-    let is_kept = reader.history.base_millis().is_none_or(|base| base <= at_millis);
+    let is_kept = asked.is_none() || reader.history.base_millis().is_none_or(|base| base <= at_millis);
     let deployment = workload.find(model).map(|found| found.uid).filter(|_| is_kept);
     let past = deployment.map(|deployment| {
         let touched = reader.touched(deployment);

@@ -24,6 +24,9 @@ impl Timeline {
             return; // the objects tell the same, and better
         }
         let deployments = self.deployments_about(&fact);
+        if deployments.is_empty() && fact.reason == "Pulled" {
+            return; // every container of a node has one: the places are for those that say more
+        }
         if deployments.is_empty() {
             let waiting = &mut self.early_events.0;
             waiting.retain(|(_, other)| other.uid != fact.uid);

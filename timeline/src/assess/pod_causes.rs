@@ -1,6 +1,8 @@
 //! Causes that pods of the current revision show: how they fail, and what they wait for. One cause for all pods that show the
 //! same, with the first of them as the example.
 
+use std::collections::BTreeSet;
+
 use super::cause::{Cause, CauseKind, CrashCause, Evidence, StartTime};
 use super::crash;
 use super::situation::{Situation, of_pod, troubled_since};
@@ -30,13 +32,18 @@ impl<'m> Situation<'m> {
     /// One cause per kind, with the number of pods that show it, most decisive first.
     pub(super) fn of_pods(&self, pods: &[&'m Pod]) -> Vec<Cause> {
         let mut groups: Vec<(CauseKind, Evidence, Vec<&Pod>)> = Vec::new();
+        let comes = self.coming_node(pods);
         for pod in pods.iter().copied() {
-            let Some((kind, evidence)) = self.of_new_pod(pod) else { continue };
+            let Some((kind, evidence)) = self.of_new_pod(pod, comes.as_ref()) else { continue };
             let same = groups.iter_mut().find(|(known, ..)| is_alike(known, &kind));
             match same {
                 Some((known, shown, alike)) => {
                     alike.push(pod);
-                    if self.says_more((known, shown), (&kind, &evidence)) {
+                    if let (CauseKind::NotReady { saw, .. }, CauseKind::NotReady { saw: other, .. }) =
+                        (&mut *known, &kind)
+                    {
+                        *saw = saw.take().or_else(|| other.clone()); // since when is told of the first
+                    } else if self.says_more((known, shown), (&kind, &evidence)) {
                         (*known, *shown) = (kind, evidence);
                     }
                 }
@@ -52,7 +59,7 @@ impl<'m> Situation<'m> {
     }
 
     /// Finds the cause that a pod shows; `None` while it is as it should be.
-    fn of_new_pod(&self, pod: &'m Pod) -> Option<(CauseKind, Evidence)> {
+    fn of_new_pod(&self, pod: &'m Pod, comes: Option<&NewNode>) -> Option<(CauseKind, Evidence)> {
         if pod.is_leftover() || pod.state().is_ending() {
             return None;
         }
@@ -74,7 +81,7 @@ impl<'m> Situation<'m> {
         }
         let since = pod.since_millis();
         match pod.state() {
-            PodState::Scheduling => self.scheduling(pod).map(|kind| (kind, of_pod(pod, since))),
+            PodState::Scheduling => self.scheduling(pod, comes).map(|kind| (kind, of_pod(pod, since))),
             PodState::Starting => self.starting(pod),
             PodState::Unready => self.unready(pod),
             PodState::Failing if pod.now.terminal_millis.is_none() => {
@@ -118,7 +125,7 @@ impl<'m> Situation<'m> {
         };
         let is_out_of_memory = exit.is_some_and(|exit| exit.reason == "OOMKilled") || reason == "OOMKilled";
         let end = (container.name.as_str(), exit.map(|exit| exit.code));
-        let probe = if is_out_of_memory { None } else { probe_kill(self.deployment, pod, end, since) };
+        let probe = if is_out_of_memory { None } else { probe_kill(self.deployment, pod, end, (since, begun)) };
         let message = probe.as_ref().map(|probe| probe.message.clone()).filter(|message| !message.is_empty());
         let kind = CauseKind::Crash(Box::new(CrashCause {
             container: container.name.clone(),
@@ -169,15 +176,23 @@ impl<'m> Situation<'m> {
         Some(self.cause(CauseKind::PodsFailed { is_repeated }, late.len() as u32, of_pod(pod, since)))
     }
 
-    fn scheduling(&self, pod: &Pod) -> Option<CauseKind> {
+    /// A node that is being added for one of these pods, which has none yet: others that fit on it get no answer of their own.
+    fn coming_node(&self, pods: &[&Pod]) -> Option<NewNode> {
+        let lately = self.now.millis - super::severity::NEW_NODE_MILLIS;
+        let recent = self.deployment.events.iter().rev().filter(|event| event.at_millis >= lately);
+        let mut answers = recent.filter_map(|event| Some((event, messages::node_comes(event)?))).peekable();
+        answers.peek()?;
+        let has_none = |pod: &&&Pod| pod.state() == PodState::Scheduling;
+        let unplaced: BTreeSet<&str> = pods.iter().filter(has_none).map(|pod| pod.name.as_str()).collect();
+        answers.find(|(event, _)| unplaced.contains(event.about.1.as_str())).map(|(_, node)| node)
+    }
+
+    fn scheduling(&self, pod: &Pod, comes: Option<&NewNode>) -> Option<CauseKind> {
         let lasts = self.now.millis - pod.since_millis() > WORTH_MILLIS;
         match pod.now.reason.as_str() {
             "SchedulingGated" => Some(CauseKind::SchedulingGated),
             "" => lasts.then_some(CauseKind::NoScheduler),
-            _ => {
-                let lately = self.now.millis - super::severity::NEW_NODE_MILLIS;
-                Some(CauseKind::Unschedulable { node: new_node(self.deployment, pod, lately) })
-            }
+            _ => Some(CauseKind::Unschedulable { node: new_node(self.deployment, pod).or_else(|| comes.cloned()) }),
         }
     }
 
@@ -266,11 +281,8 @@ impl<'m> Situation<'m> {
         Some(self.cause(kind, ready.len() as u32, of_pod(pod, pod.since_millis())))
     }
 
-    /// The second pod is a better example: of images one whose message says why, of probes one that saw something.
+    /// The second pod is a better example: of images one whose message says why.
     fn says_more(&self, known: (&CauseKind, &Evidence), other: (&CauseKind, &Evidence)) -> bool {
-        if let (CauseKind::NotReady { saw: None, .. }, CauseKind::NotReady { saw: Some(_), .. }) = (known.0, other.0) {
-            return true;
-        }
         let failure = |(kind, evidence): (&CauseKind, &Evidence)| match kind {
             CauseKind::Image { image } => {
                 pull_failure(&evidence.reason, image.as_deref(), &evidence.message, std::iter::empty())

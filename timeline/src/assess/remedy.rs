@@ -73,7 +73,8 @@ impl Assessment<'_> {
     /// The crashes began soon after the revision was rolled out: going back may end them.
     fn crashed_with_it(&self) -> bool {
         let began = self.cause().filter(|cause| !cause.evidence.is_least).and_then(|cause| cause.evidence.since_millis);
-        let completed = self.deployment.rollouts.last().and_then(|rollout| rollout.completed_millis);
+        let rollout = self.deployment.rollouts.last();
+        let completed = rollout.and_then(|rollout| rollout.completed_millis.or(rollout.available_millis));
         began.zip(completed).is_some_and(|(began, completed): (Millis, Millis)| began - completed < WITH_IT_MILLIS)
     }
 

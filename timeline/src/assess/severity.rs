@@ -8,7 +8,7 @@
 //! docs/causes.md has the table.
 
 use super::cause::{CauseKind, Evidence, Refused, Severity, StartTime};
-use super::situation::{Situation, overdue};
+use super::situation::{Situation, has_overdue};
 use crate::Millis;
 use crate::model::KubectlVerdict;
 use crate::model::fact::{DeploymentSpec, Role};
@@ -88,10 +88,9 @@ impl Situation<'_> {
             CauseKind::Crash(_) => Severity::Normal,
             CauseKind::PodsFailed { is_repeated: true } => Severity::Bad,
             CauseKind::PodsFailed { .. } => Severity::Normal,
+            CauseKind::Unschedulable { .. } if self.room_comes(&evidence.message) => Severity::Normal,
             CauseKind::Unschedulable { node: Some(NewNode::Comes(_)) } => bad_after(NEW_NODE_MILLIS, Severity::Normal),
             CauseKind::Unschedulable { node: Some(NewNode::Refused(_)) } => bad_after(FINAL_MILLIS, Severity::Normal),
-            // Pods that go leave room on their nodes.
-            CauseKind::Unschedulable { .. } if self.counts.terminating > 0 && !self.has_overdue() => Severity::Normal,
             CauseKind::Unschedulable { node: None } => bad_after(UNSCHEDULABLE_MILLIS, Severity::Normal),
             CauseKind::Starting { hold: StartHold::Mount, .. } => bad_after(MOUNT_RETRY_MILLIS, Severity::Normal),
             CauseKind::Starting { hold, .. } if hold.is_error() => bad_after(IDLE_MILLIS, Severity::Normal),
@@ -154,10 +153,11 @@ impl Situation<'_> {
             || matches!(self.next, Next::RemoveOld { .. } | Next::RemoveNew(_))
     }
 
-    /// A pod that terminates should have been gone: it leaves no room soon.
-    fn has_overdue(&self) -> bool {
-        let mut sets = self.model.owned_sets(self.deployment.uid);
-        sets.any(|set| self.noteworthy_pods(set).into_iter().any(|pod| overdue(pod, self.now).is_some()))
+    /// Pods that terminate, none of them overdue, may make room for pods without a node.
+    fn room_comes(&self, message: &str) -> bool {
+        self.counts.terminating > 0
+            && messages::needs_room(message)
+            && !has_overdue(self.model, self.deployment.uid, self.now)
     }
 
     /// The rollout cannot succeed with this revision: `wait --fail-fast` ends. Never for the revision that an edit replaces,

@@ -8,9 +8,9 @@ use super::now::Now;
 use crate::model::fact::Strategy;
 use crate::model::{Deployment, KubectlVerdict, Limits, MarkKind, Pod, PodState, ReplicaSet, order};
 use crate::rules::budget::{Next, Sums};
-use crate::rules::messages::StartHold;
+use crate::rules::messages::{self, StartHold};
 use crate::rules::verdict;
-use crate::{Millis, Model};
+use crate::{Millis, Model, Uid};
 
 /// A controller that has not reacted for this long is silent.
 pub const SILENT_MILLIS: Millis = 5_000;
@@ -80,7 +80,7 @@ impl<'m> Situation<'m> {
         order::by(mine.collect(), |pod: &&Pod| (pod.first_seen_millis(), pod.uid.bits()))
     }
 
-    pub(super) fn noteworthy_pods(&self, set: &ReplicaSet) -> Vec<&'m Pod> {
+    fn noteworthy_pods(&self, set: &ReplicaSet) -> Vec<&'m Pod> {
         self.model.noteworthy_pods(set.uid, self.now.millis, self.now.skew_millis)
     }
 
@@ -136,8 +136,8 @@ impl<'m> Situation<'m> {
         let wall = |cause: &'_ Cause| match &cause.kind {
             kind if kind.is_refusal(Refused::Pods) => Some(Wall::Refused),
             CauseKind::Unschedulable { .. } => Some(Wall::NoNode),
-            // The kubelet names the pod that has it, which is gone only once the new one is available.
-            CauseKind::Starting { hold: StartHold::Attach, .. } if cause.evidence.message.contains("Multi-Attach") => {
+            // A pod that has it is gone only once the new one is available.
+            CauseKind::Starting { hold: StartHold::Attach, .. } if self.has_volume(&cause.evidence.message) => {
                 Some(Wall::Volume)
             }
             _ => None,
@@ -157,6 +157,14 @@ impl<'m> Situation<'m> {
             pods: 0,
             evidence: cannot_add.evidence.clone(),
         })
+    }
+
+    /// An old pod has the volume that a new one waits for.
+    fn has_volume(&self, message: &str) -> bool {
+        let new = self.current.map(|set| set.uid);
+        let pods = self.model.pods_of_deployment(self.deployment.uid);
+        let is_old = |name: &str| pods.iter().any(|pod| pod.name == name && pod.owner != new);
+        messages::users_of_volume(message).any(is_old)
     }
 
     fn old_not_going(&self) -> Option<Cause> {
@@ -234,6 +242,16 @@ pub fn overdue(pod: &Pod, now: Now) -> Option<Millis> {
     // The last delete, which removes a pod that has ended, has no grace period.
     let ends = ends.max(pod.since_millis());
     (pod.state() == PodState::Terminating && now.millis - ends > OVERDUE_MILLIS).then_some(ends)
+}
+
+/// A pod of the Deployment that terminates should have been gone, also one of a deleted ReplicaSet.
+#[must_use]
+pub fn has_overdue(model: &Model, deployment: Uid, now: Now) -> bool {
+    let mut sets = model.controlled_sets(deployment);
+    sets.any(|set| {
+        let pods = model.noteworthy_pods(set.uid, now.millis, now.skew_millis);
+        pods.into_iter().any(|pod| overdue(pod, now).is_some())
+    })
 }
 
 pub(super) fn of_pod(pod: &Pod, since: Millis) -> Evidence {

@@ -245,7 +245,7 @@ impl Assessment<'_> {
     pub fn awaited(&self) -> Option<&Cause> {
         let is_start =
             |cause: &&Cause| cause.kind.is_of_new_pods() && !matches!(cause.kind, CauseKind::MinReady { .. });
-        self.causes.iter().find(is_start)
+        self.causes.iter().find(is_start).filter(|_| !self.awaits_revision)
     }
 
     /// Containers of the current revision crash again and again, also while they run for the moment.

@@ -331,12 +331,16 @@ fn tell_entry(story: &mut Vec<Entry>, entry: &Entry) {
 }
 
 fn keep_event(events: &mut Vec<Event>, event: &Event) {
-    events.retain(|known| known.uid != event.uid);
+    let is_pull = |known: &Event| matches!(known.reason.as_str(), "Pulling" | "Pulled");
+    // What is pulled is not being pulled any more.
+    let is_over = |known: &Event| event.reason == "Pulled" && is_pull(known) && known.about == event.about;
+    events.retain(|known| known.uid != event.uid && !is_over(known));
     if events.len() >= Event::MOST {
-        // Of the reason that most of them have: many that say the same must not take the place of the one that says why.
+        // Pulls first, then the reason that most of them have: many that say the same must not take the place of the one that says why.
         let of = |reason: &str| events.iter().filter(|known| known.reason == reason).count();
         let most = events.iter().map(|known| of(&known.reason)).max();
-        let oldest = events.iter().position(|known| Some(of(&known.reason)) == most).unwrap_or(0);
+        let of_most = || events.iter().position(|known| Some(of(&known.reason)) == most);
+        let oldest = events.iter().position(is_pull).or_else(of_most).unwrap_or(0);
         events.remove(oldest);
     }
     events.push(event.clone());

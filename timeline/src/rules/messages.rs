@@ -63,15 +63,12 @@ impl PullFailure {
 
 /// The words by which each failure is known, in lower case; the first that a message has decides.
 const PULL_TEXTS: [(PullFailure, &[&str]); 11] = [
-    (
-        PullFailure::Platform,
-        &["no match for platform", "no matching manifest", "no image found in image index for architecture"],
-    ),
+    (PullFailure::Platform, &["no match for platform", "no matching manifest", "no image found in"]),
     (PullFailure::TooManyRequests, &["429", "toomanyrequests", "too many requests", "rate limit"]),
     (PullFailure::NoSuchHost, &["no such host", "server misbehaving"]),
     (PullFailure::Certificate, &["x509", "certificate"]),
     (PullFailure::DiskFull, &["no space left"]),
-    (PullFailure::Hidden, &["may require authorization"]),
+    (PullFailure::Hidden, &["does not exist or may require"]),
     (PullFailure::NotFound, &["not found", "manifest unknown", "name unknown"]),
     (PullFailure::Denied, &["unauthorized", "denied", "403 forbidden", "authorization failed"]),
     (PullFailure::ConnectionRefused, &["connection refused"]),
@@ -118,12 +115,21 @@ fn without_names(message: &str, image: Option<&str>) -> String {
         Some((repository, tag)) if !tag.contains('/') => (repository, tag),
         _ => (name, ""),
     };
-    let rest = unquoted.replace(image, " ").replace(repository, " ");
-    let is_name = |word: &&str| {
-        let word = word.trim_matches([':', ',', '.']);
-        !word.is_empty() && (word == tag || word == digest)
-    };
-    rest.split_whitespace().filter(|word| !is_name(word)).collect::<Vec<_>>().join(" ").to_lowercase()
+    let (mut rest, mut previous) = (Vec::new(), "");
+    for word in unquoted.split_whitespace() {
+        let bare = word.trim_matches([':', ',', '.', '(', ')', '\'']);
+        let is = |name: &str| {
+            !name.is_empty() && bare.strip_suffix(name).is_some_and(|left| left.is_empty() || left.ends_with('/'))
+        };
+        let is_name = bare.contains("://") || [image, name, repository, digest].into_iter().any(is);
+        // A tag may be any word: it is one behind this one.
+        let is_tag = previous == "manifest" && bare == tag;
+        if !(is_name || is_tag) {
+            rest.push(word);
+        }
+        previous = bare;
+    }
+    rest.join(" ").to_lowercase()
 }
 
 /// The last part of what is said about a failed pull, where it says more than that it failed: "unexpected EOF".
@@ -181,7 +187,8 @@ pub struct ProbeKill {
 /// What a probe saw last, by the Event `Unhealthy` about a pod since then: "HTTP probe failed with statuscode: 503".
 #[must_use]
 pub fn probe_saw<'m>(deployment: &'m Deployment, pod: &Pod, probe: &str, since_millis: Millis) -> Option<&'m str> {
-    let of_pod = events(deployment, "Pod", &pod.name).filter(|event| event.at_millis >= since_millis);
+    let of_pod =
+        events(deployment, "Pod", &pod.name).filter(|event| event.at_millis >= since_millis.saturating_sub(2_000)); // whole seconds
     of_pod.filter(|event| event.reason == "Unhealthy").find_map(|event| {
         let saw = event.message.strip_prefix(probe)?.strip_prefix(" failed")?.trim_start_matches(": ").trim();
         Some(saw).filter(|saw| !saw.is_empty())
@@ -191,26 +198,32 @@ pub fn probe_saw<'m>(deployment: &'m Deployment, pod: &Pod, probe: &str, since_m
 /// Exit codes of a container that the kubelet stopped: SIGKILL and SIGTERM.
 const STOPPED: [i32; 2] = [137, 143];
 
-/// The probe or hook for which the kubelet kills this container of a pod, by Events since `since_millis`. A probe that failed is none
-/// where the container ended by itself: startup probes fail until it has started.
+/// The probe or hook for which the kubelet kills a container, by Events since the begin of its last run and of its troubles. A probe that
+/// failed is none where the container ended by itself: startup probes fail until it has started.
 #[must_use]
 pub fn probe_kill(
     deployment: &Deployment,
     pod: &Pod,
     (container, exit_code): (&str, Option<i32>),
-    since_millis: Option<Millis>,
+    since: (Option<Millis>, Millis),
 ) -> Option<ProbeKill> {
-    let is_recent = |event: &&Event| since_millis.is_none_or(|since| event.at_millis >= since);
-    let recent = || events(deployment, "Pod", &pod.name).filter(is_recent);
-    let killed = recent().find_map(|event| {
-        let is = |probe: &str| {
-            event.reason == "Killing" && event.message.starts_with(&format!("Container {container} failed {probe}"))
-        };
-        let is_hook = event.reason == "FailedPostStartHook";
-        is_hook
-            .then_some("postStart hook")
-            .or_else(|| ["liveness probe", "startup probe"].into_iter().find(|probe| is(probe)))
-    });
+    let (last_run_millis, trouble_millis) = since;
+    let of_pod = |since: Millis| events(deployment, "Pod", &pod.name).filter(move |event| event.at_millis >= since);
+    let last_run_millis = last_run_millis.unwrap_or(trouble_millis);
+    let recent = || of_pod(last_run_millis);
+    let killed_for = |event: &Event| {
+        if event.reason == "FailedPostStartHook" {
+            return Some("postStart hook");
+        }
+        let message = Some(event.message.as_str()).filter(|_| event.reason == "Killing")?;
+        let rest = message.strip_prefix("Init container ").or_else(|| message.strip_prefix("Container "))?;
+        let what = rest.strip_prefix(container)?.strip_prefix(" failed ")?;
+        ["liveness probe", "startup probe"].into_iter().find(|probe| what.starts_with(probe))
+    };
+    // After many of them the kubelet leaves Events out. What it stops may end in order.
+    let is_stopped = exit_code.is_some_and(|code| code == 0 || STOPPED.contains(&code));
+    let earlier = || of_pod(trouble_millis).filter(|_| is_stopped).find_map(killed_for);
+    let killed = recent().find_map(killed_for).or_else(earlier);
     let saw = recent().filter(|event| event.reason == "Unhealthy").find_map(|event| {
         let after =
             |start: &str| event.message.strip_prefix(start).map(|rest| rest.trim_start_matches(": ").to_owned());
@@ -238,30 +251,44 @@ pub enum NewNode {
     Refused(String),
 }
 
-/// Reads the last answer of an autoscaler to a pod that has no node. One that fits on a node that is being added for another pod of the
-/// Deployment gets none of its own: the last such answer since `since_millis` is its, too.
+/// Reads the last answer of an autoscaler to a pod that has no node.
 #[must_use]
-pub fn new_node(deployment: &Deployment, pod: &Pod, since_millis: Millis) -> Option<NewNode> {
-    let comes = |event: &Event| match event.reason.as_str() {
-        "TriggeredScaleUp" => Some(NewNode::Comes("cluster-autoscaler")),
-        "Nominated" => Some(NewNode::Comes("Karpenter")),
-        _ => None,
-    };
-    let own = events(deployment, "Pod", &pod.name).find_map(|event| match event.reason.as_str() {
+pub fn new_node(deployment: &Deployment, pod: &Pod) -> Option<NewNode> {
+    events(deployment, "Pod", &pod.name).find_map(|event| match event.reason.as_str() {
         "NotTriggerScaleUp" => Some(NewNode::Refused(event.message.clone())),
-        _ => comes(event),
-    });
-    own.or_else(|| {
-        let lately = deployment.events.iter().rev().filter(|event| event.at_millis >= since_millis);
-        lately.into_iter().find_map(comes)
+        _ => node_comes(event),
     })
 }
 
-/// The node of a pod was reported not to be ready since then: nobody asks its probes.
+/// The Event says that a node is being added.
+#[must_use]
+pub fn node_comes(event: &Event) -> Option<NewNode> {
+    match event.reason.as_str() {
+        "TriggeredScaleUp" => Some(NewNode::Comes("cluster-autoscaler")),
+        "Nominated" => Some(NewNode::Comes("Karpenter")),
+        _ => None,
+    }
+}
+
+/// A pod has no node because pods have what it needs: one that goes may make room.
+#[must_use]
+pub fn needs_room(message: &str) -> bool {
+    ["Insufficient", "Too many pods", "anti-affinity", "free ports"].iter().any(|words| message.contains(words))
+}
+
+/// The node of a pod was reported not to be ready since then, and its kubelet has reported nothing of the pod since.
 #[must_use]
 pub fn is_node_silent(deployment: &Deployment, pod: &Pod, since_millis: Millis) -> bool {
-    events(deployment, "Pod", &pod.name)
-        .any(|event| event.reason == "NodeNotReady" && event.at_millis >= since_millis - 2_000)
+    let of_kubelet = ["Unhealthy", "Killing", "Pulling", "Pulled", "Failed", "BackOff"];
+    let mut events = events(deployment, "Pod", &pod.name);
+    let last = events.find(|event| event.reason == "NodeNotReady" || of_kubelet.contains(&event.reason.as_str()));
+    last.is_some_and(|event| event.reason == "NodeNotReady" && event.at_millis >= since_millis.saturating_sub(2_000))
+}
+
+/// The pods that have a volume which is attached to another node, as far as a message names them: "… is already used by pod(s) web-1".
+pub fn users_of_volume(message: &str) -> impl Iterator<Item = &str> {
+    let names = message.split_once("used by pod(s) ").map(|(_, names)| names).unwrap_or_default();
+    names.split([',', ' ']).map(|name| name.trim_end_matches('.')).filter(|name| !name.is_empty())
 }
 
 /// The step that a pod with a node waits for before its containers run.

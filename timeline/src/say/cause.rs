@@ -1,5 +1,6 @@
 //! A cause in words, with what decides out of messages that say it at length.
 
+use crate::assess::situation::has_overdue;
 use crate::assess::{Assessment, Cause, CauseKind, CrashCause, Refused, Severity, StartTime, Wall};
 use crate::model::fact::Role;
 use crate::rules::messages::{self, NewNode, PullFailure, StartHold, failures, pull_failure};
@@ -63,7 +64,7 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
             let pod = evidence.object.rsplit(' ').next().unwrap_or_default();
             let secrets = messages::unread_pull_secrets(assessment.deployment, pod)
                 .filter(|_| matches!(failure, PullFailure::Denied | PullFailure::Hidden))
-                .map(|names| format!(" Pull secret {} cannot be read.", safe(names)));
+                .map(|names| format!(" Pull secrets that cannot be read: {}.", safe(names)));
             format!("{image} cannot be pulled: {because} ({one_is}).{}{hope}", secrets.unwrap_or_default())
         }
         CauseKind::BadContainer { container } => format!(
@@ -116,8 +117,10 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
                 None => String::new(),
             };
             let going = assessment.counts.terminating;
-            let room = match (cause.severity, going) {
-                (Severity::Normal, 1..) => {
+            let is_room = messages::needs_room(&evidence.message)
+                && !has_overdue(assessment.model, assessment.deployment.uid, assessment.now);
+            let room = match going {
+                1.. if is_room => {
                     let verb = if going == 1 { "terminates" } else { "terminate" };
                     format!(" {} that {verb} may make room.", count(going, "pod"))
                 }
@@ -141,8 +144,8 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
         CauseKind::NoScheduler => {
             let verb = if pods == 1 { "has" } else { "have" };
             format!(
-                "{} {verb} had no node for {}, and no scheduler has said why ({one_is}): there is none for it, or it waits \
-                 for a volume.",
+                "{} {verb} had no node for {}, and no scheduler has said why ({one_is}). Either no scheduler has them, or it \
+                 waits for a volume.",
                 pod_of(pods),
                 since.unwrap_or_default()
             )
@@ -193,8 +196,9 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
             };
             let container = unready_containers(&evidence.message);
             let since = since.unwrap_or_default();
-            let saw = saw.as_deref().map(|saw| format!(" The probe saw: {}", sentence_end(saw))).unwrap_or_default();
-            format!("{} {verb} {what}{container} for {since}.{saw}{}", pod_of(pods), over(time))
+            let saw = saw.as_deref().map(|saw| format!(" A probe saw: {}", sentence_end(saw))).unwrap_or_default();
+            let over = if *was_ready { String::new() } else { over(time) };
+            format!("{} {verb} {what}{container} for {since}.{saw}{over}", pod_of(pods))
         }
         CauseKind::NodeSilent { node } => {
             let node = node.as_deref().map_or_else(|| "A node".to_owned(), |node| format!("Node {}", safe(node)));
@@ -353,7 +357,9 @@ fn over(time: &StartTime) -> String {
         None if time.is_over() && time.probe_millis > 0 => {
             format!(" That is longer than the {} that its probes allow.", duration(time.probe_millis))
         }
-        None if time.is_over() => format!(" Up to {} is usual.", duration(time.allowed_millis)),
+        None if time.is_over() => {
+            format!(" That is longer than the {} that Rollcast allows.", duration(time.allowed_millis))
+        }
         None => String::new(),
     }
 }
@@ -390,7 +396,7 @@ pub(super) struct Quota {
     pub(super) name: String,
     /// Nothing is left of what was asked for.
     pub(super) is_used_up: bool,
-    /// "3 of 3 pods"; where some is left "4Gi more than 6Gi of 8Gi limits.memory".
+    /// "3 of 3 pods"; where some is left "4Gi limits.memory asked for, 6Gi of 8Gi used".
     parts: Vec<String>,
 }
 
@@ -411,7 +417,7 @@ pub(super) fn quota(message: &str) -> Option<Quota> {
         .filter_map(|(what, limit)| Some((safe(what), of(&used, what)?, safe(limit), of(&requested, what))));
     let known: Vec<_> = known.collect();
     let parts = known.iter().map(|(what, used, limit, more)| match more.as_ref().filter(|_| used != limit) {
-        Some(more) => format!("{more} more than {used} of {limit} {what}"),
+        Some(more) => format!("{more} {what} asked for, {used} of {limit} used"),
         None => format!("{used} of {limit} {what}"),
     });
     let is_used_up = known.iter().all(|(_, used, limit, _)| used == limit);
@@ -469,9 +475,9 @@ mod tests {
         };
         assert_eq!(quota("q, requested: pods=1, used: pods=3, limited: pods=3"), said(true, &["3 of 3 pods"]));
         let memory = "requested: limits.memory=4Gi, used: limits.memory=6Gi, limited: limits.memory=8Gi";
-        assert_eq!(quota(&format!("q, {memory}")), said(false, &["4Gi more than 6Gi of 8Gi limits.memory"]));
+        assert_eq!(quota(&format!("q, {memory}")), said(false, &["4Gi limits.memory asked for, 6Gi of 8Gi used"]));
         let both = "requested: cpu=2,memory=4Gi, used: cpu=8,memory=14Gi, limited: cpu=8,memory=16Gi";
-        let parts = ["8 of 8 cpu", "4Gi more than 14Gi of 16Gi memory"];
+        let parts = ["8 of 8 cpu", "4Gi memory asked for, 14Gi of 16Gi used"];
         assert_eq!(quota(&format!("q, {both}")), said(false, &parts));
         assert_eq!(quota("q, requested: pods=1, used: pods=3"), said(true, &[]));
         assert_eq!(quota("q"), said(true, &[]));

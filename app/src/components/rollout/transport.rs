@@ -5,7 +5,7 @@ use leptos::prelude::*;
 use timeline::view::Tone;
 
 use super::keys::keys;
-use crate::components::copy::said;
+use crate::components::copy::copy_result;
 use crate::components::page_keys::KeyHelp;
 use crate::exported::Exported;
 use crate::rollout::board::{Board, SLIDER, SLIDER_PARTS, SliderMarks, Time};
@@ -73,7 +73,7 @@ pub fn Transport(
             <Speed controls/>
             <button type="button" class=live_class title=live_title data-testid="back-to-live" on:click=act(RolloutScreen::live)>{live}</button>
             {(!is_file).then(|| view! {
-                <button type="button" id="link" title="Copy a link to this revision, or to the moment shown (C)" aria-live="polite" data-copied=controls.copied on:click=move |_| controls.copy_link()>"Copy link"{said(controls.copied)}</button>
+                <button type="button" id="link" title="Copy a link to this revision, or to the moment shown (C)" aria-live="polite" data-copied=controls.copied on:click=move |_| controls.copy_link()>"Copy link"{copy_result(controls.copied)}</button>
             })}
             <KeyHelp keys=keys(is_file)/>
         </div>

@@ -1,7 +1,7 @@
 //! What kubelets, registries, schedulers and probes say reaches the sentence, and says no more than it means.
 
 use crate::made::{SECOND, Web, condition, crashing, ready, unready, waiting};
-use timeline::fact::{ConditionStatus, ContainerState, Exit, Phase, PodFact};
+use timeline::fact::{ConditionStatus, Exit, Phase, PodFact};
 use timeline::view::Tone;
 
 /// The first sentence about causes.
@@ -49,7 +49,7 @@ fn what_a_probe_saw_is_told_of_pods_that_are_not_ready() {
     web.event(200, "Unhealthy", "Liveness probe failed: HTTP probe failed with statuscode: 500");
     assert_eq!(first(&web), format!("{begin} {end}"), "of another probe");
     web.event(200, "Unhealthy", "Readiness probe failed: dial tcp 10.1.2.3:80: connect: connection refused");
-    let saw = "The probe saw: dial tcp 10.1.2.3:80: connect: connection refused.";
+    let saw = "A probe saw: dial tcp 10.1.2.3:80: connect: connection refused.";
     assert_eq!(first(&web), format!("{begin} {saw} {end}"));
     // At the deadline it is what the verdict names.
     web.deployment(|deployment| {
@@ -64,7 +64,7 @@ fn probes_are_named_as_a_limit_only_where_there_are_some() {
     web.pod(100, unready);
     web.now = 40_000;
     let begin = "1 new pod is running but not ready for 40 s.";
-    assert_eq!(first(&web), format!("{begin} Up to 30 s is usual."));
+    assert_eq!(first(&web), format!("{begin} That is longer than the 30 s that Rollcast allows."));
     web.set(2, |set| set.probe_millis = 24_000);
     assert_eq!(first(&web), format!("{begin} That is longer than the 24 s that its probes allow."));
 }
@@ -87,6 +87,9 @@ fn a_container_that_ends_by_itself_is_not_killed_by_a_probe() {
     let of_web = killing("web");
     assert_eq!(ended(1, &[("Killing", &of_web)]), "container web is killed because its startup probe fails.");
     assert_eq!(ended(1, &[("Killing", &killing("proxy"))]), "container web crashes with exit code 1.");
+    let init = "Init container web failed startup probe, will be restarted";
+    assert_eq!(ended(0, &[("Killing", init)]), "container web is killed because its startup probe fails.");
+    assert_eq!(ended(0, &[unhealthy]), "container web ends with exit code 0 (Completed) and is started again.");
 }
 
 #[test]
@@ -139,6 +142,14 @@ fn a_node_that_is_not_ready_is_named() {
                 toleration of the pod, by default 300 s.";
     assert_eq!(first(&web), said);
     assert_eq!(command(&web), "describe node node-7");
+    // A kubelet that reports something is there again, whatever it reports.
+    let mut back = Web::live(1);
+    back.now += 60_000;
+    back.pod(100, |pod| pod.ready = Some(condition(ConditionStatus::False, "", "")));
+    back.event(100, "NodeNotReady", "Node is not ready");
+    back.now += 60_000;
+    back.event(100, "Unhealthy", "Readiness probe failed: timeout");
+    assert!(first(&back).contains("not ready any more"), "{}", first(&back));
     // It is back, and the pods are not.
     web.pod(100, ready);
     web.now += 10_000;
@@ -181,7 +192,7 @@ fn a_pull_that_failed_is_told_in_the_words_of_the_registry() {
     );
     assert_eq!(
         first(&web),
-        "Image web:v2 cannot be pulled: access denied (pod p0200). Pull secret regcred cannot be read."
+        "Image web:v2 cannot be pulled: access denied (pod p0200). Pull secrets that cannot be read: regcred."
     );
 }
 
@@ -191,28 +202,38 @@ fn names_decide_no_failure() {
         let events = std::iter::empty();
         timeline::rules::messages::pull_failure("ErrImagePull", Some(image), message, events)
     };
-    use timeline::rules::messages::PullFailure::{NotFound, TooManyRequests};
+    use timeline::rules::messages::PullFailure::{Denied, NotFound, TooManyRequests};
     for (image, message) in [
         ("quay.io/app/web:14290", "reading manifest 14290 in quay.io/app/web: manifest unknown"),
         ("quay.io/app/certificate:429", "reading manifest 429 in quay.io/app/certificate: manifest unknown"),
+        ("certificate:v1", "docker.io/library/certificate:v1: not found"),
+        ("", "web: not found"),
+        (":", "web: not found"),
     ] {
         assert_eq!(failure(image, message), NotFound, "{message}");
+    }
+    for image in ["auth:v1", "a", "web:401", "reg:5000/auth", "web@sha256:0f"] {
+        assert_eq!(failure(image, "failed to authorize: 401 Unauthorized"), Denied, "{image}");
     }
     assert_eq!(failure("web:v2", "unexpected status: 429"), TooManyRequests);
 }
 
 #[test]
-fn a_volume_that_another_pod_has_stays_named_and_is_a_deadlock() {
-    let mut web = replacing(creating);
-    web.event(
-        200,
-        "FailedAttachVolume",
-        "Multi-Attach error for volume \"v\" Volume is already used by pod(s) web-old",
-    );
-    web.now += 61_000;
-    web.event(200, "FailedMount", "Unable to attach or mount volumes: unmounted volumes=[data]: deadline exceeded");
-    assert_eq!(matter(&web), "Multi-Attach error for volume \"v\" Volume is already used by pod(s) web-old.");
-    assert!(web.view().verdict.why.contains("add a new one (an old pod has its volume)"), "{}", web.view().verdict.why);
+fn a_volume_that_an_old_pod_has_stays_named_and_is_a_deadlock() {
+    let blocked = |user: &str| {
+        let mut web = replacing(creating);
+        let old = web.timeline.model().pods.values().find(|pod| pod.name.ends_with("p0100")).unwrap().name.clone();
+        let user = user.replace("OLD", &old);
+        let message = format!("Multi-Attach error for volume \"v\" Volume is already {user}");
+        web.event(200, "FailedAttachVolume", &message);
+        web.now += 61_000;
+        web.event(200, "FailedMount", "Unable to attach or mount volumes: unmounted volumes=[data]: deadline exceeded");
+        assert_eq!(matter(&web), format!("{message}."));
+        web.view().verdict.why.contains("add a new one (an old pod has its volume)")
+    };
+    assert!(blocked("used by pod(s) OLD"));
+    assert!(!blocked("used by pod(s) another"));
+    assert!(!blocked("exclusively attached to one node and can't be attached to another"));
 }
 
 #[test]
@@ -269,6 +290,31 @@ fn a_node_that_is_added_for_one_pod_is_for_all() {
 }
 
 #[test]
+fn a_node_that_came_for_another_pod_is_not_being_added_any_more() {
+    let mut web = replacing(unplaced("Unschedulable", "0/1 nodes are available: 1 Insufficient cpu."));
+    web.add_pod(201, SECOND, unplaced("Unschedulable", "0/1 nodes are available: 1 Insufficient cpu."));
+    web.event(200, "Nominated", "Pod should schedule on: nodeclaim/a");
+    web.now += 61_000;
+    web.pod(200, |pod| *pod = crate::made::pod(200, SECOND, "web-3-p0200"));
+    assert!(first(&web).starts_with("No node fits pod p0201: 1 Insufficient cpu."), "{}", first(&web));
+    assert_eq!(web.view().verdict.tone, Tone::Bad, "{}", web.verdict());
+}
+
+#[test]
+fn what_a_younger_pod_saw_makes_the_older_one_no_younger() {
+    let mut web = Web::live(3);
+    web.now += 60_000;
+    web.pod(100, unready);
+    web.now += 600_000;
+    web.pod(101, unready);
+    web.event(101, "Unhealthy", "Readiness probe failed: timeout");
+    web.now += 11_000;
+    web.report();
+    assert_eq!(first(&web), "2 pods are running but not ready any more for 10 min 11 s. A probe saw: timeout.");
+    assert_eq!(web.view().verdict.tone, Tone::Bad, "{}", web.verdict());
+}
+
+#[test]
 fn a_claim_and_a_scheduler_that_fails_are_no_lack_of_nodes() {
     for (reason, message, said) in [
         (
@@ -293,7 +339,7 @@ fn a_claim_and_a_scheduler_that_fails_are_no_lack_of_nodes() {
     });
     web.now += 70_000;
     assert_eq!(matter(&web), "no scheduler has placed its pods.");
-    assert!(first(&web).ends_with("there is none for it, or it waits for a volume."), "{}", first(&web));
+    assert!(first(&web).ends_with("Either no scheduler has them, or it waits for a volume."), "{}", first(&web));
 }
 
 #[test]
@@ -320,8 +366,8 @@ fn who_forbids_pods_is_named() {
 }
 
 #[test]
-fn a_running_container_says_nothing_of_an_image() {
-    let mut web = replacing(|pod| pod.containers[0].state = Some(ContainerState::Running));
+fn an_image_that_is_not_there_says_nothing_of_secrets() {
+    let mut web = replacing(|pod| pod.containers[0].state = Some(waiting("ErrImagePull", "not found")));
     web.event(
         200,
         "FailedToRetrieveImagePullSecret",
