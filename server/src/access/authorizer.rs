@@ -167,14 +167,13 @@ impl Authorizer {
     async fn namespaces(&self, hub: &Handle) -> Arc<BTreeSet<String>> {
         let all = || self.namespaces.lock().unwrap_or_else(PoisonError::into_inner);
         let cluster = hub.name().to_owned();
-        let known = {
+        let (known, is_due) = {
             let all = all();
-            let known = all.get(&cluster).cloned();
-            if let Some(known) = known.as_ref().filter(|_| !all.is_due(&cluster)) {
-                return known.clone();
-            }
-            known
+            (all.get(&cluster).cloned(), all.is_due(&cluster))
         };
+        if let Some(known) = known.as_ref().filter(|_| !is_due) {
+            return known.clone();
+        }
         let namespaces = hub.read(|reader| {
             let there = reader.timeline.model().deployments.values().filter(|known| known.deleted_millis.is_none());
             let found: BTreeSet<&str> = there.map(|known| known.namespace.as_str()).collect();

@@ -182,18 +182,6 @@ impl Hub {
         !self.is_dirty && !self.topics.is_empty() && (self.is_ticking() || self.topics.values().any(Topic::is_behind))
     }
 
-    fn is_list_due(&self) -> bool {
-        self.is_list_outdated() && self.is_list_followed()
-    }
-
-    fn is_list_outdated(&self) -> bool {
-        self.is_list_old || !self.outdated.is_empty()
-    }
-
-    fn is_list_followed(&self) -> bool {
-        self.signals.list.receiver_count() > 0
-    }
-
     /// Takes what is in the queue, but no more than `most`.
     fn drain(&mut self, events: &mut mpsc::Receiver<SourceEvent>, most: usize) {
         for _ in 0..most {
@@ -510,6 +498,7 @@ mod tests {
             assert!(hub.is_to_say_again(), "something happened");
         }
     }
+
     /// Nobody waits for a follower who left, and one who comes is served though nothing happens.
     #[tokio::test(start_paused = true)]
     async fn the_list_is_due_while_somebody_follows_it() {

@@ -153,7 +153,7 @@ async fn run(
     let mut said = Instant::now();
     loop {
         tokio::select! {
-            biased; // what may not be seen any more is not shown any more
+            biased; // a permission that ended counts before anything more is sent
             changed = permissions.changed() => {
                 changed.map_err(|_| SessionEnd::Broken)?; // nothing tells any more what may be seen
                 let before = view.clone();

@@ -24,10 +24,10 @@ impl Timeline {
             return; // the objects tell the same, and better
         }
         let deployments = self.deployments_about(&fact);
-        if deployments.is_empty() && fact.reason == "Pulled" {
-            return; // every container of a node has one: the places are for those that say more
-        }
         if deployments.is_empty() {
+            if fact.reason == "Pulled" {
+                return; // every container of a node has one: the places are for those that say more
+            }
             let waiting = &mut self.early_events.0;
             waiting.retain(|(_, other)| other.uid != fact.uid);
             if waiting.len() == EarlyEvents::MOST {

@@ -4,8 +4,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::Millis;
+use crate::model::Deployment;
 use crate::model::fact::Role;
-use crate::rules::messages::{NewNode, ProbeKill, StartHold};
+use crate::rules::messages::{self, NewNode, ProbeKill, PullFailure, StartHold};
 
 /// The severity of a cause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -46,6 +47,14 @@ pub struct Evidence {
     pub since_millis: Option<Millis>,
     /// Nobody saw it begin: it lasts at least since then.
     pub is_least: bool,
+}
+
+impl Evidence {
+    /// The name of its object.
+    #[must_use]
+    pub fn object_name(&self) -> &str {
+        self.object.rsplit(' ').next().unwrap_or_default()
+    }
 }
 
 /// The request that the API server refuses.
@@ -118,6 +127,14 @@ pub struct CrashCause {
     pub runs_millis: Option<Millis>,
     /// Its pod has several containers.
     pub is_one_of_several: bool,
+}
+
+/// Why the image of a cause cannot be pulled, by its evidence and the Events about its pod.
+#[must_use]
+pub fn pull_failure(deployment: &Deployment, kind: &CauseKind, evidence: &Evidence) -> PullFailure {
+    let CauseKind::Image { image } = kind else { return PullFailure::Unknown };
+    let events = messages::failures(deployment, evidence.object_name());
+    messages::read_pull_failure(&evidence.reason, image.as_deref(), &evidence.message, events)
 }
 
 /// The kinds of causes, the most decisive first.

@@ -10,7 +10,7 @@ use crate::Millis;
 use crate::model::fact::{Container, ContainerState, Exit, Role};
 use crate::model::{Pod, PodState};
 use crate::rules::messages::{
-    self, NewNode, PullFailure, StartHold, is_image_reason, new_node, probe_kill, probe_saw, pull_failure,
+    self, NewNode, PullFailure, StartHold, is_image_reason, new_node, probe_kill, probe_saw, read_pull_failure,
 };
 
 /// Pods that failed as a whole are a cause for this long: a node that refuses one refuses the next at once.
@@ -285,7 +285,7 @@ impl<'m> Situation<'m> {
     fn says_more(&self, known: (&CauseKind, &Evidence), other: (&CauseKind, &Evidence)) -> bool {
         let failure = |(kind, evidence): (&CauseKind, &Evidence)| match kind {
             CauseKind::Image { image } => {
-                pull_failure(&evidence.reason, image.as_deref(), &evidence.message, std::iter::empty())
+                read_pull_failure(&evidence.reason, image.as_deref(), &evidence.message, std::iter::empty())
             }
             _ => PullFailure::Unknown,
         };

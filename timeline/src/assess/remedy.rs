@@ -51,9 +51,8 @@ impl Assessment<'_> {
             Standing::DeadlineExceeded | Standing::Failing | Standing::Blocked => {
                 Some(self.quota().or_else(|| self.undo()).unwrap_or_else(|| self.show()))
             }
-            Standing::Crashing => {
-                Some(self.crashed_with_it().then(|| self.undo()).flatten().unwrap_or_else(|| self.show()))
-            }
+            Standing::Crashing if self.crashed_with_it() => Some(self.undo().unwrap_or_else(|| self.show())),
+            Standing::Crashing => Some(self.show()),
             Standing::ScalingUp { is_stuck: true }
             | Standing::CatchingUp { is_stuck: true }
             | Standing::Degraded { is_stuck: true } => Some(self.quota().unwrap_or_else(|| self.show())),
@@ -75,7 +74,7 @@ impl Assessment<'_> {
         let began = self.cause().filter(|cause| !cause.evidence.is_least).and_then(|cause| cause.evidence.since_millis);
         let rollout = self.deployment.rollouts.last();
         let completed = rollout.and_then(|rollout| rollout.completed_millis.or(rollout.available_millis));
-        began.zip(completed).is_some_and(|(began, completed): (Millis, Millis)| began - completed < WITH_IT_MILLIS)
+        began.zip(completed).is_some_and(|(began, completed)| began - completed < WITH_IT_MILLIS)
     }
 
     fn cause(&self) -> Option<&Cause> {

@@ -7,13 +7,13 @@
 //!
 //! docs/causes.md has the table.
 
-use super::cause::{CauseKind, Evidence, Refused, Severity, StartTime};
-use super::situation::{Situation, has_overdue};
+use super::cause::{CauseKind, Evidence, Refused, Severity, StartTime, pull_failure};
+use super::situation::{Situation, room_comes};
 use crate::Millis;
 use crate::model::KubectlVerdict;
 use crate::model::fact::{DeploymentSpec, Role};
 use crate::rules::budget::Next;
-use crate::rules::messages::{self, NewNode, StartHold, is_decided, is_quota, pull_failure};
+use crate::rules::messages::{self, NewNode, StartHold, is_decided, is_quota};
 use crate::rules::verdict;
 
 /// A controller, a scheduler or a kubelet that does nothing for this long is broken.
@@ -88,7 +88,11 @@ impl Situation<'_> {
             CauseKind::Crash(_) => Severity::Normal,
             CauseKind::PodsFailed { is_repeated: true } => Severity::Bad,
             CauseKind::PodsFailed { .. } => Severity::Normal,
-            CauseKind::Unschedulable { .. } if self.room_comes(&evidence.message) => Severity::Normal,
+            CauseKind::Unschedulable { .. }
+                if room_comes(self.model, self.deployment, self.counts, &evidence.message, self.now) =>
+            {
+                Severity::Normal
+            }
             CauseKind::Unschedulable { node: Some(NewNode::Comes(_)) } => bad_after(NEW_NODE_MILLIS, Severity::Normal),
             CauseKind::Unschedulable { node: Some(NewNode::Refused(_)) } => bad_after(FINAL_MILLIS, Severity::Normal),
             CauseKind::Unschedulable { node: None } => bad_after(UNSCHEDULABLE_MILLIS, Severity::Normal),
@@ -128,19 +132,15 @@ impl Situation<'_> {
     }
 
     fn is_final_pull(&self, kind: &CauseKind, evidence: &Evidence) -> bool {
-        let CauseKind::Image { image } = kind else { return false };
-        let pod = evidence.object.rsplit(' ').next().unwrap_or_default();
-        let events = messages::failures(self.deployment, pod);
-        pull_failure(&evidence.reason, image.as_deref(), &evidence.message, events).is_final()
+        pull_failure(self.deployment, kind, evidence).is_final()
     }
 
     /// Counts the failed pulls of an image, by Events.
     fn failed_pulls(&self, evidence: &Evidence) -> u32 {
-        let pod = evidence.object.rsplit(' ').next().unwrap_or_default();
         let failed = |event: &&crate::model::Event| {
             event.reason == "Failed" && event.message.starts_with("Failed to pull image")
         };
-        messages::events(self.deployment, "Pod", pod)
+        messages::events(self.deployment, "Pod", evidence.object_name())
             .filter(failed)
             .map(|event| event.count)
             .fold(0, u32::saturating_add)
@@ -151,13 +151,6 @@ impl Situation<'_> {
         self.counts.terminating > 0
             || self.to_remove > 0
             || matches!(self.next, Next::RemoveOld { .. } | Next::RemoveNew(_))
-    }
-
-    /// Pods that terminate, none of them overdue, may make room for pods without a node.
-    fn room_comes(&self, message: &str) -> bool {
-        self.counts.terminating > 0
-            && messages::needs_room(message)
-            && !has_overdue(self.model, self.deployment.uid, self.now)
     }
 
     /// The rollout cannot succeed with this revision: `wait --fail-fast` ends. Never for the revision that an edit replaces,

@@ -10,7 +10,7 @@ use crate::model::{Deployment, KubectlVerdict, Limits, MarkKind, Pod, PodState, 
 use crate::rules::budget::{Next, Sums};
 use crate::rules::messages::{self, StartHold};
 use crate::rules::verdict;
-use crate::{Millis, Model, Uid};
+use crate::{Millis, Model};
 
 /// A controller that has not reacted for this long is silent.
 pub const SILENT_MILLIS: Millis = 5_000;
@@ -133,7 +133,7 @@ impl<'m> Situation<'m> {
 
     /// Nobody can move: no old pod may go, and a new one finds no place.
     fn deadlock(&self, so_far: &[Cause]) -> Option<Cause> {
-        let wall = |cause: &'_ Cause| match &cause.kind {
+        let wall = |cause: &Cause| match &cause.kind {
             kind if kind.is_refusal(Refused::Pods) => Some(Wall::Refused),
             CauseKind::Unschedulable { .. } => Some(Wall::NoNode),
             // A pod that has it is gone only once the new one is available.
@@ -142,8 +142,8 @@ impl<'m> Situation<'m> {
             }
             _ => None,
         };
-        let bad = so_far.iter().filter(|cause| cause.severity == Severity::Bad);
-        let (wall, cannot_add) = bad.into_iter().find_map(|cause| Some((wall(cause)?, cause)))?;
+        let mut bad = so_far.iter().filter(|cause| cause.severity == Severity::Bad);
+        let (wall, cannot_add) = bad.find_map(|cause| Some((wall(cause)?, cause)))?;
         let spec = &self.deployment.now.spec;
         let is_blocked = self.limits.floor == spec.replicas
             && spec.replicas > 0
@@ -244,14 +244,15 @@ pub fn overdue(pod: &Pod, now: Now) -> Option<Millis> {
     (pod.state() == PodState::Terminating && now.millis - ends > OVERDUE_MILLIS).then_some(ends)
 }
 
-/// A pod of the Deployment that terminates should have been gone, also one of a deleted ReplicaSet.
+/// Pods that terminate, none of them overdue, may make room for a pod of which the scheduler says that. Those of deleted ReplicaSets
+/// count, too.
 #[must_use]
-pub fn has_overdue(model: &Model, deployment: Uid, now: Now) -> bool {
-    let mut sets = model.controlled_sets(deployment);
-    sets.any(|set| {
+pub fn room_comes(model: &Model, deployment: &Deployment, counts: Counts, message: &str, now: Now) -> bool {
+    let is_overdue = |set: &ReplicaSet| {
         let pods = model.noteworthy_pods(set.uid, now.millis, now.skew_millis);
         pods.into_iter().any(|pod| overdue(pod, now).is_some())
-    })
+    };
+    counts.terminating > 0 && messages::needs_room(message) && !model.controlled_sets(deployment.uid).any(is_overdue)
 }
 
 pub(super) fn of_pod(pod: &Pod, since: Millis) -> Evidence {

@@ -337,10 +337,12 @@ fn keep_event(events: &mut Vec<Event>, event: &Event) {
     events.retain(|known| known.uid != event.uid && !is_over(known));
     if events.len() >= Event::MOST {
         // Pulls first, then the reason that most of them have: many that say the same must not take the place of the one that says why.
-        let of = |reason: &str| events.iter().filter(|known| known.reason == reason).count();
-        let most = events.iter().map(|known| of(&known.reason)).max();
-        let of_most = || events.iter().position(|known| Some(of(&known.reason)) == most);
-        let oldest = events.iter().position(is_pull).or_else(of_most).unwrap_or(0);
+        let alike = |one: &Event| match is_pull(one) {
+            true => usize::MAX,
+            false => events.iter().filter(|known| known.reason == one.reason).count(),
+        };
+        let oldest =
+            events.iter().enumerate().rev().max_by_key(|(_, known)| alike(known)).map_or(0, |(index, _)| index);
         events.remove(oldest);
     }
     events.push(event.clone());

@@ -81,7 +81,7 @@ const PULL_TEXTS: [(PullFailure, &[&str]); 11] = [
 
 /// Reads why the pull of `image` failed from a reason, the message beside it and Events about it.
 #[must_use]
-pub fn pull_failure<'t>(
+pub fn read_pull_failure<'t>(
     reason: &str,
     image: Option<&str>,
     message: &'t str,
@@ -136,8 +136,8 @@ fn without_names(message: &str, image: Option<&str>) -> String {
 #[must_use]
 pub fn pull_detail<'t>(message: &'t str, events: impl Iterator<Item = &'t str>) -> Option<&'t str> {
     let texts = std::iter::once(message).chain(events).map(str::trim);
-    let details = texts.map(|text| text.rsplit_once(": ").map_or(text, |(_, detail)| detail));
-    details.into_iter().find(|detail| {
+    let mut details = texts.map(|text| text.rsplit_once(": ").map_or(text, |(_, detail)| detail));
+    details.find(|detail| {
         !detail.is_empty() && !detail.starts_with("Back-off") && !is_image_reason(detail.trim_end_matches('.'))
     })
 }
@@ -184,15 +184,18 @@ pub struct ProbeKill {
     pub message: String,
 }
 
-/// What a probe saw last, by the Event `Unhealthy` about a pod since then: "HTTP probe failed with statuscode: 503".
+/// What a probe ("Readiness probe") saw last, by the Event `Unhealthy` about a pod since then: "HTTP probe failed with statuscode: 503".
 #[must_use]
 pub fn probe_saw<'m>(deployment: &'m Deployment, pod: &Pod, probe: &str, since_millis: Millis) -> Option<&'m str> {
-    let of_pod =
-        events(deployment, "Pod", &pod.name).filter(|event| event.at_millis >= since_millis.saturating_sub(2_000)); // whole seconds
-    of_pod.filter(|event| event.reason == "Unhealthy").find_map(|event| {
-        let saw = event.message.strip_prefix(probe)?.strip_prefix(" failed")?.trim_start_matches(": ").trim();
-        Some(saw).filter(|saw| !saw.is_empty())
-    })
+    let since_millis = since_millis.saturating_sub(2_000); // Events are told in whole seconds
+    let mut recent = events(deployment, "Pod", &pod.name).filter(|event| event.at_millis >= since_millis);
+    recent.find_map(|event| seen(event, probe).filter(|saw| !saw.is_empty()))
+}
+
+/// What a probe saw, if the Event tells that it failed.
+fn seen<'m>(event: &'m Event, probe: &str) -> Option<&'m str> {
+    let message = Some(event.message.as_str()).filter(|_| event.reason == "Unhealthy")?;
+    Some(message.strip_prefix(probe)?.strip_prefix(" failed")?.trim_start_matches(": ").trim())
 }
 
 /// Exit codes of a container that the kubelet stopped: SIGKILL and SIGTERM.
@@ -224,11 +227,9 @@ pub fn probe_kill(
     let is_stopped = exit_code.is_some_and(|code| code == 0 || STOPPED.contains(&code));
     let earlier = || of_pod(trouble_millis).filter(|_| is_stopped).find_map(killed_for);
     let killed = recent().find_map(killed_for).or_else(earlier);
-    let saw = recent().filter(|event| event.reason == "Unhealthy").find_map(|event| {
-        let after =
-            |start: &str| event.message.strip_prefix(start).map(|rest| rest.trim_start_matches(": ").to_owned());
-        let liveness = after("Liveness probe failed").map(|message| ("liveness probe", message));
-        liveness.or_else(|| after("Startup probe failed").map(|message| ("startup probe", message)))
+    let saw = recent().find_map(|event| {
+        let liveness = seen(event, "Liveness probe").map(|saw| ("liveness probe", saw.to_owned()));
+        liveness.or_else(|| seen(event, "Startup probe").map(|saw| ("startup probe", saw.to_owned())))
     });
     match (killed, saw) {
         (Some(probe), saw) => {
@@ -363,7 +364,7 @@ mod tests {
 
     #[test]
     fn a_failed_pull_is_known_by_the_words_of_the_registry() {
-        let failure = |reason, message| pull_failure(reason, Some("reg/denied:v1"), message, std::iter::empty());
+        let failure = |reason, message| read_pull_failure(reason, Some("reg/denied:v1"), message, std::iter::empty());
         for (message, expected) in [
             ("failed to resolve reference: web:missing: not found", PullFailure::NotFound),
             ("failed to resolve reference \"reg/denied:v1\": reg/denied:v1: not found", PullFailure::NotFound),
@@ -384,7 +385,10 @@ mod tests {
         }
         assert_eq!(failure("InvalidImageName", "couldn't parse image name"), PullFailure::Unusable);
         let events = ["Error: ErrImagePull", "manifest unknown"].into_iter();
-        assert_eq!(pull_failure("ImagePullBackOff", None, "Back-off pulling image", events), PullFailure::NotFound);
+        assert_eq!(
+            read_pull_failure("ImagePullBackOff", None, "Back-off pulling image", events),
+            PullFailure::NotFound
+        );
     }
 
     #[test]

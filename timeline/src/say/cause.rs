@@ -1,9 +1,9 @@
 //! A cause in words, with what decides out of messages that say it at length.
 
-use crate::assess::situation::has_overdue;
-use crate::assess::{Assessment, Cause, CauseKind, CrashCause, Refused, Severity, StartTime, Wall};
+use crate::assess::situation::room_comes;
+use crate::assess::{Assessment, Cause, CauseKind, CrashCause, Refused, Severity, StartTime, Wall, pull_failure};
 use crate::model::fact::Role;
-use crate::rules::messages::{self, NewNode, PullFailure, StartHold, failures, pull_failure};
+use crate::rules::messages::{self, NewNode, PullFailure, StartHold};
 use crate::words::{capitalized, count, duration, images, is_are, safe, sentence_end, short};
 
 /// Restarts within less time than this say nothing of how often they come.
@@ -13,7 +13,7 @@ const LONG_MILLIS: crate::Millis = 10_000;
 #[must_use]
 pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
     let (pods, evidence) = (cause.pods, &cause.evidence);
-    let name = short(evidence.object.rsplit(' ').next().unwrap_or_default()).to_owned();
+    let name = short(evidence.object_name()).to_owned();
     let name = safe(&name);
     let least = if evidence.is_least { "at least " } else { "" };
     let since = evidence.since_millis.map(|since| format!("{least}{}", duration(assessment.now_millis - since)));
@@ -50,7 +50,7 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
         CauseKind::Image { image } => {
             let image =
                 image.as_deref().map_or_else(|| "An image".to_owned(), |image| format!("Image {}", safe(image)));
-            let failure = pull(cause, assessment);
+            let failure = pull_failure(assessment.deployment, &cause.kind, evidence);
             let reason = safe(&evidence.reason);
             let because = match (failure.words(), pull_detail(cause, assessment)) {
                 (Some(words), _) => words.to_owned(),
@@ -61,8 +61,7 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
             };
             let is_again = cause.severity == Severity::Normal && !failure.is_final();
             let hope = if is_again { " The kubelet tries again." } else { "" };
-            let pod = evidence.object.rsplit(' ').next().unwrap_or_default();
-            let secrets = messages::unread_pull_secrets(assessment.deployment, pod)
+            let secrets = messages::unread_pull_secrets(assessment.deployment, evidence.object_name())
                 .filter(|_| matches!(failure, PullFailure::Denied | PullFailure::Hidden))
                 .map(|names| format!(" Pull secrets that cannot be read: {}.", safe(names)));
             format!("{image} cannot be pulled: {because} ({one_is}).{}{hope}", secrets.unwrap_or_default())
@@ -117,14 +116,12 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
                 None => String::new(),
             };
             let going = assessment.counts.terminating;
-            let is_room = messages::needs_room(&evidence.message)
-                && !has_overdue(assessment.model, assessment.deployment.uid, assessment.now);
-            let room = match going {
-                1.. if is_room => {
-                    let verb = if going == 1 { "terminates" } else { "terminate" };
-                    format!(" {} that {verb} may make room.", count(going, "pod"))
-                }
-                _ => String::new(),
+            let Assessment { model, deployment, counts, now, .. } = assessment;
+            let room = if room_comes(model, deployment, *counts, &evidence.message, *now) {
+                let verb = if going == 1 { "terminates" } else { "terminate" };
+                format!(" {} that {verb} may make room.", count(going, "pod"))
+            } else {
+                String::new()
             };
             let what = if evidence.reason == "SchedulerError" { "The scheduler fails for" } else { "No node fits" };
             format!("{what} {which}{}{node}{room}", tail(scheduler_says(&evidence.message)))
@@ -313,21 +310,10 @@ pub(super) fn exit_words(code: i32) -> String {
     format!("exit code {code}{signal}")
 }
 
-/// Why an image cannot be pulled.
-pub(super) fn pull(cause: &Cause, assessment: &Assessment<'_>) -> PullFailure {
-    let CauseKind::Image { image } = &cause.kind else { return PullFailure::Unknown };
-    let (reason, message) = (&cause.evidence.reason, &cause.evidence.message);
-    pull_failure(reason, image.as_deref(), message, pull_events(cause, assessment))
-}
-
 /// What the kubelet says of a pull that failed for a reason that is not known here.
 pub(super) fn pull_detail(cause: &Cause, assessment: &Assessment<'_>) -> Option<String> {
-    messages::pull_detail(&cause.evidence.message, pull_events(cause, assessment)).map(safe)
-}
-
-fn pull_events<'m>(cause: &Cause, assessment: &Assessment<'m>) -> impl Iterator<Item = &'m str> {
-    let pod = cause.evidence.object.rsplit(' ').next().unwrap_or_default();
-    failures(assessment.deployment, pod)
+    let events = messages::failures(assessment.deployment, cause.evidence.object_name());
+    messages::pull_detail(&cause.evidence.message, events).map(safe)
 }
 
 /// The decisive part of what the kubelet says of a pod that does not start: `MountVolume.SetUp failed for volume "c" : configmap

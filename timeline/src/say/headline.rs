@@ -1,7 +1,7 @@
 //! The cause that decides, in the few words of a headline; [`super::cause`] has its figures.
 
-use super::cause::{crashes, pull, pull_detail, quota, scheduler_says, start_words};
-use crate::assess::{Assessment, Cause, CauseKind, Refused};
+use super::cause::{crashes, pull_detail, quota, scheduler_says, start_words};
+use crate::assess::{Assessment, Cause, CauseKind, Refused, pull_failure};
 use crate::rules::messages::PullFailure;
 use crate::words::{safe, short};
 
@@ -14,7 +14,7 @@ pub(super) fn matter(cause: &Cause, assessment: &Assessment<'_>) -> String {
     match &cause.kind {
         CauseKind::Image { image } => {
             let image = image.as_ref().map_or_else(|| "an image".to_owned(), |image| format!("image {}", safe(image)));
-            let failure = pull(cause, assessment);
+            let failure = pull_failure(assessment.deployment, &cause.kind, evidence);
             let detail = || pull_detail(cause, assessment).filter(|detail| is_short(detail));
             match failure {
                 PullFailure::NotFound => format!("{image} is not found"),
@@ -72,7 +72,7 @@ pub(super) fn matter(cause: &Cause, assessment: &Assessment<'_>) -> String {
         CauseKind::NotStarted { container } if !container.is_empty() => {
             format!("container {} does not start ({})", safe(container), safe(&evidence.reason))
         }
-        _ => format!("pod {} does not start ({})", safe(short(name(&evidence.object))), safe(&evidence.reason)),
+        _ => format!("pod {} does not start ({})", safe(short(evidence.object_name())), safe(&evidence.reason)),
     }
 }
 
@@ -93,8 +93,4 @@ fn refuses(message: &str) -> String {
         Some(webhook) => format!("webhook {} denies", safe(webhook)),
         None => "the API server refuses".to_owned(),
     }
-}
-
-fn name(object: &str) -> &str {
-    object.rsplit(' ').next().unwrap_or_default()
 }

@@ -73,6 +73,12 @@ pub struct View {
 }
 
 impl View {
+    /// The figure of a rollout: "2 of 4" new pods are available.
+    #[must_use]
+    pub fn new_of_desired(&self) -> String {
+        format!("{} of {}", self.counts.new_available, self.desired)
+    }
+
     /// Why it is so and what comes next, one after the other: for places that have one text for both.
     #[must_use]
     pub fn explanation(&self) -> String {

@@ -37,7 +37,7 @@ impl Words {
             sentence: if is_past { say::past(&verdict.sentence) } else { verdict.sentence.clone() },
             why: if is_past { view.explanation_then() } else { view.explanation() },
             remedy: view.remedy.clone().filter(|_| !is_past),
-            new_available: format!("{} of {}", view.counts.new_available, view.desired),
+            new_available: view.new_of_desired(),
             available: view.counts.available.to_string(),
             deadline_millis: view.deadline_millis,
         }

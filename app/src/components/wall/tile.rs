@@ -1,7 +1,6 @@
 //! A tile: one Deployment, read from across a room.
 
 use leptos::prelude::*;
-use timeline::view::View;
 use timeline::words::safe;
 
 use super::lines::Lines;
@@ -30,8 +29,7 @@ pub fn Tile(
     });
     // What is read from across a room stays for a moment, the figure as long as the sentence that tells it, too.
     let said = Signal::derive(move || {
-        let figure = |view: &View| format!("{} of {}", view.counts.new_available, view.desired);
-        let (sentence, figure) = board.said(|view| (view.verdict.sentence.clone(), figure(view)));
+        let (sentence, figure) = board.said(|view| (view.verdict.sentence.clone(), view.new_of_desired()));
         (with_short_images(&sentence, images.read().whole.split(" → ")), figure)
     });
     let said = debounce(said, Signal::stored(false));

@@ -44,6 +44,18 @@ impl Hub {
         deployment.map(|uid| told(self.timeline.model(), uid, self.now())).unwrap_or_default()
     }
 
+    pub(super) fn is_list_due(&self) -> bool {
+        self.is_list_outdated() && self.is_list_followed()
+    }
+
+    pub(super) fn is_list_outdated(&self) -> bool {
+        self.is_list_old || !self.outdated.is_empty()
+    }
+
+    fn is_list_followed(&self) -> bool {
+        self.signals.list.receiver_count() > 0
+    }
+
     pub(super) fn publish_list(&mut self) {
         self.list_sent = Instant::now();
         let now = self.now();

@@ -200,7 +200,7 @@ fn a_pull_that_failed_is_told_in_the_words_of_the_registry() {
 fn names_decide_no_failure() {
     let failure = |image, message| {
         let events = std::iter::empty();
-        timeline::rules::messages::pull_failure("ErrImagePull", Some(image), message, events)
+        timeline::rules::messages::read_pull_failure("ErrImagePull", Some(image), message, events)
     };
     use timeline::rules::messages::PullFailure::{Denied, NotFound, TooManyRequests};
     for (image, message) in [
