@@ -109,7 +109,7 @@ impl Hub {
             is_list_old: false,
             is_dirty: false,
             published: now,
-            list_sent: now,
+            list_sent: now.checked_sub(LIST_EVERY).unwrap_or(now),
             list_at_millis: Millis::MIN,
             was_list_followed: false,
             signals,
@@ -497,6 +497,24 @@ mod tests {
             topic.push(&Change::DeploymentDeleted(Uid::from_bits(1), 0));
             assert!(hub.is_to_say_again(), "something happened");
         }
+    }
+
+    /// Whoever asks first gets what is known by then, however soon that is.
+    #[tokio::test(start_paused = true)]
+    async fn the_first_who_asks_for_the_list_gets_a_new_one() {
+        let mut hub = hub();
+        hub.outdated.insert(Uid::from_bits(1));
+        let ask = |hub: &mut Hub| {
+            let (reply, mut answer) = oneshot::channel();
+            hub.command(Command::List { reply });
+            assert!(answer.try_recv().is_ok());
+            hub.is_list_outdated()
+        };
+        assert!(!ask(&mut hub));
+        hub.outdated.insert(Uid::from_bits(1));
+        assert!(ask(&mut hub), "a list is not made for each who asks");
+        tokio::time::advance(LIST_EVERY).await;
+        assert!(!ask(&mut hub));
     }
 
     /// Nobody waits for a follower who left, and one who comes is served though nothing happens.
