@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 use timeline::address;
 use timeline::model::{Deployment, Model, Rollout};
 use timeline::past::course::{limits, moment};
-use timeline::past::extremes;
-use timeline::rollout::{self, Trigger};
+use timeline::past::{extremes, outcome_name};
+use timeline::rollout::{self, Outcome, Trigger};
 use timeline::words::{count, duration, images, is_are, safe};
 use timeline::{Millis, Uid, Workload};
 
@@ -18,13 +18,13 @@ pub struct RolloutsDetail {
     pub deployment: Uid,
     /// Name of the Deployment, safe to show.
     pub name: String,
-    /// When all this is told.
+    /// Time that the data is of.
     pub now_millis: Millis,
     /// Its rollouts, the last one first.
     pub rollouts: Vec<RolloutLine>,
     /// Number of older rollouts that are past retention.
     pub pruned: u32,
-    /// Where the last one stands among those before it; empty where there is nothing to compare it with.
+    /// Sentences that compare the last one with earlier ones; empty where there are none to compare with.
     pub standing: String,
     /// The durations of earlier rollouts; `None` where none are known.
     pub measure: Option<Measure>,
@@ -40,7 +40,7 @@ pub struct RolloutLine {
     /// When it began; `None` when that was before watching began.
     pub started_millis: Option<Millis>,
     /// Result of the rollout.
-    pub end: End,
+    pub end: Outcome,
     /// Its progress deadline passed, whatever came after.
     pub is_past_deadline: bool,
     /// Time until it was complete or superseded, where that is known.
@@ -55,19 +55,6 @@ pub struct RolloutLine {
     pub images: String,
     /// The moment at which it is best looked at: when it was complete, or failed, or was superseded. `None` while it goes on.
     pub moment_millis: Option<Millis>,
-}
-
-/// Result of a rollout.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum End {
-    /// Everything was there.
-    Complete,
-    /// Another one began before it was complete.
-    Superseded,
-    /// Its progress deadline passed, and it has not gone on since.
-    DeadlinePassed,
-    /// It goes on.
-    InProgress,
 }
 
 impl RolloutsDetail {
@@ -100,14 +87,14 @@ impl RolloutsDetail {
         }
     }
 
-    /// The page of the last one beside those before it.
+    /// Address of the page that compares the last one with earlier ones.
     #[must_use]
     pub fn compared(&self, workload: &Workload) -> Option<String> {
         let last = self.rollouts.first()?;
         Some(address::compare(workload, self.deployment, last.revision, None))
     }
 
-    /// The page of a rollout of this Deployment. A revision that is rolled back to has its number no more; its moment stays.
+    /// Address of a rollout's page. A rollback takes the number of its revision away; the moment in the address stays valid.
     #[must_use]
     pub fn address(&self, workload: &Workload, line: &RolloutLine) -> String {
         let page = address::permanent(workload, self.deployment, Some(line.revision));
@@ -123,20 +110,12 @@ pub(super) fn lines(model: &Model, deployment: &Deployment) -> impl DoubleEndedI
 impl RolloutLine {
     fn of(model: &Model, deployment: &Deployment, index: usize) -> Option<Self> {
         let rollout = deployment.rollouts.get(index)?;
-        let (end, ended_millis) = if rollout.completed_millis.is_some() {
-            (End::Complete, rollout.completed_millis)
-        } else if rollout.superseded_millis.is_some() {
-            (End::Superseded, rollout.superseded_millis)
-        } else if rollout.deadline_exceeded_millis.is_some() {
-            (End::DeadlinePassed, None)
-        } else {
-            (End::InProgress, None)
-        };
+        let ended_millis = rollout.completed_millis.or(rollout.superseded_millis);
         Some(Self {
             revision: rollout.revision,
             was: was(model, deployment, rollout),
             started_millis: rollout.started_millis,
-            end,
+            end: rollout::outcome(deployment, rollout),
             is_past_deadline: rollout.deadline_exceeded_millis.is_some(),
             took_millis: rollout.started_millis.zip(ended_millis).map(|(from, to)| to - from),
             peak_pods: rollout.peak_active,
@@ -158,13 +137,8 @@ impl RolloutLine {
     /// Formats the result: "complete after 12 s".
     #[must_use]
     pub fn ended(&self) -> String {
-        let end = match self.end {
-            End::Complete => "complete",
-            End::Superseded => "superseded",
-            End::DeadlinePassed => "progress deadline passed",
-            End::InProgress => "in progress",
-        };
-        let passed = self.is_past_deadline && self.end != End::DeadlinePassed;
+        let end = outcome_name(self.end);
+        let passed = self.is_past_deadline && self.end != Outcome::DeadlineExceeded;
         let passed = if passed { ", progress deadline passed" } else { "" };
         match self.took_millis {
             Some(took) => format!("{end} after {}{passed}", duration(took)),
@@ -175,13 +149,13 @@ impl RolloutLine {
     /// Formats the result for a list of rollouts: "took 12 s, complete".
     #[must_use]
     pub fn took(&self) -> String {
-        match self.took_millis.filter(|_| self.end == End::Complete) {
+        match self.took_millis.filter(|_| self.end == Outcome::Complete) {
             Some(took) => format!("took {}, complete", duration(took)),
             None => self.ended(),
         }
     }
 
-    /// When it began, where times are told as `stamp` tells them.
+    /// Formats the start time with `stamp`.
     #[must_use]
     pub fn began(&self, stamp: impl FnOnce(Millis) -> String) -> String {
         self.started_millis.map_or_else(|| "before watching began".to_owned(), stamp)
@@ -204,7 +178,48 @@ fn was(model: &Model, deployment: &Deployment, of: &Rollout) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
+    use timeline::fact::{DeploymentFact, DeploymentSpec, DeploymentStatus, Meta, Seen};
+    use timeline::{Fact, Timeline};
+
     use super::*;
+
+    const WEB: Uid = Uid::from_bits(1);
+
+    fn deployment() -> DeploymentFact {
+        DeploymentFact {
+            meta: Meta {
+                uid: WEB,
+                namespace: "shop".into(),
+                name: "web".into(),
+                created_at_millis: 0,
+                deletion_at_millis: None,
+                controller: None,
+                version: None,
+                generation: 1,
+            },
+            labels: BTreeMap::new(),
+            revision: Some(1),
+            restarted_at: None,
+            template: None,
+            template_apart: None,
+            spec: DeploymentSpec { replicas: 3, ..DeploymentSpec::default() },
+            status: DeploymentStatus { observed_generation: 1, ..DeploymentStatus::default() },
+        }
+    }
+
+    #[test]
+    fn a_rollout_ends_with_its_deployment() {
+        let mut timeline = Timeline::new();
+        let mut ended = |seen| {
+            timeline.apply(1_000, Fact::Deployment(Box::new(deployment()), seen));
+            let deployment = timeline.model().deployments.get(&WEB)?;
+            lines(timeline.model(), deployment).last().map(|line| line.ended())
+        };
+        assert_eq!(ended(Seen::Added).as_deref(), Some("in progress"));
+        assert_eq!(ended(Seen::Deleted).as_deref(), Some("Deployment deleted"));
+    }
 
     #[test]
     fn rollouts_are_told_with_their_ends() {
@@ -221,18 +236,18 @@ mod tests {
             images: String::new(),
             moment_millis: None,
         };
-        assert_eq!(line(End::Complete, None).name(), "Revision 2 (was 1)");
-        assert_eq!(line(End::Complete, Some(12_000)).took(), "took 12 s, complete");
-        assert_eq!(line(End::Complete, Some(12_000)).ended(), "complete after 12 s");
-        assert_eq!(line(End::Complete, None).took(), "complete");
-        assert_eq!(line(End::Superseded, Some(12_000)).took(), "superseded after 12 s");
-        assert_eq!(line(End::InProgress, None).ended(), "in progress");
-        let passed = RolloutLine { is_past_deadline: true, ..line(End::Superseded, Some(12_000)) };
+        assert_eq!(line(Outcome::Complete, None).name(), "Revision 2 (was 1)");
+        assert_eq!(line(Outcome::Complete, Some(12_000)).took(), "took 12 s, complete");
+        assert_eq!(line(Outcome::Complete, Some(12_000)).ended(), "complete after 12 s");
+        assert_eq!(line(Outcome::Complete, None).took(), "complete");
+        assert_eq!(line(Outcome::Superseded, Some(12_000)).took(), "superseded after 12 s");
+        assert_eq!(line(Outcome::Progressing, None).ended(), "in progress");
+        let passed = RolloutLine { is_past_deadline: true, ..line(Outcome::Superseded, Some(12_000)) };
         assert_eq!(passed.took(), "superseded after 12 s, progress deadline passed");
         assert_eq!(
-            line(End::DeadlinePassed, None).extremes(),
+            line(Outcome::DeadlineExceeded, None).extremes(),
             "Observed: peak 1 pod (limit 4), lowest 3 available (limit 3)."
         );
-        assert_eq!(line(End::InProgress, None).began(|_| String::new()), "before watching began");
+        assert_eq!(line(Outcome::Progressing, None).began(|_| String::new()), "before watching began");
     }
 }

@@ -11,17 +11,23 @@ use super::PastRollout;
 /// Durations shorter than this have no number.
 const AT_ONCE_MILLIS: Millis = 100;
 
+/// Names an outcome inside a sentence: "progress deadline passed".
+#[must_use]
+pub const fn outcome_name(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Complete => "complete",
+        Outcome::Superseded => "superseded",
+        Outcome::DeadlineExceeded => "progress deadline passed",
+        Outcome::Deleted => "Deployment deleted",
+        Outcome::Progressing => "in progress",
+    }
+}
+
 impl PastRollout {
     /// Formats the result: "Complete after 12 s".
     #[must_use]
     pub fn ended(&self) -> String {
-        let end = match self.outcome {
-            Outcome::Complete => "Complete",
-            Outcome::Superseded => "Superseded",
-            Outcome::DeadlineExceeded => "Progress deadline passed",
-            Outcome::Deleted => "Deployment deleted",
-            Outcome::Progressing => "In progress",
-        };
+        let end = capitalized(outcome_name(self.outcome).to_owned());
         let passed = self.deadline_millis.filter(|_| self.outcome != Outcome::DeadlineExceeded);
         let passed = passed.map(|_| ", progress deadline passed").unwrap_or_default();
         match self.took_millis() {
