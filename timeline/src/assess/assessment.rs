@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 use super::cause::{Cause, CauseKind, Refused, Severity};
 use super::counts::{Counts, count_owed, count_pods, count_reported_by_deployment, count_reported_by_sets};
 use super::now::Now;
-use super::situation::Situation;
 use crate::model::fact::Kind;
 use crate::model::{Deployment, KubectlVerdict, Limits, ReplicaSet};
 use crate::rules::budget::{self, Next, Sums};
@@ -97,22 +96,8 @@ impl<'m> Assessment<'m> {
             (false, false) => count_reported_by_deployment(&deployment.now.status),
         };
         let owed = if sees_pods { count_owed(model, deployment) } else { (0, 0) };
-        let situation = Situation {
-            model,
-            deployment,
-            current,
-            sums: &sums,
-            next,
-            limits,
-            counts,
-            to_remove: owed.1,
-            sees_pods,
-            awaits_revision,
-            now,
-        };
-        let causes = if deployment.is_over() { Vec::new() } else { situation.causes() };
         let deadline_millis = deadline(deployment).map(|at| at.saturating_add(now.skew_millis));
-        Some(Self {
+        let mut assessment = Self {
             model,
             deployment,
             current,
@@ -125,11 +110,15 @@ impl<'m> Assessment<'m> {
             owed,
             sees_pods,
             sees_sets,
-            causes,
+            causes: Vec::new(),
             deadline_millis,
             now_millis: now.millis,
             now,
-        })
+        };
+        if !deployment.is_over() {
+            assessment.causes = assessment.find_causes();
+        }
+        Some(assessment)
     }
 
     /// The revision that is scaled up.

@@ -11,8 +11,8 @@ pub mod now;
 pub mod pod_causes;
 pub mod refusals;
 pub mod remedy;
+pub mod rollout_causes;
 pub mod severity;
-pub mod situation;
 pub mod standing;
 
 pub use assessment::{Assessment, Hold};

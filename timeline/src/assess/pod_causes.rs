@@ -3,9 +3,10 @@
 
 use std::collections::BTreeSet;
 
+use super::assessment::Assessment;
 use super::cause::{Cause, CauseKind, CrashCause, Evidence, StartTime};
 use super::crash;
-use super::situation::{Situation, of_pod, troubled_since};
+use super::rollout_causes::{of_pod, troubled_since};
 use crate::Millis;
 use crate::model::fact::{Container, ContainerState, Exit, Role};
 use crate::model::{Pod, PodState};
@@ -28,7 +29,7 @@ const LONGEST_PROBE_MILLIS: Millis = 3_600_000;
 /// A pod may take this many times what the slowest of the pods before it took.
 const SLOWER: Millis = 2;
 
-impl<'m> Situation<'m> {
+impl<'m> Assessment<'m> {
     /// One cause per kind, with the number of pods that show it, most decisive first.
     pub(super) fn of_pods(&self, pods: &[&'m Pod]) -> Vec<Cause> {
         let mut groups: Vec<(CauseKind, Evidence, Vec<&Pod>)> = Vec::new();
@@ -50,8 +51,10 @@ impl<'m> Situation<'m> {
                 None => groups.push((kind, evidence, vec![pod])),
             }
         }
-        let mut causes: Vec<Cause> =
-            groups.into_iter().map(|(kind, evidence, pods)| self.cause(kind, pods.len() as u32, evidence)).collect();
+        let mut causes: Vec<Cause> = groups
+            .into_iter()
+            .map(|(kind, evidence, pods)| self.rate_cause(kind, pods.len() as u32, evidence))
+            .collect();
         causes.extend(self.failed_pods(pods));
         causes.extend(self.min_ready(pods));
         causes.sort_by_key(|cause| (std::cmp::Reverse(cause.severity), rank(&cause.kind)));
@@ -73,7 +76,7 @@ impl<'m> Situation<'m> {
             let evidence = Evidence { reason: reason.clone(), message, ..of_pod(pod, troubled_since(pod)) };
             // What ends its container each time, a start that fails among it, is a crash loop with a reason.
             if !container.last_exit.as_ref().is_some_and(|_| crash::is_in_crash_loop(pod, self.now)) {
-                return Some((self.waits(pod, container, reason), evidence));
+                return Some((self.container_error(pod, container, reason), evidence));
             }
         }
         if let Some(crash) = crash::crash(pod, self.now) {
@@ -92,8 +95,8 @@ impl<'m> Situation<'m> {
         }
     }
 
-    /// A container that waits with an error.
-    fn waits(&self, pod: &Pod, container: &Container, reason: &str) -> CauseKind {
+    /// Finds the cause of a container that waits with an error.
+    fn container_error(&self, pod: &Pod, container: &Container, reason: &str) -> CauseKind {
         let name = container.name.clone();
         match reason {
             reason if is_image_reason(reason) => CauseKind::Image { image: self.image_of(pod, container) },
@@ -173,7 +176,7 @@ impl<'m> Situation<'m> {
         if available >= set.now.counts.desired && !replacements.any(|(pod, _)| was_ready(pod)) {
             return None;
         }
-        Some(self.cause(CauseKind::PodsFailed { is_repeated }, late.len() as u32, of_pod(pod, since)))
+        Some(self.rate_cause(CauseKind::PodsFailed { is_repeated }, late.len() as u32, of_pod(pod, since)))
     }
 
     /// A node that is being added for one of these pods, which has none yet: others that fit on it get no answer of their own.
@@ -278,7 +281,7 @@ impl<'m> Situation<'m> {
             seconds: set.now.min_ready_seconds,
             is_first: last.is_some_and(|last| last - at >= 1_000),
         };
-        Some(self.cause(kind, ready.len() as u32, of_pod(pod, pod.since_millis())))
+        Some(self.rate_cause(kind, ready.len() as u32, of_pod(pod, pod.since_millis())))
     }
 
     /// The second pod is a better example: of images one whose message says why.

@@ -1,18 +1,18 @@
 //! Refusals of the API server to the controllers. A ReplicaSet reports those of its own pods; the Deployment repeats what one of
 //! them said first and never renews it, and says nothing while it is paused; Events come in every case.
 
+use super::assessment::Assessment;
 use super::cause::{Cause, CauseKind, Evidence, Refused};
-use super::situation::Situation;
 use crate::Millis;
 use crate::model::fact::{Condition, ConditionStatus};
 use crate::model::{Event, KubectlVerdict, Pod, ReplicaSet};
 use crate::rules::{messages, verdict};
 
-impl Situation<'_> {
+impl Assessment<'_> {
     /// Finds what is refused now: the ReplicaSet of a new template, pods of the current revision, pods of an older one.
     pub(super) fn refused(&self) -> Vec<Cause> {
         if let Some(evidence) = self.refused_set() {
-            return vec![self.cause(CauseKind::Refused { what: Refused::ReplicaSet, older: None }, 0, evidence)];
+            return vec![self.rate_cause(CauseKind::Refused { what: Refused::ReplicaSet, older: None }, 0, evidence)];
         }
         let current = self.current;
         let sets = self.model.owned_sets(self.deployment.uid);
@@ -29,7 +29,7 @@ impl Situation<'_> {
         // What the current revision is refused comes first.
         found.sort_by_key(|(kind, _)| matches!(kind, CauseKind::Refused { older: Some(_), .. }));
         found.truncate(2);
-        found.into_iter().map(|(kind, evidence)| self.cause(kind, 0, evidence)).collect()
+        found.into_iter().map(|(kind, evidence)| self.rate_cause(kind, 0, evidence)).collect()
     }
 
     /// The controller is refused the ReplicaSet of the template. Without a progress deadline only an Event says so.

@@ -71,13 +71,14 @@ impl Assessment<'_> {
 
     /// The crashes began soon after the revision was rolled out: going back may end them.
     fn crashed_with_it(&self) -> bool {
-        let began = self.cause().filter(|cause| !cause.evidence.is_least).and_then(|cause| cause.evidence.since_millis);
+        let began =
+            self.worst_cause().filter(|cause| !cause.evidence.is_least).and_then(|cause| cause.evidence.since_millis);
         let rollout = self.deployment.rollouts.last();
         let completed = rollout.and_then(|rollout| rollout.completed_millis.or(rollout.available_millis));
         began.zip(completed).is_some_and(|(began, completed)| began - completed < WITH_IT_MILLIS)
     }
 
-    fn cause(&self) -> Option<&Cause> {
+    fn worst_cause(&self) -> Option<&Cause> {
         self.decisive().or_else(|| self.causes.iter().find(|cause| cause.severity > Severity::Normal))
     }
 
@@ -85,7 +86,7 @@ impl Assessment<'_> {
         let is_quota = |cause: &&Cause| {
             matches!(cause.kind, CauseKind::Refused { .. }) && messages::is_quota(&cause.evidence.message)
         };
-        self.cause().filter(is_quota).map(|_| Remedy::ShowQuota)
+        self.worst_cause().filter(is_quota).map(|_| Remedy::ShowQuota)
     }
 
     /// Back to the revision that still has most pods available; of those that have none, to one that was complete once, the latest
@@ -120,7 +121,7 @@ impl Assessment<'_> {
 
     /// The command that shows why, of the object that the first cause names.
     fn show(&self) -> Remedy {
-        let Some(cause) = self.cause() else { return Remedy::ShowDeployment };
+        let Some(cause) = self.worst_cause() else { return Remedy::ShowDeployment };
         if let CauseKind::NodeSilent { node: Some(node) } = &cause.kind {
             return Remedy::ShowNode(node.clone());
         }

@@ -7,8 +7,9 @@
 //!
 //! docs/causes.md has the table.
 
+use super::assessment::Assessment;
 use super::cause::{CauseKind, Evidence, Refused, Severity, StartTime, pull_failure};
-use super::situation::{Situation, room_comes};
+use super::rollout_causes::room_comes;
 use crate::Millis;
 use crate::model::KubectlVerdict;
 use crate::model::fact::{DeploymentSpec, Role};
@@ -53,7 +54,7 @@ pub fn unexplained_limit(spec: &DeploymentSpec) -> Millis {
     spec.progress_deadline_seconds.map_or(UNLIMITED_MILLIS, |seconds| i64::from(seconds) * 500).max(IDLE_MILLIS)
 }
 
-impl Situation<'_> {
+impl Assessment<'_> {
     /// Decides the severity of a cause.
     #[must_use]
     pub(super) fn severity(&self, kind: &CauseKind, evidence: &Evidence) -> Severity {
@@ -149,7 +150,7 @@ impl Situation<'_> {
     /// Pods are going, or may be asked to: they leave room in a quota.
     const fn makes_room(&self) -> bool {
         self.counts.terminating > 0
-            || self.to_remove > 0
+            || self.owed.1 > 0
             || matches!(self.next, Next::RemoveOld { .. } | Next::RemoveNew(_))
     }
 

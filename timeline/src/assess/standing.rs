@@ -161,7 +161,7 @@ impl Assessment<'_> {
                 Some(_) => Standing::Blocked,
                 None if self.is_unexplained() => Standing::Blocked,
                 None if self.causes.iter().any(|cause| cause.severity == Severity::Slow) => Standing::Slow,
-                None if matches!(self.next, Next::WaitForNew { .. } | Next::Nothing) && self.waits() => {
+                None if matches!(self.next, Next::WaitForNew { .. } | Next::Nothing) && self.only_waits() => {
                     Standing::Waiting
                 }
                 None => Standing::Progressing,
@@ -221,7 +221,7 @@ impl Assessment<'_> {
     }
 
     /// Everything that holds it up is named and passes by itself.
-    fn waits(&self) -> bool {
+    fn only_waits(&self) -> bool {
         !self.causes.is_empty() && self.causes.iter().all(|cause| cause.severity == Severity::Normal)
     }
 

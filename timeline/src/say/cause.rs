@@ -1,6 +1,6 @@
 //! A cause in words, with what decides out of messages that say it at length.
 
-use crate::assess::situation::room_comes;
+use crate::assess::rollout_causes::room_comes;
 use crate::assess::{Assessment, Cause, CauseKind, CrashCause, Refused, Severity, StartTime, Wall, pull_failure};
 use crate::model::fact::Role;
 use crate::rules::messages::{self, NewNode, PullFailure, StartHold};

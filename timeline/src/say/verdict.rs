@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::headline::matter;
-use crate::assess::{Assessment, Cause, CauseKind, Now, Refused, Standing, Tone, situation};
+use crate::assess::{Assessment, Cause, CauseKind, Now, Refused, Standing, Tone, rollout_causes};
 use crate::model::fact::{DeploymentSpec, IntOrPercent, Kind, Strategy};
 use crate::model::{Deployment, KubectlVerdict, Limits, ReplicaSet};
 use crate::rules::budget::Next;
@@ -303,7 +303,8 @@ fn leftovers(assessment: &Assessment<'_>) -> String {
     } else {
         assessment.model.counted_pods(assessment.deployment.uid)
     };
-    let overdue: Vec<crate::Millis> = pods.iter().filter_map(|pod| situation::overdue(pod, assessment.now)).collect();
+    let overdue: Vec<crate::Millis> =
+        pods.iter().filter_map(|pod| rollout_causes::overdue(pod, assessment.now)).collect();
     let late = overdue.len() as u32;
     let since = overdue.into_iter().min().map(|since| {
         format!(

@@ -1,13 +1,14 @@
-//! Finds why a rollout does not move: the causes that hold now, most decisive first. Those that pods show are in
+//! Finds the causes for which a rollout does not move, most decisive first. Those that pods show are in
 //! [`super::pod_causes`], refusals of the API server in [`super::refusals`].
 
+use super::assessment::Assessment;
 use super::cause::{Cause, CauseKind, Evidence, Refused, Severity, Wall};
 use super::counts::Counts;
 use super::crash;
 use super::now::Now;
 use crate::model::fact::Strategy;
-use crate::model::{Deployment, KubectlVerdict, Limits, MarkKind, Pod, PodState, ReplicaSet, order};
-use crate::rules::budget::{Next, Sums};
+use crate::model::{Deployment, KubectlVerdict, MarkKind, Pod, PodState, ReplicaSet, order};
+use crate::rules::budget::Next;
 use crate::rules::messages::{self, StartHold};
 use crate::rules::verdict;
 use crate::{Millis, Model};
@@ -22,36 +23,10 @@ const PODS_MISSING_MILLIS: Millis = 30_000;
 /// A kubelet ends a pod this long after its grace period, at the latest.
 const OVERDUE_MILLIS: Millis = 10_000;
 
-/// The situation of a Deployment, in which causes are looked for.
-pub struct Situation<'m> {
-    /// The model.
-    pub model: &'m Model,
-    /// The Deployment.
-    pub deployment: &'m Deployment,
-    /// The ReplicaSet that is scaled up.
-    pub current: Option<&'m ReplicaSet>,
-    /// The sums that its controller counts.
-    pub sums: &'m Sums,
-    /// The next step of its controller.
-    pub next: Next,
-    /// Ceiling and floor.
-    pub limits: Limits,
-    /// Pods counted.
-    pub counts: Counts,
-    /// Pods that the ReplicaSet controller is yet to remove.
-    pub to_remove: u32,
-    /// Pods are seen; else only what ReplicaSets report is known.
-    pub sees_pods: bool,
-    /// The template was edited, and the ReplicaSet that will come of it is not there yet.
-    pub awaits_revision: bool,
-    /// The time.
-    pub now: Now,
-}
-
-impl<'m> Situation<'m> {
-    /// The causes that hold now, most decisive first.
+impl<'m> Assessment<'m> {
+    /// Finds the causes that hold now, most decisive first.
     #[must_use]
-    pub fn causes(&self) -> Vec<Cause> {
+    pub(super) fn find_causes(&self) -> Vec<Cause> {
         let mut causes = Vec::new();
         causes.extend(self.silent());
         causes.extend(self.set_missing());
@@ -65,8 +40,8 @@ impl<'m> Situation<'m> {
         causes
     }
 
-    /// A cause with its severity.
-    pub(super) fn cause(&self, kind: CauseKind, pods: u32, evidence: Evidence) -> Cause {
+    /// Makes a cause, and decides its severity.
+    pub(super) fn rate_cause(&self, kind: CauseKind, pods: u32, evidence: Evidence) -> Cause {
         let severity = self.severity(&kind, &evidence);
         Cause { severity, is_fatal: self.is_fatal(&kind, &evidence, severity), kind, pods, evidence }
     }
@@ -93,7 +68,7 @@ impl<'m> Situation<'m> {
         let is_first = self.deployment.from_first_list && since == self.deployment.first_seen_millis;
         let is_least = is_first || self.deployment.gaps.iter().any(|gap| gap.to_millis == since);
         let evidence = Evidence { object: self.me(), since_millis: Some(since), is_least, ..Evidence::default() };
-        (self.now.millis - since > SILENT_MILLIS).then(|| self.cause(CauseKind::ControllerSilent, 0, evidence))
+        (self.now.millis - since > SILENT_MILLIS).then(|| self.rate_cause(CauseKind::ControllerSilent, 0, evidence))
     }
 
     /// The controller has seen an edited template, no pods are left, and it makes no ReplicaSet: Recreate that came to a halt.
@@ -114,7 +89,7 @@ impl<'m> Situation<'m> {
         let since = pods.iter().filter_map(|pod| pod.gone_millis()).max()?;
         let evidence = Evidence { object: self.me(), since_millis: Some(since), ..Evidence::default() };
         (self.now.millis - since > SET_MISSING_MILLIS && self.refused_set().is_none())
-            .then(|| self.cause(CauseKind::SetMissing, 0, evidence))
+            .then(|| self.rate_cause(CauseKind::SetMissing, 0, evidence))
     }
 
     fn paused(&self) -> Option<Cause> {
@@ -128,7 +103,7 @@ impl<'m> Situation<'m> {
             since_millis: paused.map(|mark| mark.at_millis),
             ..Evidence::default()
         };
-        Some(self.cause(CauseKind::Paused { is_edited: self.awaits_revision }, 0, evidence))
+        Some(self.rate_cause(CauseKind::Paused { is_edited: self.awaits_revision }, 0, evidence))
     }
 
     /// Nobody can move: no old pod may go, and a new one finds no place.
@@ -179,7 +154,7 @@ impl<'m> Situation<'m> {
             old.flat_map(|set| self.noteworthy_pods(set)).filter_map(|pod| Some((pod, overdue(pod, self.now)?)));
         let (pod, ended) = late.next()?;
         let evidence = Evidence { since_millis: Some(ended), ..of_pod(pod, ended) };
-        Some(self.cause(CauseKind::OldNotGoing, 1 + late.count() as u32, evidence))
+        Some(self.rate_cause(CauseKind::OldNotGoing, 1 + late.count() as u32, evidence))
     }
 
     /// A ReplicaSet asks for more pods than exist, for longer than its controller needs.
@@ -205,7 +180,7 @@ impl<'m> Situation<'m> {
                     is_least,
                     ..Evidence::default()
                 };
-                self.cause(CauseKind::PodsMissing { desired, there }, desired - there, evidence)
+                self.rate_cause(CauseKind::PodsMissing { desired, there }, desired - there, evidence)
             })
         })
     }
@@ -219,7 +194,7 @@ impl<'m> Situation<'m> {
             let mut failing = mine.filter(|pod| crash::is_failing(pod, self.now));
             let pod = failing.next()?;
             let kind = CauseKind::OldTroubles { revision: set.revision() };
-            Some(self.cause(kind, 1 + failing.count() as u32, of_pod(pod, troubled_since(pod))))
+            Some(self.rate_cause(kind, 1 + failing.count() as u32, of_pod(pod, troubled_since(pod))))
         })
         .next()
     }
