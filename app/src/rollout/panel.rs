@@ -84,12 +84,6 @@ impl PanelState {
         }
     }
 
-    /// Returns the path of the open detail below the page of the Deployment; follows it.
-    #[must_use]
-    pub fn path(self) -> Option<String> {
-        self.path.get()
-    }
-
     /// Opens something, by its path below the page of the Deployment. The focus goes back to `opener` when the panel is closed;
     /// where that is not said, to what has it now.
     pub fn open(self, path: String, opener: Option<Element>) {
