@@ -1,5 +1,5 @@
-//! Where a rollout stands among those before it, in sentences. Only those that replaced something and were complete are compared with, and an end is told
-//! in advance only where enough of them took longer than it has taken.
+//! Compares a rollout with earlier ones, in sentences. Counts only complete rollouts that replaced something. Predicts an end only
+//! where enough of them took longer than this one has taken so far.
 
 use timeline::Millis;
 use timeline::past::PastRollout;
@@ -11,7 +11,7 @@ use crate::measure::{ENOUGH, RolloutProgress, compared, earlier, expected, media
 /// Rollouts with at most so many times as many replicas are compared, and with at least that part.
 const ALIKE: u32 = 2;
 
-/// A rollout before.
+/// A rollout that ended before the compared one began.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EarlierRollout {
     /// The revision that it rolled out.
@@ -37,7 +37,7 @@ pub struct EarlierRollout {
 }
 
 impl EarlierRollout {
-    /// Of what the index says.
+    /// Reads a row of the index.
     #[must_use]
     pub fn from_record(rollout: &PastRollout) -> Self {
         use timeline::rollout::{Outcome, Trigger};
@@ -61,8 +61,8 @@ impl EarlierRollout {
 /// The rollout that is compared with earlier ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ComparedRollout {
-    /// Its status.
-    pub standing: RolloutProgress,
+    /// Progress of the rollout.
+    pub progress: RolloutProgress,
     /// Time until its first pod was available.
     pub first_available_millis: Option<Millis>,
     /// Number of restarts of containers of its pods.
@@ -85,13 +85,13 @@ pub fn comparable(this: &ComparedRollout, before: &[EarlierRollout]) -> Vec<Mill
     took
 }
 
-/// Where it stands among those before it, a sentence each; none where there is nothing to compare with.
+/// Compares it with earlier ones, a sentence for each measure; none where there is nothing to compare with.
 #[must_use]
 pub fn sentences(this: ComparedRollout, before: &[EarlierRollout]) -> Vec<String> {
     let alike: Vec<&EarlierRollout> = before.iter().filter(|other| is_alike(&this, other)).collect();
     let took = comparable(&this, before);
     let mut said = Vec::new();
-    match this.standing {
+    match this.progress {
         RolloutProgress::Complete(millis) => said.extend(compared(millis, &took)),
         RolloutProgress::GoingOn(millis) => said.extend(expected(millis, &took)),
         RolloutProgress::Otherwise => {}
@@ -131,8 +131,8 @@ mod tests {
         took.iter().map(one).collect()
     }
 
-    fn told(standing: RolloutProgress, took: &[Millis]) -> Vec<String> {
-        sentences(ComparedRollout { standing, first_available_millis: None, restarts: 0, replicas: 4 }, &before(took))
+    fn told(progress: RolloutProgress, took: &[Millis]) -> Vec<String> {
+        sentences(ComparedRollout { progress, first_available_millis: None, restarts: 0, replicas: 4 }, &before(took))
     }
 
     #[test]
@@ -170,7 +170,7 @@ mod tests {
     #[test]
     fn rollouts_of_other_sizes_are_no_measure() {
         let this = ComparedRollout {
-            standing: RolloutProgress::Complete(9_000),
+            progress: RolloutProgress::Complete(9_000),
             first_available_millis: None,
             restarts: 0,
             replicas: 9,
@@ -184,7 +184,7 @@ mod tests {
     #[test]
     fn a_creation_is_no_measure_of_a_replacement() {
         let this = ComparedRollout {
-            standing: RolloutProgress::Complete(9_000),
+            progress: RolloutProgress::Complete(9_000),
             first_available_millis: None,
             restarts: 0,
             replicas: 4,
@@ -197,7 +197,7 @@ mod tests {
     #[test]
     fn first_pods_and_restarts_are_compared_where_that_says_something() {
         let this = ComparedRollout {
-            standing: RolloutProgress::Otherwise,
+            progress: RolloutProgress::Otherwise,
             first_available_millis: Some(9_000),
             restarts: 2,
             replicas: 4,

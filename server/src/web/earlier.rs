@@ -63,7 +63,7 @@ pub(crate) async fn course(view: &ClientView, workload: &Workload, of: &PastRoll
 }
 
 /// Compares a rollout with those before it: sentences, and figures.
-pub(crate) async fn standing(
+pub(crate) async fn compare_with_earlier(
     view: &ClientView,
     workload: &Workload,
     of: &PastRollout,
@@ -84,7 +84,7 @@ pub(crate) async fn standing(
         moving.await.ok()?
     };
     let own = EarlierRollout::from_record(of);
-    let standing = match own.took_millis {
+    let progress = match own.took_millis {
         Some(took) => RolloutProgress::Complete(took),
         None if of.is_going_on() && of.trigger != timeline::rollout::Trigger::Unknown => match is_moving.await {
             Some((true, now_millis)) => RolloutProgress::GoingOn(now_millis - of.started_millis),
@@ -93,7 +93,7 @@ pub(crate) async fn standing(
         None => RolloutProgress::Otherwise,
     };
     let this = ComparedRollout {
-        standing,
+        progress,
         first_available_millis: own.first_available_millis,
         restarts: own.restarts.unwrap_or_default(),
         replicas: own.replicas,
@@ -102,7 +102,7 @@ pub(crate) async fn standing(
     let measure = Measure {
         revision: of.revision,
         started_millis: of.started_millis,
-        standing,
+        standing: progress,
         took_millis: comparable(&this, &before),
     };
     (sentences(this, &before), measure)

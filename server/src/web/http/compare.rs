@@ -74,7 +74,7 @@ pub(super) async fn page(
         None => None,
     };
     let payload = ComparePayload {
-        said: earlier::standing(view, &workload, this, before).await.0,
+        said: earlier::compare_with_earlier(view, &workload, this, before).await.0,
         before: before
             .iter()
             .map(|rollout| (zone.stamp(rollout.started_millis), EarlierRollout::from_record(rollout)))

@@ -50,7 +50,7 @@ pub(super) async fn revision(view: &ClientView, workload: Workload, asked_for: &
 
 pub(super) async fn rollouts(view: &ClientView, workload: Workload, asked_for: &Address, request: Request) -> Response {
     let why = format!("Rollcast has not seen a Deployment {} there.", safe(&workload.name));
-    let (standing, measure) = standing(view, asked_for).await.unzip();
+    let (standing, measure) = compare_last_rollout(view, asked_for).await.unzip();
     let look = move |_: &Workload, then: &Then<'_>| {
         let deployment = then.model.deployments.get(&then.deployment)?;
         Some(Detail::Rollouts(RolloutsDetail::from_model(
@@ -66,7 +66,7 @@ pub(super) async fn rollouts(view: &ClientView, workload: Workload, asked_for: &
 }
 
 /// Compares the last rollout of a Deployment, or that of the address, with those before it: sentences, and figures.
-async fn standing(view: &ClientView, asked_for: &Address) -> Option<(String, Measure)> {
+async fn compare_last_rollout(view: &ClientView, asked_for: &Address) -> Option<(String, Measure)> {
     let workload = asked_for.workload().ok()??;
     let uid = earlier::deployment(view, &workload).await?;
     let all = earlier::rollouts(view, &workload, uid).await?;
@@ -74,7 +74,7 @@ async fn standing(view: &ClientView, asked_for: &Address) -> Option<(String, Mea
         Some(number) => all.get(all.iter().position(|rollout| rollout.number == number)?..)?.split_first()?,
         None => all.split_first()?,
     };
-    let (said, measure) = earlier::standing(view, &workload, last, before).await;
+    let (said, measure) = earlier::compare_with_earlier(view, &workload, last, before).await;
     let said = if said.is_empty() {
         String::new()
     } else {
