@@ -143,7 +143,7 @@ pub fn confirm(says: String, secret: String, build: &str) -> impl IntoView + use
 
 /// Files that an exported page embeds, so that it needs no server.
 #[derive(Debug, Clone)]
-pub struct Enclosed {
+pub struct EmbeddedFiles {
     /// The style sheet, with its fonts in it.
     pub sheet: String,
     /// The icon, as an address that holds it.
@@ -166,8 +166,8 @@ pub struct Enclosed {
 
 /// The whole document of a rollout in a file of its own: nothing is loaded, and nothing could be.
 #[must_use]
-pub fn exported(export: Export, enclosed: Enclosed) -> impl IntoView + use<> {
-    let Enclosed { sheet, icon, theme, start, bindings, program, files, content, connection } = enclosed;
+pub fn exported(export: Export, enclosed: EmbeddedFiles) -> impl IntoView + use<> {
+    let EmbeddedFiles { sheet, icon, theme, start, bindings, program, files, content, connection } = enclosed;
     let description = export.deployment.description(true);
     let nonce = leptos::nonce::use_nonce().map(|nonce| nonce.to_string()).unwrap_or_default();
     let policy = format!(

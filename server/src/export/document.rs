@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use app::parts::Part;
 use app::payload::Export;
-use app::shell::Enclosed;
+use app::shell::EmbeddedFiles;
 use app::status::ConnectionStatus;
 use axum::extract::Request;
 use base64::Engine;
@@ -22,12 +22,12 @@ const PROGRAM_LEVEL: i32 = 22;
 const CONTENT_LEVEL: i32 = 15;
 
 /// The parts that all files share.
-static PARTS: LazyLock<Option<Enclosed>> = LazyLock::new(parts);
+static PARTS: LazyLock<Option<EmbeddedFiles>> = LazyLock::new(parts);
 
 /// The parts of the program that a rollout needs.
 const NEEDED: [Part; 2] = [Part::Pictures, Part::Details];
 
-fn parts() -> Option<Enclosed> {
+fn parts() -> Option<EmbeddedFiles> {
     let mut program = assets::file("pkg/rollcast_bg.wasm")?.into_owned();
     // What is alike in them is packed once.
     let mut files = vec![("program".to_owned(), program.len())];
@@ -36,7 +36,7 @@ fn parts() -> Option<Enclosed> {
         files.push((file, part.len()));
         program.extend_from_slice(&part);
     }
-    Some(Enclosed {
+    Some(EmbeddedFiles {
         sheet: with_fonts(&text("pkg/rollcast.css")?),
         icon: format!("data:image/svg+xml;base64,{}", STANDARD.encode(assets::file("icon.svg")?)),
         theme: text("theme.js")?,
@@ -75,16 +75,16 @@ fn packed(bytes: &[u8], level: i32) -> Option<String> {
 }
 
 /// Packs what the file holds: the program, the rollout, and how the cluster was reached. Takes up to some seconds of a processor.
-pub fn enclose(export: &Export, connection: &ConnectionStatus) -> Result<Enclosed, ExportError> {
+pub fn enclose(export: &Export, connection: &ConnectionStatus) -> Result<EmbeddedFiles, ExportError> {
     let parts = PARTS.clone().ok_or(ExportError::NoPage)?;
     let content = wire::encode(export).map_err(|error| ExportError::Page(error.to_string()))?;
     let content = packed(&content, CONTENT_LEVEL).ok_or_else(|| ExportError::Page("it is too large".to_owned()))?;
     let connection = serde_json::to_string(connection).map_err(|error| ExportError::Page(error.to_string()))?;
-    Ok(Enclosed { content, connection, ..parts })
+    Ok(EmbeddedFiles { content, connection, ..parts })
 }
 
 /// Renders the file.
-pub async fn render(export: Export, enclosed: Enclosed) -> Result<String, ExportError> {
+pub async fn render(export: Export, enclosed: EmbeddedFiles) -> Result<String, ExportError> {
     let _ = any_spawner::Executor::init_tokio(); // an error says that it is there already
     let shell = move || app::shell::exported(export.clone(), enclosed.clone());
     let response = leptos_axum::render_app_async_with_context(|| {}, shell)(Request::default()).await;
