@@ -76,11 +76,11 @@ pub async fn hydrate() {
 #[wasm_bindgen::prelude::wasm_bindgen]
 pub async fn hydrate_exported(content: Vec<u8>) {
     use leptos::prelude::Suspend;
-    use parts::{Part, Pictured, pictures};
+    use parts::{Part, PicturePlace, pictures};
 
     say_when_stopped();
     Part::Pictures.load().await;
-    leptos::mount::hydrate_body(move || Suspend::new(pictures(Pictured::File(content))));
+    leptos::mount::hydrate_body(move || Suspend::new(pictures(PicturePlace::File(content))));
 }
 
 #[cfg(feature = "hydrate")]

@@ -23,7 +23,7 @@ fn lists() -> AnyView {
 }
 
 /// Place of a picture of a rollout.
-pub enum Pictured {
+pub enum PicturePlace {
     /// The page of a Deployment.
     Rollout,
     /// The wall.
@@ -34,11 +34,11 @@ pub enum Pictured {
 
 /// Pages with pictures of rollouts.
 #[lazy]
-pub fn pictures(of: Pictured) -> AnyView {
+pub fn pictures(of: PicturePlace) -> AnyView {
     match of {
-        Pictured::Rollout => view! { <RolloutPage/> }.into_any(),
-        Pictured::Wall => view! { <WallPage/> }.into_any(),
-        Pictured::File(content) => match timeline::wire::decode(&content) {
+        PicturePlace::Rollout => view! { <RolloutPage/> }.into_any(),
+        PicturePlace::Wall => view! { <WallPage/> }.into_any(),
+        PicturePlace::File(content) => match timeline::wire::decode(&content) {
             Ok(export) => view! { <ExportedPage export/> }.into_any(),
             Err(_) => {
                 #[cfg(feature = "hydrate")]
@@ -138,11 +138,11 @@ route!(
 );
 route!(
     /// The way to the page of a Deployment.
-    RolloutRoute, pictures(Pictured::Rollout), Part::Pictures
+    RolloutRoute, pictures(PicturePlace::Rollout), Part::Pictures
 );
 route!(
     /// The way to the wall.
-    WallRoute, pictures(Pictured::Wall), Part::Pictures
+    WallRoute, pictures(PicturePlace::Wall), Part::Pictures
 );
 route!(
     /// The way to the page of a detail.

@@ -11,7 +11,7 @@ use timeline::{Millis, Workload};
 use crate::images::{ImageText, with_short_images};
 use crate::numbers::fixed;
 use crate::score::frame::Frame;
-use crate::score::ink::{Colour, DOT, Edge, Fill, Look, Pattern, Tile};
+use crate::score::ink::{Colour, DOT, Edge, Fill, Pattern, PodLook, Tile};
 use crate::score::motion::Motion;
 use crate::score::paint::{Area, Painter, paint};
 use crate::score::places::Density;
@@ -87,7 +87,7 @@ impl Picture {
 }
 
 impl Painter for Picture {
-    fn fill(&mut self, look: Look, _: Density, fill: Fill, area: Area) {
+    fn fill(&mut self, look: PodLook, _: Density, fill: Fill, area: Area) {
         let (fill, share) = match fill {
             Fill::Tint(share) => (ink(look.ink().colour).to_owned(), share.max(0.35)),
             Fill::Pattern(pattern) => (format!("url(#{})", pattern.name()), 1.0),
@@ -95,7 +95,7 @@ impl Painter for Picture {
         self.rect(self.span(area), (area.upper, area.lower), &fill, share);
     }
 
-    fn edges(&mut self, _: Look, edge: Edge, colour: Colour, area: Area) {
+    fn edges(&mut self, _: PodLook, edge: Edge, colour: Colour, area: Area) {
         let half = edge.width / 2.0;
         self.rect(self.span(area), (area.upper - half, area.upper + half), ink(colour), 1.0);
         if area.upper < area.lower {
@@ -103,7 +103,7 @@ impl Painter for Picture {
         }
     }
 
-    fn end(&mut self, _: Look, _: Edge, colour: Colour, area: Area) {
+    fn end(&mut self, _: PodLook, _: Edge, colour: Colour, area: Area) {
         let from = self.x(area.from);
         self.rect((from, from), (area.upper, area.lower), ink(colour), 1.0);
     }

@@ -26,9 +26,9 @@ pub enum Section {
     Other,
 }
 
-/// Where a page is: a cluster, a namespace of it, a Deployment of that. What is empty ends it.
+/// Path to a page: cluster, namespace, Deployment. The first empty name ends it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Trail {
+pub struct Breadcrumbs {
     /// Name of the cluster.
     pub cluster: String,
     /// Name of the namespace.
@@ -39,7 +39,7 @@ pub struct Trail {
     pub page: Option<String>,
 }
 
-impl Trail {
+impl Breadcrumbs {
     /// The trail of a workload's own page.
     #[must_use]
     pub fn for_workload(workload: &Workload) -> Self {
@@ -80,7 +80,7 @@ pub fn Header(
     section: Section,
     /// Where the page is.
     #[prop(optional, into)]
-    trail: Signal<Trail>,
+    trail: Signal<Breadcrumbs>,
     /// Address of the wall that shows what the page shows; the wall of everything where none is given.
     #[prop(optional, into)]
     wall: MaybeProp<String>,
@@ -119,7 +119,7 @@ pub fn Header(
 }
 
 /// The parts of a trail. The last one gives way last, so that it is always there; all of each is in its title.
-fn crumbs(trail: Trail, is_file: bool) -> impl IntoView {
+fn crumbs(trail: Breadcrumbs, is_file: bool) -> impl IntoView {
     let parts = trail.parts();
     let last = parts.len().saturating_sub(1);
     let part = move |(number, (text, address)): (usize, (String, Option<String>))| {
@@ -137,14 +137,14 @@ fn crumbs(trail: Trail, is_file: bool) -> impl IntoView {
 mod tests {
     use super::*;
 
-    fn trail(cluster: &str, namespace: &str, name: &str) -> Trail {
+    fn trail(cluster: &str, namespace: &str, name: &str) -> Breadcrumbs {
         let [cluster, namespace, name] = [cluster, namespace, name].map(str::to_owned);
-        Trail { cluster, namespace, name, page: None }
+        Breadcrumbs { cluster, namespace, name, page: None }
     }
 
     #[test]
     fn every_part_but_the_last_leads_somewhere() {
-        let parts = |trail: Trail| {
+        let parts = |trail: Breadcrumbs| {
             let told = |(text, address): (String, Option<String>)| format!("{text}: {}", address.unwrap_or_default());
             trail.parts().into_iter().map(told).collect::<Vec<_>>()
         };
@@ -153,8 +153,8 @@ mod tests {
             ["prod: /clusters/prod", "shop: /clusters/prod/namespaces/shop", "web: "]
         );
         assert_eq!(parts(trail("prod", "", "")), ["prod: "]);
-        assert!(parts(Trail::default()).is_empty());
-        let below = Trail { page: Some("/its/page".into()), ..trail("prod", "shop", "web") };
+        assert!(parts(Breadcrumbs::default()).is_empty());
+        let below = Breadcrumbs { page: Some("/its/page".into()), ..trail("prod", "shop", "web") };
         assert_eq!(parts(below).last().map(String::as_str), Some("web: /its/page"));
     }
 }

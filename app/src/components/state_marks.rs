@@ -6,7 +6,7 @@ use timeline::story::LineKind;
 
 use crate::components::swatch::Swatch;
 use crate::components::tokens::Token;
-use crate::score::ink::Look;
+use crate::score::ink::PodLook;
 
 /// States in the order of a pod's life.
 pub const LIFE: [PodState; 8] = [
@@ -34,7 +34,7 @@ pub fn StateMarks(
     view! {
         <li>
             <svg viewBox="-10 -10 20 20" aria-hidden="true"><Token state/></svg>
-            <Swatch look=Look::In(state)/>
+            <Swatch look=PodLook::In(state)/>
             {state.label()}
         </li>
     }

@@ -2,13 +2,13 @@
 
 use leptos::prelude::*;
 
-use crate::score::ink::{Fill, Look};
+use crate::score::ink::{Fill, PodLook};
 
 /// A piece of a bar, as the picture draws it, for legends.
 #[component]
 pub fn Swatch(
     /// Look of the bar.
-    look: Look,
+    look: PodLook,
 ) -> impl IntoView {
     let ink = look.ink();
     let colour = format!("var({})", ink.colour.token());

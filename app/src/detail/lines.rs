@@ -1,19 +1,19 @@
-//! Facts, and words, that details of several kinds have.
+//! Labelled values and texts that several kinds of details share.
 
 use serde::{Deserialize, Serialize};
 use timeline::Millis;
 use timeline::words::safe;
 
-/// A line of facts.
+/// A labelled value of a detail.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Fact {
-    /// Label of the fact.
+pub struct DetailFact {
+    /// Label of the value.
     pub name: String,
     /// The value that is shown.
     pub value: Value,
 }
 
-/// Value of a fact.
+/// Value that a label stands before.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Value {
     /// Words.
@@ -36,13 +36,13 @@ impl Value {
     }
 }
 
-/// Facts, put together one after the other. What has nothing to say is left out.
+/// Builder of labelled values, in order. Leaves out empty ones.
 #[derive(Default)]
-pub(super) struct Facts(Vec<Fact>);
+pub(super) struct DetailFacts(Vec<DetailFact>);
 
-impl Facts {
+impl DetailFacts {
     pub fn value(mut self, name: &str, value: Option<Value>) -> Self {
-        self.0.extend(value.map(|value| Fact { name: name.to_owned(), value }));
+        self.0.extend(value.map(|value| DetailFact { name: name.to_owned(), value }));
         self
     }
 
@@ -55,7 +55,7 @@ impl Facts {
         self.value(name, at_millis.map(Value::Time))
     }
 
-    pub fn all(self) -> Vec<Fact> {
+    pub fn all(self) -> Vec<DetailFact> {
         self.0
     }
 }
@@ -79,8 +79,8 @@ mod tests {
 
     #[test]
     fn facts_without_words_are_left_out() {
-        let facts = Facts::default().text("Node", "").time("Grace ends", None).text("Restarts", "0").all();
-        assert_eq!(facts, [Fact { name: "Restarts".to_owned(), value: Value::Text("0".to_owned()) }]);
+        let facts = DetailFacts::default().text("Node", "").time("Grace ends", None).text("Restarts", "0").all();
+        assert_eq!(facts, [DetailFact { name: "Restarts".to_owned(), value: Value::Text("0".to_owned()) }]);
         assert_eq!(joined(&["waiting", "", "no\nimage"]), "waiting: no image");
     }
 }

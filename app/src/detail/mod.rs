@@ -12,7 +12,7 @@ pub mod share;
 use serde::{Deserialize, Serialize};
 use timeline::{Millis, Uid, Workload};
 
-pub use self::lines::{Fact, Value};
+pub use self::lines::{DetailFact, Value};
 pub use self::pod::PodDetail;
 pub use self::revision::RevisionDetail;
 pub use self::rollouts::RolloutsDetail;
@@ -34,7 +34,7 @@ pub enum Detail {
 
 /// Subject of a detail. While this stays the same, only the content changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Subject {
+pub enum DetailSubject {
     /// The pod with that UID.
     Pod(Uid),
     /// The revision with that number.
@@ -48,12 +48,12 @@ pub enum Subject {
 impl Detail {
     /// Returns the subject.
     #[must_use]
-    pub fn subject(&self) -> Subject {
+    pub fn subject(&self) -> DetailSubject {
         match self {
-            Self::Pod(pod) => Subject::Pod(pod.uid),
-            Self::Revision(revision) => Subject::Revision(revision.revision),
-            Self::Rollouts(_) => Subject::Rollouts,
-            Self::Share(_) => Subject::Share,
+            Self::Pod(pod) => DetailSubject::Pod(pod.uid),
+            Self::Revision(revision) => DetailSubject::Revision(revision.revision),
+            Self::Rollouts(_) => DetailSubject::Rollouts,
+            Self::Share(_) => DetailSubject::Share,
         }
     }
 

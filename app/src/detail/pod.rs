@@ -11,8 +11,8 @@ use timeline::words::{safe, shell_word as word};
 use timeline::{Millis, Model, Uid, Workload};
 
 use super::history::{self, PodPast, Span};
-use super::lines::{Facts, joined};
-use super::{Fact, Value};
+use super::lines::{DetailFacts, joined};
+use super::{DetailFact, Value};
 
 /// A pod.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,13 +34,13 @@ pub struct PodDetail {
     /// Why it is in that state; empty when there is nothing to say.
     pub why: String,
     /// Other facts.
-    pub facts: Vec<Fact>,
+    pub facts: Vec<DetailFact>,
     /// The steps from creation to counting that it has made, in order; none of a pod that was there before somebody looked.
     pub start: Vec<Step>,
     /// Its containers, in the order of the spec.
-    pub containers: Vec<Container>,
+    pub containers: Vec<ContainerDetail>,
     /// Its conditions, as far as they are worth a look.
-    pub conditions: Vec<Condition>,
+    pub conditions: Vec<ConditionDetail>,
     /// Events of its life, in order.
     pub history: Vec<Span>,
     /// Where to see more.
@@ -60,7 +60,7 @@ pub struct Step {
 
 /// A container of a pod.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Container {
+pub struct ContainerDetail {
     /// Its name.
     pub name: String,
     /// Its part in the pod.
@@ -75,7 +75,7 @@ pub struct Container {
 
 /// A condition of a pod.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Condition {
+pub struct ConditionDetail {
     /// `type` of the condition.
     pub kind: String,
     /// `status` of the condition.
@@ -130,12 +130,12 @@ impl PodDetail {
     }
 }
 
-fn facts(model: &Model, pod: &Pod, choices: &mut Choices<'_>) -> Vec<Fact> {
+fn facts(model: &Model, pod: &Pod, choices: &mut Choices<'_>) -> Vec<DetailFact> {
     let set = pod.replica_set().and_then(|uid| model.replica_sets.get(&uid));
     let chosen = choices.criteria(pod);
     let out = if pod.is_out_of_rotation() { "labels no longer match; no ReplicaSet controls it" } else { "" };
     let grace_ends = pod.now.deletion_at_millis.filter(|_| pod.state() == PodState::Terminating);
-    Facts::default()
+    DetailFacts::default()
         .value("Revision", set.and_then(ReplicaSet::revision).map(Value::Revision))
         .text("ReplicaSet", set.map(|set| safe(&set.name)).unwrap_or_default())
         .text("Out of rotation", out)
@@ -163,7 +163,7 @@ pub(crate) fn start(pod: &Pod) -> Vec<Step> {
     steps
 }
 
-fn container(of: &fact::Container) -> Container {
+fn container(of: &fact::Container) -> ContainerDetail {
     let state = match &of.state {
         None => "no status yet".to_owned(),
         Some(ContainerState::Running) => "running".to_owned(),
@@ -176,7 +176,7 @@ fn container(of: &fact::Container) -> Container {
         "" => format!("exit code {}", exit.code),
         reason => format!("exit code {} ({reason})", exit.code),
     });
-    Container {
+    ContainerDetail {
         name: safe(&of.name),
         role: of.role,
         state,
@@ -185,8 +185,8 @@ fn container(of: &fact::Container) -> Container {
     }
 }
 
-fn condition(of: &fact::PodCondition) -> Condition {
-    Condition { kind: safe(&of.kind), status: of.status, why: joined(&[&of.reason, &of.message]) }
+fn condition(of: &fact::PodCondition) -> ConditionDetail {
+    ConditionDetail { kind: safe(&of.kind), status: of.status, why: joined(&[&of.reason, &of.message]) }
 }
 
 /// The ReplicaSet that a pod belongs to, or belonged to before it was released.

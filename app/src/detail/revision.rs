@@ -7,23 +7,23 @@ use timeline::view::Command;
 use timeline::words::{safe, shell_word as word};
 use timeline::{Millis, Model, Workload, rollout};
 
-use super::lines::Facts;
+use super::lines::DetailFacts;
 use super::rollouts::{self, RolloutLine};
-use super::{Fact, Value};
+use super::{DetailFact, Value};
 
 /// A revision.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RevisionDetail {
     /// Number of the revision.
     pub revision: u64,
-    /// When all this is told.
+    /// Time that the data is of.
     pub now_millis: Millis,
-    /// Its present role, in words: current, or replaced by another.
+    /// Role of the revision in words: current, or replaced by another.
     pub standing: String,
     /// Other facts.
-    pub facts: Vec<Fact>,
+    pub facts: Vec<DetailFact>,
     /// Containers of its template with their images.
-    pub images: Vec<Image>,
+    pub images: Vec<ImageDetail>,
     /// What differs from the revision before, and from the one that was complete before where that is another: a rollout that
     /// supersedes one that is not complete replaces that one's pods, too.
     pub differences: Vec<Difference>,
@@ -35,7 +35,7 @@ pub struct RevisionDetail {
 
 /// The image of a container.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Image {
+pub struct ImageDetail {
     /// Name of the container.
     pub container: String,
     /// The image.
@@ -69,8 +69,10 @@ impl RevisionDetail {
         let is_current = rollout::current_revision(model, deployment) == Some(revision);
         let last = deployment.rollouts.iter().rfind(|rollout| rollout.revision == revision);
         let images = set.map(|set| &set.images).or_else(|| last.map(|rollout| &rollout.images));
-        let image =
-            |image: &timeline::fact::Image| Image { container: safe(&image.container), image: safe(&image.image) };
+        let image = |image: &timeline::fact::Image| ImageDetail {
+            container: safe(&image.container),
+            image: safe(&image.image),
+        };
         Some(Self {
             revision,
             now_millis,
@@ -92,14 +94,14 @@ fn standing(is_current: bool, now_is: Option<u64>) -> String {
     }
 }
 
-fn facts(model: &Model, set: Option<&ReplicaSet>) -> Vec<Fact> {
+fn facts(model: &Model, set: Option<&ReplicaSet>) -> Vec<DetailFact> {
     let Some(set) = set else { return Vec::new() };
     let revisions: Vec<String> = set.revisions.iter().map(|(revision, _)| revision.to_string()).collect();
     let living = model.pods_of(set.uid).filter(|pod| pod.owner == Some(set.uid) && pod.state() != PodState::Gone);
     let (pods, available) = living
         .fold((0, 0), |(pods, available), pod| (pods + 1, available + u32::from(pod.state() == PodState::Available)));
     let cause = set.now.change_cause.as_deref().filter(|cause| !cause.is_empty());
-    Facts::default()
+    DetailFacts::default()
         .text("ReplicaSet", safe(&set.name))
         .text("Revisions", revisions.join(", "))
         .text("pod-template-hash", safe(&set.template_hash))

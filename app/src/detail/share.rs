@@ -28,14 +28,14 @@ pub struct ShareDetail {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Link {
     /// Meaning of the link for the person who opens it.
-    pub meaning: Meaning,
+    pub meaning: LinkTarget,
     /// The text that is copied.
     pub text: String,
 }
 
 /// Meaning of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Meaning {
+pub enum LinkTarget {
     /// This Deployment, and its revision where that is known.
     Revision(Option<u64>),
     /// It as it was at a moment.
@@ -46,7 +46,7 @@ pub enum Meaning {
     Badge,
 }
 
-impl Meaning {
+impl LinkTarget {
     /// Names the link; `stamp` formats times.
     #[must_use]
     pub fn name(self, stamp: impl FnOnce(Millis) -> String) -> String {
@@ -111,10 +111,13 @@ impl ShareDetail {
         let page = address::whatever_bears_the_name(workload);
         let link = |meaning, path: &str| Link { meaning, text: format!("{origin}{path}") };
         let mut links = vec![
-            link(Meaning::Revision(self.revision), &self.permanent(workload)),
-            link(Meaning::Moment(self.at_millis), &self.moment(workload)),
-            link(Meaning::Current, &page),
-            Link { meaning: Meaning::Badge, text: format!("[![rollout]({origin}{page}/badge.svg)]({origin}{page})") },
+            link(LinkTarget::Revision(self.revision), &self.permanent(workload)),
+            link(LinkTarget::Moment(self.at_millis), &self.moment(workload)),
+            link(LinkTarget::Current, &page),
+            Link {
+                meaning: LinkTarget::Badge,
+                text: format!("[![rollout]({origin}{page}/badge.svg)]({origin}{page})"),
+            },
         ];
         if self.is_past {
             links.swap(0, 1);
@@ -176,13 +179,13 @@ mod tests {
         let now = share(None);
         let links = now.links(&workload);
         assert_eq!(links.len(), 4);
-        assert_eq!(links[0].meaning, Meaning::Revision(Some(3)));
+        assert_eq!(links[0].meaning, LinkTarget::Revision(Some(3)));
         assert_eq!(links[0].text, format!("https://a{}", now.first_path(&workload)));
         assert!(links[1].text.ends_with("&at=9"));
         let then = share(Some(7));
         assert!(ShareDetail { at_millis: 10, ..now.clone() }.is_shared_by(&now));
         assert!(!then.is_shared_by(&now) && !ShareDetail { revision: None, ..now.clone() }.is_shared_by(&now));
-        assert_eq!(then.links(&workload)[0].meaning, Meaning::Moment(7));
+        assert_eq!(then.links(&workload)[0].meaning, LinkTarget::Moment(7));
         assert_eq!(then.links(&workload)[0].text, format!("https://a{}", then.first_path(&workload)));
     }
 }

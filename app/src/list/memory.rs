@@ -21,14 +21,14 @@ pub struct SavedList {
     /// The clusters' clocks then.
     pub ages: Ages,
     /// Where it was on the page.
-    pub view: View,
+    pub view: ScrollView,
     /// Key of the row that the viewer was at last.
     pub row: Option<u128>,
 }
 
 /// Visible part of a list.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct View {
+pub struct ScrollView {
     /// Height of a row, in pixels.
     pub row_px: f64,
     /// Top of the list on the page, in pixels.
@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     fn left(scrolled_px: f64) -> SavedList {
-        let view = View { row_px: 58.0, top_px: 150.0, view_px: 900.0, scrolled_px };
+        let view = ScrollView { row_px: 58.0, top_px: 150.0, view_px: 900.0, scrolled_px };
         SavedList {
             known: LiveList::default(),
             window: Window { from: 0, to: 60 },

@@ -8,7 +8,7 @@ use timeline::list::{Query, Window};
 use timeline::wire::{Scope, ServerFrame};
 
 use super::board::ListBoard;
-use super::memory::{SavedList, View};
+use super::memory::{SavedList, ScrollView};
 use super::visible_rows::{ROW_PX, VisibleRows, rows_between};
 use super::{Ages, LiveList};
 use crate::browser;
@@ -41,7 +41,7 @@ struct State {
     known: LiveList,
     /// The last request.
     asked: (Query, Window),
-    view: View,
+    view: ScrollView,
     /// The page is yet to be scrolled to where it was left.
     is_to_scroll: bool,
     /// Key of the row that is yet to get the focus.
@@ -56,7 +56,7 @@ struct State {
 
 /// The part of a list that is in view, and a little more.
 #[must_use]
-pub fn in_view(known: &LiveList, view: View) -> VisibleRows {
+pub fn in_view(known: &LiveList, view: ScrollView) -> VisibleRows {
     let from = view.scrolled_px - view.top_px;
     rows_between(&known.copy.overall, view.row_px, from - MORE_PX, from + view.view_px + MORE_PX)
 }
@@ -65,7 +65,7 @@ impl ListScreen {
     /// A screen of a list of which those rows are known, or nothing yet.
     #[must_use]
     pub fn new(board: ListBoard, known: LiveList, window: Window) -> Self {
-        let view = View { row_px: ROW_PX, top_px: 0.0, view_px: VIEW_PX, scrolled_px: 0.0 };
+        let view = ScrollView { row_px: ROW_PX, top_px: 0.0, view_px: VIEW_PX, scrolled_px: 0.0 };
         Self::at(board, known, window, view, None)
     }
 
@@ -76,7 +76,7 @@ impl ListScreen {
         Self::at(board, known, window, view, row)
     }
 
-    fn at(board: ListBoard, known: LiveList, window: Window, view: View, to_focus: Option<u128>) -> Self {
+    fn at(board: ListBoard, known: LiveList, window: Window, view: ScrollView, to_focus: Option<u128>) -> Self {
         let state = State {
             known,
             asked: (board.query.get_untracked(), window),

@@ -11,7 +11,7 @@ use timeline::Millis;
 use timeline::address::at;
 use timeline::wire::{self, PROTOCOL, Position, STRANGER, Scope, ServerFrame, ViewerFrame};
 
-use super::link::{Effect as Do, LinkEvent, LinkState, step};
+use super::link::{LinkEffect, LinkEvent, LinkState, step};
 use crate::browser::{self, EventListener, Interval, Socket, SocketEvent, page_millis};
 use crate::exported::Exported;
 use crate::rows::set_if_new;
@@ -251,9 +251,9 @@ impl Client {
             }
         }
         match effect {
-            Do::None => {}
-            Do::Connect => self.connect(),
-            Do::Greet => {
+            LinkEffect::None => {}
+            LinkEffect::Connect => self.connect(),
+            LinkEffect::Greet => {
                 self.say(&ViewerFrame::Hello { protocol: PROTOCOL, build: self.0.live.build() });
                 self.subscribe(self.screen().and_then(|screen| screen.position()));
             }

@@ -74,9 +74,9 @@ pub enum LinkEvent {
     WokeUp,
 }
 
-/// Effect to run.
+/// Action that the connection asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Effect {
+pub enum LinkEffect {
     /// Nothing.
     None,
     /// Say hello and subscribe.
@@ -126,24 +126,24 @@ impl LinkState {
 
 /// One step.
 #[must_use]
-pub fn step(state: LinkState, event: LinkEvent, now: f64, chance: f64) -> (LinkState, Effect) {
+pub fn step(state: LinkState, event: LinkEvent, now: f64, chance: f64) -> (LinkState, LinkEffect) {
     use LinkState::{Connecting, Live, Lost, Silent, Waiting};
     match (state, event) {
-        (_, LinkEvent::Opened) => (Live { heard_millis: now }, Effect::Greet),
-        (Live { .. } | Silent { .. }, LinkEvent::Heard) => (Live { heard_millis: now }, Effect::None),
+        (_, LinkEvent::Opened) => (Live { heard_millis: now }, LinkEffect::Greet),
+        (Live { .. } | Silent { .. }, LinkEvent::Heard) => (Live { heard_millis: now }, LinkEffect::None),
         (Live { .. } | Silent { .. }, LinkEvent::Closed) => wait(0, now, chance),
         (Live { heard_millis } | Silent { heard_millis }, LinkEvent::Tick) if now - heard_millis > GIVE_UP_MILLIS => {
-            (Lost { attempt: 0, tried_millis: now }, Effect::Connect)
+            (Lost { attempt: 0, tried_millis: now }, LinkEffect::Connect)
         }
         // The network may be another one now.
         (Live { heard_millis } | Silent { heard_millis }, LinkEvent::WokeUp) if now - heard_millis > SILENCE_MILLIS => {
-            (Lost { attempt: 0, tried_millis: now }, Effect::Connect)
+            (Lost { attempt: 0, tried_millis: now }, LinkEffect::Connect)
         }
         (Live { heard_millis }, LinkEvent::Tick) if now - heard_millis > SILENCE_MILLIS => {
-            (Silent { heard_millis }, Effect::None)
+            (Silent { heard_millis }, LinkEffect::None)
         }
         (Connecting { attempt, tried_millis: None }, LinkEvent::Tick) => {
-            (Connecting { attempt, tried_millis: Some(now) }, Effect::None)
+            (Connecting { attempt, tried_millis: Some(now) }, LinkEffect::None)
         }
         (Connecting { attempt, tried_millis: Some(tried) }, LinkEvent::Tick) if now - tried > CONNECT_MILLIS => {
             wait(attempt, now, chance)
@@ -153,18 +153,18 @@ pub fn step(state: LinkState, event: LinkEvent, now: f64, chance: f64) -> (LinkS
             wait(attempt, now, chance)
         }
         (Waiting { attempt, retry_millis }, LinkEvent::Tick) if now >= retry_millis => {
-            (Lost { attempt, tried_millis: now }, Effect::Connect)
+            (Lost { attempt, tried_millis: now }, LinkEffect::Connect)
         }
-        (Waiting { attempt, .. }, LinkEvent::WokeUp) => (Lost { attempt, tried_millis: now }, Effect::Connect),
-        (state, _) => (state, Effect::None),
+        (Waiting { attempt, .. }, LinkEvent::WokeUp) => (Lost { attempt, tried_millis: now }, LinkEffect::Connect),
+        (state, _) => (state, LinkEffect::None),
     }
 }
 
 /// Full jitter below a limit that doubles. The server waits alike for a cluster (`server/src/kube/backoff.rs`); what both share is
 /// one line of arithmetic, in other units and with another least: a server may ask again at once, pages of one server never do.
-fn wait(attempt: u32, now: f64, chance: f64) -> (LinkState, Effect) {
+fn wait(attempt: u32, now: f64, chance: f64) -> (LinkState, LinkEffect) {
     let limit = (FIRST_WAIT_MILLIS * f64::from(1u32 << attempt.min(10))).min(MAX_WAIT_MILLIS);
-    (LinkState::Waiting { attempt: attempt + 1, retry_millis: now + limit * chance.clamp(0.05, 1.0) }, Effect::None)
+    (LinkState::Waiting { attempt: attempt + 1, retry_millis: now + limit * chance.clamp(0.05, 1.0) }, LinkEffect::None)
 }
 
 #[cfg(test)]
@@ -181,26 +181,29 @@ mod tests {
             waits.push(retry_millis - now);
             now = retry_millis;
             let (next, effect) = step(state, LinkEvent::Tick, now, 1.0);
-            assert_eq!(effect, Effect::Connect);
+            assert_eq!(effect, LinkEffect::Connect);
             state = next;
         }
         assert_eq!(waits, [500.0, 1000.0, 2000.0, 4000.0, 8000.0, 10_000.0]);
-        assert_eq!(step(state, LinkEvent::Opened, now, 1.0), (LinkState::Live { heard_millis: now }, Effect::Greet));
+        assert_eq!(
+            step(state, LinkEvent::Opened, now, 1.0),
+            (LinkState::Live { heard_millis: now }, LinkEffect::Greet)
+        );
     }
 
     #[test]
     fn a_silent_server_is_told_within_ten_seconds_and_its_connection_given_up_later() {
         let live = LinkState::Live { heard_millis: 0.0 };
-        assert_eq!(step(live, LinkEvent::Tick, 9_000.0, 0.5), (live, Effect::None));
+        assert_eq!(step(live, LinkEvent::Tick, 9_000.0, 0.5), (live, LinkEffect::None));
         let (silent, effect) = step(live, LinkEvent::Tick, 9_250.0, 0.5);
-        assert!(silent.is_lost() && silent.is_open() && effect == Effect::None, "{silent:?}");
+        assert!(silent.is_lost() && silent.is_open() && effect == LinkEffect::None, "{silent:?}");
         assert_eq!(silent.silent_since(), Some(0.0), "since its last word");
         let heard = step(silent, LinkEvent::Heard, 20_000.0, 0.5);
-        assert_eq!(heard, (LinkState::Live { heard_millis: 20_000.0 }, Effect::None), "a slow frame has come");
-        assert_eq!(step(silent, LinkEvent::Tick, 44_000.0, 0.5), (silent, Effect::None));
-        assert_eq!(step(silent, LinkEvent::Tick, 46_000.0, 0.5).1, Effect::Connect);
+        assert_eq!(heard, (LinkState::Live { heard_millis: 20_000.0 }, LinkEffect::None), "a slow frame has come");
+        assert_eq!(step(silent, LinkEvent::Tick, 44_000.0, 0.5), (silent, LinkEffect::None));
+        assert_eq!(step(silent, LinkEvent::Tick, 46_000.0, 0.5).1, LinkEffect::Connect);
         for state in [live, silent] {
-            assert_eq!(step(state, LinkEvent::WokeUp, 10_000.0, 0.5).1, Effect::Connect, "the network is back");
+            assert_eq!(step(state, LinkEvent::WokeUp, 10_000.0, 0.5).1, LinkEffect::Connect, "the network is back");
         }
     }
 
@@ -217,7 +220,7 @@ mod tests {
         let waiting = LinkState::Waiting { attempt: 5, retry_millis: 9_000.0 };
         assert_eq!(
             step(waiting, LinkEvent::WokeUp, 1.0, 0.5),
-            (LinkState::Lost { attempt: 5, tried_millis: 1.0 }, Effect::Connect)
+            (LinkState::Lost { attempt: 5, tried_millis: 1.0 }, LinkEffect::Connect)
         );
     }
 

@@ -9,10 +9,10 @@ use timeline::words::{count, duration, is_are, safe};
 
 use crate::compare::startup::{STEPS, Startup};
 use crate::compare::{ComparePayload, Course, EarlierRollout};
-use crate::components::header::{Header, Section, Trail};
+use crate::components::header::{Breadcrumbs, Header, Section};
 use crate::components::page_keys::KeyHelp;
 use crate::components::preview::preview;
-use crate::score::ink::Look;
+use crate::score::ink::PodLook;
 
 /// Width of pictures, in units.
 const WIDTH: f64 = 720.0;
@@ -39,7 +39,7 @@ pub fn ComparePage(
     preview(|| compare.preview());
     let ComparePayload { workload, uid, course, other, before, began, zone, said } = compare;
     let page = address::permanent(&workload, uid, Some(course.revision));
-    let trail = Trail { page: Some(page.clone()), ..Trail::for_workload(&workload) };
+    let trail = Breadcrumbs { page: Some(page.clone()), ..Breadcrumbs::for_workload(&workload) };
     let name = safe(&workload.name);
     let title = format!("{name}, revision {}", course.revision);
     let where_words = format!("{} / {}", safe(&workload.cluster), safe(&workload.namespace));
@@ -298,5 +298,5 @@ fn StartupPicture(startup: Startup) -> impl IntoView {
 }
 
 fn colour(state: PodState) -> String {
-    format!("var({})", Look::In(state).ink().colour.token())
+    format!("var({})", PodLook::In(state).ink().colour.token())
 }

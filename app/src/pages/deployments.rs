@@ -12,7 +12,7 @@ use timeline::list::Query;
 
 use crate::browser;
 use crate::components::banner::Banner;
-use crate::components::header::{Header, Section, Trail};
+use crate::components::header::{Breadcrumbs, Header, Section};
 use crate::components::list::clusters::Clusters;
 use crate::components::list::columns::Columns;
 use crate::components::list::filter::{Filter, Inputs};
@@ -57,7 +57,11 @@ pub fn DeploymentsPage() -> impl IntoView {
     };
     let trail = move || {
         let Query { cluster, namespace, .. } = query.get();
-        Trail { cluster: cluster.unwrap_or_default(), namespace: namespace.unwrap_or_default(), ..Trail::default() }
+        Breadcrumbs {
+            cluster: cluster.unwrap_or_default(),
+            namespace: namespace.unwrap_or_default(),
+            ..Breadcrumbs::default()
+        }
     };
     if let Some(page) = &rendered {
         preview(|| page.preview());
@@ -99,7 +103,7 @@ fn use_query() -> Memo<Query> {
 }
 
 /// First content of a list.
-enum Start {
+enum FirstContent {
     /// The payload of the document.
     Rendered(Box<ListPayload>),
     /// The list as the viewer left it.
@@ -121,29 +125,29 @@ fn begin(board: ListBoard) -> Option<ListPayload> {
     });
     let recall = || memory?.recall(&address::list(&board.query.read_untracked()), &written);
     let start = match &rendered {
-        Some(payload) => Start::Rendered(Box::new(payload.clone())),
-        None => recall().map_or(Start::Empty, |left| Start::Saved(Box::new(left))),
+        Some(payload) => FirstContent::Rendered(Box::new(payload.clone())),
+        None => recall().map_or(FirstContent::Empty, |left| FirstContent::Saved(Box::new(left))),
     };
     match &start {
-        Start::Rendered(payload) => {
+        FirstContent::Rendered(payload) => {
             let copy = payload.copy();
             board.hear(&copy.overall);
             let part = visible_rows::rows_from(&copy.overall, payload.window.from, payload.window.to);
             board.show(&copy, &part, &Ages::from_overall(&copy.overall));
         }
-        Start::Saved(left) => {
+        FirstContent::Saved(left) => {
             board.hear(&left.known.copy.overall);
             board.show(&left.known.copy, &in_view(&left.known, left.view), &left.ages);
         }
-        Start::Empty => {}
+        FirstContent::Empty => {}
     }
     let begin = move || {
         let screen = Rc::new(match start {
-            Start::Rendered(payload) => {
+            FirstContent::Rendered(payload) => {
                 ListScreen::new(board, LiveList::from_copy(payload.copy(), browser::page_millis()), payload.window)
             }
-            Start::Saved(left) => ListScreen::from_saved(board, *left),
-            Start::Empty => ListScreen::new(board, LiveList::default(), FIRST),
+            FirstContent::Saved(left) => ListScreen::from_saved(board, *left),
+            FirstContent::Empty => ListScreen::new(board, LiveList::default(), FIRST),
         });
         let scope = screen.scope();
         (screen, scope)

@@ -7,7 +7,7 @@ use timeline::{Millis, Workload};
 use crate::browser;
 use crate::components::detail::past_moment::is_past;
 use crate::components::detail::view::DetailView;
-use crate::components::header::{Header, Section, Trail};
+use crate::components::header::{Breadcrumbs, Header, Section};
 use crate::components::page_keys::KeyHelp;
 use crate::components::preview::preview;
 use crate::components::title::PageTitle;
@@ -56,7 +56,7 @@ pub fn DetailPage() -> impl IntoView {
         view! {
             <PageTitle text=Signal::stored(title.clone())/>
             <div class="page">
-                <Header section=Section::Deployments trail=Trail::below(&workload)>{past}</Header>
+                <Header section=Section::Deployments trail=Breadcrumbs::below(&workload)>{past}</Header>
                 <main>
                     <h1 class="aside">{title}</h1>
                     <div class="alone"><DetailView workload detail=Signal::stored(detail)/></div>

@@ -91,8 +91,8 @@ pub fn Rollout(
         None => (Board::for_workload(workload.clone(), revision), None),
     };
     let drawn = rendered.as_ref().map(|rendered| draw(rendered.copy.deployment, rendered.first_content()));
-    let drawn = drawn.unwrap_or_else(Drawn::nothing);
-    let Drawn { picture, moving, sheet } = drawn;
+    let drawn = drawn.unwrap_or_else(RenderedPicture::nothing);
+    let RenderedPicture { picture, moving, sheet } = drawn;
     let (controls, as_table) = (Controls::provide(), NodeRef::<html::Input>::new());
     provide_context(board);
     come_alive(board, picture, rendered, scope, controls);
@@ -154,13 +154,13 @@ fn Placed(
 }
 
 /// The picture as the server renders it, and as the browser takes it over.
-struct Drawn {
+struct RenderedPicture {
     picture: Picture,
     moving: FrameStyles,
     sheet: String,
 }
 
-impl Drawn {
+impl RenderedPicture {
     fn nothing() -> Self {
         Self {
             picture: Picture::new(""),
@@ -170,12 +170,12 @@ impl Drawn {
     }
 }
 
-fn draw(deployment: Option<Uid>, shown: ShownMoment) -> Drawn {
+fn draw(deployment: Option<Uid>, shown: ShownMoment) -> RenderedPicture {
     let ShownMoment { model, said, frame } = shown;
     let scene = scene::scene(&model, deployment, &said, frame, &Motion::default());
     let ticks = scale::ticks(frame.now_millis, frame.window_millis, frame.width);
     let (moving, sheet) = (FrameStyles::at(frame, scene.height), style_sheet::sheet(&scene, &ticks, frame));
-    Drawn { picture: Picture::from_scene("", scene, &ticks, frame), moving, sheet }
+    RenderedPicture { picture: Picture::from_scene("", scene, &ticks, frame), moving, sheet }
 }
 
 /// Once the page is alive it follows its Deployment, until the viewer leaves it.

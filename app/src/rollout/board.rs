@@ -12,7 +12,7 @@ use crate::exported::Exported;
 use crate::live::link::LinkState;
 use crate::payload::DeploymentPayload;
 use crate::score::frame::Frame;
-use crate::score::scale::{self, Over};
+use crate::score::scale::{self, EndedRollout};
 use crate::zone::Zone;
 
 /// Number of steps of the time slider.
@@ -134,8 +134,10 @@ impl Board {
 
     /// The rollout that the page is about, where it is a rollout by itself that is over.
     #[must_use]
-    pub fn over(self, copy: &DeploymentCopy) -> Option<Over> {
-        copy.deployment().filter(|_| self.is_over).and_then(|deployment| Over::from_model(&copy.model, deployment))
+    pub fn over(self, copy: &DeploymentCopy) -> Option<EndedRollout> {
+        copy.deployment()
+            .filter(|_| self.is_over)
+            .and_then(|deployment| EndedRollout::from_model(&copy.model, deployment))
     }
 
     /// The time in the picture stands still: the page or the server has no word. Follows both.
@@ -229,7 +231,7 @@ pub struct RenderedPage {
     /// The moment that the link names, and what was said then; `None` for the present.
     pub moment: Option<Moment>,
     /// The rollout that the page is about, where it is a rollout by itself that is over.
-    pub over: Option<Over>,
+    pub over: Option<EndedRollout>,
 }
 
 impl RenderedPage {

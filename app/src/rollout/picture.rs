@@ -14,11 +14,11 @@ use crate::rows::{Rows, set_if_new};
 use crate::scoped::ScopedSignal;
 use crate::score::budget::{HEIGHT, Strip};
 use crate::score::frame::Frame;
-use crate::score::ink::{Look, Pattern};
-use crate::score::lanes::Heading;
+use crate::score::ink::{Pattern, PodLook};
+use crate::score::lanes::BandHeading;
 use crate::score::order::PodOrder;
-use crate::score::paint::Mark;
-use crate::score::scene::{BandRow, Bars, Gap, Head, Scene, Spot, TableRow, TableScope};
+use crate::score::paint::BarMark;
+use crate::score::scene::{BandRow, Bars, GapArea, HeadPlace, PodHead, Scene, TableRow, TableScope};
 use crate::score::style_sheet;
 
 /// The picture of a Deployment. Copies are handles of the same one.
@@ -33,13 +33,13 @@ pub struct Picture {
     /// The bars that are elements: those of few pods, and ribbons.
     pub bars: Rows<Bars>,
     /// The pods as they are now, in the order of their rows.
-    pub heads: Rows<Head>,
+    pub heads: Rows<PodHead>,
     /// Where the heads are, by the same keys.
-    pub spots: Rows<Spot>,
+    pub spots: Rows<HeadPlace>,
     /// Columns beside each ribbon, as of now.
-    pub columns: Rows<Vec<Mark>>,
+    pub columns: Rows<Vec<BarMark>>,
     /// Stretches of time that nobody saw, or that are not kept.
-    pub gaps: Rows<Gap>,
+    pub gaps: Rows<GapArea>,
     /// The pods as rows of a table.
     pub table: Rows<TableRow>,
     /// The order that was chosen for the table; `None` for that of the picture.
@@ -89,7 +89,7 @@ pub enum TipContent {
         /// Its name.
         name: String,
         /// Look of its bar there.
-        look: Look,
+        look: PodLook,
         /// Since when it was so, as far as somebody looked.
         since_millis: Millis,
         /// It was so before somebody looked.
@@ -102,7 +102,7 @@ pub enum TipContent {
         reason: String,
     },
     /// A ribbon: how many of its pods looked like what.
-    Ribbon(Vec<(Look, usize)>),
+    Ribbon(Vec<(PodLook, usize)>),
     /// The strip: how many pods were in which state, and the limits that were in force.
     Budget(Vec<(PodState, u32)>, Option<Limits>),
 }
@@ -198,8 +198,8 @@ impl Picture {
     }
 
     /// Gives the focus to the first pod of a band that is still there; false where it has none.
-    pub fn focus_first_of(&self, band: &Heading) -> bool {
-        let is_it = |head: &Head| {
+    pub fn focus_first_of(&self, band: &BandHeading) -> bool {
+        let is_it = |head: &PodHead| {
             (head.is_out, head.state != PodState::Gone) == (band.is_out(), true)
                 && (head.is_out || head.revision.is_some() && head.revision == band.revision)
         };

@@ -43,15 +43,15 @@ struct Drag {
     is_begun: bool,
 }
 
-/// Where the parts of the score are, in pixels of the browser's window.
-struct Room {
+/// Rectangles of the score's parts, in pixels of the browser's window.
+struct PartRects {
     score: browser::Rect,
     canvas: browser::Rect,
     scroller: browser::Rect,
     strip: browser::Rect,
 }
 
-impl Room {
+impl PartRects {
     /// A place as what is told of it stands there.
     fn place(&self, (x, y): (f64, f64)) -> String {
         style_sheet::tip((x - self.score.left(), y - self.score.top()), (self.score.width(), self.score.height()))
@@ -63,14 +63,14 @@ impl Room {
 }
 
 impl RolloutScreen {
-    fn room(&self) -> Option<Room> {
+    fn room(&self) -> Option<PartRects> {
         let nodes = self.0.picture.nodes;
         let canvas = nodes.canvas.get_untracked()?;
         let score = canvas.closest(".score").ok().flatten()?;
         let canvas = canvas.get_bounding_client_rect();
         let scroller = nodes.scroller.get_untracked()?.get_bounding_client_rect();
         let strip = nodes.strip.get_untracked()?.get_bounding_client_rect();
-        Some(Room { score: score.get_bounding_client_rect(), canvas, scroller, strip })
+        Some(PartRects { score: score.get_bounding_client_rect(), canvas, scroller, strip })
     }
 
     /// The pointer moved over the score.
@@ -204,7 +204,7 @@ impl RolloutScreen {
         set_if_new(&self.0.picture.told, tip);
     }
 
-    fn told_at(&self, state: &State, room: &Room, (x, y): (f64, f64)) -> Option<Tip> {
+    fn told_at(&self, state: &State, room: &PartRects, (x, y): (f64, f64)) -> Option<Tip> {
         let frame = state.frame;
         let ago = (room.canvas.right() - x).max(0.0) * state.millis_per_px();
         let at_millis = frame.now_millis - ago as Millis;
@@ -224,7 +224,7 @@ impl RolloutScreen {
         told.map(|told| Tip { place: room.place((x, y)), x: room.crosshair(x), at_millis, told })
     }
 
-    fn told_of_head(&self, state: &State, room: &Room, key: u128) -> Option<Tip> {
+    fn told_of_head(&self, state: &State, room: &PartRects, key: u128) -> Option<Tip> {
         let at_millis = state.frame.now_millis;
         let y = self.0.picture.spots.row(key)?.with_untracked(|spot| spot.y);
         let told = self.pod(state, key, at_millis)?;

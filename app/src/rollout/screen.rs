@@ -27,7 +27,7 @@ use crate::score::frame::Frame;
 use crate::score::motion::Motion;
 use crate::score::paint::canvas::Canvas;
 use crate::score::places::{self, BandPlace};
-use crate::score::scale::{self, Over};
+use crate::score::scale::{self, EndedRollout};
 use crate::score::scene;
 
 /// Bars that left the picture are looked for this often.
@@ -59,15 +59,15 @@ pub(super) struct Inner {
     pub(super) board: Board,
     pub(super) picture: Picture,
     pub(super) state: RefCell<State>,
-    drawn: RefCell<Drawn>,
+    drawn: RefCell<FrameState>,
     /// The file that the page is, where there is no server.
     pub(super) exported: Option<Exported>,
     /// Told when there are news or another moment is shown (true), and with every frame.
     pub(super) told: Callback<(bool, f64)>,
 }
 
-/// What is drawn without signals: it differs with every frame.
-struct Drawn {
+/// State that is drawn without signals, because it differs with every frame.
+struct FrameState {
     canvas: Option<Canvas>,
     scroll: Scroll,
     /// Where everything that moves with time was moved last.
@@ -79,7 +79,7 @@ pub(super) struct State {
     pub(super) copy: DeploymentCopy,
     pub(super) clock: Clock,
     /// The rollout that the page is about, where it is a rollout by itself that is over.
-    over: Option<Over>,
+    over: Option<EndedRollout>,
     /// The stretch of time shown, and the room for it.
     pub(super) frame: Frame,
     pub(super) is_linked: bool,
@@ -124,7 +124,7 @@ pub(super) struct State {
 }
 
 /// Returns the window that fits, ending at that time.
-fn fitting(over: Option<Over>, copy: &DeploymentCopy, now_millis: Millis) -> f64 {
+fn fitting(over: Option<EndedRollout>, copy: &DeploymentCopy, now_millis: Millis) -> f64 {
     over.map_or_else(|| scale::window_millis(copy.deployment(), now_millis), |over| over.window_millis(now_millis))
 }
 
@@ -184,7 +184,7 @@ impl RolloutScreen {
             aim: None,
             copy,
         };
-        let drawn = Drawn {
+        let drawn = FrameState {
             canvas: picture.nodes.paint.get_untracked().and_then(Canvas::new),
             scroll: Scroll::new(picture.nodes.scroller),
             moving: FrameStyles::default(),
@@ -201,7 +201,7 @@ impl RolloutScreen {
         state.copy = DeploymentCopy::default();
         (state.motion, state.is_crowded, state.is_dirty) = (Motion::default(), false, true);
         state.aim = Some(scope);
-        self.0.drawn.borrow_mut().scroll.begin_anew();
+        self.0.drawn.borrow_mut().scroll.reset();
     }
 
     fn set_pace(&self, page_millis: f64) {

@@ -37,7 +37,7 @@ impl Scroll {
         self.node.get_untracked().map(|element| f64::from(element.client_height()))
     }
 
-    /// The same where it is as high as its content and could be as high as the rest of `room`.
+    /// Height that it can have: the rest of `room`, in pixels. For a part that is as high as its content.
     pub(super) fn height_in(&self, room: NodeRef<html::Div>) -> Option<f64> {
         let (element, room) = (self.node.get_untracked()?, room.get_untracked()?);
         Some(f64::from(room.client_height() - element.offset_top()))
@@ -49,8 +49,8 @@ impl Scroll {
         Some(element.offset_width()).filter(|width| *width > element.client_width())
     }
 
-    /// Another Deployment: nobody scrolled here yet.
-    pub(super) const fn begin_anew(&mut self) {
+    /// Starts over for another Deployment, in which nobody has scrolled yet.
+    pub(super) const fn reset(&mut self) {
         self.is_left_alone = false;
     }
 

@@ -5,22 +5,22 @@ use timeline::model::Pod;
 use timeline::phase::PodState;
 
 use super::frame::Frame;
-use super::ink::Look;
+use super::ink::PodLook;
 use super::lanes::Side;
-use super::paint::Mark;
+use super::paint::BarMark;
 use super::places::{Density, bar_height, density};
 
 /// Stretches narrower than this, in pixels, are flicker.
 const FLICKER: f64 = 10.0;
 /// A pod that is gone.
-const GONE: Look = Look::In(PodState::Gone);
+const GONE: PodLook = PodLook::In(PodState::Gone);
 
 /// Returns the drawn states of a pod: (look, since, until).
 pub fn drawn_states(
     pod: &Pod,
     side: Side,
     frame: Frame,
-) -> impl Iterator<Item = (Look, Millis, Option<Millis>)> + use<> {
+) -> impl Iterator<Item = (PodLook, Millis, Option<Millis>)> + use<> {
     let segments = match side {
         Side::Inside { since_millis } => cut_before(segments(pod), since_millis),
         Side::Outside => outside_segments(pod),
@@ -38,10 +38,10 @@ fn cut_before(mut segments: Vec<Segment>, since_millis: Option<Millis>) -> Vec<S
 }
 
 /// A pod as marks in its row. The end of a pod has none where rows leave no room for it.
-pub fn bars(pod: &Pod, side: Side, row: f64, y: f64, frame: Frame) -> impl Iterator<Item = Mark> + use<> {
+pub fn bars(pod: &Pod, side: Side, row: f64, y: f64, frame: Frame) -> impl Iterator<Item = BarMark> + use<> {
     let (whole, density) = (bar_height(row), density(row));
-    let share = move |look: Look| if density == Density::Roomy { look.ink().share } else { 1.0 };
-    let mark = move |(look, from, to)| Mark { look, from, to, y, height: whole * share(look), density };
+    let share = move |look: PodLook| if density == Density::Roomy { look.ink().share } else { 1.0 };
+    let mark = move |(look, from, to)| BarMark { look, from, to, y, height: whole * share(look), density };
     drawn_states(pod, side, frame).map(mark).filter(|mark| mark.density != Density::Tight || mark.look != GONE)
 }
 
@@ -52,9 +52,12 @@ fn merge_flicker(segments: Vec<Segment>, frame: Frame) -> Vec<Segment> {
         let is_narrow = frame.wide(segment.from, segment.to) < FLICKER;
         match merged.last_mut() {
             Some(last)
-                if last.look == Look::In(PodState::Failing)
+                if last.look == PodLook::In(PodState::Failing)
                     && is_narrow
-                    && matches!(segment.look, Look::In(PodState::Failing | PodState::Unready | PodState::Starting))
+                    && matches!(
+                        segment.look,
+                        PodLook::In(PodState::Failing | PodState::Unready | PodState::Starting)
+                    )
                     && last.to == Some(segment.from) =>
             {
                 last.to = segment.to;
@@ -67,7 +70,7 @@ fn merge_flicker(segments: Vec<Segment>, frame: Frame) -> Vec<Segment> {
 
 #[derive(Debug, PartialEq)]
 struct Segment {
-    look: Look,
+    look: PodLook,
     from: Millis,
     to: Option<Millis>,
 }
@@ -85,7 +88,7 @@ fn segments(pod: &Pod) -> Vec<Segment> {
             }
             continue;
         }
-        let look = Look::In(*state);
+        let look = PodLook::In(*state);
         match out_from {
             None => segments.push(Segment { look, from: *from, to }),
             Some(out) => {
@@ -107,7 +110,7 @@ fn segments(pod: &Pod) -> Vec<Segment> {
 /// A pod's bar in the band "Out of rotation".
 fn outside_segments(pod: &Pod) -> Vec<Segment> {
     let back = pod.adopted_millis().filter(|_| !pod.is_out_of_rotation());
-    let segment = |from| Segment { look: Look::Outside, from, to: back.or(pod.gone_millis()) };
+    let segment = |from| Segment { look: PodLook::Outside, from, to: back.or(pod.gone_millis()) };
     pod.released_millis().map(segment).into_iter().collect()
 }
 
@@ -117,7 +120,7 @@ mod tests {
 
     #[test]
     fn of_a_replica_set_that_was_taken_over_nothing_is_drawn_before() {
-        let segment = |from, to| Segment { look: Look::In(PodState::Available), from, to };
+        let segment = |from, to| Segment { look: PodLook::In(PodState::Available), from, to };
         let lived = || vec![segment(0, Some(1_000)), segment(1_000, Some(3_000)), segment(3_000, None)];
         assert_eq!(cut_before(lived(), Some(2_000)), [segment(2_000, Some(3_000)), segment(3_000, None)]);
         assert_eq!(cut_before(lived(), None), lived());
@@ -129,7 +132,7 @@ mod tests {
         let states = [Unready, Failing, Unready, Failing, Terminating];
         let segments = || {
             let segment = |(index, state): (usize, &PodState)| Segment {
-                look: Look::In(*state),
+                look: PodLook::In(*state),
                 from: index as Millis * 1_000,
                 to: Some((index as Millis + 1) * 1_000),
             };

@@ -8,7 +8,7 @@ use timeline::view::{Hold, Tone, View};
 use timeline::{Millis, Model};
 
 use super::frame::Frame;
-use super::ink::{Colour, Fill, Look};
+use super::ink::{Colour, Fill, PodLook};
 use super::steps;
 use crate::numbers::{fixed, thousandths};
 
@@ -41,7 +41,7 @@ fn layer_of(state: PodState) -> Option<usize> {
 /// In which colour a layer is drawn, and how: as bars that have no room for shapes.
 #[must_use]
 pub const fn fill(layer: PodState) -> (Colour, Fill) {
-    let ink = Look::In(layer).ink();
+    let ink = PodLook::In(layer).ink();
     (ink.colour, ink.low)
 }
 

@@ -5,7 +5,7 @@ use timeline::phase::PodState;
 
 /// Look of a stretch of a pod's life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Look {
+pub enum PodLook {
     /// Its state, while it belongs to its ReplicaSet.
     In(PodState),
     /// It runs out of rotation.
@@ -183,7 +183,7 @@ pub struct Ink {
     pub edge: Option<Edge>,
 }
 
-impl Look {
+impl PodLook {
     /// Its name: a class, for tests and style sheets.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -252,7 +252,7 @@ mod tests {
 
     #[test]
     fn what_is_drawn_has_a_colour_that_painters_know_and_each_theme_has() {
-        let looks = PodState::ALL.into_iter().map(Look::In).chain([Look::Outside]);
+        let looks = PodState::ALL.into_iter().map(PodLook::In).chain([PodLook::Outside]);
         let used = looks.map(|look| look.ink().colour).chain(Pattern::ALL.map(Pattern::colour));
         used.for_each(|colour| assert!(Colour::ALL.contains(&colour), "{colour:?}"));
         for colour in Colour::ALL {

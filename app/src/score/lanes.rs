@@ -11,7 +11,7 @@ const REST_MILLIS: Millis = 900;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Band {
     /// Heading of the band.
-    pub heading: Heading,
+    pub heading: BandHeading,
     /// Pods that are not gone.
     pub living: u32,
     /// Number of rows that its pods need.
@@ -22,7 +22,7 @@ pub struct Band {
 
 /// Heading of a band: facts of its ReplicaSet; empty for the pods out of rotation.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Heading {
+pub struct BandHeading {
     /// The ReplicaSet; `None` for "Out of rotation".
     pub replica_set: Option<Uid>,
     /// Revision it carries; `None` when unknown.
@@ -59,7 +59,7 @@ pub enum Side {
     Outside,
 }
 
-impl Heading {
+impl BandHeading {
     /// It is that of the pods out of rotation.
     #[must_use]
     pub const fn is_out(&self) -> bool {
@@ -111,7 +111,7 @@ pub fn bands(model: &Model, deployment: &Deployment, from_millis: Millis) -> Vec
         let span = |pod: &Pod| (pod.released_millis().unwrap_or_default(), pod.adopted_millis().or(pod.gone_millis()));
         let (pods, slots) = assign_slots(&out, span);
         bands.push(Band {
-            heading: Heading::default(),
+            heading: BandHeading::default(),
             living: out.iter().filter(|pod| pod.state() != PodState::Gone).count() as u32,
             slots,
             pods,
@@ -140,7 +140,7 @@ fn band(deployment: Uid, set: &ReplicaSet, pods: &[&Pod], is_current: bool, from
     placed.retain(|_| seen.next().unwrap_or(false)); // placed in the order of the pods
     let slots = placed.iter().map(|(_, slot)| slot + 1).max().unwrap_or(0);
     let mine = |pod: &&&Pod| pod.owner == Some(set.uid) && pod.state() == PodState::Available;
-    let heading = Heading {
+    let heading = BandHeading {
         replica_set: Some(set.uid),
         revision: set.revision(),
         was: set.revisions.iter().rev().skip(1).map(|(revision, _)| *revision).collect(),

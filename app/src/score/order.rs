@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use super::scene::{Keyed, TableRow};
+use super::scene::{KeyedList, TableRow};
 
 /// Column by which the table of pods is sorted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,7 +50,7 @@ impl PodOrder {
     }
 
     /// Puts rows into this order. Those that the column does not tell apart are in the order of their names.
-    pub fn sort(self, rows: &mut Keyed<TableRow>) {
+    pub fn sort(self, rows: &mut KeyedList<TableRow>) {
         // One by one: the standard library's way would be a part of the program that grows with every type.
         let mut sorted = Vec::with_capacity(rows.len());
         for row in rows.drain(..) {
@@ -80,7 +80,7 @@ mod tests {
 
     use super::*;
 
-    fn rows() -> Keyed<TableRow> {
+    fn rows() -> KeyedList<TableRow> {
         let row = |(key, name, revision, state, since_millis): (u128, &str, &str, PodState, i64)| {
             let (name, revision) = (name.to_owned(), revision.to_owned());
             (key, TableRow { uid: Uid::from_bits(key), name, revision, state, since_millis, reason: String::new() })

@@ -11,14 +11,14 @@ pub mod svg;
 
 use timeline::Millis;
 
-use super::ink::{Colour, Edge, Fill, Form, Look};
+use super::ink::{Colour, Edge, Fill, Form, PodLook};
 use super::places::Density;
 
-/// A stretch of a pod's life, or of pods that share a row.
+/// A part of a bar: a stretch of a pod's life, or of pods that share a row.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Mark {
+pub struct BarMark {
     /// Its look.
-    pub look: Look,
+    pub look: PodLook,
     /// When it began.
     pub from: Millis,
     /// When it ended; `None` while it lasts.
@@ -47,16 +47,16 @@ pub struct Area {
 /// A painter of marks.
 pub trait Painter {
     /// Fills a box. `look` and `density` are for those who look at what was painted.
-    fn fill(&mut self, look: Look, density: Density, fill: Fill, area: Area);
+    fn fill(&mut self, look: PodLook, density: Density, fill: Fill, area: Area);
     /// Draws lines along the upper and the lower edge of a box; one line where it has no height.
-    fn edges(&mut self, look: Look, edge: Edge, colour: Colour, area: Area);
+    fn edges(&mut self, look: PodLook, edge: Edge, colour: Colour, area: Area);
     /// Draws an upright line at the left edge of a box.
-    fn end(&mut self, look: Look, edge: Edge, colour: Colour, area: Area);
+    fn end(&mut self, look: PodLook, edge: Edge, colour: Colour, area: Area);
 }
 
 /// Paints marks, those of one look together.
-pub fn paint(marks: &[Mark], painter: &mut impl Painter) {
-    let mut looks: Vec<Look> = Vec::new();
+pub fn paint(marks: &[BarMark], painter: &mut impl Painter) {
+    let mut looks: Vec<PodLook> = Vec::new();
     for mark in marks {
         if !looks.contains(&mark.look) {
             looks.push(mark.look);

@@ -191,17 +191,17 @@ pub fn density(row: f64) -> Density {
 
 #[cfg(test)]
 mod tests {
-    use super::super::lanes::Heading;
+    use super::super::lanes::BandHeading;
     use super::*;
     use timeline::Uid;
 
     fn band(revision: u64, slots: u32, wanted: u32) -> Band {
         Band {
-            heading: Heading {
+            heading: BandHeading {
                 replica_set: Some(Uid::from_bits(revision.into())),
                 revision: Some(revision),
                 desired: wanted,
-                ..Heading::default()
+                ..BandHeading::default()
             },
             living: wanted,
             slots,
@@ -210,7 +210,7 @@ mod tests {
     }
 
     fn current(band: Band) -> Band {
-        Band { heading: Heading { is_current: true, ..band.heading }, ..band }
+        Band { heading: BandHeading { is_current: true, ..band.heading }, ..band }
     }
 
     fn bottom(places: &[BandPlace]) -> f64 {

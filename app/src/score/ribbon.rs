@@ -7,22 +7,22 @@ use timeline::{Millis, order};
 
 use super::bars::drawn_states;
 use super::frame::Frame;
-use super::ink::Look;
-use super::paint::Mark;
+use super::ink::PodLook;
+use super::paint::BarMark;
 use super::places::{Density, PlacedBand};
 
 /// The states of a row from top to bottom: pods that are there for long lie above those that come and go, as in rows of
 /// their own.
-const LAYERS: [Look; 9] = [
-    Look::In(PodState::Available),
-    Look::In(PodState::Finished),
-    Look::In(PodState::Ready),
-    Look::In(PodState::Unready),
-    Look::In(PodState::Failing),
-    Look::In(PodState::Starting),
-    Look::In(PodState::Scheduling),
-    Look::In(PodState::Terminating),
-    Look::Outside,
+const LAYERS: [PodLook; 9] = [
+    PodLook::In(PodState::Available),
+    PodLook::In(PodState::Finished),
+    PodLook::In(PodState::Ready),
+    PodLook::In(PodState::Unready),
+    PodLook::In(PodState::Failing),
+    PodLook::In(PodState::Starting),
+    PodLook::In(PodState::Scheduling),
+    PodLook::In(PodState::Terminating),
+    PodLook::Outside,
 ];
 /// Height of a row that pods share, in pixels, about.
 const SHARED_ROW: f64 = 16.0;
@@ -33,7 +33,7 @@ type Counts = [u32; LAYERS.len()];
 type Span = (f64, f64);
 
 /// The ribbon of one band: pods with their slots.
-pub fn marks(one: &PlacedBand, pods: &[(&Pod, u32)], frame: Frame) -> Vec<Mark> {
+pub fn marks(one: &PlacedBand, pods: &[(&Pod, u32)], frame: Frame) -> Vec<BarMark> {
     let slots = one.band.slots.max(1);
     let whole = (one.place.row * f64::from(slots)).round().max(1.0);
     let rows = (whole / SHARED_ROW).round().max(1.0) as u32;
@@ -64,7 +64,7 @@ pub fn marks(one: &PlacedBand, pods: &[(&Pod, u32)], frame: Frame) -> Vec<Mark> 
 
 /// One row of pods that share it: a mark for as long as a layer keeps its place.
 fn shared_row(
-    marks: &mut Vec<Mark>,
+    marks: &mut Vec<BarMark>,
     moves: Vec<(Millis, usize, bool)>,
     seats: f64,
     (top, height): (f64, f64),
@@ -80,7 +80,7 @@ fn shared_row(
             }
             if let Some((from, (upper, lower))) = *open {
                 let y = top + (upper + lower) / 2.0;
-                marks.push(Mark { look, from, to: at, y, height: lower - upper, density: Density::Tight });
+                marks.push(BarMark { look, from, to: at, y, height: lower - upper, density: Density::Tight });
             }
             *open = at.zip(span);
         }
@@ -141,7 +141,7 @@ mod tests {
     #[test]
     fn every_state_of_a_pod_that_is_there_has_a_layer() {
         for state in PodState::ALL.into_iter().filter(|state| *state != PodState::Gone) {
-            assert!(LAYERS.contains(&Look::In(state)), "{state:?} would not be drawn");
+            assert!(LAYERS.contains(&PodLook::In(state)), "{state:?} would not be drawn");
         }
     }
 

@@ -59,14 +59,14 @@ fn stepped(wanted_millis: f64) -> Option<f64> {
 
 /// A rollout that is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Over {
+pub struct EndedRollout {
     /// When it began, or since when it is known.
     pub began_millis: Millis,
     /// When the last pod or ReplicaSet of the Deployment changed, which is no sooner than its end.
     pub settled_millis: Millis,
 }
 
-impl Over {
+impl EndedRollout {
     /// The last rollout of a Deployment; `None` while it goes on.
     #[must_use]
     pub fn from_model(model: &Model, deployment: &Deployment) -> Option<Self> {
@@ -154,12 +154,12 @@ mod tests {
 
     #[test]
     fn a_rollout_that_is_over_is_shown_from_a_tenth_before_it_to_a_tenth_after_it() {
-        let over = Over { began_millis: 100_000, settled_millis: 140_000 };
+        let over = EndedRollout { began_millis: 100_000, settled_millis: 140_000 };
         assert_eq!(over.until_millis(), 144_000);
         assert_eq!(over.window_millis(144_000), 48_000.0);
         assert_eq!(over.window_millis(100_000), 12_000.0, "while it plays, the window grows in steps");
         assert_eq!(over.window_millis(110_000), 15_000.0);
-        let short = Over { began_millis: 100_000, settled_millis: 100_000 };
+        let short = EndedRollout { began_millis: 100_000, settled_millis: 100_000 };
         assert_eq!((short.until_millis(), short.window_millis(100_300)), (100_300, 600.0));
     }
 

@@ -13,9 +13,9 @@ use timeline::{Millis, Model, Uid};
 use super::bars;
 use super::budget::{self, Strip};
 use super::frame::Frame;
-use super::ink::Look;
-use super::lanes::{self, Band, Heading, Side};
-use super::paint::Mark;
+use super::ink::PodLook;
+use super::lanes::{self, Band, BandHeading, Side};
+use super::paint::BarMark;
 use super::places::{self, BandPlace, PlacedBand};
 use super::{ribbon, scale};
 use crate::score::motion::Motion;
@@ -30,7 +30,7 @@ const NEWBORN_MILLIS: Millis = 3_000;
 const TRAVEL_MILLIS: Millis = 1_000;
 
 /// Objects with their keys, in order.
-pub type Keyed<T> = Vec<(u128, T)>;
+pub type KeyedList<T> = Vec<(u128, T)>;
 
 /// Which pods the table has.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -49,27 +49,27 @@ pub enum TableScope {
 #[derive(Default)]
 pub struct Scene {
     /// The grounds of the bands, and what stands beside them.
-    pub bands: Keyed<BandRow>,
+    pub bands: KeyedList<BandRow>,
     /// Bars as elements: a pod's, or a ribbon's.
-    pub bars: Keyed<Bars>,
+    pub bars: KeyedList<Bars>,
     /// Bars that are painted instead: many pods.
-    pub marks: Vec<Mark>,
+    pub marks: Vec<BarMark>,
     /// The pods as they are now.
-    pub heads: Keyed<Head>,
+    pub heads: KeyedList<PodHead>,
     /// Where the heads of these pods are.
-    pub spots: Keyed<Spot>,
+    pub spots: KeyedList<HeadPlace>,
     /// Beside each ribbon, what there is now.
-    pub columns: Keyed<Vec<Mark>>,
+    pub columns: KeyedList<Vec<BarMark>>,
     /// Stretches that nobody saw.
-    pub gaps: Keyed<Gap>,
+    pub gaps: KeyedList<GapArea>,
     /// The pods as a table.
-    pub table: Keyed<TableRow>,
+    pub table: KeyedList<TableRow>,
     /// Which pods that table has.
     pub listed: TableScope,
     /// The story, oldest first.
-    pub story: Keyed<Line>,
+    pub story: KeyedList<Line>,
     /// Its lines that stand out, as points on the axis.
-    pub points: Keyed<Line>,
+    pub points: KeyedList<Line>,
     /// Pods over time against the limits.
     pub strip: Strip,
     /// Where the bands belong, once they stop moving.
@@ -94,7 +94,7 @@ pub struct BandRow {
     /// Its pods share rows.
     pub is_ribbon: bool,
     /// Heading of the band.
-    pub heading: Heading,
+    pub heading: BandHeading,
 }
 
 /// The bars of one pod, or of one ribbon.
@@ -105,12 +105,12 @@ pub struct Bars {
     /// Distance from the top, in pixels: roomy bars are drawn around their own middle.
     pub shift: f64,
     /// The marks that the bars consist of.
-    pub marks: Vec<Mark>,
+    pub marks: Vec<BarMark>,
 }
 
 /// A pod as it is now.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Head {
+pub struct PodHead {
     /// UID of the pod.
     pub uid: Uid,
     /// Name of the pod.
@@ -133,9 +133,9 @@ pub struct Head {
     pub is_shared: bool,
 }
 
-/// Where a head is, in pixels.
+/// Place of a head, in pixels.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Spot {
+pub struct HeadPlace {
     /// Middle of the head, in pixels from the top of the picture.
     pub y: f64,
     /// Height of its row.
@@ -146,7 +146,7 @@ pub struct Spot {
 
 /// A stretch of time that was not seen, or is not kept.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Gap {
+pub struct GapArea {
     /// Where it begins, in seconds from the base.
     pub at: f64,
     /// Where it ends, in seconds from the base.
@@ -180,8 +180,8 @@ pub fn count_looks(
     deployment: Uid,
     at_millis: Millis,
     frame: Frame,
-) -> Vec<(Look, usize)> {
-    let mut counts: Vec<(Look, usize)> = Vec::new();
+) -> Vec<(PodLook, usize)> {
+    let mut counts: Vec<(PodLook, usize)> = Vec::new();
     let set = replica_set.and_then(|uid| model.replica_sets.get(&uid));
     let side = match replica_set {
         Some(_) => Side::Inside { since_millis: set.and_then(|set| lanes::taken_over(set, deployment)) },
@@ -308,13 +308,13 @@ impl Scene {
         let travels = !is_elsewhere && moved.is_some_and(|at| (0..TRAVEL_MILLIS).contains(&(frame.now_millis - at)));
         let before = known.insert(pod.uid, y);
         self.heads.push((key, head(one, pod, is_elsewhere, frame.now_millis)));
-        self.spots.push((key, Spot { y, row, came_from: before.filter(|_| travels).map(|before| before - y) }));
+        self.spots.push((key, HeadPlace { y, row, came_from: before.filter(|_| travels).map(|before| before - y) }));
         self.table.push((key, table_row(one, pod)));
     }
 }
 
-fn head(one: &PlacedBand, pod: &Pod, is_elsewhere: bool, now_millis: Millis) -> Head {
-    Head {
+fn head(one: &PlacedBand, pod: &Pod, is_elsewhere: bool, now_millis: Millis) -> PodHead {
+    PodHead {
         uid: pod.uid,
         name: pod.name.clone(),
         state: pod.state(),
@@ -349,9 +349,10 @@ fn band_row(one: &PlacedBand) -> BandRow {
 }
 
 /// The last one may not have ended: pods that may not be listed since then are not seen until now.
-fn gaps(deployment: &Deployment, unseen_millis: Option<Millis>, frame: Frame) -> Keyed<Gap> {
-    let gap =
-        |(key, from_millis, to_millis, words)| (key, Gap { at: frame.x(from_millis), to: frame.x(to_millis), words });
+fn gaps(deployment: &Deployment, unseen_millis: Option<Millis>, frame: Frame) -> KeyedList<GapArea> {
+    let gap = |(key, from_millis, to_millis, words)| {
+        (key, GapArea { at: frame.x(from_millis), to: frame.x(to_millis), words })
+    };
     let ended = scale::gaps(deployment, frame.from_millis());
     let ended = ended.into_iter().map(|(gap, words)| (gap.to_millis as u128, gap.from_millis, gap.to_millis, words));
     let open = unseen_millis.filter(|since| *since < frame.now_millis);
@@ -360,7 +361,7 @@ fn gaps(deployment: &Deployment, unseen_millis: Option<Millis>, frame: Frame) ->
 }
 
 /// The last lines, oldest first. Lines that say the same at the same time are told apart by their number.
-fn story(lines: &[Line]) -> Keyed<Line> {
+fn story(lines: &[Line]) -> KeyedList<Line> {
     let mut seen: HashMap<(Millis, &str), u128> = HashMap::new();
     let keyed = |line: &Line, number: u128| {
         let text = line
@@ -380,10 +381,10 @@ fn story(lines: &[Line]) -> Keyed<Line> {
 }
 
 /// Lines that stand out, one for each moment.
-fn points(lines: &[Line], frame: Frame) -> Keyed<Line> {
+fn points(lines: &[Line], frame: Frame) -> KeyedList<Line> {
     let from = frame.from_millis();
     let stands_out = |line: &&Line| line.at_millis > from && LineKind::stands_out(line.kind);
-    let mut points: Keyed<Line> =
+    let mut points: KeyedList<Line> =
         lines.iter().filter(stands_out).map(|line| (line.at_millis as u128, line.clone())).collect();
     let mut seen = std::collections::HashSet::new();
     points.retain(|(key, _)| seen.insert(*key));

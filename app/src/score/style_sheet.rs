@@ -7,7 +7,7 @@ use timeline::Millis;
 
 use super::budget::{HEIGHT, Limit, Strip};
 use super::frame::Frame;
-use super::scene::{BandRow, Gap, Keyed, Scene, Spot};
+use super::scene::{BandRow, GapArea, HeadPlace, KeyedList, Scene};
 use crate::numbers::{fixed, thousandths};
 
 /// Room between a place and what is told of it.
@@ -27,7 +27,7 @@ pub fn moment_style(at_millis: Millis, base_millis: Millis) -> String {
 
 /// A gap.
 #[must_use]
-pub fn gap(gap: &Gap) -> String {
+pub fn gap(gap: &GapArea) -> String {
     format!("--at:{};--to:{}", thousandths(gap.at), thousandths(gap.to))
 }
 
@@ -55,7 +55,7 @@ pub fn tip((x, y): (f64, f64), (width, height): (f64, f64)) -> String {
 
 /// Returns the style with the distance of a head from its former band.
 #[must_use]
-pub fn travels(spot: Spot) -> String {
+pub fn travels(spot: HeadPlace) -> String {
     spot.came_from.map(|by| format!("--came-from:{}px", fixed(by))).unwrap_or_default()
 }
 
@@ -87,7 +87,7 @@ fn labels(strip: &Strip) -> Vec<f64> {
     Limit::ALL.into_iter().map(top).chain(strip.hold.map(|(_, top)| top)).collect()
 }
 
-fn of<T>(rows: &Keyed<T>, style: impl Fn(&T) -> String) -> impl Iterator<Item = String> {
+fn of<T>(rows: &KeyedList<T>, style: impl Fn(&T) -> String) -> impl Iterator<Item = String> {
     rows.iter().map(move |(_, row)| style(row))
 }
 

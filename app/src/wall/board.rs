@@ -8,7 +8,7 @@ use timeline::{Millis, Workload};
 
 use super::age::Age;
 use super::stage::SEATS;
-use super::{Look, is_stable, last, strip};
+use super::{SeatState, is_stable, last, strip};
 use crate::list::Ages;
 use crate::rollout::board::Board;
 use crate::rollout::picture::Picture;
@@ -48,7 +48,7 @@ pub struct Seat {
     /// The picture of it.
     pub picture: Picture,
     /// Layout of the seat.
-    pub look: RwSignal<Look>,
+    pub look: RwSignal<SeatState>,
     /// Age of its news.
     pub age: RwSignal<Age>,
     /// The revision that is being replaced, if one is, and the current one.
@@ -97,7 +97,7 @@ impl WallBoard {
     /// Counts the seats that are taken. Follows them.
     #[must_use]
     pub fn taken(&self) -> usize {
-        self.seats.iter().filter(|seat| seat.look.get() != Look::Free).count()
+        self.seats.iter().filter(|seat| seat.look.get() != SeatState::Free).count()
     }
 }
 
@@ -124,12 +124,12 @@ impl Seat {
     pub fn class(self) -> String {
         let stale = if self.board.is_stale() { " stale" } else { "" };
         match self.look.get() {
-            Look::Free => "unused".to_owned(),
-            Look::OnStage => format!(
+            SeatState::Free => "unused".to_owned(),
+            SeatState::OnStage => format!(
                 "tile {}{stale}",
                 self.board.view.with(|view| view.as_ref().map_or(Tone::Quiet, |view| view.verdict.tone).name())
             ),
-            Look::Past => format!("tile past{stale}"),
+            SeatState::Past => format!("tile past{stale}"),
         }
     }
 }

@@ -25,9 +25,9 @@ pub const AT_ONCE: usize = 2;
 /// Clusters that are reached are named where there are no more than so many.
 const MOST_NAMED: usize = 2;
 
-/// Layout of a seat.
+/// State of a seat: it decides the layout.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Look {
+pub enum SeatState {
     /// Nobody is there.
     #[default]
     Free,

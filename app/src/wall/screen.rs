@@ -11,7 +11,7 @@ use super::age::Age;
 use super::board::{Seat, WallBoard};
 use super::settings::Settings;
 use super::stage::{self, Key, Seats};
-use super::{Look, ROWS, last, of_group, strip};
+use super::{ROWS, SeatState, last, of_group, strip};
 use crate::browser::now_millis;
 use crate::list::{Ages, LiveList};
 use crate::live::client::{Client, Live, Screen, ScreenRequest};
@@ -121,11 +121,11 @@ impl WallScreen {
         let on_stage = state.seats.direct(&all, page_millis);
         let is_stable = on_stage.iter().all(Option::is_none);
         let past: Vec<Key> = of_group(copy, Group::Finished).map(Row::key).take(PAST).collect();
-        let wanted: Vec<(Option<Key>, Look)> = if is_stable {
-            let past = past.into_iter().map(|key| (Some(key), Look::Past));
-            past.chain(std::iter::repeat((None, Look::Free))).take(stage::SEATS).collect()
+        let wanted: Vec<(Option<Key>, SeatState)> = if is_stable {
+            let past = past.into_iter().map(|key| (Some(key), SeatState::Past));
+            past.chain(std::iter::repeat((None, SeatState::Free))).take(stage::SEATS).collect()
         } else {
-            let look = |key: &Option<Key>| if key.is_some() { Look::OnStage } else { Look::Free };
+            let look = |key: &Option<Key>| if key.is_some() { SeatState::OnStage } else { SeatState::Free };
             on_stage.iter().map(|key| (*key, look(key))).collect()
         };
         let ages = state.known.ages(page_millis);

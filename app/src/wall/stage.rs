@@ -14,9 +14,9 @@ const SHORTEST_MILLIS: f64 = 6_000.0;
 /// A row of the list: number of the cluster, and the Deployment.
 pub type Key = (u16, Uid);
 
-/// Somebody on stage.
+/// A Deployment on stage.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Seated {
+pub struct SeatedDeployment {
     /// The Deployment that sits there.
     pub key: Key,
     /// Since when it is over, on the page's clock.
@@ -24,7 +24,7 @@ pub struct Seated {
 }
 
 /// The Deployments that are shown large; `None` where nobody sits.
-pub type Stage = [Option<Seated>; SEATS];
+pub type Stage = [Option<SeatedDeployment>; SEATS];
 
 /// The stage a moment later. `active` are in the order of the list: the worst first.
 #[must_use]
@@ -45,7 +45,7 @@ pub fn directed(mut stage: Stage, active: &[(Key, Group)], now: f64) -> Stage {
         // A free seat; else that of one who is over for longest; else, for who is stuck, that of one who is not.
         let free = stage.iter().position(Option::is_none);
         let over = || {
-            let since = |seat: &Option<Seated>| seat.and_then(|seated| seated.over_since);
+            let since = |seat: &Option<SeatedDeployment>| seat.and_then(|seated| seated.over_since);
             let over = stage.iter().enumerate().filter_map(|(index, seat)| Some((index, since(seat)?)));
             let longest = over.min_by(|a, b| a.1.total_cmp(&b.1));
             longest
@@ -53,13 +53,14 @@ pub fn directed(mut stage: Stage, active: &[(Key, Group)], now: f64) -> Stage {
                 .map(|(index, _)| index)
         };
         let well = || {
-            let is_well =
-                |seat: &Option<Seated>| seat.is_some_and(|seated| group(seated.key) == Some(Group::InProgress));
+            let is_well = |seat: &Option<SeatedDeployment>| {
+                seat.is_some_and(|seated| group(seated.key) == Some(Group::InProgress))
+            };
             stage.iter().rposition(is_well).filter(|_| *wanted == Group::InTrouble)
         };
         let Some(index) = free.or_else(over).or_else(well) else { continue };
         if let Some(seat) = stage.get_mut(index) {
-            *seat = Some(Seated { key: *key, over_since: None });
+            *seat = Some(SeatedDeployment { key: *key, over_since: None });
         }
     }
     stage

@@ -5,7 +5,7 @@ use timeline::fact::ConditionStatus;
 
 use super::following::numbered;
 use crate::detail::PodDetail;
-use crate::detail::pod::Condition;
+use crate::detail::pod::ConditionDetail;
 
 /// The conditions: those that are not true apart from those that are, such as `DisruptionTarget` or a readiness gate that is met.
 #[component]
@@ -16,10 +16,10 @@ pub fn Conditions(
     let group = move |heading: &'static str, is_true: bool| {
         let conditions = Memo::new(move |_| {
             let pod = pod.read();
-            let of_group = |condition: &&Condition| (condition.status == ConditionStatus::True) == is_true;
+            let of_group = |condition: &&ConditionDetail| (condition.status == ConditionStatus::True) == is_true;
             pod.conditions.iter().filter(of_group).cloned().collect::<Vec<_>>()
         });
-        let line = |(_, Condition { kind, status, why }): (usize, Condition)| {
+        let line = |(_, ConditionDetail { kind, status, why }): (usize, ConditionDetail)| {
             view! { <tr><td>{kind}</td><td>{status.label()}</td><td>{why}</td></tr> }
         };
         view! {

@@ -5,7 +5,7 @@ use timeline::words::count;
 
 use super::following::numbered;
 use crate::detail::PodDetail;
-use crate::detail::pod::Container;
+use crate::detail::pod::ContainerDetail;
 
 /// The containers of a pod: state, restarts and how the last run ended.
 #[component]
@@ -13,7 +13,7 @@ pub fn Containers(
     /// The pod whose containers are shown.
     pod: Memo<PodDetail>,
 ) -> impl IntoView {
-    let line = |(_, of): (usize, Container)| {
+    let line = |(_, of): (usize, ContainerDetail)| {
         view! {
             <tr><td>{of.name}</td><td>{of.role.label()}</td><td>{of.state}</td><td>{count(of.restarts, "restart")}</td><td>{of.last_end}</td></tr>
         }

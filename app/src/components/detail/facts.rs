@@ -7,7 +7,7 @@ use timeline::{Millis, Workload};
 
 use super::link::DetailLink;
 use super::past_moment::present;
-use crate::detail::{Fact, Value};
+use crate::detail::{DetailFact, Value};
 use crate::zone::Zone;
 
 /// Facts as a list of names and values.
@@ -20,12 +20,12 @@ pub fn Facts(
     now_millis: Signal<Millis>,
     /// The facts, each with a name of its own.
     #[prop(into)]
-    facts: Signal<Vec<Fact>>,
+    facts: Signal<Vec<DetailFact>>,
 ) -> impl IntoView {
     let now_millis = present(now_millis);
     view! {
         <dl class="facts">
-            <For each=move || facts.get() key=Clone::clone children=move |Fact { name, value }| view! { <dt>{name}</dt><dd>{said(workload, value, now_millis)}</dd> }/>
+            <For each=move || facts.get() key=Clone::clone children=move |DetailFact { name, value }| view! { <dt>{name}</dt><dd>{said(workload, value, now_millis)}</dd> }/>
         </dl>
     }
 }

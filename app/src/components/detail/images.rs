@@ -4,7 +4,7 @@ use leptos::prelude::*;
 
 use super::following::numbered;
 use crate::detail::RevisionDetail;
-use crate::detail::revision::Image;
+use crate::detail::revision::ImageDetail;
 
 /// The images of a revision, one for each container.
 #[component]
@@ -12,7 +12,7 @@ pub fn Images(
     /// The revision whose images are shown.
     revision: Memo<RevisionDetail>,
 ) -> impl IntoView {
-    let line = |(_, Image { container, image }): (usize, Image)| {
+    let line = |(_, ImageDetail { container, image }): (usize, ImageDetail)| {
         view! { <tr><td>{container}</td><td class="mono">{image}</td></tr> }
     };
     view! {

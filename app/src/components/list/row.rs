@@ -14,7 +14,7 @@ use crate::zone::Zone;
 
 /// Texts and the picture of a Deployment, all of them of one moment.
 #[derive(Debug, Clone, Default, PartialEq)]
-struct Words {
+struct RowContent {
     /// Class names of the sentence.
     class: String,
     sentence: String,
@@ -22,7 +22,7 @@ struct Words {
     tiny: TinyPicture,
 }
 
-impl Words {
+impl RowContent {
     fn of(row: &RowText) -> Self {
         Self {
             class: format!("sentence {}", row.tone.name()),
@@ -46,8 +46,8 @@ pub fn Row(
     let zone = Zone::of_page();
     let row: ReadSignal<RowText> = row.read_only().into();
     let text = move |read: fn(&RowText) -> &String| move || read(&row.read()).clone();
-    let words = debounce(Signal::derive(move || Words::of(&row.read())), Signal::stored(false));
-    let said = move |read: fn(&Words) -> &String| move || zone.said(read(&words.read()), row.read().near_millis);
+    let words = debounce(Signal::derive(move || RowContent::of(&row.read())), Signal::stored(false));
+    let said = move |read: fn(&RowContent) -> &String| move || zone.said(read(&words.read()), row.read().near_millis);
     let class = move || if matches!(row.read().tone, Tone::Bad | Tone::Busy) { "row" } else { "row stable" };
     let rollouts = move || format!("{}/rollouts", row.read().address);
     let images = Signal::derive(move || row.read().images.clone());

@@ -14,7 +14,7 @@ use crate::scoped::ScopedFor;
 use crate::score::ink::Pattern;
 use crate::score::paint::paint;
 use crate::score::paint::svg::{Path, Paths};
-use crate::score::scene::{BandRow, Bars, Gap};
+use crate::score::scene::{BandRow, Bars, GapArea};
 use crate::score::style_sheet;
 
 /// The patterns of this picture: those of the document, turned and stretched as its view box needs it.
@@ -128,7 +128,7 @@ pub fn Gaps(
     picture: Picture,
 ) -> impl IntoView {
     let gap = move |key: u128| {
-        picture.gaps.row(key).map(|gap: ArcRwSignal<Gap>| {
+        picture.gaps.row(key).map(|gap: ArcRwSignal<GapArea>| {
             let words = gap.with_untracked(|gap| gap.words);
             let style = Signal::derive(move || gap.with(style_sheet::gap));
             view! { <div class="gap" data-testid="gap" use:placed=style>{words}</div> }

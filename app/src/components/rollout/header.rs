@@ -8,7 +8,7 @@ use super::connection::Chip;
 use super::icon::TabIcon;
 use super::notify::Notify;
 use crate::components::detail::link::DetailLink;
-use crate::components::header::{Header, Section, Trail};
+use crate::components::header::{Breadcrumbs, Header, Section};
 use crate::exported::Exported;
 use crate::rollout::board::Board;
 
@@ -29,7 +29,7 @@ pub fn RolloutHeader(
     // Of what is not there, there is nothing to open.
     let is_there = Memo::new(move |_| board.view.read().is_some());
     view! {
-        <Header section=Section::Deployments trail=Trail::for_workload(&workload)>
+        <Header section=Section::Deployments trail=Breadcrumbs::for_workload(&workload)>
             <div class=move || if is_there.get() { "actions" } else { "unused" }>
                 <DetailLink workload=workload.clone() path="rollouts".to_owned() class="choice">"Rollouts"</DetailLink>
                 // A file is shared by handing it on, and nothing happens in it.

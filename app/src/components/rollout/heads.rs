@@ -10,8 +10,8 @@ use crate::numbers::fixed;
 use crate::rollout::controls::Controls;
 use crate::rollout::picture::Picture;
 use crate::scoped::ScopedFor;
-use crate::score::paint::Mark;
-use crate::score::scene::{Head, Spot};
+use crate::score::paint::BarMark;
+use crate::score::scene::{HeadPlace, PodHead};
 use crate::score::style_sheet;
 use crate::zone::Zone;
 
@@ -50,9 +50,9 @@ fn PodHead(
     /// The picture, to whose other pods arrow keys go.
     picture: Picture,
     /// The pod as it is now.
-    head: ArcRwSignal<Head>,
+    head: ArcRwSignal<PodHead>,
     /// Where its row is.
-    spot: ArcRwSignal<Spot>,
+    spot: ArcRwSignal<HeadPlace>,
 ) -> impl IntoView {
     let (zone, controls) = (Zone::of_page(), Controls::of_page());
     let (uid, name) = head.with_untracked(|head| (head.uid, head.name.clone()));
@@ -137,7 +137,7 @@ fn PodHead(
     }
 }
 
-fn class(head: &Head, row: f64) -> String {
+fn class(head: &PodHead, row: f64) -> String {
     let mut class = format!("head {}", head.state.name());
     for (holds, word) in [
         (head.is_newborn, " born"),
@@ -155,7 +155,7 @@ fn class(head: &Head, row: f64) -> String {
     class
 }
 
-fn label(head: &Head, zone: Zone) -> String {
+fn label(head: &PodHead, zone: Zone) -> String {
     let reason = safe(&head.reason);
     let colon = if reason.is_empty() { "" } else { ": " };
     format!("{} {}{colon}{reason} since {}", safe(&head.name), head.state.label(), zone.stamp(head.since_millis))
@@ -165,10 +165,10 @@ fn label(head: &Head, zone: Zone) -> String {
 #[component]
 fn Column(
     /// The marks of the ribbon that have not ended.
-    marks: ArcRwSignal<Vec<Mark>>,
+    marks: ArcRwSignal<Vec<BarMark>>,
 ) -> impl IntoView {
     let boxes = move || {
-        let of = |mark: &Mark| {
+        let of = |mark: &BarMark| {
             let (top, height) = (fixed(mark.y - mark.height / 2.0), fixed(mark.height));
             view! { <rect class=mark.look.name() x="4" y=top width="10" height=height></rect> }
         };

@@ -9,7 +9,7 @@ use crate::components::state_marks::{LIFE, Points, StateMarks, usual};
 use crate::components::swatch::Swatch;
 use crate::components::tokens::Token;
 use crate::score::budget::{Limit, hold_class};
-use crate::score::ink::Look;
+use crate::score::ink::PodLook;
 
 /// The legend: the states in one line where there is room, and all marks when it is opened.
 #[component]
@@ -41,7 +41,7 @@ fn Marks() -> impl IntoView {
     view! {
         <ul class="marks-of-states" aria-label="Legend">
             {LIFE.map(|state| view! { <StateMarks state/> }).into_iter().collect_view()}
-            <li><Swatch look=Look::Outside/>"out of rotation: its labels no longer match"</li>
+            <li><Swatch look=PodLook::Outside/>"out of rotation: its labels no longer match"</li>
             {line(Limit::Ceiling.name(), "ceiling: replicas + maxSurge, a percentage rounded up; pods being deleted do not count")}
             {line(Limit::Floor.name(), "floor: replicas − maxUnavailable, a percentage rounded down")}
             {line("gap-sample", "not observed, or no longer kept")}

@@ -8,7 +8,7 @@ use crate::rollout::picture::Picture;
 use crate::scoped::ScopedFor;
 use crate::score::budget::{self, LAYERS, Limit, hold_class};
 use crate::score::ink::Fill;
-use crate::score::scene::Gap;
+use crate::score::scene::GapArea;
 use crate::score::style_sheet;
 
 /// The budget strip: limits, pods over time, and what holds the controller.
@@ -82,7 +82,7 @@ fn Areas(picture: Picture) -> impl IntoView {
 #[component]
 fn Unseen(picture: Picture) -> impl IntoView {
     let gap = move |key: u128| {
-        picture.gaps.row(key).map(|gap: ArcRwSignal<Gap>| {
+        picture.gaps.row(key).map(|gap: ArcRwSignal<GapArea>| {
             let style = Signal::derive(move || gap.with(style_sheet::gap));
             view! { <div class="gap" use:placed=style></div> }
         })

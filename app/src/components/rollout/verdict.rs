@@ -14,7 +14,7 @@ use crate::zone::Zone;
 
 /// Texts and figures about a Deployment, all of them of one moment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-struct Words {
+struct VerdictContent {
     badge: String,
     /// Class names of the badge.
     class: String,
@@ -27,7 +27,7 @@ struct Words {
     deadline_millis: Option<Millis>,
 }
 
-impl Words {
+impl VerdictContent {
     /// Builds the texts. Those of a past moment are in the past tense and give no advice.
     fn of(view: &View, is_past: bool) -> Self {
         let verdict = &view.verdict;
@@ -72,8 +72,9 @@ pub fn VerdictLine(
     let zone = Zone::of_page();
     // A moment that the viewer chose is told at once.
     let is_at_once = Signal::derive(move || board.time.read().tenths.is_some());
-    let words = debounce(Signal::derive(move || board.said(|view| Words::of(view, board.is_past()))), is_at_once);
-    let said = move |read: fn(&Words) -> &str| move || zone.said(read(&words.read()), board.now_millis());
+    let words =
+        debounce(Signal::derive(move || board.said(|view| VerdictContent::of(view, board.is_past()))), is_at_once);
+    let said = move |read: fn(&VerdictContent) -> &str| move || zone.said(read(&words.read()), board.now_millis());
     let sentence = said(|words| &words.sentence);
     let remedy = Signal::derive(move || words.read().remedy.clone());
     // Where there is little room for it, the first lines stand for all of it until somebody taps them or goes there by key.
@@ -93,7 +94,7 @@ pub fn VerdictLine(
 
 /// The figures beside the verdict: new available, available in total, and the deadline.
 #[component]
-fn Figures(board: Board, words: Signal<Words>) -> impl IntoView {
+fn Figures(board: Board, words: Signal<VerdictContent>) -> impl IntoView {
     let new_available = move || words.read().new_available.clone();
     let available = move || words.read().available.clone();
     let left = Memo::new(move |_| {

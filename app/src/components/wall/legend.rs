@@ -5,7 +5,7 @@ use leptos::prelude::*;
 use crate::components::state_marks::{Points, StateMarks, usual};
 use crate::components::swatch::Swatch;
 use crate::score::budget::Limit;
-use crate::score::ink::Look;
+use crate::score::ink::PodLook;
 
 /// The legend; not there while there are no pictures.
 #[component]
@@ -18,7 +18,7 @@ pub fn WallLegend(
     view! {
         <ul class=class aria-label="Legend">
             {states}
-            <li><Swatch look=Look::Outside/>"out of rotation"</li>
+            <li><Swatch look=PodLook::Outside/>"out of rotation"</li>
             <li><i class=format!("sample {}", Limit::Ceiling.name())></i>"at most (replicas + maxSurge)"</li>
             <li><i class=format!("sample {}", Limit::Floor.name())></i>"at least (replicas − maxUnavailable)"</li>
             <Points/>

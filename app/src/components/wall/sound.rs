@@ -8,7 +8,7 @@ use timeline::view::Tone;
 
 use crate::browser::{self, Interval, page_millis};
 use crate::news::{DeploymentState, News};
-use crate::wall::Look;
+use crate::wall::SeatState;
 use crate::wall::board::{Seat, WallBoard};
 use crate::wall::tones::tones;
 
@@ -57,7 +57,7 @@ pub fn Sound(
 
 /// Returns the status of the Deployment on a seat; `None` while nothing goes on there.
 fn heard(seat: Seat) -> Option<DeploymentState> {
-    let is_on_stage = seat.look.get() == Look::OnStage;
+    let is_on_stage = seat.look.get() == SeatState::OnStage;
     let standing = seat.board.view.with(|view| view.as_ref().map(|view| (view.verdict.tone, view.revision)));
     standing.filter(|_| is_on_stage)
 }

@@ -5,9 +5,9 @@ use timeline::Millis;
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{CanvasPattern, CanvasRenderingContext2d, HtmlCanvasElement};
 
-use super::{Area, Mark, Painter, paint};
+use super::{Area, BarMark, Painter, paint};
 use crate::score::frame::Frame;
-use crate::score::ink::{Colour, DOT, Edge, Fill, Look, Pattern};
+use crate::score::ink::{Colour, DOT, Edge, Fill, Pattern, PodLook};
 use crate::score::places::Density;
 use crate::score::scale;
 
@@ -18,7 +18,7 @@ const PERIOD: f64 = 1_050.0;
 pub struct Canvas {
     canvas: HtmlCanvasElement,
     context: CanvasRenderingContext2d,
-    marks: Vec<Mark>,
+    marks: Vec<BarMark>,
     /// The marks differ from what is painted.
     is_old: bool,
     /// Settings of a painting: now, the window, size and sharpness.
@@ -44,7 +44,7 @@ impl Canvas {
     }
 
     /// Sets the painting to draw.
-    pub fn show(&mut self, marks: Vec<Mark>) {
+    pub fn show(&mut self, marks: Vec<BarMark>) {
         self.is_old |= !(marks.is_empty() && self.marks.is_empty());
         self.marks = marks;
     }
@@ -155,7 +155,7 @@ impl Brush<'_> {
 }
 
 impl Painter for Brush<'_> {
-    fn fill(&mut self, look: Look, density: Density, fill: Fill, area: Area) {
+    fn fill(&mut self, look: PodLook, density: Density, fill: Fill, area: Area) {
         self.dip(look.ink().colour, fill);
         let (mut from, mut to) = self.span(area);
         let (mut upper, mut lower) = (area.upper * self.ratio, area.lower * self.ratio);
@@ -169,7 +169,7 @@ impl Painter for Brush<'_> {
         }
     }
 
-    fn edges(&mut self, _: Look, edge: Edge, colour: Colour, area: Area) {
+    fn edges(&mut self, _: PodLook, edge: Edge, colour: Colour, area: Area) {
         self.dip(colour, Fill::Tint(1.0));
         let (from, to) = self.span(area);
         let width = edge.width * self.ratio;
@@ -192,7 +192,7 @@ impl Painter for Brush<'_> {
         }
     }
 
-    fn end(&mut self, _: Look, edge: Edge, colour: Colour, area: Area) {
+    fn end(&mut self, _: PodLook, edge: Edge, colour: Colour, area: Area) {
         self.dip(colour, Fill::Tint(1.0));
         let ((from, _), width) = (self.span(area), edge.width * self.ratio);
         let (upper, lower) = (area.upper * self.ratio, area.lower * self.ratio);

@@ -6,7 +6,7 @@ use timeline::Millis;
 
 use super::{Area, Painter};
 use crate::numbers::{fixed, thousandths};
-use crate::score::ink::{Colour, Edge, Fill, Look};
+use crate::score::ink::{Colour, Edge, Fill, PodLook};
 use crate::score::places::Density;
 
 /// A shape without an end reaches this far, in seconds: the view box cuts it off.
@@ -88,7 +88,7 @@ fn lined(edge: Edge, colour: Colour) -> Path {
 }
 
 impl Painter for Paths<'_> {
-    fn fill(&mut self, look: Look, density: Density, fill: Fill, area: Area) {
+    fn fill(&mut self, look: PodLook, density: Density, fill: Fill, area: Area) {
         let room = match density {
             Density::Roomy => "",
             Density::Low => " low",
@@ -106,7 +106,7 @@ impl Painter for Paths<'_> {
         let _ = write!(d, "M{from} {}H{to}V{}H{from}z", fixed(area.upper), fixed(area.lower));
     }
 
-    fn edges(&mut self, look: Look, edge: Edge, colour: Colour, area: Area) {
+    fn edges(&mut self, look: PodLook, edge: Edge, colour: Colour, area: Area) {
         let (from, to) = self.ends(area);
         // Where there is nothing but the line, it is the bar.
         let kind = if area.upper < area.lower { "edge" } else { "bar" };
@@ -117,7 +117,7 @@ impl Painter for Paths<'_> {
         }
     }
 
-    fn end(&mut self, look: Look, edge: Edge, colour: Colour, area: Area) {
+    fn end(&mut self, look: PodLook, edge: Edge, colour: Colour, area: Area) {
         let from = thousandths(self.x(area.from));
         let d = self.path(format!("bar {}", look.name()), || lined(edge, colour));
         let _ = write!(d, "M{from} {}V{}", fixed(area.upper), fixed(area.lower));
