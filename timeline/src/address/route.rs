@@ -133,10 +133,4 @@ impl Route {
     pub const fn is_picture(self) -> bool {
         matches!(self, Self::Badge | Self::PreviewSvg | Self::PreviewPng)
     }
-
-    /// A probe of the program's health.
-    #[must_use]
-    pub const fn is_probe(self) -> bool {
-        matches!(self, Self::Healthz | Self::Readyz)
-    }
 }

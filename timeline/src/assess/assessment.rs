@@ -128,12 +128,6 @@ impl<'m> Assessment<'m> {
         rollout::current_revision(self.model, self.deployment).or_else(last)
     }
 
-    /// The last change of the limits, or the first look.
-    #[must_use]
-    pub fn limits_since(&self) -> Millis {
-        self.deployment.limits.last().map_or(self.deployment.first_seen_millis, |(at, _)| *at)
-    }
-
     /// More pods are desired than the limits allow, because they were lowered since and nothing was raised since then.
     #[must_use]
     pub fn is_lowered(&self) -> bool {

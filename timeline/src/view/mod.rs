@@ -55,8 +55,6 @@ pub struct View {
     /// Where ceiling and floor come from: "4 + maxSurge 1 (25 % rounded up)", "4 − maxUnavailable 1 (25 % rounded down)"; empty
     /// for Recreate.
     pub derived: (String, String),
-    /// Since when the limits are what they are, as far as it was seen.
-    pub limits_since_millis: Millis,
     /// The hold that keeps the controller from its next step.
     pub hold: Hold,
     /// Revision of the current rollout.
@@ -107,7 +105,6 @@ pub fn view(model: &Model, uid: Uid, now: Now) -> Option<View> {
         reasons: assessment.causes.iter().map(|cause| reason(cause, &assessment)).collect(),
         budget: say::budget(&assessment),
         derived: say::derived(&assessment.deployment.now.spec, assessment.limits).unwrap_or_default(),
-        limits_since_millis: assessment.limits_since(),
         hold: assessment.hold(),
         counts: assessment.counts,
         sets: count_sets(model, assessment.deployment, assessment.sees_pods),

@@ -49,11 +49,7 @@ impl Shown {
         let sets: Vec<String> = view.sets.iter().map(|set| format!("{}/{}", set.available, set.desired)).collect();
         self.line(format!("   sets {}; {}", sets.join(" "), view.budget));
         let deadline = view.deadline_millis.map_or_else(|| "none".to_owned(), seconds);
-        self.line(format!(
-            "   limits since {}, deadline {deadline} {}",
-            seconds(view.limits_since_millis),
-            view.notice
-        ));
+        self.line(format!("   deadline {deadline} {}", view.notice));
         let line = view::summary(web.timeline.model(), WEB, now).unwrap();
         let lately: Vec<String> = line
             .lately
