@@ -2,7 +2,7 @@
 //! how it ended.
 
 use leptos::prelude::*;
-use timeline::past::{Mark, PastRollout, Search};
+use timeline::past::{PastRollout, Search, StatusMark};
 use timeline::words::{count, safe};
 
 use crate::history::PastWorkload;
@@ -73,8 +73,8 @@ pub fn PastWorkloads(
     let more = (!more.is_empty()).then(|| {
         view! { <details class="workloads-more"><summary>{more_words}</summary>{list(more)}</details> }
     });
-    let signs =
-        Mark::ALL.map(|(mark, words)| view! { <li><span class=format!("sign {}", mark.name())>{words}</span></li> });
+    let signs = StatusMark::ALL
+        .map(|(mark, words)| view! { <li><span class=format!("sign {}", mark.name())>{words}</span></li> });
     let key = view! { <ul class="signs" aria-label="Signs">{signs.collect_view()}</ul> };
     (!first.is_empty()).then(|| view! { {list(first)}{more}{key} })
 }

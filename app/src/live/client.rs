@@ -9,7 +9,7 @@ use leptos::prelude::*;
 use send_wrapper::SendWrapper;
 use timeline::Millis;
 use timeline::address::at;
-use timeline::wire::{self, PROTOCOL, Position, STRANGER, Scope, ServerFrame, ViewerFrame};
+use timeline::wire::{self, PROTOCOL, Position, SIGN_IN_REQUIRED, Scope, ServerFrame, ViewerFrame};
 
 use super::link::{LinkEffect, LinkEvent, LinkState, step};
 use crate::browser::{self, EventListener, Interval, Socket, SocketEvent, page_millis};
@@ -266,7 +266,7 @@ impl Client {
         let socket = Socket::open(&at(STREAM), move |event| match event {
             SocketEvent::Opened => client.handle_event(LinkEvent::Opened),
             // Whoever looks is not known any more, or not yet: the server leads to where one signs in, and back.
-            SocketEvent::Closed { code: STRANGER } => browser::reload(),
+            SocketEvent::Closed { code: SIGN_IN_REQUIRED } => browser::reload(),
             SocketEvent::Closed { .. } => client.handle_event(LinkEvent::Closed),
             SocketEvent::Bytes(bytes) => {
                 client.handle_event(LinkEvent::Heard);

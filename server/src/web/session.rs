@@ -12,8 +12,8 @@ use axum::http::HeaderMap;
 use bytes::Bytes;
 use futures::{Sink, SinkExt, Stream, StreamExt};
 use timeline::wire::{
-    self, Connection, ConnectionState, HEARTBEAT_SECONDS, MAX_VIEWER_FRAME, PROTOCOL, Position, REFUSED, STRANGER,
-    Scope, ServerFrame, ViewerFrame,
+    self, Connection, ConnectionState, HEARTBEAT_SECONDS, MAX_VIEWER_FRAME, PROTOCOL, Position, REFUSED,
+    SIGN_IN_REQUIRED, Scope, ServerFrame, ViewerFrame,
 };
 use timeline::{Millis, Workload};
 use tokio::sync::watch as signal;
@@ -96,7 +96,7 @@ pub async fn refuse(mut socket: WebSocket) {
 }
 
 async fn close_unauthenticated(out: &mut (impl Sink<Message> + Unpin)) {
-    close_with(out, STRANGER, "sign in".to_owned()).await;
+    close_with(out, SIGN_IN_REQUIRED, "sign in".to_owned()).await;
 }
 
 /// Says why before it closes. A reason may have 123 bytes.

@@ -10,7 +10,7 @@ use crate::{Millis, Uid};
 const DISRUPTED_MILLIS: Millis = 10_000;
 
 /// In which way a pod leaves its node, and what the node was low on.
-pub(super) struct Leaving {
+pub(super) struct PodDeparture {
     pub(super) why: NodeDeparture,
     pub(super) resource: String,
 }
@@ -36,12 +36,12 @@ pub(super) fn disrupted(disruption: Option<&str>) -> Option<EndReason> {
 }
 
 /// Why a pod that failed as a whole had to leave its node; `None` when it failed in another way. Kubelets of old set no condition.
-pub(super) fn left_because(fact: &PodFact) -> Option<(EndReason, Leaving)> {
+pub(super) fn left_because(fact: &PodFact) -> Option<(EndReason, PodDeparture)> {
     let by_kubelet = || {
         (is_shut_down(fact) || matches!(fact.reason.as_str(), "Evicted" | "Preempting")).then_some(EndReason::Evicted)
     };
     let reason = disrupted(fact.disruption.as_deref()).or_else(by_kubelet)?;
-    Some((reason, Leaving { why: left(fact.disruption.as_deref(), Some(fact)), resource: resource(Some(fact)) }))
+    Some((reason, PodDeparture { why: left(fact.disruption.as_deref(), Some(fact)), resource: resource(Some(fact)) }))
 }
 
 /// In which way it had to leave its node, if it had to.

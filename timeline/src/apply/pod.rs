@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::Timeline;
-use super::leaving::{Leaving, disrupted, left, left_because, resource};
+use super::leaving::{PodDeparture, disrupted, left, left_because, resource};
 use super::orders::is_later;
 use super::pending::{EndMark, UnsettledEnd};
 use crate::model::fact::{Container, ContainerState, Phase, PodFact, Seen};
@@ -39,7 +39,7 @@ fn pull_error(containers: &[Container], known: &str) -> String {
 }
 
 /// When what a pod is in began, or begins.
-struct Begun {
+struct StateStart {
     /// It starts to count then.
     due: Option<Millis>,
     /// It is seen for the first time.
@@ -111,7 +111,7 @@ impl Timeline {
             let is_old = before.is_none() && seen == Seen::InList;
             let has_failed = reading.is_terminal && state == PodState::Failing && !is_old;
             let was_terminal = self.model.pods.get(&uid).is_some_and(|pod| pod.now.terminal_millis.is_some());
-            let begun = Begun {
+            let begun = StateStart {
                 due,
                 is_first: before.is_none(),
                 terminal_millis: reading.is_terminal.then_some(if is_old { fact.meta.created_at_millis } else { at }),
@@ -134,7 +134,7 @@ impl Timeline {
     }
 
     /// A ReplicaSet was seen, or asks for more or fewer `minReadySeconds`: its pods that are ready count earlier or later.
-    pub(super) fn count_anew(&mut self, at: Millis, set: Uid, min_ready_seconds: u32) {
+    pub(super) fn recount_pods(&mut self, at: Millis, set: Uid, min_ready_seconds: u32) {
         let is_ready = |pod: &&Pod| pod.owner == Some(set) && pod.state().is_ready();
         let ready: Vec<Uid> = self.model.pods_of(set).filter(is_ready).map(|pod| pod.uid).collect();
         for uid in ready {
@@ -188,7 +188,7 @@ impl Timeline {
         let node = fact.and_then(|fact| fact.node.clone());
         let node = node.or_else(|| self.model.pods.get(&uid)?.now.node.clone());
         let disruption = self.disruption(at, uid, fact);
-        let left = Leaving { why: left(disruption.as_deref(), fact), resource: resource(fact) };
+        let left = PodDeparture { why: left(disruption.as_deref(), fact), resource: resource(fact) };
         self.tell_end(at, uid, reason, node, left, fact.is_some());
     }
 
@@ -209,7 +209,7 @@ impl Timeline {
         }
     }
 
-    fn note_now(&mut self, uid: Uid, fact: &PodFact, reading: Reading, begun: Begun) {
+    fn note_now(&mut self, uid: Uid, fact: &PodFact, reading: Reading, begun: StateStart) {
         let Some(pod) = self.model.pods.get(&uid) else { return };
         let known = pod.now.disruption.as_ref().map(|(reason, _)| reason);
         let now = PodNow {

@@ -96,7 +96,7 @@ impl Timeline {
             }
         }
         if knew != Some(min_ready_seconds) {
-            self.count_anew(at, uid, min_ready_seconds);
+            self.recount_pods(at, uid, min_ready_seconds);
         }
         if seen == Seen::Deleted {
             self.replica_set_gone(at, uid, true);

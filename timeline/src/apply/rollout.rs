@@ -103,7 +103,7 @@ impl Timeline {
         let completed = rollout.completed_millis.zip(rollout.started_millis);
         let took_millis = completed.filter(|_| was_seen && rollout.was_start_seen).map(|(end, start)| end - start);
         self.emit(Change::Rollout(uid, if is_correction { seen - 1 } else { seen }, Box::new(rollout)));
-        let is_more = !self.is_numbered_anew(uid);
+        let is_more = !self.is_renumbered(uid);
         if let Some(before) = overtaken.filter(|_| is_more) {
             self.tell(uid, since_millis, Happening::Superseded { revision: before, by: revision });
         }
@@ -143,12 +143,12 @@ impl Timeline {
     }
 
     /// The last rollout is the one before with another number: that it is complete, or that one overtaken, is no news.
-    fn is_numbered_anew(&self, uid: Uid) -> bool {
+    fn is_renumbered(&self, uid: Uid) -> bool {
         let Some(deployment) = self.model.deployments.get(&uid) else { return false };
         let last = deployment.rollouts.len().saturating_sub(1);
         let set =
             deployment.rollouts.get(last).and_then(|one| rollout::replica_set(&self.model, deployment, one.revision));
-        set.is_some_and(|set| rollout::is_numbered_anew(&self.model, deployment, last, set))
+        set.is_some_and(|set| rollout::is_renumbered(&self.model, deployment, last, set))
     }
 
     /// Takes back what was told of a rollout that never was.
@@ -219,7 +219,7 @@ impl Timeline {
         let revision = after.revision;
         if let Some((completed, started)) = after.completed_millis.zip(after.started_millis)
             && before.completed_millis.is_none()
-            && !self.is_numbered_anew(uid)
+            && !self.is_renumbered(uid)
         {
             let took_millis = (was_seen && after.was_start_seen).then_some(completed - started);
             self.tell(uid, at, Happening::Completed { revision, took_millis });

@@ -70,7 +70,7 @@ pub enum Refused {
 
 /// What keeps a pod from being added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wall {
+pub enum Obstacle {
     /// The API server refuses it.
     Refused,
     /// No node takes it.
@@ -229,7 +229,7 @@ pub enum CauseKind {
     /// The budget forbids every step: no old pod may go and no new one fits.
     Deadlock {
         /// What keeps a new one from being added.
-        wall: Wall,
+        obstacle: Obstacle,
     },
     /// Old pods are to be gone first, and are not.
     OldNotGoing,

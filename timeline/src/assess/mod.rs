@@ -16,7 +16,7 @@ pub mod severity;
 pub mod standing;
 
 pub use assessment::{Assessment, Hold};
-pub use cause::{Cause, CauseKind, CrashCause, Evidence, Refused, Severity, StartTime, Wall, pull_failure};
+pub use cause::{Cause, CauseKind, CrashCause, Evidence, Obstacle, Refused, Severity, StartTime, pull_failure};
 pub use counts::{Counts, SetCounts};
 pub use episode::{Episode, episode};
 pub use now::Now;

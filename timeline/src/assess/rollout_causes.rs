@@ -2,7 +2,7 @@
 //! [`super::pod_causes`], refusals of the API server in [`super::refusals`].
 
 use super::assessment::Assessment;
-use super::cause::{Cause, CauseKind, Evidence, Refused, Severity, Wall};
+use super::cause::{Cause, CauseKind, Evidence, Obstacle, Refused, Severity};
 use super::counts::Counts;
 use super::crash;
 use super::now::Now;
@@ -108,17 +108,17 @@ impl<'m> Assessment<'m> {
 
     /// Nobody can move: no old pod may go, and a new one finds no place.
     fn deadlock(&self, so_far: &[Cause]) -> Option<Cause> {
-        let wall = |cause: &Cause| match &cause.kind {
-            kind if kind.is_refusal(Refused::Pods) => Some(Wall::Refused),
-            CauseKind::Unschedulable { .. } => Some(Wall::NoNode),
+        let obstacle = |cause: &Cause| match &cause.kind {
+            kind if kind.is_refusal(Refused::Pods) => Some(Obstacle::Refused),
+            CauseKind::Unschedulable { .. } => Some(Obstacle::NoNode),
             // A pod that has it is gone only once the new one is available.
             CauseKind::Starting { hold: StartHold::Attach, .. } if self.has_volume(&cause.evidence.message) => {
-                Some(Wall::Volume)
+                Some(Obstacle::Volume)
             }
             _ => None,
         };
         let mut bad = so_far.iter().filter(|cause| cause.severity == Severity::Bad);
-        let (wall, cannot_add) = bad.find_map(|cause| Some((wall(cause)?, cause)))?;
+        let (obstacle, cannot_add) = bad.find_map(|cause| Some((obstacle(cause)?, cause)))?;
         let spec = &self.deployment.now.spec;
         let is_blocked = self.limits.floor == spec.replicas
             && spec.replicas > 0
@@ -126,7 +126,7 @@ impl<'m> Assessment<'m> {
             && matches!(self.next, Next::WaitForNew { .. } | Next::AddNew(_))
             && self.sums.available <= self.limits.floor;
         is_blocked.then(|| Cause {
-            kind: CauseKind::Deadlock { wall },
+            kind: CauseKind::Deadlock { obstacle },
             severity: cannot_add.severity,
             is_fatal: false,
             pods: 0,

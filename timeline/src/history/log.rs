@@ -73,8 +73,8 @@ impl History {
 
     /// The past, to be gone through from its first moment that can be told.
     #[must_use]
-    pub fn walk(&self) -> Walk<'_> {
-        Walk { then: self.base.clone(), log: self.log.iter().peekable() }
+    pub fn walk(&self) -> HistoryCursor<'_> {
+        HistoryCursor { then: self.base.clone(), log: self.log.iter().peekable() }
     }
 
     /// The past of a Deployment with all that belongs to it, by itself. `now` is the model as it is: it tells what that is.
@@ -95,7 +95,7 @@ impl History {
     pub fn excerpt(&self, deployment: Uid, from_millis: Millis, to_millis: Millis) -> (Self, Model) {
         let mut walk = self.walk();
         walk.to(from_millis.min(to_millis));
-        let Walk { then: mut base, log } = walk;
+        let HistoryCursor { then: mut base, log } = walk;
         let own = std::mem::take(&mut base.deployments);
         base.deployments.extend(own.get(&deployment));
         base.index();
@@ -168,14 +168,14 @@ fn unused_sets(model: &Model, deployment: Uid) -> BTreeSet<Uid> {
     model.sets_of(deployment).filter(is_unused).map(|set| set.uid).collect()
 }
 
-/// The past, gone through forwards.
+/// Position in the past that only moves forwards.
 #[derive(Debug)]
-pub struct Walk<'h> {
+pub struct HistoryCursor<'h> {
     then: Model,
     log: Peekable<Iter<'h, (Millis, Change)>>,
 }
 
-impl Walk<'_> {
+impl HistoryCursor<'_> {
     /// Goes on to the model at that time, which is not before the one of the last call.
     pub fn to(&mut self, at_millis: Millis) -> &Model {
         while let Some((_, change)) = self.log.next_if(|(at, _)| *at <= at_millis) {

@@ -6,4 +6,4 @@ pub mod as_of;
 pub mod log;
 pub mod playback;
 
-pub use log::{History, MOST_CHANGES, Walk};
+pub use log::{History, HistoryCursor, MOST_CHANGES};

@@ -52,29 +52,29 @@ impl PastRollout {
     pub fn status(&self) -> Status {
         if !self.is_rollout() {
             let (mark, word) = match (self.episode, self.is_going_on()) {
-                (EpisodeKind::Scaling, false) => (Mark::Ok, "Scaling"),
-                (EpisodeKind::Scaling, true) => (Mark::Busy, "Scaling"),
-                (EpisodeKind::Recovery, false) => (Mark::Ok, "Recovery"),
-                (EpisodeKind::Recovery, true) => (Mark::Busy, "Recovery"),
-                (EpisodeKind::Rollout | EpisodeKind::Failure, false) => (Mark::Late, "Failure"),
-                (EpisodeKind::Rollout | EpisodeKind::Failure, true) => (Mark::Bad, "Failure"),
-                (EpisodeKind::Deletion, _) => (Mark::Quiet, "Deletion"),
+                (EpisodeKind::Scaling, false) => (StatusMark::Ok, "Scaling"),
+                (EpisodeKind::Scaling, true) => (StatusMark::Busy, "Scaling"),
+                (EpisodeKind::Recovery, false) => (StatusMark::Ok, "Recovery"),
+                (EpisodeKind::Recovery, true) => (StatusMark::Busy, "Recovery"),
+                (EpisodeKind::Rollout | EpisodeKind::Failure, false) => (StatusMark::Late, "Failure"),
+                (EpisodeKind::Rollout | EpisodeKind::Failure, true) => (StatusMark::Bad, "Failure"),
+                (EpisodeKind::Deletion, _) => (StatusMark::Quiet, "Deletion"),
             };
             return Status { mark, word, note: if self.is_going_on() { "in progress" } else { "" } };
         }
         let had_trouble = !self.cause.is_empty();
         let (mark, word, note) = match (self.outcome, self.deadline_millis.is_some()) {
-            (Outcome::Complete, true) => (Mark::Late, "Complete", "after its deadline"),
-            (Outcome::Complete, false) if had_trouble => (Mark::Late, "Complete", "after trouble"),
-            (Outcome::Complete, false) => (Mark::Ok, "Complete", ""),
-            (Outcome::DeadlineExceeded, _) => (Mark::Bad, "Deadline passed", ""),
-            (Outcome::Superseded, true) => (Mark::Bad, "Deadline passed", "then superseded"),
-            (Outcome::Deleted, true) => (Mark::Bad, "Deadline passed", "then deleted"),
-            (Outcome::Superseded, false) => (Mark::quiet(had_trouble), "Superseded", ""),
-            (Outcome::Deleted, false) => (Mark::quiet(had_trouble), "Deleted", ""),
-            (Outcome::Progressing, true) => (Mark::Bad, "In progress", "after its deadline"),
-            (Outcome::Progressing, false) if had_trouble => (Mark::Bad, "In progress", ""),
-            (Outcome::Progressing, false) => (Mark::Busy, "In progress", ""),
+            (Outcome::Complete, true) => (StatusMark::Late, "Complete", "after its deadline"),
+            (Outcome::Complete, false) if had_trouble => (StatusMark::Late, "Complete", "after trouble"),
+            (Outcome::Complete, false) => (StatusMark::Ok, "Complete", ""),
+            (Outcome::DeadlineExceeded, _) => (StatusMark::Bad, "Deadline passed", ""),
+            (Outcome::Superseded, true) => (StatusMark::Bad, "Deadline passed", "then superseded"),
+            (Outcome::Deleted, true) => (StatusMark::Bad, "Deadline passed", "then deleted"),
+            (Outcome::Superseded, false) => (StatusMark::quiet(had_trouble), "Superseded", ""),
+            (Outcome::Deleted, false) => (StatusMark::quiet(had_trouble), "Deleted", ""),
+            (Outcome::Progressing, true) => (StatusMark::Bad, "In progress", "after its deadline"),
+            (Outcome::Progressing, false) if had_trouble => (StatusMark::Bad, "In progress", ""),
+            (Outcome::Progressing, false) => (StatusMark::Busy, "In progress", ""),
         };
         Status { mark, word, note }
     }
@@ -126,16 +126,16 @@ pub fn extremes(peak_pods: u32, lowest: Option<u32>, limits: Option<(u32, u32)>)
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Status {
     /// The sign before the word.
-    pub mark: Mark,
+    pub mark: StatusMark,
     /// "Complete", "Deadline passed".
     pub word: &'static str,
     /// Addition to the word: "then superseded"; may be empty.
     pub note: &'static str,
 }
 
-/// The sign of a status.
+/// Sign before a status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mark {
+pub enum StatusMark {
     /// Complete without trouble.
     Ok,
     /// Complete, after trouble.
@@ -148,7 +148,7 @@ pub enum Mark {
     Quiet,
 }
 
-impl Mark {
+impl StatusMark {
     /// All signs with their meanings.
     pub const ALL: [(Self, &str); 5] = [
         (Self::Ok, "Complete"),
@@ -189,14 +189,14 @@ mod tests {
             (mark, word, note)
         };
         let passed = Some(3_000);
-        assert_eq!(status(Outcome::Superseded, passed, "why"), (Mark::Bad, "Deadline passed", "then superseded"));
-        assert_eq!(status(Outcome::Deleted, passed, "why"), (Mark::Bad, "Deadline passed", "then deleted"));
-        assert_eq!(status(Outcome::Complete, passed, "why"), (Mark::Late, "Complete", "after its deadline"));
-        assert_eq!(status(Outcome::Complete, None, "why"), (Mark::Late, "Complete", "after trouble"));
-        assert_eq!(status(Outcome::Complete, None, ""), (Mark::Ok, "Complete", ""));
-        assert_eq!(status(Outcome::Superseded, None, ""), (Mark::Quiet, "Superseded", ""));
-        assert_eq!(status(Outcome::Superseded, None, "why"), (Mark::Bad, "Superseded", ""));
-        assert_eq!(status(Outcome::Progressing, None, ""), (Mark::Busy, "In progress", ""));
+        assert_eq!(status(Outcome::Superseded, passed, "why"), (StatusMark::Bad, "Deadline passed", "then superseded"));
+        assert_eq!(status(Outcome::Deleted, passed, "why"), (StatusMark::Bad, "Deadline passed", "then deleted"));
+        assert_eq!(status(Outcome::Complete, passed, "why"), (StatusMark::Late, "Complete", "after its deadline"));
+        assert_eq!(status(Outcome::Complete, None, "why"), (StatusMark::Late, "Complete", "after trouble"));
+        assert_eq!(status(Outcome::Complete, None, ""), (StatusMark::Ok, "Complete", ""));
+        assert_eq!(status(Outcome::Superseded, None, ""), (StatusMark::Quiet, "Superseded", ""));
+        assert_eq!(status(Outcome::Superseded, None, "why"), (StatusMark::Bad, "Superseded", ""));
+        assert_eq!(status(Outcome::Progressing, None, ""), (StatusMark::Busy, "In progress", ""));
         let superseded =
             PastRollout { outcome: Outcome::Superseded, deadline_millis: passed, ..rollout(1, Some(5_000)) };
         assert_eq!(superseded.ended(), "Superseded after 5.0 s, progress deadline passed");

@@ -68,7 +68,7 @@ pub struct Choices<'m> {
     model: &'m Model,
     skew_millis: Millis,
     /// The pods that each ReplicaSet removed, and when.
-    rounds: BTreeMap<Uid, Vec<Round<'m>>>,
+    rounds: BTreeMap<Uid, Vec<RemovalRound<'m>>>,
     /// The cluster as it was seen when pods of a ReplicaSet went.
     views: BTreeMap<(Uid, Millis), ControllerView<'m>>,
 }
@@ -108,11 +108,11 @@ impl<'m> Choices<'m> {
     }
 
     /// The pods that the controller saw when it removed a pod, and the round in which that was.
-    fn looked(&mut self, pod: &Pod) -> Option<(&ControllerView<'m>, &Round<'m>)> {
+    fn looked(&mut self, pod: &Pod) -> Option<(&ControllerView<'m>, &RemovalRound<'m>)> {
         let set = pod.owner.filter(|_| pod.end_reason == Some(EndReason::ScaledDown))?;
         let at = pod.ended_millis()?;
         let (model, skew_millis) = (self.model, self.skew_millis);
-        let rounds = self.rounds.entry(set).or_insert_with(|| Round::all(model, set));
+        let rounds = self.rounds.entry(set).or_insert_with(|| RemovalRound::all(model, set));
         let round = rounds.iter_mut().find(|round| (round.from..=round.to).contains(&at))?;
         if !round.is_looked_at {
             round.look(model, set);
@@ -124,7 +124,7 @@ impl<'m> Choices<'m> {
 }
 
 /// When the controller let go of some pods of a ReplicaSet, by arrival.
-struct Round<'m> {
+struct RemovalRound<'m> {
     from: Millis,
     to: Millis,
     /// The pods that stayed, once somebody asked.
@@ -132,7 +132,7 @@ struct Round<'m> {
     is_looked_at: bool,
 }
 
-impl<'m> Round<'m> {
+impl<'m> RemovalRound<'m> {
     fn all(model: &Model, set: Uid) -> Vec<Self> {
         let mut all: Vec<Millis> = model.pods_of(set).filter_map(went).collect();
         all.sort_unstable();

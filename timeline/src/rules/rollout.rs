@@ -161,7 +161,7 @@ pub fn trigger(model: &Model, deployment: &Deployment, index: usize) -> Trigger 
             return Trigger::Adopted; // numbers that it carried for another Deployment are not of this one
         }
         if set.revisions.first().is_some_and(|(revision, _)| *revision != rollout.revision) {
-            let is_same = is_numbered_anew(model, deployment, index, set);
+            let is_same = is_renumbered(model, deployment, index, set);
             return if is_same { Trigger::Adopted } else { Trigger::Rollback };
         }
         let before = set.first_seen_millis < deployment.first_seen_millis - ADOPTED_BEFORE_MILLIS;
@@ -179,7 +179,7 @@ pub fn trigger(model: &Model, deployment: &Deployment, index: usize) -> Trigger 
 /// The rollout at `index` goes on with the ReplicaSet of the one before, which got another number because a ReplicaSet was taken over
 /// or taken up again: no template came in between.
 #[must_use]
-pub fn is_numbered_anew(model: &Model, deployment: &Deployment, index: usize, set: &ReplicaSet) -> bool {
+pub fn is_renumbered(model: &Model, deployment: &Deployment, index: usize, set: &ReplicaSet) -> bool {
     let [Some(before), Some(rollout)] = [index.checked_sub(1), Some(index)].map(|at| deployment.rollouts.get(at?))
     else {
         return false;

@@ -1,7 +1,7 @@
 //! A cause in words, with what decides out of messages that say it at length.
 
 use crate::assess::rollout_causes::room_comes;
-use crate::assess::{Assessment, Cause, CauseKind, CrashCause, Refused, Severity, StartTime, Wall, pull_failure};
+use crate::assess::{Assessment, Cause, CauseKind, CrashCause, Obstacle, Refused, Severity, StartTime, pull_failure};
 use crate::model::fact::Role;
 use crate::rules::messages::{self, NewNode, PullFailure, StartHold};
 use crate::words::{capitalized, count, duration, images, is_are, safe, sentence_end, short};
@@ -222,14 +222,14 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
                 over(time)
             )
         }
-        CauseKind::Deadlock { wall } => {
-            let wall = match wall {
-                Wall::Refused => "refused",
-                Wall::NoNode => "no node fits",
-                Wall::Volume => "an old pod has its volume",
+        CauseKind::Deadlock { obstacle } => {
+            let obstacle = match obstacle {
+                Obstacle::Refused => "refused",
+                Obstacle::NoNode => "no node fits",
+                Obstacle::Volume => "an old pod has its volume",
             };
             format!(
-                "Can't remove an old pod (maxUnavailable {}) or add a new one ({wall}): the rollout is blocked.",
+                "Can't remove an old pod (maxUnavailable {}) or add a new one ({obstacle}): the rollout is blocked.",
                 assessment.limits.max_unavailable
             )
         }

@@ -11,7 +11,7 @@ use crate::words::{count, duration, safe};
 const MOST: usize = 3;
 
 /// Pods that one thing happened to.
-struct Loss<'m> {
+struct LostPods<'m> {
     pod: &'m str,
     pods: u32,
     event: String,
@@ -28,7 +28,7 @@ pub fn episode(episode: &Episode<'_>, is_open: bool) -> String {
         true => format!("Scaled, and back to {to}"),
         false => format!("Scaled from {from} to {to}"),
     }));
-    events.extend(grouped(losses).iter().map(Loss::said));
+    events.extend(grouped(losses).iter().map(LostPods::said));
     events.extend((!restarted.is_empty()).then(|| restarts(restarted)));
     let end = match (kind, scaled, ended_millis) {
         _ if is_open => None,
@@ -52,7 +52,7 @@ pub fn episode(episode: &Episode<'_>, is_open: bool) -> String {
     end.map_or_else(|| events.clone(), |end| format!("{events}, {end}"))
 }
 
-impl Loss<'_> {
+impl LostPods<'_> {
     fn said(&self) -> String {
         let Self { pod, pods, event } = self;
         match pods {
@@ -64,8 +64,8 @@ impl Loss<'_> {
 }
 
 /// The losses, each kind of them once.
-fn grouped<'m>(losses: &[&'m Happening]) -> Vec<Loss<'m>> {
-    let mut all: Vec<Loss<'m>> = Vec::new();
+fn grouped<'m>(losses: &[&'m Happening]) -> Vec<LostPods<'m>> {
+    let mut all: Vec<LostPods<'m>> = Vec::new();
     for loss in losses.iter().filter_map(|what| lost(what)) {
         match all.iter_mut().find(|known| known.event == loss.event) {
             Some(known) => known.pods += loss.pods,
@@ -75,7 +75,7 @@ fn grouped<'m>(losses: &[&'m Happening]) -> Vec<Loss<'m>> {
     all
 }
 
-fn lost(what: &Happening) -> Option<Loss<'_>> {
+fn lost(what: &Happening) -> Option<LostPods<'_>> {
     let (pod, pods, event) = match what {
         Happening::Killed { pod, .. } => (pod.as_str(), 1, "deleted".to_owned()),
         Happening::KilledMore { pods, .. } => ("", *pods, "deleted".to_owned()),
@@ -106,7 +106,7 @@ fn lost(what: &Happening) -> Option<Loss<'_>> {
         }
         _ => return None,
     };
-    Some(Loss { pod, pods, event })
+    Some(LostPods { pod, pods, event })
 }
 
 fn departure(node: &str, why: NodeDeparture, resource: &str) -> String {

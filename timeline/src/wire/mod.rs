@@ -42,7 +42,7 @@ pub const MAX_VIEWER_FRAME: usize = 4096;
 pub const HEARTBEAT_SECONDS: u32 = 4;
 
 /// The code with which a stream is closed whose viewer is not known, or not any more: they have to sign in.
-pub const STRANGER: u16 = 4401;
+pub const SIGN_IN_REQUIRED: u16 = 4401;
 
 /// The code with which a stream is closed whose viewer speaks another [`PROTOCOL`], or sends what is no frame; the reason says so.
 pub const REFUSED: u16 = 4400;

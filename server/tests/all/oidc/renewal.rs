@@ -242,5 +242,5 @@ async fn a_stream_ends_with_its_session() {
         }
     };
     let code = tokio::time::timeout(Duration::from_secs(35), closed).await.unwrap();
-    assert_eq!(code, Some(timeline::wire::STRANGER));
+    assert_eq!(code, Some(timeline::wire::SIGN_IN_REQUIRED));
 }

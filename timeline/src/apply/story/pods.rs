@@ -1,7 +1,7 @@
 //! Telling pods: why one went, what replaced it, and who left a node together.
 
 use crate::apply::Timeline;
-use crate::apply::leaving::Leaving;
+use crate::apply::leaving::PodDeparture;
 use crate::apply::pending::AwaitedReplacement;
 use crate::model::fact::PodFact;
 use crate::model::story::{Entry, Happening};
@@ -30,7 +30,7 @@ impl Timeline {
         uid: Uid,
         reason: EndReason,
         node: Option<String>,
-        left: Leaving,
+        left: PodDeparture,
         is_there: bool,
     ) {
         self.untell_end(uid);
@@ -86,7 +86,7 @@ impl Timeline {
         &mut self,
         at: Millis,
         uid: Uid,
-        left: Option<(EndReason, Leaving)>,
+        left: Option<(EndReason, PodDeparture)>,
         fact: &PodFact,
     ) {
         let Some(pod) = self.model.pods.get(&uid).filter(|pod| pod.end_reason.is_none()) else { return };
@@ -120,9 +120,9 @@ impl Timeline {
     }
 
     /// Pods that leave the same node for the same reason one after the other are told together.
-    fn tell_left(&mut self, deployment: Uid, at: Millis, pod: String, node: String, left: Leaving) {
+    fn tell_left(&mut self, deployment: Uid, at: Millis, pod: String, node: String, left: PodDeparture) {
         let revision = self.revision_of(deployment);
-        let Leaving { why, resource } = left;
+        let PodDeparture { why, resource } = left;
         let is_same = |entry: &Entry| match &entry.what {
             Happening::LeftNode { node: other, revision: then, why: known, resource: short, last_millis, .. } => {
                 *other == node
