@@ -18,7 +18,7 @@ pub struct PastWorkload {
     pub name: String,
     /// The latest of the rollouts that were asked for, the first one first.
     pub rollouts: Vec<PastRollout>,
-    /// How many were asked for.
+    /// Number of rows that the search found.
     pub total: u32,
 }
 
@@ -51,17 +51,17 @@ pub struct HistoryPayload {
     pub until: String,
     /// Rollouts of this page, the last one first, each with its day and time.
     pub rollouts: Vec<(String, PastRollout)>,
-    /// How many rows were asked for, on all pages.
+    /// Number of rows that the search found, on all pages.
     pub total: u32,
-    /// How many of them are no rollouts.
+    /// Number of those rows that are no rollouts.
     pub others: u32,
     /// The workloads of this page's rollouts, the one with the last rollout first.
     pub workloads: Vec<PastWorkload>,
-    /// What comes after them, for the next page.
+    /// Cursor of the next page.
     pub after: Option<String>,
     /// The last days, the first one first, whatever time was asked for.
     pub days: Vec<Day>,
-    /// How much is kept: "in /var/lib/rollcast for 30 d, at most 2 GB".
+    /// Storage and its limits: "in /var/lib/rollcast for 30 d, at most 2 GB".
     pub kept: String,
     /// Why none can be shown; empty while they can.
     pub trouble: String,
@@ -76,7 +76,7 @@ impl HistoryPayload {
         "History — Rollcast".to_owned()
     }
 
-    /// What a chat shows of a link to the page.
+    /// Preview that a chat shows for a link to the page.
     #[must_use]
     pub fn preview(&self) -> Preview {
         Preview { title: self.title(), description: self.summary(), image: None }

@@ -160,7 +160,7 @@ pub struct EmbeddedFiles {
     pub files: String,
     /// The content, in the same form.
     pub content: String,
-    /// How the cluster was reached when the file was made, as JSON.
+    /// Connection state of the cluster when the file was made, as JSON.
     pub connection: String,
 }
 

@@ -1,4 +1,4 @@
-//! How each cluster is reached and watched: the content of the status page and of `/api/v1/status`.
+//! Connection and watches of each cluster: the content of the status page and of `/api/v1/status`.
 
 use std::collections::BTreeMap;
 
@@ -131,7 +131,7 @@ pub struct KindFigures {
     pub events: u64,
     /// Watches started again because the one before failed or its connection was lost.
     pub restarts: u64,
-    /// How often the kind was listed again, by reason; reasons that never applied are left out.
+    /// Number of new lists of the kind, by reason; reasons that never applied are left out.
     pub relists: BTreeMap<&'static str, u64>,
     /// Objects that could not be decoded and were skipped.
     pub skipped: u64,
@@ -152,7 +152,7 @@ pub fn said(cluster: &str, connection: &Connection, stamp: impl Fn(Millis) -> St
     (state_words(connection, stamp), [trouble, forbidden, unwritten(connection, stamp)].into_iter().flatten().collect())
 }
 
-/// What to do about a cluster that does not respond.
+/// Advice for a cluster that does not respond.
 const CHECK: &str = "If this takes long, run `rollcast check`.";
 
 impl ClusterStatus {

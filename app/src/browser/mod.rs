@@ -1,4 +1,4 @@
-//! What the browser offers, in one place: whatever asks it for something does so here, and nothing else of the application names its
+//! Functions of the browser, in one place: all calls go through this module, and nothing else of the application names the browser's
 //! functions (`server/tests/all/architecture.rs` holds the sources to that; types of events and elements may stand anywhere, and the
 //! painter of the canvas is beside the other painters, in [`crate::score::paint`]).
 //!

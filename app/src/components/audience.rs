@@ -1,12 +1,12 @@
-//! Who sees a page, at its foot: whose rights it is drawn with, or that it is open to everybody.
+//! The foot of a page: the viewer whose permissions it shows, or that it is open to everybody.
 
 use leptos::prelude::*;
 use timeline::address::at;
 
-/// Who may see the pages, as their foot says it.
+/// Viewers who may see the pages.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Audience {
-    /// Nobody but whoever sits at this machine: it is reached from there alone.
+    /// Users of this machine: the server listens on loopback only.
     #[default]
     Nobody,
     /// Everybody who reaches the address: nobody is asked who they are.

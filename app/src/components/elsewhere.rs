@@ -1,5 +1,5 @@
-//! What this program does with an address that it does not know: the server is asked, which knows more addresses and says what is
-//! wrong with the others.
+//! Loads an address that this program does not know from the server. The server knows more addresses, and has an error page for the
+//! others.
 
 use leptos::prelude::*;
 use leptos_router::hooks::use_url;

@@ -5,8 +5,8 @@ use leptos_meta::Meta;
 
 use crate::link_preview::Preview;
 
-/// How this server is addressed, such as "https://rollcast.example.com": pictures of previews need whole addresses. The server tells
-/// it to the pages that it renders.
+/// Origin of this server, such as "https://rollcast.example.com": pictures of previews need whole addresses. The server sets it
+/// for the pages that it renders.
 #[derive(Clone)]
 pub struct Origin(pub String);
 

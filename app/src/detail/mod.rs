@@ -1,6 +1,6 @@
-//! What is told of one pod, of one revision, of all rollouts, and links to share: as data, made by the server and shown beside the
-//! picture or as a page of its own ([`crate::components::detail`]). Times are numbers, so that each viewer reads them in a zone of
-//! their own; everything else is words.
+//! Details of one pod, of one revision, of all rollouts, and links to share. The server makes them as data; pages show them beside
+//! the picture or as a page of their own ([`crate::components::detail`]). Times are numbers, so that each viewer reads them in their
+//! own time zone; everything else is text.
 
 pub mod history;
 pub mod lines;
@@ -19,7 +19,7 @@ pub use self::rollouts::RolloutsDetail;
 pub use self::share::ShareDetail;
 use crate::link_preview;
 
-/// Something about a Deployment.
+/// A detail of a Deployment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Detail {
     /// A pod.
@@ -57,7 +57,7 @@ impl Detail {
         }
     }
 
-    /// When all that it tells is so; `None` of what is of no moment.
+    /// Moment that the detail is of; `None` for details that are of no moment.
     #[must_use]
     pub fn moment_millis(&self) -> Option<Millis> {
         match self {

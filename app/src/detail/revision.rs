@@ -24,8 +24,8 @@ pub struct RevisionDetail {
     pub facts: Vec<DetailFact>,
     /// Containers of its template with their images.
     pub images: Vec<ImageDetail>,
-    /// What differs from the revision before, and from the one that was complete before where that is another: a rollout that
-    /// supersedes one that is not complete replaces that one's pods, too.
+    /// Differences to the revision before, and to the last complete one where that is another: a rollout that supersedes an
+    /// incomplete one replaces the pods of both.
     pub differences: Vec<Difference>,
     /// Its rollouts, in order.
     pub rollouts: Vec<RolloutLine>,

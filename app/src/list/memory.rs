@@ -1,5 +1,4 @@
-//! What the application remembers of lists while the viewer looks at something else, so that coming back shows them at once, where
-//! they were left.
+//! Keeps lists while the viewer is on another page, so that coming back shows them at once, at the same scroll position.
 
 use leptos::ev;
 use leptos::prelude::*;

@@ -1,4 +1,4 @@
-//! What was said at a moment is asked of the server, one question at a time. Pure: the browser's time is an argument.
+//! Requests the sentences of a moment from the server, one request at a time. Pure: the browser's time is an argument.
 //!
 //! ```text
 //!   nothing asked ──a moment is shown──► asked ──its answer──► answered ──another moment──► asked

@@ -28,8 +28,8 @@ pub struct SharedLine {
 /// Content of the page of links.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SharesPayload {
-    /// What a new link may open, each with the address that it would lead to, the first one most likely; empty where there is nothing to
-    /// share.
+    /// Scopes that a new link may open, each with the address that it leads to, the most likely one first; empty where there is
+    /// nothing to share.
     pub offers: Vec<(String, String)>,
     /// The link that was just made, and what is said of it.
     pub made: Option<(String, String)>,

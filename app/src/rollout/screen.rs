@@ -74,7 +74,7 @@ struct FrameState {
     moving: FrameStyles,
 }
 
-/// What the screen knows of the Deployment, and how it shows it.
+/// State of the screen: its copy of the Deployment, and how it is shown.
 pub(super) struct State {
     pub(super) copy: DeploymentCopy,
     pub(super) clock: Clock,

@@ -19,7 +19,7 @@ use crate::score::scale;
 const SLIDER: f64 = board::SLIDER as f64;
 /// The parameter of an address that asks to play at once.
 const PLAY: &str = "play=yes";
-/// What the slider goes through is told this often, and the address names the moment this long after the last move of a pointer.
+/// Interval of updates while the slider moves, and the delay after the last move until the address names the moment.
 const KEPT_MILLIS: f64 = 250.0;
 const REMEMBER_MILLIS: f64 = 400.0;
 

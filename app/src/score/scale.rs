@@ -13,8 +13,8 @@ const WIDEST_MILLIS: f64 = 86_400_000.0;
 /// Before and after a rollout that is over, this part of how long it took is shown, and no less than this.
 const AROUND_PART: Millis = 10;
 const LEAST_AROUND_MILLIS: Millis = 300;
-/// What is left after a millisecond of the way to another width (half of it after 90; whole powers, because others would cost 2 KB of
-/// program); the rest is gone at once when it is as short as that.
+/// Part of the way to another width that is left after a millisecond: half of it after 90. Whole powers, because others would cost
+/// 2 KB of program. Below [`CLOSE_MILLIS`] the rest is skipped.
 const LEFT_EACH_MILLI: f64 = 0.992_327_946_3;
 const CLOSE_MILLIS: f64 = 50.0;
 /// Shown when nothing is rolling out.
@@ -91,7 +91,7 @@ impl EndedRollout {
         self.settled_millis + self.around_millis()
     }
 
-    /// How much time is shown, ending at that time: all of it from a little before its begin. While it plays, the window grows in
+    /// Width of the visible time that ends then: from a little before the begin of the rollout. While it plays, the window grows in
     /// steps.
     #[must_use]
     pub fn window_millis(self, now_millis: Millis) -> f64 {

@@ -1,5 +1,5 @@
-//! What the components of the wall follow. Seats are there for as long as the page lives and are only aimed anew, so that nothing
-//! gathers over days.
+//! Signals that the components of the wall follow. Seats live as long as the page and only get another Deployment, so that memory
+//! does not grow over days.
 
 use leptos::prelude::*;
 use timeline::list::{ListCopy, Overall};

@@ -159,8 +159,8 @@ pub fn stable_count(overall: &Overall) -> String {
     words
 }
 
-/// How each cluster is reached: "prod-eu live · staging stale since 14:01:40 UTC"; those that are stale come first. Of more than two
-/// others it is counted how many are in which state: "23 recordings, held".
+/// Formats the connection of each cluster: "prod-eu live · staging stale since 14:01:40 UTC"; stale ones come first. More than two
+/// others are counted by state: "23 recordings, held".
 #[must_use]
 pub fn connections(overall: &Overall, zone: Zone) -> String {
     reached(overall, |cluster| lowered(&state_words(&cluster.connection, |at| zone.stamp(at))))
@@ -194,8 +194,8 @@ fn lowered(words: &str) -> String {
     letters.next().map(|first| first.to_ascii_lowercase()).into_iter().chain(letters).collect()
 }
 
-/// What is said across the top when what is shown is old: of a connection to the server that was lost `since_millis`, or of clusters.
-/// `stamp` tells times of day.
+/// Formats the notice across the top while the data is stale: the connection to the server is lost since `since_millis`, or
+/// clusters are stale. `stamp` formats times of day.
 #[must_use]
 pub fn stale(overall: &Overall, since_millis: Option<Millis>, stamp: impl Fn(Millis) -> String) -> String {
     if let Some(since_millis) = since_millis {

@@ -1,5 +1,5 @@
-//! Who is on stage. What needs a look takes it, at most four at once; who is there stays until it is over and a little longer, so
-//! that everybody sees how it ended; nobody changes seats.
+//! The stage: the Deployments that the wall shows large, at most four at once. A Deployment stays until it is over and a little
+//! longer, so that everybody sees how it ended. It never changes its seat.
 
 use timeline::Uid;
 use timeline::list::Group;

@@ -68,7 +68,7 @@ pub enum Refused {
     Deletion,
 }
 
-/// What keeps a pod from being added.
+/// Obstacle to adding a pod.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Obstacle {
     /// The API server refuses it.
@@ -211,7 +211,7 @@ pub enum CauseKind {
         was_ready: bool,
         /// Their start time.
         time: StartTime,
-        /// What that probe of the example saw last, where an Event tells.
+        /// Last result of that probe of the example, where an Event has it.
         saw: Option<String>,
     },
     /// Their node was reported not to be ready: nobody asks their probes.
@@ -228,7 +228,7 @@ pub enum CauseKind {
     },
     /// The budget forbids every step: no old pod may go and no new one fits.
     Deadlock {
-        /// What keeps a new one from being added.
+        /// Obstacle to adding a new one.
         obstacle: Obstacle,
     },
     /// Old pods are to be gone first, and are not.

@@ -88,7 +88,7 @@ const fn is_loss(what: &Happening) -> bool {
     )
 }
 
-/// How often containers of a pod restarted since it was seen first.
+/// Counts the container restarts of a pod since it was first seen.
 fn restarts(pod: &Pod) -> u32 {
     pod.now.restarts.saturating_sub(pod.now.first_restarts)
 }
@@ -112,7 +112,7 @@ struct Shortage {
     since_millis: Option<Millis>,
     /// Until when last; `None` while it goes on.
     until_millis: Option<Millis>,
-    /// How many were missing at most.
+    /// Largest number of missing pods.
     most: u32,
     /// There were enough when the recording begins.
     is_begin_seen: bool,

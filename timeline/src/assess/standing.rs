@@ -240,7 +240,7 @@ impl Assessment<'_> {
         bad().find(|cause| cause.kind.is_failure()).or_else(|| bad().next())
     }
 
-    /// What new pods wait for, where nothing failed.
+    /// Finds the cause that new pods wait for, where nothing failed.
     #[must_use]
     pub fn awaited(&self) -> Option<&Cause> {
         let is_start =

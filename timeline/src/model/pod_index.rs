@@ -26,7 +26,7 @@ pub struct PodCounts {
     pub available: u32,
     /// Pods on their way, or failing.
     pub not_yet: u32,
-    /// Those of `not_yet` that fail.
+    /// Pods of `not_yet` that fail.
     pub failing: u32,
     /// Pods that failed for good and still lie about.
     pub failed: u32,
@@ -406,7 +406,7 @@ fn noteworthy_until(pod: &Pod) -> Millis {
     pod.now.containers.iter().map(of).max().unwrap_or(Millis::MIN)
 }
 
-/// How long a pod took from its creation until it was available, as far as that was seen.
+/// Time from the creation of a pod until it was available, as far as that was seen.
 pub(super) fn start_millis(pod: &Pod) -> Option<Millis> {
     let (first, begun) = pod.states.first()?;
     let (_, available) = pod.states.iter().find(|(state, _)| *state == PodState::Available)?;

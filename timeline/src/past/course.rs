@@ -15,14 +15,14 @@ pub fn pods<'m>(model: &'m Model, deployment: &'m Deployment, of: &'m Rollout) -
     pods.filter(move |pod| pod.replica_set() == set && (from..=to).contains(&pod.first_seen_millis()))
 }
 
-/// From when to when a pod was available, each time.
+/// Lists the spans of time in which a pod was available.
 pub fn available_spans(pod: &Pod) -> impl Iterator<Item = (Millis, Millis)> {
     let ends = pod.states.iter().skip(1).map(|(_, at)| *at).chain([Millis::MAX]);
     let states = pod.states.iter().zip(ends);
     states.filter(|((state, _), _)| *state == PodState::Available).map(|((_, from), to)| (*from, to))
 }
 
-/// How long a rollout took until the first pod that was made for it was available.
+/// Time until the first pod that was made for a rollout was available.
 #[must_use]
 pub fn first_available(model: &Model, deployment: &Deployment, rollout: &Rollout) -> Option<Millis> {
     let started = rollout.started_millis?;
@@ -30,7 +30,7 @@ pub fn first_available(model: &Model, deployment: &Deployment, rollout: &Rollout
     Some((first - started).max(0))
 }
 
-/// How often containers of the pods that were made for a rollout were started again.
+/// Counts the container restarts of the pods that were made for a rollout.
 #[must_use]
 pub fn restarts(model: &Model, deployment: &Deployment, rollout: &Rollout) -> u32 {
     pods(model, deployment, rollout).map(|pod| pod.now.restarts).fold(0, u32::saturating_add)

@@ -42,13 +42,13 @@ pub struct PastRollout {
     pub number: u32,
     /// The revision that it rolled out.
     pub revision: u64,
-    /// What set it off.
+    /// Trigger of the rollout.
     pub trigger: Trigger,
     /// When it began, or was first seen.
     pub started_millis: Millis,
     /// When it was complete or superseded.
     pub ended_millis: Option<Millis>,
-    /// How it stands or ended.
+    /// Outcome so far, or at the end.
     pub outcome: Outcome,
     /// Why it was stuck, as a sentence; empty if it never was.
     pub cause: String,
@@ -64,10 +64,10 @@ pub struct PastRollout {
     pub replicas: u32,
     /// When as many of its pods as asked for were available.
     pub available_millis: Option<Millis>,
-    /// How long it took until the first pod that was made for it was available, where that is known.
+    /// Time until the first pod that was made for it was available, where that is known.
     #[serde(default)]
     pub first_available_millis: Option<Millis>,
-    /// How often containers of its pods were started again until it ended, where that is known.
+    /// Number of container restarts of its pods until it ended, where that is known.
     #[serde(default)]
     pub restarts: Option<u32>,
     /// The most pods that there were at once.
@@ -156,7 +156,7 @@ impl PastRollout {
         }
     }
 
-    /// How long it took; `None` while it goes on.
+    /// Duration; `None` while it goes on.
     #[must_use]
     pub fn took_millis(&self) -> Option<Millis> {
         self.ended_millis.map(|ended| ended - self.started_millis)

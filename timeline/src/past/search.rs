@@ -96,11 +96,11 @@ pub struct Day {
     pub from_millis: Millis,
     /// Its name: "21 Nov".
     pub name: String,
-    /// How many episodes began.
+    /// Number of episodes that began.
     pub episodes: u32,
-    /// How many of them are no rollouts.
+    /// Number of those episodes that are no rollouts.
     pub others: u32,
-    /// How many had trouble at some time.
+    /// Number of episodes that had trouble at some time.
     pub troubled: u32,
 }
 

@@ -184,7 +184,7 @@ pub struct ProbeKill {
     pub message: String,
 }
 
-/// What a probe ("Readiness probe") saw last, by the Event `Unhealthy` about a pod since then: "HTTP probe failed with statuscode: 503".
+/// Finds the last result of a probe ("Readiness probe"), by the Event `Unhealthy` about a pod since then: "HTTP probe failed with statuscode: 503".
 #[must_use]
 pub fn probe_saw<'m>(deployment: &'m Deployment, pod: &Pod, probe: &str, since_millis: Millis) -> Option<&'m str> {
     let since_millis = since_millis.saturating_sub(2_000); // Events are told in whole seconds
@@ -192,7 +192,7 @@ pub fn probe_saw<'m>(deployment: &'m Deployment, pod: &Pod, probe: &str, since_m
     recent.find_map(|event| seen(event, probe).filter(|saw| !saw.is_empty()))
 }
 
-/// What a probe saw, if the Event tells that it failed.
+/// Reads the result of a probe from an Event that says that it failed.
 fn seen<'m>(event: &'m Event, probe: &str) -> Option<&'m str> {
     let message = Some(event.message.as_str()).filter(|_| event.reason == "Unhealthy")?;
     Some(message.strip_prefix(probe)?.strip_prefix(" failed")?.trim_start_matches(": ").trim())

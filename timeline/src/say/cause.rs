@@ -310,7 +310,7 @@ pub(super) fn exit_words(code: i32) -> String {
     format!("exit code {code}{signal}")
 }
 
-/// What the kubelet says of a pull that failed for a reason that is not known here.
+/// Finds the message of the kubelet about a pull that failed for an unknown reason.
 pub(super) fn pull_detail(cause: &Cause, assessment: &Assessment<'_>) -> Option<String> {
     let events = messages::failures(assessment.deployment, cause.evidence.object_name());
     messages::pull_detail(&cause.evidence.message, events).map(safe)

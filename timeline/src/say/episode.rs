@@ -135,7 +135,7 @@ fn restarts(restarted: &[(&Pod, u32)]) -> String {
     format!("{who} restarted {times}{end}")
 }
 
-/// How the last container of a pod ended that restarted.
+/// Formats the exit of the container of a pod that restarted last.
 fn last_end(pod: &Pod) -> Option<String> {
     let ended = pod.now.containers.iter().filter(|container| container.restarts > 0);
     let exit = ended.filter_map(|container| container.last_exit.as_ref()).max_by_key(|exit| exit.finished_millis)?;

@@ -81,7 +81,7 @@ fn is_short(message: &str) -> bool {
     (1..=LONGEST_MESSAGE).contains(&message.split_whitespace().count())
 }
 
-/// Who refuses, where the API server says that it is not itself: `Pod Security "restricted" forbids`, "webhook policy denies".
+/// Names the admission plugin or webhook that refuses: `Pod Security "restricted" forbids`, "webhook policy denies".
 fn refuses(message: &str) -> String {
     let quoted =
         |after: &str| message.split_once(after).and_then(|(_, rest)| rest.split_once('"')).map(|(name, _)| name);

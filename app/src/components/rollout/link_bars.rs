@@ -41,7 +41,7 @@ pub fn LinkBars(
     }
 }
 
-/// What a link to a rollout that is kept says, and one to a revision once that is not the current one any more.
+/// Text above a stored rollout, and above a link to a revision that is not the current one any more.
 fn words(board: Board, zone: Zone) -> Option<String> {
     if board.workload.with(|workload| workload.rollout.is_some()) {
         let moment = board.moment(zone, board.now_millis());

@@ -1,5 +1,5 @@
-//! What is told of the place of the score that is pointed at, or of the pod that has the focus: state, since when and why, or how many
-//! pods were in which state.
+//! The tip of the score, for the place under the pointer or the pod with the focus: its state, start time and reason, or the number
+//! of pods in each state.
 
 use leptos::prelude::*;
 use timeline::words::{duration, safe};
