@@ -99,14 +99,14 @@ pub fn bands(model: &Model, deployment: &Deployment, from_millis: Millis) -> Vec
             is_seen.then(|| band(deployment.uid, set, &pods, is_current, from_millis))
         })
         .collect();
-    let mut bands: Vec<Band> = order::by(bands, |band: &Band| {
+    let mut bands: Vec<Band> = order::sort_by(bands, |band: &Band| {
         (i64::from(band.heading.is_current), u128::from(band.heading.revision.map_or(0, |revision| revision + 1)))
     });
     let out = model.pods_of_deployment(deployment.uid).into_iter().filter(|pod| {
         let visible_since = pod.adopted_millis().filter(|_| !pod.is_out_of_rotation()).or(pod.gone_millis());
         pod.released_millis().is_some() && visible_since.is_none_or(|until| until > from_millis)
     });
-    let out = order::by(out.collect(), |pod: &&Pod| (pod.released_millis().unwrap_or_default(), pod.uid.bits()));
+    let out = order::sort_by(out.collect(), |pod: &&Pod| (pod.released_millis().unwrap_or_default(), pod.uid.bits()));
     if !out.is_empty() {
         let span = |pod: &Pod| (pod.released_millis().unwrap_or_default(), pod.adopted_millis().or(pod.gone_millis()));
         let (pods, slots) = assign_slots(&out, span);
@@ -121,7 +121,7 @@ pub fn bands(model: &Model, deployment: &Deployment, from_millis: Millis) -> Vec
 }
 
 fn sort_by_age<'m>(pods: impl Iterator<Item = &'m Pod>) -> Vec<&'m Pod> {
-    order::by(pods.collect(), |pod| (pod.first_seen_millis(), pod.uid.bits()))
+    order::sort_by(pods.collect(), |pod| (pod.first_seen_millis(), pod.uid.bits()))
 }
 
 fn in_view(pod: &Pod, from_millis: Millis) -> bool {

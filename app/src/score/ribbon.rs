@@ -87,7 +87,7 @@ fn shared_row(
     };
     let mut shown: Option<Millis> = None;
     for (at, layer, is_more) in
-        order::by(moves, |(at, layer, is_more)| (*at, (*layer * 2 + usize::from(!is_more)) as u128))
+        order::sort_by(moves, |(at, layer, is_more)| (*at, (*layer * 2 + usize::from(!is_more)) as u128))
     {
         // What lasts for less than a pixel is not drawn.
         if let Some(since) = shown.filter(|since| at > *since) {

@@ -16,7 +16,7 @@ type Write = (Option<Uid>, i64);
 
 /// The ReplicaSets in the order in which the controller writes them, when it looks at what is known now.
 fn writes(model: &Model, deployment: &Deployment) -> Vec<Write> {
-    let (spec, mut sums) = (&deployment.now.spec, Sums::of(model, deployment));
+    let (spec, mut sums) = (&deployment.now.spec, Sums::from_sets(model, deployment));
     let awaits = rollout::awaits_revision(model, deployment);
     let new = rollout::current_set(model, deployment).filter(|_| !awaits).map(|set| set.uid);
     let mut next = budget::next(spec, &sums);
@@ -70,7 +70,7 @@ fn compare(played: impl Iterator<Item = (String, Vec<Observed>)>) -> (usize, Vec
                 .deployments
                 .values()
                 .map(|deployment| {
-                    let next = budget::next(&deployment.now.spec, &Sums::of(model, deployment));
+                    let next = budget::next(&deployment.now.spec, &Sums::from_sets(model, deployment));
                     (deployment.uid, (next, writes(model, deployment)))
                 })
                 .collect();

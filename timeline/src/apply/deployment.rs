@@ -136,7 +136,7 @@ impl Timeline {
     fn tell_first_steps(&mut self, uid: Uid) {
         let steps = self.model.sets_of(uid).flat_map(|set| set.scales.iter().map(|scale| (set.uid, scale.clone())));
         let steps: Vec<_> = steps.filter(|(_, scale)| scale.deployment == uid).collect();
-        for (set, scale) in order::by(steps, |(_, scale)| (scale.at_millis, u128::from(scale.order))) {
+        for (set, scale) in order::sort_by(steps, |(_, scale)| (scale.at_millis, u128::from(scale.order))) {
             self.tell_step(set, &scale, None);
         }
     }

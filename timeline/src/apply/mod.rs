@@ -82,7 +82,7 @@ impl Timeline {
     /// A timeline of a model that gets no more facts.
     #[must_use]
     pub fn from_model(model: Model, skew_millis: Millis) -> Self {
-        Self { model, skew: Skew::known(skew_millis), ..Self::default() }
+        Self { model, skew: Skew::from_millis(skew_millis), ..Self::default() }
     }
 
     /// From now on the cluster's time passes at this speed, in percent of ours. Streams are late in ours.

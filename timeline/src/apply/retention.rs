@@ -115,7 +115,7 @@ impl Timeline {
         let deployments = self.model.deployments.values();
         let deleted = deployments.filter(|d| d.deleted_millis.is_some() && !on_screen.contains(&d.uid));
         let over = deleted.filter_map(|d| Some((self.over_since(d)?, d.uid))).collect();
-        let deleted: Vec<(Millis, Uid)> = order::by(over, |(at, uid)| (*at, uid.bits()));
+        let deleted: Vec<(Millis, Uid)> = order::sort_by(over, |(at, uid)| (*at, uid.bits()));
         let surplus = deleted.len().saturating_sub(retention.deleted);
         for (index, (at, uid)) in deleted.into_iter().enumerate() {
             let age = now_millis.saturating_sub(at);

@@ -67,9 +67,9 @@ impl Skew {
         self.late = 0;
     }
 
-    /// A difference that is known.
+    /// Starts with a known difference.
     #[must_use]
-    pub fn known(millis: Millis) -> Self {
+    pub fn from_millis(millis: Millis) -> Self {
         Self { samples: VecDeque::from([millis + CUT_MILLIS]), late: 0, told_millis: millis }
     }
 

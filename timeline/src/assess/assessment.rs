@@ -79,9 +79,9 @@ impl<'m> Assessment<'m> {
         let current = rollout::current_set(model, deployment);
         let (sees_pods, sees_sets) = (model.sees_pods(uid), model.sees_sets(uid));
         let sums = match (sees_pods, sees_sets) {
-            (true, _) => Sums::of_pods(model, deployment),
-            (false, true) => Sums::of(model, deployment),
-            (false, false) => Sums::reported(&deployment.now.status),
+            (true, _) => Sums::from_pods(model, deployment),
+            (false, true) => Sums::from_sets(model, deployment),
+            (false, false) => Sums::from_status(&deployment.now.status),
         };
         let limits = budget::limits(&deployment.now.spec);
         let next = if sees_sets { budget::next(&deployment.now.spec, &sums) } else { Next::Nothing };

@@ -52,7 +52,7 @@ impl<'m> Assessment<'m> {
             return Vec::new();
         };
         let mine = self.noteworthy_pods(set).into_iter().filter(|pod| pod.owner == Some(set.uid));
-        order::by(mine.collect(), |pod: &&Pod| (pod.first_seen_millis(), pod.uid.bits()))
+        order::sort_by(mine.collect(), |pod: &&Pod| (pod.first_seen_millis(), pod.uid.bits()))
     }
 
     fn noteworthy_pods(&self, set: &ReplicaSet) -> Vec<&'m Pod> {

@@ -17,7 +17,7 @@ use super::server_only;
 use super::story::Entry;
 use super::verdict::KubectlVerdict;
 use crate::model::fact::{Condition, DeploymentSpec, DeploymentStatus, Image, Kind, ReplicaSetCounts};
-use crate::model::table::{FewLinks, Keyed, Links, Table};
+use crate::model::table::{GroupedLinks, Keyed, Links, Table};
 use crate::{Millis, Uid};
 
 /// All Deployments, ReplicaSets and Pods of one cluster, or the part of them that one viewer follows.
@@ -34,7 +34,7 @@ pub struct Model {
     pub unseen: BTreeMap<(Kind, Option<String>), Millis>,
     /// ReplicaSets by the Deployments that ever controlled them.
     #[serde(skip)]
-    pub(super) sets_of: FewLinks,
+    pub(super) sets_of: GroupedLinks,
     /// Pods by the ReplicaSets that ever controlled them.
     #[serde(skip)]
     pub(super) pods_of: Links,

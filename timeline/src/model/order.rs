@@ -3,7 +3,7 @@
 
 /// Sorts by a key of a time (or another number) and a tie-breaker; items with equal keys keep their order.
 #[must_use]
-pub fn by<T>(items: Vec<T>, key: impl Fn(&T) -> (i64, u128)) -> Vec<T> {
+pub fn sort_by<T>(items: Vec<T>, key: impl Fn(&T) -> (i64, u128)) -> Vec<T> {
     if items.len() < 2 {
         return items;
     }
@@ -23,7 +23,7 @@ mod tests {
     fn equal_keys_keep_their_order() {
         let items = vec![(2, 'a'), (1, 'b'), (2, 'c'), (1, 'd')];
         let sorted: String =
-            super::by(items, |(number, _)| (*number, 0)).into_iter().map(|(_, letter)| letter).collect();
+            super::sort_by(items, |(number, _)| (*number, 0)).into_iter().map(|(_, letter)| letter).collect();
         assert_eq!(sorted, "bdac");
     }
 }

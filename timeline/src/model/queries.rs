@@ -10,7 +10,7 @@ impl Model {
     /// ReplicaSets that `deployment` controls or ever controlled, by arrival.
     pub fn sets_of(&self, deployment: Uid) -> impl Iterator<Item = &ReplicaSet> {
         let sets = self.replica_sets.linked_few(&self.sets_of, deployment);
-        order::by(sets.collect(), |set| (set.first_seen_millis, set.uid.bits())).into_iter()
+        order::sort_by(sets.collect(), |set| (set.first_seen_millis, set.uid.bits())).into_iter()
     }
 
     /// ReplicaSets that `deployment` controls now, in no order: also deleted ones, with what is left of their pods.
@@ -39,7 +39,7 @@ impl Model {
     #[must_use]
     pub fn noteworthy_pods(&self, replica_set: Uid, now_millis: Millis, skew_millis: Millis) -> Vec<&Pod> {
         let rows = self.pod_index.noteworthy_rows(replica_set, now_millis.saturating_sub(skew_millis.max(0)));
-        order::by(rows.filter_map(|row| self.pods.row(row)).collect(), |pod| (0, pod.uid.bits()))
+        order::sort_by(rows.filter_map(|row| self.pods.row(row)).collect(), |pod| (0, pod.uid.bits()))
     }
 
     /// Least and most time that pods of a Deployment took from their creation until they were available, as far as that was seen.
@@ -60,7 +60,7 @@ impl Model {
     #[must_use]
     pub fn pods_of_deployment(&self, deployment: Uid) -> Vec<&Pod> {
         let pods = self.sets_of.of(deployment).flat_map(|set| self.pods_of(set)).collect();
-        let mut pods = order::by(pods, |pod: &&Pod| (pod.first_seen_millis(), pod.uid.bits()));
+        let mut pods = order::sort_by(pods, |pod: &&Pod| (pod.first_seen_millis(), pod.uid.bits()));
         pods.dedup_by_key(|pod| pod.uid); // one that changed its ReplicaSet is there for each
         pods
     }
@@ -73,7 +73,7 @@ impl Model {
             let is_last = move |pod: &&Pod| pod.owner.or(pod.owners.last().copied()) == Some(set.uid);
             self.pods_of(set.uid).filter(is_last)
         });
-        order::by(pods.collect(), |pod: &&Pod| (pod.first_seen_millis(), pod.uid.bits()))
+        order::sort_by(pods.collect(), |pod: &&Pod| (pod.first_seen_millis(), pod.uid.bits()))
     }
 
     /// Counts the pods that count for nobody since `deployment` let go of their ReplicaSet, and that run on.
@@ -169,15 +169,15 @@ impl Model {
         self.pods_of.clear();
         for set in self.replica_sets.values() {
             let Some(row) = self.replica_sets.row_of(&set.uid) else { continue };
-            set.owners.iter().for_each(|owner| self.sets_of.tie(*owner, set.uid, row));
+            set.owners.iter().for_each(|owner| self.sets_of.link(*owner, set.uid, row));
         }
         for pod in self.pods.values() {
             let Some(row) = self.pods.row_of(&pod.uid) else { continue };
-            pod.owners.iter().for_each(|owner| self.pods_of.tie(*owner, pod.uid, row));
+            pod.owners.iter().for_each(|owner| self.pods_of.link(*owner, pod.uid, row));
         }
         // By time, so that moves are mostly added at the end.
         self.pod_index = PodIndex::default();
-        let pods = order::by(self.pods.values().collect(), |pod| (pod.since_millis(), pod.uid.bits()));
+        let pods = order::sort_by(self.pods.values().collect(), |pod| (pod.since_millis(), pod.uid.bits()));
         for uid in pods.into_iter().map(|pod| pod.uid).collect::<Vec<_>>() {
             self.index_pod(uid);
         }
@@ -218,7 +218,7 @@ impl Model {
         self.unindex_pod(uid);
         if let Some(pod) = self.pods.remove(&uid) {
             for owner in &pod.owners {
-                self.pods_of.untie(*owner, uid);
+                self.pods_of.unlink(*owner, uid);
             }
         }
     }
@@ -227,20 +227,20 @@ impl Model {
     pub(crate) fn remove_set(&mut self, uid: Uid) {
         if let Some(set) = self.replica_sets.remove(&uid) {
             for owner in &set.owners {
-                self.sets_of.untie(*owner, uid);
+                self.sets_of.unlink(*owner, uid);
             }
         }
     }
 
     pub(crate) fn note_set(&mut self, owner: Uid, set: Uid) {
         if let Some(row) = self.replica_sets.row_of(&set) {
-            self.sets_of.tie(owner, set, row);
+            self.sets_of.link(owner, set, row);
         }
     }
 
     pub(crate) fn note_pod(&mut self, set: Uid, pod: Uid) {
         if let Some(row) = self.pods.row_of(&pod) {
-            self.pods_of.tie(set, pod, row);
+            self.pods_of.link(set, pod, row);
         }
     }
 }

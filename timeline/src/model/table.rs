@@ -85,7 +85,7 @@ impl<V> Table<V> {
     }
 
     /// Like [`Self::linked`], of owners that have few.
-    pub fn linked_few<'a>(&'a self, links: &'a FewLinks, owner: Uid) -> impl Iterator<Item = &'a V>
+    pub fn linked_few<'a>(&'a self, links: &'a GroupedLinks, owner: Uid) -> impl Iterator<Item = &'a V>
     where
         V: Keyed,
     {
@@ -185,12 +185,12 @@ pub struct Links(Index);
 
 impl Links {
     /// `owned`, which is in that row, belongs to `owner`.
-    pub fn tie(&mut self, owner: Uid, owned: Uid, row: u32) {
+    pub fn link(&mut self, owner: Uid, owned: Uid, row: u32) {
         self.0.insert((owner, owned), row);
     }
 
-    /// It does not any more.
-    pub fn untie(&mut self, owner: Uid, owned: Uid) {
+    /// Removes the link between `owner` and `owned`.
+    pub fn unlink(&mut self, owner: Uid, owned: Uid) {
         self.0.remove(&(owner, owned));
     }
 
@@ -211,28 +211,28 @@ impl Links {
 
 /// Like [`Links`], for owners that have few, which are asked for often: one search finds all of an owner, and they lie side by side.
 #[derive(Debug, Clone, Default)]
-pub struct FewLinks(Table<Owned>);
+pub struct GroupedLinks(Table<OwnerGroup>);
 
 /// Everything that belongs to one owner, by UID, with its rows.
 #[derive(Debug, Clone)]
-struct Owned {
+struct OwnerGroup {
     owner: Uid,
     all: Vec<(Uid, u32)>,
 }
 
-impl Keyed for Owned {
+impl Keyed for OwnerGroup {
     fn uid(&self) -> Uid {
         self.owner
     }
 }
 
-impl FewLinks {
+impl GroupedLinks {
     /// `owned`, which is in that row, belongs to `owner`.
-    pub fn tie(&mut self, owner: Uid, owned: Uid, row: u32) {
+    pub fn link(&mut self, owner: Uid, owned: Uid, row: u32) {
         if !self.0.contains_key(&owner) {
-            self.0.insert(owner, Owned { owner, all: Vec::new() });
+            self.0.insert(owner, OwnerGroup { owner, all: Vec::new() });
         }
-        let Some(Owned { all, .. }) = self.0.get_mut(&owner) else { return };
+        let Some(OwnerGroup { all, .. }) = self.0.get_mut(&owner) else { return };
         let place = all.partition_point(|(known, _)| *known < owned);
         match all.get_mut(place) {
             Some(known) if known.0 == owned => known.1 = row,
@@ -240,8 +240,8 @@ impl FewLinks {
         }
     }
 
-    /// It does not any more.
-    pub fn untie(&mut self, owner: Uid, owned: Uid) {
+    /// Removes the link between `owner` and `owned`.
+    pub fn unlink(&mut self, owner: Uid, owned: Uid) {
         let Some(known) = self.0.get_mut(&owner) else { return };
         known.all.retain(|(known, _)| *known != owned);
         if known.all.is_empty() {
@@ -290,9 +290,9 @@ mod tests {
         let uid = Uid::from_bits;
         let mut links = Links::default();
         for (owner, owned) in [(1, 9), (1, u128::MAX), (2, 0), (1, 0)] {
-            links.tie(uid(owner), uid(owned), 0);
+            links.link(uid(owner), uid(owned), 0);
         }
-        links.untie(uid(1), uid(9));
+        links.unlink(uid(1), uid(9));
         assert_eq!(links.of(uid(1)).map(|uid| uid.bits()).collect::<Vec<_>>(), [0, u128::MAX]);
         assert_eq!(links.of(uid(3)).count(), 0);
     }
@@ -300,12 +300,12 @@ mod tests {
     #[test]
     fn few_links_are_those_of_one_owner_in_order() {
         let uid = Uid::from_bits;
-        let mut links = FewLinks::default();
+        let mut links = GroupedLinks::default();
         for (owner, owned, row) in [(1, 9, 0), (1, u128::MAX, 1), (2, 0, 2), (1, 0, 3), (1, 0, 4)] {
-            links.tie(uid(owner), uid(owned), row);
+            links.link(uid(owner), uid(owned), row);
         }
-        links.untie(uid(1), uid(9));
-        links.untie(uid(2), uid(0));
+        links.unlink(uid(1), uid(9));
+        links.unlink(uid(2), uid(0));
         assert_eq!(links.rows_of(uid(1)).collect::<Vec<_>>(), [(uid(0), 4), (uid(u128::MAX), 1)]);
         assert_eq!((links.of(uid(2)).count(), links.of(uid(3)).count(), links.0.len()), (0, 0, 1));
     }

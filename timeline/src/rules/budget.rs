@@ -62,7 +62,7 @@ pub struct Sums {
 impl Sums {
     /// Counts the ReplicaSets that `deployment` controls, as they report themselves.
     #[must_use]
-    pub fn of(model: &Model, deployment: &Deployment) -> Self {
+    pub fn from_sets(model: &Model, deployment: &Deployment) -> Self {
         Self::counted(model, deployment, |set| (set.now.counts, set.now.counts.replicas))
     }
 
@@ -74,7 +74,7 @@ impl Sums {
         // A template that was just edited has no ReplicaSet yet, or one that does not carry the revision yet.
         let new = rollout::new_set(model, deployment).map(|set| set.uid);
         let sets: Vec<&ReplicaSet> =
-            order::by(model.owned_sets(deployment.uid).collect(), |set| (set.created_at_millis, set.uid.bits()));
+            order::sort_by(model.owned_sets(deployment.uid).collect(), |set| (set.created_at_millis, set.uid.bits()));
         let mut sums = Self::default();
         for set in sets {
             let (counts, there) = counts(set);
@@ -93,7 +93,7 @@ impl Sums {
     /// Counts the available pods instead of the ReplicaSets' reports of them, which follow a moment later:
     /// what the controller will count next.
     #[must_use]
-    pub fn of_pods(model: &Model, deployment: &Deployment) -> Self {
+    pub fn from_pods(model: &Model, deployment: &Deployment) -> Self {
         Self::counted(model, deployment, |set| {
             let pods = model.pod_counts(set.uid);
             (ReplicaSetCounts { available: pods.available, ..set.now.counts }, pods.there)
@@ -102,7 +102,7 @@ impl Sums {
 
     /// Takes the Deployment's own report, where its ReplicaSets are not seen.
     #[must_use]
-    pub fn reported(status: &DeploymentStatus) -> Self {
+    pub fn from_status(status: &DeploymentStatus) -> Self {
         let (updated, available) = (status.updated, status.available.min(status.updated));
         let old = status.replicas.saturating_sub(updated);
         let counts = |replicas, available| ReplicaSetCounts { desired: replicas, replicas, available };

@@ -35,5 +35,5 @@ pub fn entries(model: &Model, deployment: Uid) -> Vec<Entry> {
     };
     let not_kept = |at_millis| Entry { id: 0, at_millis, what: Happening::NotKept };
     let all = deployment.story.iter().cloned().chain(deployment.kept_since_millis.map(not_kept)).collect();
-    order::by(all, |entry: &Entry| (entry.at_millis, (entry.what.kind() as u128) << 64 | u128::from(entry.id)))
+    order::sort_by(all, |entry: &Entry| (entry.at_millis, (entry.what.kind() as u128) << 64 | u128::from(entry.id)))
 }

@@ -40,7 +40,7 @@ pub fn steps(pods: &[&Pod], layer: impl Fn(&Pod, PodState) -> Option<usize>, fro
 #[must_use]
 pub fn steps_after(first: Step, moves: Vec<(Millis, usize, i32)>) -> Vec<Step> {
     let mut steps = vec![first];
-    for (at, layer, by) in order::by(moves, |(at, layer, _)| (*at, *layer as u128)) {
+    for (at, layer, by) in order::sort_by(moves, |(at, layer, _)| (*at, *layer as u128)) {
         let Some((last_at, last)) = steps.last().copied() else { continue };
         if at == Millis::MAX {
             break; // they are still there

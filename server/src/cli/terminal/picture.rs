@@ -126,7 +126,7 @@ fn blocks(follower: &Follower, uid: Uid) -> Vec<Block<'_>> {
         return Vec::new();
     };
     let current = rollout::current_set(model, deployment).map(|set| set.uid);
-    let sets: Vec<&ReplicaSet> = order::by(model.sets_of(uid).collect(), |set| {
+    let sets: Vec<&ReplicaSet> = order::sort_by(model.sets_of(uid).collect(), |set| {
         (i64::from(current == Some(set.uid)), u128::from(set.revision().unwrap_or(0)))
     });
     let mut blocks = Vec::new();
@@ -149,7 +149,7 @@ fn blocks(follower: &Follower, uid: Uid) -> Vec<Block<'_>> {
 
 fn living<'m>(pods: impl Iterator<Item = &'m Pod>) -> Vec<&'m Pod> {
     let there = pods.filter(|pod| pod.state() != PodState::Gone).collect();
-    order::by(there, |pod| (pod.first_seen_millis(), pod.uid.bits()))
+    order::sort_by(there, |pod| (pod.first_seen_millis(), pod.uid.bits()))
 }
 
 fn title(set: &ReplicaSet, pods: &[&Pod], is_current: bool) -> Line<'static> {

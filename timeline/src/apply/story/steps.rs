@@ -67,7 +67,7 @@ impl Timeline {
     /// faster. Annotations that did not change and were overstepped are not of this step: somebody else made it.
     fn room(&self, set: &ReplicaSet, deployment: Uid, was_max: Option<u32>) -> Option<[u32; 3]> {
         let deployment = self.model.deployments.get(&deployment)?;
-        let desired = Sums::of(&self.model, deployment).desired;
+        let desired = Sums::from_sets(&self.model, deployment).desired;
         let spec = &deployment.now.spec;
         let now = &set.now;
         match now.max_replicas.zip(now.desired_replicas) {

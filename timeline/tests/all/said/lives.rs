@@ -100,7 +100,7 @@ fn old_pods_that_ended_do_not_keep_recreate_waiting() {
     web.kill_pod(102);
     let sums = |web: &Web| {
         let model = web.timeline.model();
-        Sums::of_pods(model, model.deployments.get(&WEB).unwrap())
+        Sums::from_pods(model, model.deployments.get(&WEB).unwrap())
     };
     assert_eq!((sums(&web).old_pods, sums(&web).available), (1, 0));
     assert!(
@@ -112,7 +112,7 @@ fn old_pods_that_ended_do_not_keep_recreate_waiting() {
     assert_eq!(sums(&web).old_pods, 0);
     // What ReplicaSets report of their pods is behind what the pods say.
     let model = web.timeline.model();
-    assert_eq!(Sums::of(model, model.deployments.get(&WEB).unwrap()).available, 3);
+    assert_eq!(Sums::from_sets(model, model.deployments.get(&WEB).unwrap()).available, 3);
 }
 
 #[test]

@@ -38,7 +38,8 @@ impl Invariants {
         }
         let account = self.of.entry(looked.deployment.uid).or_default();
         // What is said of pods comes a moment before the ReplicaSets report it; the controller goes by their reports.
-        let reported = timeline::budget::next(&looked.deployment.now.spec, &Sums::of(looked.model, looked.deployment));
+        let reported =
+            timeline::budget::next(&looked.deployment.now.spec, &Sums::from_sets(looked.model, looked.deployment));
         for next in [looked.next, reported] {
             match account.said.iter_mut().find(|(_, said)| *said == next) {
                 Some((until, _)) => *until = now,
