@@ -20,7 +20,7 @@ use super::cookie::{SealPurpose, SessionKeys};
 use super::refreshing_cache::{RefreshPolicy, RefreshingCache};
 use super::revoked_sessions::RevokedSessions;
 use super::{AuthError, Subjects, Viewer};
-use crate::kube::review::{Asker, Reviewer, Subject};
+use crate::kube::review::{Reviewer, Subject, TokenSender};
 use crate::telemetry::clock;
 use crate::telemetry::rate::RateLimit;
 
@@ -131,7 +131,7 @@ impl TokenAuth {
             .filter(|session| !self.revoked.contains(&digest(&session.token), session.began, &session.id));
         match session {
             // A cluster took it when the session began: nobody made it up.
-            Some(session) => self.review(&session.token, Asker::Known, client).await,
+            Some(session) => self.review(&session.token, TokenSender::Known, client).await,
             None => Err(AuthError::SignInRequired),
         }
     }
@@ -164,10 +164,10 @@ impl TokenAuth {
     /// # Errors
     /// When no cluster takes it, or none says, or too many of the same client were refused lately.
     pub async fn authenticate(&self, token: &str, client: Option<IpAddr>) -> Result<Viewer, AuthError> {
-        self.review(token, Asker::Stranger, client).await
+        self.review(token, TokenSender::Unverified, client).await
     }
 
-    async fn review(&self, token: &str, asker: Asker, client: Option<IpAddr>) -> Result<Viewer, AuthError> {
+    async fn review(&self, token: &str, sender: TokenSender, client: Option<IpAddr>) -> Result<Viewer, AuthError> {
         if token.is_empty() || token.len() > LONGEST || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
             return Err(AuthError::SignInRequired);
         }
@@ -182,13 +182,13 @@ impl TokenAuth {
             let known = self.known.get(&digest).await;
             // Strangers may make up tokens without end: who was known does not wait for them.
             let (was_known, before) = (known.is_some(), known.or_else(|| strange.map(Entry::into_value)));
-            let asker = if was_known { Asker::Known } else { asker };
+            let sender = if was_known { TokenSender::Known } else { sender };
             // All at once: of many that are shown at the same time no more are asked about.
-            let payer = client.filter(|_| asker == Asker::Stranger).map(client_network);
+            let payer = client.filter(|_| sender == TokenSender::Unverified).map(client_network);
             if payer.is_some_and(|payer| self.attempts.take(&payer).is_err()) {
                 return Err(AuthError::TooManyAttempts);
             }
-            let said = Arc::new(self.ask_clusters(token, asker, before.unwrap_or_default()).await);
+            let said = Arc::new(self.ask_clusters(token, sender, before.unwrap_or_default()).await);
             let viewer = viewer(&said);
             if let Some(payer) = payer.filter(|_| !matches!(viewer, Err(AuthError::SignInRequired))) {
                 self.attempts.give_back(&payer);
@@ -205,11 +205,11 @@ impl TokenAuth {
     }
 
     /// Asks the clusters whose answers are old whose token it is.
-    async fn ask_clusters(&self, token: &str, asker: Asker, before: Arc<TokenReviews>) -> TokenReviews {
+    async fn ask_clusters(&self, token: &str, sender: TokenSender, before: Arc<TokenReviews>) -> TokenReviews {
         let asked = self.clusters.iter().filter(|(name, _)| is_due(&before, name));
         let asked_at = Instant::now();
         let answers = join_all(asked.map(|(name, reviewer)| async move {
-            (name.clone(), timeout(PATIENCE, reviewer.whose(token, asker)).await)
+            (name.clone(), timeout(PATIENCE, reviewer.review_token(token, sender)).await)
         }));
         let (answers, mut said) = (answers.await, Arc::unwrap_or_clone(before));
         for (name, answer) in answers {

@@ -15,7 +15,7 @@ use crate::hub::Handle;
 use crate::kube::access::Target;
 use crate::kube::credentials::Credentials;
 use crate::kube::kubeconfig::{Contexts, TargetError};
-use crate::kube::review::{Reviewer, Way};
+use crate::kube::review::{ReviewEndpoint, Reviewer};
 use crate::kube::{self, Counters, Pace, SourceEvent, Texts};
 use crate::telemetry::clock::{self, Clock};
 
@@ -112,8 +112,9 @@ impl ClusterConfig {
             None => Handle::start(name, sources, retention),
         };
         let anew = archive.map_or_else(|| signal::channel(0).1, Archive::lost);
-        let (way, way_out) = signal::channel(None);
-        let hub = hub.with_accent(self.accent).with_namespaces(&self.namespaces).with_reviewer(Reviewer::new(way_out));
+        let (endpoint, endpoint_out) = signal::channel(None);
+        let hub =
+            hub.with_accent(self.accent).with_namespaces(&self.namespaces).with_reviewer(Reviewer::new(endpoint_out));
         let (clock, queue) = (hub.clock(), events.clone());
         tokio::spawn(async move {
             let Some(target) = self.wait_for_target(&events).await else { return };
@@ -121,7 +122,7 @@ impl ClusterConfig {
             tracing::info!("watching {} at {} ({scope})", target.name, target.address);
             target.warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
             let (name, access, pace, texts) = (target.name.into(), target.access, self.pace, self.texts);
-            let _ = way.send(Some(Way { access: access.clone(), pace: pace.clone() })); // the hub may have ended
+            let _ = endpoint.send(Some(ReviewEndpoint { access: access.clone(), pace: pace.clone() })); // the hub may have ended
             let cluster = kube::Cluster { name, access, events, counters, pace, texts, clock, anew };
             kube::start(&cluster, kinds, &self.namespaces);
         });
@@ -157,8 +158,8 @@ impl ClusterConfig {
                 }
             }
             // What was wrong may have been mended in the file; if that is worse, the next attempt says what was wrong before.
-            match self.credentials.again(&self.pace).await {
-                Ok(again) => self.credentials = again,
+            match self.credentials.reload(&self.pace).await {
+                Ok(reloaded) => self.credentials = reloaded,
                 Err(why) => tracing::warn!("{why}"),
             }
         }

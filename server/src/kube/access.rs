@@ -16,7 +16,7 @@ use tokio::sync::watch as signal;
 use tokio::time::Instant;
 
 use super::backoff::Backoff;
-use super::credentials::{Credentials, Fetched, Made, Want};
+use super::credentials::{ClientFingerprint, CredentialRequest, Credentials, FetchedClient};
 use super::error::RequestError;
 use super::kubeconfig::TargetError;
 use super::pace::Pace;
@@ -46,17 +46,17 @@ pub struct Access(Arc<Shared>);
 struct Shared {
     /// `None` where the client is all there is.
     credentials: Option<Credentials>,
-    current: signal::Sender<Current>,
+    current: signal::Sender<ClientState>,
     renewals: Mutex<Renewals>,
 }
 
-struct Current {
+struct ClientState {
     generation: u64,
     /// Host and port of the API server; `None` where the client is all there is.
     host: Option<String>,
     client: kube::Client,
     is_confidential: bool,
-    made: Made,
+    fingerprint: ClientFingerprint,
     expires_at_millis: Option<Millis>,
     /// Why there is nothing newer.
     problem: Option<String>,
@@ -72,8 +72,8 @@ struct Renewals {
     next: Option<Instant>,
 }
 
-/// A client, and which one it is.
-pub(super) struct Given {
+/// A client and its generation.
+pub(super) struct VersionedClient {
     pub generation: u64,
     pub client: kube::Client,
     /// Only that cluster can read its requests.
@@ -87,7 +87,7 @@ impl Credentials {
     /// When the credentials cannot be had or used. The server is not asked anything here.
     pub async fn target(&self, pace: &Pace) -> Result<Target, TargetError> {
         let nothing = || self.unusable("it has no usable settings");
-        let fetched = self.fetch(Want::First, pace).await?.ok_or_else(nothing)?;
+        let fetched = self.fetch(CredentialRequest::Initial, pace).await?.ok_or_else(nothing)?;
         let (address, namespace, warnings) =
             (fetched.address.clone(), fetched.namespace.clone(), fetched.warnings.clone());
         let (name, access) = (self.name().to_owned(), Access::new(self.clone(), fetched));
@@ -99,56 +99,57 @@ impl Access {
     /// One client for ever.
     #[must_use]
     pub fn fixed(client: kube::Client) -> Self {
-        let made = Made::default();
-        let current = Current {
+        let fingerprint = ClientFingerprint::default();
+        let current = ClientState {
             generation: 0,
             host: None,
             client,
             is_confidential: true,
-            made,
+            fingerprint,
             expires_at_millis: None,
             problem: None,
         };
         Self::share(None, current)
     }
 
-    /// A client that can be made anew.
-    pub(super) fn new(credentials: Credentials, first: Fetched) -> Self {
-        let Fetched { client, address, is_confidential, made, expires_at_millis, .. } = first;
+    /// A client that can be replaced.
+    pub(super) fn new(credentials: Credentials, first: FetchedClient) -> Self {
+        let FetchedClient { client, address, is_confidential, fingerprint, expires_at_millis, .. } = first;
         let host = host(&address);
-        let current = Current { generation: 0, host, client, is_confidential, made, expires_at_millis, problem: None };
+        let current =
+            ClientState { generation: 0, host, client, is_confidential, fingerprint, expires_at_millis, problem: None };
         Self::share(Some(credentials), current)
     }
 
-    fn share(credentials: Option<Credentials>, current: Current) -> Self {
+    fn share(credentials: Option<Credentials>, current: ClientState) -> Self {
         Self(Arc::new(Shared { credentials, current: signal::Sender::new(current), renewals: Mutex::default() }))
     }
 
     /// The client as it is now. Looks ahead: credentials that end soon are renewed while they are still good.
-    pub(super) fn client(&self, pace: &Pace) -> Given {
-        let (given, ends) = {
+    pub(super) fn client(&self, pace: &Pace) -> VersionedClient {
+        let (client, ends) = {
             let current = self.0.current.borrow();
-            let Current { generation, is_confidential, .. } = *current;
-            let given = Given { generation, client: current.client.clone(), is_confidential };
-            (given, current.expires_at_millis)
+            let ClientState { generation, is_confidential, .. } = *current;
+            let client = VersionedClient { generation, client: current.client.clone(), is_confidential };
+            (client, current.expires_at_millis)
         };
         if ends.is_some_and(|ends| ends - SOON_MILLIS <= clock::now_millis()) {
-            self.renew(given.generation, Cause::Credentials, pace);
+            self.renew(client.generation, CredentialRequest::Renewal, pace);
         }
-        given
+        client
     }
 
     /// Takes note of how a request with the client of that generation failed.
     pub(super) fn failed(&self, generation: u64, error: &RequestError, pace: &Pace) {
         match error {
             RequestError::Unauthorized(_) | RequestError::Credentials(_) => {
-                self.renew(generation, Cause::Credentials, pace);
+                self.renew(generation, CredentialRequest::Renewal, pace);
             }
             // A certificate that one side does not take. Which side's file is old cannot be told.
             RequestError::Unreachable(why) if why.contains("certificate") || why.contains("fatal alert") => {
-                self.renew(generation, Cause::Credentials, pace);
+                self.renew(generation, CredentialRequest::Renewal, pace);
             }
-            RequestError::Unreachable(_) => self.renew(generation, Cause::Settings, pace),
+            RequestError::Unreachable(_) => self.renew(generation, CredentialRequest::SettingsCheck, pace),
             _ => {}
         }
     }
@@ -186,46 +187,43 @@ impl Access {
 
     /// Where the cluster is. Positions mean nothing at another place.
     pub(super) fn place(&self) -> u64 {
-        self.0.current.borrow().made.place
+        self.0.current.borrow().fingerprint.place
     }
 
-    fn renew(&self, generation: u64, cause: Cause, pace: &Pace) {
+    fn renew(&self, generation: u64, request: fn(ClientFingerprint) -> CredentialRequest, pace: &Pace) {
         let Some(credentials) = self.0.credentials.clone() else { return };
-        let made = {
+        let fingerprint = {
             let current = self.0.current.borrow();
             if current.generation != generation {
-                return; // somebody else met it before, and it is renewed already
+                return; // another request has renewed it already
             }
-            current.made
+            current.fingerprint
         };
         if !self.renewals().begin(Instant::now(), pace) {
             return;
         }
-        let want = match cause {
-            Cause::Credentials => Want::Credentials(made),
-            Cause::Settings => Want::Settings(made),
-        };
+        let request = request(fingerprint);
         let (access, pace) = (self.clone(), pace.clone());
         tokio::spawn(async move {
-            let fetched = credentials.fetch(want, &pace).await;
+            let fetched = credentials.fetch(request, &pace).await;
             // First the end: whoever the new client wakes may meet the next refusal at once.
             access.renewals().end(Instant::now(), &pace);
             access.take(credentials.name(), fetched);
         });
     }
 
-    fn take(&self, name: &str, fetched: Result<Option<Fetched>, TargetError>) {
+    fn take(&self, name: &str, fetched: Result<Option<FetchedClient>, TargetError>) {
         self.0.current.send_if_modified(|current| match fetched {
             Ok(Some(fetched)) => {
                 tracing::info!(cluster.name = name, "credentials or address changed; created a new client");
                 // The kubeconfig may say by now what it did not say at the start.
                 fetched.warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
-                *current = Current {
+                *current = ClientState {
                     generation: current.generation + 1,
                     host: host(&fetched.address),
                     client: fetched.client,
                     is_confidential: fetched.is_confidential,
-                    made: fetched.made,
+                    fingerprint: fetched.fingerprint,
                     expires_at_millis: fetched.expires_at_millis,
                     problem: None,
                 };
@@ -252,12 +250,6 @@ fn host(address: &str) -> Option<String> {
     let address: http::Uri = address.parse().ok()?;
     let port = address.port().map(|port| format!(":{port}")).unwrap_or_default();
     address.host().map(|host| format!("{host}{port}"))
-}
-
-#[derive(Debug, Clone, Copy)]
-enum Cause {
-    Credentials,
-    Settings,
 }
 
 impl Renewals {

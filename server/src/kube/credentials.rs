@@ -1,5 +1,5 @@
-//! Where the client of a cluster comes from, so that it can be made again: a context of a kubeconfig, or the cluster that this
-//! runs in. Owns nothing but that and makes sure that no more than one attempt hangs.
+//! Creates the client of a cluster, again and again, from a context of a kubeconfig or from the service account of this pod.
+//! At most one attempt hangs.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -27,7 +27,7 @@ pub struct Impersonation {
 }
 
 impl Impersonation {
-    /// Replaces what the kubeconfig says of impersonation.
+    /// Overrides the impersonation of the kubeconfig.
     fn apply(&self, auth: &mut AuthInfo) {
         let Some(user) = &self.user else { return };
         auth.impersonate = Some(user.clone());
@@ -36,7 +36,7 @@ impl Impersonation {
     }
 }
 
-/// Where a cluster's client comes from.
+/// The source of a cluster's client.
 #[derive(Debug, Clone)]
 pub struct Credentials {
     contexts: Contexts,
@@ -52,8 +52,8 @@ pub struct Credentials {
 
 /// Hashes of a client's parts, which tell whether another client would be different.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Made {
-    /// Where the cluster is and how it proves that it is the one.
+pub(super) struct ClientFingerprint {
+    /// Of the address of the cluster and its certificate authority.
     pub place: u64,
     /// Of the kubeconfig.
     settings: u64,
@@ -61,28 +61,28 @@ pub(super) struct Made {
     credentials: u64,
 }
 
-/// A client that was made.
-pub(super) struct Fetched {
+/// A new client with its address and warnings.
+pub(super) struct FetchedClient {
     pub client: kube::Client,
     pub address: String,
     pub namespace: String,
     pub warnings: Vec<String>,
     /// Only that cluster can read requests.
     pub is_confidential: bool,
-    pub made: Made,
+    pub fingerprint: ClientFingerprint,
     /// When its credentials end, where that is known.
     pub expires_at_millis: Option<Millis>,
 }
 
 /// A request for credentials.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Want {
+pub(super) enum CredentialRequest {
     /// A client; people may be asked for a password.
-    First,
+    Initial,
     /// Other credentials: these were refused or end soon.
-    Credentials(Made),
+    Renewal(ClientFingerprint),
     /// The present kubeconfig, if it differs.
-    Settings(Made),
+    SettingsCheck(ClientFingerprint),
 }
 
 impl Credentials {
@@ -112,7 +112,7 @@ impl Credentials {
         &self.name
     }
 
-    /// They are of the same context of the same file.
+    /// Returns whether both use the same context of the same file.
     #[must_use]
     pub fn is_same_place(&self, other: &Self) -> bool {
         self.contexts.path() == other.contexts.path() && self.context == other.context
@@ -122,45 +122,62 @@ impl Credentials {
     ///
     /// # Errors
     /// When it cannot be read any more.
-    pub async fn again(&self, pace: &Pace) -> Result<Self, TargetError> {
+    pub async fn reload(&self, pace: &Pace) -> Result<Self, TargetError> {
         let contexts = self.contexts.clone();
         Ok(match self.context {
             Some(_) => {
-                let contexts = self.aside(pace.credentials, move || contexts.again()).await??;
+                let contexts = self.run_blocking(pace.credentials, move || contexts.reload()).await??;
                 Self { contexts, ..self.clone() }
             }
             None => self.clone(),
         })
     }
 
-    /// Makes a client; commands are asked. All but the first is of the kubeconfig as it is now, and `None` when it would be the
-    /// same as before.
-    pub(super) async fn fetch(&self, want: Want, pace: &Pace) -> Result<Option<Fetched>, TargetError> {
-        let now = if want == Want::First { self.clone() } else { self.again(pace).await? };
-        let mut config = now.config().await?;
+    /// Creates a client, running commands for credentials. All requests but `Initial` reload the kubeconfig, and return `None`
+    /// when the client would be the same.
+    pub(super) async fn fetch(
+        &self,
+        request: CredentialRequest,
+        pace: &Pace,
+    ) -> Result<Option<FetchedClient>, TargetError> {
+        let now = if request == CredentialRequest::Initial { self.clone() } else { self.reload(pace).await? };
+        let runtime = tokio::runtime::Handle::current();
+        // kube reads files of certificates and tokens here.
+        let mut config = self.run_blocking(pace.credentials, move || runtime.block_on(now.config())).await??;
         self.impersonation.apply(&mut config.auth_info);
         config.cluster_url = reason::without_user(config.cluster_url);
-        let mut made = Made { place: place(&config), settings: hash(&(place(&config), auth(&config))), credentials: 0 };
-        if matches!(want, Want::Settings(before) if before.settings == made.settings) {
+        let mut fingerprint = ClientFingerprint {
+            place: place(&config),
+            settings: hash(&(place(&config), auth(&config))),
+            credentials: 0,
+        };
+        if matches!(request, CredentialRequest::SettingsCheck(before) if before.settings == fingerprint.settings) {
             return Ok(None);
         }
-        let expires_at_millis = self.ask_command(&mut config, want == Want::First, pace).await?;
+        let expires_at_millis = self.ask_command(&mut config, request == CredentialRequest::Initial, pace).await?;
         let (address, namespace) = (config.cluster_url.to_string(), config.default_namespace.clone());
         let (warnings, is_confidential) = (self.warnings(&config), is_confidential(&config));
         let limit = pace.credentials;
-        let known = match want {
-            Want::Credentials(before) => Some(before.credentials),
+        let known = match request {
+            CredentialRequest::Renewal(before) => Some(before.credentials),
             _ => None,
         };
         let build = move || {
-            made.credentials = hash(&(made.settings, auth(&config), files(&config)));
-            let is_same = known == Some(made.credentials);
-            Ok((made, if is_same { None } else { Some(client_for(config)?) }))
+            fingerprint.credentials = hash(&(fingerprint.settings, auth(&config), files(&config)));
+            let is_same = known == Some(fingerprint.credentials);
+            Ok((fingerprint, if is_same { None } else { Some(client_for(config)?) }))
         };
-        let built: kube::Result<_> = self.aside(limit, build).await?;
-        let (made, client) = built.map_err(|why| self.unusable(&reason::of(&why)))?;
-        let fetched =
-            |client| Fetched { client, address, namespace, warnings, is_confidential, made, expires_at_millis };
+        let built: kube::Result<_> = self.run_blocking(limit, build).await?;
+        let (fingerprint, client) = built.map_err(|why| self.unusable(&reason::of(&why)))?;
+        let fetched = |client| FetchedClient {
+            client,
+            address,
+            namespace,
+            warnings,
+            is_confidential,
+            fingerprint,
+            expires_at_millis,
+        };
         Ok(client.map(fetched))
     }
 
@@ -172,16 +189,16 @@ impl Credentials {
         let Some(config) = self.contexts.config.clone() else { return Err(TargetError::None) };
         let named = proxy_url(&config, &context);
         let options = KubeConfigOptions { context: Some(context), ..Default::default() };
-        let made = kube::Config::from_custom_kubeconfig(config, &options).await;
-        let mut made = made.map_err(|why| self.unusable(&reason::of(&why)))?;
-        made.proxy_url = match named {
+        let result = kube::Config::from_custom_kubeconfig(config, &options).await;
+        let mut config = result.map_err(|why| self.unusable(&reason::of(&why)))?;
+        config.proxy_url = match named {
             Some(named) => named.parse().ok(),
-            None => proxy::of_environment(&made.cluster_url, |name| std::env::var(name).ok()),
+            None => proxy::of_environment(&config.cluster_url, |name| std::env::var(name).ok()),
         };
-        Ok(made)
+        Ok(config)
     }
 
-    /// Puts what the command of the kubeconfig answers in its place, where nothing goes before it.
+    /// Runs the command of the kubeconfig for credentials, unless others take precedence.
     async fn ask_command(
         &self,
         config: &mut kube::Config,
@@ -203,9 +220,9 @@ impl Credentials {
         Ok(answered.expires_at_millis)
     }
 
-    /// Does what may hang in the system (files on a network, old kinds of commands that kube runs) in a thread of its own, and
-    /// gives it up after a while. While one hangs, no other is begun.
-    async fn aside<T: Send + 'static>(
+    /// Runs a job that may hang (files on a network, old kinds of commands that kube runs) in a thread of its own, with a
+    /// limit. While one hangs, no other begins.
+    async fn run_blocking<T: Send + 'static>(
         &self,
         limit: Duration,
         job: impl FnOnce() -> T + Send + 'static,

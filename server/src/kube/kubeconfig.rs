@@ -70,7 +70,7 @@ impl Contexts {
     ///
     /// # Errors
     /// When they cannot be read any more.
-    pub fn again(&self) -> Result<Self, TargetError> {
+    pub fn reload(&self) -> Result<Self, TargetError> {
         Self::read(self.asked.as_deref())
     }
 

@@ -21,7 +21,7 @@ const STEP_MILLIS: Millis = 2_000;
 
 /// State of the cluster's connection, as watches see it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Life {
+pub(super) struct Liveness {
     /// It does not answer now.
     pub is_silent: bool,
     /// Number of times that all connections were lost. A connection from before is of no more use.
@@ -29,7 +29,7 @@ pub(super) struct Life {
 }
 
 /// Probes until the hub is gone. The cluster is silent when there was no answer for the pace's silence.
-pub(super) async fn run(cluster: Cluster, life: signal::Sender<Life>) {
+pub(super) async fn run(cluster: Cluster, liveness: signal::Sender<Liveness>) {
     let mut last_answer = (Instant::now(), cluster.now_millis());
     let mut looked = (Instant::now(), clock::now_millis(), uptime());
     let mut pieces = 0;
@@ -42,14 +42,14 @@ pub(super) async fn run(cluster: Cluster, life: signal::Sender<Life>) {
         let is_silent = last_answer.0.elapsed() >= cluster.pace.silence;
         let event = match why {
             Some(why) if is_silent => {
-                life.send_if_modified(Life::fall_silent);
+                liveness.send_if_modified(Liveness::mark_silent);
                 Some(SourceEvent::Answers { silent: Some((last_answer.1, cluster.access.sentence(&why))) })
             }
             Some(_) => None,
             None => {
                 last_answer = (Instant::now(), cluster.now_millis());
                 cluster.counters.note_response(last_answer.1);
-                life.send_if_modified(Life::speak).then_some(SourceEvent::Answers { silent: None })
+                liveness.send_if_modified(Liveness::mark_responding).then_some(SourceEvent::Answers { silent: None })
             }
         };
         let gone = match event {
@@ -64,7 +64,7 @@ pub(super) async fn run(cluster: Cluster, life: signal::Sender<Life>) {
         let passed_millis = looked.1 - before.1;
         if has_slept(before.0.elapsed(), passed_millis, cluster.pace.silence) {
             tracing::info!("this machine was suspended; reconnecting");
-            life.send_modify(|life| life.losses += 1);
+            liveness.send_modify(|liveness| liveness.losses += 1);
         }
         let is_ours = matches!(*cluster.clock.borrow(), Clock::Real);
         if let Some(by_millis) = step(before.2, looked.2, passed_millis).filter(|_| is_ours) {
@@ -93,8 +93,8 @@ async fn probe(cluster: &Cluster) -> Option<RequestError> {
     }
 }
 
-impl Life {
-    const fn fall_silent(&mut self) -> bool {
+impl Liveness {
+    const fn mark_silent(&mut self) -> bool {
         let is_new = !self.is_silent;
         if is_new {
             *self = Self { is_silent: true, losses: self.losses + 1 };
@@ -102,7 +102,7 @@ impl Life {
         is_new
     }
 
-    const fn speak(&mut self) -> bool {
+    const fn mark_responding(&mut self) -> bool {
         std::mem::replace(&mut self.is_silent, false)
     }
 }
@@ -128,8 +128,8 @@ fn step(before: Option<Duration>, after: Option<Duration>, passed_millis: Millis
 }
 
 /// Returns when connections were lost since `losses` of them.
-pub(super) async fn lost(life: &mut signal::Receiver<Life>, losses: u64) {
-    if life.wait_for(|life| life.losses != losses).await.is_err() {
+pub(super) async fn wait_for_loss(liveness: &mut signal::Receiver<Liveness>, losses: u64) {
+    if liveness.wait_for(|liveness| liveness.losses != losses).await.is_err() {
         std::future::pending::<()>().await; // the probe has ended, and so will we
     }
 }
@@ -158,8 +158,8 @@ mod tests {
 
     #[test]
     fn connections_are_lost_once_with_each_silence() {
-        let mut life = Life::default();
-        assert!(life.fall_silent() && !life.fall_silent() && life.losses == 1);
-        assert!(life.speak() && !life.speak() && life.losses == 1);
+        let mut liveness = Liveness::default();
+        assert!(liveness.mark_silent() && !liveness.mark_silent() && liveness.losses == 1);
+        assert!(liveness.mark_responding() && !liveness.mark_responding() && liveness.losses == 1);
     }
 }

@@ -1,5 +1,4 @@
-//! Reviews by a cluster: may a person see a namespace, and whose token is this? The only requests that are no GET; they are
-//! questions, and leave nothing behind in the cluster.
+//! Reviews of permissions and tokens by a cluster: the only requests that are no GET. They store nothing in the cluster.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,10 +15,10 @@ use super::error::RequestError;
 use super::pace::Pace;
 use super::reason;
 
-/// Questions that a cluster is asked at once, for all viewers together; of tokens that strangers may have made up, fewer, and apart.
+/// Concurrent reviews of a cluster, for all viewers together. Unverified tokens have a lower limit of their own.
 const AT_ONCE: usize = 32;
-const STRANGERS_AT_ONCE: usize = 8;
-/// Attributes of a token that say nothing of its owner: with them, everybody would be somebody else with each token.
+const UNVERIFIED_AT_ONCE: usize = 8;
+/// Prefix of attributes that describe the token and not its owner: they would make a new subject of each token.
 const OF_TOKENS: &str = "authentication.kubernetes.io/";
 
 /// A person who wants to see something, as the cluster knows people.
@@ -35,59 +34,59 @@ pub struct Subject {
     pub extra: BTreeMap<String, Vec<String>>,
 }
 
-/// Asks a cluster. Clones ask the same one.
+/// Sends reviews to a cluster. Clones share the limits.
 #[derive(Debug, Clone)]
 pub struct Reviewer {
-    way: signal::Receiver<Option<Way>>,
-    turns: Arc<Semaphore>,
-    strangers_turns: Arc<Semaphore>,
+    endpoint: signal::Receiver<Option<ReviewEndpoint>>,
+    permits: Arc<Semaphore>,
+    unverified_permits: Arc<Semaphore>,
 }
 
-/// The sender of a token.
+/// The sender of a token, which decides the limit of its review.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Asker {
-    /// Somebody of whom a cluster said that it is theirs.
+pub enum TokenSender {
+    /// A cluster confirmed the token before.
     Known,
-    /// Somebody who may have made it up.
-    Stranger,
+    /// No cluster confirmed the token: it may be invented.
+    Unverified,
 }
 
-/// Content of a question.
+/// Content of a review.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Content {
     /// Names of people, groups and namespaces.
     Names,
-    /// Something that makes who reads it the one who showed it.
+    /// A credential: whoever reads it can use it.
     Secret,
 }
 
-/// The way to a cluster, once there is one.
+/// Client and limits of the cluster that answers reviews.
 #[derive(Clone)]
-pub struct Way {
+pub struct ReviewEndpoint {
     /// Client and credentials.
     pub access: Access,
     /// Limits of requests.
     pub pace: Arc<Pace>,
 }
 
-impl std::fmt::Debug for Way {
+impl std::fmt::Debug for ReviewEndpoint {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Way")
+        f.write_str("ReviewEndpoint")
     }
 }
 
 impl Reviewer {
-    /// Of a cluster whose way is told when there is one.
+    /// Creates a reviewer of a cluster that connects later.
     #[must_use]
-    pub fn new(way: signal::Receiver<Option<Way>>) -> Self {
+    pub fn new(endpoint: signal::Receiver<Option<ReviewEndpoint>>) -> Self {
         let semaphore = |permits| Arc::new(Semaphore::new(permits));
-        Self { way, turns: semaphore(AT_ONCE), strangers_turns: semaphore(STRANGERS_AT_ONCE) }
+        Self { endpoint, permits: semaphore(AT_ONCE), unverified_permits: semaphore(UNVERIFIED_AT_ONCE) }
     }
 
     /// Returns host and port of the API server; `None` before there are credentials.
     #[must_use]
     pub fn host(&self) -> Option<String> {
-        self.way.borrow().as_ref().and_then(|way| way.access.host())
+        self.endpoint.borrow().as_ref().and_then(|endpoint| endpoint.access.host())
     }
 
     /// Returns whether a subject may list pods in a namespace; in all of them, where none is named.
@@ -113,27 +112,27 @@ impl Reviewer {
             ..SubjectAccessReview::default()
         };
         let path = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
-        let answer = self.ask(&self.turns, path, &review, Content::Names).await?;
+        let answer = self.ask(&self.permits, path, &review, Content::Names).await?;
         let status = answer.status.ok_or_else(|| silent("the response has no status"))?;
         Ok(status.allowed && !status.denied.unwrap_or_default())
     }
 
-    /// Returns the owner of a token; `None` when the cluster takes it for nobody's, and when others could read it on the way there: then it is not
-    /// sent.
+    /// Returns the owner of a token; `None` when the cluster rejects it, or when the connection is not confidential: then it is
+    /// not sent.
     ///
     /// # Errors
     /// When the cluster does not say.
-    pub async fn whose(&self, token: &str, asker: Asker) -> Result<Option<Subject>, RequestError> {
+    pub async fn review_token(&self, token: &str, sender: TokenSender) -> Result<Option<Subject>, RequestError> {
         let review = TokenReview {
             spec: TokenReviewSpec { token: token.to_owned(), ..TokenReviewSpec::default() },
             ..TokenReview::default()
         };
-        let turns = match asker {
-            Asker::Known => &self.turns,
-            Asker::Stranger => &self.strangers_turns,
+        let permits = match sender {
+            TokenSender::Known => &self.permits,
+            TokenSender::Unverified => &self.unverified_permits,
         };
         let answer =
-            match self.ask(turns, "/apis/authentication.k8s.io/v1/tokenreviews", &review, Content::Secret).await {
+            match self.ask(permits, "/apis/authentication.k8s.io/v1/tokenreviews", &review, Content::Secret).await {
                 Err(RequestError::NotConfidential) => return Ok(None),
                 answer => answer?,
             };
@@ -143,13 +142,13 @@ impl Reviewer {
 
     async fn ask<T: Serialize + DeserializeOwned>(
         &self,
-        turns: &Semaphore,
+        permits: &Semaphore,
         path: &str,
         review: &T,
         content: Content,
     ) -> Result<T, RequestError> {
-        let _turn = turns.acquire().await.map_err(|_| silent("the server is shutting down"))?;
-        let Some(Way { access, pace }) = self.way.borrow().clone() else {
+        let _permit = permits.acquire().await.map_err(|_| silent("the server is shutting down"))?;
+        let Some(ReviewEndpoint { access, pace }) = self.endpoint.borrow().clone() else {
             return Err(silent("the cluster is not connected yet"));
         };
         let request = Request::builder()
@@ -163,7 +162,7 @@ impl Reviewer {
             return Err(RequestError::NotConfidential);
         }
         let answer = tokio::time::timeout(pace.answer, given.client.request(request)).await;
-        // What it says of itself may hold what was sent: a sentence of our own is enough.
+        // The text of an error may repeat the request: use our own sentences.
         let answer = answer.map_err(|_| silent("the API server does not respond"))?.map_err(|error| match error {
             kube::Error::Api(status) if status.code == 403 => RequestError::Forbidden(missing_right(path)),
             kube::Error::Api(status) if status.code == 401 => RequestError::Unauthorized(format!("POST {path}")),

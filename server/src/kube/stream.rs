@@ -16,7 +16,7 @@ use tokio_util::io::StreamReader;
 use super::cluster::Cluster;
 use super::error::RequestError;
 use super::line::{Bookmark, Status, WatchLine, decode_line};
-use super::liveness::{self, Life};
+use super::liveness::{self, Liveness};
 use super::pace::Pace;
 use super::request;
 use crate::kube::translate::{Object, Unusable};
@@ -64,7 +64,7 @@ pub(super) struct Stream {
     kind: Kind,
     lines: Box<dyn AsyncBufRead + Send + Unpin>,
     line: Vec<u8>,
-    life: signal::Receiver<Life>,
+    liveness: signal::Receiver<Liveness>,
     losses: u64,
     /// The server was asked to end it before then. What is still there died without a word.
     ends_at: Instant,
@@ -77,7 +77,7 @@ impl Stream {
         kind: Kind,
         namespace: Option<&str>,
         start: Start<'_>,
-        mut life: signal::Receiver<Life>,
+        mut liveness: signal::Receiver<Liveness>,
     ) -> Result<Self, Ended> {
         let Pace { watch_seconds, watch_margin, .. } = *cluster.pace;
         let collection = request::collection(kind, namespace);
@@ -95,17 +95,17 @@ impl Stream {
         };
         parameters.push(("timeoutSeconds", seconds.to_string()));
         let path = request::asked(&collection, parameters);
-        let losses = life.borrow_and_update().losses;
+        let losses = liveness.borrow_and_update().losses;
         let ends_at = Instant::now() + Duration::from_secs(seconds.into()) + watch_margin;
         let body: Body = tokio::select! {
             body = request::get(&cluster.access, &cluster.pace, &path) => body.map_err(|error| match error {
                 RequestError::Gone(_) => Ended::Expired(error),
                 error => Ended::Failed(error),
             })?,
-            () = liveness::lost(&mut life, losses) => return Err(Ended::Lost),
+            () = liveness::wait_for_loss(&mut liveness, losses) => return Err(Ended::Lost),
         };
         let lines = StreamReader::new(body.into_data_stream().map_err(std::io::Error::other));
-        Ok(Self { kind, lines: Box::new(lines), line: Vec::new(), life, losses, ends_at })
+        Ok(Self { kind, lines: Box::new(lines), line: Vec::new(), liveness, losses, ends_at })
     }
 
     /// The next line.
@@ -115,7 +115,7 @@ impl Stream {
         let read = tokio::select! {
             biased; // what is there is read before anything is called dead: a slow hub makes readers late
             read = limited.read_until(b'\n', &mut self.line) => read,
-            () = liveness::lost(&mut self.life, self.losses) => return Err(Ended::Lost),
+            () = liveness::wait_for_loss(&mut self.liveness, self.losses) => return Err(Ended::Lost),
             () = tokio::time::sleep_until(self.ends_at) => return Err(Ended::Failed(RequestError::Unreachable(
                 "a watch did not end in time; its connection is dead".to_owned(),
             ))),

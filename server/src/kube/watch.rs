@@ -33,7 +33,7 @@ use super::error::RequestError;
 use super::event::{Health, SourceEvent};
 use super::line::Bookmark;
 use super::list::{self, List, SharedLists};
-use super::liveness::{self, Life};
+use super::liveness::{self, Liveness};
 use super::stream::{Ended, Start, Stream, WatchEvent};
 use crate::telemetry::rate::RateLimit;
 
@@ -54,7 +54,7 @@ pub(super) struct Watch {
     cluster: Cluster,
     kind: Kind,
     namespace: Option<String>,
-    life: signal::Receiver<Life>,
+    liveness: signal::Receiver<Liveness>,
     /// Requests that brought nothing, as far as it may still make them; each list and watch begins with one.
     budget: RateLimit<()>,
     backoff: Backoff,
@@ -88,7 +88,7 @@ impl Watch {
         cluster: Cluster,
         kind: Kind,
         namespace: Option<String>,
-        life: signal::Receiver<Life>,
+        liveness: signal::Receiver<Liveness>,
         lists: Arc<SharedLists>,
     ) -> Self {
         let budget = RateLimit::new(cluster.pace.burst, cluster.pace.earn);
@@ -96,7 +96,7 @@ impl Watch {
             cluster,
             kind,
             namespace,
-            life,
+            liveness,
             budget,
             backoff: Backoff::default(),
             list: None,
@@ -126,7 +126,7 @@ impl Watch {
         let mut place = self.cluster.access.place();
         loop {
             // While nothing answers, only the probe asks. It ends with the hub.
-            let _ = self.life.wait_for(|life| !life.is_silent).await;
+            let _ = self.liveness.wait_for(|liveness| !liveness.is_silent).await;
             self.take().await;
             self.generation = self.cluster.access.generation();
             let here = self.cluster.access.place();
@@ -237,12 +237,12 @@ impl Watch {
 
     /// Watches from `position` and moves it along, until the watch ends.
     async fn follow(&mut self, position: &mut String) -> Result<Followed, HubGone> {
-        let (namespace, life) = (self.namespace.as_deref(), self.life.clone());
-        let mut stream = match Stream::open(&self.cluster, self.kind, namespace, Start::Position(position), life).await
-        {
-            Ok(stream) => stream,
-            Err(ended) => return Ok(Followed { ended, has_lived: false, mute: Duration::ZERO }),
-        };
+        let (namespace, liveness) = (self.namespace.as_deref(), self.liveness.clone());
+        let mut stream =
+            match Stream::open(&self.cluster, self.kind, namespace, Start::Position(position), liveness).await {
+                Ok(stream) => stream,
+                Err(ended) => return Ok(Followed { ended, has_lived: false, mute: Duration::ZERO }),
+            };
         self.has_watched = true;
         self.tell(Health::Live).await?;
         let (began, mut heard) = (Instant::now(), false);
@@ -374,9 +374,9 @@ async fn asked(anew: &mut signal::Receiver<u64>, before: u64) {
 /// All of them are said to be connecting before the first one asks: a cluster is live once the last of them is.
 pub fn start(cluster: &Cluster, kinds: &[Kind], namespaces: &[String]) {
     cluster.counters.note_start(cluster.now_millis());
-    let (life, is_alive) = signal::channel(Life::default());
+    let (liveness, liveness_out) = signal::channel(Liveness::default());
     let span = tracing::info_span!("cluster", cluster.name = %cluster.name);
-    tokio::spawn(liveness::run(cluster.clone(), life).instrument(span.clone()));
+    tokio::spawn(liveness::run(cluster.clone(), liveness).instrument(span.clone()));
     let scopes: Vec<Option<String>> =
         if namespaces.is_empty() { vec![None] } else { namespaces.iter().cloned().map(Some).collect() };
     let cluster = cluster.with_watches(kinds.len() * scopes.len());
@@ -384,8 +384,8 @@ pub fn start(cluster: &Cluster, kinds: &[Kind], namespaces: &[String]) {
     for kind in kinds {
         for namespace in &scopes {
             let span = tracing::info_span!(parent: &span, "watch", k8s.kind = kind.name(), k8s.namespace = namespace.as_deref());
-            let life = is_alive.clone();
-            watches.push((Watch::new(cluster.clone(), *kind, namespace.clone(), life, lists.clone()), span));
+            let liveness = liveness_out.clone();
+            watches.push((Watch::new(cluster.clone(), *kind, namespace.clone(), liveness, lists.clone()), span));
         }
     }
     tokio::spawn(async move {

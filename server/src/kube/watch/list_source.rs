@@ -48,10 +48,10 @@ impl Watch {
 
     async fn list_by_pages(&mut self, mut list: List) -> Result<Option<String>, HubGone> {
         loop {
-            let losses = self.life.borrow_and_update().losses;
+            let losses = self.liveness.borrow_and_update().losses;
             let page = tokio::select! {
                 page = list.page(&self.cluster, self.kind, self.namespace.as_deref()) => page,
-                () = liveness::lost(&mut self.life, losses) => {
+                () = liveness::wait_for_loss(&mut self.liveness, losses) => {
                     tracing::warn!("no response in the middle of a list; continuing there");
                     self.list = Some(list);
                     self.behind("the connection was lost; reconnecting").await?;
@@ -110,8 +110,9 @@ impl Watch {
     }
 
     async fn read_stream(&mut self, streamed: &mut Streamed) -> Result<Result<String, StreamEnd>, HubGone> {
-        let (namespace, life, silence) = (self.namespace.as_deref(), self.life.clone(), self.cluster.pace.answer);
-        let mut stream = match Stream::open(&self.cluster, self.kind, namespace, Start::Everything, life).await {
+        let (namespace, liveness, silence) =
+            (self.namespace.as_deref(), self.liveness.clone(), self.cluster.pace.answer);
+        let mut stream = match Stream::open(&self.cluster, self.kind, namespace, Start::Everything, liveness).await {
             Ok(stream) => stream,
             Err(ended) => return Ok(Err(ended.into())),
         };

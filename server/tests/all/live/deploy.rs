@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use server::kube::access::Access;
-use server::kube::review::{Asker, Reviewer, Subject, Way};
+use server::kube::review::{ReviewEndpoint, Reviewer, Subject, TokenSender};
 use timeline::fact::Kind;
 use tokio::sync::watch;
 
@@ -80,11 +80,11 @@ async fn the_roles_of_the_manifests_allow_what_is_asked_and_nothing_else() {
     assert_eq!(role(&manifests, "rollcast"), asked.collect());
 
     let api = FakeApi::start().await;
-    let way = Way { access: Access::fixed(api.client()), pace: Arc::new(quick()) };
-    let reviewer = Reviewer::new(watch::channel(Some(way)).1);
+    let endpoint = ReviewEndpoint { access: Access::fixed(api.client()), pace: Arc::new(quick()) };
+    let reviewer = Reviewer::new(watch::channel(Some(endpoint)).1);
     // That server has no answer to them; what is asked is what counts.
     assert!(reviewer.may_list_pods(&Subject::default(), None).await.is_err());
-    let _ = reviewer.whose("a token", Asker::Stranger).await;
+    let _ = reviewer.review_token("a token", TokenSender::Unverified).await;
     let asked = api.paths().into_iter().map(|(_, path)| needed(&path, "create"));
     assert_eq!(role(&manifests, "rollcast-sign-in"), asked.collect());
 }

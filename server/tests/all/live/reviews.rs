@@ -11,7 +11,7 @@ use server::kube::access::Access;
 use server::kube::credentials::Credentials;
 use server::kube::error::RequestError;
 use server::kube::kubeconfig::Contexts;
-use server::kube::review::{Asker, Reviewer, Subject, Way};
+use server::kube::review::{ReviewEndpoint, Reviewer, Subject, TokenSender};
 use timeline::Retention;
 use tokio::sync::watch;
 
@@ -31,8 +31,9 @@ fn reviewer(status: u16, answer: &Value) -> (Reviewer, Arc<Mutex<Vec<Value>>>) {
             Ok::<_, std::convert::Infallible>(answer)
         }
     });
-    let way = Way { access: Access::fixed(kube::Client::new(server, "default")), pace: Arc::new(quick()) };
-    (Reviewer::new(watch::channel(Some(way)).1), asked)
+    let endpoint =
+        ReviewEndpoint { access: Access::fixed(kube::Client::new(server, "default")), pace: Arc::new(quick()) };
+    (Reviewer::new(watch::channel(Some(endpoint)).1), asked)
 }
 
 fn ann() -> Subject {
@@ -114,11 +115,11 @@ async fn a_token_is_not_sent_where_others_could_read_it() {
             "{:?}",
             target.warnings
         );
-        let way = Way { access: target.access, pace: Arc::new(quick()) };
-        let reviewer = Reviewer::new(watch::channel(Some(way)).1);
+        let endpoint = ReviewEndpoint { access: target.access, pace: Arc::new(quick()) };
+        let reviewer = Reviewer::new(watch::channel(Some(endpoint)).1);
         let before = api.all_requests();
-        for asker in [Asker::Stranger, Asker::Known] {
-            let whose = reviewer.whose("somebody's", asker).await;
+        for sender in [TokenSender::Unverified, TokenSender::Known] {
+            let whose = reviewer.review_token("somebody's", sender).await;
             assert!(is_asked || matches!(whose, Ok(None)), "{whose:?}");
         }
         assert_eq!(api.all_requests() - before, if is_asked { 2 } else { 0 });

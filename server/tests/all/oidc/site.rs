@@ -15,7 +15,7 @@ use server::access::subject::SubjectPrefixes;
 use server::hub::Handle;
 use server::kube::Pace;
 use server::kube::access::Access;
-use server::kube::review::{Reviewer, Way};
+use server::kube::review::{ReviewEndpoint, Reviewer};
 use server::telemetry::viewers::Viewers;
 use server::web::state::{Rollcast, Site};
 use timeline::Retention;
@@ -72,8 +72,9 @@ fn reviewer() -> Reviewer {
             json!({ "metadata": {}, "spec": asked["spec"], "status": { "allowed": groups.contains(&json!("team")) } });
         Ok::<_, std::convert::Infallible>(Response::new(kube::client::Body::from(told.to_string().into_bytes())))
     });
-    let way = Way { access: Access::fixed(kube::Client::new(answer, "default")), pace: Arc::new(Pace::default()) };
-    Reviewer::new(watch::channel(Some(way)).1)
+    let endpoint =
+        ReviewEndpoint { access: Access::fixed(kube::Client::new(answer, "default")), pace: Arc::new(Pace::default()) };
+    Reviewer::new(watch::channel(Some(endpoint)).1)
 }
 
 /// Waits until something is so; not for long.

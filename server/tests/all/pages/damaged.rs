@@ -16,7 +16,7 @@ use server::kube::Pace;
 use server::kube::access::Access;
 use server::kube::credentials::Credentials;
 use server::kube::kubeconfig::Contexts;
-use server::kube::review::{Asker, Reviewer, Subject, Way};
+use server::kube::review::{ReviewEndpoint, Reviewer, Subject, TokenSender};
 use server::telemetry::viewers::Viewers;
 use server::web::connections::serve;
 use server::web::http::router;
@@ -160,8 +160,9 @@ pub(crate) fn reviewer(answer: Vec<u8>) -> Reviewer {
         let answer = answer.clone();
         async move { Ok::<_, std::convert::Infallible>(Response::new(kube::client::Body::from(answer))) }
     });
-    let way = Way { access: Access::fixed(kube::Client::new(answer, "default")), pace: Arc::new(Pace::default()) };
-    Reviewer::new(watch::channel(Some(way)).1)
+    let endpoint =
+        ReviewEndpoint { access: Access::fixed(kube::Client::new(answer, "default")), pace: Arc::new(Pace::default()) };
+    Reviewer::new(watch::channel(Some(endpoint)).1)
 }
 
 #[tokio::test]
@@ -178,7 +179,7 @@ async fn damaged_answers_of_clusters_let_nobody_see_more() {
         said += usize::from(may.is_ok());
         assert!(!matches!(may, Ok(true)) || is_true(&answer), "seed {seed}: {}", String::from_utf8_lossy(&answer));
         let answer = damaged(known, rng);
-        let whose = reviewer(answer.clone()).whose("a.b.c", Asker::Stranger).await;
+        let whose = reviewer(answer.clone()).review_token("a.b.c", TokenSender::Unverified).await;
         assert!(!matches!(whose, Ok(Some(_))) || is_true(&answer), "seed {seed}: {}", String::from_utf8_lossy(&answer));
         // Tokens as people show them.
         let token = String::from_utf8_lossy(&damaged(b"eyJhbGciOiJub25lIn0.eyJzdWIiOiJhbm4ifQ.c2ln", rng)).into_owned();

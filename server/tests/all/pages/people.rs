@@ -20,7 +20,7 @@ use server::access::subject::SubjectPrefixes;
 use server::access::{Auth, Subjects, Viewer};
 use server::hub::Handle;
 use server::kube::access::Access;
-use server::kube::review::{Reviewer, Subject, Way};
+use server::kube::review::{ReviewEndpoint, Reviewer, Subject};
 use server::kube::{Pace, SourceEvent};
 use server::telemetry::viewers::Viewers;
 use server::web::client_view::ClientView;
@@ -86,8 +86,9 @@ pub(crate) fn reviewer(rules: &Shared) -> Reviewer {
             Ok(Response::new(kube::client::Body::from(told.to_string().into_bytes())))
         }
     });
-    let way = Way { access: Access::fixed(kube::Client::new(answer, "default")), pace: Arc::new(Pace::default()) };
-    Reviewer::new(watch::channel(Some(way)).1)
+    let endpoint =
+        ReviewEndpoint { access: Access::fixed(kube::Client::new(answer, "default")), pace: Arc::new(Pace::default()) };
+    Reviewer::new(watch::channel(Some(endpoint)).1)
 }
 
 /// A cluster with two namespaces, "rollover" and "kill-pod": what was recorded of two, put together.

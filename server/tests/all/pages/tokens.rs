@@ -14,7 +14,7 @@ use server::access::cookie::SessionKeys;
 use server::access::token::TokenAuth;
 use server::kube::Pace;
 use server::kube::access::Access;
-use server::kube::review::{Reviewer, Way};
+use server::kube::review::{ReviewEndpoint, Reviewer};
 use server::telemetry::viewers::Viewers;
 use server::web::connections::Peer;
 use server::web::http::router;
@@ -36,8 +36,9 @@ fn reviewer() -> Reviewer {
         let answer = json!({ "metadata": {}, "spec": {}, "status": status });
         Ok::<_, std::convert::Infallible>(Response::new(kube::client::Body::from(answer.to_string().into_bytes())))
     });
-    let way = Way { access: Access::fixed(kube::Client::new(answer, "default")), pace: Arc::new(Pace::default()) };
-    Reviewer::new(watch::channel(Some(way)).1)
+    let endpoint =
+        ReviewEndpoint { access: Access::fixed(kube::Client::new(answer, "default")), pace: Arc::new(Pace::default()) };
+    Reviewer::new(watch::channel(Some(endpoint)).1)
 }
 
 fn tokens() -> TokenAuth {
@@ -58,8 +59,9 @@ fn quick_reviewer() -> (Reviewer, Arc<AtomicUsize>) {
             Ok::<_, std::convert::Infallible>(Response::new(kube::client::Body::from(answer.to_string().into_bytes())))
         }
     });
-    let way = Way { access: Access::fixed(kube::Client::new(answer, "default")), pace: Arc::new(Pace::default()) };
-    (Reviewer::new(watch::channel(Some(way)).1), asked)
+    let endpoint =
+        ReviewEndpoint { access: Access::fixed(kube::Client::new(answer, "default")), pace: Arc::new(Pace::default()) };
+    (Reviewer::new(watch::channel(Some(endpoint)).1), asked)
 }
 
 #[tokio::test]
