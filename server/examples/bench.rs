@@ -154,7 +154,7 @@ fn begin() {
     let (mut saying, mut copying, mut encoding) = (Duration::ZERO, Duration::ZERO, Duration::ZERO);
     for uid in all() {
         let mut said = Said::default();
-        saying += best(&mut || said = server::hub::told(model, uid, now));
+        saying += best(&mut || said = server::hub::describe_deployment(model, uid, now));
         let mut objects = Objects::default();
         copying += best(&mut || objects = Objects::of(model, uid));
         let seq = timeline.seq();

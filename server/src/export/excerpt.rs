@@ -25,7 +25,7 @@ use crate::history::hub_cache::{BuildPermit, CacheLimits, HubCache, OpenError, O
 use crate::history::past::RolloutCache;
 use crate::history::store::{EpisodeSelector, StoreError};
 use crate::history::stretch::LEAD_MILLIS;
-use crate::hub::{FrozenTimeline, Handle, Reader};
+use crate::hub::{FrozenTimeline, Handle, HubReader};
 
 /// Excerpts that are cached, and changes and objects in all of them together.
 const CACHED: (usize, usize) = (64, 4 * MOST_CHANGES);
@@ -185,14 +185,14 @@ struct ExcerptSpan {
 }
 
 /// In the hub's task: copies the past of the Deployment, where the hub knows of that rollout or moment.
-fn copy_data(reader: &Reader<'_>, scope: &Scope) -> Option<ExcerptData> {
+fn copy_data(reader: &HubReader<'_>, scope: &Scope) -> Option<ExcerptData> {
     let (_, uid) = scope.part()?;
     let ExcerptSpan { from_millis, to_millis, is_settled, title } = find_span(reader, scope)?;
     let (past, skew_millis) = (reader.history.only(reader.timeline.model(), uid), reader.timeline.skew_millis());
     Some(ExcerptData { past, skew_millis, deployment: uid, from_millis, to_millis, is_settled, title })
 }
 
-fn find_span(reader: &Reader<'_>, scope: &Scope) -> Option<ExcerptSpan> {
+fn find_span(reader: &HubReader<'_>, scope: &Scope) -> Option<ExcerptSpan> {
     let (of, uid) = scope.part()?;
     let model = reader.timeline.model();
     let known = of.workload(Some(uid)).find(model)?;

@@ -16,7 +16,7 @@ use timeline::wire::{Connection, ConnectionState, Objects, Said, Snapshot};
 use timeline::{Change, Millis, Model, Uid, Workload};
 
 use crate::history::stretch;
-use crate::hub::{Reader, told};
+use crate::hub::{HubReader, describe_deployment};
 
 /// Interval of the moments without changes, and the maximum number of moments.
 const TICK_MILLIS: Millis = 1_000;
@@ -37,7 +37,7 @@ pub struct RolloutData {
 }
 
 /// Copies what is needed of a rollout: of the last one, where no revision is named. Called in the hub's task, and short.
-pub fn gather(reader: &Reader<'_>, workload: Workload, revision: Option<u64>) -> Option<RolloutData> {
+pub fn gather(reader: &HubReader<'_>, workload: Workload, revision: Option<u64>) -> Option<RolloutData> {
     let model = reader.timeline.model();
     let known = workload.find(model)?;
     let (revision, from_millis, to_millis) = stretch(model, known, revision, reader.now_millis)?;
@@ -122,7 +122,7 @@ impl RolloutData {
             deployment: Some(self.deployment),
             looking_since_millis: self.from_millis,
             objects,
-            said: told(&end, self.deployment, self.now(self.to_millis)),
+            said: describe_deployment(&end, self.deployment, self.now(self.to_millis)),
         };
         let name = format!("{} revision {}", self.workload.name, self.revision);
         let state = ConnectionState::Replay { name };
@@ -214,7 +214,7 @@ impl RolloutData {
             if deltas.len() % WHOLE_EVERY == 0 {
                 said = Said::default();
             }
-            let words = told(then, self.deployment, now);
+            let words = describe_deployment(then, self.deployment, now);
             if let Some(delta) = words.delta_since(&said) {
                 deltas.push((at_millis, delta));
                 said = words;

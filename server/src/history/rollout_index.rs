@@ -9,7 +9,7 @@ use timeline::{Millis, Uid};
 
 use super::activity::{ActivityChanges, ActivityTracker};
 use super::index;
-use crate::hub::Reader;
+use crate::hub::HubReader;
 
 /// Time of a recording between two updates.
 const EVERY_MILLIS: Millis = 2_000;
@@ -35,7 +35,7 @@ pub(super) struct RolloutIndex {
 
 impl RolloutIndex {
     /// Returns the rollouts and the activity of changed workloads.
-    pub(super) fn update(&mut self, cluster: &str, reader: &Reader<'_>) -> (Vec<PastRollout>, ActivityChanges) {
+    pub(super) fn update(&mut self, cluster: &str, reader: &HubReader<'_>) -> (Vec<PastRollout>, ActivityChanges) {
         let model = reader.timeline.model();
         let now = Now { millis: self.played_millis.unwrap_or(reader.now.millis), ..reader.now };
         let (epoch, last) = self.position;

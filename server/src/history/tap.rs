@@ -29,7 +29,7 @@ use super::resume::{self, CheckpointState};
 use super::rollout_index::RolloutIndex;
 use super::{Archive, RestoreResult, WriteStatus};
 use crate::feed::recording;
-use crate::hub::{Handle, HubEnded, Reader, WeakHandle};
+use crate::hub::{Handle, HubEnded, HubReader, WeakHandle};
 use crate::kube::translate::Object;
 use crate::kube::{self, Counters, Health, InitialState, Observed, SourceEvent};
 use crate::telemetry::clock::Clock;
@@ -399,7 +399,7 @@ impl Tap {
         }
         let last_seq = self.checkpoint_seq;
         let checkpoint = self.hub.read(move |reader| {
-            let Reader { timeline, history, observed, epoch, .. } = *reader;
+            let HubReader { timeline, history, observed, epoch, .. } = *reader;
             if timeline.seq() == last_seq {
                 return None;
             }
@@ -425,7 +425,7 @@ impl Tap {
             return Ok(());
         }
         let (name, mut index) = (self.name.clone(), mem::take(&mut self.index));
-        let read = move |reader: &Reader<'_>| {
+        let read = move |reader: &HubReader<'_>| {
             let (rollouts, changes) = index.update(&name, reader);
             (index, rollouts, changes)
         };

@@ -1,4 +1,4 @@
-//! What a hub is asked, and what it answers.
+//! Commands to a hub, and its replies.
 
 use std::collections::BTreeMap;
 
@@ -16,28 +16,28 @@ use crate::kube::Health;
 #[error("the hub has ended")]
 pub struct HubEnded;
 
-/// What a viewer gets: everything now, then frames as they come.
-pub struct Subscription {
+/// A subscription to a topic: the first frame, then later frames as they come.
+pub struct TopicSubscription {
     /// The first frame, encoded: a snapshot, or a delta that only confirms where the viewer stands.
     pub first: Bytes,
-    /// Later frames, encoded. A viewer that lags behind must subscribe anew.
+    /// Later frames, encoded. A viewer that lags behind must subscribe again.
     pub frames: broadcast::Receiver<Bytes>,
     /// The hub's clock; a shared snapshot may carry an older one.
     pub now_millis: Millis,
 }
 
 /// A job in the hub's task.
-type Job = Box<dyn FnOnce(&Reader<'_>) + Send>;
+type Job = Box<dyn FnOnce(&HubReader<'_>) + Send>;
 
 pub(super) enum Command {
     Subscribe {
         workload: Workload,
         since: Option<Position>,
-        reply: oneshot::Sender<Subscription>,
+        reply: oneshot::Sender<TopicSubscription>,
     },
     Page {
         workload: Workload,
-        reply: oneshot::Sender<Copied>,
+        reply: oneshot::Sender<PageData>,
     },
     /// Brings the list up to date.
     List {
@@ -46,26 +46,26 @@ pub(super) enum Command {
     Read(Job),
 }
 
-/// What a page is made of, outside of the hub's task.
-pub(super) struct Copied {
-    /// A snapshot that has neither objects nor what is said.
+/// Data of a page, copied in the hub's task; the page is made outside of it.
+pub(super) struct PageData {
+    /// A snapshot without objects and sentences.
     pub(super) snapshot: Snapshot,
-    /// The Deployment with what belongs to it and what is spoken of.
+    /// The Deployment with its objects and everything that its sentences name.
     pub(super) model: Model,
     pub(super) now: Now,
 }
 
-impl Copied {
-    pub(super) fn page(self) -> Snapshot {
+impl PageData {
+    pub(super) fn into_page(self) -> Snapshot {
         let Self { snapshot, model, now } = self;
-        let of = |uid| (Objects::of(&model, uid), told(&model, uid, now));
+        let of = |uid| (Objects::of(&model, uid), describe_deployment(&model, uid, now));
         let (objects, said) = snapshot.deployment.map(of).unwrap_or_default();
         Snapshot { objects, said, ..snapshot }
     }
 }
 
-/// What a reader sees of a hub.
-pub struct Reader<'h> {
+/// Read access to the state of a hub, in its task.
+pub struct HubReader<'h> {
     /// The timeline.
     pub timeline: &'h Timeline,
     /// Its past.
@@ -84,7 +84,7 @@ pub struct Reader<'h> {
     pub(super) touched: &'h BTreeMap<Uid, u64>,
 }
 
-impl Reader<'_> {
+impl HubReader<'_> {
     /// Deployments that were touched by a change after the one of this number.
     pub fn touched_since(&self, seq: u64) -> impl Iterator<Item = Uid> {
         self.touched.iter().filter(move |(_, touched)| **touched > seq).map(|(uid, _)| *uid)
@@ -99,8 +99,8 @@ impl Reader<'_> {
     }
 }
 
-/// What is said of a Deployment, whenever that is.
+/// Returns the view and the story of a Deployment at a time.
 #[must_use]
-pub fn told(model: &Model, uid: Uid, now: Now) -> Said {
+pub fn describe_deployment(model: &Model, uid: Uid, now: Now) -> Said {
     Said { view: view::view(model, uid, now), story: story::story(model, uid) }
 }

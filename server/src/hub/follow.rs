@@ -1,5 +1,5 @@
-//! What a viewer of one Deployment hears, in an order that can be trusted: how the server gets on with the cluster is told
-//! after everything that was published before it was so. Who hears that a cluster is live knows what it holds.
+//! Orders frames and connection states for a viewer of one Deployment: a connection state comes after all frames that the hub
+//! published before it. A viewer that reads "live" has everything that was known then.
 
 use std::sync::atomic::Ordering;
 
@@ -12,8 +12,8 @@ use tokio::sync::watch as signal;
 use super::command::HubEnded;
 use super::handle::Handle;
 
-/// A Deployment that is followed, and the connection of its cluster.
-pub struct Followed {
+/// A subscription to a Deployment and to the connection of its cluster.
+pub struct FollowedDeployment {
     hub: Handle,
     workload: Workload,
     frames: broadcast::Receiver<Bytes>,
@@ -22,22 +22,22 @@ pub struct Followed {
     held: Option<Connection>,
 }
 
-/// The first thing that a viewer hears.
-pub struct First {
+/// The first frame of a viewer.
+pub struct FirstFrame {
     /// A snapshot, or a delta that only confirms where the viewer stands, encoded.
     pub frame: Bytes,
     /// The hub's clock; a shared snapshot may carry an older one.
     pub now_millis: Millis,
 }
 
-/// What a viewer hears next.
+/// The next message for a viewer.
 #[derive(Debug, PartialEq)]
 pub enum Update {
     /// A frame, encoded.
     Frame(Bytes),
-    /// How the server gets on with the cluster.
+    /// The connection of the cluster.
     Connection(Connection),
-    /// Some frames were missed: only everything anew helps.
+    /// The viewer missed frames and needs a new snapshot.
     Missed,
 }
 
@@ -46,30 +46,34 @@ impl Handle {
     ///
     /// # Errors
     /// When the hub has ended.
-    pub async fn follow(&self, workload: Workload, since: Option<Position>) -> Result<(First, Followed), HubEnded> {
+    pub async fn follow(
+        &self,
+        workload: Workload,
+        since: Option<Position>,
+    ) -> Result<(FirstFrame, FollowedDeployment), HubEnded> {
         let mut connection = self.connection();
         // Read before the data is: what is told after the data is never newer than the data.
         let held = Some(connection.borrow_and_update().clone());
         let subscription = self.subscribe(&workload, since).await?;
-        let first = First { frame: subscription.first, now_millis: subscription.now_millis };
-        Ok((first, Followed { hub: self.clone(), workload, frames: subscription.frames, connection, held }))
+        let first = FirstFrame { frame: subscription.first, now_millis: subscription.now_millis };
+        Ok((first, FollowedDeployment { hub: self.clone(), workload, frames: subscription.frames, connection, held }))
     }
 }
 
-impl Followed {
-    /// The hub of its cluster.
+impl FollowedDeployment {
+    /// Returns the hub of its cluster.
     #[must_use]
     pub const fn hub(&self) -> &Handle {
         &self.hub
     }
 
-    /// Which Deployment it is.
+    /// Returns the Deployment.
     #[must_use]
     pub const fn workload(&self) -> &Workload {
         &self.workload
     }
 
-    /// What comes next. Nothing is lost when it is not waited for to its end.
+    /// Waits for the next message. Cancel safe: a dropped future loses nothing.
     ///
     /// # Errors
     /// When the hub has ended.
@@ -106,13 +110,13 @@ impl Followed {
         Update::Missed
     }
 
-    /// Everything anew, after some was missed.
+    /// Subscribes again after frames were missed.
     ///
     /// # Errors
     /// When the hub has ended.
-    pub async fn anew(&mut self) -> Result<First, HubEnded> {
+    pub async fn resubscribe(&mut self) -> Result<FirstFrame, HubEnded> {
         let subscription = self.hub.subscribe(&self.workload, None).await?;
         self.frames = subscription.frames;
-        Ok(First { frame: subscription.first, now_millis: subscription.now_millis })
+        Ok(FirstFrame { frame: subscription.first, now_millis: subscription.now_millis })
     }
 }

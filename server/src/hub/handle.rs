@@ -12,10 +12,10 @@ use timeline::{History, Millis, Retention, Timeline, Workload};
 use tokio::sync::{Semaphore, mpsc, oneshot, watch as signal};
 use tokio::time::Instant;
 
-use super::command::{Command, HubEnded, Reader, Subscription};
+use super::command::{Command, HubEnded, HubReader, TopicSubscription};
 use super::counters::HubCounters;
 use super::listed::List;
-use super::moments::{self, Pasts, Streams};
+use super::moments::{self, HistoryCache, StreamQueue};
 use super::task;
 use crate::kube::review::Reviewer;
 use crate::kube::{self, Counters, InitialState, SourceEvent};
@@ -68,8 +68,8 @@ pub struct Handle {
     /// The queues between its sources and it, as long as there are sources.
     pub(super) queues: Vec<mpsc::WeakSender<SourceEvent>>,
     reviewer: Reviewer,
-    pub(super) pasts: Pasts,
-    pub(super) streams: Streams,
+    pub(super) histories: HistoryCache,
+    pub(super) streams: StreamQueue,
     documents: Arc<Semaphore>,
     /// Pages that are being made. None is kept: each is of its moment.
     pages: Cache<Workload, Arc<Snapshot>>,
@@ -151,8 +151,8 @@ impl Handle {
             sources,
             queues: vec![events.downgrade()],
             reviewer: Reviewer::new(signal::channel(None).1),
-            pasts: moments::no_pasts(),
-            streams: Streams::default(),
+            histories: moments::empty_cache(),
+            streams: StreamQueue::default(),
             documents: Arc::new(Semaphore::new(DOCUMENTS)),
             pages: Cache::new(0),
             page_turns: Arc::new(Semaphore::new(PAGES)),
@@ -303,7 +303,7 @@ impl Handle {
     ///
     /// # Errors
     /// When the hub has ended.
-    pub async fn subscribe(&self, workload: &Workload, since: Option<Position>) -> Result<Subscription, HubEnded> {
+    pub async fn subscribe(&self, workload: &Workload, since: Option<Position>) -> Result<TopicSubscription, HubEnded> {
         let workload = workload.clone();
         self.ask(|reply| Command::Subscribe { workload, since, reply }).await
     }
@@ -315,10 +315,10 @@ impl Handle {
     pub async fn page(&self, workload: &Workload) -> Result<Snapshot, HubEnded> {
         let make = async {
             let turn = self.page_turns.clone().acquire_owned().await;
-            let copied = self.ask(|reply| Command::Page { workload: workload.clone(), reply }).await?;
+            let data = self.ask(|reply| Command::Page { workload: workload.clone(), reply }).await?;
             let made = tokio::task::spawn_blocking(move || {
                 let _turn = turn; // whoever asked may have left
-                Arc::new(copied.page())
+                Arc::new(data.into_page())
             });
             made.await.map_err(|_| HubEnded)
         };
@@ -332,7 +332,7 @@ impl Handle {
     /// When the hub has ended.
     pub async fn read<T: Send + 'static>(
         &self,
-        job: impl FnOnce(&Reader<'_>) -> T + Send + 'static,
+        job: impl FnOnce(&HubReader<'_>) -> T + Send + 'static,
     ) -> Result<T, HubEnded> {
         read(&self.commands, job).await
     }
@@ -377,7 +377,7 @@ impl WeakHandle {
     /// When the hub has ended.
     pub async fn read<T: Send + 'static>(
         &self,
-        job: impl FnOnce(&Reader<'_>) -> T + Send + 'static,
+        job: impl FnOnce(&HubReader<'_>) -> T + Send + 'static,
     ) -> Result<T, HubEnded> {
         read(&self.0.upgrade().ok_or(HubEnded)?, job).await
     }
@@ -385,7 +385,7 @@ impl WeakHandle {
 
 async fn read<T: Send + 'static>(
     commands: &mpsc::Sender<Command>,
-    job: impl FnOnce(&Reader<'_>) -> T + Send + 'static,
+    job: impl FnOnce(&HubReader<'_>) -> T + Send + 'static,
 ) -> Result<T, HubEnded> {
     ask(commands, |reply| {
         Command::Read(Box::new(move |reader| {

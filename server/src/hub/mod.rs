@@ -1,4 +1,4 @@
-//! Holds what is known of a cluster, and publishes each change of it.
+//! Holds the state of a cluster, and publishes its changes.
 //! Owns the timeline of each cluster, its topics, its moments and its subscriptions.
 //! Must not know storage, the web, or who looks.
 //!
@@ -12,7 +12,7 @@
 //!                     └──────────────────────────────┘
 //! ```
 //! Whoever asks learns of everything that was in the queue before. A connection is told after everything that was known by then was
-//! published, and passed on in that order (`Followed`).
+//! published, and passed on in that order (`FollowedDeployment`).
 
 mod command;
 mod connection;
@@ -27,11 +27,11 @@ mod tally;
 mod task;
 mod topic;
 
-pub use self::command::{HubEnded, Reader, Subscription, told};
+pub use self::command::{HubEnded, HubReader, TopicSubscription, describe_deployment};
 pub use self::counters::HubCounters;
-pub use self::follow::{First, Followed, Update};
+pub use self::follow::{FirstFrame, FollowedDeployment, Update};
 pub use self::handle::{FrozenTimeline, Handle, Lease, WeakHandle};
 pub use self::lag::Lag;
 pub use self::listed::{List, ListedDeployment};
-pub use self::moments::Then;
+pub use self::moments::DeploymentState;
 pub use self::tally::{Series, Tally};

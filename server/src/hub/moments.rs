@@ -1,5 +1,5 @@
-//! Moments of the past, and details of the present, looked at outside of the hub's task: the hub hands out the past of one Deployment, which
-//! is gone through here and kept for a while for whoever goes on asking.
+//! Computes moments of the past, and details of the present, outside of the hub's task: the hub copies the history of one Deployment,
+//! which is cached here for a while.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,28 +11,28 @@ use timeline::wire::{Moment, ServerFrame};
 use timeline::{History, Millis, Model, Uid, Workload};
 use tokio::sync::{Mutex, oneshot};
 
-use super::command::{HubEnded, Reader, told};
+use super::command::{HubEnded, HubReader, describe_deployment};
 use super::handle::Handle;
 use super::topic::encode;
 
-/// Pasts that are kept at once, one of each Deployment.
+/// Maximum number of cached histories, one for each Deployment.
 const MOST: u64 = 4;
-/// One that nobody asks for is evicted after this long, when somebody asks for another one.
+/// Time without requests after which a history is evicted, by the next request for another one.
 const KEPT_FOR: Duration = Duration::from_secs(30);
 
-/// What was handed out: one moment of a cluster is made at a time, and whatever else is asked of it comes between.
-pub(super) type Pasts = Arc<Mutex<Cache<Uid, Arc<Past>>>>;
+/// Histories of Deployments. The lock makes one moment of a cluster at a time; other requests of the hub come between.
+pub(super) type HistoryCache = Arc<Mutex<Cache<Uid, Arc<CachedHistory>>>>;
 
-/// No past yet.
-pub(super) fn no_pasts() -> Pasts {
+/// Creates a cache without histories.
+pub(super) fn empty_cache() -> HistoryCache {
     Arc::new(Mutex::new(Cache::builder().max_capacity(MOST).time_to_idle(KEPT_FOR).build()))
 }
 
-/// Whose turn it is of the streams that ask for moments.
-pub(super) type Streams = Arc<Mutex<()>>;
+/// Queue of the streams that ask for moments: the holder of the lock asks.
+pub(super) type StreamQueue = Arc<Mutex<()>>;
 
-/// The past of one Deployment.
-pub(super) struct Past {
+/// The history of one Deployment, copied from the hub.
+pub(super) struct CachedHistory {
     deployment: Uid,
     history: History,
     /// Which life of the timeline it is of.
@@ -43,15 +43,15 @@ pub(super) struct Past {
     touched: u64,
 }
 
-/// What the hub says of a moment.
-struct Found {
+/// The result of a request for a moment in the hub's task.
+struct MomentLookup {
     at_millis: Millis,
     skew_millis: Millis,
-    past: Option<Arc<Past>>,
+    past: Option<Arc<CachedHistory>>,
 }
 
-/// A Deployment with all that belongs to it, as it is or as it was.
-pub struct Then<'t> {
+/// A Deployment and its objects at a time: now, or in the past.
+pub struct DeploymentState<'t> {
     /// The Deployment.
     pub deployment: Uid,
     /// It and what belonged to it; other objects may be there, too.
@@ -64,27 +64,32 @@ pub struct Then<'t> {
     pub is_past: bool,
 }
 
-impl Past {
-    fn look<T>(&self, now: Now, is_past: bool, look: impl FnOnce(&Then<'_>) -> T) -> T {
+impl CachedHistory {
+    fn look<T>(&self, now: Now, is_past: bool, look: impl FnOnce(&DeploymentState<'_>) -> T) -> T {
         let (deployment, history) = (self.deployment, &self.history);
-        look(&Then { deployment, model: history.walk().to(now.millis), history, now, is_past })
+        look(&DeploymentState { deployment, model: history.walk().to(now.millis), history, now, is_past })
     }
 }
 
-/// In the hub's task: the past in which a moment is, one of those that are known or a new one.
+/// In the hub's task: finds the history that has a moment: a cached one or a new copy.
 /// Without a moment it is the present, which stands still while nothing is heard.
-fn find(reader: &Reader<'_>, workload: &Workload, asked: Option<Millis>, known: &Cache<Uid, Arc<Past>>) -> Found {
+fn find(
+    reader: &HubReader<'_>,
+    workload: &Workload,
+    asked: Option<Millis>,
+    known: &Cache<Uid, Arc<CachedHistory>>,
+) -> MomentLookup {
     let at_millis = asked.map_or(reader.now.millis, |at| at.min(reader.now_millis));
     let (model, skew_millis) = (reader.timeline.model(), reader.timeline.skew_millis());
     let is_kept = asked.is_none() || reader.history.base_millis().is_none_or(|base| base <= at_millis);
     let deployment = workload.find(model).map(|found| found.uid).filter(|_| is_kept);
     let past = deployment.map(|deployment| {
         let touched = reader.touched(deployment);
-        let is_it = |past: &Arc<Past>| {
+        let is_it = |past: &Arc<CachedHistory>| {
             let reaches = at_millis < past.until_millis || past.touched == touched;
             past.epoch == reader.epoch && reaches
         };
-        let new = || Past {
+        let new = || CachedHistory {
             deployment,
             history: reader.history.only(model, deployment),
             epoch: reader.epoch,
@@ -93,7 +98,7 @@ fn find(reader: &Reader<'_>, workload: &Workload, asked: Option<Millis>, known: 
         };
         known.get(&deployment).filter(is_it).unwrap_or_else(|| Arc::new(new()))
     });
-    Found { at_millis, skew_millis, past }
+    MomentLookup { at_millis, skew_millis, past }
 }
 
 impl Handle {
@@ -102,25 +107,27 @@ impl Handle {
     /// # Errors
     /// When the hub has ended.
     pub async fn moment(&self, workload: &Workload, at_millis: Millis) -> Result<Moment, HubEnded> {
-        let said = |then: &Then<'_>| told(then.model, then.deployment, then.now);
-        let (at_millis, said) = self.look_back(workload, Some(at_millis), said).await?;
+        let said = |then: &DeploymentState<'_>| describe_deployment(then.model, then.deployment, then.now);
+        let (at_millis, said) = self.read_at(workload, Some(at_millis), said).await?;
         Ok(Moment { at_millis, said })
     }
 
-    /// The same for a stream, as a frame that is encoded where it is made; `None` when it cannot be. Streams stand in a line of their
+    /// The same for a stream, as a frame that is encoded where it is made; `None` when it cannot be. Streams have a queue of their
     /// own: however many ask, a page that is opened at a moment waits for two of them at most.
     ///
     /// # Errors
     /// When the hub has ended.
     pub async fn moment_frame(&self, workload: &Workload, at_millis: Millis) -> Result<Option<Bytes>, HubEnded> {
         let frame = |at_millis, said| encode(&ServerFrame::Moment(Box::new(Moment { at_millis, said })));
-        let said = move |then: &Then<'_>| frame(then.now.millis, Some(told(then.model, then.deployment, then.now)));
+        let said = move |then: &DeploymentState<'_>| {
+            frame(then.now.millis, Some(describe_deployment(then.model, then.deployment, then.now)))
+        };
         let _turn = self.streams.lock().await;
-        let (at_millis, made) = self.look_back(workload, Some(at_millis), said).await?;
+        let (at_millis, made) = self.read_at(workload, Some(at_millis), said).await?;
         Ok(made.unwrap_or_else(|| frame(at_millis, None)))
     }
 
-    /// Looks at a Deployment as it was at a time; as it is where no time is named, or a moment that is not over or not kept.
+    /// Reads a Deployment as it was at a time; as it is now without a time, or if the moment is not over or not stored.
     ///
     /// # Errors
     /// When the hub has ended.
@@ -128,33 +135,33 @@ impl Handle {
         &self,
         workload: &Workload,
         at_millis: Option<Millis>,
-        look: impl Fn(&Then<'_>) -> T + Send + Sync + 'static,
+        look: impl Fn(&DeploymentState<'_>) -> T + Send + Sync + 'static,
     ) -> Result<Option<T>, HubEnded> {
         let look = Arc::new(look);
         if let Some(at_millis) = at_millis.filter(|at| *at < self.now_millis()) {
             let look = look.clone();
-            let (_, found) = self.look_back(workload, Some(at_millis), move |then| look(then)).await?;
+            let (_, found) = self.read_at(workload, Some(at_millis), move |then| look(then)).await?;
             if found.is_some() {
                 return Ok(found);
             }
         }
-        Ok(self.look_back(workload, None, move |then| look(then)).await?.1)
+        Ok(self.read_at(workload, None, move |then| look(then)).await?.1)
     }
 
-    /// Looks at a Deployment as it was, or as it is, outside of the hub's task; with the time that is meant, which is never in the future.
-    async fn look_back<T: Send + 'static>(
+    /// Reads a Deployment as it was, or as it is, outside of the hub's task. Also returns the time of that, which is never in the future.
+    async fn read_at<T: Send + 'static>(
         &self,
         workload: &Workload,
         asked_millis: Option<Millis>,
-        look: impl FnOnce(&Then<'_>) -> T + Send + 'static,
+        look: impl FnOnce(&DeploymentState<'_>) -> T + Send + 'static,
     ) -> Result<(Millis, Option<T>), HubEnded> {
-        let pasts = self.pasts.clone().lock_owned().await;
-        let (workload, known) = (workload.clone(), pasts.clone());
+        let histories = self.histories.clone().lock_owned().await;
+        let (workload, known) = (workload.clone(), histories.clone());
         let found = self.read(move |reader| find(reader, &workload, asked_millis, &known)).await?;
-        let Found { at_millis, skew_millis, past } = found;
+        let MomentLookup { at_millis, skew_millis, past } = found;
         let Some(past) = past else { return Ok((at_millis, None)) };
-        pasts.insert(past.deployment, past.clone());
-        pasts.run_pending_tasks(); // else there are more of them for a while
+        histories.insert(past.deployment, past.clone());
+        histories.run_pending_tasks(); // else there are more of them for a while
         let now = Now { millis: at_millis, skew_millis };
         let (tell, seen) = oneshot::channel();
         tokio::task::spawn_blocking(move || {
@@ -163,7 +170,7 @@ impl Handle {
             // The next one has its turn when as much time was left to pages and to everything else: moments take half of a core at most,
             // however many ask for them. Who waits for their turn waits for this, too; the hub does not.
             std::thread::sleep(began.elapsed());
-            drop(pasts);
+            drop(histories);
         });
         Ok((at_millis, Some(seen.await.map_err(|_| HubEnded)?)))
     }
@@ -214,7 +221,7 @@ mod tests {
         let asked = async |at_millis| {
             let moment = hub.moment(&workload, at_millis).await.unwrap();
             assert!(moment.said.is_some());
-            let past = hub.pasts.lock().await.iter().next().map(|(_, past)| past);
+            let past = hub.histories.lock().await.iter().next().map(|(_, past)| past);
             (moment.said, past.unwrap())
         };
         let (said, first) = asked(Millis::MAX).await;
@@ -238,8 +245,8 @@ mod tests {
         let (hub, events, workload, rest) = rollover().await;
         let asked = async |at_millis| {
             assert!(hub.moment(&workload, at_millis).await.unwrap().said.is_some());
-            let pasts: Vec<_> = hub.pasts.lock().await.iter().map(|(_, past)| past).collect();
-            let [past] = &pasts[..] else { panic!("{} are kept", pasts.len()) };
+            let histories: Vec<_> = hub.histories.lock().await.iter().map(|(_, past)| past).collect();
+            let [past] = &histories[..] else { panic!("{} are kept", histories.len()) };
             past.clone()
         };
         let first = asked(Millis::MAX).await;
@@ -273,7 +280,7 @@ mod tests {
         let began = std::time::Instant::now();
         let looks = (1..=10).map(|ago| {
             let (hub, workload, at_once, most) = (hub.clone(), workload.clone(), at_once.clone(), most.clone());
-            let look = move |_: &Then<'_>| {
+            let look = move |_: &DeploymentState<'_>| {
                 most.fetch_max(at_once.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
                 std::thread::sleep(TAKES);
                 at_once.fetch_sub(1, Ordering::SeqCst);

@@ -16,11 +16,11 @@ use timeline::{Change, Fact, History, Millis, Model, Retention, Timeline, Uid, W
 use tokio::sync::{mpsc, oneshot, watch as signal};
 use tokio::time::Instant;
 
-use super::command::{Command, Reader};
+use super::command::{Command, HubReader};
 use super::connection::Watches;
 use super::counters::HubCounters;
 use super::listed::{List, ListedDeployments};
-use super::topic::{Haste, Topic};
+use super::topic::{Flush, Topic};
 use crate::kube::Observed;
 use crate::kube::odd;
 use crate::kube::translate::Object;
@@ -166,10 +166,10 @@ impl Hub {
                     self.take(now_millis, changes);
                     self.history.prune(now_millis - self.retention.age_millis);
                 }
-                _ = say_again.tick(), if self.is_to_say_again() => self.publish(Haste::None),
+                _ = say_again.tick(), if self.is_to_say_again() => self.publish(Flush::Throttled),
             }
             if self.is_dirty && self.published.elapsed() >= PUBLISH_EVERY {
-                self.publish(Haste::None);
+                self.publish(Flush::Throttled);
             }
             if self.is_list_due() && self.list_sent.elapsed() >= LIST_EVERY {
                 self.publish_list();
@@ -383,7 +383,7 @@ impl Hub {
         if *self.signals.connection.borrow() == connection {
             return;
         }
-        self.publish(Haste::Now);
+        self.publish(Flush::Now);
         if self.is_list_outdated() {
             self.publish_list();
         }
@@ -416,7 +416,7 @@ impl Hub {
                 let _ = reply.send(subscription); // the asker may have left
             }
             Command::Page { workload, reply } => {
-                let _ = reply.send(self.copied(&workload)); // the asker may have left
+                let _ = reply.send(self.page_data(&workload)); // the asker may have left
             }
             Command::List { reply } => {
                 if !reply.is_closed() && self.is_list_outdated() && self.list_sent.elapsed() >= LIST_EVERY {
@@ -425,7 +425,7 @@ impl Hub {
                 let _ = reply.send(()); // the asker may have left
             }
             Command::Read(job) => {
-                job(&Reader {
+                job(&HubReader {
                     timeline: &self.timeline,
                     history: &self.history,
                     observed: self.observed,
@@ -491,7 +491,7 @@ mod tests {
             hub.set_clock(OwnClock { start_millis: 0, started: Instant::now(), speed });
             let _subscription = hub.subscribe(workload.clone(), None);
             tokio::time::advance(Duration::from_secs(2)).await;
-            hub.publish(Haste::None);
+            hub.publish(Flush::Throttled);
             assert_eq!(hub.is_to_say_again(), is_said_again, "at speed {speed}");
             let topic = hub.topics.get_mut(&workload).unwrap();
             topic.push(&Change::DeploymentDeleted(Uid::from_bits(1), 0));

@@ -1,4 +1,4 @@
-//! A topic: what the viewers of one Deployment share. Frames are encoded once, whoever and however many listen.
+//! A topic sends the frames of one Deployment to all its viewers. Each frame is encoded once.
 
 use std::time::Duration;
 
@@ -22,8 +22,8 @@ pub(super) struct Topic {
     /// Number of the last change that was sent.
     sent: u64,
     pending: Vec<Change>,
-    /// Changes alone would not tell the story: send everything.
-    anew: bool,
+    /// Changes are not enough: send a snapshot next.
+    needs_snapshot: bool,
     /// The last snapshot, encoded, and where it stands.
     snapshot: Option<(u64, Bytes)>,
     /// The last delta for a viewer that came back, encoded, and the viewer's position: many come back at once.
@@ -36,21 +36,21 @@ pub(super) struct Topic {
     is_verdict_new: bool,
 }
 
-/// Whether what is said may wait for its turn.
+/// Whether a publication sends new sentences at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Haste {
-    /// It may wait for its turn.
-    None,
-    /// What is old is said anew now: something is told next that builds on it.
+pub(super) enum Flush {
+    /// Send sentences at most once in [`SEND_SAID_EVERY`].
+    Throttled,
+    /// Send outdated sentences now: the next message relies on them.
     Now,
 }
 
-/// What a topic needs of the hub to send.
+/// Data of the hub that a topic needs to publish.
 pub(super) struct Publication<S, T> {
     /// Number of the last change.
     pub seq: u64,
-    /// Whether what is said may wait.
-    pub haste: Haste,
+    /// Whether to send new sentences at once.
+    pub flush: Flush,
     /// The hub's clock.
     pub now_millis: Millis,
     /// Time passes for sentences: the cluster answers.
@@ -68,7 +68,7 @@ impl Topic {
             frames: broadcast::channel(LAG).0,
             sent: seq,
             pending: Vec::new(),
-            anew: false,
+            needs_snapshot: false,
             snapshot: None,
             resumed: None,
             said: Said::default(),
@@ -88,7 +88,7 @@ impl Topic {
 
     /// What is said may be old, or something waits to be sent.
     pub(super) fn is_behind(&self) -> bool {
-        self.is_said_old || self.anew || !self.pending.is_empty()
+        self.is_said_old || self.needs_snapshot || !self.pending.is_empty()
     }
 
     /// Takes a change; what does not travel may still alter what is said.
@@ -100,7 +100,7 @@ impl Topic {
 
     pub(super) fn renew(&mut self, deployment: Option<Uid>) {
         self.deployment = deployment;
-        self.anew = true;
+        self.needs_snapshot = true;
     }
 
     /// Sends what has gathered. Returns the frames encoded.
@@ -108,22 +108,22 @@ impl Topic {
         &mut self,
         publication: Publication<impl FnOnce() -> Snapshot, impl FnOnce() -> Said>,
     ) -> u64 {
-        let Publication { seq, haste, now_millis, is_ticking, snapshot, said } = publication;
-        let frame = if self.anew {
+        let Publication { seq, flush, now_millis, is_ticking, snapshot, said } = publication;
+        let frame = if self.needs_snapshot {
             self.pending.clear();
             let snapshot = snapshot();
             self.tell(snapshot.said.clone());
             ServerFrame::Snapshot(Box::new(snapshot))
         } else {
             self.is_said_old |= !self.pending.is_empty();
-            let delta = if self.is_due(haste, is_ticking) { self.tell(said()) } else { None };
+            let delta = if self.is_due(flush, is_ticking) { self.tell(said()) } else { None };
             if self.pending.is_empty() && delta.is_none() {
                 return 0;
             }
             let changes = std::mem::take(&mut self.pending);
             ServerFrame::Delta(Delta { from: self.sent, to: seq, now_millis, changes, said: delta })
         };
-        self.anew = false;
+        self.needs_snapshot = false;
         self.sent = seq;
         (self.snapshot, self.resumed) = (None, None);
         if let Some(bytes) = encode(&frame) {
@@ -176,9 +176,9 @@ impl Topic {
         Some((bytes, 1))
     }
 
-    fn is_due(&self, haste: Haste, is_ticking: bool) -> bool {
+    fn is_due(&self, flush: Flush, is_ticking: bool) -> bool {
         let elapsed = self.said_at.map_or(Duration::MAX, |at| at.elapsed());
-        let may_not_wait = haste == Haste::Now || self.is_verdict_new || elapsed >= SEND_SAID_EVERY;
+        let may_not_wait = flush == Flush::Now || self.is_verdict_new || elapsed >= SEND_SAID_EVERY;
         (self.is_said_old && may_not_wait) || (is_ticking && elapsed >= SEND_SAID_AGAIN)
     }
 

@@ -23,7 +23,7 @@ use tokio_tungstenite::tungstenite::Error as TransportError;
 use crate::access::AuthError;
 use crate::access::permissions::Permissions;
 use crate::history::hub_cache::OpenError;
-use crate::hub::{First, Followed, Update};
+use crate::hub::{FirstFrame, FollowedDeployment, Update};
 use crate::telemetry::rate::RateLimit;
 use crate::web::client_view::ClientView;
 use crate::web::followed_list::FollowedList;
@@ -117,7 +117,7 @@ enum Subscription {
     /// A cluster that does not exist, or is hidden.
     Unknown(Workload),
     List(Box<FollowedList>),
-    Deployment(Box<Followed>),
+    Deployment(Box<FollowedDeployment>),
 }
 
 /// The loop of a session. Rare work runs in boxed futures: thousands of sessions wait here, and each would hold
@@ -217,8 +217,8 @@ async fn run(
                 }
                 (Update::Missed, Subscription::Deployment(followed)) => {
                     rollcast.resyncs.fetch_add(1, Ordering::Relaxed);
-                    let anew = followed.anew().await.map_err(|_| SessionEnd::Broken)?;
-                    send_first(out, &view, anew).await?;
+                    let first = followed.resubscribe().await.map_err(|_| SessionEnd::Broken)?;
+                    send_first(out, &view, first).await?;
                 }
                 (Update::Connection(_) | Update::Missed, _) => {}
             },
@@ -401,7 +401,11 @@ async fn follow(
 }
 
 /// Brings the viewer to where a Deployment stands. The heartbeat tells the time: a shared snapshot may carry an older one.
-async fn send_first(out: &mut (impl Sink<Message> + Unpin), view: &ClientView, first: First) -> Result<(), SessionEnd> {
+async fn send_first(
+    out: &mut (impl Sink<Message> + Unpin),
+    view: &ClientView,
+    first: FirstFrame,
+) -> Result<(), SessionEnd> {
     let _place = view.queue_bytes(first.frame.len()).ok_or(SessionEnd::Broken)?; // as an answer
     send(out, first.frame).await?;
     send_frame(out, &ServerFrame::Heartbeat { now_millis: first.now_millis }).await

@@ -119,7 +119,7 @@ async fn follow_hub(hub: &Handle, namespace: &str, name: &str, out: &Out) -> Res
         frame = match told {
             Update::Frame(bytes) => wire::decode(&bytes)?,
             Update::Connection(connection) => ServerFrame::Connection { cluster: hub.name().to_owned(), connection },
-            Update::Missed => wire::decode(&followed.anew().await?.frame)?,
+            Update::Missed => wire::decode(&followed.resubscribe().await?.frame)?,
         };
     }
 }

@@ -9,29 +9,29 @@ use tokio::time::Instant;
 
 use super::Hub;
 use crate::hub::ListedDeployment;
-use crate::hub::command::{Copied, Subscription, told};
+use crate::hub::command::{PageData, TopicSubscription, describe_deployment};
 use crate::hub::listed::STEADY_MILLIS;
-use crate::hub::topic::{Haste, Publication, Topic};
+use crate::hub::topic::{Flush, Publication, Topic};
 
 /// Changes of a cluster that are searched for those that a viewer missed.
 const MOST_MISSED: u64 = 4_000;
 
 impl Hub {
-    pub(super) fn publish(&mut self, haste: Haste) {
+    pub(super) fn publish(&mut self, flush: Flush) {
         self.is_dirty = false;
         self.published = Instant::now();
         let mut topics = std::mem::take(&mut self.topics);
         topics.retain(|_, topic| !topic.is_deserted());
         for (workload, topic) in &mut topics {
-            self.publish_topic(topic, workload, haste);
+            self.publish_topic(topic, workload, flush);
         }
         self.topics = topics;
     }
 
-    fn publish_topic(&self, topic: &mut Topic, workload: &Workload, haste: Haste) {
+    fn publish_topic(&self, topic: &mut Topic, workload: &Workload, flush: Flush) {
         let encoded = topic.publish(Publication {
             seq: self.timeline.seq(),
-            haste,
+            flush,
             now_millis: self.clock.now_millis(),
             is_ticking: self.is_ticking(),
             snapshot: || self.snapshot(workload),
@@ -41,7 +41,7 @@ impl Hub {
     }
 
     fn said(&self, deployment: Option<Uid>) -> Said {
-        deployment.map(|uid| told(self.timeline.model(), uid, self.now())).unwrap_or_default()
+        deployment.map(|uid| describe_deployment(self.timeline.model(), uid, self.now())).unwrap_or_default()
     }
 
     pub(super) fn is_list_due(&self) -> bool {
@@ -99,14 +99,14 @@ impl Hub {
         self.outdated.extend(busy.map(|summary| summary.uid));
     }
 
-    pub(super) fn subscribe(&mut self, workload: Workload, since: Option<Position>) -> Subscription {
-        self.publish(Haste::None); // so that what the topic sent and what the snapshot holds is the same
+    pub(super) fn subscribe(&mut self, workload: Workload, since: Option<Position>) -> TopicSubscription {
+        self.publish(Flush::Throttled); // so that what the topic sent and what the snapshot holds is the same
         let deployment = workload.find(self.timeline.model()).map(|d| d.uid);
         let seq = self.timeline.seq();
         let mut topic = match self.topics.remove(&workload) {
             Some(mut topic) => {
                 // Who comes now is not told what was said a moment ago.
-                self.publish_topic(&mut topic, &workload, Haste::Now);
+                self.publish_topic(&mut topic, &workload, Flush::Now);
                 topic
             }
             None => Topic::new(deployment, seq),
@@ -118,7 +118,7 @@ impl Hub {
         self.counters.frames.fetch_add(encoded, Ordering::Relaxed);
         let frames = topic.listen();
         self.topics.insert(workload, topic);
-        Subscription { first, frames, now_millis }
+        TopicSubscription { first, frames, now_millis }
     }
 
     /// Returns the changes of a Deployment that the copy of a viewer lacks; `None` where it needs everything.
@@ -161,10 +161,10 @@ impl Hub {
     }
 
     /// What a page is made of.
-    pub(super) fn copied(&self, workload: &Workload) -> Copied {
+    pub(super) fn page_data(&self, workload: &Workload) -> PageData {
         let snapshot = self.bare_snapshot(workload);
         let model = snapshot.deployment.map(|uid| self.timeline.model().around(uid)).unwrap_or_default();
-        Copied { snapshot, model, now: self.now() }
+        PageData { snapshot, model, now: self.now() }
     }
 
     /// Where a Deployment stands, without its objects and what is said of it.

@@ -16,14 +16,14 @@ use timeline::{Change, Uid, Workload, wire};
 
 use super::extract::{moment, origin};
 use super::respond::{refuse, render};
-use crate::hub::Then;
+use crate::hub::DeploymentState;
 use crate::web::client_view::ClientView;
 use crate::web::earlier;
 
 pub(super) async fn pod(view: &ClientView, workload: Workload, asked_for: &Address, request: Request) -> Response {
     let uid = asked_for.value("uid").to_owned();
     let why = format!("{} has no pod with the UID {:?}, or its history has expired.", safe(&workload.name), safe(&uid));
-    let look = move |workload: &Workload, then: &Then<'_>| {
+    let look = move |workload: &Workload, then: &DeploymentState<'_>| {
         let uid: Uid = uid.parse().ok()?;
         let pod = then.model.pods_of_deployment(then.deployment).into_iter().find(|pod| pod.uid == uid)?;
         let past = then.history.of(Subject::Pod(uid)).take_while(|(at, _)| *at <= then.now.millis);
@@ -39,7 +39,7 @@ pub(super) async fn pod(view: &ClientView, workload: Workload, asked_for: &Addre
 pub(super) async fn revision(view: &ClientView, workload: Workload, asked_for: &Address, request: Request) -> Response {
     let revision = asked_for.value("revision").to_owned();
     let why = format!("{} has no revision {:?}, or its history has expired.", safe(&workload.name), safe(&revision));
-    let look = move |workload: &Workload, then: &Then<'_>| {
+    let look = move |workload: &Workload, then: &DeploymentState<'_>| {
         let deployment = then.model.deployments.get(&then.deployment)?;
         let detail =
             RevisionDetail::from_model(workload, then.model, deployment, revision.parse().ok()?, then.now.millis)?;
@@ -51,7 +51,7 @@ pub(super) async fn revision(view: &ClientView, workload: Workload, asked_for: &
 pub(super) async fn rollouts(view: &ClientView, workload: Workload, asked_for: &Address, request: Request) -> Response {
     let why = format!("Rollcast has not seen a Deployment {} there.", safe(&workload.name));
     let (standing, measure) = compare_last_rollout(view, asked_for).await.unzip();
-    let look = move |_: &Workload, then: &Then<'_>| {
+    let look = move |_: &Workload, then: &DeploymentState<'_>| {
         let deployment = then.model.deployments.get(&then.deployment)?;
         Some(Detail::Rollouts(RolloutsDetail::from_model(
             then.model,
@@ -86,7 +86,7 @@ async fn compare_last_rollout(view: &ClientView, asked_for: &Address) -> Option<
 pub(super) async fn share(view: &ClientView, workload: Workload, asked_for: &Address, request: Request) -> Response {
     let why = format!("Rollcast has not seen a Deployment {} there.", safe(&workload.name));
     let origin = origin(&request).to_string();
-    let look = move |_: &Workload, then: &Then<'_>| {
+    let look = move |_: &Workload, then: &DeploymentState<'_>| {
         let uid = then.deployment;
         let revision = timeline::rollout::current_revision(then.model, then.model.deployments.get(&uid)?);
         let past = then.is_past.then_some(then.now.millis);
@@ -108,7 +108,7 @@ async fn answer(
     workload: Workload,
     asked_for: &Address,
     time: DetailTime,
-    look: impl Fn(&Workload, &Then<'_>) -> Option<Detail> + Send + Sync + 'static,
+    look: impl Fn(&Workload, &DeploymentState<'_>) -> Option<Detail> + Send + Sync + 'static,
     why: String,
     request: Request,
 ) -> Response {
@@ -123,7 +123,7 @@ async fn answer(
         }
     };
     let of = workload.clone();
-    let look = move |then: &Then<'_>| look(&of, then);
+    let look = move |then: &DeploymentState<'_>| look(&of, then);
     let found = match view.hub(&workload).await {
         Some(hub) => hub.look(&workload, at_millis, look).await.ok().flatten().flatten(),
         None => None,

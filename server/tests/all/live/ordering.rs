@@ -7,7 +7,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures::{SinkExt, StreamExt};
 use serde_json::{Value, json};
-use server::hub::{Followed, Handle, ListedDeployment, Update};
+use server::hub::{FollowedDeployment, Handle, ListedDeployment, Update};
 use server::kube::translate::Object;
 use server::kube::{Health, SourceEvent};
 use server::telemetry::clock::OwnClock;
@@ -97,7 +97,7 @@ impl Viewer {
     }
 
     /// Hears until the connection is such.
-    async fn until(&mut self, followed: &mut Followed, is_wanted: impl Fn(&ConnectionState) -> bool) {
+    async fn until(&mut self, followed: &mut FollowedDeployment, is_wanted: impl Fn(&ConnectionState) -> bool) {
         loop {
             match followed.next().await.unwrap() {
                 Update::Frame(bytes) => self.take(decoded(&bytes)),

@@ -147,7 +147,7 @@ async fn who_took_nothing_for_a_while_gets_a_snapshot_and_goes_on_from_there() {
         tokio::time::sleep(Duration::from_millis(60)).await; // each is a frame of its own
     }
     assert_eq!(followed.next().await.unwrap(), Update::Missed);
-    let ServerFrame::Snapshot(snapshot) = wire::decode(&followed.anew().await.unwrap().frame).unwrap() else {
+    let ServerFrame::Snapshot(snapshot) = wire::decode(&followed.resubscribe().await.unwrap().frame).unwrap() else {
         panic!("everything")
     };
     let copy = DeploymentCopy::from(*snapshot);

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use server::hub::{Followed, Handle, Update};
+use server::hub::{FollowedDeployment, Handle, Update};
 use timeline::viewer::{DeploymentCopy, Taken};
 use timeline::wire::{self, ServerFrame, Snapshot};
 use timeline::{Uid, Workload};
@@ -115,13 +115,13 @@ impl ViewerState {
     }
 }
 
-async fn follow(mut followed: Followed, viewer: Arc<Mutex<ViewerState>>, mut stalls: signal::Receiver<bool>) {
+async fn follow(mut followed: FollowedDeployment, viewer: Arc<Mutex<ViewerState>>, mut stalls: signal::Receiver<bool>) {
     while stalls.wait_for(|stalls| !stalls).await.is_ok() {
         let Ok(update) = followed.next().await else { return };
         let frame = match update {
             Update::Frame(frame) => frame,
             Update::Connection(_) => continue,
-            Update::Missed => followed.anew().await.unwrap().frame,
+            Update::Missed => followed.resubscribe().await.unwrap().frame,
         };
         viewer.lock().unwrap().take(&frame);
     }
