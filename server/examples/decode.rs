@@ -8,7 +8,7 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use server::kube::line::{WatchLine, decode_line};
+use server::kube::line::{WatchEvent, decode_line};
 use server::kube::translate::Object;
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 use timeline::fact::{Kind, Seen};
@@ -54,7 +54,7 @@ fn line(number: u64) -> String {
 
 fn decoded(line: &str) -> Option<Object> {
     match decode_line(Kind::Pod, line.as_bytes()) {
-        Ok(WatchLine::Object(object, _)) => Some(object),
+        Ok(Ok(WatchEvent::Object(object, _))) => Some(object),
         _ => None,
     }
 }

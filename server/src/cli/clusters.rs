@@ -16,7 +16,7 @@ use crate::kube::access::Target;
 use crate::kube::credentials::Credentials;
 use crate::kube::kubeconfig::{Contexts, TargetError};
 use crate::kube::review::{ReviewEndpoint, Reviewer};
-use crate::kube::{self, Counters, Pace, SourceEvent, Texts};
+use crate::kube::{self, Counters, Pace, SourceEvent, TextPolicy};
 use crate::telemetry::clock::{self, Clock};
 
 /// A cluster to watch.
@@ -29,7 +29,7 @@ pub struct ClusterConfig {
     /// Namespaces to watch; empty for all.
     pub namespaces: Vec<String>,
     /// Whether texts of its objects are read.
-    pub texts: Texts,
+    pub texts: TextPolicy,
     /// Intervals and timeouts.
     pub pace: Arc<Pace>,
 }
@@ -54,7 +54,7 @@ pub fn configured(asked: &Clusters, namespaces: &[String], file: &Config) -> Res
     } else {
         file.clusters.clone()
     };
-    let texts = if asked.hide_messages || file.hide_messages { Texts::LeftOut } else { Texts::Taken };
+    let texts = if asked.hide_messages || file.hide_messages { TextPolicy::Omit } else { TextPolicy::Include };
     let mut all: Vec<ClusterConfig> = Vec::new();
     for cluster in named {
         let contexts = read(cluster.kubeconfig.as_ref())?;
@@ -111,7 +111,7 @@ impl ClusterConfig {
             Some(archive) => tap::start(archive, name, &self.namespaces, sources, retention),
             None => Handle::start(name, sources, retention),
         };
-        let anew = archive.map_or_else(|| signal::channel(0).1, Archive::lost);
+        let relist_requests = archive.map_or_else(|| signal::channel(0).1, Archive::lost);
         let (endpoint, endpoint_out) = signal::channel(None);
         let hub =
             hub.with_accent(self.accent).with_namespaces(&self.namespaces).with_reviewer(Reviewer::new(endpoint_out));
@@ -123,7 +123,7 @@ impl ClusterConfig {
             target.warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
             let (name, access, pace, texts) = (target.name.into(), target.access, self.pace, self.texts);
             let _ = endpoint.send(Some(ReviewEndpoint { access: access.clone(), pace: pace.clone() })); // the hub may have ended
-            let cluster = kube::Cluster { name, access, events, counters, pace, texts, clock, anew };
+            let cluster = kube::Cluster { name, access, events, counters, pace, texts, clock, relist_requests };
             kube::start(&cluster, kinds, &self.namespaces);
         });
         (hub, queue)
@@ -171,9 +171,9 @@ pub fn source(
     target: Target,
     events: mpsc::Sender<SourceEvent>,
     counters: Arc<Counters>,
-    texts: Texts,
+    texts: TextPolicy,
     clock: signal::Receiver<Clock>,
 ) -> kube::Cluster {
     let (name, access, pace) = (target.name.into(), target.access, Arc::default());
-    kube::Cluster { name, access, events, counters, pace, texts, clock, anew: signal::channel(0).1 }
+    kube::Cluster { name, access, events, counters, pace, texts, clock, relist_requests: signal::channel(0).1 }
 }

@@ -295,15 +295,15 @@ async fn check(arguments: Check) -> anyhow::Result<()> {
         Some(Err(why)) => bad.push(format!("history: {why}")),
     }
     for cluster in &wanted {
-        let found = match cluster.target().await {
+        let report = match cluster.target().await {
             Ok(target) => {
                 target.warnings.iter().for_each(|warning| print::error(warning));
                 kube::check::check(&target, &WATCHED, &cluster.namespaces, &cluster.pace).await
             }
-            Err(why) => kube::check::Found { good: Vec::new(), bad: vec![why.to_string()] },
+            Err(why) => kube::check::CheckReport { passed: Vec::new(), failed: vec![why.to_string()] },
         };
-        found.good.iter().try_for_each(|line| writeln!(print::out(), "{line}"))?;
-        bad.extend(found.bad);
+        report.passed.iter().try_for_each(|line| writeln!(print::out(), "{line}"))?;
+        bad.extend(report.failed);
     }
     anyhow::ensure!(bad.is_empty(), "{}", bad.join("\nrollcast: "));
     Ok(())

@@ -9,16 +9,16 @@ use super::request;
 
 /// Results of a check, a line each.
 #[derive(Debug, Default)]
-pub struct Found {
+pub struct CheckReport {
     /// Checks that passed.
-    pub good: Vec<String>,
+    pub passed: Vec<String>,
     /// Checks that failed, and what to do.
-    pub bad: Vec<String>,
+    pub failed: Vec<String>,
 }
 
 /// Asks a cluster for one object of each kind, and begins a watch of each.
-pub async fn check(target: &Target, kinds: &[Kind], namespaces: &[String], pace: &Pace) -> Found {
-    let mut found = Found::default();
+pub async fn check(target: &Target, kinds: &[Kind], namespaces: &[String], pace: &Pace) -> CheckReport {
+    let mut report = CheckReport::default();
     let scopes: Vec<Option<&str>> =
         if namespaces.is_empty() { vec![None] } else { namespaces.iter().map(|name| Some(name.as_str())).collect() };
     for namespace in scopes {
@@ -27,18 +27,18 @@ pub async fn check(target: &Target, kinds: &[Kind], namespaces: &[String], pace:
             let (collection, resource) = (request::collection(*kind, namespace), kind.resource());
             for (verb, parameters) in [("list", "limit=1"), ("watch", "watch=1&timeoutSeconds=1")] {
                 match request::get(&target.access, pace, &format!("{collection}?{parameters}")).await {
-                    Ok(_) => found.good.push(format!("{}: can {verb} {resource} in {place}", target.name)),
-                    Err(RequestError::Forbidden(_)) => found.bad.push(format!(
+                    Ok(_) => report.passed.push(format!("{}: can {verb} {resource} in {place}", target.name)),
+                    Err(RequestError::Forbidden(_)) => report.failed.push(format!(
                         "{}: no permission to {verb} {resource} in {place}; grant list and watch on {resource}, or choose namespaces with --namespace",
                         target.name
                     )),
                     Err(error) => {
-                        found.bad.push(format!("{} at {}: {error}", target.name, target.address));
-                        return found; // the next question would end the same way
+                        report.failed.push(format!("{} at {}: {error}", target.name, target.address));
+                        return report; // the next question would end the same way
                     }
                 }
             }
         }
     }
-    found
+    report
 }

@@ -12,21 +12,21 @@ use super::pace::Pace;
 use super::translate::Object;
 use crate::telemetry::clock::Clock;
 
-/// Use of the texts that people and programs of a cluster write.
+/// Whether to store and show the texts that people and programs of a cluster write.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Texts {
-    /// Texts are taken.
+pub enum TextPolicy {
+    /// Keep texts.
     #[default]
-    Taken,
-    /// Texts are left out before anything else happens to an object: they are on no page, in no history and in no recording.
-    LeftOut,
+    Include,
+    /// Remove texts as soon as an object is decoded: they are on no page, in no history and in no recording.
+    Omit,
 }
 
-impl Texts {
-    pub(super) fn of(self, object: Object) -> Object {
+impl TextPolicy {
+    pub(super) fn apply(self, object: Object) -> Object {
         match self {
-            Self::Taken => object,
-            Self::LeftOut => object.without_texts(),
+            Self::Include => object,
+            Self::Omit => object.without_texts(),
         }
     }
 }
@@ -36,20 +36,20 @@ impl Texts {
 pub struct Cluster {
     /// Name of the cluster, for logs.
     pub name: Arc<str>,
-    /// The way to its API, with the credentials.
+    /// Client of its API, with the credentials.
     pub access: Access,
-    /// Where events go.
+    /// Queue of the hub.
     pub events: mpsc::Sender<SourceEvent>,
     /// Counters of the sources.
     pub counters: Arc<Counters>,
     /// Times and limits of the watch loop.
     pub pace: Arc<Pace>,
-    /// Use of texts that people and programs write.
-    pub texts: Texts,
-    /// The cluster's time, in which arrivals are told.
+    /// Whether to keep texts that people and programs write.
+    pub texts: TextPolicy,
+    /// The cluster's clock, for times of arrival.
     pub clock: signal::Receiver<Clock>,
     /// Number of requests to list everything again.
-    pub anew: signal::Receiver<u64>,
+    pub relist_requests: signal::Receiver<u64>,
 }
 
 impl Cluster {

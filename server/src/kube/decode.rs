@@ -45,7 +45,7 @@ fn is_empty<T: Default + PartialEq>(value: &T) -> bool {
     rename_all = "camelCase",
     bound(deserialize = "L: Default + Deserialize<'de>", serialize = "L: Default + PartialEq + Serialize")
 )]
-pub struct Meta<L = Kept<Labels>> {
+pub struct Meta<L = FilteredMap<Labels>> {
     /// `metadata.uid`.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_empty")]
     pub uid: Option<String>,
@@ -72,7 +72,7 @@ pub struct Meta<L = Kept<Labels>> {
     pub labels: L,
     /// `metadata.annotations`, only the ones of [`ANNOTATIONS`].
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_empty")]
-    pub annotations: Kept<Annotations>,
+    pub annotations: FilteredMap<Annotations>,
     /// `metadata.ownerReferences`.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_empty")]
     pub owner_references: Vec<OwnerReference>,
@@ -148,7 +148,7 @@ object! {
     /// `template.metadata`.
     TemplateMeta {
         /// `template.metadata.annotations`, only the ones of [`ANNOTATIONS`].
-        annotations: Kept<Annotations>,
+        annotations: FilteredMap<Annotations>,
     }
     /// `template.spec`.
     TemplateSpec {
@@ -452,8 +452,8 @@ pub const ANNOTATIONS: [&str; 9] = [
 /// Labels that are kept.
 pub const LABELS: [&str; 2] = ["pod-template-hash", "app.kubernetes.io/version"];
 
-/// Which keys of a map are kept.
-pub trait Keys {
+/// The keys of a map that are decoded.
+pub trait KeyFilter {
     /// The keys.
     const KEYS: &'static [&'static str];
 }
@@ -461,28 +461,28 @@ pub trait Keys {
 /// Keeps [`ANNOTATIONS`].
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Annotations;
-impl Keys for Annotations {
+impl KeyFilter for Annotations {
     const KEYS: &'static [&'static str] = &ANNOTATIONS;
 }
 
 /// Keeps [`LABELS`].
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Labels;
-impl Keys for Labels {
+impl KeyFilter for Labels {
     const KEYS: &'static [&'static str] = &LABELS;
 }
 
 /// A map of strings of which only some keys are decoded.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Kept<K>(BTreeMap<&'static str, String>, std::marker::PhantomData<K>);
+pub struct FilteredMap<K>(BTreeMap<&'static str, String>, std::marker::PhantomData<K>);
 
-impl<K> Default for Kept<K> {
+impl<K> Default for FilteredMap<K> {
     fn default() -> Self {
         Self(BTreeMap::new(), std::marker::PhantomData)
     }
 }
 
-impl<K> Kept<K> {
+impl<K> FilteredMap<K> {
     /// The value under a key.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&str> {
@@ -495,35 +495,35 @@ impl<K> Kept<K> {
     }
 }
 
-impl<K> Serialize for Kept<K> {
+impl<K> Serialize for FilteredMap<K> {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.0.serialize(serializer)
     }
 }
 
-impl<'de, K: Keys> Deserialize<'de> for Kept<K> {
+impl<'de, K: KeyFilter> Deserialize<'de> for FilteredMap<K> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Visitor<K>(std::marker::PhantomData<K>);
-        impl<'de, K: Keys> serde::de::Visitor<'de> for Visitor<K> {
-            type Value = Kept<K>;
+        impl<'de, K: KeyFilter> serde::de::Visitor<'de> for Visitor<K> {
+            type Value = FilteredMap<K>;
 
             fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.write_str("a map of strings")
             }
 
             fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut kept = Kept::default();
+                let mut decoded = FilteredMap::default();
                 while let Some(key) = map.next_key::<Cow<'de, str>>()? {
                     match K::KEYS.iter().find(|known| **known == key) {
                         Some(known) => {
-                            kept.0.insert(known, map.next_value()?);
+                            decoded.0.insert(known, map.next_value()?);
                         }
                         None => {
                             map.next_value::<serde::de::IgnoredAny>()?;
                         }
                     }
                 }
-                Ok(kept)
+                Ok(decoded)
             }
         }
         deserializer.deserialize_map(Visitor(std::marker::PhantomData))

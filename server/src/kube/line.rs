@@ -11,18 +11,19 @@ use timeline::fact::{Kind, Seen};
 
 use crate::kube::translate::{Object, Unusable};
 
-/// A decoded line of a watch.
+/// A line of a watch that goes on.
 #[derive(Debug)]
-pub enum WatchLine {
+pub enum WatchEvent {
     /// An object.
     Object(Object, Seen),
     /// An object that cannot be used.
     Skipped(Unusable),
     /// A later position.
     Bookmark(Bookmark),
-    /// An error; the watch ends with it.
-    Error(Status),
 }
+
+/// Content of a line: an event, or the error that ends the watch.
+pub type LineResult = Result<WatchEvent, Status>;
 
 /// A later position.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -33,7 +34,7 @@ pub struct Bookmark {
     pub is_initial_end: bool,
 }
 
-/// A `Status` of the API server.
+/// The error with which the API server ends a watch.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Status {
@@ -47,15 +48,15 @@ pub struct Status {
 ///
 /// # Errors
 /// When it is no JSON, as where it was cut off.
-pub fn decode_line(kind: Kind, line: &[u8]) -> serde_json::Result<WatchLine> {
+pub fn decode_line(kind: Kind, line: &[u8]) -> serde_json::Result<LineResult> {
     let mut deserializer = serde_json::Deserializer::from_slice(line);
     let decoded = LineSeed(kind).deserialize(&mut deserializer);
     match decoded.and_then(|decoded| deserializer.end().map(|()| decoded)) {
-        Ok(WatchLine::Object(object, seen)) => Ok(match object.uid() {
-            Ok(_) => WatchLine::Object(object, seen),
-            Err(error) => WatchLine::Skipped(error),
-        }),
-        Err(error) if error.classify() == Category::Data => Ok(WatchLine::Skipped(error.into())),
+        Ok(Ok(WatchEvent::Object(object, seen))) => Ok(Ok(match object.uid() {
+            Ok(_) => WatchEvent::Object(object, seen),
+            Err(error) => WatchEvent::Skipped(error),
+        })),
+        Err(error) if error.classify() == Category::Data => Ok(Ok(WatchEvent::Skipped(error.into()))),
         other => other,
     }
 }
@@ -63,21 +64,21 @@ pub fn decode_line(kind: Kind, line: &[u8]) -> serde_json::Result<WatchLine> {
 struct LineSeed(Kind);
 
 impl<'de> DeserializeSeed<'de> for LineSeed {
-    type Value = WatchLine;
+    type Value = LineResult;
 
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<WatchLine, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<LineResult, D::Error> {
         deserializer.deserialize_map(self)
     }
 }
 
 impl<'de> Visitor<'de> for LineSeed {
-    type Value = WatchLine;
+    type Value = LineResult;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an event of a watch")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<WatchLine, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<LineResult, A::Error> {
         let (mut r#type, mut line, mut early) = (None::<Cow<'de, str>>, None, None::<&'de RawValue>);
         while let Some(key) = map.next_key::<Cow<'de, str>>()? {
             match (&*key, &r#type) {
@@ -101,22 +102,22 @@ impl<'de> Visitor<'de> for LineSeed {
 struct ObjectSeed<'a>(Kind, &'a str);
 
 impl<'de> DeserializeSeed<'de> for ObjectSeed<'_> {
-    type Value = WatchLine;
+    type Value = LineResult;
 
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<WatchLine, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<LineResult, D::Error> {
         let Self(kind, r#type) = self;
         let seen = match r#type {
             "ADDED" => Seen::Added,
             "MODIFIED" => Seen::Modified,
             "DELETED" => Seen::Deleted,
             "BOOKMARK" => return bookmark(deserializer),
-            _ => return Ok(WatchLine::Error(Status::deserialize(deserializer)?)),
+            _ => return Ok(Err(Status::deserialize(deserializer)?)),
         };
-        Ok(WatchLine::Object(Object::deserialize(kind, deserializer)?, seen))
+        Ok(Ok(WatchEvent::Object(Object::deserialize(kind, deserializer)?, seen)))
     }
 }
 
-fn bookmark<'de, D: Deserializer<'de>>(deserializer: D) -> Result<WatchLine, D::Error> {
+fn bookmark<'de, D: Deserializer<'de>>(deserializer: D) -> Result<LineResult, D::Error> {
     #[derive(Deserialize)]
     struct Decoded {
         metadata: Metadata,
@@ -134,7 +135,7 @@ fn bookmark<'de, D: Deserializer<'de>>(deserializer: D) -> Result<WatchLine, D::
     }
     let Decoded { metadata: Metadata { resource_version, annotations } } = Decoded::deserialize(deserializer)?;
     let is_initial_end = annotations.and_then(|annotations| annotations.initial_events_end).as_deref() == Some("true");
-    Ok(WatchLine::Bookmark(Bookmark { resource_version, is_initial_end }))
+    Ok(Ok(WatchEvent::Bookmark(Bookmark { resource_version, is_initial_end })))
 }
 
 #[cfg(test)]
@@ -145,7 +146,7 @@ mod tests {
 
     const POD: &str = r#"{"metadata":{"name":"web","uid":"00000000-0000-4000-8000-000000000001"}}"#;
 
-    fn decode(line: &str) -> serde_json::Result<WatchLine> {
+    fn decode(line: &str) -> serde_json::Result<LineResult> {
         decode_line(Kind::Pod, line.as_bytes())
     }
 
@@ -156,7 +157,7 @@ mod tests {
             format!(r#"{{"object":{POD},"more":[{{}}],"type":"MODIFIED"}}"#),
         ] {
             let decoded = decode(&line).unwrap();
-            let WatchLine::Object(object, Seen::Modified) = decoded else { panic!("{decoded:?}") };
+            let Ok(WatchEvent::Object(object, Seen::Modified)) = decoded else { panic!("{decoded:?}") };
             assert_eq!(object, Object::decode(Kind::Pod, POD).unwrap());
         }
     }
@@ -172,7 +173,7 @@ mod tests {
     fn an_object_of_another_shape_costs_only_itself() {
         for object in [r#"{"metadata":{"name":"web"}}"#, r#"{"metadata":7}"#, "[]", "null"] {
             let decoded = decode(&format!(r#"{{"type":"ADDED","object":{object}}}"#));
-            assert!(matches!(decoded, Ok(WatchLine::Skipped(_))), "{decoded:?}");
+            assert!(matches!(decoded, Ok(Ok(WatchEvent::Skipped(_)))), "{decoded:?}");
         }
     }
 
@@ -181,7 +182,7 @@ mod tests {
         let decoded = |metadata: &str| decode(&format!(r#"{{"type":"BOOKMARK","object":{{"metadata":{metadata}}}}}"#));
         let ends = |annotations: &str| {
             let decoded = decoded(&format!(r#"{{"resourceVersion":"7"{annotations}}}"#)).unwrap();
-            let WatchLine::Bookmark(bookmark) = decoded else { panic!("{decoded:?}") };
+            let Ok(WatchEvent::Bookmark(bookmark)) = decoded else { panic!("{decoded:?}") };
             assert_eq!(bookmark.resource_version.as_deref(), Some("7"));
             bookmark.is_initial_end
         };
@@ -192,6 +193,6 @@ mod tests {
     #[test]
     fn an_error_has_a_code() {
         let decoded = decode(r#"{"type":"ERROR","object":{"kind":"Status","code":410,"reason":"Expired"}}"#);
-        assert!(matches!(decoded, Ok(WatchLine::Error(Status { code: 410, .. }))), "{decoded:?}");
+        assert!(matches!(decoded, Ok(Err(Status { code: 410, .. }))), "{decoded:?}");
     }
 }

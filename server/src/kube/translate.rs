@@ -10,7 +10,7 @@ use timeline::model::Event;
 use timeline::rules::messages;
 use timeline::{Fact, Millis, Uid};
 
-use crate::kube::decode::{self, Annotations, Kept, RESTARTED_AT};
+use crate::kube::decode::{self, Annotations, FilteredMap, RESTARTED_AT};
 
 const REVISION: &str = "deployment.kubernetes.io/revision";
 const DESIRED_REPLICAS: &str = "deployment.kubernetes.io/desired-replicas";
@@ -233,7 +233,7 @@ fn replica_set(object: decode::ReplicaSet) -> Result<ReplicaSetFact, Unusable> {
 }
 
 /// The tool that deploys it, as its annotations tell; they came with those of the Deployment. Empty where none does.
-fn managed_by(annotations: &Kept<Annotations>) -> String {
+fn managed_by(annotations: &FilteredMap<Annotations>) -> String {
     let helm = annotations.get("meta.helm.sh/release-name").map(|release| ("Helm release", release));
     // "application:group/Kind:namespace/name"
     let argo = annotations.get("argocd.argoproj.io/tracking-id").and_then(|id| id.split(':').next());

@@ -31,18 +31,18 @@ use super::cluster::Cluster;
 use super::counters::{Counters, RelistReason};
 use super::error::RequestError;
 use super::event::{Health, SourceEvent};
-use super::line::Bookmark;
+use super::line::{Bookmark, WatchEvent};
 use super::list::{self, List, SharedLists};
 use super::liveness::{self, Liveness};
-use super::stream::{Ended, Start, Stream, WatchEvent};
+use super::stream::{Stream, WatchEnd, WatchStart};
 use crate::telemetry::rate::RateLimit;
 
 /// The hub is gone: time to end.
 pub(super) struct HubGone;
 
 /// Result of a watch.
-struct Followed {
-    ended: Ended,
+struct WatchOutcome {
+    ended: WatchEnd,
     /// It lived long enough to be called a watch.
     has_lived: bool,
     /// Its duration without events or bookmarks; zero for one that had some.
@@ -67,7 +67,7 @@ pub(super) struct Watch {
     has_expired: bool,
     /// Duration of watches without events or bookmarks, since the last one.
     mute: Duration,
-    last_word: Option<Millis>,
+    last_response: Option<Millis>,
     /// Nothing was missed until then; `None` before the first list.
     seen_until: Option<Millis>,
     health: Option<Health>,
@@ -76,9 +76,9 @@ pub(super) struct Watch {
     /// The client that the last request was made with.
     generation: u64,
     /// Number of requests to list everything again, when the last list began.
-    asked: u64,
+    seen_relists: u64,
     /// When it last told how far the first list is.
-    told_progress: Option<Instant>,
+    progress_sent: Option<Instant>,
     /// Why the next list begins; `None` for the first one.
     relist: Option<RelistReason>,
 }
@@ -104,20 +104,20 @@ impl Watch {
             failed_watches: 0,
             has_expired: false,
             mute: Duration::ZERO,
-            last_word: None,
+            last_response: None,
             seen_until: None,
             health: None,
             has_watched: false,
             generation: 0,
-            asked: 0,
-            told_progress: None,
+            seen_relists: 0,
+            progress_sent: None,
             relist: None,
         }
     }
 
     /// Says that it is there.
     pub(super) async fn connecting(&mut self) -> Result<(), HubGone> {
-        self.tell(Health::Connecting { listed: 0 }).await
+        self.send_health(Health::Connecting { listed: 0 }).await
     }
 
     /// Runs until the hub is gone.
@@ -127,7 +127,7 @@ impl Watch {
         loop {
             // While nothing answers, only the probe asks. It ends with the hub.
             let _ = self.liveness.wait_for(|liveness| !liveness.is_silent).await;
-            self.take().await;
+            self.wait_for_budget().await;
             self.generation = self.cluster.access.generation();
             let here = self.cluster.access.place();
             if std::mem::replace(&mut place, here) != here {
@@ -135,7 +135,7 @@ impl Watch {
                 self.relist_for(RelistReason::Moved);
                 self.lists.set_stream_refused(false);
             }
-            if *self.cluster.anew.borrow() != self.asked {
+            if *self.cluster.relist_requests.borrow() != self.seen_relists {
                 (position, self.list) = (None, None);
                 self.relist_for(RelistReason::Requested);
             }
@@ -151,38 +151,38 @@ impl Watch {
     }
 
     /// Waits until one more request may be made that may bring nothing.
-    async fn take(&mut self) {
+    async fn wait_for_budget(&mut self) {
         self.budget.ready(&()).await;
     }
 
     async fn watch(&mut self, mut position: String) -> Result<Option<String>, HubGone> {
         Counters::add(&self.cluster.counters.watches);
-        let Followed { ended, has_lived, mute } = self.follow(&mut position).await?;
+        let WatchOutcome { ended, has_lived, mute } = self.follow(&mut position).await?;
         self.mute = if mute.is_zero() { mute } else { self.mute + mute };
         if has_lived {
-            self.lives();
+            self.note_progress();
         }
-        if matches!(ended, Ended::Lost | Ended::Failed(_)) || (matches!(ended, Ended::Closed) && !has_lived) {
+        if matches!(ended, WatchEnd::Lost | WatchEnd::Failed(_)) || (matches!(ended, WatchEnd::Closed) && !has_lived) {
             Counters::add(&self.cluster.counters.kind(self.kind).restarts);
         }
         // An orderly end: everything until now was sent. A watch that said nothing may have had nothing to say it from.
-        if has_lived && mute.is_zero() && matches!(ended, Ended::Closed | Ended::Left) {
+        if has_lived && mute.is_zero() && matches!(ended, WatchEnd::Closed | WatchEnd::Left) {
             self.seen_until = Some(self.cluster.now_millis());
         }
         match ended {
             // The API server sends a bookmark every minute, and before it ends a watch. Watches that end without a word may stand at a
             // position that this server has yet to reach, as after a restored backup: they would hear nothing for ever.
-            Ended::Closed if self.mute >= self.cluster.pace.bookmark => {
+            WatchEnd::Closed if self.mute >= self.cluster.pace.bookmark => {
                 tracing::info!("watches ended without events or bookmarks; listing again");
                 self.relist_for(RelistReason::Mute);
                 Ok(None)
             }
-            Ended::Closed if has_lived => Ok(Some(position)),
-            Ended::Left => {
+            WatchEnd::Closed if has_lived => Ok(Some(position)),
+            WatchEnd::Left => {
                 tracing::info!("a new list was requested; listing again");
                 Ok(None)
             }
-            Ended::Expired(error) => {
+            WatchEnd::Expired(error) => {
                 tracing::info!("resource version expired; listing again");
                 self.relist_for(RelistReason::Expired);
                 // At once, but not again and again. Failures before it were waited for already.
@@ -195,16 +195,16 @@ impl Watch {
                 }
                 Ok(None)
             }
-            Ended::Lost => {
+            WatchEnd::Lost => {
                 tracing::warn!("no response; reconnecting");
                 self.behind("the connection was lost; reconnecting").await?;
                 Ok(Some(position))
             }
-            Ended::Closed => {
+            WatchEnd::Closed => {
                 let why = RequestError::Unreachable("the server closes watches immediately".to_owned());
                 self.failed_watch(position, why).await
             }
-            Ended::Failed(error) => self.failed_watch(position, error).await,
+            WatchEnd::Failed(error) => self.failed_watch(position, error).await,
         }
     }
 
@@ -231,32 +231,32 @@ impl Watch {
     /// Nothing is heard since the last word; the next try comes after a while.
     async fn stale(&mut self, wait: Duration, why: String) -> Result<(), HubGone> {
         let clock = *self.cluster.clock.borrow();
-        let since_millis = *self.last_word.get_or_insert(clock.now_millis());
-        self.tell(Health::Stale { since_millis, retry_at_millis: clock.after(wait), why }).await
+        let since_millis = *self.last_response.get_or_insert(clock.now_millis());
+        self.send_health(Health::Stale { since_millis, retry_at_millis: clock.after(wait), why }).await
     }
 
     /// Watches from `position` and moves it along, until the watch ends.
-    async fn follow(&mut self, position: &mut String) -> Result<Followed, HubGone> {
+    async fn follow(&mut self, position: &mut String) -> Result<WatchOutcome, HubGone> {
         let (namespace, liveness) = (self.namespace.as_deref(), self.liveness.clone());
         let mut stream =
-            match Stream::open(&self.cluster, self.kind, namespace, Start::Position(position), liveness).await {
+            match Stream::open(&self.cluster, self.kind, namespace, WatchStart::Position(position), liveness).await {
                 Ok(stream) => stream,
-                Err(ended) => return Ok(Followed { ended, has_lived: false, mute: Duration::ZERO }),
+                Err(ended) => return Ok(WatchOutcome { ended, has_lived: false, mute: Duration::ZERO }),
             };
         self.has_watched = true;
-        self.tell(Health::Live).await?;
+        self.send_health(Health::Live).await?;
         let (began, mut heard) = (Instant::now(), false);
-        let mut anew = self.cluster.anew.clone();
+        let mut relist_requests = self.cluster.relist_requests.clone();
         loop {
             let next = tokio::select! {
                 biased; // what is there is read before
                 next = stream.next() => next,
-                () = asked(&mut anew, self.asked) => Err(Ended::Left),
+                () = relist_requested(&mut relist_requests, self.seen_relists) => Err(WatchEnd::Left),
             };
             match next {
                 Ok(WatchEvent::Object(object, _)) if is_earlier(object.resource_version(), position) => {
-                    let ended = Ended::Expired(RequestError::Gone(http::StatusCode::GONE));
-                    return Ok(Followed { ended, has_lived: false, mute: Duration::ZERO });
+                    let ended = WatchEnd::Expired(RequestError::Gone(http::StatusCode::GONE));
+                    return Ok(WatchOutcome { ended, has_lived: false, mute: Duration::ZERO });
                 }
                 Ok(line) => {
                     heard = true;
@@ -265,19 +265,19 @@ impl Watch {
                 Err(ended) => {
                     let (lived, pace) = (began.elapsed(), &self.cluster.pace);
                     let mute = if heard { Duration::ZERO } else { lived };
-                    return Ok(Followed { ended, has_lived: lived >= pace.min_watch_lifetime, mute });
+                    return Ok(WatchOutcome { ended, has_lived: lived >= pace.min_watch_lifetime, mute });
                 }
             }
         }
     }
 
     async fn line(&mut self, line: WatchEvent, position: &mut String) -> Result<(), HubGone> {
-        let at_millis = self.word();
+        let at_millis = self.note_response();
         match line {
             WatchEvent::Bookmark(Bookmark { resource_version, .. }) => {
                 if let Some(later) = resource_version {
                     *position = later;
-                    self.lives();
+                    self.note_progress();
                 }
             }
             WatchEvent::Object(object, seen) => {
@@ -285,8 +285,8 @@ impl Watch {
                 if let Some(version) = object.resource_version() {
                     position.clone_from(version);
                 }
-                self.lives();
-                let object = self.cluster.texts.of(object);
+                self.note_progress();
+                let object = self.cluster.texts.apply(object);
                 self.send(SourceEvent::Object { object, seen, at_millis }).await?;
             }
             WatchEvent::Skipped(error) => {
@@ -303,7 +303,7 @@ impl Watch {
     }
 
     /// A watch does what it is for: the next failure is another story.
-    const fn lives(&mut self) {
+    const fn note_progress(&mut self) {
         self.backoff.reset();
         (self.failed_watches, self.has_expired) = (0, false);
     }
@@ -318,7 +318,7 @@ impl Watch {
         let wait = wait.max(error.retry_after());
         if matches!(error, RequestError::Forbidden(_)) {
             tracing::warn!(%error, verb, "forbidden");
-            self.tell(Health::Forbidden { verb }).await?;
+            self.send_health(Health::Forbidden { verb }).await?;
         } else {
             tracing::warn!(%error, verb, wait_millis = wait.as_millis(), "failed; retrying");
             let why = self.cluster.access.sentence(error);
@@ -329,17 +329,17 @@ impl Watch {
         Ok(())
     }
 
-    fn word(&mut self) -> Millis {
+    fn note_response(&mut self) -> Millis {
         let now = self.cluster.now_millis();
-        self.last_word = Some(now);
+        self.last_response = Some(now);
         self.cluster.counters.note_response(now);
         if self.seen_until.is_some() {
-            self.seen_until = self.last_word;
+            self.seen_until = self.last_response;
         }
         now
     }
 
-    async fn tell(&mut self, health: Health) -> Result<(), HubGone> {
+    async fn send_health(&mut self, health: Health) -> Result<(), HubGone> {
         if self.health.as_ref() == Some(&health) {
             return Ok(());
         }
@@ -362,8 +362,8 @@ fn is_earlier(version: Option<&String>, position: &str) -> bool {
 }
 
 /// Ends once everything was asked for more often than that.
-async fn asked(anew: &mut signal::Receiver<u64>, before: u64) {
-    let is_hub_gone = anew.wait_for(|asked| *asked != before).await.is_err();
+async fn relist_requested(relist_requests: &mut signal::Receiver<u64>, before: u64) {
+    let is_hub_gone = relist_requests.wait_for(|asked| *asked != before).await.is_err();
     if is_hub_gone {
         std::future::pending::<()>().await; // the next event finds that out
     }

@@ -18,10 +18,10 @@ use super::{HubGone, Watch};
 use crate::kube::counters::Counters;
 use crate::kube::error::RequestError;
 use crate::kube::event::{Health, SourceEvent};
-use crate::kube::line::Bookmark;
+use crate::kube::line::{Bookmark, WatchEvent};
 use crate::kube::list::{self, List, Page};
 use crate::kube::liveness;
-use crate::kube::stream::{Ended, Start, Stream, WatchEvent};
+use crate::kube::stream::{Stream, WatchEnd, WatchStart};
 use crate::kube::translate::Object;
 
 /// A first list that takes longer than this tells how far it is, and how often.
@@ -32,7 +32,7 @@ impl Watch {
     /// Reads a list, or the pages of one that are still to come, until a request fails or the list is complete. Returns where to
     /// watch from.
     pub(super) async fn list(&mut self) -> Result<Option<String>, HubGone> {
-        self.asked = *self.cluster.anew.borrow();
+        self.seen_relists = *self.cluster.relist_requests.borrow();
         if self.list.is_none() {
             Counters::add(&self.cluster.counters.lists);
             if let Some(reason) = self.relist.take() {
@@ -66,7 +66,7 @@ impl Watch {
                     self.send_page(&mut list.earlier, objects).await?;
                     self.advanced(list.began, list.earlier.len()).await?;
                     if is_empty {
-                        self.take().await;
+                        self.wait_for_budget().await;
                     }
                 }
                 Err(error) => {
@@ -83,7 +83,7 @@ impl Watch {
 
     /// Reads a list as one stream. Where that does not work, the list is asked for in pages next.
     async fn list_by_stream(&mut self) -> Result<Option<String>, HubGone> {
-        let mut streamed = Streamed { began: Instant::now(), earlier: Vec::new(), objects: Vec::new() };
+        let mut streamed = StreamedList { began: Instant::now(), earlier: Vec::new(), objects: Vec::new() };
         let ended = match self.read_stream(&mut streamed).await? {
             Ok(position) => return self.listed(streamed.earlier, streamed.objects, position).await,
             Err(ended) => ended,
@@ -109,10 +109,11 @@ impl Watch {
         Ok(None)
     }
 
-    async fn read_stream(&mut self, streamed: &mut Streamed) -> Result<Result<String, StreamEnd>, HubGone> {
+    async fn read_stream(&mut self, streamed: &mut StreamedList) -> Result<Result<String, StreamEnd>, HubGone> {
         let (namespace, liveness, silence) =
             (self.namespace.as_deref(), self.liveness.clone(), self.cluster.pace.answer);
-        let mut stream = match Stream::open(&self.cluster, self.kind, namespace, Start::Everything, liveness).await {
+        let mut stream = match Stream::open(&self.cluster, self.kind, namespace, WatchStart::Everything, liveness).await
+        {
             Ok(stream) => stream,
             Err(ended) => return Ok(Err(ended.into())),
         };
@@ -125,7 +126,7 @@ impl Watch {
             Counters::add(&self.cluster.counters.pieces);
             match line {
                 WatchEvent::Object(object, Seen::Deleted) => streamed.remove(&object),
-                WatchEvent::Object(object, _) => streamed.objects.push(self.cluster.texts.of(object)),
+                WatchEvent::Object(object, _) => streamed.objects.push(self.cluster.texts.apply(object)),
                 WatchEvent::Skipped(error) => list::skipped(&self.cluster, self.kind, &error),
                 WatchEvent::Bookmark(Bookmark { resource_version: Some(position), is_initial_end: true }) => {
                     return Ok(Ok(position));
@@ -158,10 +159,10 @@ impl Watch {
         if !is_first && matches!(&self.health, Some(Health::Stale { why, .. }) if why != LISTING) {
             return self.stale(Duration::ZERO, LISTING.to_owned()).await;
         }
-        let is_news = self.told_progress.is_none_or(|told| told.elapsed() >= PROGRESS_EVERY);
+        let is_news = self.progress_sent.is_none_or(|told| told.elapsed() >= PROGRESS_EVERY);
         if is_first && is_news && began.elapsed() >= PROGRESS_AFTER {
-            self.told_progress = Some(Instant::now());
-            self.tell(Health::Connecting { listed: objects }).await?;
+            self.progress_sent = Some(Instant::now());
+            self.send_health(Health::Connecting { listed: objects }).await?;
         }
         Ok(())
     }
@@ -176,20 +177,20 @@ impl Watch {
         tracing::debug!(objects = earlier.len() + objects.len(), "listed");
         (self.failed_watches, self.mute) = (0, Duration::ZERO);
         let gap_since_millis = self.seen_until;
-        let at_millis = self.word();
+        let at_millis = self.note_response();
         self.seen_until = Some(at_millis);
         let (kind, namespace) = (self.kind, self.namespace.clone());
         self.send(SourceEvent::Reset { kind, namespace, earlier, objects, gap_since_millis, at_millis }).await?;
         // Where lists are allowed and watches are not, only a watch that works says that all is well.
         if self.health != Some(Health::Forbidden { verb: "watch" }) {
-            self.tell(Health::Live).await?;
+            self.send_health(Health::Live).await?;
         }
         Ok(Some(position))
     }
 }
 
 /// A list that is read as a stream.
-struct Streamed {
+struct StreamedList {
     began: Instant,
     /// UIDs of the objects that the hub has.
     earlier: Vec<Uid>,
@@ -197,7 +198,7 @@ struct Streamed {
     objects: Vec<Object>,
 }
 
-impl Streamed {
+impl StreamedList {
     /// Takes an object out that was deleted while the list was streamed.
     fn remove(&mut self, object: &Object) {
         if let Ok(uid) = object.uid() {
@@ -223,16 +224,16 @@ enum StreamEnd {
     Failed(RequestError),
 }
 
-impl From<Ended> for StreamEnd {
-    fn from(ended: Ended) -> Self {
+impl From<WatchEnd> for StreamEnd {
+    fn from(ended: WatchEnd) -> Self {
         match ended {
-            Ended::Closed | Ended::Left => Self::Early,
-            Ended::Expired(RequestError::Gone(StatusCode::BAD_REQUEST)) => Self::Refused,
-            Ended::Failed(RequestError::Forbidden(_)) => Self::Forbidden,
-            Ended::Expired(_) => Self::Early,
-            Ended::Failed(RequestError::Status { status: StatusCode::UNPROCESSABLE_ENTITY, .. }) => Self::Refused,
-            Ended::Lost => Self::Lost,
-            Ended::Failed(error) => Self::Failed(error),
+            WatchEnd::Closed | WatchEnd::Left => Self::Early,
+            WatchEnd::Expired(RequestError::Gone(StatusCode::BAD_REQUEST)) => Self::Refused,
+            WatchEnd::Failed(RequestError::Forbidden(_)) => Self::Forbidden,
+            WatchEnd::Expired(_) => Self::Early,
+            WatchEnd::Failed(RequestError::Status { status: StatusCode::UNPROCESSABLE_ENTITY, .. }) => Self::Refused,
+            WatchEnd::Lost => Self::Lost,
+            WatchEnd::Failed(error) => Self::Failed(error),
         }
     }
 }

@@ -9,7 +9,7 @@ use futures::StreamExt;
 use server::hub::Handle;
 use server::kube::access::Access;
 use server::kube::translate::Object;
-use server::kube::{self, Cluster, Counters, Health, Pace, SourceEvent, Texts, kubeconfig};
+use server::kube::{self, Cluster, Counters, Health, Pace, SourceEvent, TextPolicy, kubeconfig};
 use server::telemetry::clock::Clock;
 use timeline::fact::{Kind, Seen};
 use timeline::wire::ConnectionState;
@@ -100,9 +100,9 @@ fn cluster(address: std::net::SocketAddr, events: mpsc::Sender<SourceEvent>) -> 
         events,
         counters: Arc::new(Counters::default()),
         pace: Arc::new(pace),
-        texts: Texts::Taken,
+        texts: TextPolicy::Include,
         clock: watch::channel(Clock::Real).1,
-        anew: watch::channel(0).1,
+        relist_requests: watch::channel(0).1,
     }
 }
 
@@ -258,12 +258,12 @@ async fn a_check_of_a_server_that_never_answers_ends() {
         warnings: Vec::new(),
     };
     let check = kube::check::check(&target, &Kind::ALL, &[], &pace);
-    let found = tokio::time::timeout(Duration::from_secs(20), check).await.unwrap();
-    assert!(found.bad[0].contains("does not respond"), "{found:?}");
+    let report = tokio::time::timeout(Duration::from_secs(20), check).await.unwrap();
+    assert!(report.failed[0].contains("does not respond"), "{report:?}");
 
     api.stand(Verb::List, "deployments", None);
     api.stand(Verb::Watch, "pods", Some(Fault::Status(403)));
-    let found = kube::check::check(&target, &Kind::ALL, &[], &pace).await;
-    assert_eq!((found.good.len(), found.bad.len()), (2 * Kind::ALL.len() - 1, 1), "{found:?}");
-    assert!(found.bad[0].contains("no permission to watch pods in all namespaces"), "{found:?}");
+    let report = kube::check::check(&target, &Kind::ALL, &[], &pace).await;
+    assert_eq!((report.passed.len(), report.failed.len()), (2 * Kind::ALL.len() - 1, 1), "{report:?}");
+    assert!(report.failed[0].contains("no permission to watch pods in all namespaces"), "{report:?}");
 }

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use server::history::{Archive, tap};
 use server::hub::Handle;
 use server::kube::access::Access;
-use server::kube::{self, Counters, Pace, Texts};
+use server::kube::{self, Counters, Pace, TextPolicy};
 use server::telemetry::viewers::Viewers;
 use timeline::fact::Kind;
 use timeline::wire::{Connection, ConnectionState};
@@ -521,9 +521,9 @@ impl Watched {
             events,
             counters: counters.clone(),
             pace: Arc::new(settings),
-            texts: Texts::Taken,
+            texts: TextPolicy::Include,
             clock: hub.clock(),
-            anew: archive.map_or_else(|| tokio::sync::watch::channel(0).1, Archive::lost),
+            relist_requests: archive.map_or_else(|| tokio::sync::watch::channel(0).1, Archive::lost),
         };
         kube::start(&cluster, &Kind::ALL, &namespaces);
         Self { hub, counters, viewers: Viewers::default() }

@@ -252,9 +252,9 @@ fn told(client: ::kube::Client, kinds: &[Kind], namespaces: &[String]) -> mpsc::
         events,
         counters: Arc::default(),
         pace: Arc::default(),
-        texts: kube::Texts::Taken,
+        texts: kube::TextPolicy::Include,
         clock: watch::channel(Clock::Real).1,
-        anew: watch::channel(0).1,
+        relist_requests: watch::channel(0).1,
     };
     kube::start(&cluster, kinds, namespaces);
     told

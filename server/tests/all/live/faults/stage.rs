@@ -9,7 +9,7 @@ use futures::future::LocalBoxFuture;
 use serde_json::{Value, json};
 use server::hub::Handle;
 use server::kube::access::Access;
-use server::kube::{self, Cluster, Counters, Pace, SourceEvent, Texts};
+use server::kube::{self, Cluster, Counters, Pace, SourceEvent, TextPolicy};
 use server::telemetry::clock::{self, OwnClock};
 use timeline::fact::{Container, Kind};
 use timeline::model::{Gap, Pod, PodNow, PodState};
@@ -84,9 +84,9 @@ async fn watch(network: &Network, clock: OwnClock, page_size: u32) -> Handle {
         events,
         counters,
         pace: Arc::new(Pace { page_size, ..Pace::default() }),
-        texts: Texts::Taken,
+        texts: TextPolicy::Include,
         clock: hub.clock(),
-        anew: tokio::sync::watch::channel(0).1,
+        relist_requests: tokio::sync::watch::channel(0).1,
     };
     kube::start(&cluster, &Kind::ALL, &["shop".to_owned()]);
     hub
