@@ -19,6 +19,8 @@ use sqlx::{AssertSqlSafe, Decode, Either, PgConnection, Postgres, Row as _, SqlS
 use sqlx_core::any::{AnyArgumentBuffer, AnyConnectionBackend, AnyValueKind};
 use tokio::runtime::Runtime;
 
+use crate::telemetry::causes;
+
 /// Sockets and timers of all connections. Callers wait in threads of their own, without a runtime.
 #[expect(clippy::expect_used, reason = "without a thread no part of the program works")]
 static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {
@@ -367,16 +369,6 @@ fn store_error(place: &str, error: &sqlx::Error) -> StoreError {
         }
         sqlx::Error::Database(error) => format!("{place}: {}", error.message()),
         sqlx::Error::PoolTimedOut => format!("{place}: it does not respond"),
-        error => {
-            let (mut words, mut cause) = (error.to_string(), std::error::Error::source(error));
-            while let Some(error) = cause {
-                let more = error.to_string();
-                if !words.contains(&more) {
-                    words = format!("{words}: {more}");
-                }
-                cause = error.source();
-            }
-            format!("{place}: {words}")
-        }
+        error => format!("{place}: {}", causes::join(error)),
     })
 }

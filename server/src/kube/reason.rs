@@ -7,13 +7,7 @@ use std::io;
 use http::Uri;
 use kube::client::AuthError;
 
-/// Every layer of an error, the outermost first.
-fn layers<'e>(error: &'e (dyn Error + 'static)) -> impl Iterator<Item = &'e (dyn Error + 'static)> {
-    fn inner<'e>(of: &&'e (dyn Error + 'static)) -> Option<&'e (dyn Error + 'static)> {
-        (*of).source()
-    }
-    std::iter::successors(Some(error), inner)
-}
+use crate::telemetry::causes::{self, layers};
 
 /// Returns whether the credentials cannot be used: the request was not even sent.
 pub(super) fn is_about_credentials(error: &(dyn Error + 'static)) -> bool {
@@ -44,12 +38,7 @@ pub(super) fn of(error: &(dyn Error + 'static)) -> String {
         return why;
     }
     // Outer layers only say that a request failed.
-    let words = layers(error).map(ToString::to_string).fold(String::new(), |words, text| match words.as_str() {
-        "" => text,
-        said if said.contains(&text) => words,
-        said => format!("{said}: {text}"),
-    });
-    timeline::words::safe(&words)
+    timeline::words::safe(&causes::join(error))
 }
 
 fn of_credentials(error: &AuthError) -> String {

@@ -3,6 +3,7 @@
 //! Must not know any other room.
 
 pub mod audit;
+pub mod causes;
 pub mod clock;
 pub mod log;
 pub mod print;

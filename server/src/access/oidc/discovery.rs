@@ -18,6 +18,7 @@ use super::identity::OidcError;
 use super::options::{Issuer, Options, Times};
 use crate::access::fetch::HttpClient;
 use crate::access::refreshing_cache::{RefreshPolicy, RefreshingCache};
+use crate::telemetry::causes;
 
 /// Endpoints that end sessions, if the provider has them.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -129,8 +130,7 @@ impl Inner {
     }
 }
 
-/// Why, in one line, with what is behind it.
-pub(super) fn reason(error: &dyn std::error::Error) -> String {
-    let causes = std::iter::successors(Some(error), |error| error.source()).map(ToString::to_string);
-    safe(&causes.collect::<Vec<_>>().join(": "))
+/// Returns an error with its causes, in one line.
+pub(super) fn reason(error: &(dyn std::error::Error + 'static)) -> String {
+    safe(&causes::join(error))
 }
