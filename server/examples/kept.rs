@@ -17,7 +17,7 @@ use std::time::Instant;
 
 use server::access::permissions::Permissions;
 use server::feed::recording::Recording;
-use server::history::options::Limits;
+use server::history::options::{Limits, Location};
 use server::history::recorder::Recorder;
 use server::history::resume::{self, CheckpointState, FINGERPRINT};
 use server::history::sql::Reader;
@@ -39,7 +39,7 @@ fn day() {
     println!("to keep {events} events of a day of {ROLLOUTS} rollouts of {PODS} pods:");
     println!("  write      {:>7.2} µs an event (limit 15)", took.as_secs_f64() * 1e6 / events as f64);
     println!("  size       {:>7.2} MB (limit {})", store.bytes().unwrap() as f64 / 1e6, MOST_BYTES / 1_000_000);
-    let reader = Reader::of_folder(folder.path());
+    let reader = Reader::new(&Location::Folder(folder.path().to_owned()));
     let mut times: Vec<f64> = rollouts
         .iter()
         .rev()

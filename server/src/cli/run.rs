@@ -388,7 +388,7 @@ async fn publish(
     let address = listener.local_addr()?;
     let tls = tls.map(TlsFiles::open).transpose()?;
     address::set_base(site.server_address.base.as_str());
-    let rollcast = Rollcast::with(hubs, assets::build(), viewers, site);
+    let rollcast = Rollcast::new(hubs, assets::build(), viewers, site);
     // Whoever reads the line below may end the program at once.
     let interrupted = signals::interrupted();
     // The one line for people and scripts alike; logs go to standard error.

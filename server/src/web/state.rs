@@ -100,26 +100,9 @@ pub struct Rollcast {
 }
 
 impl Rollcast {
-    /// Brings hubs together that keep nothing.
+    /// Creates the state of the server from its hubs and their site.
     #[must_use]
-    pub fn new(
-        hubs: Vec<Handle>,
-        build: &'static str,
-        viewers: Viewers,
-        hosts: Vec<String>,
-        playground: Option<Arc<Playground>>,
-    ) -> Arc<Self> {
-        Self::with(
-            hubs,
-            build,
-            viewers,
-            Site { server_address: ServerAddress::with_hosts(hosts), playground, ..Site::default() },
-        )
-    }
-
-    /// Brings hubs together, and what else there is.
-    #[must_use]
-    pub fn with(hubs: Vec<Handle>, build: &'static str, viewers: Viewers, mut site: Site) -> Arc<Self> {
+    pub fn new(hubs: Vec<Handle>, build: &'static str, viewers: Viewers, mut site: Site) -> Arc<Self> {
         let archive = site.archive.take();
         let clusters: BTreeMap<String, Handle> = hubs.iter().map(|hub| (hub.name().to_owned(), hub.clone())).collect();
         // As old as the others, so that they say the same of how long they have looked.

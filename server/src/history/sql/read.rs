@@ -1,7 +1,6 @@
 //! Reads for pages and operators, beside the writer.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 
 use timeline::past::{Day, PastRollout, Search};
 use timeline::{Millis, Uid, Workload};
@@ -68,12 +67,6 @@ impl Reader {
             Location::Postgres(server) => Source::Server(ConnectionPool::new(server.clone(), READERS as u32)),
         };
         Self { source }
-    }
-
-    /// Returns a reader of the history in a folder.
-    #[must_use]
-    pub fn of_folder(folder: &Path) -> Self {
-        Self { source: Source::File(folder.to_owned()) }
     }
 
     fn read<T>(&self, read: impl FnOnce(&mut Connection) -> Result<T, StoreError>) -> Result<T, StoreError> {

@@ -27,4 +27,4 @@ mod sign_in;
 mod status;
 mod stream;
 
-pub use self::routes::{addresses, router};
+pub use self::routes::router;

@@ -74,12 +74,6 @@ fn handler(route: Route) -> MethodRouter<Arc<Rollcast>> {
     }
 }
 
-/// The patterns of all routes, without files.
-#[must_use]
-pub fn addresses() -> Vec<String> {
-    Route::ALL.iter().map(|route| route.pattern().to_owned()).collect()
-}
-
 /// Everything that this server answers, behind one guard.
 pub fn router(rollcast: Arc<Rollcast>) -> Router {
     let _ = any_spawner::Executor::init_tokio(); // an error says that it is there already

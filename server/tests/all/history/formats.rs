@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use server::history::options::Location;
 use server::history::sql::Reader;
 use server::history::sqlite::{FILE, Sqlite};
 
@@ -18,7 +19,7 @@ fn a_later_format_and_other_programs_files_are_refused_with_a_sentence() {
     let place = path.display();
     let newer = format!("{place} was written by a later version of Rollcast (format 99; this version reads up to 1)");
     assert_eq!(why(folder.path()), newer);
-    let read = |folder: &Path| Reader::of_folder(folder).namespaces().unwrap_err().to_string();
+    let read = |folder: &Path| Reader::new(&Location::Folder(folder.to_owned())).namespaces().unwrap_err().to_string();
     assert_eq!(read(folder.path()), newer, "so does who only reads");
     let unreleased = format!(
         "{place} was written by a version of Rollcast before the first release and cannot be read; start with another folder or database (`--data-dir`, `--history`), or move it away"

@@ -165,6 +165,6 @@ fn the_manifests_belong_together() {
     }
     for probe in ["livenessProbe", "readinessProbe"] {
         let path = container[probe]["httpGet"]["path"].as_str().unwrap();
-        assert!(server::web::http::addresses().contains(&path.to_owned()), "{path}");
+        assert!(crate::common::addresses::patterns().contains(&path.to_owned()), "{path}");
     }
 }

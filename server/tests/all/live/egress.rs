@@ -73,7 +73,7 @@ async fn inside() {
     let folder = tempfile::tempdir().unwrap();
     let serving = Serving::keeping(&kubeconfig(&api, "shop"), folder.path());
     until("it is live", async || get(&serving.address, "/api/v1/deployments").await.contains("\"web\"")).await;
-    for pattern in server::web::http::addresses() {
+    for pattern in crate::common::addresses::patterns() {
         get(&serving.address, &named(&pattern, "shop", "shop")).await;
     }
     streamed(&serving.address, "shop").await;

@@ -1,7 +1,7 @@
 //! What it costs to open what is kept.
 
 use server::access::permissions::Permissions;
-use server::history::options::Limits;
+use server::history::options::{Limits, Location};
 use server::history::sql::Reader;
 use server::history::sqlite::Sqlite;
 use timeline::past::Search;
@@ -23,8 +23,10 @@ async fn twenty_viewers_open_twenty_episodes_and_the_server_needs_little_memory_
     let mut store = Sqlite::open(folder.path(), Limits::default()).unwrap();
     day::keep(&mut store, 100);
     drop(store);
-    let found =
-        Reader::of_folder(folder.path()).search(&Search::default(), &Permissions::All, None, 100).unwrap().rollouts;
+    let found = Reader::new(&Location::Folder(folder.path().to_owned()))
+        .search(&Search::default(), &Permissions::All, None, 100)
+        .unwrap()
+        .rollouts;
     let pages: Vec<String> = found
         .iter()
         .filter(|rollout| rollout.is_kept)

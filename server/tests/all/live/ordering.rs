@@ -12,7 +12,7 @@ use server::kube::translate::Object;
 use server::kube::{Health, SourceEvent};
 use server::telemetry::clock::OwnClock;
 use server::telemetry::viewers::Viewers;
-use server::web::state::Rollcast;
+use server::web::state::{Rollcast, Site};
 use timeline::Workload;
 use timeline::fact::{Kind, Seen};
 use timeline::list::Group;
@@ -267,7 +267,7 @@ async fn the_list_is_told_anew_when_what_is_said_or_a_label_is_another() {
 async fn session(source: &Source, cluster: &str) -> impl futures::Stream<Item = ServerFrame> + Unpin + use<> {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    let rollcast = Rollcast::new(vec![source.hub.clone()], "build", Viewers::default(), Vec::new(), None);
+    let rollcast = Rollcast::new(vec![source.hub.clone()], "build", Viewers::default(), Site::default());
     tokio::spawn(async move { axum::serve(listener, server::web::http::router(rollcast)).await });
     let (mut socket, _) = tokio_tungstenite::connect_async(format!("ws://{address}/api/v1/stream")).await.unwrap();
     let scope = Scope::Workload(Workload::deployment(cluster, "shop", "web"));

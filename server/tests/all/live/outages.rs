@@ -7,7 +7,7 @@ use axum::Router;
 use axum::extract::ws::{Message, WebSocketUpgrade};
 use axum::routing::{any, get};
 use serde_json::{Value, json};
-use server::web::state::Rollcast;
+use server::web::state::{Rollcast, Site};
 use timeline::wire::{self, ConnectionState, PROTOCOL, ServerFrame};
 
 use crate::common::until::until;
@@ -107,7 +107,7 @@ async fn a_document_that_does_not_come_leaves_the_exit_code_alone() {
     for (answer, why) in [(hangs, "no response within 5 s"), (is_none, "the response is not a timeline document")] {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap().to_string();
-        let rollcast = Rollcast::new(vec![watched.hub.clone()], "build", watched.viewers.clone(), Vec::new(), None);
+        let rollcast = Rollcast::new(vec![watched.hub.clone()], "build", watched.viewers.clone(), Site::default());
         let router = Router::new().route(path, answer).fallback_service(server::web::http::router(rollcast));
         tokio::spawn(async move { axum::serve(listener, router).await });
         let began = Instant::now();

@@ -5,7 +5,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 
 use serde_json::json;
-use server::web::state::Rollcast;
+use server::web::state::{Rollcast, Site};
 
 use crate::common::until::until;
 use crate::live::support::{FakeApi, Watched};
@@ -17,7 +17,7 @@ pub const FOLLOWED: &str = "its state is known";
 pub async fn serve(watched: &Watched) -> std::net::SocketAddr {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    let rollcast = Rollcast::new(vec![watched.hub.clone()], "build", watched.viewers.clone(), Vec::new(), None);
+    let rollcast = Rollcast::new(vec![watched.hub.clone()], "build", watched.viewers.clone(), Site::default());
     tokio::spawn(async move { axum::serve(listener, server::web::http::router(rollcast)).await });
     address
 }

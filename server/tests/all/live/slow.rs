@@ -8,7 +8,7 @@ use server::telemetry::viewers::Viewers;
 use server::web::connections::{Connections, serve};
 use server::web::http::router;
 use server::web::limits::Limit;
-use server::web::state::Rollcast;
+use server::web::state::{Rollcast, Site};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
@@ -17,7 +17,7 @@ use crate::live::program::{Serving, kubeconfig};
 async fn site() -> (std::net::SocketAddr, Arc<Connections>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    let rollcast = Rollcast::new(Vec::new(), "build", Viewers::default(), Vec::new(), None);
+    let rollcast = Rollcast::new(Vec::new(), "build", Viewers::default(), Site::default());
     let connections = rollcast.connections.clone();
     tokio::spawn(serve(listener, router(rollcast), connections.clone(), |_| false, None));
     (address, connections)
@@ -121,7 +121,7 @@ async fn headers_without_end_are_refused() {
 async fn one_connection_too_many_is_told_to_come_again() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    let rollcast = Rollcast::new(Vec::new(), "build", Viewers::default(), Vec::new(), None);
+    let rollcast = Rollcast::new(Vec::new(), "build", Viewers::default(), Site::default());
     let connections = Arc::new(Connections::at_most(1));
     tokio::spawn(serve(listener, router(rollcast), connections.clone(), |_| false, None));
     let first = begin(address, "GET /").await;

@@ -7,7 +7,7 @@ use axum::http::StatusCode;
 use serde_json::{Value, json};
 use server::hub::Handle;
 use server::telemetry::viewers::Viewers;
-use server::web::state::Rollcast;
+use server::web::state::{Rollcast, Site};
 use timeline::Retention;
 
 use crate::common::until::until;
@@ -17,7 +17,7 @@ use crate::pages::api::assert_described;
 use crate::pages::site::fetch;
 
 fn site(watched: &Watched) -> Arc<Rollcast> {
-    Rollcast::new(vec![watched.hub.clone()], "build", watched.viewers.clone(), Vec::new(), None)
+    Rollcast::new(vec![watched.hub.clone()], "build", watched.viewers.clone(), Site::default())
 }
 
 async fn json(rollcast: &Arc<Rollcast>, path: &str) -> Value {
@@ -178,7 +178,7 @@ async fn a_lost_position_is_a_relist_with_its_reason_and_a_gap() {
 #[tokio::test]
 async fn readiness_waits_for_the_first_word_of_every_cluster_and_stays() {
     let (first, events) = Handle::start("first", Arc::default(), Retention::default());
-    let rollcast = Rollcast::new(vec![first.clone()], "build", Viewers::default(), Vec::new(), None);
+    let rollcast = Rollcast::new(vec![first.clone()], "build", Viewers::default(), Site::default());
     let ready = fetch(&rollcast, "/readyz").await;
     let body: Value = serde_json::from_str(&ready.text).unwrap();
     assert_eq!((ready.status, &body["ready"]), (StatusCode::SERVICE_UNAVAILABLE, &json!(false)));

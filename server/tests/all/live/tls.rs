@@ -35,7 +35,7 @@ fn write(folder: &Path) -> (TlsFiles, CertificateDer<'static>) {
 async fn listening(files: &TlsFiles, site: Site) -> (SocketAddr, Arc<Connections>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    let rollcast = Rollcast::with(Vec::new(), "build", Viewers::default(), site);
+    let rollcast = Rollcast::new(Vec::new(), "build", Viewers::default(), site);
     let connections = rollcast.connections.clone();
     let acceptor = files.clone().open().unwrap();
     tokio::spawn(serve(listener, router(rollcast), connections.clone(), |_| false, Some(acceptor)));

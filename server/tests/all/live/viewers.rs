@@ -29,7 +29,8 @@ async fn site() -> Site {
     }
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    let rollcast = Rollcast::new(vec![watched.hub.clone()], "build", watched.viewers.clone(), Vec::new(), None);
+    let rollcast =
+        Rollcast::new(vec![watched.hub.clone()], "build", watched.viewers.clone(), server::web::state::Site::default());
     tokio::spawn(async move { axum::serve(listener, server::web::http::router(rollcast)).await });
     Site { address, api, watched }
 }

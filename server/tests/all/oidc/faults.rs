@@ -225,7 +225,7 @@ async fn nobody_sees_anything_without_a_session() {
     let own = Own::start().await;
     let rollcast = site(options(&own.issuer)).await;
     let mut seen = 0;
-    for pattern in server::web::http::addresses() {
+    for pattern in crate::common::addresses::patterns() {
         let path = named(&pattern, "prod", "rollover");
         for accepts in ["text/html", "application/json"] {
             let answer = Browser::new(&rollcast).ask("GET", &path, &[("accept", accepts)]).await;
@@ -283,7 +283,7 @@ async fn no_cookie_but_ones_own_shows_anything_at_any_address() {
         ("replayed", replayed),
     ];
     let mut asked = 0;
-    for pattern in server::web::http::addresses() {
+    for pattern in crate::common::addresses::patterns() {
         let path = named(&pattern, "prod", "rollover");
         for (method, accepts) in [("GET", "text/html"), ("GET", "application/json"), ("POST", "application/json")] {
             let origin = ("origin", "http://127.0.0.1:7440");

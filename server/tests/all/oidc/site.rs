@@ -57,7 +57,7 @@ pub async fn with_keys(options: Options, keys: SessionKeys) -> Arc<Rollcast> {
     feed(&events, server::feed::recording::Recording::read(&text).observed).await;
     hub.follow_list().wait_for(|list| !list.is_empty()).await.unwrap();
     let hubs = vec![hub.with_reviewer(reviewer())];
-    Rollcast::with(hubs, "build", Viewers::default(), Site { auth, ..Site::default() })
+    Rollcast::new(hubs, "build", Viewers::default(), Site { auth, ..Site::default() })
 }
 
 /// Lets the group "team" list pods, and nobody else. Nobody may be an administrator.

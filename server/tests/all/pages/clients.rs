@@ -38,7 +38,7 @@ async fn behind(auth: Auth, audit: Option<&Path>) -> Arc<Rollcast> {
     let proxies = vec!["10.0.0.0/24".parse().unwrap()];
     let audit = audit.map(|path| Audit::open(path).unwrap());
     let hubs = vec![cluster("prod", &rules(&PROD)).await];
-    Rollcast::with(hubs, "build", Viewers::default(), Site { auth, proxies, audit, ..Site::default() })
+    Rollcast::new(hubs, "build", Viewers::default(), Site { auth, proxies, audit, ..Site::default() })
 }
 
 async fn ask(rollcast: &Arc<Rollcast>, peer: &str, headers: &[(&str, &str)]) -> (StatusCode, HeaderMap, String) {
@@ -97,7 +97,7 @@ async fn moments_and_links_that_are_taken_away_are_written_down() {
     let hubs = vec![cluster("prod", &rules(&PROD)).await];
     let (shares, audit) = (Shares::open(SessionKeys::generate(), None).ok(), Audit::open(&file).ok());
     let site = Site { auth: proxy(), shares, audit, ..Site::default() };
-    let rollcast = Rollcast::with(hubs, "build", Viewers::default(), site);
+    let rollcast = Rollcast::new(hubs, "build", Viewers::default(), site);
     let (said, mut heard) = stream(&rollcast, "partly", "rollover").await;
     snapshot(&mut heard).await;
     let moment = wire::encode(&ViewerFrame::Moment { at_millis: 1_000 }).unwrap();

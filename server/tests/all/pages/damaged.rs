@@ -20,7 +20,7 @@ use server::kube::review::{ReviewEndpoint, Reviewer, Subject, TokenSender};
 use server::telemetry::viewers::Viewers;
 use server::web::connections::serve;
 use server::web::http::router;
-use server::web::state::Rollcast;
+use server::web::state::{Rollcast, Site};
 use timeline::Workload;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -72,7 +72,7 @@ async fn send_damaged_heads() {
     let before = panics.load(Ordering::Relaxed);
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    let rollcast = Rollcast::new(Vec::new(), "build", Viewers::default(), Vec::new(), None);
+    let rollcast = Rollcast::new(Vec::new(), "build", Viewers::default(), Site::default());
     tokio::spawn(serve(listener, router(rollcast.clone()), rollcast.connections.clone(), |_| true, None));
     let (mut answered, mut refused) = (0, 0);
     for seed in seeds(600) {

@@ -126,7 +126,7 @@ async fn a_preview_ends_when_its_link_does() {
     };
     let (going_on, over) = (made(HOUR / 2).await, made(HOUR + 1).await);
     let site = Site { auth: proxy(), shares: Some(shares.clone()), ..Site::default() };
-    let rollcast = Rollcast::with(vec![cluster("prod", &rules).await], "build", Viewers::default(), site);
+    let rollcast = Rollcast::new(vec![cluster("prod", &rules).await], "build", Viewers::default(), site);
     assert!(is_shown(&rollcast, &going_on).await);
     assert!(!is_shown(&rollcast, &over).await);
 }

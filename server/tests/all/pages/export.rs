@@ -264,7 +264,7 @@ async fn files_are_handed_on_by_the_server() {
     }
     let hub = played("rollover", &confidential());
     // Without history there is the page, and instead of a recording a sentence: a hub knows what came of objects, not the objects.
-    let rollcast = Rollcast::with(vec![hub.clone()], "build", Viewers::default(), Site::default());
+    let rollcast = Rollcast::new(vec![hub.clone()], "build", Viewers::default(), Site::default());
     let (own, _) = rollouts(&hub).await.remove(0);
     let own = address::file(&own, None);
     assert_eq!(fetch(&rollcast, &own).await.status, StatusCode::OK, "{own}");

@@ -95,7 +95,7 @@ async fn every_frame_tells_each_viewer_of_what_they_may_see() {
             }
         }
         let site = Site { auth: proxy(), ..Site::default() };
-        let rollcast = Rollcast::with(vec![prod.clone(), secret.clone()], "build", Viewers::default(), site);
+        let rollcast = Rollcast::new(vec![prod.clone(), secret.clone()], "build", Viewers::default(), site);
         let header = HeaderName::from_static("x-forwarded-user");
         let headers: HeaderMap = user.iter().map(|user| (header.clone(), HeaderValue::from_static(user))).collect();
         let peer = Some("10.0.0.7".parse().unwrap());

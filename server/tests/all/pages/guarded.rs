@@ -11,13 +11,13 @@ use server::access::Auth;
 use server::access::clients::ClientKey;
 use server::telemetry::viewers::Viewers;
 use server::web::connections::Peer;
-use server::web::http::{addresses, router};
+use server::web::http::router;
 use server::web::server_address::ServerAddress;
 use server::web::state::{Rollcast, Site};
 use tower::ServiceExt;
 
 use crate::common;
-use crate::common::addresses::named;
+use crate::common::addresses::{named, patterns};
 use crate::common::strangers::{STRANGE_HOSTS, STRANGE_ORIGINS};
 use crate::pages::people::{PROD, cluster, proxy, rules};
 use crate::pages::site::held;
@@ -66,7 +66,7 @@ async fn every_answer_says_who_may_use_and_keep_it() {
 }
 
 async fn with(site: Site) -> Arc<Rollcast> {
-    Rollcast::with(vec![cluster("prod", &rules(&PROD)).await], "build", Viewers::default(), site)
+    Rollcast::new(vec![cluster("prod", &rules(&PROD)).await], "build", Viewers::default(), site)
 }
 
 /// What is answered: status, headers, text. Of an answer without end, the head.
@@ -137,7 +137,7 @@ async fn no_request_of_another_site_or_by_another_name_is_answered() {
         with(Site { server_address: ServerAddress { public, ..ServerAddress::default() }, ..Site::default() }).await,
     );
     let all: Vec<String> =
-        addresses().iter().map(|pattern| named(pattern, "prod", "rollover")).chain(FILES.map(str::to_owned)).collect();
+        patterns().iter().map(|pattern| named(pattern, "prod", "rollover")).chain(FILES.map(str::to_owned)).collect();
     let request = |method: &str, path: &str| {
         let request = Request::builder().method(method).uri(path);
         match path == "/api/v1/stream" {
@@ -180,7 +180,7 @@ async fn every_page_says_that_there_is_no_sign_in_where_others_reach_it() {
     let said = "No sign-in: everyone who can connect sees what this page shows.";
     let (open, own) = (with(Site { auth: Auth::Open, ..Site::default() }).await, with(Site::default()).await);
     let wrong = ["/nowhere", "/clusters/never", "/?at=x", "/clusters/prod/namespaces/rollover/deployments/never"];
-    let all = addresses().into_iter().map(|pattern| named(&pattern, "prod", "rollover"));
+    let all = patterns().into_iter().map(|pattern| named(&pattern, "prod", "rollover"));
     let (mut pages, mut errors) = (0, 0);
     for path in all.chain(wrong.map(str::to_owned)) {
         let request = || {

@@ -131,7 +131,7 @@ async fn answers_are_as_described_and_what_makes_no_sense_is_told() {
         assert_described(&description, Route::ApiRollouts.pattern(), status, &answer);
         assert!(answer["error"].as_str().unwrap().contains("is invalid"), "{answer}");
     }
-    let nothing = Rollcast::new(Vec::new(), "build", Viewers::default(), Vec::new(), None);
+    let nothing = Rollcast::new(Vec::new(), "build", Viewers::default(), Site::default());
     let (status, answer) = json(&nothing, Route::ApiRollouts.pattern()).await;
     assert_eq!(status, StatusCode::NOT_FOUND);
     assert_described(&description, Route::ApiRollouts.pattern(), status, &answer);
@@ -284,7 +284,7 @@ async fn rows_whose_pods_are_not_kept_say_so_and_have_no_links_to_them() {
     let limits = Limits { age_millis: i64::MAX / 4, ..Limits::default() };
     let archive = Archive::start(Options { location: Location::Folder(folder.path().to_owned()), limits });
     let site = Site { archive: Some(archive), ..Site::default() };
-    let rollcast = Rollcast::with(Vec::new(), "build", Viewers::default(), site);
+    let rollcast = Rollcast::new(Vec::new(), "build", Viewers::default(), site);
     let page = fetch(&rollcast, "/history").await.text;
     let rows: Vec<&str> = page.split("data-testid=\"past\"").skip(1).collect();
     assert!(!rows.is_empty());
@@ -335,7 +335,7 @@ async fn the_page_says_since_when_history_is_not_written() {
     let mut keeping = archive.status();
     keeping.wait_for(|keeping| *keeping != server::history::WriteStatus::Healthy).await.unwrap();
     let site = Site { archive: Some(archive), ..Site::default() };
-    let rollcast = Rollcast::with(Vec::new(), "build", Viewers::default(), site);
+    let rollcast = Rollcast::new(Vec::new(), "build", Viewers::default(), site);
     let page = fetch(&rollcast, "/history").await.text;
     assert!(page.contains("History has not been written since ") && page.contains("cannot create "), "{page}");
 }

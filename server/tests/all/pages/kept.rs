@@ -48,9 +48,11 @@ pub fn kept() -> Kept {
     let limits = Limits { age_millis: i64::MAX / 4, ..Limits::default() };
     let archive = Archive::start(Options { location: Location::Folder(folder.path().to_owned()), limits });
     let rollcast =
-        Rollcast::with(Vec::new(), "build", Viewers::default(), Site { archive: Some(archive), ..Site::default() });
-    let rollouts =
-        Reader::of_folder(folder.path()).search(&Search::default(), &Permissions::All, None, 10_000).unwrap().rollouts;
+        Rollcast::new(Vec::new(), "build", Viewers::default(), Site { archive: Some(archive), ..Site::default() });
+    let rollouts = Reader::new(&Location::Folder(folder.path().to_owned()))
+        .search(&Search::default(), &Permissions::All, None, 10_000)
+        .unwrap()
+        .rollouts;
     assert_eq!(rollouts.len(), count, "each once");
     Kept { rollcast, whole, rollouts, _folder: folder }
 }

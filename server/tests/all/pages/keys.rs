@@ -64,7 +64,7 @@ async fn tokens_and_links_that_an_older_key_sealed_are_given_anew() {
         Auth::Token(Box::new(TokenAuth::new(both.clone(), vec![("prod".to_owned(), reviewer(answer.to_vec()))])));
     let hubs = async || vec![cluster("prod", &rules(&PROD)).await];
     let site = Site { auth, has_public_pictures: true, ..Site::default() };
-    let rollcast = Rollcast::with(hubs().await, "build", Viewers::default(), site);
+    let rollcast = Rollcast::new(hubs().await, "build", Viewers::default(), site);
     let session = TokenAuth::new(old.clone(), Vec::new()).begin("a.good.token").unwrap();
     is_given_anew(&rollcast, "/api/v1/deployments", SealPurpose::Session, session.clone()).await;
     // What caches may hand to others has nobody's cookie.
@@ -78,6 +78,6 @@ async fn tokens_and_links_that_an_older_key_sealed_are_given_anew() {
     let wanted = LinkRequest { scope, to: PAGE.to_owned(), lasts_millis: 86_400_000, allows_preview: false };
     let (share, _) = shares.make(&maker, wanted, server::telemetry::clock::now_millis()).await.unwrap();
     let site = Site { auth: proxy(), shares: Some(shares), ..Site::default() };
-    let rollcast = Rollcast::with(hubs().await, "build", Viewers::default(), site);
+    let rollcast = Rollcast::new(hubs().await, "build", Viewers::default(), site);
     is_given_anew(&rollcast, PAGE, SealPurpose::Link, old.seal(SealPurpose::Link, &share.id).unwrap()).await;
 }

@@ -37,7 +37,7 @@ async fn episodes_without_a_rollout_are_listed_narrowed_and_opened() {
     let archive = Archive::start(Options { location: Location::Folder(folder.path().to_owned()), limits });
     let (hub, _) = Handle::start("c", Arc::default(), Retention::default());
     let site = Site { archive: Some(archive), ..Site::default() };
-    let rollcast = Rollcast::with(vec![hub], "build", Viewers::default(), site);
+    let rollcast = Rollcast::new(vec![hub], "build", Viewers::default(), site);
     let all = found(&rollcast, "").await;
     let recoveries = found(&rollcast, "kind=recovery,failure").await;
     let [recovery] = &recoveries[..] else { panic!("{recoveries:?}") };

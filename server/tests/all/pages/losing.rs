@@ -63,7 +63,7 @@ async fn a_cluster_that_does_not_answer_shows_what_it_said_for_a_minute_and_then
 async fn a_cluster_that_never_answers_prolongs_no_right_neither_its_own_nor_anothers() {
     let (rules, other) = (rules(&PROD), crate::pages::people::rules(&[("partly", "kill-pod")]));
     let hubs = vec![cluster("prod", &rules).await, cluster("mute", &other).await];
-    let rollcast = Rollcast::with(hubs, "build", Viewers::default(), Site { auth: proxy(), ..Site::default() });
+    let rollcast = Rollcast::new(hubs, "build", Viewers::default(), Site { auth: proxy(), ..Site::default() });
     let view = ClientView::new(&rollcast, viewer("partly")).await.unwrap();
     let mut sight = view.watch_permissions().await.unwrap();
     assert_eq!(namespaces(&sight.borrow_and_update(), "mute"), only("kill-pod"));

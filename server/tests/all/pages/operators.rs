@@ -32,7 +32,7 @@ async fn why_something_is_wrong_is_told_to_those_who_see_everything() {
     hub.connection().wait_for(|connection| is_stale(&connection.state)).await.unwrap();
     let shares = Some(Shares::open(SessionKeys::generate(), None).unwrap());
     let site = Site { auth: proxy(), shares, archive: Some(archive), has_public_pictures: true, ..Site::default() };
-    let rollcast = Rollcast::with(vec![hub], "build", Viewers::default(), site);
+    let rollcast = Rollcast::new(vec![hub], "build", Viewers::default(), site);
     let fully = signed_in("fully");
     let page = fully.get(&rollcast, WEB).await.text;
     assert!(page.contains(WHY), "{page}");

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::common::addresses::patterns;
 use axum::extract::ws::Message;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use futures::StreamExt;
@@ -18,7 +19,6 @@ use server::kube::Observed;
 use server::kube::SourceEvent;
 use server::telemetry::viewers::Viewers;
 use server::web::client_view::ClientView;
-use server::web::http::addresses;
 use server::web::session::{Credentials, serve_over};
 use server::web::state::{Rollcast, Site};
 use timeline::address::Route;
@@ -60,7 +60,7 @@ const OPENED: [&str; 6] = [
 async fn look_everywhere(rollcast: &Arc<Rollcast>, visitor: &Somebody, revision: u64, hidden: &[&str]) {
     let everybodys = ["/healthz", "/readyz", "/sign-in", "/sign-in/start", "/sign-in/callback", "/sign-out", "/shared"];
     let mut opened = 0;
-    for pattern in addresses() {
+    for pattern in patterns() {
         let at = pattern.replace("{revision}", &revision.to_string());
         let path = named(&at, "prod", "rollover");
         let answer = visitor.get(rollcast, &path).await;
@@ -281,7 +281,7 @@ async fn a_link_to_a_rollout_that_goes_on_shows_it_as_it_was_when_it_was_opened(
     hub.follow_list().wait_for(|list| !list.is_empty()).await.unwrap();
     let shares = Some(Shares::open(SessionKeys::generate(), None).unwrap());
     let hubs = vec![hub.clone().with_reviewer(reviewer(&rules))];
-    let rollcast = Rollcast::with(hubs, "build", Viewers::default(), Site { auth: proxy(), shares, ..Site::default() });
+    let rollcast = Rollcast::new(hubs, "build", Viewers::default(), Site { auth: proxy(), shares, ..Site::default() });
     let (_, secret) = signed_in("partly").make(&rollcast, &format!("{WEB}?revision=2")).await;
     let (visitor, _) = by_link(&rollcast, &secret).await.unwrap();
     let says = "The rollout goes on: this page shows it as it was when you opened it.";
@@ -320,7 +320,7 @@ async fn a_link_to_what_is_only_kept_opens_that_and_nothing_else_of_what_is_kept
     let hubs = vec![hub.with_reviewer(reviewer(&rules(&[("fully", "*")])))];
     let shares = Some(Shares::open(SessionKeys::generate(), None).unwrap());
     let site = Site { auth: proxy(), shares, archive: Some(archive.clone()), ..Site::default() };
-    let rollcast = Rollcast::with(hubs, "build", Viewers::default(), site);
+    let rollcast = Rollcast::new(hubs, "build", Viewers::default(), site);
     let maker = signed_in("fully");
     let all: Value = serde_json::from_str(&maker.get(&rollcast, Route::ApiRollouts.pattern()).await.text).unwrap();
     let known = all["rollouts"].as_array().unwrap();
@@ -403,7 +403,7 @@ async fn what_a_link_opens_no_more_is_asked_for_once_for_all_tabs_and_no_other_l
     let (hub, events) = watched_cluster("prod", &rules).await;
     let site =
         Site { auth: proxy(), shares: Some(Shares::open(SessionKeys::generate(), None).unwrap()), ..Site::default() };
-    let rollcast = Rollcast::with(vec![hub.clone()], "build", Viewers::default(), site);
+    let rollcast = Rollcast::new(vec![hub.clone()], "build", Viewers::default(), site);
     let mut visitors = Vec::new();
     for revision in [1, 2] {
         let (_, secret) = signed_in("partly").make(&rollcast, &format!("{WEB}?revision={revision}")).await;

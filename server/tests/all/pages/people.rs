@@ -126,7 +126,7 @@ pub(crate) fn proxy() -> Auth {
 pub(crate) async fn site(rules: &Shared) -> Arc<Rollcast> {
     let hubs = vec![cluster("prod", rules).await, cluster("secret-eu", &self::rules(&[("fully", "*")])).await];
     let shares = Some(Shares::open(SessionKeys::generate(), None).unwrap());
-    Rollcast::with(hubs, "build", Viewers::default(), Site { auth: proxy(), shares, ..Site::default() })
+    Rollcast::new(hubs, "build", Viewers::default(), Site { auth: proxy(), shares, ..Site::default() })
 }
 
 pub(crate) const PROD: [(&str, &str); 3] = [("partly", "rollover"), ("foreign", "elsewhere"), ("fully", "*")];

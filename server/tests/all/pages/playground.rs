@@ -14,7 +14,7 @@ use server::cli::{Clusters, Demo, Listen};
 use server::feed::playground::Playground;
 use server::telemetry::viewers::Viewers;
 use server::web::http::router;
-use server::web::state::Rollcast;
+use server::web::state::{Rollcast, Site};
 use timeline::Retention;
 use timeline::fact::Kind;
 use tower::ServiceExt;
@@ -28,7 +28,7 @@ async fn playground(name: &str) -> Arc<Rollcast> {
     let config = std::fs::read_to_string(&kubeconfig).unwrap();
     std::fs::remove_file(kubeconfig).unwrap();
     assert!(config.contains("http://127.0.0.1:"), "it listens on loopback only: {config}");
-    Rollcast::new(Vec::new(), "build", Viewers::default(), Vec::new(), Some(playground))
+    Rollcast::new(Vec::new(), "build", Viewers::default(), Site { playground: Some(playground), ..Site::default() })
 }
 
 async fn started(name: &str) -> (Arc<Playground>, PathBuf) {
@@ -159,7 +159,12 @@ async fn at_every_speed_its_pages_are_in_the_clusters_time() {
     let wanted = clusters::configured(&clusters, &[], &Config::default()).unwrap().remove(0);
     let (hub, events) = wanted.watch(&Kind::ALL, Retention::default(), None);
     tokio::spawn(playground.clone().send_clock(events));
-    let rollcast = Rollcast::new(vec![hub.clone()], "build", Viewers::default(), Vec::new(), Some(playground));
+    let rollcast = Rollcast::new(
+        vec![hub.clone()],
+        "build",
+        Viewers::default(),
+        Site { playground: Some(playground), ..Site::default() },
+    );
     let rolled_out = async |revision: u64| {
         let is_over = async || {
             let document = hub.document(&timeline::Workload::deployment("", "default", "web")).await.unwrap();

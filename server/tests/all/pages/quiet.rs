@@ -18,7 +18,7 @@ use tokio_tungstenite::tungstenite::error::CapacityError;
 type Inbox = mpsc::UnboundedSender<Result<Message, axum::Error>>;
 
 async fn stream() -> (Inbox, mpsc::UnboundedReceiver<Message>) {
-    let rollcast = Rollcast::with(Vec::new(), "build", Viewers::default(), Site::default());
+    let rollcast = Rollcast::new(Vec::new(), "build", Viewers::default(), Site::default());
     let viewer = rollcast.viewer(&HeaderMap::new(), None, None).await.unwrap();
     let view = ClientView::new(&rollcast, viewer).await.unwrap();
     let ((said, inbox), (out, heard)) = (mpsc::unbounded(), mpsc::unbounded());

@@ -146,7 +146,7 @@ async fn a_rollout_is_compared_with_those_before_it() {
     let (hub, events) = Handle::start(name, Arc::default(), timeline::Retention::default());
     feed(&events, Recording::read(&text).observed).await;
     let archive = everything(&kept.rollcast).await.archive().cloned();
-    let rollcast = Rollcast::with(vec![hub], "build", Viewers::default(), Site { archive, ..Site::default() });
+    let rollcast = Rollcast::new(vec![hub], "build", Viewers::default(), Site { archive, ..Site::default() });
     let rollouts = address::below(&of(6).workload(), "rollouts");
     let list = fetch(&rollcast, &rollouts).await.text;
     assert!(list.contains(&format!("Revision 6, the last one: {said}")), "{list}");
@@ -171,7 +171,7 @@ async fn a_link_to_what_the_hub_does_not_hold_leads_to_what_is_kept() {
     // The cluster is watched, by a hub that was just started.
     let (hub, _) = Handle::start("rollout", Arc::default(), timeline::Retention::default());
     let archive = everything(&kept.rollcast).await.archive().cloned();
-    let rollcast = Rollcast::with(vec![hub], "build", Viewers::default(), Site { archive, ..Site::default() });
+    let rollcast = Rollcast::new(vec![hub], "build", Viewers::default(), Site { archive, ..Site::default() });
     let page = timeline::address::whatever_bears_the_name(&rollout.workload());
     let by_itself = format!("{page}?uid={}&rollout={}", rollout.uid, rollout.number);
     let last = kept.rollouts.iter().filter(|of| of.uid == rollout.uid).map(|of| of.number).max().unwrap();
@@ -203,7 +203,7 @@ async fn a_moment_between_two_rollouts_is_shown_or_the_nearest_one_is_named() {
     let (hub, _) = Handle::start("rollout", Arc::default(), timeline::Retention::default());
     let archive = everything(&kept.rollcast).await.archive().cloned().unwrap();
     let site = Site { archive: Some(archive.clone()), ..Site::default() };
-    let rollcast = Rollcast::with(vec![hub], "build", Viewers::default(), site);
+    let rollcast = Rollcast::new(vec![hub], "build", Viewers::default(), site);
     let page = address::permanent(&last.workload(), last.uid, None);
     let by_itself = address::workload(&last.by_itself());
     let hour = 3_600_000;

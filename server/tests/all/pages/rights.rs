@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::common::addresses::patterns;
 use axum::http::StatusCode;
 use serde_json::Value;
 use server::history::options::{Limits, Location, Options};
 use server::hub::Handle;
 use server::telemetry::viewers::Viewers;
 use server::web::client_view::ClientView;
-use server::web::http::addresses;
 use server::web::state::{Rollcast, Site};
 use timeline::{Retention, Workload};
 
@@ -21,7 +21,7 @@ use crate::pages::people::{
 
 /// Every pattern of an address that shows something of one workload, with what stands after the workload's own address.
 pub(crate) fn of_workloads() -> Vec<String> {
-    addresses().into_iter().filter(|address| address.contains("{name}")).collect()
+    patterns().into_iter().filter(|address| address.contains("{name}")).collect()
 }
 
 #[tokio::test]
@@ -111,7 +111,7 @@ async fn every_address_tells_each_viewer_of_what_they_may_see() {
         .chain(of_workloads())
         .chain(["/sign-out", "/shares/revoke", "/api/v1/shares/revoke"].map(str::to_owned))
         .collect();
-    assert_eq!(known, addresses().into_iter().collect(), "every address that is answered is looked at here");
+    assert_eq!(known, patterns().into_iter().collect(), "every address that is answered is looked at here");
     for (_, path, tells) in OTHERS {
         let nobody = ask(&rollcast, None, path).await;
         match tells {
@@ -186,7 +186,7 @@ async fn a_namespace_in_which_nothing_is_yet_is_seen_by_who_may_see_it() {
 async fn a_cluster_that_is_hidden_takes_as_long_and_costs_as_much_as_one_that_is_not_there() {
     let (prod, secret) = (rules(&PROD), rules(&[("fully", "*")]));
     let hubs = vec![cluster("prod", &prod).await, cluster("secret-eu", &secret).await];
-    let rollcast = Rollcast::with(hubs, "build", Viewers::default(), Site { auth: proxy(), ..Site::default() });
+    let rollcast = Rollcast::new(hubs, "build", Viewers::default(), Site { auth: proxy(), ..Site::default() });
     let asked = || [&prod, &secret].map(|rules| rules.lock().unwrap().asked);
     prod.lock().unwrap().takes = Duration::from_millis(3);
     secret.lock().unwrap().takes = Duration::from_millis(250);
@@ -267,7 +267,7 @@ async fn what_is_kept_is_seen_as_far_as_what_is_there() {
     let rules = rules(&[("fully", "*"), ("foreign", "elsewhere")]);
     let (hub, _) = Handle::start(cluster, Arc::default(), Retention::default());
     let hubs = vec![hub.with_reviewer(reviewer(&rules))];
-    let rollcast = Rollcast::with(
+    let rollcast = Rollcast::new(
         hubs,
         "build",
         Viewers::default(),

@@ -9,12 +9,12 @@ use axum::http::{Method, Request, StatusCode, header};
 use http_body_util::BodyExt;
 use serde_json::Value;
 use server::web::connections::Peer;
-use server::web::http::{addresses, router};
+use server::web::http::router;
 use server::web::state::Rollcast;
 use timeline::address::Route;
 use tower::ServiceExt;
 
-use crate::common::addresses::named;
+use crate::common::addresses::{named, patterns};
 use crate::pages::api::assert_described_as;
 use crate::pages::people::{PROD, rules, site};
 
@@ -132,7 +132,7 @@ async fn who_has_a_link_sees_what_it_opens_and_nothing_else() {
         assert_eq!(visitor.get(&rollcast, &hidden).await.status, StatusCode::NOT_FOUND, "{hidden}");
     }
     // Every address: nothing of what its maker sees besides.
-    for pattern in addresses() {
+    for pattern in patterns() {
         let path = named(&pattern, "prod", "rollover");
         let answer = visitor.get(&rollcast, &path).await;
         assert!(!answer.text.contains("kill-pod") && !answer.text.contains("secret-eu"), "{path}");

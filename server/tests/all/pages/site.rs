@@ -12,7 +12,7 @@ use server::hub::{Handle, ListedDeployment};
 use server::telemetry::viewers::Viewers;
 use server::web::client_view::ClientView;
 use server::web::http::router;
-use server::web::state::Rollcast;
+use server::web::state::{Rollcast, Site};
 use timeline::view::{self, Now};
 use timeline::{Retention, Uid};
 use tower::ServiceExt;
@@ -27,12 +27,12 @@ pub async fn site() -> (Arc<Rollcast>, Vec<String>) {
         hubs.push(played(&name, &text).await);
     }
     let names = hubs.iter().map(|hub| hub.name().to_owned()).collect();
-    (Rollcast::new(hubs, "build", Viewers::default(), Vec::new(), None), names)
+    (Rollcast::new(hubs, "build", Viewers::default(), Site::default()), names)
 }
 
 /// One recording, played to its end.
 pub async fn held(name: &str, text: &str) -> Arc<Rollcast> {
-    Rollcast::new(vec![played(name, text).await], "build", Viewers::default(), Vec::new(), None)
+    Rollcast::new(vec![played(name, text).await], "build", Viewers::default(), Site::default())
 }
 
 /// What somebody sees who may see everything.

@@ -5,6 +5,7 @@
 
 use std::net::SocketAddr;
 
+use crate::common::addresses::patterns;
 use axum::body::Body;
 use axum::http::{HeaderName, HeaderValue, Request, StatusCode, header};
 use fastrand::Rng;
@@ -13,7 +14,7 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use server::access::cookie::{SealPurpose, SessionKeys};
 use server::access::scope::{Scope as Shared, WorkloadName};
 use server::web::connections::Peer;
-use server::web::http::{addresses, router};
+use server::web::http::router;
 use server::web::server_address::ServerAddress;
 use timeline::address::Address;
 use timeline::list::{Query, Window};
@@ -236,7 +237,7 @@ pub(crate) fn seeds(usual: u64) -> std::ops::Range<u64> {
 #[tokio::test(flavor = "multi_thread")]
 async fn strange_requests_are_answered() {
     let rollcast = site(&rules(&PROD)).await;
-    let patterns = addresses();
+    let patterns = patterns();
     let (mut sent, mut good) = (0, 0);
     for seed in seeds(2_000) {
         let Some(request) = request(&patterns, &mut Rng::with_seed(seed)) else { continue };

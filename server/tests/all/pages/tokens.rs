@@ -69,7 +69,7 @@ async fn a_client_does_not_have_clusters_asked_about_made_up_tokens_without_end(
     let (reviewer, asked) = quick_reviewer();
     let tokens = TokenAuth::new(SessionKeys::generate(), vec![("prod".to_owned(), reviewer)]);
     let site = Site { auth: Auth::Token(Box::new(tokens)), ..Site::default() };
-    let rollcast = Rollcast::with(vec![cluster("prod", &rules(&PROD)).await], "build", Viewers::default(), site);
+    let rollcast = Rollcast::new(vec![cluster("prod", &rules(&PROD)).await], "build", Viewers::default(), site);
     let session = session(&ask(&rollcast, "POST", "/sign-in", "token=good&to=/", "").await);
     let before = asked.load(Ordering::Relaxed);
     let mut told = Vec::new();
@@ -107,7 +107,7 @@ fn session(answer: &Response<Body>) -> String {
 #[tokio::test]
 async fn who_signed_out_is_out_whoever_kept_the_cookie() {
     let site = Site { auth: Auth::Token(Box::new(tokens())), ..Site::default() };
-    let rollcast = Rollcast::with(vec![cluster("prod", &rules(&PROD)).await], "build", Viewers::default(), site);
+    let rollcast = Rollcast::new(vec![cluster("prod", &rules(&PROD)).await], "build", Viewers::default(), site);
     let sign_in = async || session(&ask(&rollcast, "POST", "/sign-in", "token=good&to=/", "").await);
     let list = async |cookie: &str| ask(&rollcast, "GET", "/api/v1/deployments", "", cookie).await.status();
     let (first, second) = (sign_in().await, sign_in().await);

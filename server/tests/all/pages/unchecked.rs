@@ -63,7 +63,7 @@ async fn links_that_cannot_be_checked_for_a_minute_open_nothing_until_they_can()
     let shares = Shares::shared(SessionKeys::generate(), Box::new(database.clone()), PollInterval::default());
     let hubs = vec![cluster("prod", &rules(&PROD)).await];
     let site = Site { auth: proxy(), shares: Some(shares.clone()), ..Site::default() };
-    let rollcast = Rollcast::with(hubs, "build", Viewers::default(), site);
+    let rollcast = Rollcast::new(hubs, "build", Viewers::default(), site);
     while shares.checked().is_err() {
         tokio::time::sleep(Duration::from_millis(10)).await; // polling
     }
@@ -147,7 +147,7 @@ async fn a_stream_ends_within_five_seconds_after_its_link_was_revoked_at_another
     let site = async |shares| {
         let hubs = vec![cluster("prod", &rules(&PROD)).await];
         let site = Site { auth: proxy(), shares: Some(shares), ..Site::default() };
-        Rollcast::with(hubs, "build", Viewers::default(), site)
+        Rollcast::new(hubs, "build", Viewers::default(), site)
     };
     let (rollcast, other) = (site(shares).await, site(other).await);
     for at in 0..4 {

@@ -85,7 +85,7 @@ async fn every_address_and_every_frame_tells_four_viewers_what_rbac_lets_them_se
         [("foreign", &foreign, false, false), ("partly", &partly, true, false), ("fully", &fully, true, true)];
 
     let (mut asked, mut told) = (0, [0; 3]);
-    for pattern in server::web::http::addresses() {
+    for pattern in crate::common::addresses::patterns() {
         for place in [&seen_name, &hidden_name] {
             let path = named(&pattern, &name, place);
             let (nobody, _, text) = program.ask("GET", &path, &[], "").await;

@@ -307,7 +307,7 @@ async fn people_see_what_the_cluster_lets_them_see_for_as_long_as_it_does() {
     assert_eq!(program.ask("POST", "/shared", &form, &format!("secret={secret}")).await.0, 403);
 
     // Every address of a Deployment: to who may not see it, it is as little there as one that never was.
-    for pattern in server::web::http::addresses().into_iter().filter(|pattern| pattern.contains("{name}")) {
+    for pattern in crate::common::addresses::patterns().into_iter().filter(|pattern| pattern.contains("{name}")) {
         let of = |namespace: &str| named(&pattern, &name, namespace);
         assert!([401, 303].contains(&program.ask("GET", &of(&seen_name), &[], "").await.0), "{pattern}");
         for (token, namespace) in [(&guest, &seen_name), (&guest, &hidden_name), (&team, &hidden_name)] {
