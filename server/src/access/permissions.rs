@@ -7,7 +7,7 @@ use timeline::WorkloadKind;
 use timeline::view::Summary;
 use timeline::wire::{Connection, ConnectionState};
 
-use crate::access::scope::{Scope, WorkloadName};
+use crate::access::scope::{LinkScope, WorkloadName};
 use crate::hub::List;
 
 /// Why a cluster is not heard of, and why history is not written, as those are told who do not see all of the cluster.
@@ -139,11 +139,11 @@ impl Permissions {
 
     /// Reduces the permissions to the scope of a link.
     #[must_use]
-    pub fn limited_to(&self, scope: &Scope) -> Self {
+    pub fn limited_to(&self, scope: &LinkScope) -> Self {
         let is_silent = self.is_silent();
         let of = |clusters: BTreeMap<String, ClusterPermissions>| Self::Part { clusters, is_silent };
         match scope {
-            Scope::Workload(of) | Scope::Rollout { of, .. } | Scope::Moment { of, .. } => {
+            LinkScope::Workload(of) | LinkScope::Rollout { of, .. } | LinkScope::Moment { of, .. } => {
                 let WorkloadName { cluster, kind, namespace, name } = of;
                 let only =
                     ClusterPermissions::Workload { kind: *kind, namespace: namespace.clone(), name: name.clone() };
@@ -152,7 +152,7 @@ impl Permissions {
                 // Other clusters are no business of who has this link.
                 Self::Part { clusters, is_silent: is_silent && !is_there }
             }
-            Scope::Wall { cluster, namespace } => {
+            LinkScope::Wall { cluster, namespace } => {
                 let Self::Part { clusters, .. } = self else { return of(BTreeMap::new()) }; // where nobody signs in there are no links
                 let named = clusters.iter().filter(|(name, _)| cluster.as_ref().is_none_or(|only| only == *name));
                 let narrow = |(name, seen): (&String, &ClusterPermissions)| {
@@ -208,8 +208,8 @@ mod tests {
 
     use super::*;
 
-    fn workload(cluster: &str, namespace: &str, name: &str) -> Scope {
-        Scope::Workload(WorkloadName::of(&Workload::deployment(cluster, namespace, name)))
+    fn workload(cluster: &str, namespace: &str, name: &str) -> LinkScope {
+        LinkScope::Workload(WorkloadName::of(&Workload::deployment(cluster, namespace, name)))
     }
 
     fn names(all: &[&str]) -> ClusterPermissions {
@@ -235,7 +235,7 @@ mod tests {
         assert_eq!(maker.limited_to(&workload("prod", "secret", "web")), part(&[]));
         assert_eq!(maker.limited_to(&workload("gone", "shop", "web")), part(&[]));
         let wall = |cluster: Option<&str>, namespace: Option<&str>| {
-            maker.limited_to(&Scope::Wall {
+            maker.limited_to(&LinkScope::Wall {
                 cluster: cluster.map(str::to_owned),
                 namespace: namespace.map(str::to_owned),
             })

@@ -8,7 +8,7 @@ use timeline::{Millis, Uid, Workload, WorkloadKind};
 /// The part of the server that a link opens: never more than its maker may see.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "camelCase")]
-pub enum Scope {
+pub enum LinkScope {
     /// The workload of that name.
     Workload(WorkloadName),
     /// One of its rollouts, for as long as its revision is the current one and as it was at its end, and nothing else.
@@ -75,7 +75,7 @@ impl WorkloadName {
     }
 }
 
-impl Scope {
+impl LinkScope {
     /// The kind of the scope, for programs.
     #[must_use]
     pub const fn sort(&self) -> &'static str {
@@ -189,8 +189,8 @@ mod tests {
     #[test]
     fn a_rollout_and_a_moment_lead_to_addresses_of_their_own() {
         let uid = Uid::from_bits(7);
-        let rollout = Scope::Rollout { of: web(), uid, revision: 3 };
-        let moment = Scope::Moment { of: web(), uid, at_millis: 86_399_000 };
+        let rollout = LinkScope::Rollout { of: web(), uid, revision: 3 };
+        let moment = LinkScope::Moment { of: web(), uid, at_millis: 86_399_000 };
         let page = "/clusters/prod%2Feu/namespaces/shop/deployments/web";
         assert_eq!(rollout.address(), Some(format!("{page}?uid={uid}&revision=3")));
         assert_eq!(moment.address(), Some(format!("{page}?uid={uid}&at=86399000")));
@@ -206,22 +206,22 @@ mod tests {
         for other in others {
             assert!(!rollout.is_part_of(&other) && !moment.is_part_of(&other), "{other:?}");
         }
-        assert!(!Scope::Workload(web()).is_part_of(&meant(None)), "it opens all of it");
+        assert!(!LinkScope::Workload(web()).is_part_of(&meant(None)), "it opens all of it");
     }
 
     #[test]
     fn what_was_written_down_is_read_again_also_by_links_from_before_there_were_kinds() {
         let uid = Uid::from_bits(7);
         for scope in [
-            Scope::Workload(web()),
-            Scope::Rollout { of: web(), uid, revision: 3 },
-            Scope::Moment { of: web(), uid, at_millis: 5 },
-            Scope::Wall { cluster: None, namespace: Some("shop".into()) },
+            LinkScope::Workload(web()),
+            LinkScope::Rollout { of: web(), uid, revision: 3 },
+            LinkScope::Moment { of: web(), uid, at_millis: 5 },
+            LinkScope::Wall { cluster: None, namespace: Some("shop".into()) },
         ] {
             let text = serde_json::to_string(&scope).unwrap();
-            assert_eq!(serde_json::from_str::<Scope>(&text).unwrap(), scope, "{text}");
+            assert_eq!(serde_json::from_str::<LinkScope>(&text).unwrap(), scope, "{text}");
         }
         let old = r#"{"kind":"workload","cluster":"prod/eu","namespace":"shop","name":"web"}"#;
-        assert_eq!(serde_json::from_str::<Scope>(old).unwrap(), Scope::Workload(web()));
+        assert_eq!(serde_json::from_str::<LinkScope>(old).unwrap(), LinkScope::Workload(web()));
     }
 }

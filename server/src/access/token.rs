@@ -65,7 +65,7 @@ pub struct TokenAuth {
 
 /// A session of somebody who showed a token in a browser, as its cookie holds it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Session {
+struct TokenSession {
     /// Start, in seconds of the Unix epoch.
     began: i64,
     /// Tells those apart that began in the same second.
@@ -73,7 +73,7 @@ struct Session {
     token: String,
 }
 
-impl Session {
+impl TokenSession {
     fn begin(token: &str) -> Self {
         let id = format!("{:016x}", fastrand::u64(..));
         Self { began: clock::now_millis() / 1_000, id, token: token.to_owned() }
@@ -139,7 +139,7 @@ impl TokenAuth {
     /// The cookie of a session that begins; `None` where the token is too long for one.
     #[must_use]
     pub fn begin(&self, token: &str) -> Option<HeaderValue> {
-        self.keys.seal(SealPurpose::Session, &Session::begin(token).to_text())
+        self.keys.seal(SealPurpose::Session, &TokenSession::begin(token).to_text())
     }
 
     /// The session of a request is over, also for who kept its cookie.
@@ -155,8 +155,8 @@ impl TokenAuth {
         self.keys.resealed(SealPurpose::Session, headers)
     }
 
-    fn session(&self, headers: &HeaderMap) -> Option<Session> {
-        Session::from_text(&self.keys.open(SealPurpose::Session, headers)?)
+    fn session(&self, headers: &HeaderMap) -> Option<TokenSession> {
+        TokenSession::from_text(&self.keys.open(SealPurpose::Session, headers)?)
     }
 
     /// Authenticates a token.

@@ -9,7 +9,7 @@ use tokio::sync::watch as signal;
 use super::Viewer;
 use crate::access::authorizer::{Authorizer, TooManyViewers};
 use crate::access::permissions::{ClusterPermissions, Permissions};
-use crate::access::scope::Scope;
+use crate::access::scope::LinkScope;
 use crate::hub::{Handle, List};
 
 /// The clusters and workloads that one viewer may see.
@@ -129,7 +129,7 @@ impl View {
 
     /// Returns the scope of their link, if it opens one rollout or one moment only.
     #[must_use]
-    pub fn part(&self) -> Option<&Scope> {
+    pub fn part(&self) -> Option<&LinkScope> {
         self.viewer.link.as_ref().map(|link| &link.scope).filter(|scope| scope.part().is_some())
     }
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use timeline::Millis;
 
 use crate::access::permissions::Permissions;
-use crate::access::scope::Scope;
+use crate::access::scope::LinkScope;
 use crate::kube::review::Subject;
 
 /// The sender of a request.
@@ -27,7 +27,7 @@ pub struct ActiveLink {
     /// Its id.
     pub id: String,
     /// The part of this server that it opens.
-    pub scope: Scope,
+    pub scope: LinkScope,
     /// Its end, in milliseconds since 1970.
     pub until_millis: Millis,
 }

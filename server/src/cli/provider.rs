@@ -12,7 +12,7 @@ use crate::cli::config::Auth;
 /// The provider at which people sign in by OpenID Connect.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "OpenID Connect options")]
-pub struct Provider {
+pub struct OidcArguments {
     /// With --auth oidc: issuer URL of the provider (--oidc-issuer-url of the API servers)
     #[arg(long, env = "ROLLCAST_OIDC_ISSUER", value_name = "URL")]
     pub oidc_issuer: Option<Issuer>,
@@ -35,7 +35,7 @@ pub struct Provider {
     pub oidc_groups_claim: Option<String>,
 }
 
-impl Provider {
+impl OidcArguments {
     /// Merges the options; the command line overrides the file.
     ///
     /// # Errors

@@ -8,7 +8,7 @@ use http::HeaderName;
 use ipnet::IpNet;
 
 use super::listen::network;
-use super::provider::{Provider, ProviderError};
+use super::provider::{OidcArguments, ProviderError};
 use crate::access::cookie::{SessionKeys, SessionKeysError};
 use crate::access::oidc::Oidc;
 use crate::access::proxy::ProxyAuth;
@@ -67,7 +67,7 @@ pub struct SignIn {
     pub audit_log: Option<PathBuf>,
     /// The provider.
     #[command(flatten)]
-    pub provider: Provider,
+    pub provider: OidcArguments,
 }
 
 impl SignIn {

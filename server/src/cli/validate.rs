@@ -9,14 +9,14 @@ use super::{Demo, Replay};
 use crate::cli::terminal::options::{FollowOptions, Wait};
 
 /// An invalid combination, with a sentence about it.
-type Wrong = (ErrorKind, String);
+type InvalidCombination = (ErrorKind, String);
 
 fn is_written(given: &ArgMatches, name: &str) -> bool {
     given.value_source(name) == Some(ValueSource::CommandLine)
 }
 
 /// Something that is written needs something else, which may come from the environment.
-fn needs(given: &ArgMatches, name: &str, other: &str, is_there: bool) -> Result<(), Wrong> {
+fn needs(given: &ArgMatches, name: &str, other: &str, is_there: bool) -> Result<(), InvalidCombination> {
     if is_there || !is_written(given, name) {
         return Ok(());
     }
@@ -25,7 +25,7 @@ fn needs(given: &ArgMatches, name: &str, other: &str, is_there: bool) -> Result<
 }
 
 /// A running Rollcast, or a cluster: what is written wins, and of what the environment names the first.
-pub(super) fn follow(from: &mut FollowOptions, given: &ArgMatches) -> Result<(), Wrong> {
+pub(super) fn follow(from: &mut FollowOptions, given: &ArgMatches) -> Result<(), InvalidCombination> {
     let of_cluster = ["context", "kubeconfig", "as"].into_iter().find(|name| is_written(given, name));
     match of_cluster {
         Some(name) if is_written(given, "server") => {
@@ -49,7 +49,7 @@ pub(super) fn demo(demo: &mut Demo, given: &ArgMatches) {
 }
 
 /// Like [`demo`]; a stored replay plays once, from its start.
-pub(super) fn replay(replay: &mut Replay, given: &ArgMatches) -> Result<(), Wrong> {
+pub(super) fn replay(replay: &mut Replay, given: &ArgMatches) -> Result<(), InvalidCombination> {
     if !is_written(given, "data_dir") {
         replay.data_dir = None;
     }
@@ -61,7 +61,7 @@ pub(super) fn replay(replay: &mut Replay, given: &ArgMatches) -> Result<(), Wron
 }
 
 /// Names are taken out of a file only.
-pub(super) fn wait(wait: &Wait, given: &ArgMatches) -> Result<(), Wrong> {
+pub(super) fn wait(wait: &Wait, given: &ArgMatches) -> Result<(), InvalidCombination> {
     needs(given, "redact", "export", wait.export.is_some())
 }
 

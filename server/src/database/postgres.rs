@@ -7,7 +7,7 @@ use sqlx::pool::PoolOptions;
 use sqlx::{ConnectOptions, Executor, PgConnection, Pool, Postgres};
 use tokio::time::timeout;
 
-use super::server::Server;
+use super::server::DatabaseServer;
 use super::{Connection, Inner, RUNTIME, Schema, StoreError, store_error};
 
 /// Longest time to connect.
@@ -30,7 +30,7 @@ const SESSION: &str = "SET search_path = rollcast; SET lock_timeout = '5s'; SET 
 
 impl Connection {
     /// Connects to a server, whatever tables it has.
-    pub(crate) fn connect(server: &Server) -> Result<Self, StoreError> {
+    pub(crate) fn connect(server: &DatabaseServer) -> Result<Self, StoreError> {
         let place = server.to_string();
         let failed = |why: &str| StoreError::Failed(format!("{place}: {why}"));
         let _runtime = RUNTIME.enter();
@@ -47,7 +47,7 @@ impl Connection {
     }
 
     /// Connects to write; migrates the tables.
-    pub(crate) fn connect_to_write(server: &Server, schema: &Schema) -> Result<Self, StoreError> {
+    pub(crate) fn connect_to_write(server: &DatabaseServer, schema: &Schema) -> Result<Self, StoreError> {
         let mut connection = Self::connect(server)?;
         if connection.format(schema)? < schema.last_format() {
             connection.migrate_alone(schema)?;
@@ -90,13 +90,13 @@ impl Connection {
 
 /// Connections of readers.
 pub(crate) struct ConnectionPool {
-    server: Server,
+    server: DatabaseServer,
     pool: Pool<Postgres>,
 }
 
 impl ConnectionPool {
     /// Returns a pool for a server, which connects when it is used.
-    pub(crate) fn new(server: Server, most: u32) -> Self {
+    pub(crate) fn new(server: DatabaseServer, most: u32) -> Self {
         let _runtime = RUNTIME.enter();
         let pool = PoolOptions::new().max_connections(most).acquire_timeout(CONNECT);
         let pool = pool.after_connect(|connection: &mut PgConnection, _| {

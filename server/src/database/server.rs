@@ -48,14 +48,14 @@ impl DatabaseUrl {
     ///
     /// # Errors
     /// When it is not valid.
-    pub fn server(&self) -> Result<Server, InvalidAddress> {
+    pub fn server(&self) -> Result<DatabaseServer, InvalidAddress> {
         self.0.parse()
     }
 }
 
 /// A database of a PostgreSQL server, with user and password.
 #[derive(Clone)]
-pub struct Server {
+pub struct DatabaseServer {
     options: Arc<PgConnectOptions>,
     has_password: bool,
 }
@@ -74,7 +74,7 @@ pub enum InvalidAddress {
     Part(String),
 }
 
-impl FromStr for Server {
+impl FromStr for DatabaseServer {
     type Err = InvalidAddress;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -136,7 +136,7 @@ pub enum PasswordError {
     Second,
 }
 
-impl Server {
+impl DatabaseServer {
     /// Adds a password.
     ///
     /// # Errors
@@ -165,7 +165,7 @@ impl Server {
 }
 
 /// Without the password: "PostgreSQL at db.example.com:5432/rollcast".
-impl fmt::Display for Server {
+impl fmt::Display for DatabaseServer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (host, port) = (self.options.get_host(), self.options.get_port());
         match self.options.get_socket() {
@@ -178,7 +178,7 @@ impl fmt::Display for Server {
 }
 
 /// Without the password.
-impl fmt::Debug for Server {
+impl fmt::Debug for DatabaseServer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
@@ -188,7 +188,7 @@ impl fmt::Debug for Server {
 mod tests {
     use super::*;
 
-    fn server(text: &str) -> Result<Server, String> {
+    fn server(text: &str) -> Result<DatabaseServer, String> {
         text.parse().map_err(|error: InvalidAddress| error.to_string())
     }
 
@@ -214,7 +214,7 @@ mod tests {
             let wrong = server(&format!("postgres://me:{password}@{rest}")).unwrap_err();
             assert_eq!(wrong, "it has more than one @: write an @ in the password as %40");
         }
-        let password = |server: &Server| server.options().to_url_lossy().password().map(str::to_owned);
+        let password = |server: &DatabaseServer| server.options().to_url_lossy().password().map(str::to_owned);
         let encoded = server("postgres://me:pa%40secret@host/db").unwrap();
         assert_eq!(
             (encoded.to_string().as_str(), password(&encoded).as_deref()),

@@ -18,7 +18,7 @@ use timeline::{History, Millis, Timeline, Uid, Workload, rollout};
 use tokio::time::Instant;
 
 use crate::access::clients::ClientKey;
-use crate::access::scope::Scope;
+use crate::access::scope::LinkScope;
 use crate::export::rollout_data;
 use crate::history::Archive;
 use crate::history::hub_cache::{BuildPermit, CacheLimits, HubCache, OpenError, OpenResult, StaticHub};
@@ -41,7 +41,7 @@ const FRESH: Duration = Duration::from_secs(30);
 const SHORTLY: Duration = Duration::from_secs(2);
 
 /// The excerpts that were looked at lately, and those that somebody has still.
-pub struct Excerpts(Arc<HubCache<Scope>>);
+pub struct Excerpts(Arc<HubCache<LinkScope>>);
 
 impl Default for Excerpts {
     fn default() -> Self {
@@ -53,7 +53,7 @@ impl Default for Excerpts {
 
 impl Excerpts {
     /// What a link opens, where that is known.
-    pub async fn find(&self, scope: &Scope) -> Option<OpenResult> {
+    pub async fn find(&self, scope: &LinkScope) -> Option<OpenResult> {
         self.0.find(scope, None)
     }
 
@@ -61,7 +61,12 @@ impl Excerpts {
     ///
     /// # Errors
     /// When nothing is known of it, what is stored cannot be read, or there is no room for one more.
-    pub async fn open(&self, live: &Handle, stored: Option<(&Archive, &RolloutCache)>, scope: &Scope) -> OpenResult {
+    pub async fn open(
+        &self,
+        live: &Handle,
+        stored: Option<(&Archive, &RolloutCache)>,
+        scope: &LinkScope,
+    ) -> OpenResult {
         let (live, of) = (live.clone(), scope.clone());
         let stored = stored.map(|(archive, past)| (archive.clone(), past.clone()));
         let build = move |permit| async move {
@@ -84,7 +89,7 @@ impl Excerpts {
 async fn create(
     live: &Handle,
     stored: Option<(&Archive, &RolloutCache)>,
-    scope: &Scope,
+    scope: &LinkScope,
     permit: BuildPermit,
 ) -> Result<StaticHub, Arc<OpenError>> {
     let unknown = || Arc::new(OpenError::Unknown);
@@ -96,7 +101,7 @@ async fn create(
         }
     };
     let (is_settled, to_millis) = (copied.is_settled, copied.to_millis);
-    let is_moment = matches!(scope, Scope::Moment { .. });
+    let is_moment = matches!(scope, LinkScope::Moment { .. });
     let frozen = tokio::task::spawn_blocking(move || {
         let _permit: BuildPermit = permit; // the client may have left
         copied.into_hub(is_moment)
@@ -122,11 +127,11 @@ fn missing_for(live: &Handle, why: &OpenError) -> Duration {
 }
 
 /// The stored episode of a rollout, frozen at its end or at the moment.
-async fn open_past(stored: Option<(&Archive, &RolloutCache)>, scope: &Scope) -> OpenResult {
+async fn open_past(stored: Option<(&Archive, &RolloutCache)>, scope: &LinkScope) -> OpenResult {
     let unknown = || Arc::new(OpenError::Unknown);
     let ((archive, past), (of, uid)) = stored.zip(scope.part()).ok_or_else(unknown)?;
     let number = find_stored(archive, scope).await.map_err(OpenError::from)?.ok_or_else(unknown)?;
-    let until_millis = if let Scope::Moment { at_millis, .. } = scope { Some(*at_millis) } else { None };
+    let until_millis = if let LinkScope::Moment { at_millis, .. } = scope { Some(*at_millis) } else { None };
     let workload = Workload { rollout: Some(number), ..of.workload(Some(uid)) };
     past.open(archive, &workload, until_millis).await
 }
@@ -144,13 +149,13 @@ struct ExcerptData {
     title: String,
 }
 
-async fn copy(hub: &Handle, scope: &Scope) -> Option<ExcerptData> {
+async fn copy(hub: &Handle, scope: &LinkScope) -> Option<ExcerptData> {
     let scope = scope.clone();
     hub.read(move |reader| copy_data(reader, &scope)).await.ok().flatten()
 }
 
 /// Returns whether the hub or the history has the content of a link.
-pub async fn exists(live: &Handle, archive: Option<&Archive>, scope: &Scope) -> bool {
+pub async fn exists(live: &Handle, archive: Option<&Archive>, scope: &LinkScope) -> bool {
     let this = scope.clone();
     if live.read(move |reader| find_span(reader, &this).is_some()).await.unwrap_or_default() {
         return true;
@@ -162,12 +167,12 @@ pub async fn exists(live: &Handle, archive: Option<&Archive>, scope: &Scope) -> 
 }
 
 /// The number of the stored rollout.
-async fn find_stored(archive: &Archive, scope: &Scope) -> Result<Option<u32>, StoreError> {
+async fn find_stored(archive: &Archive, scope: &LinkScope) -> Result<Option<u32>, StoreError> {
     let Some((of, uid)) = scope.part() else { return Ok(None) };
     let sought = match scope {
-        Scope::Moment { at_millis, .. } => EpisodeSelector::At(*at_millis),
-        Scope::Rollout { revision, .. } => EpisodeSelector::Revision(*revision),
-        Scope::Workload(_) | Scope::Wall { .. } => return Ok(None),
+        LinkScope::Moment { at_millis, .. } => EpisodeSelector::At(*at_millis),
+        LinkScope::Rollout { revision, .. } => EpisodeSelector::Revision(*revision),
+        LinkScope::Workload(_) | LinkScope::Wall { .. } => return Ok(None),
     };
     let cluster = of.cluster.clone();
     let found = archive.read(move |reader| reader.find(&cluster, uid, sought)).await?;
@@ -185,20 +190,20 @@ struct ExcerptSpan {
 }
 
 /// In the hub's task: copies the past of the Deployment, where the hub knows of that rollout or moment.
-fn copy_data(reader: &HubReader<'_>, scope: &Scope) -> Option<ExcerptData> {
+fn copy_data(reader: &HubReader<'_>, scope: &LinkScope) -> Option<ExcerptData> {
     let (_, uid) = scope.part()?;
     let ExcerptSpan { from_millis, to_millis, is_settled, title } = find_span(reader, scope)?;
     let (past, skew_millis) = (reader.history.only(reader.timeline.model(), uid), reader.timeline.skew_millis());
     Some(ExcerptData { past, skew_millis, deployment: uid, from_millis, to_millis, is_settled, title })
 }
 
-fn find_span(reader: &HubReader<'_>, scope: &Scope) -> Option<ExcerptSpan> {
+fn find_span(reader: &HubReader<'_>, scope: &LinkScope) -> Option<ExcerptSpan> {
     let (of, uid) = scope.part()?;
     let model = reader.timeline.model();
     let known = of.workload(Some(uid)).find(model)?;
     let first = known.known_since_millis().max(reader.history.base_millis().unwrap_or(Millis::MIN));
     let (from_millis, to_millis, is_settled, title) = match scope {
-        Scope::Rollout { revision, .. } => {
+        LinkScope::Rollout { revision, .. } => {
             let at = known.rollouts.iter().rposition(|rollout| rollout.revision == *revision)?;
             // Nothing is told of the next one: its first sign comes before it begins.
             let next = match at + 1 == known.rollouts.len() {
@@ -211,10 +216,10 @@ fn find_span(reader: &HubReader<'_>, scope: &Scope) -> Option<ExcerptSpan> {
             let is_settled = to_millis < reader.now_millis;
             (Some(from_millis), to_millis, is_settled, format!("{} revision {revision}", of.name))
         }
-        Scope::Moment { at_millis, .. } => {
+        LinkScope::Moment { at_millis, .. } => {
             (None, *at_millis, true, format!("{} at {} UTC", of.name, clock(*at_millis)))
         }
-        Scope::Workload(_) | Scope::Wall { .. } => return None,
+        LinkScope::Workload(_) | LinkScope::Wall { .. } => return None,
     };
     let is_seen = (from_millis.unwrap_or(first)..=reader.now_millis).contains(&to_millis);
     is_seen.then_some(ExcerptSpan { from_millis, to_millis, is_settled, title })
@@ -261,10 +266,10 @@ mod tests {
     use crate::kube::SourceEvent;
     use crate::telemetry::clock::OwnClock;
 
-    fn moment(cluster: &str, at_millis: Millis) -> Scope {
+    fn moment(cluster: &str, at_millis: Millis) -> LinkScope {
         let (namespace, name) = ("shop".to_owned(), "web".to_owned());
         let of = WorkloadName { cluster: cluster.to_owned(), kind: WorkloadKind::Deployment, namespace, name };
-        Scope::Moment { of, uid: "00000000-0000-0000-0000-000000000001".parse().unwrap(), at_millis }
+        LinkScope::Moment { of, uid: "00000000-0000-0000-0000-000000000001".parse().unwrap(), at_millis }
     }
 
     #[tokio::test(start_paused = true)]
@@ -301,8 +306,8 @@ mod tests {
         let (namespace, name) = ("rollover".to_owned(), "web".to_owned());
         let of = WorkloadName { cluster: "prod".to_owned(), kind: WorkloadKind::Deployment, namespace, name };
         let moments = (from_millis - 3_000..to_millis + 3_000).step_by(3_000);
-        let moments = moments.map(|at_millis| Scope::Moment { of: of.clone(), uid, at_millis });
-        let rollouts = (0..5).map(|revision| Scope::Rollout { of: of.clone(), uid, revision });
+        let moments = moments.map(|at_millis| LinkScope::Moment { of: of.clone(), uid, at_millis });
+        let rollouts = (0..5).map(|revision| LinkScope::Rollout { of: of.clone(), uid, revision });
         let mut known = [0, 0];
         for scope in moments.chain(rollouts) {
             let exists = exists(&live, None, &scope).await;

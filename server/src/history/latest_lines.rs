@@ -11,11 +11,11 @@ use crate::feed::recording::{self, LineType, RawLine};
 /// The identity of an object; its other fields are ignored.
 #[derive(Deserialize)]
 struct Identified {
-    metadata: Identity,
+    metadata: ObjectIdentity,
 }
 
 #[derive(Deserialize)]
-struct Identity {
+struct ObjectIdentity {
     uid: Uid,
     #[serde(default)]
     namespace: String,
@@ -96,7 +96,7 @@ impl LatestLines {
             }
             LineType::Listed | LineType::Added | LineType::Modified => {
                 let Ok(object) = serde_json::from_str::<Identified>(read.object.get()) else { return };
-                let Identity { uid, namespace } = object.metadata;
+                let ObjectIdentity { uid, namespace } = object.metadata;
                 if read.r#type == LineType::Listed {
                     self.listing.entry(kind).or_default().insert(uid);
                 }

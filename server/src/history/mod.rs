@@ -49,7 +49,7 @@ use self::options::{Limits, Location, Options, UNLIMITED_AGE};
 use self::postgres::Postgres;
 use self::sql::{READERS, Reader};
 use self::sqlite::{FILE, Sqlite};
-pub use self::status::{Counters, WriteStatus};
+pub use self::status::{HistoryCounters, WriteStatus};
 use self::store::{Store, StoreError, StoredCluster};
 use crate::database::Connection;
 use crate::kube::InitialState;
@@ -146,7 +146,7 @@ pub struct Archive {
     is_open: watch::Receiver<bool>,
     reader: Arc<Reader>,
     readers: Arc<Semaphore>,
-    counters: Arc<Counters>,
+    counters: Arc<HistoryCounters>,
     options: Arc<Options>,
     /// Requests for a checkpoint, to the tap of each cluster.
     taps: Arc<Mutex<Vec<mpsc::Sender<oneshot::Sender<()>>>>>,
@@ -171,7 +171,7 @@ impl Archive {
         let (status_sender, status) = watch::channel(WriteStatus::default());
         let (reopened_sender, reopened) = watch::channel(0);
         let (lost_sender, lost) = watch::channel(0);
-        let counters = Arc::new(Counters::default());
+        let counters = Arc::new(HistoryCounters::default());
         let senders = (reopened_sender, lost_sender);
         let writer = writer::Writer::new(Box::new(open), Arc::new(status_sender), senders, counters.clone());
         let (open_sender, is_open) = watch::channel(false);
@@ -225,7 +225,7 @@ impl Archive {
 
     /// Returns the writer's counters.
     #[must_use]
-    pub fn counters(&self) -> &Counters {
+    pub fn counters(&self) -> &HistoryCounters {
         &self.counters
     }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use bytesize::ByteSize;
 use timeline::Millis;
 
-use crate::database::server::Server;
+use crate::database::server::DatabaseServer;
 
 /// Default for the maximum age.
 pub const AGE: Duration = Duration::from_secs(30 * 24 * 3_600);
@@ -67,7 +67,7 @@ pub enum Location {
     /// A folder, created if it is missing.
     Folder(PathBuf),
     /// A database of a PostgreSQL server.
-    Postgres(Server),
+    Postgres(DatabaseServer),
 }
 
 impl fmt::Display for Location {

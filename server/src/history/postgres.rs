@@ -10,10 +10,10 @@ use timeline::Millis;
 use super::batch;
 use super::latest_lines::LatestLines;
 use super::options::Limits;
-use super::sql::{self, Head};
+use super::sql::{self, LastBatch};
 use super::store::{Commit, CommitResult, Lines, Store, StoreError, StoredCluster};
 use crate::database::postgres::{LOCKS, UNRELEASED};
-use crate::database::server::Server;
+use crate::database::server::DatabaseServer;
 use crate::database::{Connection, Schema};
 
 /// The tables.
@@ -22,7 +22,7 @@ pub(super) const SCHEMA: Schema =
 
 /// The store.
 pub struct Postgres {
-    server: Server,
+    server: DatabaseServer,
     limits: Limits,
     connection: Option<Connection>,
     clusters: BTreeMap<Arc<str>, ClusterLock>,
@@ -36,7 +36,7 @@ struct ClusterLock {
     /// The last lines of all objects.
     objects: LatestLines,
     /// The last batch; `None` unless this server has the lock.
-    head: Option<Head>,
+    head: Option<LastBatch>,
     /// The database lacks lines.
     is_behind: bool,
     /// This server had the lock before.
@@ -48,7 +48,7 @@ impl Postgres {
     ///
     /// # Errors
     /// When it does not respond, a later version wrote it, or a permission is missing.
-    pub fn open(server: &Server, limits: Limits) -> Result<Self, StoreError> {
+    pub fn open(server: &DatabaseServer, limits: Limits) -> Result<Self, StoreError> {
         let connection = Some(Connection::connect_to_write(server, &SCHEMA)?);
         let me = format!("{:016x}", fastrand::u64(..));
         Ok(Self { server: server.clone(), limits, connection, clusters: BTreeMap::new(), me })
@@ -58,7 +58,7 @@ impl Postgres {
     ///
     /// # Errors
     /// When one does, and when it cannot be opened.
-    pub fn open_alone(server: &Server, limits: Limits) -> Result<Self, StoreError> {
+    pub fn open_alone(server: &DatabaseServer, limits: Limits) -> Result<Self, StoreError> {
         let mut store = Self::open(server, limits)?;
         let connection = connected(&mut store.connection, server)?;
         for cluster in clusters(connection)? {
@@ -141,7 +141,7 @@ impl Postgres {
 #[derive(Default)]
 struct ClusterResult {
     /// The last batch; `None` if another server writes the cluster.
-    head: Option<Head>,
+    head: Option<LastBatch>,
     bytes: u64,
     is_takeover: bool,
 }
@@ -166,7 +166,12 @@ impl ClusterLock {
     }
 
     /// Acquires the lock; returns the last batch, and whether another server wrote it. `None` if another server has the lock.
-    fn acquire(&self, database: &mut Connection, name: &str, me: &str) -> Result<Option<(Head, bool)>, StoreError> {
+    fn acquire(
+        &self,
+        database: &mut Connection,
+        name: &str,
+        me: &str,
+    ) -> Result<Option<(LastBatch, bool)>, StoreError> {
         let head = sql::head(database, name)?;
         if !database.lock(LOCKS | head.cluster)? {
             return Ok(None);
@@ -179,7 +184,12 @@ impl ClusterLock {
     }
 
     /// Returns the commit to write after another server: all objects, after a gap.
-    fn takeover(&self, database: &mut Connection, head: Head, commit: &Commit) -> Result<Option<Commit>, StoreError> {
+    fn takeover(
+        &self,
+        database: &mut Connection,
+        head: LastBatch,
+        commit: &Commit,
+    ) -> Result<Option<Commit>, StoreError> {
         let heard = "SELECT heard_millis FROM clusters WHERE id = $1";
         let heard_millis = database.number(heard, &[head.cluster.into()])?;
         let (at_millis, text) = self.objects.keyframe(heard_millis);
@@ -193,7 +203,10 @@ fn clusters(database: &mut Connection) -> Result<Vec<i64>, StoreError> {
     database.rows("SELECT id FROM clusters", &[])?.into_iter().map(|row| row.number(0)).collect()
 }
 
-fn connected<'c>(connection: &'c mut Option<Connection>, server: &Server) -> Result<&'c mut Connection, StoreError> {
+fn connected<'c>(
+    connection: &'c mut Option<Connection>,
+    server: &DatabaseServer,
+) -> Result<&'c mut Connection, StoreError> {
     match connection {
         Some(connection) => Ok(connection),
         None => Ok(connection.insert(Connection::connect_to_write(server, &SCHEMA)?)),

@@ -72,7 +72,7 @@ struct RecordedWorkload {
 /// The identity of an object, its owners, and the object that an Event is about.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Related {
+struct ObjectRelations {
     metadata: Metadata,
     #[serde(default)]
     involved_object: Option<Reference>,
@@ -114,8 +114,8 @@ impl Recorder {
         }
     }
 
-    fn object(&mut self, kind: Kind, read: &RawLine<'_>, object: Related, line: &str) {
-        let Related { metadata: Metadata { uid, namespace, owner_references }, involved_object } = object;
+    fn object(&mut self, kind: Kind, read: &RawLine<'_>, object: ObjectRelations, line: &str) {
+        let ObjectRelations { metadata: Metadata { uid, namespace, owner_references }, involved_object } = object;
         let at_millis = read.observed_at_millis;
         let owner = |kind: &str| owner_references.iter().find(|owner| owner.kind == kind).and_then(|owner| owner.uid);
         let previous = self.owners.get(&uid).copied().filter(|_| kind == Kind::ReplicaSet);
@@ -292,7 +292,7 @@ impl Recorder {
                     }
                     continue;
                 }
-                let object: Option<Related> = serde_json::from_str(read.object.get()).ok();
+                let object: Option<ObjectRelations> = serde_json::from_str(read.object.get()).ok();
                 let workload = object.and_then(|object| recorder.workload_of(object.metadata.uid));
                 let last_millis = workload.and_then(|workload| known.get(&workload));
                 if last_millis.is_none_or(|last| read.observed_at_millis > *last) {

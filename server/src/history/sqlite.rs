@@ -12,7 +12,7 @@ use std::time::Duration;
 use timeline::Millis;
 
 use super::options::Limits;
-use super::sql::{self, Head};
+use super::sql::{self, LastBatch};
 use super::store::{Commit, CommitResult, Store, StoreError, StoredCluster};
 use crate::database::{Connection, Schema, damaged, sqlite};
 use crate::history::private;
@@ -45,7 +45,7 @@ pub struct Sqlite {
     connection: Connection,
     limits: Limits,
     /// The last batch of each cluster.
-    heads: BTreeMap<Arc<str>, Head>,
+    heads: BTreeMap<Arc<str>, LastBatch>,
     /// The integrity check at the start found damage.
     is_damaged: Arc<AtomicBool>,
     _lock: fs::File,

@@ -21,7 +21,7 @@ pub enum WriteStatus {
 
 /// The writer's counters under `/metrics`.
 #[derive(Debug, Default)]
-pub struct Counters {
+pub struct HistoryCounters {
     /// Commits.
     pub commits: AtomicU64,
     /// Commits that failed, and stores that could not be opened.

@@ -13,12 +13,12 @@ pub const TAIL_MILLIS: Millis = 45_000;
 pub const LONGEST_MILLIS: Millis = 6 * 3_600_000;
 
 /// Begin and end.
-pub type Stretch = (Millis, Millis);
+pub type TimeRange = (Millis, Millis);
 
 /// Returns the time in which a rollout is shown: from a little before its begin to a little after its end, and not past its last moment
 /// before the next one.
 #[must_use]
-pub fn stretch(started_millis: Millis, ended_millis: Option<Millis>, last_millis: Option<Millis>) -> Stretch {
+pub fn stretch(started_millis: Millis, ended_millis: Option<Millis>, last_millis: Option<Millis>) -> TimeRange {
     let over_millis = ended_millis.unwrap_or(started_millis + LONGEST_MILLIS) + TAIL_MILLIS;
     // A rollout that was complete before the next one began is shown complete, however soon that one came.
     let complete = |last: Millis| ended_millis.filter(|ended| *ended <= last).unwrap_or(Millis::MIN);
@@ -36,7 +36,7 @@ pub fn reach(started_millis: Millis, ended_millis: Option<Millis>, last_millis: 
 
 /// Returns the lines of a time in a recording, after a list of the objects at its begin.
 #[must_use]
-pub fn trim(text: &str, (from_millis, to_millis): Stretch) -> String {
+pub fn trim(text: &str, (from_millis, to_millis): TimeRange) -> String {
     let (mut before, mut after) = (LatestLines::default(), String::new());
     for line in text.lines() {
         let Some(read) = RawLine::parse(line) else { continue };

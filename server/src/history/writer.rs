@@ -16,7 +16,7 @@ use super::batch;
 use super::continuation::Continuation;
 use super::journal::{JournalEntry, Message, ObservedLines};
 use super::recorder::Recorder;
-use super::status::{Counters, WriteStatus};
+use super::status::{HistoryCounters, WriteStatus};
 use super::store::{Checkpoint, Commit, CommitResult, Episode, Lines, Store, StoreError, StoredCluster};
 use super::watchdog::Watchdog;
 use crate::telemetry::clock;
@@ -41,7 +41,7 @@ pub(super) struct Writer {
     open: OpenStore,
     store: Option<Box<dyn Store>>,
     status: Arc<watch::Sender<WriteStatus>>,
-    counters: Arc<Counters>,
+    counters: Arc<HistoryCounters>,
     watchdog: Watchdog,
     clusters: BTreeMap<Arc<str>, ClusterWriter>,
     /// Commits that failed, or may have. They are tried again unchanged, before anything else.
@@ -138,7 +138,7 @@ impl Writer {
         open: OpenStore,
         status: Arc<watch::Sender<WriteStatus>>,
         (reopened, lost): (watch::Sender<u64>, watch::Sender<u64>),
-        counters: Arc<Counters>,
+        counters: Arc<HistoryCounters>,
     ) -> Self {
         let now = Instant::now();
         Self {

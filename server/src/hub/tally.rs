@@ -26,10 +26,10 @@ pub struct Series {
 
 /// The rollouts of a cluster that ended while somebody looked.
 #[derive(Debug, Default)]
-pub struct Tally(Mutex<Counted>);
+pub struct Tally(Mutex<TallyState>);
 
 #[derive(Debug, Default)]
-struct Counted {
+struct TallyState {
     series: BTreeMap<Series, Histogram>,
     /// What was counted of the last moment: a moment may tell of a rollout more than once.
     last: (Millis, BTreeSet<(Uid, u64, &'static str)>),

@@ -41,9 +41,9 @@ pub struct Target {
 
 /// The way to a cluster's API.
 #[derive(Clone)]
-pub struct Access(Arc<Shared>);
+pub struct Access(Arc<Inner>);
 
-struct Shared {
+struct Inner {
     /// `None` where the client is all there is.
     credentials: Option<Credentials>,
     current: signal::Sender<ClientState>,
@@ -122,7 +122,7 @@ impl Access {
     }
 
     fn share(credentials: Option<Credentials>, current: ClientState) -> Self {
-        Self(Arc::new(Shared { credentials, current: signal::Sender::new(current), renewals: Mutex::default() }))
+        Self(Arc::new(Inner { credentials, current: signal::Sender::new(current), renewals: Mutex::default() }))
     }
 
     /// The client as it is now. Looks ahead: credentials that end soon are renewed while they are still good.

@@ -11,13 +11,13 @@ pub fn init(default: &str) {
     let is_coloured = io::stderr().is_terminal();
     tracing_subscriber::fmt()
         .with_env_filter(EnvFilter::try_from_env("ROLLCAST_LOG").unwrap_or_else(|_| default.into()))
-        .with_writer(Lines { is_coloured })
+        .with_writer(LineWriter { is_coloured })
         .with_ansi(is_coloured)
         .init();
 }
 
 /// Writes each event as a line.
-struct Lines {
+struct LineWriter {
     is_coloured: bool,
 }
 
@@ -27,7 +27,7 @@ struct Entry {
     is_coloured: bool,
 }
 
-impl<'w> MakeWriter<'w> for Lines {
+impl<'w> MakeWriter<'w> for LineWriter {
     type Writer = Entry;
 
     fn make_writer(&'w self) -> Entry {

@@ -10,14 +10,14 @@ pub struct Viewers(Arc<watch::Sender<usize>>);
 
 /// A connected viewer, counted until it is dropped.
 #[derive(Debug)]
-pub struct Viewer(Viewers);
+pub struct ViewerGuard(Viewers);
 
 impl Viewers {
     /// Counts a viewer, until the returned value is dropped.
     #[must_use]
-    pub fn enter(&self) -> Viewer {
+    pub fn enter(&self) -> ViewerGuard {
         self.0.send_modify(|count| *count += 1);
-        Viewer(self.clone())
+        ViewerGuard(self.clone())
     }
 
     /// Returns their number.
@@ -33,7 +33,7 @@ impl Viewers {
     }
 }
 
-impl Drop for Viewer {
+impl Drop for ViewerGuard {
     fn drop(&mut self) {
         self.0.0.send_modify(|count| *count = count.saturating_sub(1));
     }

@@ -30,9 +30,9 @@ use tokio::time::{Instant, timeout, timeout_at};
 use tower::{ServiceExt, service_fn};
 
 use self::counted_stream::CountedStream;
-use self::head::Head;
+use self::head::RequestHead;
 use crate::access::clients::{Usage, UsageGuard, client_network};
-use crate::web::limits::{Limit, Limits};
+use crate::web::limits::{Limit, LimitCounters};
 use crate::web::tls::Acceptor;
 
 /// Headers that take longer than this are not waited for.
@@ -75,7 +75,7 @@ pub struct Connections {
     /// Requests and streams that came through proxies, by whom they are from.
     clients: Arc<Usage<IpAddr>>,
     /// Counters of all limits.
-    pub limits: Arc<Limits>,
+    pub limits: Arc<LimitCounters>,
 }
 
 impl Default for Connections {
@@ -234,7 +234,7 @@ struct Caller {
     peer: SocketAddr,
     router: Router,
     open: UsageGuard<IpAddr>,
-    limits: Arc<Limits>,
+    limits: Arc<LimitCounters>,
 }
 
 /// Waits for what is asked first, until then. There may be thousands who wait here: talking is a task of its own, so that they hold
@@ -245,13 +245,13 @@ async fn read_first_request(
     until: Instant,
 ) {
     match timeout_at(until, head::read(&mut stream, MOST_HEADERS)).await {
-        Ok(Ok(Head::Complete(head))) => drop(tokio::spawn(serve_connection(stream, head.into(), caller))),
-        Ok(Ok(Head::Invalid)) => drop(timeout(PATIENCE, refuse(stream, BAD_REQUEST)).await),
-        Ok(Ok(Head::TooLong)) => {
+        Ok(Ok(RequestHead::Complete(head))) => drop(tokio::spawn(serve_connection(stream, head.into(), caller))),
+        Ok(Ok(RequestHead::Invalid)) => drop(timeout(PATIENCE, refuse(stream, BAD_REQUEST)).await),
+        Ok(Ok(RequestHead::TooLong)) => {
             caller.limits.count_hit(Limit::Headers);
             drop(timeout(PATIENCE, refuse(stream, HEADERS_TOO_LARGE)).await);
         }
-        Ok(Ok(Head::Empty)) => {}
+        Ok(Ok(RequestHead::Empty)) => {}
         Ok(Err(why)) => tracing::debug!("a connection failed: {why}"),
         Err(_) => caller.limits.count_hit(Limit::Headers),
     }

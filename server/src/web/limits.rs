@@ -62,9 +62,9 @@ impl Limit {
 
 /// Number of times that each limit was reached.
 #[derive(Debug, Default)]
-pub struct Limits([AtomicU64; Limit::ALL.len()]);
+pub struct LimitCounters([AtomicU64; Limit::ALL.len()]);
 
-impl Limits {
+impl LimitCounters {
     /// One was met.
     pub fn count_hit(&self, limit: Limit) {
         if let Some(count) = self.0.get(limit as usize) {
@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn each_limit_is_counted_by_itself() {
-        let limits = Limits::default();
+        let limits = LimitCounters::default();
         for (times, (limit, _)) in (1..).zip(Limit::ALL) {
             (0..times).for_each(|_| limits.count_hit(limit));
         }

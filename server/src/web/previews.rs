@@ -8,7 +8,7 @@ use moka::future::Cache;
 use timeline::Workload;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::access::scope::Scope;
+use crate::access::scope::LinkScope;
 
 /// A picture is used again for this long.
 const FRESH: Duration = Duration::from_secs(10);
@@ -32,7 +32,7 @@ pub enum PreviewSubject {
     /// A workload as it is.
     Workload(Workload),
     /// One of its rollouts or moments, and nothing of the rest.
-    Part(Scope),
+    Part(LinkScope),
 }
 
 /// Why there is no picture.

@@ -47,7 +47,7 @@ const UNCHECKED_FOR: Duration = Duration::from_secs(40);
 const RECONNECT_AFTER: Duration = Duration::from_secs(15 * 60);
 
 /// Headers and addresses of the request that opened a stream.
-pub struct Credentials {
+pub struct StreamRequest {
     /// The headers of their request.
     pub headers: HeaderMap,
     /// The other end of its connection.
@@ -67,7 +67,7 @@ enum SessionEnd {
 }
 
 /// Serves one viewer until it leaves.
-pub async fn serve(socket: WebSocket, view: ClientView, credentials: Credentials) {
+pub async fn serve(socket: WebSocket, view: ClientView, credentials: StreamRequest) {
     let (out, inbox) = socket.split();
     serve_over(out, inbox, view, credentials).await;
 }
@@ -77,7 +77,7 @@ pub async fn serve_over(
     mut out: impl Sink<Message> + Unpin,
     mut inbox: impl Stream<Item = Result<Message, axum::Error>> + Unpin,
     view: ClientView,
-    credentials: Credentials,
+    credentials: StreamRequest,
 ) {
     let _viewer = view.rollcast().viewers.enter();
     let reason = run(&mut out, &mut inbox, view, &credentials).await;
@@ -126,7 +126,7 @@ async fn run(
     out: &mut (impl Sink<Message> + Unpin),
     inbox: &mut (impl Stream<Item = Result<Message, axum::Error>> + Unpin),
     mut view: ClientView,
-    credentials: &Credentials,
+    credentials: &StreamRequest,
 ) -> Result<(), SessionEnd> {
     let rollcast = view.rollcast().clone();
     let mut permissions = Box::pin(view.watch_permissions()).await.map_err(|_| SessionEnd::Broken)?;

@@ -15,7 +15,7 @@ use timeline::{Millis, Workload};
 use crate::access::authorizer::{Authorizer, StoredNamespaces};
 use crate::access::clients::ClientKey;
 use crate::access::forwarded::is_among;
-use crate::access::scope::Scope;
+use crate::access::scope::LinkScope;
 use crate::access::share::Shares;
 use crate::access::{Auth, AuthError, Viewer};
 use crate::export::excerpt::{self, Excerpts};
@@ -30,7 +30,7 @@ use crate::telemetry::clock;
 use crate::telemetry::rate::RateLimit;
 use crate::telemetry::viewers::Viewers;
 use crate::web::connections::Connections;
-use crate::web::limits::{Limit, Limits, QUESTION_EVERY, QUESTIONS_AT_ONCE};
+use crate::web::limits::{Limit, LimitCounters, QUESTION_EVERY, QUESTIONS_AT_ONCE};
 use crate::web::listing::Listings;
 use crate::web::previews::Previews;
 use crate::web::send_queue::SendQueue;
@@ -90,7 +90,7 @@ pub struct Rollcast {
     /// Connections that there are.
     pub connections: Arc<Connections>,
     /// Counters of all limits.
-    pub limits: Arc<Limits>,
+    pub limits: Arc<LimitCounters>,
     /// Permissions of viewers.
     authorizer: Arc<Authorizer>,
     /// Rollouts that are over and were looked at lately.
@@ -259,7 +259,7 @@ impl Rollcast {
     ///
     /// # Errors
     /// When that is not known any more, cannot be read, or is one too many.
-    pub(crate) async fn excerpt(&self, scope: &Scope, key: &ClientKey) -> Result<Handle, Arc<OpenError>> {
+    pub(crate) async fn excerpt(&self, scope: &LinkScope, key: &ClientKey) -> Result<Handle, Arc<OpenError>> {
         let live = scope.cluster().and_then(|cluster| self.clusters.get(cluster));
         let live = live.ok_or_else(|| Arc::new(OpenError::Unknown))?;
         if let Some(known) = self.excerpts.find(scope).await {
@@ -284,7 +284,7 @@ impl Rollcast {
     }
 
     /// There is something that a link to one rollout or one moment opens.
-    pub(crate) async fn has_excerpt(&self, scope: &Scope) -> bool {
+    pub(crate) async fn has_excerpt(&self, scope: &LinkScope) -> bool {
         let Some(live) = scope.cluster().and_then(|cluster| self.clusters.get(cluster)) else { return false };
         self.excerpts.find(scope).await.is_some_and(|known| known.is_ok())
             || excerpt::exists(live, self.archive.as_ref(), scope).await

@@ -21,12 +21,12 @@ struct FileContent {
 }
 
 /// Links in a file, or in memory.
-pub(super) struct File {
+pub(super) struct FileLinkStore {
     path: Option<PathBuf>,
     all: BTreeMap<String, Share>,
 }
 
-impl File {
+impl FileLinkStore {
     /// Reads what is there; the file is made with the first link.
     pub(super) fn open(path: Option<PathBuf>) -> Result<Self, ShareError> {
         let text = match path.as_ref().map(std::fs::read_to_string) {
@@ -65,7 +65,7 @@ impl File {
     }
 }
 
-impl LinkStore for File {
+impl LinkStore for FileLinkStore {
     fn changes(&mut self) -> Result<LinkChanges, LinkStoreError> {
         Ok(LinkChanges { are_all: true, made: self.all.values().cloned().collect(), gone: Vec::new() })
     }

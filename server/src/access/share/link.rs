@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use timeline::Millis;
 
-use crate::access::scope::Scope;
+use crate::access::scope::LinkScope;
 use crate::access::{ActiveLink, Subjects, Viewer};
 
 /// Shortest lifetime of a link, in milliseconds.
@@ -26,7 +26,7 @@ pub struct Share {
     /// The users of its maker in the clusters.
     subjects: Subjects,
     /// Its scope.
-    pub scope: Scope,
+    pub scope: LinkScope,
     /// The address to which it leads, on this server.
     pub to: String,
     /// Creation, in milliseconds since 1970.
@@ -44,7 +44,7 @@ pub struct Share {
 #[derive(Debug, Clone)]
 pub struct LinkRequest {
     /// Its scope.
-    pub scope: Scope,
+    pub scope: LinkScope,
     /// The address to which it leads, on this server.
     pub to: String,
     /// Its lifetime.
@@ -61,7 +61,7 @@ impl LinkRequest {
             id: format!("{:016x}", fastrand::u64(..)),
             maker: maker.name.to_string(),
             subjects: subjects.clone(),
-            renews_millis: matches!(scope, Scope::Wall { .. }).then_some(lasts_millis),
+            renews_millis: matches!(scope, LinkScope::Wall { .. }).then_some(lasts_millis),
             scope,
             to,
             made_millis: now_millis,

@@ -24,14 +24,14 @@ use axum::http::{HeaderMap, HeaderValue};
 use timeline::Millis;
 use tokio::time::{Instant, timeout};
 
-use self::file::File;
+use self::file::FileLinkStore;
 pub use self::link::{LONGEST, LinkRequest, SHORTEST, Share};
-use self::postgres::Postgres;
+use self::postgres::PostgresLinkStore;
 pub use self::store::{LinkChanges, LinkStore, LinkStoreError};
 use super::Viewer;
 use super::cookie::{SealPurpose, SessionKeys};
 use super::refreshing_cache::{RefreshPolicy, RefreshingCache};
-use crate::database::server::Server;
+use crate::database::server::DatabaseServer;
 
 /// Links that there may be, of all people and of one of them.
 const MOST: usize = 10_000;
@@ -116,7 +116,7 @@ impl Shares {
     /// # Errors
     /// When it cannot be read.
     pub fn open(keys: SessionKeys, file: Option<PathBuf>) -> Result<Arc<Self>, ShareError> {
-        let mut store = File::open(file)?;
+        let mut store = FileLinkStore::open(file)?;
         let changes = store.changes()?;
         let shares = Self::from_store(keys, Box::new(store), None);
         shares.apply(changes);
@@ -125,8 +125,8 @@ impl Shares {
 
     /// Opens the links of a database, which other servers with the same keys share.
     #[must_use]
-    pub fn in_database(keys: SessionKeys, server: Server, pace: PollInterval) -> Arc<Self> {
-        let store = Postgres::new(server, keys.clone());
+    pub fn in_database(keys: SessionKeys, server: DatabaseServer, pace: PollInterval) -> Arc<Self> {
+        let store = PostgresLinkStore::new(server, keys.clone());
         Self::shared(keys, Box::new(store), pace)
     }
 

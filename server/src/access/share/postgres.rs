@@ -10,7 +10,7 @@ use super::link::Share;
 use super::store::{LinkChanges, LinkStore, LinkStoreError};
 use crate::access::cookie::{SealPurpose, SessionKeys};
 use crate::database::postgres::UNRELEASED;
-use crate::database::server::Server;
+use crate::database::server::DatabaseServer;
 use crate::database::{Connection, Schema, StoreError};
 
 /// Their tables.
@@ -33,8 +33,8 @@ const TOLD: i64 = 5 * 60_000;
 const NOW: &str = "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)";
 
 /// Links in a database.
-pub(super) struct Postgres {
-    server: Server,
+pub(super) struct PostgresLinkStore {
+    server: DatabaseServer,
     keys: SessionKeys,
     connection: Option<Connection>,
     /// The number of the last change that is known, and when it was looked for; `None` when everything is to be read.
@@ -53,9 +53,9 @@ struct ChangedRows {
     has_unopened: bool,
 }
 
-impl Postgres {
+impl PostgresLinkStore {
     /// Links of a database; connects on first use.
-    pub(super) const fn new(server: Server, keys: SessionKeys) -> Self {
+    pub(super) const fn new(server: DatabaseServer, keys: SessionKeys) -> Self {
         Self { server, keys, connection: None, known: None, unopened: None }
     }
 
@@ -154,7 +154,7 @@ fn edition(database: &mut Connection) -> Result<i64, StoreError> {
     next.ok_or_else(|| StoreError::Failed("the table links_edition is empty".to_owned()))
 }
 
-impl LinkStore for Postgres {
+impl LinkStore for PostgresLinkStore {
     fn changes(&mut self) -> Result<LinkChanges, LinkStoreError> {
         self.with_connection(|connection, known| known.changes(connection))
     }

@@ -5,7 +5,7 @@ use timeline::Workload;
 
 use super::*;
 use crate::access::Subjects;
-use crate::access::scope::{Scope, WorkloadName};
+use crate::access::scope::{LinkScope, WorkloadName};
 use crate::kube::review::Subject;
 
 const DAY: Millis = 24 * SHORTEST;
@@ -14,11 +14,11 @@ fn viewer(user: &str) -> Viewer {
     Viewer::signed_in(user.into(), Subjects::Same(Subject { user: user.to_owned(), ..Subject::default() }))
 }
 
-fn web() -> Scope {
-    Scope::Workload(WorkloadName::of(&Workload::deployment("prod", "shop", "web")))
+fn web() -> LinkScope {
+    LinkScope::Workload(WorkloadName::of(&Workload::deployment("prod", "shop", "web")))
 }
 
-fn wanted(scope: Scope, to: &str, lasts_millis: Millis) -> LinkRequest {
+fn wanted(scope: LinkScope, to: &str, lasts_millis: Millis) -> LinkRequest {
     LinkRequest { scope, to: to.to_owned(), lasts_millis, allows_preview: false }
 }
 
@@ -76,7 +76,7 @@ async fn only_who_signed_in_makes_links_and_not_without_end() {
 #[tokio::test]
 async fn a_walls_link_lasts_for_as_long_as_it_is_used() {
     let shares = Shares::open(SessionKeys::generate(), None).unwrap();
-    let wall = Scope::Wall { cluster: None, namespace: None };
+    let wall = LinkScope::Wall { cluster: None, namespace: None };
     let (_, secret) = shares.make(&viewer("ann"), wanted(wall, "/wall", DAY), 0).await.unwrap();
     for half_days in 1..20 {
         assert!(
@@ -89,7 +89,7 @@ async fn a_walls_link_lasts_for_as_long_as_it_is_used() {
         "nobody looked for longer than it lasts"
     );
     let (_, secret) = shares
-        .make(&viewer("ann"), wanted(Scope::Wall { cluster: None, namespace: None }, "/wall", DAY), 0)
+        .make(&viewer("ann"), wanted(LinkScope::Wall { cluster: None, namespace: None }, "/wall", DAY), 0)
         .await
         .unwrap();
     let mut lasted = 0;

@@ -37,7 +37,7 @@ pub(super) enum Decision {
 
 /// Waits for one Deployment: the one that has the name when waiting begins, as `kubectl rollout status` does. Another one
 /// that gets the name later is another rollout.
-pub(super) struct Waiting {
+pub(super) struct WaitDecider {
     namespace: String,
     fail_fast: bool,
     /// The cluster is watched here: one that cannot be reached at all is told at once.
@@ -48,7 +48,7 @@ pub(super) struct Waiting {
     uid: Option<Uid>,
 }
 
-impl Waiting {
+impl WaitDecider {
     pub(super) fn new(namespace: &str, fail_fast: bool, is_here: bool) -> Self {
         Self { namespace: namespace.to_owned(), fail_fast, is_here, was_live: false, was_there: false, uid: None }
     }
@@ -133,14 +133,14 @@ mod tests {
     /// A follower of a server, and who waits.
     struct Case {
         follower: Follower,
-        waiting: Waiting,
+        waiting: WaitDecider,
         now: Instant,
         epoch: u64,
     }
 
     impl Case {
         fn new(remote: bool) -> Self {
-            let waiting = Waiting::new("shop", false, !remote);
+            let waiting = WaitDecider::new("shop", false, !remote);
             Self { follower: Follower::new(remote), waiting, now: Instant::now(), epoch: 1 }
         }
 

@@ -8,7 +8,7 @@ use http::Request;
 use timeline::Workload;
 
 use super::Origin;
-use super::server::Server;
+use super::server::RemoteServer;
 use crate::access::fetch::ResponseLimits;
 
 /// A document must be there within this time, and is no larger.
@@ -35,7 +35,7 @@ pub(super) async fn fetch(origin: &Origin, name: &str) -> anyhow::Result<String>
 }
 
 /// Fetches a path of a server.
-pub(super) async fn get(server: &Server, path: &str, limits: ResponseLimits) -> anyhow::Result<String> {
+pub(super) async fn get(server: &RemoteServer, path: &str, limits: ResponseLimits) -> anyhow::Result<String> {
     let answer = server.send(Request::get(path).body(Bytes::new())?, limits).await?;
     anyhow::ensure!(answer.status().is_success(), "{server} responded {}", answer.status());
     Ok(String::from_utf8(answer.into_body().into())?)

@@ -15,7 +15,7 @@ use tokio_tungstenite::tungstenite::{self, Message};
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 
 use super::Origin;
-use super::server::Server;
+use super::server::RemoteServer;
 use crate::hub::{Handle, HubEnded, Update};
 use crate::kube::backoff::Backoff;
 
@@ -102,10 +102,10 @@ pub(super) fn open(origin: &Origin, name: &str) -> Feed {
     feed
 }
 
-type Out = mpsc::Sender<Result<FeedEvent, FeedError>>;
+type FeedSender = mpsc::Sender<Result<FeedEvent, FeedError>>;
 
 /// Passes frames on until the follower has left.
-async fn follow_hub(hub: &Handle, namespace: &str, name: &str, out: &Out) -> Result<(), FeedError> {
+async fn follow_hub(hub: &Handle, namespace: &str, name: &str, out: &FeedSender) -> Result<(), FeedError> {
     let (first, mut followed) = hub.follow(Workload::deployment(hub.name(), namespace, name), None).await?;
     let mut frame = wire::decode(&first.frame)?;
     loop {
@@ -125,7 +125,7 @@ async fn follow_hub(hub: &Handle, namespace: &str, name: &str, out: &Out) -> Res
 }
 
 /// Passes frames on, over as many connections as it takes, until the follower has left.
-async fn follow_server(server: Server, scope: Scope, out: &Out) -> Result<(), FeedError> {
+async fn follow_server(server: RemoteServer, scope: Scope, out: &FeedSender) -> Result<(), FeedError> {
     let mut backoff = Backoff::default();
     let mut was_open = false;
     loop {
@@ -133,10 +133,12 @@ async fn follow_server(server: Server, scope: Scope, out: &Out) -> Result<(), Fe
             Ok(mut socket) => {
                 was_open = true;
                 backoff.reset();
-                match pass_on(&mut socket, out).await {
-                    Passed::Left => return Ok(()),
-                    Passed::OtherVersion(theirs) => return Err(FeedError::Version { address: server.address, theirs }),
-                    Passed::Broken(why) => why,
+                match forward_frames(&mut socket, out).await {
+                    ConnectionEnd::Left => return Ok(()),
+                    ConnectionEnd::OtherVersion(theirs) => {
+                        return Err(FeedError::Version { address: server.address, theirs });
+                    }
+                    ConnectionEnd::Broken(why) => why,
                 }
             }
             Err(why) => why,
@@ -152,7 +154,7 @@ async fn follow_server(server: Server, scope: Scope, out: &Out) -> Result<(), Fe
 }
 
 /// The end of a connection to a server.
-enum Passed {
+enum ConnectionEnd {
     /// The follower has left.
     Left,
     /// The server speaks another version.
@@ -162,20 +164,22 @@ enum Passed {
 }
 
 /// Passes on what one connection brings.
-async fn pass_on(socket: &mut Socket, out: &Out) -> Passed {
+async fn forward_frames(socket: &mut Socket, out: &FeedSender) -> ConnectionEnd {
     loop {
         let frame = tokio::select! {
             frame = receive(socket) => frame,
-            () = out.closed() => return Passed::Left,
+            () = out.closed() => return ConnectionEnd::Left,
         };
         match frame {
-            Ok(ServerFrame::Hello { protocol, .. }) if protocol != PROTOCOL => return Passed::OtherVersion(protocol),
+            Ok(ServerFrame::Hello { protocol, .. }) if protocol != PROTOCOL => {
+                return ConnectionEnd::OtherVersion(protocol);
+            }
             Ok(frame) => {
                 if out.send(Ok(FeedEvent::Frame(Box::new(frame)))).await.is_err() {
-                    return Passed::Left;
+                    return ConnectionEnd::Left;
                 }
             }
-            Err(why) => return Passed::Broken(why),
+            Err(why) => return ConnectionEnd::Broken(why),
         }
     }
 }
@@ -183,7 +187,7 @@ async fn pass_on(socket: &mut Socket, out: &Out) -> Passed {
 /// The cluster to follow on a server, the named one or the only one; and the Deployments of it, by namespace and name, as
 /// far as one list tells them.
 pub(super) async fn cluster_of(
-    server: &Server,
+    server: &RemoteServer,
     wanted: Option<&str>,
 ) -> anyhow::Result<(String, Vec<(String, String)>)> {
     // Heartbeats alone do not prolong it.
@@ -193,7 +197,10 @@ pub(super) async fn cluster_of(
     })
 }
 
-async fn asked_cluster_of(server: &Server, wanted: Option<&str>) -> anyhow::Result<(String, Vec<(String, String)>)> {
+async fn asked_cluster_of(
+    server: &RemoteServer,
+    wanted: Option<&str>,
+) -> anyhow::Result<(String, Vec<(String, String)>)> {
     let address = &server.address;
     let unreachable = |why| FeedError::Unreachable { address: address.clone(), why };
     let query = Query { cluster: wanted.map(str::to_owned), ..Query::default() };
@@ -235,7 +242,7 @@ async fn asked_cluster_of(server: &Server, wanted: Option<&str>) -> anyhow::Resu
     }
 }
 
-async fn subscribe(server: &Server, scope: Scope) -> Result<Socket, String> {
+async fn subscribe(server: &RemoteServer, scope: Scope) -> Result<Socket, String> {
     let Some((scheme, rest)) = server.address.split_once("://") else {
         return Err("the address must begin with http:// or https://".to_owned());
     };

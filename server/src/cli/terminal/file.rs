@@ -6,7 +6,7 @@ use timeline::Workload;
 use timeline::address;
 
 use super::options::{DeploymentArgument, RemoteOptions};
-use super::server::Server;
+use super::server::RemoteServer;
 use super::{document, feed};
 use crate::access::fetch::ResponseLimits;
 
@@ -32,7 +32,7 @@ pub struct FileRequest<'a> {
 /// When the server does not answer, does not watch that cluster, or has no such rollout.
 pub async fn file(address: &str, remote: &RemoteOptions, request: &FileRequest<'_>) -> anyhow::Result<String> {
     let DeploymentArgument(name) = request.deployment.parse::<DeploymentArgument>().map_err(anyhow::Error::msg)?;
-    let server = Server::new(address, remote.token_file.as_deref())?;
+    let server = RemoteServer::new(address, remote.token_file.as_deref())?;
     let (cluster, _) = feed::cluster_of(&server, remote.cluster.as_deref()).await?;
     let namespace = request.namespace.unwrap_or("default");
     download(&server, &Workload::deployment(&cluster, namespace, &name), request.revision, request.is_redacted).await
@@ -40,7 +40,7 @@ pub async fn file(address: &str, remote: &RemoteOptions, request: &FileRequest<'
 
 /// The file of a rollout, the last one where no revision is named.
 pub(super) async fn download(
-    server: &Server,
+    server: &RemoteServer,
     workload: &Workload,
     revision: Option<u64>,
     is_redacted: bool,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use timeline::Retention;
 
-use super::server::Server;
+use super::server::RemoteServer;
 use super::text::plain;
 use super::{feed, options};
 use crate::cli::clusters;
@@ -27,7 +27,7 @@ pub(super) enum Origin {
     /// A running Rollcast.
     Server {
         /// The server.
-        server: Server,
+        server: RemoteServer,
         /// Name of the cluster there.
         cluster: String,
         /// Namespace.
@@ -41,7 +41,7 @@ impl Origin {
     /// Starts to watch, or asks the server what it watches.
     pub(super) async fn open(from: &options::FollowOptions) -> anyhow::Result<Self> {
         if let Some(address) = &from.server {
-            let server = Server::new(address, from.remote.token_file.as_deref())?;
+            let server = RemoteServer::new(address, from.remote.token_file.as_deref())?;
             let (cluster, known) = feed::cluster_of(&server, from.remote.cluster.as_deref()).await?;
             let namespace = from.namespace.clone().unwrap_or_else(|| "default".to_owned());
             return Ok(Self::Server { server, cluster, namespace, known });

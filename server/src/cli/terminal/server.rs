@@ -15,14 +15,14 @@ use crate::telemetry::print;
 
 /// Address and credentials of a server.
 #[derive(Clone)]
-pub(super) struct Server {
+pub(super) struct RemoteServer {
     /// Its address, without a slash at the end.
     pub address: String,
     /// The Authorization header.
     pub bearer: Option<HeaderValue>,
 }
 
-impl Server {
+impl RemoteServer {
     /// At that address, with the token of that file. One that others may read on its way is warned of.
     pub(super) fn new(address: &str, token_file: Option<&Path>) -> anyhow::Result<Self> {
         // The address is part of what is said of it.
@@ -71,7 +71,7 @@ fn is_open_to_others(address: &str) -> bool {
     uri.scheme_str() != Some("https") && !is_this_machine(host)
 }
 
-impl Display for Server {
+impl Display for RemoteServer {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.write_str(&self.address)
     }

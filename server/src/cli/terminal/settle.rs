@@ -20,20 +20,20 @@ const STARTS_MILLIS: Millis = 10_000;
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 /// Waits until a complete rollout has been calm for a while: no exit, no restart, nothing lost.
-pub(super) struct Settling {
+pub(super) struct SettleTimer {
     lasts: Duration,
     fail_fast: bool,
-    calm: Option<Calm>,
+    calm: Option<CalmPeriod>,
 }
 
 /// A stretch of time in which nothing happened to the pods.
-struct Calm {
+struct CalmPeriod {
     since: Instant,
     /// Restarts of the pods that are there.
     restarts: Vec<(Uid, u32)>,
 }
 
-impl Settling {
+impl SettleTimer {
     pub(super) const fn new(lasts: Duration, fail_fast: bool) -> Self {
         Self { lasts, fail_fast, calm: None }
     }
@@ -51,7 +51,7 @@ impl Settling {
         }
         if self.lasts.is_zero() {
             let waits = self.fail_fast && is_in_doubt(follower, now);
-            self.calm = waits.then_some(Calm { since: now, restarts: Vec::new() });
+            self.calm = waits.then_some(CalmPeriod { since: now, restarts: Vec::new() });
             return (!waits).then_some(WaitOutcome::Complete);
         }
         if view.counts.available < view.desired || view.counts.not_yet > 0 {
@@ -61,7 +61,7 @@ impl Settling {
         let restarts = restarts(follower);
         match &self.calm {
             Some(calm) if calm.restarts == restarts => {}
-            _ => self.calm = Some(Calm { since: now, restarts }),
+            _ => self.calm = Some(CalmPeriod { since: now, restarts }),
         }
         self.ends_at().filter(|at| *at <= now).map(|_| WaitOutcome::Complete)
     }

@@ -9,7 +9,7 @@ use http::{Method, Request, Uri, header};
 use serde_json::Value;
 
 use super::options::{ShareArguments, ShareCommand};
-use super::server::Server;
+use super::server::RemoteServer;
 use super::text::plain;
 use crate::access::fetch::ResponseLimits;
 use crate::telemetry::clock::stamp;
@@ -24,7 +24,7 @@ const LIMITS: ResponseLimits = ResponseLimits { timeout: Duration::from_secs(20)
 /// When the server does not do it; the text says why.
 pub async fn share(arguments: ShareArguments) -> anyhow::Result<()> {
     let address = arguments.server.context("name the running server with --server")?;
-    let server = Server::new(&address, arguments.token_file.as_deref())?;
+    let server = RemoteServer::new(&address, arguments.token_file.as_deref())?;
     match arguments.what {
         ShareCommand::Make { address, lasts, allow_preview } => {
             let to = path_of(&address)?;
@@ -70,7 +70,7 @@ fn expiry(share: &Value) -> String {
     stamp(share.get("untilMillis").and_then(Value::as_i64).unwrap_or_default())
 }
 
-async fn ask(server: &Server, method: Method, path: &str, form: &[(&str, &str)]) -> anyhow::Result<Value> {
+async fn ask(server: &RemoteServer, method: Method, path: &str, form: &[(&str, &str)]) -> anyhow::Result<Value> {
     let body = form_urlencoded::Serializer::new(String::new()).extend_pairs(form).finish();
     let request = Request::builder()
         .method(method)

@@ -37,7 +37,7 @@ pub async fn trace(arguments: options::Trace) -> anyhow::Result<()> {
         let follower = ended?;
         // What was last seen stays on the screen.
         writeln!(print::out(), "{}", heading(&place))?;
-        tell(&mut Printed::default(), &follower, &mut print::out())?;
+        tell(&mut PrintedLines::default(), &follower, &mut print::out())?;
         return Ok(());
     }
     lines(feed, &origin, &name, &place).await
@@ -95,7 +95,7 @@ fn keys() -> mpsc::Receiver<()> {
 
 async fn lines(mut feed: Feed, origin: &Origin, name: &str, place: &str) -> anyhow::Result<()> {
     let mut follower = Follower::new(origin.is_server());
-    let mut told = Printed::default();
+    let mut told = PrintedLines::default();
     let mut out = print::out();
     writeln!(out, "{}", heading(place))?;
     let mut interrupted = std::pin::pin!(signals::interrupted());
@@ -120,7 +120,7 @@ fn heading(place: &str) -> String {
 
 /// Lines that were printed already.
 #[derive(Default)]
-pub(super) struct Printed {
+pub(super) struct PrintedLines {
     connection: String,
     verdict: String,
     /// The last remedy. Its pod may be another one each time.
@@ -130,7 +130,7 @@ pub(super) struct Printed {
 }
 
 /// Writes what is new, a line each. What was seen is told only together with whether it is so now.
-pub(super) fn tell(told: &mut Printed, follower: &Follower, out: &mut impl Write) -> std::io::Result<()> {
+pub(super) fn tell(told: &mut PrintedLines, follower: &Follower, out: &mut impl Write) -> std::io::Result<()> {
     if follower.connection.is_none() && follower.lost.is_none() {
         return Ok(());
     }

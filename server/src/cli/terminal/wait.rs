@@ -14,11 +14,11 @@ use timeline::words::duration;
 use timeline::{Millis, Workload};
 
 pub use super::decide::WaitOutcome;
-use super::decide::{Decision, Waiting};
+use super::decide::{Decision, WaitDecider};
 use super::follower::Follower;
 use super::options;
-use super::settle::Settling;
-use super::trace::{Printed, tell};
+use super::settle::SettleTimer;
+use super::trace::{PrintedLines, tell};
 use super::{Origin, document, plain};
 use super::{feed, file};
 use crate::export;
@@ -39,9 +39,9 @@ struct Outcome {
 /// The worst of the outcomes so far, which is told last and decides the exit code: the first of the worst ones, and the last
 /// while all is complete.
 #[derive(Default)]
-struct Worst(Option<Outcome>);
+struct WorstOutcome(Option<Outcome>);
 
-impl Worst {
+impl WorstOutcome {
     /// Adds how another one ended. The line of the one of the two that is not the worst: nothing waits for it any more.
     fn add(&mut self, outcome: Outcome) -> Option<String> {
         let is_worse = outcome.ended > self.ended() || self.ended() == WaitOutcome::Complete;
@@ -55,7 +55,7 @@ impl Worst {
 }
 
 /// Options of the wait, for all Deployments.
-struct Wait {
+struct WaitSettings {
     fail_fast: bool,
     settle: Duration,
     is_json: bool,
@@ -72,7 +72,7 @@ pub async fn wait(arguments: options::Wait) -> anyhow::Result<WaitOutcome> {
     let deadline = tokio::time::Instant::now() + arguments.timeout.min(LONGEST);
     let is_json = arguments.output == options::Output::Json;
     let (fail_fast, settle) = (arguments.fail_fast, arguments.settle.unwrap_or_default().min(LONGEST));
-    let wait = Wait { fail_fast, settle, is_json, started, deadline };
+    let wait = WaitSettings { fail_fast, settle, is_json, started, deadline };
     let names: Vec<&str> = arguments.deployment.iter().map(|deployment| deployment.0.as_str()).collect();
     let from = &arguments.from;
     anyhow::ensure!(arguments.export.is_none() || names.len() == 1, "--export supports one Deployment only");
@@ -91,7 +91,7 @@ pub async fn wait(arguments: options::Wait) -> anyhow::Result<WaitOutcome> {
     let origin = origin?;
     wait.tell("Times are UTC.")?;
     let mut waiting: FuturesUnordered<_> = names.iter().map(|name| wait_for(&origin, name, &wait)).collect();
-    let mut worst = Worst::default();
+    let mut worst = WorstOutcome::default();
     while let Some(outcome) = waiting.next().await {
         if let Some(line) = worst.add(outcome?) {
             wait.tell(&line)?;
@@ -115,7 +115,7 @@ pub async fn wait(arguments: options::Wait) -> anyhow::Result<WaitOutcome> {
     Ok(ended)
 }
 
-impl Wait {
+impl WaitSettings {
     /// Lines for people: on standard output, or beside it when that carries JSON.
     fn tell(&self, line: &str) -> std::io::Result<()> {
         if self.is_json { writeln!(print::err(), "{line}") } else { writeln!(print::out(), "{line}") }
@@ -168,13 +168,13 @@ fn print_all(documents: &[String]) -> std::io::Result<()> {
 }
 
 /// Waits until the rollout of one Deployment is over or fails.
-async fn wait_for(origin: &Origin, name: &str, wait: &Wait) -> anyhow::Result<Outcome> {
+async fn wait_for(origin: &Origin, name: &str, wait: &WaitSettings) -> anyhow::Result<Outcome> {
     let place = plain(&format!("{}/{name}", origin.namespace()));
     let mut feed = feed::open(origin, name);
     let mut follower = Follower::new(origin.is_server());
-    let mut waiting = Waiting::new(origin.namespace(), wait.fail_fast, !origin.is_server());
-    let mut settling = Settling::new(wait.settle, wait.fail_fast);
-    let mut told = Printed::default();
+    let mut waiting = WaitDecider::new(origin.namespace(), wait.fail_fast, !origin.is_server());
+    let mut settling = SettleTimer::new(wait.settle, wait.fail_fast);
+    let mut told = PrintedLines::default();
     let mut was_settled = false;
     loop {
         let wake_at = follower.settled_at().into_iter().chain(settling.ends_at());
@@ -275,7 +275,7 @@ fn common(a: &str, b: &str) -> usize {
 }
 
 /// Explains the result: verdict, cause and evidence.
-fn explanation(ended: WaitOutcome, waiting: &Waiting, follower: &Follower) -> String {
+fn explanation(ended: WaitOutcome, waiting: &WaitDecider, follower: &Follower) -> String {
     let view = follower.copy.said.view.as_ref();
     match (ended, view) {
         (WaitOutcome::TimedOut, _) if !follower.is_live() => {
@@ -353,7 +353,7 @@ mod tests {
 
     /// Returns the final result, its line, and the lines printed before it.
     fn worst(outcomes: &[(WaitOutcome, &str)]) -> (WaitOutcome, String, Vec<String>) {
-        let mut worst = Worst::default();
+        let mut worst = WorstOutcome::default();
         let told =
             outcomes.iter().filter_map(|(ended, line)| worst.add(Outcome { ended: *ended, line: (*line).into() }));
         let told = told.collect();

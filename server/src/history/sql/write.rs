@@ -15,7 +15,7 @@ pub const OPEN: Millis = Millis::MAX;
 
 /// The last batch of a cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Head {
+pub struct LastBatch {
     /// Number of the cluster.
     pub cluster: i64,
     /// Number of its last batch.
@@ -23,7 +23,7 @@ pub struct Head {
 }
 
 /// Returns the last batch of a cluster, whose row is inserted if it is missing.
-pub fn head(database: &mut Connection, name: &str) -> Result<Head, StoreError> {
+pub fn head(database: &mut Connection, name: &str) -> Result<LastBatch, StoreError> {
     let row = "INSERT INTO clusters (name, scope, heard_millis) VALUES ($1, '', 0) ON CONFLICT (name) DO NOTHING";
     database.run(row, &[name.into()])?;
     let id = "SELECT id FROM clusters WHERE name = $1";
@@ -31,12 +31,12 @@ pub fn head(database: &mut Connection, name: &str) -> Result<Head, StoreError> {
     let cluster = database.number(id, &[name.into()])?.ok_or_else(gone)?;
     // Batches of before a checkpoint may all be gone, and those that follow it have higher numbers.
     let last = "SELECT max(seq) FROM (SELECT seq FROM batches WHERE cluster = $1 UNION ALL SELECT seq FROM checkpoints WHERE cluster = $1) known";
-    Ok(Head { cluster, seq: database.number(last, &[cluster.into()])?.unwrap_or_default() })
+    Ok(LastBatch { cluster, seq: database.number(last, &[cluster.into()])?.unwrap_or_default() })
 }
 
 /// Writes a commit; returns the last batch afterwards.
-pub fn append(database: &mut Connection, head: Head, commit: &Commit) -> Result<Head, StoreError> {
-    let Head { cluster, seq } = head;
+pub fn append(database: &mut Connection, head: LastBatch, commit: &Commit) -> Result<LastBatch, StoreError> {
+    let LastBatch { cluster, seq } = head;
     let seq = seq + i64::from(commit.lines.is_some());
     if let Some(lines) = &commit.lines {
         let (from_millis, to_millis, body) = (lines.from_millis, lines.to_millis, lines.body.clone());
@@ -54,7 +54,7 @@ pub fn append(database: &mut Connection, head: Head, commit: &Commit) -> Result<
         write_row(database, cluster, rollout, key)?;
     }
     super::episode::write(database, cluster, &commit.episodes, &commit.snapshots)?;
-    Ok(Head { cluster, seq })
+    Ok(LastBatch { cluster, seq })
 }
 
 /// Writes the row of a rollout or another episode. Its last known cause stays, and the figures of its pods once it has ended.

@@ -24,7 +24,7 @@ pub(super) struct CountedStream<S> {
     /// Bytes that were read before and are read again first.
     head: Bytes,
     stream: S,
-    pace: Pace,
+    delay: ReaderDelay,
     _open: UsageGuard<IpAddr>,
     /// Something is awaited of the other end, and not merely whether it asks once more: nothing was answered yet, or a request was begun
     /// since.
@@ -33,20 +33,20 @@ pub(super) struct CountedStream<S> {
 
 impl<S> CountedStream<S> {
     pub(super) fn new(head: Bytes, stream: S, open: UsageGuard<IpAddr>, is_awaited: Arc<AtomicBool>) -> Self {
-        Self { head, stream, pace: Pace::default(), _open: open, is_awaited }
+        Self { head, stream, delay: ReaderDelay::default(), _open: open, is_awaited }
     }
 
     /// Notes how much the other end took; an error where it is too far behind.
     fn count_written(&mut self, cx: &mut Context<'_>, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
         match written {
             Poll::Ready(Ok(bytes)) => {
-                self.pace.add_taken(bytes);
+                self.delay.add_taken(bytes);
                 if bytes > 0 {
                     self.is_awaited.store(false, Ordering::Relaxed);
                 }
             }
             Poll::Ready(Err(_)) => {}
-            Poll::Pending => return self.pace.poll_wait(cx).map(Err),
+            Poll::Pending => return self.delay.poll_wait(cx).map(Err),
         }
         written
     }
@@ -104,14 +104,14 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for CountedStream<S> {
 /// Delay of a reader behind the minimum rate: each second with waiting data adds one, each byte taken subtracts its
 /// share.
 #[derive(Default)]
-struct Pace {
+struct ReaderDelay {
     behind: Duration,
     /// Something waits since then.
     waits_since: Option<Instant>,
     timer: Option<Pin<Box<Sleep>>>,
 }
 
-impl Pace {
+impl ReaderDelay {
     fn add_taken(&mut self, bytes: usize) {
         if let Some(since) = self.waits_since.take() {
             self.behind += since.elapsed();

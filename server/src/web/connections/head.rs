@@ -13,7 +13,7 @@ const AT_ONCE: usize = 4 << 10;
 
 /// First bytes of a connection.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Head {
+pub(super) enum RequestHead {
     /// The head of a request with what came after it, or all that there will ever be.
     Complete(Vec<u8>),
     /// Nothing, and nothing will.
@@ -60,22 +60,22 @@ impl HeadState {
 }
 
 /// Reads until the head of a request is there. Nothing is lost when it is waited for no more: the connection ends then.
-pub(super) async fn read(stream: &mut (impl AsyncRead + Unpin), most: usize) -> io::Result<Head> {
+pub(super) async fn read(stream: &mut (impl AsyncRead + Unpin), most: usize) -> io::Result<RequestHead> {
     let (mut come, mut at) = (Vec::new(), HeadState::default());
     loop {
         let known = come.len();
         if read_some(stream, &mut come, most).await? == 0 {
-            return Ok(if come.is_empty() { Head::Empty } else { Head::Complete(come) });
+            return Ok(if come.is_empty() { RequestHead::Empty } else { RequestHead::Complete(come) });
         }
         for byte in come.get(known..).unwrap_or_default() {
             match at.after(*byte) {
                 HeadStep::Next(further) => at = further,
-                HeadStep::Whole => return Ok(Head::Complete(come)),
-                HeadStep::Invalid => return Ok(Head::Invalid),
+                HeadStep::Whole => return Ok(RequestHead::Complete(come)),
+                HeadStep::Invalid => return Ok(RequestHead::Invalid),
             }
         }
         if come.len() >= most {
-            return Ok(Head::TooLong);
+            return Ok(RequestHead::TooLong);
         }
     }
 }
@@ -102,7 +102,7 @@ mod tests {
     const MOST: usize = 16 << 10;
 
     /// Reads a head that arrives in pieces of that size.
-    async fn read_of(text: &[u8], piece: usize) -> Head {
+    async fn read_of(text: &[u8], piece: usize) -> RequestHead {
         let (mut near, mut far) = tokio::io::duplex(64 << 10);
         let text = text.to_vec();
         let writing = async move {
@@ -131,25 +131,25 @@ mod tests {
                     near.write_all(piece).await.unwrap();
                     tokio::task::yield_now().await;
                 }
-                assert_eq!(reading.await.unwrap(), Head::Complete(whole.as_bytes().to_vec()));
+                assert_eq!(reading.await.unwrap(), RequestHead::Complete(whole.as_bytes().to_vec()));
             }
         }
         let (head, body) = ("POST / HTTP/1.1\r\n\r\n", "a=b\r\n\r\n\u{0}");
         let both = format!("{head}{body}").into_bytes();
-        assert_eq!(read_of(&both, 8_192).await, Head::Complete(both), "with what came after it");
+        assert_eq!(read_of(&both, 8_192).await, RequestHead::Complete(both), "with what came after it");
     }
 
     #[tokio::test]
     async fn what_is_no_head_is_not_waited_for() {
-        assert_eq!(read_of(b"", 1).await, Head::Empty);
-        assert_eq!(read_of(b"GET / HT", 3).await, Head::Complete(b"GET / HT".to_vec()), "there will be no more");
-        assert_eq!(read_of(b"\x16\x03\x01\x02\x00\x01", 1).await, Head::Invalid, "TLS");
-        assert_eq!(read_of(b"GET / HTTP/1.1\r\nX: \x00", 1_000).await, Head::Invalid);
+        assert_eq!(read_of(b"", 1).await, RequestHead::Empty);
+        assert_eq!(read_of(b"GET / HT", 3).await, RequestHead::Complete(b"GET / HT".to_vec()), "there will be no more");
+        assert_eq!(read_of(b"\x16\x03\x01\x02\x00\x01", 1).await, RequestHead::Invalid, "TLS");
+        assert_eq!(read_of(b"GET / HTTP/1.1\r\nX: \x00", 1_000).await, RequestHead::Invalid);
         let mut long = b"GET / HTTP/1.1\r\nX: ".to_vec();
         long.resize(MOST - 4, b'x');
         let fits = [long.as_slice(), b"\r\n\r\n"].concat();
-        assert_eq!(read_of(&fits, 1_000).await, Head::Complete(fits.clone()));
-        assert_eq!(read_of(&[long.as_slice(), b"x\r\n\r\n"].concat(), 1_000).await, Head::TooLong);
-        assert_eq!(read_of(&b"\r\n".repeat(MOST), 1_000).await, Head::TooLong, "lines that say nothing");
+        assert_eq!(read_of(&fits, 1_000).await, RequestHead::Complete(fits.clone()));
+        assert_eq!(read_of(&[long.as_slice(), b"x\r\n\r\n"].concat(), 1_000).await, RequestHead::TooLong);
+        assert_eq!(read_of(&b"\r\n".repeat(MOST), 1_000).await, RequestHead::TooLong, "lines that say nothing");
     }
 }

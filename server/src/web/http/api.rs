@@ -22,7 +22,7 @@ use crate::web::limits::Limit;
 
 /// A timeline document, and how what it tells of was reached.
 #[derive(Serialize)]
-struct Served {
+struct DocumentResponse {
     #[serde(flatten)]
     document: Document,
     connection: ConnectionStatus,
@@ -69,7 +69,7 @@ pub(super) async fn timeline(view: ClientView, NamedWorkload(workload): NamedWor
     let kind = kind.name();
     let missing = format!("There is no {kind} {name:?} in namespace {namespace:?} of cluster {cluster:?}.");
     match hub.document(&workload).await {
-        Ok(Some(document)) => Json(Served { document, connection: connection(&view, &hub) }).into_response(),
+        Ok(Some(document)) => Json(DocumentResponse { document, connection: connection(&view, &hub) }).into_response(),
         Ok(None) => api_error(StatusCode::NOT_FOUND, missing),
         Err(ended) => api_error(StatusCode::SERVICE_UNAVAILABLE, ended.to_string()),
     }

@@ -16,7 +16,7 @@ use super::extract::{Client, OwnOrigin, RequestAddress, local, moment};
 use super::preview::{not_found as no_picture, picture as picture_of};
 use super::respond::{UNCHECKED, api_error, audit_share, refuse, render_bare};
 use crate::access::cookie::{SealPurpose, SessionKeys};
-use crate::access::scope::Scope;
+use crate::access::scope::LinkScope;
 use crate::access::share::{LinksUnavailable, Share};
 use crate::access::{AuthError, Viewer};
 use crate::telemetry::clock;
@@ -80,7 +80,7 @@ async fn find_preview(
 }
 
 /// Returns the view of a viewer who may see the scope; `None` for others.
-async fn view_of(rollcast: &Arc<Rollcast>, viewer: Viewer, scope: &Scope) -> Option<ClientView> {
+async fn view_of(rollcast: &Arc<Rollcast>, viewer: Viewer, scope: &LinkScope) -> Option<ClientView> {
     let view = ClientView::new(rollcast, viewer).await.ok()?;
     match scope.workload() {
         Some(workload) => {
@@ -222,13 +222,13 @@ pub(super) async fn refuse_other_pages(
 }
 
 /// A link to a rollout or a moment opens this address: each parameter that names a rollout or a moment names that one.
-fn is_within(part: &Scope, address: &Address) -> bool {
+fn is_within(part: &LinkScope, address: &Address) -> bool {
     match address.route {
         Route::Stream => return true, // the view checks what is followed there
         Route::Workload | Route::Pod | Route::Revision | Route::ApiTimeline => {}
         Route::Badge | Route::PreviewSvg | Route::PreviewPng => {}
         // The file of a rollout has what its page has. Recordings come from the history, which such a link does not open.
-        Route::Export if matches!(part, Scope::Rollout { .. }) => {
+        Route::Export if matches!(part, LinkScope::Rollout { .. }) => {
             if address.parameters.has("format") && address.parameters.text("format") != "html" {
                 return false;
             }
@@ -238,9 +238,9 @@ fn is_within(part: &Scope, address: &Address) -> bool {
     let read = || Ok::<_, InvalidParameter>((address.workload()?, moment(address)?, address.parse::<u64>("revision")?));
     let Ok((Some(workload), at, revision)) = read() else { return false };
     let is_meant = match part {
-        Scope::Rollout { revision: only, .. } => revision.is_none_or(|revision| revision == *only),
-        Scope::Moment { at_millis, .. } => revision.is_none() && at.is_none_or(|at| at == *at_millis),
-        Scope::Workload(_) | Scope::Wall { .. } => true,
+        LinkScope::Rollout { revision: only, .. } => revision.is_none_or(|revision| revision == *only),
+        LinkScope::Moment { at_millis, .. } => revision.is_none() && at.is_none_or(|at| at == *at_millis),
+        LinkScope::Workload(_) | LinkScope::Wall { .. } => true,
     };
     is_meant && part.is_part_of(&workload)
 }

@@ -16,7 +16,7 @@ use timeline::{Millis, Uid, Workload};
 
 use super::extract::{OwnOrigin, RequestAddress, local, moment};
 use super::respond::{AuditEntry, api_error, audit_share, refuse, render_static};
-use crate::access::scope::{Scope, WorkloadName};
+use crate::access::scope::{LinkScope, WorkloadName};
 use crate::access::share::{LinkRequest, LinksUnavailable, Share, ShareError, Shares};
 use crate::telemetry::clock;
 use crate::telemetry::clock::parse_duration;
@@ -96,13 +96,13 @@ async fn list_links(
 
 /// The scope of a link to an address, and the address to which the link leads; `None` where the viewer may not see it. The
 /// parameters decide whether that is a workload, one of its rollouts, or one of its moments.
-async fn scope_of(view: &ClientView, to: &str) -> Option<(Scope, String)> {
+async fn scope_of(view: &ClientView, to: &str) -> Option<(LinkScope, String)> {
     let address = Address::read(to)?;
     if address.route == Route::Wall {
         // A search is no limit: a link to it would open more than it shows.
         let is_searched = ["q", "labels", "show"].iter().any(|name| address.parameters.get(name).is_some());
         let place = |name| address.parameters.get(name).map(str::to_owned);
-        let scope = Scope::Wall { cluster: place("cluster"), namespace: place("namespace") };
+        let scope = LinkScope::Wall { cluster: place("cluster"), namespace: place("namespace") };
         let is_seen = scope.cluster().is_none_or(|cluster| view.has_cluster(cluster));
         return (is_seen && !is_searched).then(|| (scope, to.to_owned()));
     }
@@ -133,15 +133,17 @@ async fn scope_of(view: &ClientView, to: &str) -> Option<(Scope, String)> {
     let scope = match (moment(&address).ok()?, revision, number) {
         (None, None, None) => {
             let page = || address::workload(&workload);
-            return Some((Scope::Workload(of), if is_page { to.to_owned() } else { page() }));
+            return Some((LinkScope::Workload(of), if is_page { to.to_owned() } else { page() }));
         }
-        (Some(at_millis), ..) => Scope::Moment { uid: earlier::deployment(&view, &workload).await?, of, at_millis },
-        (None, Some(revision), _) => Scope::Rollout { uid: earlier::deployment(&view, &workload).await?, of, revision },
+        (Some(at_millis), ..) => LinkScope::Moment { uid: earlier::deployment(&view, &workload).await?, of, at_millis },
+        (None, Some(revision), _) => {
+            LinkScope::Rollout { uid: earlier::deployment(&view, &workload).await?, of, revision }
+        }
         (None, None, Some(number)) => {
             let uid = earlier::deployment(&view, &workload).await?;
             let all = earlier::rollouts(&view, &workload, uid).await?;
             let revision = all.iter().find(|rollout| rollout.number == number)?.revision;
-            Scope::Rollout { of, uid, revision }
+            LinkScope::Rollout { of, uid, revision }
         }
     };
     // It is looked for and not cut out: whoever may make links may ask for as many as they want.
@@ -164,13 +166,13 @@ async fn sharing_offers(view: &ClientView, to: &str) -> Vec<(String, String)> {
     let Some(named) = named else { return Vec::new() };
     let mut all = vec![named];
     if let Some(workload) = all.first().and_then(|(scope, _)| scope.workload()) {
-        let is_workload = matches!(all.first(), Some((Scope::Workload(_), _)));
+        let is_workload = matches!(all.first(), Some((LinkScope::Workload(_), _)));
         let of = WorkloadName::of(&workload);
-        all.extend([(Scope::Workload(of.clone()), address::whatever_bears_the_name(&workload))]);
+        all.extend([(LinkScope::Workload(of.clone()), address::whatever_bears_the_name(&workload))]);
         // What is narrower than the present of a Deployment: its present rollout, and this moment.
         if is_workload && let Some((uid, revision, at_millis)) = current_rollout(view, workload).await {
-            let rollout = revision.map(|revision| Scope::Rollout { of: of.clone(), uid, revision });
-            let narrower = rollout.into_iter().chain([Scope::Moment { of, uid, at_millis }]);
+            let rollout = revision.map(|revision| LinkScope::Rollout { of: of.clone(), uid, revision });
+            let narrower = rollout.into_iter().chain([LinkScope::Moment { of, uid, at_millis }]);
             all.extend(narrower.filter_map(|scope| Some((scope.clone(), scope.address()?))));
         }
     }
@@ -249,7 +251,7 @@ pub(super) async fn make(
 ) -> Response {
     let (payload, status) = match make_link(&rollcast, &view, &form, &origin).await {
         Ok((share, link)) => {
-            let lasts = if matches!(share.scope, Scope::Wall { .. }) {
+            let lasts = if matches!(share.scope, LinkScope::Wall { .. }) {
                 ", with all pages that it links to. Each use extends its lifetime, up to 90 days in total"
             } else {
                 ""

@@ -9,7 +9,7 @@ use timeline::wire::MAX_VIEWER_FRAME;
 use super::extract::Client;
 use crate::web::client_view::ClientView;
 use crate::web::connections::Peer;
-use crate::web::session::{self, Credentials};
+use crate::web::session::{self, StreamRequest};
 
 /// Bytes that may wait for a slow viewer before its connection is given up.
 const MAX_WRITE_BUFFER: usize = 64 << 20;
@@ -39,7 +39,7 @@ pub(super) async fn upgrade(
 ) -> Response {
     let headers = by_themselves(&headers);
     let credentials =
-        Credentials { headers, peer: peer.map(|Extension(Peer(address))| address.ip()), from: client.address };
+        StreamRequest { headers, peer: peer.map(|Extension(Peer(address))| address.ip()), from: client.address };
     let upgrade = upgrade
         .max_message_size(MAX_VIEWER_FRAME)
         .max_frame_size(MAX_VIEWER_FRAME)

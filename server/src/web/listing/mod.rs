@@ -25,7 +25,7 @@ use subscription::SubscriptionGuard;
 use crate::access::clients::{ClientKey, SubscriptionLimit};
 use crate::access::permissions::{ClusterPermissions, Permissions};
 use crate::hub::{Handle, List};
-use crate::web::limits::{Limit, Limits};
+use crate::web::limits::{Limit, LimitCounters};
 
 /// Different lists of one client at once.
 const MOST_OF_ONE: usize = 64;
@@ -81,7 +81,7 @@ type ListKey = (Query, Arc<Permissions>);
 pub struct Listings {
     /// In the order of the command line.
     clusters: Vec<Handle>,
-    limits: Arc<Limits>,
+    limits: Arc<LimitCounters>,
     followed: Mutex<Subscriptions>,
 }
 
@@ -94,7 +94,7 @@ struct Subscriptions {
 impl Listings {
     /// Lists of these clusters, which nobody follows yet.
     #[must_use]
-    pub fn new(clusters: Vec<Handle>, limits: Arc<Limits>) -> Arc<Self> {
+    pub fn new(clusters: Vec<Handle>, limits: Arc<LimitCounters>) -> Arc<Self> {
         let by = SubscriptionLimit::new(MOST_OF_ONE, MOST_OF_LINKS);
         Arc::new(Self { clusters, limits, followed: Mutex::new(Subscriptions { lists: HashMap::new(), by }) })
     }
@@ -294,7 +294,7 @@ mod tests {
 
     #[tokio::test]
     async fn how_much_room_is_between_words_makes_no_difference_to_whether_a_search_is_too_long() {
-        let limits = Arc::<Limits>::default();
+        let limits = Arc::<LimitCounters>::default();
         let listings = Listings::new(Vec::new(), limits.clone());
         let (roomy, permissions) = (of(&format!("web{}api", " ".repeat(500))), Arc::new(Permissions::All));
         assert_eq!(listings.now(&roomy, &permissions).await.overall.trouble, "");
@@ -304,7 +304,7 @@ mod tests {
 
     #[tokio::test]
     async fn who_would_follow_one_list_too_many_is_told_so_and_may_come_again() {
-        let limits = Arc::<Limits>::default();
+        let limits = Arc::<LimitCounters>::default();
         let listings = Listings::new(Vec::new(), limits.clone());
         let permissions = Arc::new(Permissions::All);
         let mut all: Vec<_> = (0..MOST).map(|n| listings.follow(&of(&n.to_string()), &permissions, &MANY)).collect();
@@ -327,7 +327,7 @@ mod tests {
 
     #[tokio::test]
     async fn one_client_does_not_take_the_lists_of_the_others() {
-        let limits = Arc::<Limits>::default();
+        let limits = Arc::<LimitCounters>::default();
         let listings = Listings::new(Vec::new(), limits.clone());
         let (permissions, at) =
             (Arc::new(Permissions::All), |address: &str| ClientKey::of_address(address.parse().unwrap()));

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use server::database::server::Server;
+use server::database::server::DatabaseServer;
 
 /// It is up after this long, or not at all.
 const DEADLINE: Duration = Duration::from_secs(30);
@@ -149,7 +149,7 @@ impl Postgres {
     }
 
     /// A database that nobody used before.
-    pub fn server(&self) -> Server {
+    pub fn server(&self) -> DatabaseServer {
         self.address(&self.database(), "postgres").parse().expect("is an address")
     }
 

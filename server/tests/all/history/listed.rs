@@ -1,7 +1,7 @@
 //! The index of rollouts.
 
 use server::access::permissions::Permissions;
-use server::access::scope::{Scope, WorkloadName};
+use server::access::scope::{LinkScope, WorkloadName};
 use server::history::index;
 use server::history::options::Limits;
 use server::history::sql::Reader;
@@ -31,7 +31,7 @@ fn a_link_to_a_workload_leads_to_its_rollouts_alone() {
         let rollouts = [own.clone(), named("other", &place_of, 7), named(&own[0].name, "elsewhere", 8)].concat();
         store.commit(&[Commit { rollouts, ..commit(None, None) }]).unwrap();
         let only = |name: &str| {
-            let scope = Scope::Workload(WorkloadName::of(&Workload::deployment("c", place_of.as_str(), name)));
+            let scope = LinkScope::Workload(WorkloadName::of(&Workload::deployment("c", place_of.as_str(), name)));
             let sight = Permissions::All.limited_to(&scope);
             let reader = Reader::new(&place.location);
             let found = reader.search(&Search::default(), &sight, None, 50).unwrap().rollouts;

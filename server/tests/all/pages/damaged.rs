@@ -9,7 +9,7 @@ use std::time::Duration;
 use axum::http::{Request, Response};
 use fastrand::Rng;
 use server::access::cookie::{SealPurpose, SessionKeys};
-use server::access::scope::{Scope, WorkloadName};
+use server::access::scope::{LinkScope, WorkloadName};
 use server::access::share::{LinkRequest, Shares};
 use server::access::token::TokenAuth;
 use server::kube::Pace;
@@ -129,7 +129,7 @@ async fn damaged_links_open_nothing_and_damaged_files_of_links_are_refused() {
     let shares = Shares::open(keys.clone(), Some(file.clone())).unwrap();
     let subject = Subject { user: "ann".to_owned(), ..Subject::default() };
     let ann = server::access::Viewer::signed_in("ann".into(), server::access::Subjects::Same(subject));
-    let scope = Scope::Workload(WorkloadName::of(&Workload::deployment("prod", "shop", "web")));
+    let scope = LinkScope::Workload(WorkloadName::of(&Workload::deployment("prod", "shop", "web")));
     let wanted = LinkRequest { scope, to: "/x".to_owned(), lasts_millis: 86_400_000, allows_preview: false };
     let (_, secret) = shares.make(&ann, wanted, 0).await.unwrap();
     let whole = std::fs::read(&file).unwrap();

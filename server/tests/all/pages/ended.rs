@@ -9,7 +9,7 @@ use futures::StreamExt;
 use futures::channel::mpsc;
 use serde_json::Value;
 use server::access::cookie::SessionKeys;
-use server::access::scope::{Scope, WorkloadName};
+use server::access::scope::{LinkScope, WorkloadName};
 use server::access::share::{LinkRequest, Shares};
 use server::telemetry::clock;
 use server::telemetry::viewers::Viewers;
@@ -118,7 +118,7 @@ async fn a_link_to_a_wall_tells_no_figures_of_the_whole_cluster() {
 async fn a_preview_ends_when_its_link_does() {
     let rules = rules(&PROD);
     let shares = Shares::open(SessionKeys::generate(), None).unwrap();
-    let scope = Scope::Workload(WorkloadName::of(&Workload::deployment("prod", "rollover", "web")));
+    let scope = LinkScope::Workload(WorkloadName::of(&Workload::deployment("prod", "rollover", "web")));
     let wanted = LinkRequest { scope, to: WEB.to_owned(), lasts_millis: HOUR, allows_preview: true };
     let made = async |ago: i64| {
         let (share, _) = shares.make(&viewer("partly"), wanted.clone(), clock::now_millis() - ago).await.unwrap();

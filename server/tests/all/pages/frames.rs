@@ -13,7 +13,7 @@ use server::hub::Handle;
 use server::kube::Observed;
 use server::telemetry::viewers::Viewers;
 use server::web::client_view::ClientView;
-use server::web::session::{Credentials, serve_over};
+use server::web::session::{StreamRequest, serve_over};
 use server::web::state::{Rollcast, Site};
 use timeline::list::{Query, Window};
 use timeline::wire::{self, PROTOCOL, Scope, ViewerFrame};
@@ -106,7 +106,7 @@ async fn every_frame_tells_each_viewer_of_what_they_may_see() {
         };
         let view = ClientView::new(&rollcast, viewer.unwrap()).await.unwrap();
         let ((said, inbox), (out, mut heard)) = (mpsc::unbounded(), mpsc::unbounded());
-        tokio::spawn(serve_over(out, inbox, view, Credentials { headers, peer, from: peer }));
+        tokio::spawn(serve_over(out, inbox, view, StreamRequest { headers, peer, from: peer }));
         let mut frames: BTreeMap<&str, Vec<String>> = BTreeMap::new();
         let follow = |workload| ViewerFrame::Subscribe { scope: Scope::Workload(workload), since: None };
         let list = Scope::List { query: Query::default(), window: Window { from: 0, to: 50 } };

@@ -7,7 +7,7 @@ use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, Request, StatusCode, header};
 use server::access::Auth;
 use server::access::cookie::{SealPurpose, SessionKeys};
-use server::access::scope::{Scope, WorkloadName};
+use server::access::scope::{LinkScope, WorkloadName};
 use server::access::share::{LinkRequest, Shares};
 use server::access::token::TokenAuth;
 use server::access::{Subjects, Viewer};
@@ -74,7 +74,7 @@ async fn tokens_and_links_that_an_older_key_sealed_are_given_anew() {
     let shares = Shares::open(both, None).unwrap();
     let subject = Subject { user: "partly".to_owned(), ..Subject::default() };
     let maker = Viewer::signed_in("partly".into(), Subjects::Same(subject));
-    let scope = Scope::Workload(WorkloadName::of(&Workload::deployment("prod", "rollover", "web")));
+    let scope = LinkScope::Workload(WorkloadName::of(&Workload::deployment("prod", "rollover", "web")));
     let wanted = LinkRequest { scope, to: PAGE.to_owned(), lasts_millis: 86_400_000, allows_preview: false };
     let (share, _) = shares.make(&maker, wanted, server::telemetry::clock::now_millis()).await.unwrap();
     let site = Site { auth: proxy(), shares: Some(shares), ..Site::default() };

@@ -7,7 +7,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use fastrand::Rng;
 use server::access::cookie::{SealPurpose, SessionKeys};
 use server::access::forwarded;
-use server::access::scope::{Scope, WorkloadName};
+use server::access::scope::{LinkScope, WorkloadName};
 use server::access::share::{LinkRequest, Shares};
 use server::access::{Subjects, Viewer};
 use server::feed::recording::Recording;
@@ -61,7 +61,7 @@ async fn cookies_links_and_previews() {
     let shares = Shares::open(keys.clone(), None).unwrap();
     let subject = Subject { user: "ann".to_owned(), ..Subject::default() };
     let ann = Viewer::signed_in("ann".into(), Subjects::Same(subject));
-    let scope = Scope::Workload(WorkloadName::of(&Workload::deployment("prod", "shop", "web")));
+    let scope = LinkScope::Workload(WorkloadName::of(&Workload::deployment("prod", "shop", "web")));
     let wanted = LinkRequest { scope, to: "/x".to_owned(), lasts_millis: 24 * HOUR, allows_preview: true };
     let (share, secret) = shares.make(&ann, wanted, 0).await.unwrap();
     let preview = shares.preview_of(&share).unwrap();
@@ -100,8 +100,8 @@ fn addresses_and_the_words_of_links() {
         assert!(pairs.map(|(name, value)| name.len() + value.len()).sum::<usize>() <= 3 * text.len());
         let place = |name| address.parameters.get(name).map(str::to_owned);
         let scope = match address.named_workload() {
-            Some(workload) => Scope::Workload(WorkloadName::of(&workload)),
-            None => Scope::Wall { cluster: place("cluster"), namespace: place("namespace") },
+            Some(workload) => LinkScope::Workload(WorkloadName::of(&workload)),
+            None => LinkScope::Wall { cluster: place("cluster"), namespace: place("namespace") },
         };
         let words = scope.words(&text);
         assert!(words.len() < 400 + 12 * text.len() && !words.chars().any(char::is_control), "seed {seed}: {words:?}");

@@ -19,7 +19,7 @@ use server::kube::Observed;
 use server::kube::SourceEvent;
 use server::telemetry::viewers::Viewers;
 use server::web::client_view::ClientView;
-use server::web::session::{Credentials, serve_over};
+use server::web::session::{StreamRequest, serve_over};
 use server::web::state::{Rollcast, Site};
 use timeline::address::Route;
 use timeline::list::{Query, Window};
@@ -104,7 +104,7 @@ pub(crate) async fn stream(rollcast: &Arc<Rollcast>, visitor: &Somebody) -> (Sai
     let viewer = rollcast.viewer(&headers, None, None).await.unwrap();
     let view = ClientView::new(rollcast, viewer).await.unwrap();
     let ((said, inbox), (out, heard)) = (mpsc::unbounded(), mpsc::unbounded());
-    tokio::spawn(serve_over(out, inbox, view, Credentials { headers, peer: None, from: None }));
+    tokio::spawn(serve_over(out, inbox, view, StreamRequest { headers, peer: None, from: None }));
     say(&said, &ViewerFrame::Hello { protocol: PROTOCOL, build: String::new() });
     (said, heard)
 }

@@ -26,7 +26,7 @@ use server::telemetry::viewers::Viewers;
 use server::web::client_view::ClientView;
 use server::web::connections::Peer;
 use server::web::http::router;
-use server::web::session::{Credentials, serve_over};
+use server::web::session::{StreamRequest, serve_over};
 use server::web::state::{Rollcast, Site};
 use timeline::wire::{self, PROTOCOL, Scope, ServerFrame, ViewerFrame};
 use timeline::{Retention, Workload};
@@ -206,7 +206,7 @@ pub(crate) async fn stream(
     let viewer = rollcast.viewer(&headers, peer, peer).await.unwrap();
     let view = ClientView::new(rollcast, viewer).await.unwrap();
     let ((said, inbox), (out, heard)) = (mpsc::unbounded(), mpsc::unbounded());
-    tokio::spawn(serve_over(out, inbox, view, Credentials { headers, peer, from: peer }));
+    tokio::spawn(serve_over(out, inbox, view, StreamRequest { headers, peer, from: peer }));
     for frame in [
         ViewerFrame::Hello { protocol: PROTOCOL, build: String::new() },
         ViewerFrame::Subscribe { scope: Scope::Workload(Workload::deployment("prod", namespace, "web")), since: None },

@@ -8,7 +8,7 @@ use futures::StreamExt;
 use futures::channel::mpsc;
 use server::telemetry::viewers::Viewers;
 use server::web::client_view::ClientView;
-use server::web::session::{Credentials, serve_over};
+use server::web::session::{StreamRequest, serve_over};
 use server::web::state::{Rollcast, Site};
 use timeline::wire::{MAX_VIEWER_FRAME, REFUSED};
 use tokio::time::Instant;
@@ -22,7 +22,7 @@ async fn stream() -> (Inbox, mpsc::UnboundedReceiver<Message>) {
     let viewer = rollcast.viewer(&HeaderMap::new(), None, None).await.unwrap();
     let view = ClientView::new(&rollcast, viewer).await.unwrap();
     let ((said, inbox), (out, heard)) = (mpsc::unbounded(), mpsc::unbounded());
-    tokio::spawn(serve_over(out, inbox, view, Credentials { headers: HeaderMap::new(), peer: None, from: None }));
+    tokio::spawn(serve_over(out, inbox, view, StreamRequest { headers: HeaderMap::new(), peer: None, from: None }));
     (said, heard)
 }
 

@@ -9,7 +9,7 @@ use futures::channel::mpsc;
 use server::history::past::MOST_OF_ONE;
 use server::hub::Handle;
 use server::web::limits::Limit;
-use server::web::session::{Credentials, serve_over};
+use server::web::session::{StreamRequest, serve_over};
 use timeline::Workload;
 use timeline::address;
 use timeline::wire::{self, Scope, ServerFrame, ViewerFrame};
@@ -86,7 +86,7 @@ async fn a_stream_for_which_there_is_no_seat_ends_and_the_others_go_on() {
     let (mut streams, mut begun) = (Vec::new(), Vec::new());
     for rollout in kept.rollouts.iter().take(MOST_OF_ONE + 1) {
         let ((said, inbox), (out, mut heard)) = (mpsc::unbounded(), mpsc::unbounded());
-        let shown = Credentials { headers: HeaderMap::new(), peer: None, from: None };
+        let shown = StreamRequest { headers: HeaderMap::new(), peer: None, from: None };
         tokio::spawn(serve_over(out, inbox, view.clone(), shown));
         let follow = ViewerFrame::Subscribe { scope: Scope::Workload(rollout.by_itself()), since: None };
         said.unbounded_send(Ok(Message::Binary(wire::encode(&follow).unwrap().into()))).unwrap();
@@ -119,7 +119,7 @@ async fn the_streams_of_one_client_begin_ten_times_a_second_together_and_hold_up
                 out,
                 inbox,
                 view,
-                Credentials { headers: HeaderMap::new(), peer: None, from: None },
+                StreamRequest { headers: HeaderMap::new(), peer: None, from: None },
             ));
             let workload = Workload::deployment(&clusters[number % clusters.len()], "shop", format!("app-{number}"));
             let follow = ViewerFrame::Subscribe { scope: Scope::Workload(workload), since: None };

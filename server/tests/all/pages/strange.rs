@@ -12,7 +12,7 @@ use fastrand::Rng;
 use http_body_util::BodyExt;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use server::access::cookie::{SealPurpose, SessionKeys};
-use server::access::scope::{Scope as Shared, WorkloadName};
+use server::access::scope::{LinkScope as Shared, WorkloadName};
 use server::web::connections::Peer;
 use server::web::http::router;
 use server::web::server_address::ServerAddress;

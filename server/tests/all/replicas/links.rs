@@ -7,10 +7,10 @@ mod in_postgres {
 
     use axum::http::{HeaderMap, HeaderValue, header};
     use server::access::cookie::{SealPurpose, SessionKeys};
-    use server::access::scope::{Scope, WorkloadName};
+    use server::access::scope::{LinkScope, WorkloadName};
     use server::access::share::{LinkRequest, LinkStoreError, LinksUnavailable, PollInterval, ShareError, Shares};
     use server::access::{Subjects, Viewer};
-    use server::database::server::Server;
+    use server::database::server::DatabaseServer;
     use server::kube::review::Subject;
     use timeline::{Millis, Workload};
 
@@ -30,7 +30,7 @@ mod in_postgres {
     }
 
     fn wanted(name: &str) -> LinkRequest {
-        let scope = Scope::Workload(WorkloadName::of(&Workload::deployment("prod", "shop", name)));
+        let scope = LinkScope::Workload(WorkloadName::of(&Workload::deployment("prod", "shop", name)));
         LinkRequest { scope, to: format!("/{name}"), lasts_millis: DAY, allows_preview: true }
     }
 
@@ -40,14 +40,14 @@ mod in_postgres {
     }
 
     /// A Rollcast that shares links, once it knows which there are.
-    async fn one_of(server: &Server, keys: &SessionKeys, pace: PollInterval) -> Arc<Shares> {
+    async fn one_of(server: &DatabaseServer, keys: &SessionKeys, pace: PollInterval) -> Arc<Shares> {
         let shares = Shares::in_database(keys.clone(), server.clone(), pace);
         until("it knows which links there are", async || shares.checked().is_ok()).await;
         shares
     }
 
     /// Two that share the same.
-    async fn two(server: &Server, pace: PollInterval) -> (Arc<Shares>, Arc<Shares>) {
+    async fn two(server: &DatabaseServer, pace: PollInterval) -> (Arc<Shares>, Arc<Shares>) {
         let keys = SessionKeys::generate();
         (one_of(server, &keys, pace).await, one_of(server, &keys, pace).await)
     }
@@ -182,7 +182,7 @@ mod in_postgres {
     #[ignore = "nightly"]
     async fn who_reads_or_writes_the_table_comes_by_no_link() {
         let database = shared().database();
-        let server: Server = shared().address(&database, "postgres").parse().unwrap();
+        let server: DatabaseServer = shared().address(&database, "postgres").parse().unwrap();
         let keys = SessionKeys::generate();
         let one = one_of(&server, &keys, PollInterval::default()).await;
         let (share, secret) = one.make(&viewer("ann"), wanted("web"), now()).await.unwrap();
@@ -249,10 +249,10 @@ mod in_postgres {
     #[ignore = "nightly"]
     async fn what_lasts_longer_at_one_does_at_the_other_and_rows_of_what_has_ended_go() {
         let database = shared().database();
-        let server: Server = shared().address(&database, "postgres").parse().unwrap();
+        let server: DatabaseServer = shared().address(&database, "postgres").parse().unwrap();
         let (one, other) = two(&server, PollInterval::default()).await;
         let ann = viewer("ann");
-        let wall = LinkRequest { scope: Scope::Wall { cluster: None, namespace: None }, ..wanted("wall") };
+        let wall = LinkRequest { scope: LinkScope::Wall { cluster: None, namespace: None }, ..wanted("wall") };
         let (share, secret) = one.make(&ann, wall, 0).await.unwrap();
         assert!(one.viewer(&cookie(&secret), DAY * 3 / 4).await.unwrap().is_some());
         let lasts = |shares: &Arc<Shares>| shares.list(&ann, false, 0).iter().any(|it| it.until_millis == DAY * 7 / 4);
@@ -274,7 +274,7 @@ mod in_postgres {
     #[ignore = "nightly"]
     async fn tables_of_a_later_version_open_nothing() {
         let database = shared().database();
-        let server: Server = shared().address(&database, "postgres").parse().unwrap();
+        let server: DatabaseServer = shared().address(&database, "postgres").parse().unwrap();
         let keys = SessionKeys::generate();
         let before = one_of(&server, &keys, PollInterval::default()).await;
         let (_, secret) = before.make(&viewer("ann"), wanted("web"), now()).await.unwrap();

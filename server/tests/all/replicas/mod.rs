@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use server::access::permissions::Permissions;
-use server::database::server::Server;
+use server::database::server::DatabaseServer;
 use server::feed::recording::Recording;
 use server::history::batch::pack;
 use server::history::options::{Limits, Location, Options};
@@ -34,11 +34,11 @@ mod in_postgres {
 
     use super::*;
 
-    fn open(server: &Server) -> Box<dyn Store> {
+    fn open(server: &DatabaseServer) -> Box<dyn Store> {
         Location::Postgres(server.clone()).open(Limits::default()).unwrap()
     }
 
-    fn why(server: &Server) -> String {
+    fn why(server: &DatabaseServer) -> String {
         Location::Postgres(server.clone()).open(Limits::default()).err().unwrap().to_string()
     }
 
@@ -109,7 +109,7 @@ mod in_postgres {
     #[test]
     fn of_two_that_watch_the_same_one_writes_and_the_other_goes_on_after_a_gap() {
         let database = shared().database();
-        let server: Server = shared().address(&database, "postgres").parse().unwrap();
+        let server: DatabaseServer = shared().address(&database, "postgres").parse().unwrap();
         let (mut first, mut second) = (open(&server), open(&server));
         let thirds = thirds();
         let all =
@@ -138,7 +138,7 @@ mod in_postgres {
     #[ignore = "nightly"]
     fn a_tidying_that_fails_lets_go_of_what_it_borrowed() {
         let database = shared().database();
-        let server: Server = shared().address(&database, "postgres").parse().unwrap();
+        let server: DatabaseServer = shared().address(&database, "postgres").parse().unwrap();
         let mut first = open(&server);
         first.commit(&[commit(1, &thirds()[0])]).unwrap();
         drop(first);
@@ -168,7 +168,7 @@ mod in_postgres {
     #[ignore = "nightly"]
     fn what_was_written_and_not_answered_is_written_once() {
         let database = shared().database();
-        let server: Server = shared().address(&database, "postgres").parse().unwrap();
+        let server: DatabaseServer = shared().address(&database, "postgres").parse().unwrap();
         let mut store = open(&server);
         let thirds = thirds();
         for number in [1, 1, 2, 2, 2, 3] {
@@ -182,7 +182,7 @@ mod in_postgres {
     #[test]
     #[ignore = "nightly"]
     fn a_rollout_that_both_saw_is_in_the_index_once_with_its_first_begin() {
-        let server: Server = shared().server();
+        let server: DatabaseServer = shared().server();
         let seen = rollouts();
         // A process that came later saw one of them go on, on a clock of its own, and another one that is new.
         let late = |rollout: &PastRollout| PastRollout {
@@ -214,7 +214,7 @@ mod in_postgres {
     fn what_a_server_refuses_is_told_in_its_words() {
         let shared = shared();
         let named = |database: &str| format!("PostgreSQL at {}/{database}", shared.folder().display());
-        let at = |database: &str, role: &str| -> Server { shared.address(database, role).parse().unwrap() };
+        let at = |database: &str, role: &str| -> DatabaseServer { shared.address(database, role).parse().unwrap() };
         assert_eq!(
             why(&at("nowhere", "postgres")),
             format!("{}: database \"nowhere\" does not exist", named("nowhere"))
@@ -256,7 +256,7 @@ mod in_postgres {
     fn tables_of_a_version_before_the_first_release_are_left_alone() {
         for table in ["format", "schema_format"] {
             let database = shared().database();
-            let server: Server = shared().address(&database, "postgres").parse().unwrap();
+            let server: DatabaseServer = shared().address(&database, "postgres").parse().unwrap();
             let tables = format!("CREATE SCHEMA rollcast; CREATE TABLE rollcast.{table} (format BIGINT NOT NULL)");
             shared().sql(&database, &tables);
             let unreleased = format!(
@@ -292,7 +292,7 @@ mod in_postgres {
     #[ignore = "nightly"]
     fn what_is_locked_is_not_waited_for_long_and_written_later() {
         let database = shared().database();
-        let server: Server = shared().address(&database, "postgres").parse().unwrap();
+        let server: DatabaseServer = shared().address(&database, "postgres").parse().unwrap();
         let mut store = open(&server);
         let thirds = thirds();
         store.commit(&[commit(1, &thirds[0])]).unwrap();
@@ -319,7 +319,7 @@ mod in_postgres {
     }
 
     /// Tells an archive of ReplicaSets while something happens to its server; they are all there afterwards, each once.
-    async fn told_while(server: &Server, happens: impl AsyncFnOnce(&Archive)) {
+    async fn told_while(server: &DatabaseServer, happens: impl AsyncFnOnce(&Archive)) {
         let location = Location::Postgres(server.clone());
         // They were observed in 1970, and are not too old.
         let limits = Limits { log_millis: Millis::MAX / 4, ..Limits::default() };

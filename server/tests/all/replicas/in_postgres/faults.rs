@@ -3,14 +3,14 @@
 
 use std::time::{Duration, Instant};
 
-use server::database::server::Server;
+use server::database::server::DatabaseServer;
 use server::history::WriteStatus;
 
 use super::{open, told_while, until_failing, why};
 use crate::common::postgres::shared;
 
 /// A database of which a role that is nobody special has the schema: superusers are refused nothing.
-fn of_a_guest() -> (String, String, Server) {
+fn of_a_guest() -> (String, String, DatabaseServer) {
     let database = shared().database();
     let guest = format!("keeper_{database}");
     shared().sql(&database, &format!("CREATE ROLE {guest} LOGIN; CREATE SCHEMA rollcast AUTHORIZATION {guest}"));
@@ -58,7 +58,7 @@ async fn a_right_that_is_taken_away_is_told_and_once_it_is_back_nothing_is_lost(
 #[ignore = "nightly"]
 async fn a_server_that_takes_its_time_is_told_of_meanwhile_and_nothing_is_there_twice() {
     let database = shared().database();
-    let server: Server = shared().address(&database, "postgres").parse().unwrap();
+    let server: DatabaseServer = shared().address(&database, "postgres").parse().unwrap();
     told_while(&server, async |archive| {
         let slow = "CREATE FUNCTION rollcast.slow() RETURNS trigger LANGUAGE plpgsql AS
              'BEGIN PERFORM pg_sleep(6); RETURN NEW; END';
@@ -75,7 +75,7 @@ async fn a_server_that_takes_its_time_is_told_of_meanwhile_and_nothing_is_there_
 #[ignore = "nightly"]
 fn one_that_finds_another_one_making_the_tables_says_so_and_does_not_wait_for_long() {
     let database = shared().database();
-    let server: Server = shared().address(&database, "postgres").parse().unwrap();
+    let server: DatabaseServer = shared().address(&database, "postgres").parse().unwrap();
     // "Roll", as the number of the lock that whoever makes the tables holds.
     let holder = database.clone();
     let holding = std::thread::spawn(move || {

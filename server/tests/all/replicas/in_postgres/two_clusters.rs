@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use server::database::server::Server;
+use server::database::server::DatabaseServer;
 use server::feed::recording::Recording;
 use server::history::store::{Commit, CommitResult};
 use timeline::Millis;
@@ -26,7 +26,7 @@ fn written(written: CommitResult) -> Vec<Arc<str>> {
 #[ignore = "nightly"]
 fn each_writes_the_cluster_that_it_has_and_the_one_that_stays_takes_the_other_over() {
     let database = shared().database();
-    let server: Server = shared().address(&database, "postgres").parse().unwrap();
+    let server: DatabaseServer = shared().address(&database, "postgres").parse().unwrap();
     let (mut first, mut second) = (open(&server), open(&server));
     let thirds = thirds();
     assert_eq!(written(first.commit(&[of("a", 1, &thirds[0])]).unwrap()), clusters(&["a"]));
