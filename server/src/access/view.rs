@@ -121,9 +121,9 @@ impl View {
         }
     }
 
-    /// A workload of that name is seen, if there is one.
+    /// Returns whether a workload of that name may be seen.
     #[must_use]
-    pub fn shows(&self, workload: &Workload) -> bool {
+    pub fn can_see(&self, workload: &Workload) -> bool {
         self.permissions.has(&workload.cluster, workload.kind, &workload.namespace, &workload.name)
     }
 

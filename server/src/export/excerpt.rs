@@ -111,7 +111,7 @@ async fn create(
     let objects = model.pods.len() + model.replica_sets.len() + model.deployments.len();
     let size = frozen.history.changes().count() + 2 * objects;
     let hub = Handle::frozen(live.name(), frozen).with_accent(live.accent());
-    let (hub, lasts) = if is_settled { (hub.over(), FRESH) } else { (hub, SHORTLY) };
+    let (hub, lasts) = if is_settled { (hub.mark_over(), FRESH) } else { (hub, SHORTLY) };
     let fresh_until = Some(Instant::now() + lasts);
     Ok(StaticHub { hub, size, to_millis, most_millis: to_millis, is_settled, fresh_until })
 }

@@ -63,7 +63,7 @@ pub async fn html(hub: &Handle, request: ExportRequest) -> Result<ExportFile, Ex
     let name = format!("{name}-revision-{}.html", data.revision);
     let export = tokio::task::spawn_blocking(move || {
         let export = data.export();
-        let export = if is_redacted { redact::Names::of(&data, &export)?.redact(&export)? } else { export };
+        let export = if is_redacted { redact::Names::collect(&data, &export)?.redact(&export)? } else { export };
         let enclosed = document::enclose(&export, &connection)?;
         Ok::<_, ExportError>((export, enclosed))
     });

@@ -70,11 +70,11 @@ fn goes_on(letter: Option<char>) -> bool {
 }
 
 impl Names {
-    /// The names in what was data of a rollout, and in what its file tells.
+    /// Collects the names in the data of a rollout and in its file.
     ///
     /// # Errors
     /// When what the file tells cannot be looked through.
-    pub fn of(data: &RolloutData, export: &Export) -> Result<Self, ExportError> {
+    pub fn collect(data: &RolloutData, export: &Export) -> Result<Self, ExportError> {
         let end = data.final_model();
         let mut found = NameSets::default();
         let text = ron::to_string(export).map_err(|error| ExportError::Redaction(error.to_string()))?;

@@ -29,7 +29,7 @@ impl Continuation {
     pub(super) fn apply(&mut self, store: &mut dyn Store, commit: &mut Commit) -> Result<(), StoreError> {
         let heard = match &self.heard {
             Some(known) => known,
-            None => &*self.heard.insert(store.heard(&commit.cluster)?),
+            None => &*self.heard.insert(store.last_response(&commit.cluster)?),
         };
         let Some(heard_millis) = *heard else { return Ok(()) };
         commit.checkpoint = None;

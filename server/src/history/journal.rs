@@ -176,7 +176,7 @@ impl Journal {
     }
 
     /// Notes that the cluster responds.
-    pub fn heard(&self, at_millis: Millis) {
+    pub fn note_response(&self, at_millis: Millis) {
         if self.gap.is_none() {
             let _ = self.send(JournalEntry::Heard(at_millis)); // another one follows soon
         }

@@ -225,9 +225,9 @@ impl Store for Postgres {
         self.check_connection(stored)
     }
 
-    fn heard(&mut self, cluster: &str) -> Result<Option<Millis>, StoreError> {
+    fn last_response(&mut self, cluster: &str) -> Result<Option<Millis>, StoreError> {
         let connection = connected(&mut self.connection, &self.server)?;
-        let heard = sql::heard(connection, cluster);
+        let heard = sql::last_response(connection, cluster);
         self.check_connection(heard)
     }
 

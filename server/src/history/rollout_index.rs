@@ -39,7 +39,7 @@ impl RolloutIndex {
         let model = reader.timeline.model();
         let now = Now { millis: self.played_millis.unwrap_or(reader.now.millis), ..reader.now };
         let (epoch, last) = self.position;
-        self.unindexed.extend(reader.touched_since(if epoch == reader.epoch { last } else { 0 }));
+        self.unindexed.extend(reader.changed_since(if epoch == reader.epoch { last } else { 0 }));
         if mem::take(&mut self.is_lost) {
             self.unindexed.extend(model.deployments.keys());
         }

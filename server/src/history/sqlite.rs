@@ -119,8 +119,8 @@ impl Store for Sqlite {
         self.check_damage(stored)
     }
 
-    fn heard(&mut self, cluster: &str) -> Result<Option<Millis>, StoreError> {
-        let heard = sql::heard(&mut self.connection, cluster);
+    fn last_response(&mut self, cluster: &str) -> Result<Option<Millis>, StoreError> {
+        let heard = sql::last_response(&mut self.connection, cluster);
         self.check_damage(heard)
     }
 
@@ -183,7 +183,7 @@ fn lock(folder: &Path) -> Result<fs::File, StoreError> {
 fn connect(path: &Path) -> Result<Connection, StoreError> {
     // SQLite gives the log and its index the permissions of the file. Earlier versions left theirs readable for all.
     private::create(path).map_err(|error| unwritable("create", path, &error))?;
-    BESIDE.iter().for_each(|ending| private::restrict(&beside(path, ending)));
+    BESIDE.iter().for_each(|ending| private::restrict(&path_with_ending(path, ending)));
     Connection::open_file_to_write(path, &SCHEMA)
 }
 
@@ -199,14 +199,14 @@ fn check_integrity(path: PathBuf, is_damaged: Arc<AtomicBool>) {
     });
 }
 
-fn beside(path: &Path, ending: &str) -> PathBuf {
+fn path_with_ending(path: &Path, ending: &str) -> PathBuf {
     PathBuf::from(format!("{}{ending}", path.display()))
 }
 
 fn rename_damaged(path: &Path, why: &str) -> Result<(), StoreError> {
     let now_millis = clock::now_millis();
     for ending in [""].into_iter().chain(BESIDE) {
-        let from = beside(path, ending);
+        let from = path_with_ending(path, ending);
         let to = path.with_file_name(format!("damaged-{now_millis}.db{ending}"));
         match fs::rename(&from, &to) {
             Ok(()) => tracing::warn!("{} is damaged ({why}); moved it to {}", from.display(), to.display()),

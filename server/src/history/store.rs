@@ -158,7 +158,7 @@ pub trait Store: Send {
     ///
     /// # Errors
     /// When it cannot be read.
-    fn heard(&mut self, cluster: &str) -> Result<Option<Millis>, StoreError>;
+    fn last_response(&mut self, cluster: &str) -> Result<Option<Millis>, StoreError>;
 
     /// Joins small batches, evicts data that is too old or too much, and frees room: a little each time. `true` if there is more to do.
     ///

@@ -336,7 +336,7 @@ impl Tap {
         }
         let is_live = self.connection.borrow().state == ConnectionState::Live;
         if is_live {
-            self.journal.heard(self.now_millis());
+            self.journal.note_response(self.now_millis());
         }
         self.finish_restore(namespaces).await?;
         self.request_restore();

@@ -85,13 +85,13 @@ pub struct HubReader<'h> {
 }
 
 impl HubReader<'_> {
-    /// Deployments that were touched by a change after the one of this number.
-    pub fn touched_since(&self, seq: u64) -> impl Iterator<Item = Uid> {
+    /// Returns the Deployments that changed after change `seq`.
+    pub fn changed_since(&self, seq: u64) -> impl Iterator<Item = Uid> {
         self.touched.iter().filter(move |(_, touched)| **touched > seq).map(|(uid, _)| *uid)
     }
 
-    /// Number of the last change that touched a Deployment, or another one of its name.
-    pub(super) fn touched(&self, deployment: Uid) -> u64 {
+    /// Returns the number of the last change of a Deployment, or of another one of its name.
+    pub(super) fn last_change(&self, deployment: Uid) -> u64 {
         let all = &self.timeline.model().deployments;
         let name = all.get(&deployment).map(|known| (&known.namespace, &known.name));
         let named = all.values().filter(|other| Some((&other.namespace, &other.name)) == name);

@@ -35,8 +35,8 @@ impl Watches {
         &self.health
     }
 
-    /// The watches whose lists are refused.
-    pub(super) fn unlisted(&self) -> impl Iterator<Item = &(Kind, Option<String>)> {
+    /// Returns the watches that may not list.
+    pub(super) fn forbidden_lists(&self) -> impl Iterator<Item = &(Kind, Option<String>)> {
         let unlisted = |health: &Health| *health == Health::Forbidden { verb: "list" };
         self.health.iter().filter(move |(_, health)| unlisted(health)).map(|(watch, _)| watch)
     }

@@ -186,13 +186,13 @@ impl Handle {
         self.namespaces.is_empty() || self.namespaces.iter().any(|watched| watched == namespace)
     }
 
-    /// One that stands still at the end of what it shows.
+    /// Marks a hub that stands still at the end of its data.
     #[must_use]
-    pub fn over(self) -> Self {
+    pub fn mark_over(self) -> Self {
         Self { is_over: true, ..self }
     }
 
-    /// It stands still at the end of what it shows.
+    /// Returns whether the hub stands still at the end of its data.
     #[must_use]
     pub const fn is_over(&self) -> bool {
         self.is_over
@@ -227,12 +227,12 @@ impl Handle {
     pub fn empty(&self) -> Self {
         let (nothing, _) = Self::start(&self.name, Arc::default(), Retention::default());
         let (reviewer, namespaces) = (self.reviewer.clone(), self.namespaces.clone());
-        Self { accent: self.accent, reviewer, namespaces, ..nothing.beside(self) }
+        Self { accent: self.accent, reviewer, namespaces, ..nothing.with_signals_of(self) }
     }
 
-    /// With the connection and the clock of another hub.
+    /// Returns this handle with the connection and the clock of another hub.
     #[must_use]
-    pub fn beside(self, other: &Self) -> Self {
+    pub fn with_signals_of(self, other: &Self) -> Self {
         Self { connection: other.connection.clone(), clock: other.clock.clone(), ..self }
     }
 

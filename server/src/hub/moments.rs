@@ -65,9 +65,9 @@ pub struct DeploymentState<'t> {
 }
 
 impl CachedHistory {
-    fn look<T>(&self, now: Now, is_past: bool, look: impl FnOnce(&DeploymentState<'_>) -> T) -> T {
+    fn read_at<T>(&self, now: Now, is_past: bool, job: impl FnOnce(&DeploymentState<'_>) -> T) -> T {
         let (deployment, history) = (self.deployment, &self.history);
-        look(&DeploymentState { deployment, model: history.walk().to(now.millis), history, now, is_past })
+        job(&DeploymentState { deployment, model: history.walk().to(now.millis), history, now, is_past })
     }
 }
 
@@ -84,7 +84,7 @@ fn find(
     let is_kept = asked.is_none() || reader.history.base_millis().is_none_or(|base| base <= at_millis);
     let deployment = workload.find(model).map(|found| found.uid).filter(|_| is_kept);
     let past = deployment.map(|deployment| {
-        let touched = reader.touched(deployment);
+        let touched = reader.last_change(deployment);
         let is_it = |past: &Arc<CachedHistory>| {
             let reaches = at_millis < past.until_millis || past.touched == touched;
             past.epoch == reader.epoch && reaches
@@ -131,21 +131,21 @@ impl Handle {
     ///
     /// # Errors
     /// When the hub has ended.
-    pub async fn look<T: Send + 'static>(
+    pub async fn read_deployment<T: Send + 'static>(
         &self,
         workload: &Workload,
         at_millis: Option<Millis>,
-        look: impl Fn(&DeploymentState<'_>) -> T + Send + Sync + 'static,
+        job: impl Fn(&DeploymentState<'_>) -> T + Send + Sync + 'static,
     ) -> Result<Option<T>, HubEnded> {
-        let look = Arc::new(look);
+        let job = Arc::new(job);
         if let Some(at_millis) = at_millis.filter(|at| *at < self.now_millis()) {
-            let look = look.clone();
-            let (_, found) = self.read_at(workload, Some(at_millis), move |then| look(then)).await?;
+            let job = job.clone();
+            let (_, found) = self.read_at(workload, Some(at_millis), move |then| job(then)).await?;
             if found.is_some() {
                 return Ok(found);
             }
         }
-        Ok(self.read_at(workload, None, move |then| look(then)).await?.1)
+        Ok(self.read_at(workload, None, move |then| job(then)).await?.1)
     }
 
     /// Reads a Deployment as it was, or as it is, outside of the hub's task. Also returns the time of that, which is never in the future.
@@ -153,7 +153,7 @@ impl Handle {
         &self,
         workload: &Workload,
         asked_millis: Option<Millis>,
-        look: impl FnOnce(&DeploymentState<'_>) -> T + Send + 'static,
+        job: impl FnOnce(&DeploymentState<'_>) -> T + Send + 'static,
     ) -> Result<(Millis, Option<T>), HubEnded> {
         let histories = self.histories.clone().lock_owned().await;
         let (workload, known) = (workload.clone(), histories.clone());
@@ -166,7 +166,7 @@ impl Handle {
         let (tell, seen) = oneshot::channel();
         tokio::task::spawn_blocking(move || {
             let began = std::time::Instant::now();
-            let _ = tell.send(past.look(now, asked_millis.is_some(), look)); // the asker may have left
+            let _ = tell.send(past.read_at(now, asked_millis.is_some(), job)); // the asker may have left
             // The next one has its turn when as much time was left to pages and to everything else: moments take half of a core at most,
             // however many ask for them. Who waits for their turn waits for this, too; the hub does not.
             std::thread::sleep(began.elapsed());
@@ -288,7 +288,7 @@ mod tests {
             // The first one is gone while their moment is looked at, others while they wait.
             let patience = if ago % 2 == 0 { Duration::from_secs(60) } else { TAKES / 2 };
             tokio::spawn(async move {
-                let look = hub.look(&workload, Some(hub.now_millis() - ago), look);
+                let look = hub.read_deployment(&workload, Some(hub.now_millis() - ago), look);
                 tokio::time::timeout(patience, look).await.is_ok_and(|seen| seen.is_ok_and(|seen| seen.is_some()))
             })
         });
@@ -316,7 +316,7 @@ mod tests {
         while told.load(Ordering::SeqCst) == 0 {
             tokio::task::yield_now().await;
         }
-        assert_eq!(hub.look(&workload, Some(at_millis), |_| ()).await.ok(), Some(Some(())));
+        assert_eq!(hub.read_deployment(&workload, Some(at_millis), |_| ()).await.ok(), Some(Some(())));
         assert!(told.load(Ordering::SeqCst) < 6, "{told:?}");
         assert!(join_all(streams).await.into_iter().all(|is_told| is_told.is_ok_and(|is_told| is_told)));
     }

@@ -127,7 +127,7 @@ impl Hub {
         if let Some(initial) = initial
             && let Ok(initial) = initial.await
         {
-            self.begins(initial);
+            self.restore(initial);
             self.tell_connection();
         }
         let mut look_again = tokio::time::interval(LOOK_AGAIN_EVERY);
@@ -163,7 +163,7 @@ impl Hub {
                     let on_screen = self.topics.values().filter(|t| !t.is_deserted()).filter_map(|t| t.deployment).collect();
                     let now_millis = self.clock.now_millis();
                     let changes = self.timeline.prune(now_millis, &self.retention, &on_screen);
-                    self.take(now_millis, changes);
+                    self.apply_changes(now_millis, changes);
                     self.history.prune(now_millis - self.retention.age_millis);
                 }
                 _ = say_again.tick(), if self.is_to_say_again() => self.publish(Flush::Throttled),
@@ -223,7 +223,7 @@ impl Hub {
                 self.watches.note_answer(silent);
                 self.tell_connection();
             }
-            SourceEvent::Begins(initial) => self.begins(*initial),
+            SourceEvent::Begins(initial) => self.restore(*initial),
             SourceEvent::Played { name, clock } => {
                 self.watches.note_recording(name);
                 self.set_clock(clock);
@@ -241,14 +241,14 @@ impl Hub {
         }
     }
 
-    /// Goes on from what is known, and from nothing else.
-    fn begins(&mut self, initial: InitialState) {
+    /// Replaces the state by a restored one.
+    fn restore(&mut self, initial: InitialState) {
         let InitialState { timeline, history, before, observed, looking_since_millis, heard_millis } = initial;
         (self.timeline, self.history, self.observed, self.heard_millis) = (timeline, history, observed, heard_millis);
         self.before = before;
         self.looking_since_millis = looking_since_millis.unwrap_or(self.looking_since_millis);
         self.renew();
-        let unlisted: Vec<_> = self.watches.unlisted().cloned().collect();
+        let unlisted: Vec<_> = self.watches.forbidden_lists().cloned().collect();
         unlisted.into_iter().for_each(|(kind, namespace)| self.note_unseen(kind, namespace, true));
     }
 
@@ -265,7 +265,7 @@ impl Hub {
 
     fn tick(&mut self, at_millis: Millis) {
         let changes = self.timeline.tick(at_millis);
-        self.take(at_millis, changes);
+        self.apply_changes(at_millis, changes);
     }
 
     /// A kind may not be listed, or may be again: what is said of every Deployment may be something else.
@@ -273,7 +273,7 @@ impl Hub {
         let changes = self.timeline.apply(self.clock.now_millis(), Fact::Unseen { kind, namespace, is_unseen });
         if !changes.is_empty() {
             self.outdated.extend(self.timeline.model().deployments.keys().copied());
-            self.take(self.clock.now_millis(), changes);
+            self.apply_changes(self.clock.now_millis(), changes);
         }
     }
 
@@ -292,7 +292,7 @@ impl Hub {
         let at_millis = at_millis.max(self.heard_millis.unwrap_or(Millis::MIN));
         self.note_time(at_millis);
         let changes = self.timeline.apply(at_millis, fact);
-        self.take(at_millis, changes);
+        self.apply_changes(at_millis, changes);
     }
 
     fn note_time(&mut self, at_millis: Millis) {
@@ -300,18 +300,18 @@ impl Hub {
         self.observed = Some((from, at_millis));
     }
 
-    /// Hands changes to the topics that want them.
-    fn take(&mut self, at_millis: Millis, changes: Vec<Change>) {
+    /// Counts and stores changes, and forwards them to their topics.
+    fn apply_changes(&mut self, at_millis: Millis, changes: Vec<Change>) {
         self.counters.changes.fetch_add(changes.len() as u64, Ordering::Relaxed);
         for change in changes {
             self.is_dirty = true;
             self.counters.rollouts.note(self.timeline.model(), at_millis, &change);
-            self.hand_on(&change);
+            self.forward_change(&change);
             self.history.push(at_millis, change);
         }
     }
 
-    fn hand_on(&mut self, change: &Change) {
+    fn forward_change(&mut self, change: &Change) {
         if let Change::Pruned(Some(uid), what) = change
             && what.before_millis.is_none()
         {

@@ -112,11 +112,11 @@ impl Topic {
         let frame = if self.needs_snapshot {
             self.pending.clear();
             let snapshot = snapshot();
-            self.tell(snapshot.said.clone());
+            self.set_said(snapshot.said.clone());
             ServerFrame::Snapshot(Box::new(snapshot))
         } else {
             self.is_said_old |= !self.pending.is_empty();
-            let delta = if self.is_due(flush, is_ticking) { self.tell(said()) } else { None };
+            let delta = if self.is_due(flush, is_ticking) { self.set_said(said()) } else { None };
             if self.pending.is_empty() && delta.is_none() {
                 return 0;
             }
@@ -143,7 +143,7 @@ impl Topic {
         if self.said_at.is_some() {
             snapshot.said = self.said.clone(); // what is told next builds on what others were told
         } else {
-            self.tell(snapshot.said.clone());
+            self.set_said(snapshot.said.clone());
         }
         let bytes = encode(&ServerFrame::Snapshot(Box::new(snapshot))).unwrap_or_default();
         self.snapshot = Some((self.sent, bytes.clone()));
@@ -166,7 +166,7 @@ impl Topic {
         }
         let changes = missed()?;
         if self.said_at.is_none() {
-            self.tell(said());
+            self.set_said(said());
         }
         let said = self.said.clone();
         let said = Some(SaidDelta { view: said.view.map(Box::new), story: Some((0, said.story)) });
@@ -182,7 +182,7 @@ impl Topic {
         (self.is_said_old && may_not_wait) || (is_ticking && elapsed >= SEND_SAID_AGAIN)
     }
 
-    fn tell(&mut self, said: Said) -> Option<SaidDelta> {
+    fn set_said(&mut self, said: Said) -> Option<SaidDelta> {
         let delta = said.delta_since(&self.said);
         self.said = said;
         self.said_at = Some(Instant::now());

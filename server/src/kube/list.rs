@@ -102,7 +102,7 @@ impl List {
     /// Returns the list after a page failed. It goes on with that page. Where the server forgot the list's snapshot (after five
     /// minutes, as it is shipped), the list begins again with larger pages, so that it ends sooner. Where the first of these is too
     /// large for the server, it begins again with smaller ones.
-    pub(super) fn after(self, error: &RequestError) -> Self {
+    pub(super) fn after_failure(self, error: &RequestError) -> Self {
         let is_under_way = self.next.is_some();
         let limit = match error {
             RequestError::Gone(_) if is_under_way => {
@@ -132,7 +132,7 @@ impl List {
     ) -> Result<Page, RequestError> {
         let limit = self.limit.map(|limit| ("limit", limit.to_string()));
         let token = self.next.clone().map(|token| ("continue", token));
-        let path = request::asked(&request::collection(kind, namespace), limit.into_iter().chain(token));
+        let path = request::path_with_query(&request::collection(kind, namespace), limit.into_iter().chain(token));
         let body = if self.is_large() {
             read(cluster, &path, MAX_LARGE_PAGE).await? // as long as some more of it comes
         } else {
@@ -146,7 +146,7 @@ impl List {
         for item in items {
             match Object::decode(kind, item.get()).and_then(|object| object.uid().map(|_| object)) {
                 Ok(object) => objects.push(cluster.texts.apply(object)),
-                Err(error) => skipped(cluster, kind, &error),
+                Err(error) => count_skipped(cluster, kind, &error),
             }
         }
         if !is_empty {
@@ -170,7 +170,7 @@ async fn read(cluster: &Cluster, path: &str, most: usize) -> Result<Vec<u8>, Req
 }
 
 /// Counts and reports an object that was skipped.
-pub(super) fn skipped(cluster: &Cluster, kind: Kind, error: &crate::kube::translate::Unusable) {
+pub(super) fn count_skipped(cluster: &Cluster, kind: Kind, error: &crate::kube::translate::Unusable) {
     Counters::add(&cluster.counters.kind(kind).malformed);
     tracing::warn!(%error, "skipped an unusable object");
 }

@@ -26,7 +26,7 @@ fn retry_after(headers: &http::HeaderMap) -> Duration {
 }
 
 /// Returns a path with its query.
-pub(super) fn asked(path: &str, parameters: impl IntoIterator<Item = (&'static str, String)>) -> String {
+pub(super) fn path_with_query(path: &str, parameters: impl IntoIterator<Item = (&'static str, String)>) -> String {
     let query = form_urlencoded::Serializer::new(String::new()).extend_pairs(parameters).finish();
     format!("{path}?{query}")
 }

@@ -82,7 +82,7 @@ impl Stream {
             }
         };
         parameters.push(("timeoutSeconds", seconds.to_string()));
-        let path = request::asked(&collection, parameters);
+        let path = request::path_with_query(&collection, parameters);
         let losses = liveness.borrow_and_update().losses;
         let ends_at = Instant::now() + Duration::from_secs(seconds.into()) + watch_margin;
         let body: Body = tokio::select! {

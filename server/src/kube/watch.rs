@@ -191,13 +191,13 @@ impl Watch {
                 if is_again {
                     self.failed("watch", &error, wait).await?;
                 } else {
-                    self.behind("the resource version of the watch has expired; listing again").await?;
+                    self.send_catching_up("the resource version of the watch has expired; listing again").await?;
                 }
                 Ok(None)
             }
             WatchEnd::Lost => {
                 tracing::warn!("no response; reconnecting");
-                self.behind("the connection was lost; reconnecting").await?;
+                self.send_catching_up("the connection was lost; reconnecting").await?;
                 Ok(Some(position))
             }
             WatchEnd::Closed => {
@@ -221,15 +221,15 @@ impl Watch {
     }
 
     /// Says that changes were missed and are being caught up with.
-    async fn behind(&mut self, why: &str) -> Result<(), HubGone> {
+    async fn send_catching_up(&mut self, why: &str) -> Result<(), HubGone> {
         if !self.has_watched {
             return Ok(()); // it is still beginning
         }
-        self.stale(Duration::ZERO, why.to_owned()).await
+        self.send_stale(Duration::ZERO, why.to_owned()).await
     }
 
     /// Nothing is heard since the last word; the next try comes after a while.
-    async fn stale(&mut self, wait: Duration, why: String) -> Result<(), HubGone> {
+    async fn send_stale(&mut self, wait: Duration, why: String) -> Result<(), HubGone> {
         let clock = *self.cluster.clock.borrow();
         let since_millis = *self.last_response.get_or_insert(clock.now_millis());
         self.send_health(Health::Stale { since_millis, retry_at_millis: clock.after(wait), why }).await
@@ -291,7 +291,7 @@ impl Watch {
             }
             WatchEvent::Skipped(error) => {
                 self.cluster.counters.kind(self.kind).note_event(at_millis);
-                list::skipped(&self.cluster, self.kind, &error);
+                list::count_skipped(&self.cluster, self.kind, &error);
             }
         }
         Ok(())
@@ -322,7 +322,7 @@ impl Watch {
         } else {
             tracing::warn!(%error, verb, wait_millis = wait.as_millis(), "failed; retrying");
             let why = self.cluster.access.sentence(error);
-            self.stale(wait, why).await?;
+            self.send_stale(wait, why).await?;
         }
         // Other credentials are tried as soon as they are there.
         let _ = tokio::time::timeout(wait, self.cluster.access.renewed(self.generation)).await;

@@ -86,7 +86,7 @@ impl ClientView {
     /// When there is nothing, or nothing to see, or what is kept cannot be read.
     pub async fn hub_at(&self, workload: &Workload, at_millis: Option<Millis>) -> Result<Handle, Arc<OpenError>> {
         let unknown = || Arc::new(OpenError::Unknown);
-        if !self.shows(workload) {
+        if !self.can_see(workload) {
             let is_cluster_seen = self.permissions().of(&workload.cluster).is_some();
             return self.rollcast.empty_hub(workload).filter(|_| is_cluster_seen).ok_or_else(unknown);
         }
@@ -188,7 +188,7 @@ impl ClientView {
         uid: Uid,
         read: impl FnOnce(&Reader) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<Option<T>, StoreError> {
-        let Some(archive) = self.archive().filter(|_| self.shows(workload)) else {
+        let Some(archive) = self.archive().filter(|_| self.can_see(workload)) else {
             return Ok(None);
         };
         let named = Workload { uid: None, rollout: None, ..workload.clone() };

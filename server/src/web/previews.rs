@@ -75,12 +75,12 @@ impl Previews {
         of: (PreviewSubject, ImageFormat),
         draw: impl AsyncFnOnce(DrawPermit) -> Result<Bytes, PreviewError>,
     ) -> Result<Bytes, PreviewError> {
-        let draw = async { draw(self.turn().await.ok_or(PreviewError::Busy)?).await };
+        let draw = async { draw(self.draw_permit().await.ok_or(PreviewError::Busy)?).await };
         self.drawn.try_get_with(of, draw).await.map_err(|why| *why)
     }
 
     /// Waits for the turn to draw; `None` where too many wait.
-    pub async fn turn(&self) -> Option<DrawPermit> {
+    pub async fn draw_permit(&self) -> Option<DrawPermit> {
         let place = self.places.clone().try_acquire_owned().ok()?;
         Some(DrawPermit([place, self.turns.clone().acquire_owned().await.ok()?]))
     }
@@ -99,7 +99,7 @@ mod tests {
     #[tokio::test]
     async fn one_is_drawn_some_wait_and_the_others_are_turned_away() {
         let previews = Arc::new(Previews::default());
-        let turn = previews.turn().await;
+        let turn = previews.draw_permit().await;
         let waiting = (0..MOST_WAITING).map(|at| {
             let previews = previews.clone();
             tokio::spawn(async move {
@@ -115,7 +115,7 @@ mod tests {
         assert_eq!(more, Err(PreviewError::Busy), "one too many");
         drop(turn);
         assert!(join_all(waiting).await.into_iter().all(|drawn| drawn.is_ok_and(|drawn| drawn.is_ok())));
-        assert!(previews.turn().await.is_some());
+        assert!(previews.draw_permit().await.is_some());
     }
 
     #[tokio::test]

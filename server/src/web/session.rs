@@ -237,7 +237,7 @@ async fn is_still_seen(
     let Subscription::Deployment(followed) = subscription else { return true };
     let workload = followed.workload();
     let shared = view.clone().with_permissions(permissions.borrow().clone());
-    if !view.shows(workload) || shared.shows(workload) {
+    if !view.can_see(workload) || shared.can_see(workload) {
         *said = Instant::now();
         return true;
     }
@@ -320,7 +320,7 @@ async fn resubscribe(
         }
         Subscription::Deployment(followed) => {
             let workload = followed.workload().clone();
-            let has = |view: &ClientView| view.shows(&workload);
+            let has = |view: &ClientView| view.can_see(&workload);
             if has(before) == has(view) {
                 return Ok(Subscription::Deployment(followed));
             }

@@ -42,7 +42,7 @@ impl Session {
     /// One that begins.
     pub(super) fn begin(id: String, identity: Identity, now: i64, refresh_after: Duration) -> Self {
         let Identity { sub, subject, until, refresh } = identity;
-        let until = due(until, refresh.is_some(), now, refresh_after);
+        let until = next_refresh(until, refresh.is_some(), now, refresh_after);
         Self { id, began: now, turn: 0, sub, user: subject.user, groups: subject.groups, until, refresh }
     }
 
@@ -81,7 +81,7 @@ impl Session {
 }
 
 /// Time of the next refresh: at the expiry, or sooner with a refresh token.
-fn due(until: i64, can_ask: bool, now: i64, refresh_after: Duration) -> i64 {
+fn next_refresh(until: i64, can_ask: bool, now: i64, refresh_after: Duration) -> i64 {
     let soon = now.saturating_add(i64::try_from(refresh_after.as_secs()).unwrap_or(i64::MAX));
     if can_ask { until.min(soon) } else { until }
 }

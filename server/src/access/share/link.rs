@@ -103,9 +103,9 @@ impl Share {
         }
     }
 
-    /// Describes its scope.
+    /// Describes what the link opens.
     #[must_use]
-    pub fn opens(&self) -> String {
+    pub fn describe_scope(&self) -> String {
         self.scope.words(&self.to)
     }
 }

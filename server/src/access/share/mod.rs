@@ -91,7 +91,7 @@ pub struct LinksUnavailable;
 /// Signs of what is sealed, and those that stand for them in the path of an address.
 const OF_ADDRESSES: [(char, char); 3] = [('+', '-'), ('/', '_'), ('=', '.')];
 
-fn swapped(sign: char, signs: [(char, char); 3]) -> char {
+fn replace_sign(sign: char, signs: [(char, char); 3]) -> char {
     signs.iter().find(|(from, _)| *from == sign).map_or(sign, |(_, to)| *to)
 }
 
@@ -344,7 +344,7 @@ impl Shares {
     #[must_use]
     pub fn preview_of(&self, share: &Share) -> Option<String> {
         let sealed = self.keys.seal_value(SealPurpose::Preview, &share.id).filter(|_| share.allows_preview)?;
-        Some(sealed.chars().map(|sign| swapped(sign, OF_ADDRESSES)).collect())
+        Some(sealed.chars().map(|sign| replace_sign(sign, OF_ADDRESSES)).collect())
     }
 
     /// The link of which a preview is asked for, and who it is looked at by.
@@ -361,7 +361,8 @@ impl Shares {
         if preview.contains(OF_ADDRESSES.map(|(sealed, _)| sealed)) {
             return Ok(None);
         }
-        let sealed: String = preview.chars().map(|sign| swapped(sign, OF_ADDRESSES.map(|(a, b)| (b, a)))).collect();
+        let sealed: String =
+            preview.chars().map(|sign| replace_sign(sign, OF_ADDRESSES.map(|(a, b)| (b, a)))).collect();
         let Some(id) = self.keys.open_value(SealPurpose::Preview, &sealed) else { return Ok(None) };
         let found = self.find(&id, now_millis).await?.filter(|share| share.allows_preview);
         Ok(found.map(|share| {

@@ -145,7 +145,7 @@ mod tests {
         }
 
         fn frame(&mut self, frame: ServerFrame) -> Option<Decision> {
-            assert!(self.follower.hear(FeedEvent::Frame(Box::new(frame)), self.now));
+            assert!(self.follower.handle(FeedEvent::Frame(Box::new(frame)), self.now));
             self.decide()
         }
 
@@ -242,7 +242,7 @@ mod tests {
         case.there(1, 1);
         case.state(ConnectionState::Live);
         case.passes(MAY_LAG);
-        assert!(case.follower.hear(FeedEvent::Lost("reset".into()), case.now));
+        assert!(case.follower.handle(FeedEvent::Lost("reset".into()), case.now));
         assert_eq!(case.decide(), None);
         assert_eq!(case.frame(ServerFrame::Heartbeat { now_millis: 5 }), None);
         assert_eq!(case.passes(Duration::from_secs(9)), None);

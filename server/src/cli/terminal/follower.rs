@@ -39,7 +39,7 @@ impl Follower {
     }
 
     /// Takes what a feed delivers. `false`: frames are missing, and only a new feed can help.
-    pub(super) fn hear(&mut self, heard: FeedEvent, arrived: Instant) -> bool {
+    pub(super) fn handle(&mut self, heard: FeedEvent, arrived: Instant) -> bool {
         let fits = match heard {
             FeedEvent::Frame(frame) => {
                 self.lost = None;

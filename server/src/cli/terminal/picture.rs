@@ -131,14 +131,14 @@ fn blocks(follower: &Follower, uid: Uid) -> Vec<Block<'_>> {
     });
     let mut blocks = Vec::new();
     for set in sets {
-        let pods = living(model.pods_of(set.uid).filter(|pod| !pod.is_out_of_rotation()));
+        let pods = existing_pods(model.pods_of(set.uid).filter(|pod| !pod.is_out_of_rotation()));
         let is_current = current == Some(set.uid);
         if pods.is_empty() && !is_current && set.now.counts.desired == 0 {
             continue;
         }
         blocks.push(Block { title: title(set, &pods, is_current), pods });
     }
-    let out = living(model.pods_of_deployment(uid).into_iter().filter(|pod| pod.is_out_of_rotation()));
+    let out = existing_pods(model.pods_of_deployment(uid).into_iter().filter(|pod| pod.is_out_of_rotation()));
     if !out.is_empty() {
         let title =
             Line::styled("Outside their ReplicaSet", Style::new().fg(Color::Magenta).add_modifier(Modifier::BOLD));
@@ -147,7 +147,7 @@ fn blocks(follower: &Follower, uid: Uid) -> Vec<Block<'_>> {
     blocks
 }
 
-fn living<'m>(pods: impl Iterator<Item = &'m Pod>) -> Vec<&'m Pod> {
+fn existing_pods<'m>(pods: impl Iterator<Item = &'m Pod>) -> Vec<&'m Pod> {
     let there = pods.filter(|pod| pod.state() != PodState::Gone).collect();
     order::sort_by(there, |pod| (pod.first_seen_millis(), pod.uid.bits()))
 }

@@ -27,7 +27,7 @@ pub async fn share(arguments: ShareArguments) -> anyhow::Result<()> {
     let server = RemoteServer::new(&address, arguments.token_file.as_deref())?;
     match arguments.what {
         ShareCommand::Make { address, lasts, allow_preview } => {
-            let to = path_of(&address)?;
+            let to = path_and_query(&address)?;
             let preview = if allow_preview { "yes" } else { "no" };
             let made = ask(&server, Method::POST, "", &[("to", &to), ("lasts", &lasts), ("preview", preview)]).await?;
             writeln!(print::out(), "{}", text(&made, "link"))?;
@@ -56,8 +56,8 @@ pub async fn share(arguments: ShareArguments) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The path of an address, whole or without what the server is called.
-fn path_of(address: &str) -> anyhow::Result<String> {
+/// Returns path and query of an address, with or without the server.
+fn path_and_query(address: &str) -> anyhow::Result<String> {
     let uri: Uri = address.parse().with_context(|| format!("{address:?} is not a valid page address"))?;
     Ok(uri.path_and_query().map(ToString::to_string).unwrap_or_default())
 }

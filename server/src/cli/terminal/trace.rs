@@ -37,7 +37,7 @@ pub async fn trace(arguments: options::Trace) -> anyhow::Result<()> {
         let follower = ended?;
         // What was last seen stays on the screen.
         writeln!(print::out(), "{}", heading(&place))?;
-        tell(&mut PrintedLines::default(), &follower, &mut print::out())?;
+        print_news(&mut PrintedLines::default(), &follower, &mut print::out())?;
         return Ok(());
     }
     lines(feed, &origin, &name, &place).await
@@ -58,7 +58,7 @@ async fn draw(
         tokio::select! {
             heard = feed.recv() => {
                 let Some(heard) = heard else { return Ok(follower) };
-                if !follower.hear(heard?, Instant::now()) {
+                if !follower.handle(heard?, Instant::now()) {
                     feed = feed::open(origin, name);
                 }
             }
@@ -103,10 +103,10 @@ async fn lines(mut feed: Feed, origin: &Origin, name: &str, place: &str) -> anyh
         tokio::select! {
             heard = feed.recv() => {
                 let Some(heard) = heard else { return Ok(()) };
-                if !follower.hear(heard?, Instant::now()) {
+                if !follower.handle(heard?, Instant::now()) {
                     feed = feed::open(origin, name);
                 }
-                tell(&mut told, &follower, &mut out)?;
+                print_news(&mut told, &follower, &mut out)?;
             }
             () = &mut interrupted => return Ok(()),
         }
@@ -130,7 +130,7 @@ pub(super) struct PrintedLines {
 }
 
 /// Writes what is new, a line each. What was seen is told only together with whether it is so now.
-pub(super) fn tell(told: &mut PrintedLines, follower: &Follower, out: &mut impl Write) -> std::io::Result<()> {
+pub(super) fn print_news(told: &mut PrintedLines, follower: &Follower, out: &mut impl Write) -> std::io::Result<()> {
     if follower.connection.is_none() && follower.lost.is_none() {
         return Ok(());
     }

@@ -18,7 +18,7 @@ use super::decide::{Decision, WaitDecider};
 use super::follower::Follower;
 use super::options;
 use super::settle::SettleTimer;
-use super::trace::{PrintedLines, tell};
+use super::trace::{PrintedLines, print_news};
 use super::{Origin, document, plain};
 use super::{feed, file};
 use crate::export;
@@ -85,16 +85,20 @@ pub async fn wait(arguments: options::Wait) -> anyhow::Result<WaitOutcome> {
             Some(address) => format!("{} does not respond", plain(address)),
             None => "fetching the credentials of the cluster timed out".to_owned(),
         };
-        wait.tell(&format!("{} {}: no data: {silent}.", wait.word(WaitOutcome::TimedOut), plain(&names.join(", "))))?;
+        wait.print_line(&format!(
+            "{} {}: no data: {silent}.",
+            wait.word(WaitOutcome::TimedOut),
+            plain(&names.join(", "))
+        ))?;
         return Ok(WaitOutcome::TimedOut);
     };
     let origin = origin?;
-    wait.tell("Times are UTC.")?;
+    wait.print_line("Times are UTC.")?;
     let mut waiting: FuturesUnordered<_> = names.iter().map(|name| wait_for(&origin, name, &wait)).collect();
     let mut worst = WorstOutcome::default();
     while let Some(outcome) = waiting.next().await {
         if let Some(line) = worst.add(outcome?) {
-            wait.tell(&line)?;
+            wait.print_line(&line)?;
         }
         if worst.ended() != WaitOutcome::Complete && arguments.fail_fast {
             break;
@@ -111,13 +115,13 @@ pub async fn wait(arguments: options::Wait) -> anyhow::Result<WaitOutcome> {
         let _ = writeln!(print::err(), "{}", plain(&line)); // how waiting ended is told in any case
     }
     let ended = worst.ended();
-    wait.tell(&worst.0.map(|outcome| outcome.line).unwrap_or_default())?; // the last line says why
+    wait.print_line(&worst.0.map(|outcome| outcome.line).unwrap_or_default())?; // the last line says why
     Ok(ended)
 }
 
 impl WaitSettings {
     /// Lines for people: on standard output, or beside it when that carries JSON.
-    fn tell(&self, line: &str) -> std::io::Result<()> {
+    fn print_line(&self, line: &str) -> std::io::Result<()> {
         if self.is_json { writeln!(print::err(), "{line}") } else { writeln!(print::out(), "{line}") }
     }
 
@@ -183,7 +187,7 @@ async fn wait_for(origin: &Origin, name: &str, wait: &WaitSettings) -> anyhow::R
         tokio::select! {
             heard = feed.recv() => {
                 let Some(heard) = heard else { anyhow::bail!("{place}: the feed ended") };
-                if !follower.hear(heard?, Instant::now()) {
+                if !follower.handle(heard?, Instant::now()) {
                     feed = feed::open(origin, name);
                     continue;
                 }
@@ -192,9 +196,9 @@ async fn wait_for(origin: &Origin, name: &str, wait: &WaitSettings) -> anyhow::R
             () = tokio::time::sleep_until(wait.deadline) => is_deadline = true,
         }
         if wait.is_json {
-            tell(&mut told, &follower, &mut print::err())?;
+            print_news(&mut told, &follower, &mut print::err())?;
         } else {
-            tell(&mut told, &follower, &mut print::out())?;
+            print_news(&mut told, &follower, &mut print::out())?;
         }
         if follower.settled_at().is_some_and(|at| at <= Instant::now()) && !was_settled {
             was_settled = true;

@@ -48,7 +48,7 @@ impl Input<'_> {
     }
 
     /// Returns a node that can be removed: one always stays.
-    fn spare(&self) -> Option<String> {
+    fn removable_node(&self) -> Option<String> {
         self.choice.nodes.get(1..)?.last().cloned()
     }
 
@@ -96,8 +96,8 @@ const BUTTONS: [Control; 19] = [
     control(BREAK, "delete-replicaset", "Delete ReplicaSet", |input| {
         input.choice.newest.clone().map(Action::DeleteReplicaSet)
     }),
-    control(BREAK, "drain", "Drain a node", |input| input.spare().map(Action::Drain)),
-    control(BREAK, "lose-node", "Lose a node", |input| input.spare().map(Action::LoseNode)),
+    control(BREAK, "drain", "Drain a node", |input| input.removable_node().map(Action::Drain)),
+    control(BREAK, "lose-node", "Lose a node", |input| input.removable_node().map(Action::LoseNode)),
     control(BREAK, "add-node", "Node returns", |input| match input.choice.lost.first() {
         Some(lost) => Some(Action::AddNode(lost.clone())),
         None => input.choice.drained.first().cloned().map(Action::Uncordon),

@@ -178,7 +178,7 @@ pub fn outcome_name(outcome: Outcome) -> String {
 }
 
 /// Returns the last response of a cluster; `None` if nothing is stored of it.
-pub fn heard(database: &mut Connection, cluster: &str) -> Result<Option<Millis>, StoreError> {
+pub fn last_response(database: &mut Connection, cluster: &str) -> Result<Option<Millis>, StoreError> {
     database.number("SELECT heard_millis FROM clusters WHERE name = $1", &[cluster.into()])
 }
 

@@ -35,12 +35,12 @@ impl Hub {
             now_millis: self.clock.now_millis(),
             is_ticking: self.is_ticking(),
             snapshot: || self.snapshot(workload),
-            said: || self.said(workload.find(self.timeline.model()).map(|d| d.uid)),
+            said: || self.describe(workload.find(self.timeline.model()).map(|d| d.uid)),
         });
         self.counters.frames.fetch_add(encoded, Ordering::Relaxed);
     }
 
-    fn said(&self, deployment: Option<Uid>) -> Said {
+    fn describe(&self, deployment: Option<Uid>) -> Said {
         deployment.map(|uid| describe_deployment(self.timeline.model(), uid, self.now())).unwrap_or_default()
     }
 
@@ -113,7 +113,7 @@ impl Hub {
         };
         let now_millis = self.clock.now_millis();
         let resumed = since
-            .and_then(|at| topic.resume(at, now_millis, || self.missed(deployment?, at), || self.said(deployment)));
+            .and_then(|at| topic.resume(at, now_millis, || self.missed(deployment?, at), || self.describe(deployment)));
         let (first, encoded) = resumed.unwrap_or_else(|| topic.snapshot(|| self.snapshot(&workload)));
         self.counters.frames.fetch_add(encoded, Ordering::Relaxed);
         let frames = topic.listen();
@@ -157,7 +157,7 @@ impl Hub {
         let (model, snapshot) = (self.timeline.model(), self.bare_snapshot(workload));
         let deployment = snapshot.deployment;
         let objects = deployment.map(|uid| Objects::of(model, uid)).unwrap_or_default();
-        Snapshot { objects, said: self.said(deployment), ..snapshot }
+        Snapshot { objects, said: self.describe(deployment), ..snapshot }
     }
 
     /// What a page is made of.

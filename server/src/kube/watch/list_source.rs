@@ -54,7 +54,7 @@ impl Watch {
                 () = liveness::wait_for_loss(&mut self.liveness, losses) => {
                     tracing::warn!("no response in the middle of a list; continuing there");
                     self.list = Some(list);
-                    self.behind("the connection was lost; reconnecting").await?;
+                    self.send_catching_up("the connection was lost; reconnecting").await?;
                     return Ok(None);
                 }
             };
@@ -73,7 +73,7 @@ impl Watch {
                     let wait = Self::wait(&self.cluster, &mut list.backoff);
                     // It begins again at once, but not again and again. Failures before it were waited for already.
                     let wait = if list.is_forgotten_first(&error) { Duration::ZERO } else { wait };
-                    self.list = Some(list.after(&error));
+                    self.list = Some(list.after_failure(&error));
                     self.failed("list", &error, wait).await?;
                     return Ok(None);
                 }
@@ -100,7 +100,7 @@ impl Watch {
             }
             StreamEnd::Forbidden => {}
             StreamEnd::Early => tracing::info!("a list that is streamed ended early; listing in pages"),
-            StreamEnd::Lost => self.behind("the connection was lost; reconnecting").await?,
+            StreamEnd::Lost => self.send_catching_up("the connection was lost; reconnecting").await?,
             StreamEnd::Failed(error) => {
                 let wait = Self::wait(&self.cluster, &mut self.backoff);
                 self.failed("list", &error, wait).await?;
@@ -127,7 +127,7 @@ impl Watch {
             match line {
                 WatchEvent::Object(object, Seen::Deleted) => streamed.remove(&object),
                 WatchEvent::Object(object, _) => streamed.objects.push(self.cluster.texts.apply(object)),
-                WatchEvent::Skipped(error) => list::skipped(&self.cluster, self.kind, &error),
+                WatchEvent::Skipped(error) => list::count_skipped(&self.cluster, self.kind, &error),
                 WatchEvent::Bookmark(Bookmark { resource_version: Some(position), is_initial_end: true }) => {
                     return Ok(Ok(position));
                 }
@@ -157,7 +157,7 @@ impl Watch {
         const LISTING: &str = "loading what was missed";
         let is_first = self.seen_until.is_none();
         if !is_first && matches!(&self.health, Some(Health::Stale { why, .. }) if why != LISTING) {
-            return self.stale(Duration::ZERO, LISTING.to_owned()).await;
+            return self.send_stale(Duration::ZERO, LISTING.to_owned()).await;
         }
         let is_news = self.progress_sent.is_none_or(|told| told.elapsed() >= PROGRESS_EVERY);
         if is_first && is_news && began.elapsed() >= PROGRESS_AFTER {

@@ -32,11 +32,11 @@ pub(super) struct Zone {
 /// The zone that an address names: UTC where it names none.
 pub(super) fn zone(address: &Address) -> Result<Zone, InvalidParameter> {
     let offset = address.check("tz", offset)?.unwrap_or(Offset::UTC);
-    Ok(Zone::of(offset))
+    Ok(Zone::from_offset(offset))
 }
 
 impl Zone {
-    fn of(offset: Offset) -> Self {
+    fn from_offset(offset: Offset) -> Self {
         let (sign, minutes) = (if offset.is_negative() { '-' } else { '+' }, offset.seconds().abs() / 60);
         let name = if minutes == 0 { String::new() } else { format!("{sign}{:02}:{:02}", minutes / 60, minutes % 60) };
         Self { name, zone: offset.to_time_zone() }
@@ -187,7 +187,7 @@ mod tests {
     #[test]
     fn words_for_times_are_whole_days_and_nights_in_utc() {
         let now = at("2026-11-23T03:50:00Z");
-        let utc = Zone::of(Offset::UTC);
+        let utc = Zone::from_offset(Offset::UTC);
         let span = |when| span(when, now, &utc).unwrap();
         assert_eq!(span("today"), (at("2026-11-23T00:00:00Z"), at("2026-11-24T00:00:00Z")));
         assert_eq!(span("hour"), (now - 3_600_000, now));
@@ -208,13 +208,13 @@ mod tests {
     #[test]
     fn in_a_zone_days_and_nights_are_those_of_the_zone() {
         let now = at("2026-11-23T03:50:00Z");
-        let auckland = Zone::of(offset("+13:00").unwrap());
+        let auckland = Zone::from_offset(offset("+13:00").unwrap());
         assert_eq!(span("today", now, &auckland).unwrap().0, at("2026-11-22T11:00:00Z"));
         let night = (at("2026-11-22T05:00:00Z"), at("2026-11-22T19:00:00Z"));
         assert_eq!(span("last-night", now, &auckland).unwrap(), night);
         let days = days(now, &auckland);
         assert_eq!((days[29].name.as_str(), days[29].from_millis), ("23 Nov", at("2026-11-22T11:00:00Z")));
-        let newfoundland = Zone::of(offset("-03:30").unwrap());
+        let newfoundland = Zone::from_offset(offset("-03:30").unwrap());
         assert_eq!((newfoundland.stamp(now).as_str(), newfoundland.label().as_str()), ("23 Nov 00:20:00", "UTC-03:30"));
         assert_eq!(millis_in("2026-11-23T00:20", &newfoundland.zone), Some(now));
         assert_eq!(millis_in("2026-11-23T03:50:00Z", &newfoundland.zone), Some(now), "who names a zone is understood");

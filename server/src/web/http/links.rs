@@ -317,14 +317,14 @@ pub(super) async fn by_uid(view: ClientView, RequestAddress(asked_for): RequestA
         });
         if let Ok(Some((namespace, name))) = place.await
             && let workload = Workload::deployment(hub.name(), namespace, name)
-            && view.shows(&workload)
+            && view.can_see(&workload)
         {
             return redirect_to_uid(&workload, wanted, &request);
         }
     }
     if let Some(archive) = view.archive() {
         let places = archive.read(move |reader| reader.workloads(wanted)).await.unwrap_or_default();
-        if let Some(workload) = places.iter().find(|workload| view.shows(workload)) {
+        if let Some(workload) = places.iter().find(|workload| view.can_see(workload)) {
             return redirect_to_uid(workload, wanted, &request);
         }
     }

@@ -216,7 +216,7 @@ fn rollouts(view: &ClientView, encoder: &mut DescriptorEncoder<'_>) -> fmt::Resu
     for hub in view.hubs() {
         let all = hub.counters().rollouts.series();
         let is_seen = |(series, _): &(Series, _)| {
-            view.shows(&Workload::deployment(hub.name(), series.namespace.as_str(), series.deployment.as_str()))
+            view.can_see(&Workload::deployment(hub.name(), series.namespace.as_str(), series.deployment.as_str()))
         };
         for (series, histogram) in all.into_iter().filter(is_seen) {
             let Series { namespace, deployment, outcome } = &series;

@@ -26,7 +26,7 @@ pub(super) async fn png(view: ClientView, NamedWorkload(workload): NamedWorkload
 
 /// The picture of a workload as far as somebody may see it: who came by a link to a rollout or a moment, that one.
 pub(super) async fn picture(view: &ClientView, workload: &Workload, format: ImageFormat) -> Response {
-    if !view.shows(workload) {
+    if !view.can_see(workload) {
         return not_found();
     }
     let pictured = match view.part() {

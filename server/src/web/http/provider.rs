@@ -34,7 +34,7 @@ pub(super) async fn start(
 }
 
 /// Leads whom the provider sent back to where they wanted to go. What the provider says besides is shown to nobody.
-pub(super) async fn back(
+pub(super) async fn finish_sign_in(
     State(rollcast): State<Arc<Rollcast>>,
     RequestAddress(address): RequestAddress,
     headers: HeaderMap,

@@ -59,7 +59,7 @@ fn handler(route: Route) -> MethodRouter<Arc<Rollcast>> {
         Route::Stream => get(stream::upgrade),
         Route::SignIn => get(sign_in::page).post(sign_in::sign_in),
         Route::SignInStart => get(provider::start),
-        Route::SignInCallback => get(provider::back),
+        Route::SignInCallback => get(provider::finish_sign_in),
         Route::SignOut => post(sign_in::sign_out),
         Route::Shares => get(shares::page).post(shares::make),
         Route::RevokeShare => post(shares::revoke),

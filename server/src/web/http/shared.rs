@@ -83,9 +83,8 @@ async fn find_preview(
 async fn view_of(rollcast: &Arc<Rollcast>, viewer: Viewer, scope: &LinkScope) -> Option<ClientView> {
     let view = ClientView::new(rollcast, viewer).await.ok()?;
     match scope.workload() {
-        Some(workload) => {
-            Some(view.with_namespace(&workload.cluster, &workload.namespace).await).filter(|view| view.shows(&workload))
-        }
+        Some(workload) => Some(view.with_namespace(&workload.cluster, &workload.namespace).await)
+            .filter(|view| view.can_see(&workload)),
         // Of a wall of whatever there is, they see something as long as one cluster shows them anything.
         None => Some(view).filter(|view| match scope.cluster() {
             Some(cluster) => view.has_cluster(cluster),
@@ -103,7 +102,7 @@ async fn preview(share: &Share, view: &ClientView, address: &Address) -> Preview
     };
     let verdict = verdict.await;
     Preview {
-        title: share.opens(),
+        title: share.describe_scope(),
         image: verdict.as_ref().map(|_| Address::new(Route::SharedPicture, &[address.value("preview")]).to_string()),
         description: verdict.unwrap_or_default(),
     }
@@ -164,7 +163,7 @@ async fn confirm(rollcast: &Rollcast, share: &Share, secret: &str) -> Response {
     let says = format!(
         "You are signed in. {} created this link, which opens {}. If you open it, this browser shows nothing else until you leave the link.",
         safe(&share.maker),
-        share.opens()
+        share.describe_scope()
     );
     let secret = secret.to_owned();
     let shell = move |build| app::shell::confirm(says.clone(), secret.clone(), build);

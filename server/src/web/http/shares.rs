@@ -118,7 +118,7 @@ async fn scope_of(view: &ClientView, to: &str) -> Option<(LinkScope, String)> {
         return None;
     }
     let view = view.clone().with_namespace(&of.cluster, &of.namespace).await;
-    let workload = address.workload().ok().flatten().filter(|workload| view.shows(workload))?;
+    let workload = address.workload().ok().flatten().filter(|workload| view.can_see(workload))?;
     let named: Option<u64> = address.parse("revision").ok()?;
     // The page of a revision names it, and is none of another one.
     let revision = match (named, of_path.flatten()) {
@@ -256,7 +256,8 @@ pub(super) async fn make(
             } else {
                 ""
             };
-            let said = format!("It opens {} until {}{lasts}, unless you revoke it.", share.opens(), expiry(&share));
+            let said =
+                format!("It opens {} until {}{lasts}, unless you revoke it.", share.describe_scope(), expiry(&share));
             let payload = SharesPayload { made: Some((link, said)), ..SharesPayload::default() };
             let shown = show(&rollcast, &view, payload, StatusCode::OK, Request::default()).await;
             return (audit_share(&share, view.viewer().audit_name(), "made a link"), shown).into_response();
@@ -304,7 +305,7 @@ async fn show(
         ShareRefusal(status, payload.trouble) = why.into();
     }
     let line = |share: Share| SharedLine {
-        opens: share.opens(),
+        opens: share.describe_scope(),
         until: expiry(&share),
         id: share.id,
         to: share.to,
@@ -330,7 +331,7 @@ fn expiry(share: &Share) -> String {
 
 fn as_json(share: &Share) -> serde_json::Value {
     json!({
-        "id": share.id, "scope": share.scope.sort(), "opens": share.opens(), "to": share.to, "maker": share.maker,
+        "id": share.id, "scope": share.scope.sort(), "opens": share.describe_scope(), "to": share.to, "maker": share.maker,
         "madeMillis": share.made_millis, "untilMillis": share.until_millis, "allowsPreview": share.allows_preview,
     })
 }

@@ -19,7 +19,7 @@ const READ_BUFFER: usize = 1 << 10;
 
 /// Copies headers. Those of a request share the read buffer of its connection, which would be held while the stream
 /// is open.
-fn by_themselves(headers: &HeaderMap) -> HeaderMap {
+fn copy_headers(headers: &HeaderMap) -> HeaderMap {
     let mut own = HeaderMap::with_capacity(headers.keys_len());
     for (name, value) in headers {
         if let Ok(mut alone) = HeaderValue::from_bytes(value.as_bytes()) {
@@ -37,7 +37,7 @@ pub(super) async fn upgrade(
     Extension(client): Extension<Client>,
     upgrade: WebSocketUpgrade,
 ) -> Response {
-    let headers = by_themselves(&headers);
+    let headers = copy_headers(&headers);
     let credentials =
         StreamRequest { headers, peer: peer.map(|Extension(Peer(address))| address.ip()), from: client.address };
     let upgrade = upgrade

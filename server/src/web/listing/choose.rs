@@ -91,7 +91,7 @@ pub fn choose(sources: &[Source], query: &Query) -> ListResult {
     let now_millis = |cluster: u16| sources.get(usize::from(cluster)).map_or(0, |source| source.state.now_millis);
     let age = |(_, cluster, listed): &Match| now_millis(*cluster) - listed.summary.since_millis;
     // By place already; the sort keeps that where nothing else decides.
-    found.sort_by(|a, b| together(query.by, a, b).then_with(|| in_order(query, a, b, age)));
+    found.sort_by(|a, b| compare_groups(query.by, a, b).then_with(|| in_order(query, a, b, age)));
     for (group, cluster, listed) in &found {
         let is_same = |of: &Common| match of {
             Common::Group(last) => last == group,
@@ -129,7 +129,7 @@ pub(super) fn bounded(query: &Query) -> Result<(), &'static str> {
 type Match<'l> = (Group, u16, &'l Arc<ListedDeployment>);
 
 /// Compares the groups of two Deployments.
-fn together(by: By, (_, at, a): &Match, (_, bt, b): &Match) -> Ordering {
+fn compare_groups(by: By, (_, at, a): &Match, (_, bt, b): &Match) -> Ordering {
     match by {
         By::Verdict => Ordering::Equal,
         By::Place => (at, &a.summary.namespace).cmp(&(bt, &b.summary.namespace)),

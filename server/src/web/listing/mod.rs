@@ -42,7 +42,7 @@ struct Changes {
 }
 
 impl Changes {
-    fn of(clusters: &[Handle]) -> Self {
+    fn new(clusters: &[Handle]) -> Self {
         let (lists, connections) = clusters.iter().map(|hub| (hub.follow_list(), hub.connection())).unzip();
         Self { lists, connections }
     }
@@ -193,7 +193,7 @@ impl Listings {
     /// Chooses a list for the first time, and from then on; somebody else may have done so meanwhile.
     fn start(self: &Arc<Self>, key: ListKey) -> signal::Receiver<Arc<ListResult>> {
         // Before the first choice, so that nothing in between is missed.
-        let changes = Changes::of(&self.clusters);
+        let changes = Changes::new(&self.clusters);
         let first = Arc::new(self.first(&key.0, &key.1, &self.published(&key.1, &changes)));
         let mut followed = self.followed();
         if let Some(known) = followed.lists.get(&key) {

@@ -313,7 +313,7 @@ fn what_follows_a_checkpoint_is_read_though_all_batches_before_it_are_gone() {
         while store.tidy(800_000).unwrap() {}
         drop(store);
         let mut store = place.open(SMALL);
-        assert_eq!(store.heard("c").unwrap(), Some(1_000));
+        assert_eq!(store.last_response("c").unwrap(), Some(1_000));
         store.commit(&[commit(Some((900_000, 900_000, &later)), None)]).unwrap();
         let stored = store.resume("c", Some(FINGERPRINT)).unwrap().unwrap();
         assert!(stored.checkpoint.is_some());

@@ -43,8 +43,8 @@ impl Store for Faulty {
         self.store.resume(cluster, by)
     }
 
-    fn heard(&mut self, cluster: &str) -> Result<Option<Millis>, StoreError> {
-        self.store.heard(cluster)
+    fn last_response(&mut self, cluster: &str) -> Result<Option<Millis>, StoreError> {
+        self.store.last_response(cluster)
     }
 
     fn tidy(&mut self, _: Millis) -> Result<bool, StoreError> {
@@ -125,7 +125,7 @@ async fn a_store_that_does_not_answer_holds_nobody_up_and_what_was_missed_is_a_g
     until::until("all of them", async || {
         at_millis += 1;
         journal.end_gap(&existing_objects(&Model::default()));
-        journal.heard(at_millis);
+        journal.note_response(at_millis);
         sets(&kept(folder.path())) == many
     })
     .await;

@@ -33,8 +33,8 @@ impl Store for Fragile {
         self.store.resume(cluster, by)
     }
 
-    fn heard(&mut self, cluster: &str) -> Result<Option<Millis>, StoreError> {
-        self.store.heard(cluster)
+    fn last_response(&mut self, cluster: &str) -> Result<Option<Millis>, StoreError> {
+        self.store.last_response(cluster)
     }
 
     fn tidy(&mut self, now_millis: Millis) -> Result<bool, StoreError> {

@@ -161,8 +161,8 @@ impl Store for Slow {
         stored
     }
 
-    fn heard(&mut self, cluster: &str) -> Result<Option<Millis>, StoreError> {
-        self.store.heard(cluster)
+    fn last_response(&mut self, cluster: &str) -> Result<Option<Millis>, StoreError> {
+        self.store.last_response(cluster)
     }
 
     fn tidy(&mut self, now_millis: Millis) -> Result<bool, StoreError> {

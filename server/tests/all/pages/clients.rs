@@ -162,7 +162,7 @@ async fn a_client_of_a_proxy_is_counted_until_it_is_answered() {
     held.pop();
     let said = [("x-forwarded-for", "203.0.113.9")];
     // Its picture is not drawn before another one is.
-    let drawing = rollcast.previews.turn().await.unwrap();
+    let drawing = rollcast.previews.draw_permit().await.unwrap();
     let path = format!("{PAGE}/preview.svg");
     let mut waiting = Box::pin(ask_at(&rollcast, &path, "10.0.0.9", &said));
     assert!(tokio::time::timeout(std::time::Duration::from_millis(300), &mut waiting).await.is_err());

@@ -207,9 +207,9 @@ async fn who_may_come_again_later_is_told_when() {
     let rollcast = with(Site::default()).await;
     let _busy =
         [rollcast.exports.begin(ClientKey::Shared).unwrap(), rollcast.exports.begin(ClientKey::Shared).unwrap()];
-    let mut turns = vec![rollcast.previews.turn().await.unwrap()];
+    let mut turns = vec![rollcast.previews.draw_permit().await.unwrap()];
     // Those who wait for a picture: their turn does not come.
-    let mut waiting: Vec<_> = (0..16).map(|_| Box::pin(rollcast.previews.turn())).collect();
+    let mut waiting: Vec<_> = (0..16).map(|_| Box::pin(rollcast.previews.draw_permit())).collect();
     for one in &mut waiting {
         assert!(futures::poll!(one).is_pending());
     }

@@ -118,7 +118,7 @@ async fn a_namespace_that_was_named_is_closed_within_a_minute_of_losing_the_righ
             let view = ClientView::new(&rollcast, viewer).await.unwrap();
             for name in others {
                 let named = Workload::deployment("prod", name.as_str(), "web");
-                assert!(view.clone().with_namespace("prod", name).await.shows(&named), "{name}");
+                assert!(view.clone().with_namespace("prod", name).await.can_see(&named), "{name}");
             }
             let calm = tokio::time::timeout(Duration::from_secs(50), snapshot(&mut heard)).await;
             assert!(calm.is_err(), "while it may be seen it stays");

@@ -170,8 +170,11 @@ async fn a_namespace_in_which_nothing_is_yet_is_seen_by_who_may_see_it() {
     assert_eq!(difference(&timeless(&said[1]), &timeless(&said[2])), None);
     let view = ClientView::new(&rollcast, viewer("partly")).await.unwrap();
     for (namespace, may_see) in [("empty", true), ("kill-pod", false), ("never-was", false)] {
-        let shows =
-            view.clone().with_namespace("prod", namespace).await.shows(&Workload::deployment("prod", namespace, "web"));
+        let shows = view
+            .clone()
+            .with_namespace("prod", namespace)
+            .await
+            .can_see(&Workload::deployment("prod", namespace, "web"));
         assert_eq!(shows, may_see, "{namespace}");
     }
     // It stays seen without being named again, and somebody without a right in the cluster learns nothing by naming.
