@@ -125,7 +125,7 @@ async fn answer(
     let of = workload.clone();
     let look = move |then: &DeploymentState<'_>| look(&of, then);
     let found = match view.hub(&workload).await {
-        Some(hub) => hub.look(&workload, at_millis, look).await.ok().flatten().flatten(),
+        Some(hub) => hub.read_deployment(&workload, at_millis, look).await.ok().flatten().flatten(),
         None => None,
     };
     match found {
