@@ -2,7 +2,7 @@
 
 use timeline::Millis;
 use timeline::wire::{Connection, ConnectionState, Forbidden};
-use timeline::words::{safe, sentence_end};
+use timeline::words::{self, safe, sentence_end};
 
 /// Says that a past moment is shown.
 #[must_use]
@@ -47,20 +47,29 @@ pub fn next_try(retry_seconds: Option<u32>) -> String {
     retry_seconds.map_or_else(|| "Trying again.".to_owned(), |seconds| format!("Next try in {seconds} s."))
 }
 
-/// Says that a cluster does not respond: since when, why, and when the next try is. `stamp` formats times of day.
+/// Says that a cluster does not respond: since when, why, and when the next try is; `None` while it does. `stamp` formats
+/// times of day.
 #[must_use]
 pub fn unreachable(
     cluster: &str,
-    since_millis: Millis,
-    why: &str,
-    retry_at_millis: Option<Millis>,
+    connection: &Connection,
     has_data: bool,
     stamp: impl Fn(Millis) -> String,
-) -> String {
+) -> Option<String> {
+    let ConnectionState::Stale { since_millis, retry_at_millis, why } = &connection.state else { return None };
     let next = retry_at_millis.map_or_else(|| "Trying again.".to_owned(), |at| format!("Next try at {}.", stamp(at)));
-    let shown = if has_data { LAST_KNOWN } else { "" };
+    let shown = if has_data { last_known(connection) } else { String::new() };
     let why = safe(&sentence_end(why));
-    format!("{}: {why}{shown} {next}", unreachable_since(cluster, &stamp(since_millis)))
+    Some(format!("{}: {why}{shown} {next}", unreachable_since(cluster, connection, &stamp(*since_millis))))
+}
+
+/// Says what of the shown data is old.
+#[must_use]
+pub fn last_known(connection: &Connection) -> String {
+    match connection.stale_kinds.as_slice() {
+        [] => LAST_KNOWN.to_owned(),
+        kinds => format!(" Showing last known {}.", words::list(kinds)),
+    }
 }
 
 /// Says how far the first lists of a cluster are, where they take long.
@@ -70,10 +79,15 @@ pub fn loading(cluster: &str, connection: &Connection) -> Option<String> {
     Some(format!("Rollcast is still loading cluster “{}”: {listing}.", safe(cluster)))
 }
 
-/// "Cluster “prod-eu” unreachable since 14:02:05 UTC".
+/// "Cluster “prod-eu” unreachable since 14:02:05 UTC"; "Cluster “prod-eu” has sent no events since 14:02:05 UTC" while
+/// other kinds arrive.
 #[must_use]
-pub fn unreachable_since(cluster: &str, stamp: &str) -> String {
-    format!("Cluster “{}” unreachable since {stamp}", safe(cluster))
+pub fn unreachable_since(cluster: &str, connection: &Connection, stamp: &str) -> String {
+    let what = match connection.stale_kinds.as_slice() {
+        [] => "unreachable".to_owned(),
+        kinds => format!("has sent no {}", kinds.join(" or ")),
+    };
+    format!("Cluster “{}” {what} since {stamp}", safe(cluster))
 }
 
 /// Lists the missing permissions, and which ones to ask for; empty when Rollcast may read everything.
@@ -129,11 +143,22 @@ mod tests {
         assert_eq!(lost(None, true), "Rollcast unreachable. Showing last known data.");
         assert_eq!(lost(None, false), "Rollcast unreachable.", "nothing is shown");
         assert_eq!([Some(3), None].map(next_try), ["Next try in 3 s.", "Trying again."]);
-        let told = |retry| unreachable("prod", 0, "connection refused", retry, true, clock);
+        let stale = |retry_at_millis| {
+            let state =
+                ConnectionState::Stale { since_millis: 0, retry_at_millis, why: "connection refused".to_owned() };
+            Connection { state, ..Connection::default() }
+        };
+        let told = |connection: &Connection| unreachable("prod", connection, true, clock).unwrap();
         assert_eq!(
-            told(Some(5_000)),
+            told(&stale(Some(5_000))),
             "Cluster “prod” unreachable since 00:00:00: connection refused. Showing last known data. Next try at 00:00:05."
         );
-        assert!(told(None).ends_with("Showing last known data. Trying again."));
+        assert!(told(&stale(None)).ends_with("Showing last known data. Trying again."));
+        let partly = Connection { stale_kinds: vec!["pods".into(), "events".into()], ..stale(None) };
+        assert_eq!(
+            told(&partly),
+            "Cluster “prod” has sent no pods or events since 00:00:00: connection refused. Showing last known pods and events. Trying again."
+        );
+        assert_eq!(unreachable("prod", &Connection::default(), true, clock), None);
     }
 }

@@ -141,9 +141,8 @@ pub struct KindFigures {
 #[must_use]
 pub fn said(cluster: &str, connection: &Connection, stamp: impl Fn(Millis) -> String + Copy) -> (String, Vec<String>) {
     let trouble = match &connection.state {
-        ConnectionState::Stale { since_millis, retry_at_millis, why } => {
-            let said = unreachable(cluster, *since_millis, why, *retry_at_millis, false, stamp);
-            Some(format!("{said} {CHECK}"))
+        ConnectionState::Stale { .. } => {
+            unreachable(cluster, connection, false, stamp).map(|said| format!("{said} {CHECK}"))
         }
         ConnectionState::Connecting => loading(cluster, connection).map(|said| format!("{said} {CHECK}")),
         _ => None,

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 use timeline::address;
 use timeline::model::{Deployment, Model, Rollout};
 use timeline::past::course::{limits, moment};
-use timeline::past::{extremes, outcome_name};
-use timeline::rollout::{self, Outcome, Trigger};
+use timeline::past::{extremes, outcome_name, replaces};
+use timeline::rollout::{self, Outcome};
 use timeline::words::{count, duration, images, is_are, safe};
 use timeline::{Millis, Uid, Workload};
 
@@ -120,7 +120,7 @@ impl RolloutLine {
             took_millis: rollout.started_millis.zip(ended_millis).map(|(from, to)| to - from),
             peak_pods: rollout.peak_active,
             min_available: Some(rollout.min_available)
-                .filter(|_| rollout::trigger(model, deployment, index) != Trigger::Created),
+                .filter(|_| replaces(rollout::trigger(model, deployment, index), rollout.revision)),
             limits: limits(deployment, index),
             images: images(&rollout.images),
             moment_millis: moment(model, deployment, index),

@@ -119,7 +119,7 @@ pub fn Rollout(
             <Role board/>
             <LinkBars board/>
             <main id="there" class=move || shown(is_there.get())>
-                <VerdictLine board/>
+                <VerdictLine board picture/>
                 <div class=move || if picture.has_spare.get() { "main spare" } else { "main" } node_ref=picture.nodes.room>
                     <Placed sheet/>
                     <Score board picture moving/>

@@ -167,6 +167,13 @@ impl Picture {
         }
     }
 
+    /// The images of each band, joined. Follows the bands.
+    #[must_use]
+    pub fn images(&self) -> Vec<String> {
+        let bands = self.bands.order().into_iter().filter_map(|key| self.bands.row(key));
+        bands.map(|band| band.with(|band| band.heading.images.clone())).collect()
+    }
+
     /// Shows another scene; only what differs is touched.
     pub fn show(&self, mut scene: Scene, base_millis: Millis) {
         self.base_millis.set(base_millis);

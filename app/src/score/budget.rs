@@ -120,7 +120,7 @@ pub struct Strip {
 /// The strip of the budget: pods that there are, between the most and the least that the strategy allows.
 pub fn strip(model: &Model, deployment: &Deployment, view: &View, frame: Frame) -> Strip {
     let steps = steps::steps(&model.counted_pods(deployment.uid), layer_of, frame);
-    let most = steps.iter().map(|(_, counts)| counts.iter().sum::<i32>()).max().unwrap_or(0).max(1);
+    let most = steps::highest(&steps, frame);
     let is_rolling = !view.derived.0.is_empty();
     let past = if is_rolling { past(deployment, view.limits, frame) } else { Vec::new() };
     let highest = past.iter().map(|(_, limits)| limits.ceiling).chain([view.limits.ceiling]).max().unwrap_or(1);
@@ -159,7 +159,7 @@ pub fn strip(model: &Model, deployment: &Deployment, view: &View, frame: Frame) 
 
 /// The limits that were in force in the window, each with when that began; the last ones are those that are said.
 fn past(deployment: &Deployment, now: Limits, frame: Frame) -> Vec<(Millis, Limits)> {
-    let from = frame.from_millis() - frame.window_millis as Millis; // a window more, for whoever zooms out
+    let from = frame.spare_from_millis();
     let known = deployment.limits.iter().filter(|(at, _)| *at <= frame.now_millis);
     let mut past: Vec<(Millis, Limits)> = known.copied().collect();
     match past.last_mut() {
@@ -171,7 +171,7 @@ fn past(deployment: &Deployment, now: Limits, frame: Frame) -> Vec<(Millis, Limi
     past
 }
 
-/// The line of one limit: level, and upright where it changed; a little more than the window, for whoever zooms out.
+/// The line of one limit: level, and upright where it changed; more than the window, which may grow.
 fn line(limit: Limit, past: &[(Millis, Limits)], frame: Frame, y: &dyn Fn(u32) -> f64) -> String {
     let spare = (2.0 * frame.window_millis) as Millis;
     let stepped = |at: Millis| at.div_euclid(LINE_STEP_MILLIS) * LINE_STEP_MILLIS;

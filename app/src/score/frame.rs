@@ -42,6 +42,12 @@ impl Frame {
         self.now_millis - self.window_millis as Millis
     }
 
+    /// One window left of the left edge: drawn from there, a picture is complete while its window grows.
+    #[must_use]
+    pub const fn spare_from_millis(&self) -> Millis {
+        self.from_millis() - self.window_millis as Millis
+    }
+
     /// Returns the width of a stretch of time, in pixels.
     #[must_use]
     pub fn wide(&self, from_millis: Millis, to_millis: Option<Millis>) -> f64 {

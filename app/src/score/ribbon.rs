@@ -40,8 +40,7 @@ pub fn marks(one: &PlacedBand, pods: &[(&Pod, u32)], frame: Frame) -> Vec<BarMar
     let row_of = |slot: u32| (u64::from(slot) * u64::from(rows) / u64::from(slots)) as usize;
     let first_slot = |row: u64| (row * u64::from(slots)).div_ceil(u64::from(rows)) as f64;
     let mut moves: Vec<Vec<(Millis, usize, bool)>> = vec![Vec::new(); rows as usize];
-    // A window more, so that there is something to see while the viewer zooms out.
-    let from_millis = frame.from_millis() - frame.window_millis as Millis;
+    let from_millis = frame.spare_from_millis();
     for (pod, slot) in pods {
         let Some(moves) = moves.get_mut(row_of(*slot)) else { continue };
         for (look, from, to) in drawn_states(pod, one.band.heading.side(), frame) {

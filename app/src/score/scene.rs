@@ -253,7 +253,8 @@ pub fn scene(model: &Model, deployment: Option<Uid>, said: &Said, frame: Frame, 
             pods.iter().for_each(|(pod, slot)| scene.add_painted(one, pod, *slot, frame));
         }
         if is_crowd {
-            let odd = pods.into_iter().map(|(pod, _)| pod).filter(|pod| pod.state() != PodState::Available);
+            let is_listed = |pod: &&Pod| pod.state() != PodState::Available && !is_elsewhere(one, pod);
+            let odd = pods.into_iter().map(|(pod, _)| pod).filter(is_listed);
             let odd: Vec<&Pod> = odd.collect();
             unlisted += odd.len().saturating_sub(MOST_ROWS);
             let rows = odd.into_iter().take(MOST_ROWS);
@@ -283,15 +284,14 @@ impl Scene {
     /// A pod among many: painted, without a head of its own.
     fn add_painted(&mut self, one: &PlacedBand, pod: &Pod, slot: u32, frame: Frame) {
         let y = one.place.first + (f64::from(slot) + 0.5) * one.place.row;
-        // A window more, so that there is something to see while the viewer zooms out.
-        let from = frame.from_millis() - frame.window_millis as Millis;
+        let from = frame.spare_from_millis();
         let marks = bars::bars(pod, one.band.heading.side(), one.place.row, y, frame);
         self.marks.extend(marks.filter(|mark| mark.to.is_none_or(|to| to > from)));
     }
 
     fn add_pod(&mut self, one: &PlacedBand, pod: &Pod, slot: u32, frame: Frame, known: &mut HashMap<Uid, f64>) {
         let y = one.place.first + (f64::from(slot) + 0.5) * one.place.row;
-        let (key, row, is_inside) = (key(&one.band, pod.uid), one.place.row, !one.band.heading.is_out());
+        let (key, row) = (key(&one.band, pod.uid), one.place.row);
         match (one.is_ribbon, frame.is_painted) {
             (true, _) => {}
             (false, true) => self.add_painted(one, pod, slot, frame),
@@ -303,14 +303,21 @@ impl Scene {
                 self.bars.push((key, Bars { pod: Some(pod.uid), shift, marks }));
             }
         }
-        let is_elsewhere = pod.is_out_of_rotation() == is_inside;
+        let is_elsewhere = is_elsewhere(one, pod);
         let moved = [pod.released_millis(), pod.adopted_millis()].into_iter().flatten().max();
         let travels = !is_elsewhere && moved.is_some_and(|at| (0..TRAVEL_MILLIS).contains(&(frame.now_millis - at)));
         let before = known.insert(pod.uid, y);
         self.heads.push((key, head(one, pod, is_elsewhere, frame.now_millis)));
         self.spots.push((key, HeadPlace { y, row, came_from: before.filter(|_| travels).map(|before| before - y) }));
-        self.table.push((key, table_row(one, pod)));
+        if !is_elsewhere {
+            self.table.push((key, table_row(one, pod)));
+        }
     }
+}
+
+/// The pod has left this band for the other one that it is drawn in; the table has its row there.
+fn is_elsewhere(one: &PlacedBand, pod: &Pod) -> bool {
+    pod.is_out_of_rotation() != one.band.heading.is_out()
 }
 
 fn head(one: &PlacedBand, pod: &Pod, is_elsewhere: bool, now_millis: Millis) -> PodHead {

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use timeline::Millis;
 use timeline::model::Pod;
 use timeline::phase::PodState;
 use timeline::steps::{Counts, Step};
@@ -10,9 +11,16 @@ use super::frame::Frame;
 use super::paint::svg::FAR;
 use crate::numbers::{fixed, thousandths};
 
-/// Counts the pods in each layer, from each moment on. Begins with the left edge.
+/// Counts the pods in each layer, from each moment on. Begins left of the left edge.
 pub(super) fn steps(pods: &[&Pod], layer: fn(PodState) -> Option<usize>, frame: Frame) -> Vec<Step> {
-    thinned(timeline::steps::steps(pods, |_, state| layer(state), frame.from_millis()), frame)
+    thinned(timeline::steps::steps(pods, |_, state| layer(state), frame.spare_from_millis()), frame)
+}
+
+/// The largest number of pods at once in the window; at least 1.
+pub(super) fn highest(steps: &[Step], frame: Frame) -> i32 {
+    let ends = steps.iter().skip(1).map(|(at, _)| *at).chain([Millis::MAX]);
+    let in_window = steps.iter().zip(ends).filter(|(_, end)| *end > frame.from_millis());
+    in_window.map(|((_, counts), _)| counts.iter().sum::<i32>()).max().unwrap_or(0).max(1)
 }
 
 /// Without steps that are narrower than a pixel.

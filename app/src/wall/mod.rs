@@ -92,12 +92,12 @@ fn named(copy: &ListCopy, row: &Row) -> String {
     }
 }
 
-/// Formats the last one that was done: "Last: nginx revision 3, 20 s ago."; empty when nothing was within the hour.
+/// Formats the last one that was done: "Last: nginx revision 3, finished 20 s ago."; empty when nothing was within the hour.
 #[must_use]
 pub fn last(copy: &ListCopy, ages: &Ages) -> String {
     let last = of_group(copy, Group::Finished).next().map(|row| {
         let revision = row.summary.revision.map(|revision| format!(" revision {revision}")).unwrap_or_default();
-        format!("Last: {}{revision}, {} ago.", named(copy, row), ages.of(row))
+        format!("Last: {}{revision}, finished {} ago.", named(copy, row), ages.of(row))
     });
     last.unwrap_or_default()
 }
@@ -205,7 +205,8 @@ pub fn stale(overall: &Overall, since_millis: Option<Millis>, stamp: impl Fn(Mil
     for cluster in &overall.clusters {
         if let ConnectionState::Stale { since_millis, retry_at_millis, .. } = cluster.connection.state {
             let next = retry_at_millis.map(|at| format!(", next try at {}", stamp(at))).unwrap_or_default();
-            words.push_str(&format!(" {}{next}.", unreachable_since(&cluster.name, &stamp(since_millis))));
+            let since = unreachable_since(&cluster.name, &cluster.connection, &stamp(since_millis));
+            words.push_str(&format!(" {since}{next}."));
         }
     }
     words.trim_start().to_owned()
@@ -257,8 +258,8 @@ mod tests {
         let said = |overall: &Overall| stable(overall, &Query::default(), "");
         assert_eq!(said(&overall(1_284, vec![live()])), "1,284 Deployments, nothing in progress.");
         assert_eq!(
-            stable(&overall(1, vec![live()]), &Query::default(), "Last: web, 2 s ago."),
-            "1 Deployment, nothing in progress. Last: web, 2 s ago."
+            stable(&overall(1, vec![live()]), &Query::default(), "Last: web, finished 2 s ago."),
+            "1 Deployment, nothing in progress. Last: web, finished 2 s ago."
         );
         assert_eq!(said(&overall(0, vec![live()])), "No Deployments here yet.");
         let connecting = cluster("b", ConnectionState::Connecting);

@@ -128,7 +128,7 @@ test("what is over stays a while, then the wall says that nothing goes on", { ta
   await expect(tile).toHaveClass(/tile busy/, { timeout: 20_000 });
   await expect(tile).toHaveClass("tile ok", { timeout: 20_000 });
   await expect(page.getByTestId("stable")).toBeHidden();
-  await expect(page.getByTestId("stable")).toHaveText(/^1 Deployment, nothing in progress. Last: nginx revision 3, \d+ (s|min) ago.$/, { timeout: 40_000 });
+  await expect(page.getByTestId("stable")).toHaveText(/^1 Deployment, nothing in progress. Last: nginx revision 3, finished \d+ (s|min) ago.$/, { timeout: 40_000 });
   await expect(tile).toHaveClass("tile past");
 });
 

@@ -1,6 +1,6 @@
 //! How a cluster's watches and its liveness add up to one connection. Pure.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use timeline::Millis;
 use timeline::fact::Kind;
@@ -75,7 +75,18 @@ impl Watches {
             None => ConnectionState::Live,
         };
         let listing = self.listing().filter(|_| state == ConnectionState::Connecting);
-        Connection { state, forbidden: forbidden.collect(), listing, ..Connection::default() }
+        let stale_kinds = self.stale_kinds();
+        Connection { state, stale_kinds, forbidden: forbidden.collect(), listing, ..Connection::default() }
+    }
+
+    /// The stale kinds while the API server answers and other kinds are live.
+    fn stale_kinds(&self) -> Vec<String> {
+        if self.silent.is_some() || !self.health.values().any(|health| *health == Health::Live) {
+            return Vec::new();
+        }
+        let stale = self.health.iter().filter(|(_, health)| matches!(health, Health::Stale { .. }));
+        let kinds: BTreeSet<Kind> = stale.map(|((kind, _), _)| *kind).collect();
+        kinds.into_iter().map(|kind| kind.plural().to_owned()).collect()
     }
 
     /// The kind whose first lists hold the most so far, of all namespaces; `None` while none of them took long enough to tell.
@@ -141,6 +152,9 @@ mod tests {
         );
         watches.note(Kind::Pod, None, stale(20));
         watches.note_answer(None);
+        assert_eq!(watches.connection().stale_kinds, <[&str; 0]>::default(), "nothing is live");
+        watches.note(Kind::Deployment, None, Health::Live);
+        assert_eq!(watches.connection().stale_kinds, ["pods"]);
         assert!(matches!(watches.connection().state, ConnectionState::Stale { since_millis: 20, .. }));
     }
 }

@@ -11,7 +11,7 @@ use crate::{EpisodeKind, Millis, Uid, Workload, WorkloadKind};
 use serde::{Deserialize, Serialize};
 
 pub use self::search::{Day, LENGTHS, OUTCOMES, Search, TIMES, UTC};
-pub use self::words::{Status, StatusMark, extremes, outcome_name};
+pub use self::words::{Status, StatusMark, extremes, outcome_name, replaces};
 use crate::address;
 
 /// The cause of a rollout that was stuck while nothing said why. Any other cause is more specific.

@@ -106,10 +106,16 @@ impl PastRollout {
     /// Its extremes: "3 replicas, peak 4 pods (limit 4), lowest 3 available (limit 3)".
     #[must_use]
     pub fn extremes(&self) -> String {
-        let lowest = Some(self.min_available).filter(|_| self.trigger != Trigger::Created);
+        let lowest = Some(self.min_available).filter(|_| replaces(self.trigger, self.revision));
         let limits = self.ceiling.zip(self.floor);
         format!("{}, {}", count(self.replicas, "replica"), extremes(self.peak_pods, lowest, limits))
     }
+}
+
+/// Returns whether a rollout replaces pods; of revision 1 that is known also where its begin was not observed.
+#[must_use]
+pub fn replaces(trigger: Trigger, revision: u64) -> bool {
+    trigger != Trigger::Created && revision > 1
 }
 
 /// Most pods at once and fewest available ones, as they were observed, each beside its limit. `lowest` is `None` for a rollout that
@@ -221,5 +227,7 @@ mod tests {
         assert_eq!(extremes(1, lowest, None), "peak 1 pod, lowest 8 available");
         let created = PastRollout { trigger: Trigger::Created, min_available: 0, ..rollout(1, Some(1)) };
         assert_eq!(created.extremes(), "3 replicas, peak 4 pods (limit 4)", "it begins with none");
+        let running = |revision| PastRollout { trigger: Trigger::Unknown, min_available: 0, ..rollout(revision, None) };
+        assert!(!running(1).extremes().contains("lowest") && running(2).extremes().contains("lowest 0 available"));
     }
 }

@@ -9,6 +9,8 @@ use crate::Millis;
 pub struct Connection {
     /// The state of all watches together.
     pub state: ConnectionState,
+    /// The stale kinds, in the plural, while other kinds are live; empty where all are stale or none is.
+    pub stale_kinds: Vec<String>,
     /// The cluster's time against ours, in percent: 100 unless it is recorded or simulated, 0 while it stands still.
     pub speed_percent: u32,
     /// Resources that the server may not list or watch; the others go on.
@@ -49,6 +51,7 @@ impl Default for Connection {
     fn default() -> Self {
         Self {
             state: ConnectionState::default(),
+            stale_kinds: Vec::new(),
             speed_percent: 100,
             forbidden: Vec::new(),
             listing: None,

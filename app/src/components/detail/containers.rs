@@ -1,7 +1,6 @@
 //! The containers of a pod.
 
 use leptos::prelude::*;
-use timeline::words::count;
 
 use super::following::numbered;
 use crate::detail::PodDetail;
@@ -15,7 +14,7 @@ pub fn Containers(
 ) -> impl IntoView {
     let line = |(_, of): (usize, ContainerDetail)| {
         view! {
-            <tr><td>{of.name}</td><td>{of.role.label()}</td><td>{of.state}</td><td>{count(of.restarts, "restart")}</td><td>{of.last_end}</td></tr>
+            <tr><td>{of.name}</td><td>{of.role.label()}</td><td>{of.state}</td><td>{of.restarts}</td><td>{of.last_end}</td></tr>
         }
     };
     view! {

@@ -70,10 +70,10 @@ fn trouble(board: Board, zone: Zone) -> Option<String> {
     let cluster = board.workload.with(|workload| workload.cluster.clone());
     let connection = board.connection.read();
     match &connection.state {
-        ConnectionState::Stale { since_millis, why, retry_at_millis } => {
+        ConnectionState::Stale { .. } => {
             let stamp = |at_millis| board.dated(zone, at_millis);
             let listing = listing(&connection).map(|listing| format!(" ({listing})")).unwrap_or_default();
-            Some(unreachable(&cluster, *since_millis, why, *retry_at_millis, has_data, stamp) + &listing)
+            unreachable(&cluster, &connection, has_data, stamp).map(|said| said + &listing)
         }
         ConnectionState::Connecting => loading(&cluster, &connection),
         ConnectionState::Unknown => {

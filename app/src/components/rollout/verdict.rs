@@ -8,7 +8,9 @@ use timeline::{Millis, say};
 use super::measured::Measured;
 use super::remedy::Remedy;
 use crate::debounce::debounce;
+use crate::images::with_short_images;
 use crate::rollout::board::Board;
+use crate::rollout::picture::Picture;
 use crate::scoped::ScopedFor;
 use crate::zone::Zone;
 
@@ -68,6 +70,8 @@ fn unbroken(sentence: &str) -> Vec<AnyView> {
 pub fn VerdictLine(
     /// The state of the Deployment's page, which this follows.
     board: Board,
+    /// The picture, whose bands have the images.
+    picture: Picture,
 ) -> impl IntoView {
     let zone = Zone::of_page();
     // A moment that the viewer chose is told at once.
@@ -76,6 +80,9 @@ pub fn VerdictLine(
         debounce(Signal::derive(move || board.said(|view| VerdictContent::of(view, board.is_past()))), is_at_once);
     let said = move |read: fn(&VerdictContent) -> &str| move || zone.said(read(&words.read()), board.now_millis());
     let sentence = said(|words| &words.sentence);
+    // A whole image leaves no room for what the headline says of it.
+    let headline = move || with_short_images(&sentence(), picture.images().iter().map(String::as_str));
+    let whole_headline = move || Some(sentence()).filter(|sentence| *sentence != headline());
     let remedy = Signal::derive(move || words.read().remedy.clone());
     // Where there is little room for it, the first lines stand for all of it until somebody taps them or goes there by key.
     let is_whole = RwSignal::new(false);
@@ -83,7 +90,7 @@ pub fn VerdictLine(
         <section class="verdict">
             <div>
                 <span id="badge" class=move || words.read().class.clone() data-testid="badge">{move || words.read().badge.clone()}</span>
-                <h1 id="verdict" data-testid="verdict">{move || unbroken(&sentence())}</h1>
+                <h1 id="verdict" data-testid="verdict" title=whole_headline>{move || unbroken(&headline())}</h1>
                 <p id="why" tabindex="0" class=move || if is_whole.get() { "why whole" } else { "why" } data-testid="why" on:click=move |_| is_whole.update(|whole| *whole = !*whole)>{said(|words| &words.why)}</p>
                 <Remedy remedy/>
             </div>
