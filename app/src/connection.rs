@@ -79,15 +79,15 @@ pub fn loading(cluster: &str, connection: &Connection) -> Option<String> {
     Some(format!("Rollcast is still loading cluster “{}”: {listing}.", safe(cluster)))
 }
 
-/// "Cluster “prod-eu” unreachable since 14:02:05 UTC"; "Cluster “prod-eu” has sent no events since 14:02:05 UTC" while
-/// other kinds arrive.
+/// "Cluster “prod-eu” unreachable since 14:02:05 UTC"; while other kinds arrive, "Rollcast has received no events from
+/// cluster “prod-eu” since 14:02:05 UTC".
 #[must_use]
 pub fn unreachable_since(cluster: &str, connection: &Connection, stamp: &str) -> String {
-    let what = match connection.stale_kinds.as_slice() {
-        [] => "unreachable".to_owned(),
-        kinds => format!("has sent no {}", kinds.join(" or ")),
-    };
-    format!("Cluster “{}” {what} since {stamp}", safe(cluster))
+    let cluster = safe(cluster);
+    match connection.stale_kinds.as_slice() {
+        [] => format!("Cluster “{cluster}” unreachable since {stamp}"),
+        kinds => format!("Rollcast has received no {} from cluster “{cluster}” since {stamp}", kinds.join(" or ")),
+    }
 }
 
 /// Lists the missing permissions, and which ones to ask for; empty when Rollcast may read everything.
@@ -157,7 +157,7 @@ mod tests {
         let partly = Connection { stale_kinds: vec!["pods".into(), "events".into()], ..stale(None) };
         assert_eq!(
             told(&partly),
-            "Cluster “prod” has sent no pods or events since 00:00:00: connection refused. Showing last known pods and events. Trying again."
+            "Rollcast has received no pods or events from cluster “prod” since 00:00:00: connection refused. Showing last known pods and events. Trying again."
         );
         assert_eq!(unreachable("prod", &Connection::default(), true, clock), None);
     }

@@ -79,14 +79,18 @@ impl Watches {
         Connection { state, stale_kinds, forbidden: forbidden.collect(), listing, ..Connection::default() }
     }
 
-    /// The stale kinds while the API server answers and other kinds are live.
+    /// The stale kinds while the API server answers and each other kind is live; empty where a kind is live in one namespace
+    /// and stale in another.
     fn stale_kinds(&self) -> Vec<String> {
-        if self.silent.is_some() || !self.health.values().any(|health| *health == Health::Live) {
+        let kinds = |of: fn(&Health) -> bool| -> BTreeSet<Kind> {
+            self.health.iter().filter(|(_, health)| of(health)).map(|((kind, _), _)| *kind).collect()
+        };
+        let (stale, live) =
+            (kinds(|health| matches!(health, Health::Stale { .. })), kinds(|health| *health == Health::Live));
+        if self.silent.is_some() || live.is_empty() || !stale.is_disjoint(&live) {
             return Vec::new();
         }
-        let stale = self.health.iter().filter(|(_, health)| matches!(health, Health::Stale { .. }));
-        let kinds: BTreeSet<Kind> = stale.map(|((kind, _), _)| *kind).collect();
-        kinds.into_iter().map(|kind| kind.plural().to_owned()).collect()
+        stale.into_iter().map(|kind| kind.plural().to_owned()).collect()
     }
 
     /// The kind whose first lists hold the most so far, of all namespaces; `None` while none of them took long enough to tell.
@@ -155,6 +159,8 @@ mod tests {
         assert_eq!(watches.connection().stale_kinds, <[&str; 0]>::default(), "nothing is live");
         watches.note(Kind::Deployment, None, Health::Live);
         assert_eq!(watches.connection().stale_kinds, ["pods"]);
+        watches.note(Kind::Pod, Some("a".to_owned()), Health::Live);
+        assert_eq!(watches.connection().stale_kinds, <[&str; 0]>::default(), "pods of another namespace are live");
         assert!(matches!(watches.connection().state, ConnectionState::Stale { since_millis: 20, .. }));
     }
 }

@@ -67,9 +67,9 @@ enum SessionEnd {
 }
 
 /// Serves one viewer until it leaves.
-pub async fn serve(socket: WebSocket, view: ClientView, credentials: StreamRequest) {
+pub async fn serve(socket: WebSocket, view: ClientView, stream_request: StreamRequest) {
     let (out, inbox) = socket.split();
-    serve_over(out, inbox, view, credentials).await;
+    serve_over(out, inbox, view, stream_request).await;
 }
 
 /// Serves one viewer over any message transport.
@@ -77,10 +77,10 @@ pub async fn serve_over(
     mut out: impl Sink<Message> + Unpin,
     mut inbox: impl Stream<Item = Result<Message, axum::Error>> + Unpin,
     view: ClientView,
-    credentials: StreamRequest,
+    stream_request: StreamRequest,
 ) {
     let _viewer = view.rollcast().viewers.enter();
-    let reason = run(&mut out, &mut inbox, view, &credentials).await;
+    let reason = run(&mut out, &mut inbox, view, &stream_request).await;
     match reason {
         Err(SessionEnd::Broken) => tracing::debug!("the connection of a viewer failed"),
         Err(SessionEnd::NotSignedIn) => return close_unauthenticated(&mut out).await,
@@ -126,7 +126,7 @@ async fn run(
     out: &mut (impl Sink<Message> + Unpin),
     inbox: &mut (impl Stream<Item = Result<Message, axum::Error>> + Unpin),
     mut view: ClientView,
-    credentials: &StreamRequest,
+    stream_request: &StreamRequest,
 ) -> Result<(), SessionEnd> {
     let rollcast = view.rollcast().clone();
     let mut permissions = Box::pin(view.watch_permissions()).await.map_err(|_| SessionEnd::Broken)?;
@@ -160,7 +160,7 @@ async fn run(
                 view = view.with_permissions(permissions.borrow_and_update().clone());
                 subscription = Box::pin(resubscribe(out, &before, &view, subscription)).await?;
             }
-            _ = known.tick() => match Box::pin(rollcast.viewer(&credentials.headers, credentials.peer, credentials.from)).await {
+            _ = known.tick() => match Box::pin(rollcast.viewer(&stream_request.headers, stream_request.peer, stream_request.from)).await {
                 Ok(viewer) if viewer.is_same(view.viewer()) => {
                     if !Box::pin(is_still_seen(&view, &permissions, &subscription, &mut said)).await {
                         let before = view.clone();
@@ -189,7 +189,7 @@ async fn run(
                 match request(message)? {
                     None => {}
                     Some(Request::Follow(scope, since)) => {
-                        audit(&view, &scope, credentials.from, "followed");
+                        audit(&view, &scope, stream_request.from, "followed");
                         // What was named before is seen as far as everything else.
                         view = view.with_permissions(permissions.borrow().clone());
                         said = Instant::now();
@@ -200,7 +200,7 @@ async fn run(
                     }
                     Some(Request::Moment(at_millis)) => {
                         if let Subscription::Deployment(followed) = &subscription {
-                            audit(&view, &Scope::Workload(followed.workload().clone()), credentials.from, "looked at a moment");
+                            audit(&view, &Scope::Workload(followed.workload().clone()), stream_request.from, "looked at a moment");
                         }
                         Box::pin(moment(out, &subscription, at_millis, &permissions)).await?;
                     }

@@ -1,4 +1,4 @@
-//! The causes for which a rollout does not move, as data. [`super::situation`] finds them, [`super::severity`] decides how bad
+//! The causes for which a rollout does not move, as data. [`super::rollout_causes`] finds them, [`super::severity`] decides how bad
 //! each is, [`crate::say`] puts them into words.
 
 use serde::{Deserialize, Serialize};

@@ -81,8 +81,9 @@ pub fn VerdictLine(
     let said = move |read: fn(&VerdictContent) -> &str| move || zone.said(read(&words.read()), board.now_millis());
     let sentence = said(|words| &words.sentence);
     // A whole image leaves no room for what the headline says of it.
-    let headline = move || with_short_images(&sentence(), picture.images().iter().map(String::as_str));
-    let whole_headline = move || Some(sentence()).filter(|sentence| *sentence != headline());
+    let images = Memo::new(move |_| picture.images());
+    let headline = Memo::new(move |_| with_short_images(&sentence(), images.read().iter().map(String::as_str)));
+    let whole_headline = move || Some(sentence()).filter(|sentence| *sentence != *headline.read());
     let remedy = Signal::derive(move || words.read().remedy.clone());
     // Where there is little room for it, the first lines stand for all of it until somebody taps them or goes there by key.
     let is_whole = RwSignal::new(false);
@@ -90,7 +91,7 @@ pub fn VerdictLine(
         <section class="verdict">
             <div>
                 <span id="badge" class=move || words.read().class.clone() data-testid="badge">{move || words.read().badge.clone()}</span>
-                <h1 id="verdict" data-testid="verdict" title=whole_headline>{move || unbroken(&headline())}</h1>
+                <h1 id="verdict" data-testid="verdict" title=whole_headline>{move || unbroken(&headline.read())}</h1>
                 <p id="why" tabindex="0" class=move || if is_whole.get() { "why whole" } else { "why" } data-testid="why" on:click=move |_| is_whole.update(|whole| *whole = !*whole)>{said(|words| &words.why)}</p>
                 <Remedy remedy/>
             </div>
