@@ -58,18 +58,20 @@ pub fn unreachable(
 ) -> Option<String> {
     let ConnectionState::Stale { since_millis, retry_at_millis, why } = &connection.state else { return None };
     let next = retry_at_millis.map_or_else(|| "Trying again.".to_owned(), |at| format!("Next try at {}.", stamp(at)));
-    let shown = if has_data { last_known(connection) } else { String::new() };
     let why = safe(&sentence_end(why));
-    Some(format!("{}: {why}{shown} {next}", unreachable_since(cluster, connection, &stamp(*since_millis))))
+    let said = unreachable_because(cluster, connection, &stamp(*since_millis), &why, has_data);
+    Some(format!("{said} {next}"))
 }
 
-/// Says what of the shown data is old.
+/// "Cluster “prod-eu” unreachable since 14:02:05 UTC: connection refused. Showing last known data."
 #[must_use]
-pub fn last_known(connection: &Connection) -> String {
-    match connection.stale_kinds.as_slice() {
+pub fn unreachable_because(cluster: &str, connection: &Connection, stamp: &str, why: &str, has_data: bool) -> String {
+    let shown = match connection.stale_kinds.as_slice() {
+        _ if !has_data => String::new(),
         [] => LAST_KNOWN.to_owned(),
         kinds => format!(" Showing last known {}.", words::list(kinds)),
-    }
+    };
+    format!("{}: {why}{shown}", unreachable_since(cluster, connection, stamp))
 }
 
 /// Says how far the first lists of a cluster are, where they take long.

@@ -5,7 +5,7 @@ use timeline::list::{ClusterState, Group, Overall, Query};
 use timeline::wire::ConnectionState;
 use timeline::words::{grouped, grouped_count, list, safe, sentence_end};
 
-use crate::connection::{forbidden, last_known, listing, unreachable_since, unwritten};
+use crate::connection::{forbidden, listing, unreachable_because, unwritten};
 use crate::zone::Zone;
 
 /// "1,284 Deployments · 2 in trouble · 3 in progress", or "12 of 1,284 Deployments shown · …" where those are of the twelve that were asked for.
@@ -128,11 +128,9 @@ fn troubled(
         let stamp = |at_millis| stamp(at_millis, cluster.now_millis);
         if let ConnectionState::Stale { since_millis, retry_at_millis, why } = &cluster.connection.state {
             let why = said(&sentence_end(why), *since_millis);
-            let since = unreachable_since(&cluster.name, &cluster.connection, &stamp(*since_millis));
-            words.push_str(&format!(" {since}: {why}"));
-            if overall.all > 0 {
-                words.push_str(&last_known(&cluster.connection));
-            }
+            let since = stamp(*since_millis);
+            let said = unreachable_because(&cluster.name, &cluster.connection, &since, &why, overall.all > 0);
+            words.push_str(&format!(" {said}"));
             if let Some(at) = retry_at_millis {
                 words.push_str(&format!(" Next try at {}.", stamp(*at)));
             }

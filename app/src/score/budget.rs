@@ -157,7 +157,8 @@ pub fn strip(model: &Model, deployment: &Deployment, view: &View, frame: Frame) 
     }
 }
 
-/// The limits that were in force in the window and the one before it, each with when that began; the last ones are those that are said.
+/// The limits that were in force in the window and the one before it, each with when that began. The last ones are the
+/// present ones.
 fn past(deployment: &Deployment, now: Limits, frame: Frame) -> Vec<(Millis, Limits)> {
     let from = frame.spare_from_millis();
     let known = deployment.limits.iter().filter(|(at, _)| *at <= frame.now_millis);

@@ -184,7 +184,8 @@ pub struct ProbeKill {
     pub message: String,
 }
 
-/// Finds the last result of a probe ("Readiness probe"), by the Event `Unhealthy` about a pod since then: "HTTP probe failed with statuscode: 503".
+/// Finds the last result of a probe ("Readiness probe"), by the Event `Unhealthy` about a pod since then: "HTTP probe failed
+/// with statuscode: 503".
 #[must_use]
 pub fn probe_saw<'m>(deployment: &'m Deployment, pod: &Pod, probe: &str, since_millis: Millis) -> Option<&'m str> {
     let since_millis = since_millis.saturating_sub(2_000); // Events are told in whole seconds

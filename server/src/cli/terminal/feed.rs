@@ -26,7 +26,7 @@ const OPENING: Duration = Duration::from_secs(10);
 /// Error text for a server that does not respond.
 const SILENT: &str = "it does not respond";
 /// Error text for a server that requires sign-in.
-const SIGN_IN_REQUIRED: &str = "it requires sign-in: name a file with a Kubernetes token with --token-file";
+const SIGN_IN_ADVICE: &str = "it requires sign-in: name a file with a Kubernetes token with --token-file";
 const FIRST_BACKOFF: Duration = Duration::from_millis(300);
 const MAX_BACKOFF: Duration = Duration::from_secs(5);
 /// Tries in a row before the server counts as unreachable, when there was never a connection.
@@ -259,7 +259,7 @@ async fn subscribe(server: &RemoteServer, scope: Scope) -> Result<Socket, String
     let opening = tokio_tungstenite::connect_async(request);
     let opened = tokio::time::timeout(OPENING, opening).await.map_err(|_| SILENT.to_owned())?;
     let (mut socket, _) = opened.map_err(|error| match error {
-        tungstenite::Error::Http(answer) if answer.status() == StatusCode::UNAUTHORIZED => SIGN_IN_REQUIRED.to_owned(),
+        tungstenite::Error::Http(answer) if answer.status() == StatusCode::UNAUTHORIZED => SIGN_IN_ADVICE.to_owned(),
         error => error.to_string(),
     })?;
     let hello = ViewerFrame::Hello { protocol: PROTOCOL, build: String::new() };
