@@ -146,11 +146,8 @@ impl Credentials {
         let mut config = self.run_blocking(pace.credentials, move || runtime.block_on(now.config())).await??;
         self.impersonation.apply(&mut config.auth_info);
         config.cluster_url = reason::without_user(config.cluster_url);
-        let mut fingerprint = ClientFingerprint {
-            place: place(&config),
-            settings: hash(&(place(&config), auth(&config))),
-            credentials: 0,
-        };
+        let place = place(&config);
+        let mut fingerprint = ClientFingerprint { place, settings: hash(&(place, auth(&config))), credentials: 0 };
         if matches!(request, CredentialRequest::SettingsCheck(before) if before.settings == fingerprint.settings) {
             return Ok(None);
         }

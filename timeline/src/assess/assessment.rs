@@ -65,8 +65,6 @@ pub struct Assessment<'m> {
     pub causes: Vec<Cause>,
     /// When the progress deadline passes, or passed, by our clock; `None` when no deadline runs.
     pub deadline_millis: Option<Millis>,
-    /// Our clock.
-    pub now_millis: Millis,
     /// Our clock, and how it differs from the API server's.
     pub now: Now,
 }
@@ -112,7 +110,6 @@ impl<'m> Assessment<'m> {
             sees_sets,
             causes: Vec::new(),
             deadline_millis,
-            now_millis: now.millis,
             now,
         };
         if !deployment.is_over() {

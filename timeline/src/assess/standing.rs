@@ -267,7 +267,7 @@ impl Assessment<'_> {
     /// Nothing moves, for longer than may be, and nothing says why.
     fn is_unexplained(&self) -> bool {
         let limit = severity::unexplained_limit(&self.deployment.now.spec);
-        self.causes.is_empty() && !self.has_moved_since(self.now_millis - limit)
+        self.causes.is_empty() && !self.has_moved_since(self.now.millis - limit)
     }
 
     /// Whether anything moved at that time or later: a step of replicas, a pod, a verdict, what is asked for.
@@ -277,7 +277,7 @@ impl Assessment<'_> {
         let verdict = self.deployment.verdicts.last().map(|(at, _)| *at);
         let mark = self.deployment.marks.last().map(|mark| mark.at_millis);
         let noteworthy =
-            || model.sets_of(uid).flat_map(|set| model.noteworthy_pods(set.uid, self.now_millis, self.now.skew_millis));
+            || model.sets_of(uid).flat_map(|set| model.noteworthy_pods(set.uid, self.now.millis, self.now.skew_millis));
         let is_late = |moved: Millis| moved >= at_millis;
         self.deployment.first_seen_millis >= at_millis
             || verdict.into_iter().chain(mark).any(is_late)

@@ -16,7 +16,7 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
     let name = short(evidence.object_name()).to_owned();
     let name = safe(&name);
     let least = if evidence.is_least { "at least " } else { "" };
-    let since = evidence.since_millis.map(|since| format!("{least}{}", duration(assessment.now_millis - since)));
+    let since = evidence.since_millis.map(|since| format!("{least}{}", duration(assessment.now.millis - since)));
     let for_long = since.as_deref().map(|long| format!(" in {long}")).unwrap_or_default();
     let one_is = if pods > 1 { format!("{pods} pods, one is {name}") } else { format!("pod {name}") };
     let spec = &assessment.deployment.now.spec;
@@ -26,7 +26,7 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
     match &cause.kind {
         CauseKind::ControllerSilent => {
             // Whole seconds: a sentence that changes more often cannot be read.
-            let since = evidence.since_millis.map(|since| (assessment.now_millis - since).div_euclid(1_000) * 1_000);
+            let since = evidence.since_millis.map(|since| (assessment.now.millis - since).div_euclid(1_000) * 1_000);
             format!("The Deployment controller has not reacted for {least}{}.", since.map(duration).unwrap_or_default())
         }
         CauseKind::Paused { is_edited: true } if assessment.current.is_some_and(|set| set.images == spec.images) => {
@@ -78,7 +78,7 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
             format!("{container} does not start ({}, {one_is}){}", safe(&evidence.reason), tail(&evidence.message))
         }
         CauseKind::Crash(crash) => {
-            let is_long = evidence.since_millis.is_some_and(|since| assessment.now_millis - since >= LONG_MILLIS);
+            let is_long = evidence.since_millis.is_some_and(|since| assessment.now.millis - since >= LONG_MILLIS);
             let times = match (crash.restarts, crash.is_since && !evidence.is_least) {
                 (0, _) => String::new(),
                 (restarts, true) if is_long => format!(": {}{for_long}", count(restarts, "restart")),

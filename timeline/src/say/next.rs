@@ -123,21 +123,21 @@ fn deadline(standing: Standing, assessment: &Assessment<'_>) -> Option<String> {
     match assessment.deadline_millis {
         Some(at) if standing == Standing::DeadlineExceeded => Some(format!(
             "Kubernetes reported at {} UTC that the progress deadline passed; it keeps trying and does not roll back by itself.",
-            moment(at, assessment.now_millis)
+            moment(at, assessment.now.millis)
         )),
         _ if standing == Standing::DeadlineExceeded => {
             Some("Kubernetes keeps trying; it does not roll back by itself.".to_owned())
         }
         Some(_) if told == "ProgressDeadlineExceeded" => None, // that of the rollout before
-        Some(at) if at <= assessment.now_millis => Some(format!(
+        Some(at) if at <= assessment.now.millis => Some(format!(
             "The progress deadline passed at {} UTC; Kubernetes has not reported it yet.",
-            moment(at, assessment.now_millis)
+            moment(at, assessment.now.millis)
         )),
         Some(at) if is_bad => Some(format!(
             "Without progress by {} UTC, Kubernetes reports that the deadline is exceeded; it keeps trying and does not roll back by itself.",
-            moment(at, assessment.now_millis)
+            moment(at, assessment.now.millis)
         )),
-        Some(at) => Some(format!("Progress deadline: {} UTC.", moment(at, assessment.now_millis))),
+        Some(at) => Some(format!("Progress deadline: {} UTC.", moment(at, assessment.now.millis))),
         None if is_bad && now.spec.progress_deadline_seconds.is_none() => {
             Some("No progress deadline is set; Kubernetes keeps trying and does not roll back by itself.".to_owned())
         }

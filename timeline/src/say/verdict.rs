@@ -96,7 +96,7 @@ pub fn verdict(standing: Standing, assessment: &Assessment<'_>) -> String {
     // The pods of the current revision are no new ones any more once its template was edited.
     match standing {
         Standing::Deleted => {
-            let ago = assessment.deployment.deleted_millis.map_or(0, |at| assessment.now_millis - at);
+            let ago = assessment.deployment.deleted_millis.map_or(0, |at| assessment.now.millis - at);
             let least = if assessment.went_unseen() { "at least " } else { "" };
             format!("This Deployment was deleted {least}{} ago.", duration(ago))
         }
@@ -310,7 +310,7 @@ fn leftovers(assessment: &Assessment<'_>) -> String {
         format!(
             "{} should have been gone since {} UTC: the node does not answer, or a finalizer holds {}.",
             count(late, "pod"),
-            moment(since, assessment.now_millis),
+            moment(since, assessment.now.millis),
             if late == 1 { "it" } else { "them" }
         )
     });
@@ -369,7 +369,7 @@ fn revisions<'m>(sets: impl Iterator<Item = &'m ReplicaSet>) -> Vec<String> {
 
 fn silence(assessment: &Assessment<'_>) -> crate::Millis {
     let silent = assessment.causes.iter().find(|cause| cause.kind == CauseKind::ControllerSilent);
-    let silence = silent.and_then(|cause| cause.evidence.since_millis).map_or(0, |since| assessment.now_millis - since);
+    let silence = silent.and_then(|cause| cause.evidence.since_millis).map_or(0, |since| assessment.now.millis - since);
     silence.div_euclid(1_000) * 1_000 // whole seconds: a sentence that changes more often cannot be read
 }
 

@@ -62,8 +62,8 @@ const LATELY_MOST: usize = 24;
 
 impl Lately {
     fn of(assessment: &Assessment<'_>) -> Self {
-        let Assessment { model, deployment, now_millis, .. } = *assessment;
-        let from_millis = (now_millis - LATELY_MILLIS).div_euclid(LATELY_STEP) * LATELY_STEP;
+        let Assessment { model, deployment, now, .. } = *assessment;
+        let from_millis = (now.millis - LATELY_MILLIS).div_euclid(LATELY_STEP) * LATELY_STEP;
         let is_awaited = !deployment.now.spec.paused && assessment.awaits_revision;
         let current = assessment.current.filter(|_| !is_awaited).map(|set| set.uid);
         let layer = |set: Option<Uid>, layer: PodLayer| match layer {
