@@ -18,7 +18,7 @@ use anyhow::Result;
 pub use browser::{ensure_browser, ensure_node_modules};
 pub use cargo_tool::{ensure_cyclonedx, ensure_deny, ensure_mdbook};
 pub use chart_tools::{ChartTools, ensure_chart_tools, ensure_helm};
-pub use control_plane::{Binaries, KUBERNETES, ensure_binaries};
+pub use control_plane::{Binaries, KUBERNETES, OLDER_KUBERNETES, TEST_KUBERNETES, ensure_binaries, minor};
 pub use firefox::ensure_firefox;
 pub use go_tools::ensure_go_tool;
 pub use node::ensure_node;

@@ -76,7 +76,23 @@ pub fn run(only: &[String], is_whole: bool) -> Result<()> {
         // What was recorded is looked at also when a browser test failed: it may say why.
         invariants(&tests, "invariants::of_what_was_recorded_on_clusters")?;
     }
-    passed
+    passed?;
+    drop(running);
+    if is_whole && wants("cluster") && std::env::var_os(setup::TEST_KUBERNETES).is_none() {
+        older_kubernetes()?;
+    }
+    Ok(())
+}
+
+/// The tests on clusters, with each older version of Kubernetes.
+fn older_kubernetes() -> Result<()> {
+    for version in setup::OLDER_KUBERNETES.map(setup::minor) {
+        process::print_note(&format!("the tests on clusters, with the control plane of Kubernetes {version}"));
+        let mut tests = Command::new(std::env::current_exe()?);
+        tests.args(["test", "--only", "cluster"]).env(setup::TEST_KUBERNETES, version).env(WHOLE, "yes");
+        process::run(&mut tests)?;
+    }
+    Ok(())
 }
 
 /// The Rust tests, except those on clusters.

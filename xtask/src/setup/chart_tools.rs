@@ -42,7 +42,7 @@ fn ensure_kinds() -> Result<PathBuf> {
     let (made, sources) = (process::workspace_path("target/tools/bin/kinds"), process::workspace_path("end2end/chart"));
     if process::is_outdated(&made, &["main.go", "go.mod", "go.sum"].map(|file| sources.join(file))) {
         process::print_note("building the check of the chart's kinds (about a minute the first time)");
-        go_build(&made, ".", "-s -w", &sources)?;
+        go_build(&made, &["."], "-s -w", &sources)?;
     }
     Ok(made)
 }

@@ -2,12 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 
 use crate::process;
 
 /// Kubernetes' version; also in `end2end/cluster/go.mod`.
 pub const KUBERNETES: &str = "1.36.3";
+/// Older ones that tests run on by night; their modules are in `end2end/cluster/kubernetes-1.35.mod` and so on.
+pub const OLDER_KUBERNETES: [&str; 2] = ["1.35.4", "1.34.4"];
+/// Names the version to test on: 1.35.
+pub const TEST_KUBERNETES: &str = "ROLLCAST_TEST_KUBERNETES";
 const KWOK: &str = "sigs.k8s.io/kwok/cmd/kwok@v0.8.0";
 
 /// Where the programs are.
@@ -27,35 +31,40 @@ pub fn ensure_binaries() -> Result<Binaries> {
     ensure!(process::is_installed("go"), "the control plane is built with Go 1.26 or newer, which is not on the PATH");
     let folder = process::workspace_path("target/cluster/bin");
     std::fs::create_dir_all(&folder)?;
+    let version = kubernetes_version()?;
+    let (kubernetes, modules_of_version) = match minor(version) {
+        _ if version == KUBERNETES => ("rollcast-cluster".to_owned(), "go.mod".to_owned()),
+        minor => (format!("rollcast-cluster-{minor}"), format!("kubernetes-{minor}.mod")),
+    };
     let binaries = Binaries {
-        kubernetes: folder.join("rollcast-cluster"),
+        kubernetes: folder.join(kubernetes),
         etcd: folder.join("etcd"),
         kwok: folder.join("kwok"),
         oracle: folder.join("oracle"),
     };
     let modules = process::workspace_path("end2end/cluster");
-    let sources = ["main.go", "certificates.go", "go.mod", "go.sum"].map(|file| modules.join(file));
+    let sources = ["main.go", "certificates.go", &modules_of_version].map(|file| modules.join(file));
     if process::is_outdated(&binaries.kubernetes, &sources) {
-        process::print_note(
-            "building the Kubernetes control plane from its Go modules (about 4 minutes the first time)",
-        );
-        let mut versions = KUBERNETES.split('.');
-        let version = "k8s.io/component-base/version";
+        process::print_note(&format!(
+            "building the control plane of Kubernetes {version} from its Go modules (about 4 minutes the first time)"
+        ));
+        let mut numbers = version.split('.');
+        let variables = "k8s.io/component-base/version";
         let flags = format!(
-            "-s -w -X {version}.gitVersion=v{KUBERNETES} -X {version}.gitMajor={} -X {version}.gitMinor={}",
-            versions.next().unwrap_or_default(),
-            versions.next().unwrap_or_default(),
+            "-s -w -X {variables}.gitVersion=v{version} -X {variables}.gitMajor={} -X {variables}.gitMinor={}",
+            numbers.next().unwrap_or_default(),
+            numbers.next().unwrap_or_default(),
         );
-        go_build(&binaries.kubernetes, ".", &flags, &modules)?;
+        go_build(&binaries.kubernetes, &[&format!("-modfile={modules_of_version}"), "."], &flags, &modules)?;
     }
     if process::is_outdated(&binaries.oracle, &["oracle/main.go", "go.mod", "go.sum"].map(|file| modules.join(file))) {
         process::print_note("building the oracle that verdicts are compared with");
-        go_build(&binaries.oracle, "./oracle", "-s -w", &modules)?;
+        go_build(&binaries.oracle, &["./oracle"], "-s -w", &modules)?;
     }
     let etcd = modules.join("etcd");
     if process::is_outdated(&binaries.etcd, &["main.go", "go.mod", "go.sum"].map(|file| etcd.join(file))) {
         process::print_note("building etcd");
-        go_build(&binaries.etcd, ".", "-s -w", &etcd)?;
+        go_build(&binaries.etcd, &["."], "-s -w", &etcd)?;
     }
     if !binaries.kwok.exists() {
         process::print_note("building KWOK, the fake kubelet");
@@ -64,7 +73,22 @@ pub fn ensure_binaries() -> Result<Binaries> {
     Ok(binaries)
 }
 
-pub(super) fn go_build(made: &Path, package: &str, flags: &str, modules: &Path) -> Result<()> {
+/// The version of Kubernetes that tests run on.
+fn kubernetes_version() -> Result<&'static str> {
+    let Ok(wanted) = std::env::var(TEST_KUBERNETES) else { return Ok(KUBERNETES) };
+    let mut versions = [KUBERNETES].into_iter().chain(OLDER_KUBERNETES);
+    versions.find(|version| minor(version) == wanted).with_context(|| {
+        let known = [KUBERNETES].into_iter().chain(OLDER_KUBERNETES).map(minor).collect::<Vec<_>>().join(", ");
+        format!("{TEST_KUBERNETES}={wanted:?} is none of: {known}")
+    })
+}
+
+/// 1.35 of 1.35.4.
+pub fn minor(version: &str) -> &str {
+    version.rsplit_once('.').map_or(version, |(minor, _)| minor)
+}
+
+pub(super) fn go_build(made: &Path, arguments: &[&str], flags: &str, modules: &Path) -> Result<()> {
     let mut go = process::command("go", &["build", "-trimpath", "-ldflags", flags, "-o"]);
-    process::run(go.arg(made).arg(package).current_dir(modules))
+    process::run(go.arg(made).args(arguments).current_dir(modules))
 }

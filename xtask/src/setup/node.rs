@@ -42,7 +42,7 @@ pub fn ensure_node() -> Result<Option<PathBuf>> {
         let program = folder.join(package.rsplit('/').next().context("no program")?);
         if process::is_outdated(&program, &["go.mod", "go.sum"].map(|file| modules.join(file))) {
             process::print_note(&format!("building {package} for the real node (2 minutes for all the first time)"));
-            go_build(&program, package, "-s -w", &modules)?;
+            go_build(&program, &[package], "-s -w", &modules)?;
         }
     }
     let app = folder.join("app");

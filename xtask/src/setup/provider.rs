@@ -16,7 +16,7 @@ pub fn ensure_provider() -> Result<Option<PathBuf>> {
     if process::is_outdated(&made, &["main.go", "go.mod", "go.sum"].map(|file| sources.join(file))) {
         process::print_note("building Dex, the sign-in provider of the tests (about 2 minutes the first time)");
         std::fs::create_dir_all(process::workspace_path("target/oidc"))?;
-        go_build(&made, ".", "-s -w", &sources)?;
+        go_build(&made, &["."], "-s -w", &sources)?;
     }
     Ok(Some(made))
 }
