@@ -116,7 +116,9 @@ impl Seen {
             let is_seen = number(set, "/metadata/generation") == number(set, "/status/observedGeneration");
             // What is ready and does not count yet will.
             let is_counted = number(set, "/status/readyReplicas") == number(set, "/status/availableReplicas");
-            if !is_seen || !is_counted || asked != number(set, "/status/replicas") || is_deleting(set) {
+            // A busy controller still counts pods that are gone by now.
+            let is_done = is_counted && number(set, "/status/terminatingReplicas") == 0;
+            if !is_seen || !is_done || asked != number(set, "/status/replicas") || is_deleting(set) {
                 return None;
             }
             owners.insert(text(set, "/metadata/uid"), revision(set).to_string());

@@ -23,7 +23,7 @@ pub const NAME: &str = "real-1";
 pub const KEY: &str = "rollcast.dev/real-node";
 /// Bridges and cgroups have a number, so that several clusters have room side by side.
 const MOST_NODES: u8 = 8;
-const MOST_PODS: u32 = 120;
+const MOST_PODS: u32 = 200;
 const CGROUPS: &str = "/sys/fs/cgroup";
 /// Folders with fixed names; what is written there is in the mount namespace.
 const FOLDERS: [&str; 2] = ["/var/lib/kubelet", "/var/lib/cni"];
