@@ -103,7 +103,7 @@ pub const fn at_least(is_older: bool) -> &'static str {
 
 /// Why a pod ended, with what the pod itself says of that.
 pub(super) fn ended_because(pod: &Pod) -> Option<&'static str> {
-    let disruption = pod.now.disruption.as_ref().map(|(reason, _)| reason.as_str());
+    let disruption = pod.now.disruption.as_deref().map(|(reason, _)| reason.as_str());
     let is_evicted = pod.end_reason == Some(EndReason::Evicted);
     match (disruption, pod.now.reason.as_str()) {
         (Some("PreemptionByScheduler"), _) if is_evicted => Some("a pod of higher priority took its place"),

@@ -300,7 +300,7 @@ fn container(spec: decode::ContainerSpec, role: Role, statuses: &[decode::Contai
         role,
         state,
         restarts: status.and_then(|s| s.restart_count).map_or(0, number),
-        last_exit: ended.map(exit),
+        last_exit: ended.map(|ended| Box::new(exit(ended))),
         started_millis: running.and_then(|running| running.started_at.as_deref().and_then(millis)),
         is_in_startup: running.is_some() && status.is_some_and(|status| status.started == Some(false)),
         exits_before: 0,

@@ -19,10 +19,11 @@ impl Timeline {
     /// Finds the disruption of a pod: it says so, or did until a moment ago. A scheduler that preempts marks a pod first and
     /// deletes it then, and its kubelet may write its conditions anew in between.
     pub(super) fn disruption(&self, at: Millis, uid: Uid, fact: Option<&PodFact>) -> Option<String> {
-        let known = || self.model.pods.get(&uid)?.now.disruption.clone();
-        let is_recent = |since: Millis| at - since <= DISRUPTED_MILLIS;
         let said = fact.and_then(|fact| fact.disruption.clone());
-        said.or_else(|| known().filter(|(_, since)| is_recent(*since)).map(|(reason, _)| reason))
+        said.or_else(|| {
+            let (reason, since) = self.model.pods.get(&uid)?.now.disruption.as_deref()?;
+            (at - since <= DISRUPTED_MILLIS).then(|| reason.clone())
+        })
     }
 }
 

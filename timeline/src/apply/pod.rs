@@ -16,26 +16,28 @@ use crate::{Change, Millis, Uid};
 fn remembering(containers: &[Container], known: &[Container]) -> Vec<Container> {
     let remember = |container: &Container| {
         let before = known.iter().find(|before| before.name == container.name);
+        let mut now = container.clone();
+        if now.last_exit.is_none() && now.restarts > 0 {
+            now.last_exit = before.and_then(|before| before.last_exit.clone());
+        }
         let exits_before = before.map_or(0, Container::exits);
-        let known_exit = before.and_then(|before| before.last_exit.clone()).filter(|_| container.restarts > 0);
-        let last_exit = container.last_exit.clone().or(known_exit);
-        let now = Container { last_exit, ..container.clone() };
         // One that says as many itself says nothing new when it is heard again.
-        Container { exits_before: if exits_before > now.exits() { exits_before } else { 0 }, ..now }
+        now.exits_before = if exits_before > now.exits() { exits_before } else { 0 };
+        now
     };
     containers.iter().map(remember).collect()
 }
 
 /// The message about an image that cannot be pulled, or the last one while the kubelet backs off.
-fn pull_error(containers: &[Container], known: &str) -> String {
+fn pull_error(containers: &[Container], known: &str) -> Box<str> {
     let mut failing = containers.iter().filter_map(|container| match &container.state {
         Some(ContainerState::Waiting { reason, message }) if is_image_reason(reason) => Some((reason, message)),
         _ => None,
     });
-    let Some(first) = failing.clone().next() else { return String::new() };
+    let Some(first) = failing.clone().next() else { return Box::default() };
     let is_error = |(reason, message): &(&String, &String)| *reason != "ImagePullBackOff" && !message.is_empty();
     let told = failing.find(is_error).map(|(_, message)| message.as_str());
-    told.or(Some(known).filter(|known| !known.is_empty())).unwrap_or(first.1).to_owned()
+    told.or(Some(known).filter(|known| !known.is_empty())).unwrap_or(first.1).into()
 }
 
 /// When what a pod is in began, or begins.
@@ -49,7 +51,7 @@ struct StateStart {
     /// A list told its state.
     listed_millis: Option<Millis>,
     /// It was disrupted, and when that arrived.
-    disruption: Option<(String, Millis)>,
+    disruption: Option<Box<(String, Millis)>>,
 }
 
 impl Timeline {
@@ -116,7 +118,7 @@ impl Timeline {
                 is_first: before.is_none(),
                 terminal_millis: reading.is_terminal.then_some(if is_old { fact.meta.created_at_millis } else { at }),
                 listed_millis: (is_other && seen == Seen::InList).then_some(at),
-                disruption: fact.disruption.clone().map(|reason| (reason, at)),
+                disruption: fact.disruption.clone().map(|reason| Box::new((reason, at))),
             };
             self.note_now(uid, fact, reading, begun);
             if has_failed && !was_terminal {
@@ -211,7 +213,7 @@ impl Timeline {
 
     fn note_now(&mut self, uid: Uid, fact: &PodFact, reading: Reading, begun: StateStart) {
         let Some(pod) = self.model.pods.get(&uid) else { return };
-        let known = pod.now.disruption.as_ref().map(|(reason, _)| reason);
+        let known = pod.now.disruption.as_deref().map(|(reason, _)| reason);
         let now = PodNow {
             node: fact.node.clone(),
             reason: reading.reason,
@@ -225,7 +227,7 @@ impl Timeline {
             terminal_millis: pod.now.terminal_millis.or(begun.terminal_millis),
             listed_millis: begun.listed_millis.or(pod.now.listed_millis),
             ready_since_millis: reading.ready_since_millis.or(pod.now.ready_since_millis),
-            disruption: begun.disruption.filter(|(new, _)| known != Some(new)).or_else(|| pod.now.disruption.clone()),
+            disruption: begun.disruption.filter(|new| known != Some(&new.0)).or_else(|| pod.now.disruption.clone()),
             deletion_cost: fact.deletion_cost,
             containers: remembering(&fact.containers, &pod.now.containers),
             conditions: fact.conditions.clone(),

@@ -72,7 +72,7 @@ impl<'m> Assessment<'m> {
         });
         if let Some((container, reason, message)) = waiting.filter(|(_, reason, _)| *reason != "CrashLoopBackOff") {
             let is_image = is_image_reason(reason) && !pod.now.pull_error.is_empty();
-            let message = if is_image { pod.now.pull_error.clone() } else { message.clone() };
+            let message = if is_image { pod.now.pull_error.to_string() } else { message.clone() };
             let evidence = Evidence { reason: reason.clone(), message, ..of_pod(pod, troubled_since(pod)) };
             // What ends its container each time, a start that fails among it, is a crash loop with a reason.
             if !container.last_exit.as_ref().is_some_and(|_| crash::is_in_crash_loop(pod, self.now)) {

@@ -26,8 +26,8 @@ pub struct Container {
     pub state: Option<ContainerState>,
     /// `restartCount`: how often it was started again.
     pub restarts: u32,
-    /// Its last end: `state.terminated`, else `lastState.terminated`.
-    pub last_exit: Option<Exit>,
+    /// Its last end: `state.terminated`, else `lastState.terminated`. In a box, as most containers have none.
+    pub last_exit: Option<Box<Exit>>,
     /// `running.startedAt`, the kubelet's clock.
     pub started_millis: Option<Millis>,
     /// `started` is false: its startup probe has not passed.

@@ -162,7 +162,7 @@ pub struct PodNow {
     /// The last message about an image that cannot be pulled; empty while none fails. Some kubelets say why at the first failure, and
     /// then only that they back off.
     #[serde(with = "server_only")]
-    pub pull_error: String,
+    pub pull_error: Box<str>,
     /// A ready pod starts to count at this time, by our clock.
     pub available_at_millis: Option<Millis>,
     /// `deletionTimestamp`: when the grace period ends.
@@ -175,9 +175,9 @@ pub struct PodNow {
     /// Since when it is ready, or was when it last was, by the kubelet's clock.
     #[serde(with = "server_only")]
     pub ready_since_millis: Option<Millis>,
-    /// Condition `DisruptionTarget`, when it was true last: its reason, and when that arrived.
+    /// Condition `DisruptionTarget`, when it was true last: its reason, and when that arrived. In a box, as most pods have none.
     #[serde(with = "server_only")]
-    pub disruption: Option<(String, Millis)>,
+    pub disruption: Option<Box<(String, Millis)>>,
     /// Its pod deletion cost.
     #[serde(with = "server_only")]
     pub deletion_cost: i32,

@@ -116,7 +116,7 @@ pub fn crashing(restarts: u32) -> impl FnOnce(&mut PodFact) {
     move |pod| {
         pod.containers[0].state = Some(waiting("CrashLoopBackOff", "back-off 10s"));
         (pod.containers[0].restarts, pod.containers[0].last_exit) =
-            (restarts, Some(Exit { code: 1, reason: "Error".into(), ..Exit::default() }));
+            (restarts, Some(Exit { code: 1, reason: "Error".into(), ..Exit::default() }.into()));
     }
 }
 

@@ -156,7 +156,7 @@ fn no_frame_holds_what_stays_on_the_server() {
     }
     for pod in &mut full.objects.pods {
         let now = Arc::make_mut(&mut pod.now);
-        (now.pull_error, now.disruption) = (stays(), Some((stays(), 0)));
+        (now.pull_error, now.disruption) = (stays().into(), Some((stays(), 0).into()));
         let waits = Some(ContainerState::Waiting { reason: stays(), message: stays() });
         now.containers = vec![Container { state: waits, ..Container::new(stays(), Role::App) }];
         let condition = |status| PodCondition { kind: stays(), status, reason: stays(), message: stays() };

@@ -49,7 +49,7 @@ fn said(change: impl FnOnce(&mut DeploymentFact, &mut ReplicaSetFact, &mut Vec<P
 
 #[test]
 fn causes_in_their_words() {
-    let crash = |code: i32, reason: &str| Some(Exit { code, reason: reason.into(), ..Exit::default() });
+    let crash = |code: i32, reason: &str| Some(Exit { code, reason: reason.into(), ..Exit::default() }.into());
     let waiting =
         |reason: &str, message: &str| Some(ContainerState::Waiting { reason: reason.into(), message: message.into() });
     let mut all = String::new();

@@ -75,7 +75,7 @@ fn a_container_that_ends_by_itself_is_not_killed_by_a_probe() {
         let mut web = replacing(|pod| {
             crashing(3)(pod);
             pod.ready = None;
-            pod.containers[0].last_exit = Some(Exit { code, reason: "Error".into(), ..Exit::default() });
+            pod.containers[0].last_exit = Some(Exit { code, reason: "Error".into(), ..Exit::default() }.into());
         });
         events.iter().for_each(|(reason, message)| web.event(200, reason, message));
         matter(&web)
@@ -119,7 +119,7 @@ fn a_container_that_never_ran_has_no_logs() {
         crashing(2)(pod);
         pod.ready = None;
         pod.containers[0].last_exit =
-            Some(Exit { code: 128, reason: "StartError".into(), message: message.into(), ..Exit::default() });
+            Some(Exit { code: 128, reason: "StartError".into(), message: message.into(), ..Exit::default() }.into());
     });
     assert!(command(&web).starts_with("describe pod "), "{}", command(&web));
 }

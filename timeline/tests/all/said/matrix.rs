@@ -18,7 +18,7 @@ fn ends(pod: &mut PodFact, code: i32, reason: &str) {
     crashing(3)(pod);
     pod.ready = None;
     pod.containers[0].last_exit =
-        Some(Exit { code, reason: reason.into(), ran_millis: Some(1_000), ..Exit::default() });
+        Some(Exit { code, reason: reason.into(), ran_millis: Some(1_000), ..Exit::default() }.into());
 }
 
 fn unscheduled(pod: &mut PodFact, reason: &str, message: &str) {
@@ -50,7 +50,7 @@ const CAUSES: [Cause; 22] = [
         |pod| {
             with_init(pod, Role::Init, Some(waiting("CrashLoopBackOff", "back-off 10s")));
             (pod.containers[0].restarts, pod.containers[0].last_exit) =
-                (2, Some(Exit { code: 2, reason: "Error".into(), ..Exit::default() }));
+                (2, Some(Exit { code: 2, reason: "Error".into(), ..Exit::default() }.into()));
         },
         None,
     ),
