@@ -5,6 +5,7 @@ mod parts;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use std::process::Command;
@@ -245,7 +246,7 @@ fn write(path: &Path, text: &str) -> Result<()> {
     compress(path, Speed::Small)
 }
 
-/// Writes `FILE.br` beside a file.
+/// Writes `FILE.br` beside a file, and `FILE.gz` for browsers that came without TLS.
 fn compress(path: &Path, speed: Speed) -> Result<()> {
     let bytes = std::fs::read(path)?;
     let mut compressed = Vec::new();
@@ -253,9 +254,15 @@ fn compress(path: &Path, speed: Speed) -> Result<()> {
     let parameters =
         brotli::enc::BrotliEncoderParams { quality, lgwin: 24, size_hint: bytes.len(), ..Default::default() };
     brotli::BrotliCompress(&mut bytes.as_slice(), &mut compressed, &parameters)?;
-    let mut name = path.as_os_str().to_owned();
-    name.push(".br");
-    Ok(std::fs::write(name, compressed)?)
+    let level = if speed == Speed::Small { flate2::Compression::best() } else { flate2::Compression::fast() };
+    let mut zipped = flate2::write::GzEncoder::new(Vec::new(), level);
+    zipped.write_all(&bytes)?;
+    for (extension, bytes) in [(".br", compressed), (".gz", zipped.finish()?)] {
+        let mut name = path.as_os_str().to_owned();
+        name.push(extension);
+        std::fs::write(name, bytes)?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -35,8 +35,8 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const MOST: u64 = 4_096;
 /// Rejected tokens of one client: a burst, then one in each period. Clusters are asked about each, and one client must
 /// not have them asked without end. A client that is not known by an address is not limited.
-const REFUSED_AT_ONCE: u32 = 20;
-const REFUSED_EVERY: Duration = Duration::from_secs(2);
+pub(super) const REFUSED_AT_ONCE: u32 = 20;
+pub(super) const REFUSED_EVERY: Duration = Duration::from_secs(2);
 /// Longest token, in bytes: sealed, it has to fit into a cookie.
 const LONGEST: usize = 2_800;
 

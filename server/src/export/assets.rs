@@ -13,7 +13,7 @@ use app::parts::Part;
 use tokio::io::{AsyncRead, AsyncSeek, ReadBuf};
 use tower_http::services::fs::{Backend, File, Metadata};
 
-/// Everything below `target/site`: in `pkg` the program, its parts and bindings, and the style sheet, each with a `.br` beside it, and fonts, which are compressed already; in `previews` the fonts that previews are drawn with.
+/// Everything below `target/site`: in `pkg` the program, its parts and bindings, and the style sheet, each with a `.br` and a `.gz` beside it, and fonts, which are compressed already; in `previews` the fonts that previews are drawn with.
 #[derive(rust_embed::RustEmbed)]
 #[folder = "../target/site"]
 #[allow_missing = true]

@@ -226,8 +226,8 @@ impl Handle {
     #[must_use]
     pub fn empty(&self) -> Self {
         let (nothing, _) = Self::start(&self.name, Arc::default(), Retention::default());
-        let (reviewer, namespaces) = (self.reviewer.clone(), self.namespaces.clone());
-        Self { accent: self.accent, reviewer, namespaces, ..nothing.with_signals_of(self) }
+        // Whether a namespace is watched is hidden, too.
+        Self { accent: self.accent, reviewer: self.reviewer.clone(), ..nothing.with_signals_of(self) }
     }
 
     /// Returns this handle with the connection and the clock of another hub.

@@ -35,6 +35,9 @@ pub enum RequestError {
     /// The server was not reached, or the connection broke.
     #[error("{0}")]
     Unreachable(String),
+    /// The answer is longer than it may be.
+    #[error("the response is longer than {} MB", .0 >> 20)]
+    TooLong(usize),
     /// The answer is not what was asked for.
     #[error("cannot read the response: {0}")]
     Malformed(#[from] serde_json::Error),

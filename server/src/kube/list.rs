@@ -101,10 +101,13 @@ impl List {
 
     /// Returns the list after a page failed. It goes on with that page. Where the server forgot the list's snapshot (after five
     /// minutes, as it is shipped), the list begins again with larger pages, so that it ends sooner. Where the first of these is too
-    /// large for the server, it begins again with smaller ones.
+    /// large for the server, it begins again with smaller ones. A page that is too long is asked for in halves.
     pub(super) fn after_failure(self, error: &RequestError) -> Self {
         let is_under_way = self.next.is_some();
         let limit = match error {
+            RequestError::TooLong(_) => {
+                return Self { limit: Some((self.limit.unwrap_or(LARGEST_PAGE) / 2).max(1)), ..self };
+            }
             RequestError::Gone(_) if is_under_way => {
                 self.limit.map(|limit| limit.saturating_mul(GROWTH)).filter(|limit| *limit <= LARGEST_PAGE)
             }
@@ -120,7 +123,7 @@ impl List {
     }
 
     fn is_large(&self) -> bool {
-        self.limit != Some(self.page_size)
+        self.limit.is_none_or(|limit| limit > self.page_size)
     }
 
     /// Asks for the next page. Where that fails, the same page can be asked for again.
@@ -173,4 +176,23 @@ async fn read(cluster: &Cluster, path: &str, most: usize) -> Result<Vec<u8>, Req
 pub(super) fn count_skipped(cluster: &Cluster, kind: Kind, error: &crate::kube::translate::Unusable) {
     Counters::add(&cluster.counters.kind(kind).malformed);
     tracing::warn!(%error, "skipped an unusable object");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_that_is_too_long_is_asked_for_in_halves() {
+        let list = List { earlier: vec![Uid::from_bits(1)], next: Some("2".to_owned()), ..List::new(5) };
+        let mut limits = Vec::new();
+        let mut list = Some(list);
+        for _ in 0..4 {
+            list = list.map(|list| list.after_failure(&RequestError::TooLong(MAX_PAGE)));
+            limits.extend(
+                list.as_ref().map(|list| (list.limit, list.is_large(), list.earlier.len(), list.next.is_some())),
+            );
+        }
+        assert_eq!(limits, [2, 1, 1, 1].map(|limit| (Some(limit), false, 1, true)));
+    }
 }

@@ -121,6 +121,9 @@ pub(super) async fn gather(
             .map_err(|_| RequestError::Unreachable("the API server stopped in the middle of a response".to_owned()))?;
         match frame {
             None => return Ok(whole),
+            Some(Err(error)) if error.is::<http_body_util::LengthLimitError>() => {
+                return Err(RequestError::TooLong(most));
+            }
             Some(Err(error)) => return Err(RequestError::Unreachable(reason::of(error.as_ref()))),
             Some(Ok(frame)) => {
                 heard();

@@ -103,6 +103,7 @@ impl ClientView {
             let known =
                 self.read_stored(workload, uid, |_| Ok(())).await.map_err(|why| Arc::new(OpenError::from(why)))?;
             known.ok_or_else(unknown)?;
+            self.throttle().await; // one is read and played at a time
         }
         self.rollcast.hub(workload, at_millis).await
     }

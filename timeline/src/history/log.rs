@@ -8,11 +8,13 @@ use std::iter::Peekable;
 use serde::{Deserialize, Serialize};
 
 use crate::model::change::{Pruned, Subject};
-use crate::model::{Pod, ReplicaSet};
+use crate::model::{DeploymentNow, Pod, ReplicaSet};
 use crate::{Change, Millis, Model, Uid};
 
-/// Most changes that are kept; older ones become part of what was known first.
+/// Most changes that are kept; older ones become part of what was known first. Large ones count several times.
 pub const MOST_CHANGES: usize = 40_000;
+/// A change counts once more for each so many labels, images or containers that it holds.
+const PARTS: usize = 8;
 
 /// The past of one cluster.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -21,6 +23,24 @@ pub struct History {
     /// Moments before this cannot be told exactly any more.
     base_millis: Option<Millis>,
     log: VecDeque<(Millis, Change)>,
+    /// Sum of the weights of the changes.
+    #[serde(default)]
+    weight: usize,
+}
+
+/// Number of changes of [`MOST_CHANGES`] that a change stands for.
+fn weight(change: &Change) -> usize {
+    let of_deployment = |now: &DeploymentNow| now.labels.len() + now.spec.images.len();
+    let parts = match change {
+        Change::Deployment(deployment) => of_deployment(&deployment.now),
+        Change::DeploymentNow(_, now) => of_deployment(now),
+        Change::Pod(pod) => pod.now.containers.len(),
+        Change::PodNow(_, now) => now.containers.len(),
+        Change::Rollout(_, _, rollout) => rollout.images.len(),
+        Change::ReplicaSet(set) => set.images.len(),
+        _ => 0,
+    };
+    1 + parts / PARTS
 }
 
 impl History {
@@ -32,8 +52,9 @@ impl History {
     /// Takes one change.
     pub fn push(&mut self, at_millis: Millis, change: Change) {
         let at_millis = self.log.back().map_or(at_millis, |(last, _)| at_millis.max(*last));
+        self.weight += weight(&change);
         self.log.push_back((at_millis, change));
-        while self.log.len() > MOST_CHANGES {
+        while self.weight > MOST_CHANGES && !self.log.is_empty() {
             self.fold_first();
         }
     }
@@ -47,6 +68,7 @@ impl History {
 
     fn fold_first(&mut self) {
         if let Some((at, change)) = self.log.pop_front() {
+            self.weight = self.weight.saturating_sub(weight(&change));
             self.base.apply_change(&change);
             self.base_millis = Some(at);
         }
@@ -82,11 +104,8 @@ impl History {
     pub fn only(&self, now: &Model, deployment: Uid) -> Self {
         let mine = belonging(now, deployment);
         let is_mine = |change: &Change| mine.contains(&change.subject()) || matches!(change, Change::Unseen(..));
-        Self {
-            base: self.base.only_of(&mine),
-            base_millis: self.base_millis,
-            log: self.log.iter().filter(|(_, change)| is_mine(change)).cloned().collect(),
-        }
+        let log = self.log.iter().filter(|(_, change)| is_mine(change)).cloned().collect();
+        Self::of_changes(self.base.only_of(&mine), self.base_millis, log)
     }
 
     /// A stretch of the past of one Deployment, with how it was at the end: nothing is in it of what was over before, of what came
@@ -124,13 +143,18 @@ impl History {
             base.apply_change(&Change::Pruned(Some(deployment), Box::new(pruned)));
             then = end(&base, &log);
         }
-        (Self { base, base_millis: Some(from_millis), log }, then)
+        (Self::of_changes(base, Some(from_millis), log), then)
     }
 
     /// The past of which only its end is known.
     #[must_use]
     pub fn end(base: Model, at_millis: Millis) -> Self {
-        Self { base, base_millis: Some(at_millis), log: VecDeque::new() }
+        Self::of_changes(base, Some(at_millis), VecDeque::new())
+    }
+
+    fn of_changes(base: Model, base_millis: Option<Millis>, log: VecDeque<(Millis, Change)>) -> Self {
+        let weight = log.iter().map(|(_, change)| weight(change)).sum();
+        Self { base, base_millis, log, weight }
     }
 
     /// The changes that are kept, in order, with their times.
@@ -216,5 +240,27 @@ impl Model {
         }
         only.index();
         only
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::model::container::{Container, Role};
+    use crate::model::{PodNow, PodState};
+
+    #[test]
+    fn large_changes_leave_room_for_fewer() {
+        let containers = vec![Container::new("web".to_owned(), Role::App); 9_999 * PARTS];
+        let large = Change::PodNow(Uid::from_bits(1), Arc::new(PodNow { containers, ..PodNow::default() }));
+        let mut history = History::default();
+        (1..=5).for_each(|at_millis| history.push(at_millis, large.clone()));
+        assert_eq!((history.log.len(), history.base_millis()), (4, Some(1)));
+        (6..=10_005).for_each(|at_millis| {
+            history.push(at_millis, Change::PodState(Uid::from_bits(1), PodState::Failing, at_millis))
+        });
+        assert_eq!((history.log.len(), history.base_millis()), (10_003, Some(2)));
     }
 }

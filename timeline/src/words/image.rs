@@ -7,6 +7,8 @@ use crate::model::fact::Image;
 
 /// Characters of a digest that tell it from others.
 const SHORT_DIGEST: usize = 7;
+/// Images of one pod that are named.
+const MOST_IMAGES: usize = 8;
 
 /// An image without its registry and path, and with the first characters of its digest.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -36,10 +38,14 @@ pub fn short_image(image: &str) -> ShortImage {
     ShortImage { name: safe(name), tag: marked(':', tag) + &marked('@', &digest) }
 }
 
-/// Images in container order, joined. Of one that is too long the end is kept, which has the tag.
+/// Images in container order, joined. Of one that is too long the end is kept, which has the tag; of too many the first.
 #[must_use]
 pub fn images(images: &[Image]) -> String {
-    images.iter().map(|image| whole(&image.image)).collect::<Vec<_>>().join(", ")
+    let mut all: Vec<String> = images.iter().take(MOST_IMAGES).map(|image| whole(&image.image)).collect();
+    if let more @ 1.. = images.len().saturating_sub(MOST_IMAGES) {
+        all.push(format!("{more} more"));
+    }
+    all.join(", ")
 }
 
 fn whole(image: &str) -> String {
@@ -97,5 +103,7 @@ mod tests {
         let joined = images(&[image(&long), image("proxy:v2")]);
         assert!(joined.starts_with("…aaa") && joined.ends_with("/web:v2, proxy:v2"), "{joined}");
         assert_eq!(images(&["web:v1", "proxy:v2"].map(image)), "web:v1, proxy:v2");
+        let many = ["a"; MOST_IMAGES + 3].map(image);
+        assert_eq!(images(&many), "a, a, a, a, a, a, a, a, 3 more");
     }
 }

@@ -19,6 +19,7 @@ pub mod options;
 mod provider;
 mod session;
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use axum::http::{HeaderMap, HeaderValue, header};
@@ -31,9 +32,12 @@ use self::identity::OidcError;
 use self::options::Options;
 use self::provider::Provider;
 use self::session::{Session, Sessions};
+use super::clients::client_network;
 use super::cookie::{SealPurpose, SessionKeys};
+use super::token::{REFUSED_AT_ONCE, REFUSED_EVERY};
 use super::{AuthError, Viewer};
 use crate::telemetry::clock;
+use crate::telemetry::rate::RateLimit;
 
 /// Longest time between the start of a sign-in and its callback, in seconds.
 const AWAY: i64 = 600;
@@ -51,6 +55,8 @@ struct Inner {
     provider: Provider,
     sessions: Sessions,
     asking: Semaphore,
+    /// Rate limit of rejected sign-ins of each client.
+    attempts: RateLimit<IpAddr>,
 }
 
 impl std::fmt::Debug for Oidc {
@@ -110,6 +116,9 @@ pub enum SignInFailure {
     /// It does not answer.
     #[error("The sign-in provider does not respond right now.")]
     Unavailable,
+    /// Too many sign-ins of the same client were rejected lately.
+    #[error("Too many failed sign-ins from your address. Try again in a moment.")]
+    TooManyAttempts,
 }
 
 impl From<OidcError> for SignInFailure {
@@ -149,7 +158,8 @@ impl Oidc {
     /// When this machine names no authorities to trust.
     pub fn new(options: Options, keys: SessionKeys) -> std::io::Result<Self> {
         let (provider, sessions) = (Provider::new(options)?, Sessions::default());
-        Ok(Self(Arc::new(Inner { keys, provider, sessions, asking: Semaphore::new(AT_ONCE) })))
+        let (asking, attempts) = (Semaphore::new(AT_ONCE), RateLimit::new(REFUSED_AT_ONCE, REFUSED_EVERY));
+        Ok(Self(Arc::new(Inner { keys, provider, sessions, asking, attempts })))
     }
 
     /// Authenticates a request.
@@ -208,16 +218,18 @@ impl Oidc {
         Ok((begun.address, cookie))
     }
 
-    /// Signs somebody in who came back.
+    /// Signs somebody in who came back; `client` is the address that limits count.
     ///
     /// # Errors
-    /// When they were not sent to the provider by this browser, or it does not say who they are.
+    /// When they were not sent to the provider by this browser, or it does not say who they are, or too many of the same client were
+    /// rejected lately.
     pub async fn finish(
         &self,
         headers: &HeaderMap,
         host: &str,
         path: &str,
         back: CallbackParameters,
+        client: Option<IpAddr>,
     ) -> Result<NewSession, SignInFailure> {
         let inner = &self.0;
         let pending = inner
@@ -235,12 +247,19 @@ impl Oidc {
         if back.code.is_empty() || !(back.issuer.is_empty() || back.issuer == issuer) {
             return Err(SignInFailure::Rejected);
         }
+        let payer = client.map(client_network);
+        if payer.is_some_and(|payer| inner.attempts.take(&payer).is_err()) {
+            return Err(SignInFailure::TooManyAttempts);
+        }
         // Whoever invents codes takes turns as well: others wait for theirs a while.
         let turn = tokio::time::timeout(PATIENCE, inner.asking.acquire()).await;
         let _turn = turn.map_err(|_| SignInFailure::Unavailable)?.map_err(|_| SignInFailure::Unavailable)?;
         let redirect = inner.provider.options.redirect(host, path);
         let nonce = Nonce::new(pending.nonce);
         let identity = inner.provider.exchange(&redirect, back.code, pending.verifier, &nonce).await?;
+        if let Some(payer) = payer {
+            inner.attempts.give_back(&payer);
+        }
         let refresh_after = inner.provider.options.times.refresh_after;
         let session = Session::begin(nonce.secret().clone(), identity, now(), refresh_after);
         let cookie = inner.seal(&session).ok_or(SignInFailure::TooLong)?;

@@ -100,6 +100,8 @@ impl Hub {
     }
 
     pub(super) fn subscribe(&mut self, workload: Workload, since: Option<Position>) -> TopicSubscription {
+        // A hub holds one course of things: the number of a rollout led to it, or means nothing.
+        let workload = Workload { rollout: None, ..workload };
         self.publish(Flush::Throttled); // so that what the topic sent and what the snapshot holds is the same
         let deployment = workload.find(self.timeline.model()).map(|d| d.uid);
         let seq = self.timeline.seq();

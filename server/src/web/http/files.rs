@@ -13,7 +13,10 @@ use crate::web::client_view::ClientView;
 use crate::web::state::Rollcast;
 
 pub(super) async fn file_or_not_found(State(rollcast): State<Arc<Rollcast>>, request: Request) -> Response {
-    let mut files = ServeDir::with_backend("", AssetBackend).append_index_html_on_directories(false).precompressed_br();
+    let mut files = ServeDir::with_backend("", AssetBackend)
+        .append_index_html_on_directories(false)
+        .precompressed_br()
+        .precompressed_gzip();
     let mut asked = Request::new(());
     *asked.uri_mut() = request.uri().clone();
     *asked.method_mut() = request.method().clone();

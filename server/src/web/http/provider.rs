@@ -2,16 +2,18 @@
 
 use std::sync::Arc;
 
+use axum::Extension;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{AppendHeaders, IntoResponse, Redirect, Response};
 use timeline::address::{Route, at};
 
-use super::extract::{RequestAddress, local};
+use super::extract::{Client, RequestAddress, local};
 use super::sign_in;
 use crate::access::Auth;
 use crate::access::cookie::{SealPurpose, SessionKeys};
 use crate::access::oidc::{CallbackParameters, NewSession, SignInFailure};
+use crate::web::limits::Limit;
 use crate::web::state::Rollcast;
 
 /// The path to which the provider redirects people after they signed in.
@@ -36,14 +38,16 @@ pub(super) async fn start(
 /// Leads whom the provider sent back to where they wanted to go. What the provider says besides is shown to nobody.
 pub(super) async fn finish_sign_in(
     State(rollcast): State<Arc<Rollcast>>,
+    Extension(client): Extension<Client>,
     RequestAddress(address): RequestAddress,
     headers: HeaderMap,
 ) -> Response {
     let Auth::Oidc(oidc) = &rollcast.site.auth else { return StatusCode::NOT_FOUND.into_response() };
+    let client = rollcast.client(client.address);
     let text = |name| address.parameters.text(name);
     let back = CallbackParameters { code: text("code"), state: text("state"), issuer: text("iss") };
     let gone = AppendHeaders([(header::SET_COOKIE, SessionKeys::removal(SealPurpose::PendingSignIn))]);
-    match oidc.finish(&headers, host(&headers), &callback(), back).await {
+    match oidc.finish(&headers, host(&headers), &callback(), back, client).await {
         Ok(NewSession { viewer, cookie, to }) => {
             (gone, sign_in::signed_in(viewer, cookie, &local(&to))).into_response()
         }
@@ -56,6 +60,10 @@ async fn failure_page(rollcast: &Rollcast, failed: SignInFailure, to: String) ->
         SignInFailure::NotStarted | SignInFailure::TooLong => StatusCode::BAD_REQUEST,
         SignInFailure::Rejected | SignInFailure::NoUserName => StatusCode::FORBIDDEN,
         SignInFailure::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
+        SignInFailure::TooManyAttempts => {
+            rollcast.limits.count_hit(Limit::SignIns);
+            StatusCode::TOO_MANY_REQUESTS
+        }
     };
     let payload = sign_in::provider_payload(to, &failed.to_string(), String::new());
     sign_in::render_page(rollcast, status, payload, Request::default()).await
