@@ -353,6 +353,8 @@ object! {
     }
     /// The object that an Event is about.
     ObjectReference {
+        /// `fieldPath`: the part of a Pod, `spec.containers{web}`.
+        field_path: String,
         /// `kind`, as Kubernetes spells it.
         kind: String,
         /// `namespace`.

@@ -363,12 +363,18 @@ fn event(object: decode::Event) -> Result<Option<EventFact>, Unusable> {
         about,
         about_kind: object.involved_object.kind,
         about_name: object.involved_object.name,
+        container: container_of(&object.involved_object.field_path).to_owned(),
         reason: object.reason,
         message: object.message,
         is_warning: object.r#type == "Warning",
         count: series.count.or(object.count).map_or(1, number),
         last_millis: last.as_deref().and_then(millis),
     }))
+}
+
+/// The container that a path of a Pod names: "web" of `spec.initContainers{web}`.
+fn container_of(field_path: &str) -> &str {
+    field_path.split_once('{').and_then(|(_, rest)| rest.strip_suffix('}')).unwrap_or_default()
 }
 
 /// Adds the names of scheduling gates to Kubernetes' message, which leaves them out.

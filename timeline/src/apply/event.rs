@@ -93,6 +93,7 @@ fn event(at: Millis, fact: EventFact, skew_millis: Millis) -> Event {
         // An Event of the future is one of a wrong clock.
         at_millis: fact.last_millis.map_or(at, |last| last.saturating_add(skew_millis).min(at)),
         about: (fact.about_kind, fact.about_name),
+        container: fact.container,
         reason: fact.reason,
         message,
         count: fact.count,

@@ -8,7 +8,7 @@
 
 use super::now::Now;
 use crate::Millis;
-use crate::model::container::LOOP_EXITS;
+use crate::model::container::{FORGETS_MILLIS, LOOP_EXITS};
 use crate::model::fact::{Container, ContainerState, Role};
 use crate::model::{Pod, PodState};
 use crate::rules::phase::is_done;
@@ -54,17 +54,23 @@ fn of_container<'p>(pod: &Pod, container: &'p Container, now: Now) -> Option<Cra
     let runs_since_millis = is_running.then(|| told_since.unwrap_or_else(|| pod.since_millis()));
     let runs_for = runs_since_millis.map_or(0, |since| now.millis - since);
     let is_loop = is_told || container.ends_again_and_again() || (exits >= LOOP_EXITS && is_backing_off);
-    // One exit is worth a word until the pod is ready again.
-    let is_over =
-        runs_for >= container.recovers_after_millis() || (!is_loop && (pod.state().is_ready() || exit.is_none()));
+    let has_recovered = runs_for >= container.recovers_after_millis();
+    // One exit is worth a word until the pod is ready again, or the container has started and takes long.
+    let is_over = if is_loop {
+        has_recovered
+    } else {
+        pod.state().is_ready() || exit.is_none() || (has_recovered && !container.is_in_startup)
+    };
     (!is_over).then_some(Crash { container, exits, is_loop, runs_since_millis })
 }
 
-/// Since when a pod has been in trouble: since it was ready for the first time and then not any more, else since it failed first, or
-/// was seen first.
+/// Since when a pod has been in trouble: since it was ready for the last time for so long that its kubelet forgets what was before, else
+/// for the first time; if it never was, since it failed first, or was seen first.
 #[must_use]
 pub fn begun(pod: &Pod) -> Millis {
-    let ready = pod.states.iter().position(|(state, _)| state.is_ready());
+    let is_long = |pair: &[(PodState, Millis)]| matches!(pair, [(state, since), (_, until)] if state.is_ready() && until - since >= FORGETS_MILLIS);
+    let long_ready = pod.states.windows(2).rposition(is_long);
+    let ready = long_ready.or_else(|| pod.states.iter().position(|(state, _)| state.is_ready()));
     let mut later = pod.states.iter().skip(ready.unwrap_or(0));
     let is_trouble = |state: PodState| if ready.is_some() { !state.is_ready() } else { state == PodState::Failing };
     later.find(|(state, _)| is_trouble(*state)).map_or_else(|| pod.first_seen_millis(), |(_, at)| *at)

@@ -71,11 +71,14 @@ impl<'m> Assessment<'m> {
             _ => None,
         });
         if let Some((container, reason, message)) = waiting.filter(|(_, reason, _)| *reason != "CrashLoopBackOff") {
-            let is_image = is_image_reason(reason) && !pod.now.pull_error.is_empty();
+            let is_image =
+                is_image_reason(reason) && !pod.now.pull_error.is_empty() && !is_pull_of_another(pod, container);
             let message = if is_image { pod.now.pull_error.to_string() } else { message.clone() };
             let evidence = Evidence { reason: reason.clone(), message, ..of_pod(pod, troubled_since(pod)) };
             // What ends its container each time, a start that fails among it, is a crash loop with a reason.
-            if !container.last_exit.as_ref().is_some_and(|_| crash::is_in_crash_loop(pod, self.now)) {
+            let is_made_again =
+                matches!(reason.as_str(), "CreateContainerError" | "RunContainerError" | "PostStartHookError");
+            if !(is_made_again && container.last_exit.is_some() && crash::is_in_crash_loop(pod, self.now)) {
                 return Some((self.container_error(pod, container, reason), evidence));
             }
         }
@@ -301,6 +304,14 @@ pub(super) fn gate_of(message: &str) -> Option<String> {
     let (_, rest) = message.split_once("readiness gate ")?;
     let name = rest.split_whitespace().next()?.trim_matches(['"', ',', '.']);
     Some(name.to_owned()).filter(|name| !name.is_empty())
+}
+
+/// The error of a pull that is known of a pod is that of another container's image.
+fn is_pull_of_another(pod: &Pod, container: &Container) -> bool {
+    let is_named = |container: &Container| {
+        !container.waits_for_image.is_empty() && pod.now.pull_error.contains(&container.waits_for_image)
+    };
+    !is_named(container) && pod.now.containers.iter().any(is_named)
 }
 
 /// A container waits with an error, and not because it is being made.

@@ -1,5 +1,5 @@
-//! Refusals of the API server to the controllers. A ReplicaSet reports those of its own pods; the Deployment repeats what one of
-//! them said first and never renews it, and says nothing while it is paused; Events come in every case.
+//! Refusals of the API server to the controllers. A ReplicaSet reports the first one of its own pods, as long as there are some; the
+//! Deployment repeats what one of them said first, and says nothing while it is paused; Events come in every case.
 
 use super::assessment::Assessment;
 use super::cause::{Cause, CauseKind, Evidence, Refused};
@@ -48,7 +48,13 @@ impl Assessment<'_> {
     fn refused_of(&self, set: &ReplicaSet) -> Option<(Refused, Evidence)> {
         let object = || format!("ReplicaSet {}", set.name);
         if let Some(failure) = set.now.failure.as_ref().filter(|told| told.status == ConditionStatus::True) {
-            return Some((refused_by(&failure.reason), self.of_condition(object(), failure)));
+            let told = self.of_condition(object(), failure);
+            // The condition repeats the first refusal as long as there are some; Events have the last one.
+            let since = told.since_millis.unwrap_or(set.first_seen_millis);
+            let mut events = messages::events(self.deployment, "ReplicaSet", &set.name);
+            let last = events.find(|event| event.reason == failure.reason && is_since(event, since));
+            let message = last.map_or(told.message, |event| refusal_text(event).to_owned());
+            return Some((refused_by(&failure.reason), Evidence { message, ..told }));
         }
         // Who may not see its conditions, or has them from a recording that lacks them, goes by Events while pods are missing.
         let there = self.model.pod_counts(set.uid).active;
@@ -96,11 +102,17 @@ const fn is_since(event: &Event, since: Millis) -> bool {
     event.at_millis >= since - 1_000
 }
 
+/// The API server's words of an Event of a controller, as a condition has them.
+fn refusal_text(event: &Event) -> &str {
+    let text = messages::text(event);
+    text.strip_prefix("Error creating: ").or_else(|| text.strip_prefix("Error deleting: ")).unwrap_or(text)
+}
+
 fn of_event(object: String, event: &Event) -> Evidence {
     Evidence {
         object,
         reason: event.reason.clone(),
-        message: event.message.clone(),
+        message: refusal_text(event).to_owned(),
         since_millis: Some(event.at_millis),
         is_least: true,
     }

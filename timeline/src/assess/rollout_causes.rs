@@ -150,8 +150,9 @@ impl<'m> Assessment<'m> {
         let new = self.current.filter(|set| set.now.counts.desired > 0);
         let is_old = |set: &&ReplicaSet| new.is_none_or(|new| new.uid != set.uid);
         let old = self.model.owned_sets(self.deployment.uid).filter(is_old);
-        let mut late =
-            old.flat_map(|set| self.noteworthy_pods(set)).filter_map(|pod| Some((pod, overdue(pod, self.now)?)));
+        // The controller does not wait for one that has ended and is only held by a finalizer.
+        let pods = old.flat_map(|set| self.noteworthy_pods(set)).filter(|pod| pod.now.terminal_millis.is_none());
+        let mut late = pods.filter_map(|pod| Some((pod, overdue(pod, self.now)?)));
         let (pod, ended) = late.next()?;
         let evidence = Evidence { since_millis: Some(ended), ..of_pod(pod, ended) };
         Some(self.rate_cause(CauseKind::OldNotGoing, 1 + late.count() as u32, evidence))

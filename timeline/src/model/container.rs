@@ -7,7 +7,7 @@ use crate::Millis;
 /// Exits from which on a crash is a loop.
 pub const LOOP_EXITS: u32 = 2;
 /// The kubelet forgets exits before a run of this length (twice its longest back-off).
-const FORGETS_MILLIS: Millis = 600_000;
+pub const FORGETS_MILLIS: Millis = 600_000;
 /// A container has recovered after this time without an exit, at the earliest.
 const RECOVERS_MILLIS: Millis = 60_000;
 /// The kubelet's first back-off, after the second exit; it doubles with each exit.

@@ -394,6 +394,8 @@ pub struct EventFact {
     pub about_kind: String,
     /// Name of what it is about.
     pub about_name: String,
+    /// The container that it is about; empty where it names none.
+    pub container: String,
     /// `reason`.
     pub reason: String,
     /// `message`.

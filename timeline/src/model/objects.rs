@@ -168,6 +168,8 @@ pub struct Event {
     pub at_millis: Millis,
     /// Kind and name of what it is about.
     pub about: (String, String),
+    /// The container that it is about; empty where it names none.
+    pub container: String,
     /// `reason`.
     pub reason: String,
     /// `message`, at most [`Event::LONGEST`] bytes of it.

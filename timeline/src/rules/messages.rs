@@ -184,19 +184,50 @@ pub struct ProbeKill {
     pub message: String,
 }
 
-/// Finds the last result of a probe ("Readiness probe"), by the Event `Unhealthy` about a pod since then: "HTTP probe failed
-/// with statuscode: 503".
+/// The message of an Event, without the words that say that it stands for others.
+#[must_use]
+pub fn text(event: &Event) -> &str {
+    event.message.strip_prefix("(combined from similar events): ").unwrap_or(&event.message)
+}
+
+/// Finds the last result of a probe ("Readiness probe"), by the Event `Unhealthy` since then about a pod, or about a container of it
+/// that is not ready: "HTTP probe failed with statuscode: 503".
 #[must_use]
 pub fn probe_saw<'m>(deployment: &'m Deployment, pod: &Pod, probe: &str, since_millis: Millis) -> Option<&'m str> {
     let since_millis = since_millis.saturating_sub(2_000); // Events are told in whole seconds
-    let mut recent = events(deployment, "Pod", &pod.name).filter(|event| event.at_millis >= since_millis);
-    recent.find_map(|event| seen(event, probe).filter(|saw| !saw.is_empty()))
+    let unready = unready_containers(&pod.now.message);
+    let is_about = |event: &&Event| {
+        event.container.is_empty() || unready.is_none_or(|names| names.split(' ').any(|name| name == event.container))
+    };
+    let recent = events(deployment, "Pod", &pod.name).filter(|event| event.at_millis >= since_millis);
+    let saw = |event: &'m Event| seen(event, probe).or_else(|| not_run(event, probe));
+    recent.filter(is_about).find_map(|event| saw(event).filter(|saw| !saw.is_empty()))
+}
+
+/// The containers that a condition names: "web proxy" of "containers with unready status: [web proxy]".
+#[must_use]
+pub fn unready_containers(message: &str) -> Option<&str> {
+    message.split_once('[').and_then(|(_, rest)| rest.split_once(']')).map(|(inside, _)| inside)
 }
 
 /// Reads the result of a probe from an Event that says that it failed.
 fn seen<'m>(event: &'m Event, probe: &str) -> Option<&'m str> {
-    let message = Some(event.message.as_str()).filter(|_| event.reason == "Unhealthy")?;
+    let message = Some(text(event)).filter(|_| event.reason == "Unhealthy")?;
     Some(message.strip_prefix(probe)?.strip_prefix(" failed")?.trim_start_matches(": ").trim())
+}
+
+/// Reads why a probe could not be made: `exec: "curl": executable file not found in $PATH`.
+fn not_run<'m>(event: &'m Event, probe: &str) -> Option<&'m str> {
+    let message = Some(text(event)).filter(|_| event.reason == "Unhealthy")?;
+    let (_, why) = message.strip_prefix(probe)?.strip_prefix(" errored")?.split_once(": ")?;
+    Some(last_step(why))
+}
+
+/// The step in which the container runtime failed, without those that failed because of it: `exec: "/app": stat /app: no such file or
+/// directory` of `failed to create containerd task: … unable to start container process: exec: "/app": …`.
+#[must_use]
+pub fn last_step(message: &str) -> &str {
+    message.rsplit_once("unable to start container process: ").map_or(message, |(_, cause)| cause).trim()
 }
 
 /// Exit codes of a container that the kubelet stopped: SIGKILL and SIGTERM.
@@ -228,7 +259,7 @@ pub fn probe_kill(
     let is_stopped = exit_code.is_some_and(|code| code == 0 || STOPPED.contains(&code));
     let earlier = || of_pod(trouble_millis).filter(|_| is_stopped).find_map(killed_for);
     let killed = recent().find_map(killed_for).or_else(earlier);
-    let saw = recent().find_map(|event| {
+    let saw = recent().filter(|event| event.container.is_empty() || event.container == container).find_map(|event| {
         let liveness = seen(event, "Liveness probe").map(|saw| ("liveness probe", saw.to_owned()));
         liveness.or_else(|| seen(event, "Startup probe").map(|saw| ("startup probe", saw.to_owned())))
     });
@@ -258,6 +289,10 @@ pub enum NewNode {
 pub fn new_node(deployment: &Deployment, pod: &Pod) -> Option<NewNode> {
     events(deployment, "Pod", &pod.name).find_map(|event| match event.reason.as_str() {
         "NotTriggerScaleUp" => Some(NewNode::Refused(event.message.clone())),
+        // Karpenter's, with the reason that the scheduler's Events have.
+        "FailedScheduling" => {
+            text(event).strip_prefix("Failed to schedule pod, ").map(|why| NewNode::Refused(why.to_owned()))
+        }
         _ => node_comes(event),
     })
 }

@@ -3,6 +3,7 @@
 use crate::assess::rollout_causes::room_comes;
 use crate::assess::{Assessment, Cause, CauseKind, CrashCause, Obstacle, Refused, Severity, StartTime, pull_failure};
 use crate::model::fact::Role;
+use crate::model::{Deployment, Pod};
 use crate::rules::messages::{self, NewNode, PullFailure, StartHold};
 use crate::words::{capitalized, count, duration, images, is_are, safe, sentence_end, short};
 
@@ -54,7 +55,6 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
             let reason = safe(&evidence.reason);
             let because = match (failure.words(), pull_detail(cause, assessment)) {
                 (Some(words), _) => words.to_owned(),
-                (None, _) if failure == PullFailure::Unusable => reason,
                 (None, Some(detail)) if matches!(reason.as_str(), "ErrImagePull" | "ImagePullBackOff") => detail,
                 (None, Some(detail)) => format!("{reason}: {detail}"),
                 (None, None) => format!("{reason}, why is not known"),
@@ -91,7 +91,7 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
             };
             let saw = crash.probe.as_ref().map(|probe| probe.message.as_str()).filter(|message| !message.is_empty());
             let saw = saw.map(|saw| format!(" The probe saw: {}", sentence_end(saw))).unwrap_or_default();
-            let start = crash.start_error.as_deref().map(start_error).filter(|said| !said.is_empty());
+            let start = crash.start_error.as_deref().map(messages::last_step).filter(|said| !said.is_empty());
             let start = start.map(|said| format!(" The kubelet says: {}", sentence_end(said))).unwrap_or_default();
             // Restarts are those of one pod.
             match pods {
@@ -292,12 +292,6 @@ pub(super) fn crashes(crash: &CrashCause) -> String {
     }
 }
 
-/// The step in which the container runtime failed, without those that failed because of it: `exec: "/app": stat /app: no such file or
-/// directory` of `failed to create containerd task: … unable to start container process: exec: "/app": …`.
-fn start_error(message: &str) -> &str {
-    message.rsplit_once("unable to start container process: ").map_or(message, |(_, cause)| cause).trim()
-}
-
 /// An exit code, with its signal where it is one.
 pub(super) fn exit_words(code: i32) -> String {
     let signal = match code {
@@ -320,11 +314,24 @@ pub(super) fn pull_detail(cause: &Cause, assessment: &Assessment<'_>) -> Option<
 /// "files" not found` without what comes before the cause.
 pub(super) fn start_words(reason: &str, message: &str) -> String {
     let decisive = match reason {
-        "FailedMount" => message.split_once(" : ").map_or(message, |(_, cause)| cause),
+        "FailedMount" => {
+            let cause = message.split_once(" : ").map_or(message, |(_, cause)| cause);
+            // What the program said that mounts, not how it was called.
+            cause.split_once("Output: ").map_or(cause, |(_, output)| output)
+        }
         "FailedCreatePodSandBox" => sandbox_cause(message),
         _ => message,
     };
     safe(decisive)
+}
+
+/// Why its kubelet cannot end a pod: `plugin type="calico" failed (delete): Unauthorized` of `error killing pod: failed to
+/// "KillPodSandbox" … desc = failed to destroy network for sandbox \"d2…\": plugin …`.
+pub(super) fn kill_error(deployment: &Deployment, pod: &Pod) -> Option<String> {
+    let mut events = messages::events(deployment, "Pod", &pod.name);
+    let event = events.find(|event| event.reason == "FailedKillPod")?;
+    let message = messages::text(event).replace("\\\"", "\"");
+    Some(sandbox_cause(message.trim_end_matches('"')).to_owned())
 }
 
 /// The text after the sandbox's ID of 64 digits, as containerd and CRI-O write it: `failed to setup network for sandbox "d2…": plugin
@@ -366,13 +373,26 @@ fn refused(what: Refused, message: &str) -> String {
         Refused::Deletion => "to delete pods",
     };
     match quota(message) {
-        None => format!("The API server refuses {refused}{}", tail(message)),
+        None => format!("The API server refuses {refused}{}", tail(&refusal(message))),
         Some(Quota { name, is_used_up, parts }) => {
             let parts = if parts.is_empty() { String::new() } else { format!(" ({})", parts.join("; ")) };
             let state = if is_used_up { "is used up" } else { "has no room" };
             format!("The API server refuses {refused}: quota {name} {state}{parts}.")
         }
     }
+}
+
+/// What a refusal says that decides, so that it is not cut off: without the name of the pod, and of Pod Security without its advice
+/// (`allowPrivilegeEscalation != false (container "web" must set …)`).
+fn refusal(message: &str) -> String {
+    let message = message.split_once(" is forbidden: ").map_or(message, |(_, why)| why);
+    // Kyverno's.
+    let message = message.split_once("was blocked due to the following policies").map_or(message, |(_, why)| why);
+    if !message.starts_with("violates PodSecurity") {
+        return message.trim().to_owned();
+    }
+    let parts = message.split('(').map(|part| part.split_once(')').map_or(part, |(_, rest)| rest));
+    parts.map(str::trim_end).collect()
 }
 
 /// A quota that refuses, as far as a message tells it.
@@ -420,7 +440,7 @@ pub(super) fn scheduler_says(message: &str) -> &str {
 
 /// "containers with unready status: [nginx proxy]" as " (container nginx proxy)".
 fn unready_containers(message: &str) -> String {
-    let inside = message.split_once('[').and_then(|(_, rest)| rest.split_once(']')).map(|(inside, _)| inside);
+    let inside = messages::unready_containers(message);
     let noun = |inside: &str| if inside.contains(' ') { "containers" } else { "container" };
     inside.map(|inside| format!(" ({} {})", noun(inside), safe(&inside.replace(' ', ", ")))).unwrap_or_default()
 }
@@ -433,8 +453,8 @@ mod tests {
     fn of_a_container_that_cannot_be_started_the_last_step_is_told() {
         let runc = "failed to create containerd task: failed to create shim task: OCI runtime create failed: runc create failed: \
                     unable to start container process: exec: \"/app\": stat /app: no such file or directory";
-        assert_eq!(start_error(runc), "exec: \"/app\": stat /app: no such file or directory");
-        assert_eq!(start_error("something else"), "something else");
+        assert_eq!(messages::last_step(runc), "exec: \"/app\": stat /app: no such file or directory");
+        assert_eq!(messages::last_step("something else"), "something else");
     }
 
     #[test]
@@ -447,6 +467,25 @@ mod tests {
             "failed to setup network for sandbox \"d2ab\": plugin type=\"bridge\" failed (add): no IP addresses";
         assert_eq!(words(&format!("{begin}{network}")), "plugin type=\"bridge\" failed (add): no IP addresses");
         assert_eq!(words("of another kubelet"), "of another kubelet");
+    }
+
+    #[test]
+    fn of_a_refusal_what_decides_is_told() {
+        let restricted = "pods \"web-5d\" is forbidden: violates PodSecurity \"restricted:latest\": allowPrivilegeEscalation != false \
+                          (container \"web\" must set securityContext.allowPrivilegeEscalation=false), unrestricted capabilities \
+                          (container \"web\" must set securityContext.capabilities.drop=[\"ALL\"]), runAsNonRoot != true (pod or \
+                          container \"web\" must set securityContext.runAsNonRoot=true)";
+        let said = "violates PodSecurity \"restricted:latest\": allowPrivilegeEscalation != false, unrestricted capabilities, \
+                    runAsNonRoot != true";
+        assert_eq!(refusal(restricted), said);
+        let kyverno = "admission webhook \"validate.kyverno.svc-fail\" denied the request: \n\nresource Pod/shop/ was blocked due to \
+                       the following policies \n\nrequire-requests-limits:\n  validate-resources: 'a limit is missing'";
+        assert_eq!(refusal(kyverno), "require-requests-limits:\n  validate-resources: 'a limit is missing'");
+        assert_eq!(refusal("error looking up service account"), "error looking up service account");
+        let nfs = "MountVolume.SetUp failed for volume \"data\" : mount failed: exit status 32 Mounting command: mount Mounting \
+                   arguments: -t nfs 10.0.0.1:/x /y Output: mount.nfs: access denied by server while mounting 10.0.0.1:/x";
+        let denied = "mount.nfs: access denied by server while mounting 10.0.0.1:/x";
+        assert_eq!(start_words("FailedMount", nfs), denied);
     }
 
     #[test]

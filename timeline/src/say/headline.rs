@@ -2,11 +2,13 @@
 
 use super::cause::{crashes, pull_detail, quota, scheduler_says, start_words};
 use crate::assess::{Assessment, Cause, CauseKind, Refused, pull_failure};
-use crate::rules::messages::PullFailure;
+use crate::rules::messages::{PullFailure, StartHold};
 use crate::words::{safe, short};
 
 /// Longest message that is a headline, in words.
 const LONGEST_MESSAGE: usize = 8;
+/// The same of a mount, which names what is mounted.
+const LONGEST_MOUNT: usize = 12;
 
 /// The fault in a few words: "image web:missing is not found", "container web crashes with exit code 1".
 pub(super) fn matter(cause: &Cause, assessment: &Assessment<'_>) -> String {
@@ -44,7 +46,15 @@ pub(super) fn matter(cause: &Cause, assessment: &Assessment<'_>) -> String {
             (None, Refused::Pods) => format!("{} new pods", refuses(&evidence.message)),
             (None, Refused::Deletion) => "the API server refuses to delete pods".to_owned(),
         },
-        CauseKind::Starting { hold, .. } if hold.is_error() => start_words(&evidence.reason, &evidence.message),
+        CauseKind::Starting { hold, .. } if hold.is_error() => {
+            let words = start_words(&evidence.reason, &evidence.message);
+            match hold {
+                StartHold::Mount if words.split_whitespace().count() > LONGEST_MOUNT => {
+                    "a volume cannot be mounted".to_owned()
+                }
+                _ => words,
+            }
+        }
         CauseKind::Unschedulable { .. } if evidence.reason == "SchedulerError" => "the scheduler fails".to_owned(),
         CauseKind::Unschedulable { .. } => {
             let claim = Some(scheduler_says(&evidence.message).trim_end_matches('.'));

@@ -8,8 +8,8 @@ use crate::model::fact::{DeploymentSpec, IntOrPercent, Kind, Strategy};
 use crate::model::{Deployment, KubectlVerdict, Limits, ReplicaSet};
 use crate::rules::budget::Next;
 use crate::say::cause;
-use crate::say::cause::crashes;
-use crate::words::{count, duration, is_are, list, moment, safe};
+use crate::say::cause::{crashes, kill_error};
+use crate::words::{count, duration, is_are, list, moment, safe, sentence_end};
 
 /// The verdict, in words.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -306,13 +306,15 @@ fn leftovers(assessment: &Assessment<'_>) -> String {
     let overdue: Vec<crate::Millis> =
         pods.iter().filter_map(|pod| rollout_causes::overdue(pod, assessment.now)).collect();
     let late = overdue.len() as u32;
+    let them = if late == 1 { "it" } else { "them" };
     let since = overdue.into_iter().min().map(|since| {
-        format!(
-            "{} should have been gone since {} UTC: the node does not answer, or a finalizer holds {}.",
-            count(late, "pod"),
-            moment(since, assessment.now.millis),
-            if late == 1 { "it" } else { "them" }
-        )
+        let mut stays = pods.iter().filter(|pod| rollout_causes::overdue(pod, assessment.now).is_some());
+        let why = match stays.find_map(|pod| kill_error(assessment.deployment, pod)) {
+            Some(error) => format!("the kubelet cannot end {them}: {}", sentence_end(&error)),
+            None => format!("the node does not answer, or a finalizer holds {them}."),
+        };
+        let since = moment(since, assessment.now.millis);
+        format!("{} should have been gone since {since} UTC: {why}", count(late, "pod"))
     });
     let latest = pods.iter().filter(|pod| pod.is_leftover()).max_by_key(|pod| pod.now.terminal_millis);
     let left_over = latest.filter(|pod| !pod.now.reason.is_empty()).map_or_else(

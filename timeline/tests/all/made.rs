@@ -401,6 +401,11 @@ impl Web {
 
     /// An Event about a pod arrives.
     pub fn event(&mut self, number: u128, reason: &str, message: &str) {
+        self.event_of(number, "", reason, message);
+    }
+
+    /// An Event about a container of a pod arrives.
+    pub fn event_of(&mut self, number: u128, container: &str, reason: &str, message: &str) {
         let pod = &self.pods[&number].meta;
         let uid = Uid::from_bits(10_000 + self.now as u128 * 1_000 + number + u128::from(reason.len() as u32));
         let fact = EventFact {
@@ -409,6 +414,7 @@ impl Web {
             about: pod.uid,
             about_kind: "Pod".into(),
             about_name: pod.name.clone(),
+            container: container.into(),
             reason: reason.into(),
             message: message.into(),
             is_warning: !matches!(reason, "Pulling" | "Pulled" | "Killing" | "TriggeredScaleUp"),

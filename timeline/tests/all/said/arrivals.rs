@@ -130,6 +130,7 @@ fn event(about: u128, count: u32) -> EventFact {
         about: Uid::from_bits(about),
         about_kind: "ReplicaSet".into(),
         about_name: "web-2".into(),
+        container: String::new(),
         reason: "FailedCreate".into(),
         message: "quota".into(),
         is_warning: true,

@@ -27,6 +27,7 @@ fn event(web: &mut Web, uid: u128, kind: &str, name: &str, reason: &str, message
         about: Uid::from_bits(if kind == "Pod" { 200 } else { 1 }),
         about_kind: kind.into(),
         about_name: name.into(),
+        container: String::new(),
         reason: reason.into(),
         message: message.into(),
         is_warning: true,
@@ -142,4 +143,21 @@ fn what_the_api_server_decided_is_certain_whatever_makes_room() {
     }
     // An API server that is busy decides nothing.
     assert!(!is_certain("context deadline exceeded", nothing));
+}
+
+#[test]
+fn of_several_refusals_the_last_one_is_told() {
+    let mut web = Web::replacing();
+    let refused = "error looking up service account shop/web: serviceaccount \"web\" not found";
+    web.set(SECOND, |set| {
+        set.counts.desired = 1;
+        set.failure = Some(condition(ConditionStatus::True, "FailedCreate", refused));
+    });
+    let said = |web: &Web| web.view().reasons[0].sentence.clone();
+    assert_eq!(said(&web), format!("The API server refuses new pods: {refused}."));
+    web.now += 60_000;
+    let quota = "(combined from similar events): Error creating: pods \"web-3-a\" is forbidden: exceeded quota: q, requested: pods=1, \
+                 used: pods=5, limited: pods=5";
+    event(&mut web, 901, "ReplicaSet", "web-2", "FailedCreate", quota);
+    assert_eq!(said(&web), "The API server refuses new pods: quota q is used up (5 of 5 pods).");
 }

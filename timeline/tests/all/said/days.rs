@@ -41,6 +41,7 @@ fn event(about: u128, kind: &str, name: &str, reason: &str, message: &str, count
         about: Uid::from_bits(about),
         about_kind: kind.into(),
         about_name: name.into(),
+        container: String::new(),
         reason: reason.into(),
         message: message.into(),
         is_warning: true,

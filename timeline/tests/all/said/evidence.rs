@@ -376,3 +376,140 @@ fn an_image_that_is_not_there_says_nothing_of_secrets() {
     web.now += 40_000;
     assert!(!first(&web).contains("regcred"), "{}", first(&web));
 }
+
+#[test]
+fn a_probe_that_cannot_be_made_says_why() {
+    let mut web = replacing(|pod| {
+        let told = "containers with unready status: [web]";
+        pod.ready = Some(condition(ConditionStatus::False, "ContainersNotReady", told));
+    });
+    web.now += 40_000;
+    let shell = "(combined from similar events): Readiness probe errored and resulted in unknown state: rpc error: code = \
+                 Unknown desc = failed to exec in container: OCI runtime exec failed: exec failed: unable to start container \
+                 process: exec: \"curl\": executable file not found in $PATH";
+    web.event(200, "Unhealthy", shell);
+    let said = first(&web);
+    assert!(said.contains("A probe saw: exec: \"curl\": executable file not found in $PATH. "), "{said}");
+    // A container that is ready has a probe, too.
+    web.now += 1_000;
+    web.event_of(200, "proxy", "Unhealthy", "Readiness probe failed: connection refused");
+    assert!(first(&web).contains("A probe saw: exec"), "{}", first(&web));
+    web.now += 1_000;
+    web.event_of(200, "web", "Unhealthy", "Readiness probe failed: timeout");
+    assert!(first(&web).contains("A probe saw: timeout."), "{}", first(&web));
+}
+
+#[test]
+fn karpenter_says_that_no_node_comes() {
+    let mut web = replacing(unplaced("Unschedulable", "0/1 nodes are available: 1 Insufficient cpu."));
+    web.event(200, "Nominated", "Pod should schedule on: nodeclaim/a");
+    web.now += 11_000;
+    web.event(
+        200,
+        "FailedScheduling",
+        "Failed to schedule pod, all available instance types exceed limits for nodepool \"a\"",
+    );
+    let said = "No node is added: all available instance types exceed limits for nodepool \"a\".";
+    assert!(first(&web).contains(said), "{}", first(&web));
+}
+
+#[test]
+fn an_image_that_cannot_be_used_says_why() {
+    let mut web = replacing(|pod| {
+        creating(pod);
+        let message = "Failed to apply default image tag \"reg/App:v2\": couldn't parse image name \"reg/App:v2\": invalid reference \
+                       format: repository name (App) must be lowercase";
+        pod.containers[0].state = Some(waiting("InvalidImageName", message));
+        pod.containers[0].waits_for_image = "reg/App:v2".into();
+    });
+    web.now += 1_000;
+    let said =
+        "Image reg/App:v2 cannot be pulled: InvalidImageName: repository name (App) must be lowercase (pod p0200).";
+    assert_eq!(first(&web), said);
+}
+
+#[test]
+fn what_a_container_waits_for_now_is_told_before_that_it_crashed() {
+    let waits_for = |reason: &'static str, message: &'static str| {
+        let mut web = replacing(|pod| {
+            crashing(5)(pod);
+            pod.ready = None;
+            pod.containers[0].state = Some(waiting(reason, message));
+        });
+        web.now += 1_000;
+        first(&web)
+    };
+    let secret = waits_for("CreateContainerConfigError", "secret \"db\" not found");
+    assert!(secret.contains("secret \"db\" not found"), "{secret}");
+    let start = waits_for("RunContainerError", "exec: no such file");
+    assert!(start.starts_with("Container web crashes"), "{start}");
+}
+
+#[test]
+fn of_two_images_each_has_its_own_error() {
+    let mut web = replacing(|pod| {
+        creating(pod);
+        let mut second = pod.containers[0].clone();
+        (pod.containers[0].waits_for_image, second.waits_for_image) = ("web:v2".into(), "proxy:v9".into());
+        second.name = "proxy".into();
+        pod.containers[0].state =
+            Some(waiting("ImagePullBackOff", "Back-off pulling image \"web:v2\": denied: access forbidden"));
+        second.state = Some(waiting("ErrImagePull", "failed to pull image \"proxy:v9\": not found"));
+        pod.containers.push(second);
+    });
+    web.now += 1_000;
+    assert!(first(&web).starts_with("Image web:v2 cannot be pulled: access"), "{}", first(&web));
+}
+
+#[test]
+fn one_end_is_told_until_the_container_has_started_again() {
+    let mut web = Web::replaced();
+    web.report();
+    web.now += 3_600_000;
+    web.pod(200, |pod| {
+        pod.ready = None;
+        let container = &mut pod.containers[0];
+        (container.restarts, container.is_in_startup) = (1, true);
+        container.last_exit = Some(Exit { code: 137, reason: "OOMKilled".into(), ..Exit::default() }.into());
+    });
+    web.report();
+    web.now += 120_000;
+    assert!(first(&web).starts_with("Container web runs out of memory: 1 restart"), "{}", first(&web));
+    assert_eq!(web.view().verdict.tone, Tone::Busy, "{}", web.verdict());
+}
+
+#[test]
+fn a_crash_loop_begins_after_the_last_long_time_that_the_pod_was_ready() {
+    let mut web = Web::replaced();
+    web.report();
+    web.now += 60_000;
+    web.pod(200, unready);
+    web.now += 2_000;
+    web.pod(200, ready);
+    web.now += 10 * 3_600_000;
+    web.pod(200, |pod| {
+        crashing(2)(pod);
+        pod.ready = None;
+    });
+    web.report();
+    web.now += 30_000;
+    assert!(first(&web).contains(": 2 restarts in 30 s"), "{}", first(&web));
+    assert!(command(&web).starts_with("logs web-3-p0200"), "{}", command(&web));
+}
+
+#[test]
+fn a_pod_that_its_kubelet_cannot_end_says_why() {
+    let mut web = Web::replaced();
+    web.report();
+    web.pod(200, |pod| pod.meta.deletion_at_millis = Some(60_000));
+    web.add_ready_pod(210, SECOND);
+    web.report();
+    web.now = 100_000;
+    let said = "the node does not answer, or a finalizer holds it.";
+    assert!(web.view().verdict.why.contains(said), "{}", web.view().verdict.why);
+    let error = "error killing pod: failed to \"KillPodSandbox\" for \"1-2\" with KillPodSandboxError: \"rpc error: code = Unknown \
+                 desc = failed to destroy network for sandbox \\\"d2ab\\\": plugin type=\\\"calico\\\" failed (delete): Unauthorized\"";
+    web.event(200, "FailedKillPod", error);
+    let said = "the kubelet cannot end it: plugin type=\"calico\" failed (delete): Unauthorized.";
+    assert!(web.view().verdict.why.contains(said), "{}", web.view().verdict.why);
+}

@@ -121,6 +121,7 @@ fn an_event_counts_once_however_often_it_comes() {
             about: Uid::from_bits(1),
             about_kind: "Deployment".into(),
             about_name: "web".into(),
+            container: String::new(),
             reason: "Odd".into(),
             message: "why".into(),
             is_warning: true,

@@ -95,6 +95,7 @@ fn tell(web: &mut Web, pod: u128, name: &str, reason: &str, message: &str) {
         about: Uid::from_bits(pod),
         about_kind: "Pod".into(),
         about_name: name.into(),
+        container: String::new(),
         reason: reason.into(),
         message: message.into(),
         is_warning: !reason.contains("Scale"),

@@ -203,6 +203,7 @@ fn nobody_writes_from_another_namespace_into_a_deployment() {
         about: WEB,
         about_kind: "Deployment".into(),
         about_name: "web".into(),
+        container: String::new(),
         reason: "ReplicaSetCreateError".into(),
         message: "run this".into(),
         is_warning: true,

@@ -157,6 +157,10 @@ fn old_pods_that_outlive_their_grace_period_hold_recreate_up() {
     let rolling = |web: &mut Web| budget(web, 1, 0);
     assert_eq!(at(rolling), "", "a rolling update does not wait for them");
     assert_eq!(at(|web| web.deployment(|deployment| deployment.spec.replicas = 0)), "", "nothing is to come");
+    let ended = |web: &mut Web| {
+        (100..103).for_each(|pod| web.pod(pod, |pod| pod.phase = timeline::fact::Phase::Succeeded));
+    };
+    assert_eq!(at(ended), "", "the controller does not wait for those that a finalizer holds");
     // Pods of the revision that is scaled up are no old ones.
     let new = |web: &mut Web| {
         (100..103).for_each(|pod| web.delete_pod(pod));

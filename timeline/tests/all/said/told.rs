@@ -322,6 +322,7 @@ fn events_of_one_reason_are_one_line_at_their_own_last_time() {
             about: Uid::from_bits(100),
             about_kind: "Pod".into(),
             about_name: "web-2-p0100".into(),
+            container: String::new(),
             reason: "Unhealthy".into(),
             message: message.into(),
             is_warning,
