@@ -7,6 +7,9 @@ use anyhow::{Context, Result, ensure};
 use super::platform::Platform;
 use crate::{page, process, setup};
 
+/// The profile of `Cargo.toml` for programs that are released.
+const PROFILE: &str = "release-lto";
+
 /// Builds page and program of a platform and returns the program's path below `target/dist`.
 pub fn build(platform: Platform) -> Result<PathBuf> {
     page::build()?;
@@ -21,7 +24,7 @@ pub fn build(platform: Platform) -> Result<PathBuf> {
         process::run(&mut process::command("rustup", &["target", "add", target]))?;
         cargo.arg("build");
     }
-    cargo.args(["--release", "--locked", "--package", "server", "--bin", "rollcast", "--target", target]);
+    cargo.args(["--profile", PROFILE, "--locked", "--package", "server", "--bin", "rollcast", "--target", target]);
     // Removes the build machine's paths from Rust and C code.
     let flags = setup::flags_without_paths();
     let of_c: Vec<String> =
@@ -29,7 +32,7 @@ pub fn build(platform: Platform) -> Result<PathBuf> {
     cargo.env("CARGO_ENCODED_RUSTFLAGS", flags.join("\u{1f}"));
     cargo.env(format!("CFLAGS_{}", target.replace('-', "_")), of_c.join(" "));
     process::run(cargo.env("ROLLCAST_COMMIT", commit()?))?;
-    let built = process::workspace_path("target").join(target).join("release/rollcast");
+    let built = process::workspace_path("target").join(target).join(PROFILE).join("rollcast");
     let program = platform.program();
     std::fs::create_dir_all(program.parent().context("no folder")?)?;
     std::fs::copy(&built, &program).with_context(|| format!("cannot copy {}", built.display()))?;
