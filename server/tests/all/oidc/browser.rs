@@ -8,6 +8,7 @@ use axum::http::{HeaderMap, Request, StatusCode, header};
 use http_body_util::{BodyExt, Full};
 use hyper_util::client::legacy::Client;
 use hyper_util::rt::TokioExecutor;
+use server::web::connections::Peer;
 use server::web::http::router;
 use server::web::state::Rollcast;
 use tower::ServiceExt;
@@ -70,7 +71,9 @@ impl Browser {
         if !cookies.is_empty() {
             request = request.header(header::COOKIE, cookies.join("; "));
         }
-        let response = router(self.rollcast.clone()).oneshot(request.body(Body::empty()).unwrap()).await.unwrap();
+        let mut request = request.body(Body::empty()).unwrap();
+        request.extensions_mut().insert(Peer(([10, 0, 0, 7], 4_000).into()));
+        let response = router(self.rollcast.clone()).oneshot(request).await.unwrap();
         let (head, body) = response.into_parts();
         keep(&mut self.cookies, &head.headers);
         for cookie in head.headers.get_all(header::SET_COOKIE) {

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use axum::http::StatusCode;
 use serde_json::{Value, json};
 use server::access::oidc::options::Times;
+use server::web::limits::Limit;
 
 use super::browser::{Browser, SESSION, START, parameter};
 use super::own::{Answers, Own, key, now};
@@ -109,6 +110,23 @@ async fn who_comes_back_was_sent_by_this_browser() {
     let again = own.back(&mut browser, "/wall").await;
     assert_eq!(browser.get(&again).await.location(), "/wall");
     own.with(|doings| assert_eq!(doings.asked["redirect_uri"], "http://127.0.0.1:7440/sign-in/callback"));
+}
+
+#[tokio::test]
+async fn a_client_does_not_have_the_provider_asked_about_made_up_codes_without_end() {
+    let own = Own::start().await;
+    let rollcast = site(options(&own.issuer)).await;
+    let mut browser = Browser::new(&rollcast);
+    let made_up = own.back(&mut browser, "/").await.replace("code=good", "code=made-up");
+    let mut told = Vec::new();
+    for _ in 0..40 {
+        told.push(browser.clone().get(&made_up).await.status);
+    }
+    assert!(told[..20].iter().all(|status| *status == StatusCode::FORBIDDEN), "{told:?}");
+    // A slow machine may earn a few more meanwhile.
+    let late = told.iter().filter(|status| **status == StatusCode::TOO_MANY_REQUESTS).count();
+    assert!((10..=20).contains(&late) && told.len() == 40, "{told:?}");
+    assert_eq!(rollcast.limits.count(Limit::SignIns) as usize, late);
 }
 
 #[tokio::test]
