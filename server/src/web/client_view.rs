@@ -99,11 +99,11 @@ impl ClientView {
             };
         }
         if let (Some(uid), Some(_)) = (workload.uid, workload.rollout) {
+            self.throttle().await; // to read and play one takes long
             // A UID of another workload leads to nothing, as one that is nobody's.
             let known =
                 self.read_stored(workload, uid, |_| Ok(())).await.map_err(|why| Arc::new(OpenError::from(why)))?;
             known.ok_or_else(unknown)?;
-            self.throttle().await; // one is read and played at a time
         }
         self.rollcast.hub(workload, at_millis).await
     }

@@ -55,11 +55,12 @@ fn of_container<'p>(pod: &Pod, container: &'p Container, now: Now) -> Option<Cra
     let runs_for = runs_since_millis.map_or(0, |since| now.millis - since);
     let is_loop = is_told || container.ends_again_and_again() || (exits >= LOOP_EXITS && is_backing_off);
     let has_recovered = runs_for >= container.recovers_after_millis();
-    // One exit is worth a word until the pod is ready again, or the container has started and takes long.
+    // One exit is worth a word until the pod is ready again, or takes longer than a start does.
+    let is_starting = container.is_in_startup && runs_for < FORGETS_MILLIS;
     let is_over = if is_loop {
         has_recovered
     } else {
-        pod.state().is_ready() || exit.is_none() || (has_recovered && !container.is_in_startup)
+        pod.state().is_ready() || exit.is_none() || (has_recovered && !is_starting)
     };
     (!is_over).then_some(Crash { container, exits, is_loop, runs_since_millis })
 }

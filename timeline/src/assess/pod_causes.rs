@@ -142,7 +142,7 @@ impl<'m> Assessment<'m> {
             probe,
             restarts: container.restarts,
             exits: crash.exits,
-            is_since: pod.now.first_restarts == 0,
+            is_since: pod.now.first_restarts == 0 && !failed_before(pod, begun),
             is_loop: crash.is_loop,
             runs_millis: crash.runs_since_millis.map(|since| self.now.millis - since),
             is_one_of_several: pod.now.containers.len() > 1,
@@ -306,10 +306,19 @@ pub(super) fn gate_of(message: &str) -> Option<String> {
     Some(name.to_owned()).filter(|name| !name.is_empty())
 }
 
+/// Restarts of the pod are older than its troubles.
+fn failed_before(pod: &Pod, begun: Millis) -> bool {
+    pod.states.iter().any(|(state, at)| *at < begun && *state == PodState::Failing)
+}
+
 /// The error of a pull that is known of a pod is that of another container's image.
 fn is_pull_of_another(pod: &Pod, container: &Container) -> bool {
+    let goes_on =
+        |rest: &str| rest.starts_with(|next: char| next.is_ascii_alphanumeric() || matches!(next, '.' | '_' | '-'));
     let is_named = |container: &Container| {
-        !container.waits_for_image.is_empty() && pod.now.pull_error.contains(&container.waits_for_image)
+        let image = container.waits_for_image.as_str();
+        let mut rests = pod.now.pull_error.split(image).skip(1);
+        !image.is_empty() && rests.any(|rest| !goes_on(rest))
     };
     !is_named(container) && pod.now.containers.iter().any(is_named)
 }

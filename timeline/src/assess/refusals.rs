@@ -51,8 +51,9 @@ impl Assessment<'_> {
             let told = self.of_condition(object(), failure);
             // The condition repeats the first refusal as long as there are some; Events have the last one.
             let since = told.since_millis.unwrap_or(set.first_seen_millis);
-            let mut events = messages::events(self.deployment, "ReplicaSet", &set.name);
-            let last = events.find(|event| event.reason == failure.reason && is_since(event, since));
+            let events = messages::events(self.deployment, "ReplicaSet", &set.name);
+            let refusals = events.filter(|event| event.reason == failure.reason && is_since(event, since));
+            let last = refusals.min_by_key(|event| std::cmp::Reverse(event.at_millis)); // lists have them by name
             let message = last.map_or(told.message, |event| refusal_text(event).to_owned());
             return Some((refused_by(&failure.reason), Evidence { message, ..told }));
         }

@@ -24,7 +24,6 @@ pub struct History {
     base_millis: Option<Millis>,
     log: VecDeque<(Millis, Change)>,
     /// Sum of the weights of the changes.
-    #[serde(default)]
     weight: usize,
 }
 

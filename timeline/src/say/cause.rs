@@ -317,7 +317,8 @@ pub(super) fn start_words(reason: &str, message: &str) -> String {
         "FailedMount" => {
             let cause = message.split_once(" : ").map_or(message, |(_, cause)| cause);
             // What the program said that mounts, not how it was called.
-            cause.split_once("Output: ").map_or(cause, |(_, output)| output)
+            let output = cause.split_once("Output: ").map(|(_, output)| output.trim());
+            output.filter(|output| !output.is_empty()).unwrap_or(cause)
         }
         "FailedCreatePodSandBox" => sandbox_cause(message),
         _ => message,
@@ -328,8 +329,10 @@ pub(super) fn start_words(reason: &str, message: &str) -> String {
 /// Why its kubelet cannot end a pod: `plugin type="calico" failed (delete): Unauthorized` of `error killing pod: failed to
 /// "KillPodSandbox" … desc = failed to destroy network for sandbox \"d2…\": plugin …`.
 pub(super) fn kill_error(deployment: &Deployment, pod: &Pod) -> Option<String> {
-    let mut events = messages::events(deployment, "Pod", &pod.name);
-    let event = events.find(|event| event.reason == "FailedKillPod")?;
+    // Events count whole seconds; of a pod that has ended, what failed before does not hold it.
+    let since = pod.since_millis() - 2_000;
+    let mut events = messages::events(deployment, "Pod", &pod.name).filter(|_| pod.now.terminal_millis.is_none());
+    let event = events.find(|event| event.reason == "FailedKillPod" && event.at_millis >= since)?;
     let message = messages::text(event).replace("\\\"", "\"");
     Some(sandbox_cause(message.trim_end_matches('"')).to_owned())
 }
@@ -385,14 +388,17 @@ fn refused(what: Refused, message: &str) -> String {
 /// What a refusal says that decides, so that it is not cut off: without the name of the pod, and of Pod Security without its advice
 /// (`allowPrivilegeEscalation != false (container "web" must set …)`).
 fn refusal(message: &str) -> String {
-    let message = message.split_once(" is forbidden: ").map_or(message, |(_, why)| why);
+    let of_pod = message.starts_with("pods \"").then(|| message.split_once("\" is forbidden: ")).flatten();
+    let message = of_pod.map_or(message, |(_, why)| why);
     // Kyverno's.
     let message = message.split_once("was blocked due to the following policies").map_or(message, |(_, why)| why);
     if !message.starts_with("violates PodSecurity") {
         return message.trim().to_owned();
     }
-    let parts = message.split('(').map(|part| part.split_once(')').map_or(part, |(_, rest)| rest));
-    parts.map(str::trim_end).collect()
+    let mut parts = message.split('(');
+    let first = parts.next().unwrap_or_default();
+    let later = parts.map(|part| part.split_once(')').map_or("", |(_, rest)| rest));
+    std::iter::once(first).chain(later).map(str::trim_end).collect()
 }
 
 /// A quota that refuses, as far as a message tells it.
@@ -481,11 +487,19 @@ mod tests {
         let kyverno = "admission webhook \"validate.kyverno.svc-fail\" denied the request: \n\nresource Pod/shop/ was blocked due to \
                        the following policies \n\nrequire-requests-limits:\n  validate-resources: 'a limit is missing'";
         assert_eq!(refusal(kyverno), "require-requests-limits:\n  validate-resources: 'a limit is missing'");
-        assert_eq!(refusal("error looking up service account"), "error looking up service account");
+        let cut = restricted.split_once(", runAsNonRoot").unwrap_or_default().0.trim_end_matches(')');
+        assert_eq!(refusal(cut), said.trim_end_matches(", runAsNonRoot != true"));
+        for whole in
+            ["error looking up service account", "denied the request: registry docker.io is forbidden: use another"]
+        {
+            assert_eq!(refusal(whole), whole);
+        }
         let nfs = "MountVolume.SetUp failed for volume \"data\" : mount failed: exit status 32 Mounting command: mount Mounting \
                    arguments: -t nfs 10.0.0.1:/x /y Output: mount.nfs: access denied by server while mounting 10.0.0.1:/x";
         let denied = "mount.nfs: access denied by server while mounting 10.0.0.1:/x";
         assert_eq!(start_words("FailedMount", nfs), denied);
+        let killed = "mount failed: signal: killed Output: ";
+        assert_eq!(start_words("FailedMount", &format!("x : {killed}")), killed);
     }
 
     #[test]

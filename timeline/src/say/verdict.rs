@@ -308,10 +308,11 @@ fn leftovers(assessment: &Assessment<'_>) -> String {
     let late = overdue.len() as u32;
     let them = if late == 1 { "it" } else { "them" };
     let since = overdue.into_iter().min().map(|since| {
-        let mut stays = pods.iter().filter(|pod| rollout_causes::overdue(pod, assessment.now).is_some());
-        let why = match stays.find_map(|pod| kill_error(assessment.deployment, pod)) {
-            Some(error) => format!("the kubelet cannot end {them}: {}", sentence_end(&error)),
-            None => format!("the node does not answer, or a finalizer holds {them}."),
+        let stays = pods.iter().filter(|pod| rollout_causes::overdue(pod, assessment.now).is_some());
+        let errors: Option<Vec<String>> = stays.map(|pod| kill_error(assessment.deployment, pod)).collect();
+        let why = match errors.as_deref() {
+            Some([error, ..]) => format!("the kubelet cannot end {them}: {}", sentence_end(error)),
+            _ => format!("the node does not answer, or a finalizer holds {them}."),
         };
         let since = moment(since, assessment.now.millis);
         format!("{} should have been gone since {since} UTC: {why}", count(late, "pod"))

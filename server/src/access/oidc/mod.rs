@@ -247,19 +247,20 @@ impl Oidc {
         if back.code.is_empty() || !(back.issuer.is_empty() || back.issuer == issuer) {
             return Err(SignInFailure::Rejected);
         }
+        // Whoever invents codes takes turns as well: others wait for theirs a while.
+        let turn = tokio::time::timeout(PATIENCE, inner.asking.acquire()).await;
+        let _turn = turn.map_err(|_| SignInFailure::Unavailable)?.map_err(|_| SignInFailure::Unavailable)?;
         let payer = client.map(client_network);
         if payer.is_some_and(|payer| inner.attempts.take(&payer).is_err()) {
             return Err(SignInFailure::TooManyAttempts);
         }
-        // Whoever invents codes takes turns as well: others wait for theirs a while.
-        let turn = tokio::time::timeout(PATIENCE, inner.asking.acquire()).await;
-        let _turn = turn.map_err(|_| SignInFailure::Unavailable)?.map_err(|_| SignInFailure::Unavailable)?;
         let redirect = inner.provider.options.redirect(host, path);
         let nonce = Nonce::new(pending.nonce);
-        let identity = inner.provider.exchange(&redirect, back.code, pending.verifier, &nonce).await?;
-        if let Some(payer) = payer {
+        let identity = inner.provider.exchange(&redirect, back.code, pending.verifier, &nonce).await;
+        if let Some(payer) = payer.filter(|_| !matches!(identity, Err(OidcError::Rejected(_)))) {
             inner.attempts.give_back(&payer);
         }
+        let identity = identity?;
         let refresh_after = inner.provider.options.times.refresh_after;
         let session = Session::begin(nonce.secret().clone(), identity, now(), refresh_after);
         let cookie = inner.seal(&session).ok_or(SignInFailure::TooLong)?;

@@ -1,6 +1,7 @@
 //! A browser by hand: it keeps cookies, follows what leads on, and fills a form.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::body::Body;
@@ -49,11 +50,13 @@ pub struct Browser {
     pub rollcast: Arc<Rollcast>,
     /// Cookies of Rollcast.
     pub cookies: BTreeMap<String, String>,
+    /// Its own address; without one, limits do not count it.
+    pub peer: Option<SocketAddr>,
 }
 
 impl Browser {
     pub fn new(rollcast: &Arc<Rollcast>) -> Self {
-        Self { rollcast: rollcast.clone(), cookies: BTreeMap::new() }
+        Self { rollcast: rollcast.clone(), cookies: BTreeMap::new(), peer: None }
     }
 
     /// A page of Rollcast.
@@ -72,7 +75,9 @@ impl Browser {
             request = request.header(header::COOKIE, cookies.join("; "));
         }
         let mut request = request.body(Body::empty()).unwrap();
-        request.extensions_mut().insert(Peer(([10, 0, 0, 7], 4_000).into()));
+        if let Some(peer) = self.peer {
+            request.extensions_mut().insert(Peer(peer));
+        }
         let response = router(self.rollcast.clone()).oneshot(request).await.unwrap();
         let (head, body) = response.into_parts();
         keep(&mut self.cookies, &head.headers);

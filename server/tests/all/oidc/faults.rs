@@ -117,6 +117,7 @@ async fn a_client_does_not_have_the_provider_asked_about_made_up_codes_without_e
     let own = Own::start().await;
     let rollcast = site(options(&own.issuer)).await;
     let mut browser = Browser::new(&rollcast);
+    browser.peer = Some(([10, 0, 0, 7], 4_000).into());
     let made_up = own.back(&mut browser, "/").await.replace("code=good", "code=made-up");
     let mut told = Vec::new();
     for _ in 0..40 {

@@ -1,7 +1,7 @@
 //! What kubelets, registries, schedulers and probes say reaches the sentence, and says no more than it means.
 
 use crate::made::{SECOND, Web, condition, crashing, ready, unready, waiting};
-use timeline::fact::{ConditionStatus, Exit, Phase, PodFact};
+use timeline::fact::{ConditionStatus, ContainerState, Exit, Phase, PodFact};
 use timeline::view::Tone;
 
 /// The first sentence about causes.
@@ -476,6 +476,28 @@ fn one_end_is_told_until_the_container_has_started_again() {
     web.now += 120_000;
     assert!(first(&web).starts_with("Container web runs out of memory: 1 restart"), "{}", first(&web));
     assert_eq!(web.view().verdict.tone, Tone::Busy, "{}", web.verdict());
+    web.now += 600_000;
+    assert_eq!(web.view().verdict.tone, Tone::Bad, "{}", web.verdict());
+}
+
+#[test]
+fn restarts_of_earlier_troubles_are_not_told_with_the_time_of_the_last_ones() {
+    let mut web = Web::replaced();
+    web.report();
+    web.now += 60_000;
+    web.pod(200, crashing(5));
+    web.now += 60_000;
+    web.pod(200, |pod| {
+        pod.containers[0].state = Some(ContainerState::Running);
+        ready(pod);
+    });
+    web.now += 10 * 3_600_000;
+    web.pod(200, |pod| {
+        crashing(6)(pod);
+        pod.ready = None;
+    });
+    web.now += 30_000;
+    assert!(first(&web).contains(": 6 restarts so far"), "{}", first(&web));
 }
 
 #[test]
