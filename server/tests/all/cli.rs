@@ -37,7 +37,7 @@ fn what_the_environment_names_for_other_commands_is_not_in_the_way() {
     let kubeconfig = file("environment.yaml", KUBECONFIG);
     for (arguments, environment, says) in [
         (
-            &["wait", "web", "--kubeconfig", &kubeconfig, "--timeout", "1s"][..],
+            &["wait", "web", "--kubeconfig", &kubeconfig, "--timeout", "20s"][..],
             &["ROLLCAST_TOKEN_FILE", "ROLLCAST_CLUSTER", "ROLLCAST_REDACT", "ROLLCAST_SERVER"][..],
             "cannot watch",
         ),
