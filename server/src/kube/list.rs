@@ -184,15 +184,11 @@ mod tests {
 
     #[test]
     fn a_page_that_is_too_long_is_asked_for_in_halves() {
-        let list = List { earlier: vec![Uid::from_bits(1)], next: Some("2".to_owned()), ..List::new(5) };
-        let mut limits = Vec::new();
-        let mut list = Some(list);
-        for _ in 0..4 {
-            list = list.map(|list| list.after_failure(&RequestError::TooLong(MAX_PAGE)));
-            limits.extend(
-                list.as_ref().map(|list| (list.limit, list.is_large(), list.earlier.len(), list.next.is_some())),
-            );
+        let mut list = List { earlier: vec![Uid::from_bits(1)], next: Some("2".to_owned()), ..List::new(5) };
+        for limit in [2, 1, 1, 1] {
+            list = list.after_failure(&RequestError::TooLong(MAX_PAGE));
+            let now = (list.limit, list.is_large(), list.earlier.len(), list.next.is_some());
+            assert_eq!(now, (Some(limit), false, 1, true));
         }
-        assert_eq!(limits, [2, 1, 1, 1].map(|limit| (Some(limit), false, 1, true)));
     }
 }

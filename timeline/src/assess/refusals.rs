@@ -51,9 +51,7 @@ impl Assessment<'_> {
             let told = self.of_condition(object(), failure);
             // The condition repeats the first refusal as long as there are some; Events have the last one.
             let since = told.since_millis.unwrap_or(set.first_seen_millis);
-            let events = messages::events(self.deployment, "ReplicaSet", &set.name);
-            let refusals = events.filter(|event| event.reason == failure.reason && is_since(event, since));
-            let last = refusals.min_by_key(|event| std::cmp::Reverse(event.at_millis)); // lists have them by name
+            let last = self.last_refusal(set, &failure.reason, since);
             let message = last.map_or(told.message, |event| refusal_text(event).to_owned());
             return Some((refused_by(&failure.reason), Evidence { message, ..told }));
         }
@@ -64,9 +62,15 @@ impl Assessment<'_> {
         }
         let scaled = set.scales.last().map_or(set.first_seen_millis, |scale| scale.at_millis);
         let made = self.model.pods_of(set.uid).map(Pod::first_seen_millis).max().unwrap_or(scaled);
-        let mut events = messages::events(self.deployment, "ReplicaSet", &set.name);
-        let event = events.find(|event| event.reason == "FailedCreate" && is_since(event, scaled.max(made)))?;
+        let event = self.last_refusal(set, "FailedCreate", scaled.max(made))?;
         Some((Refused::Pods, of_event(object(), event)))
+    }
+
+    /// Finds the last Event since then by which a ReplicaSet was refused something. Lists have Events by name, not by time.
+    fn last_refusal(&self, set: &ReplicaSet, reason: &str, since: Millis) -> Option<&Event> {
+        let events = messages::events(self.deployment, "ReplicaSet", &set.name);
+        let refusals = events.filter(|event| event.reason == reason && is_since(event, since));
+        refusals.min_by_key(|event| std::cmp::Reverse(event.at_millis))
     }
 
     /// The Deployment's own condition, which may be old: for who does not see what its ReplicaSets say.

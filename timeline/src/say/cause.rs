@@ -191,7 +191,7 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
                 (false, true) => "not ready any more",
                 (false, false) => "not ready",
             };
-            let container = unready_containers(&evidence.message);
+            let container = named_containers(&evidence.message);
             let since = since.unwrap_or_default();
             let saw = saw.as_deref().map(|saw| format!(" A probe saw: {}", sentence_end(saw))).unwrap_or_default();
             let over = if *was_ready { String::new() } else { over(time) };
@@ -445,7 +445,7 @@ pub(super) fn scheduler_says(message: &str) -> &str {
 }
 
 /// "containers with unready status: [nginx proxy]" as " (container nginx proxy)".
-fn unready_containers(message: &str) -> String {
+fn named_containers(message: &str) -> String {
     let inside = messages::unready_containers(message);
     let noun = |inside: &str| if inside.contains(' ') { "containers" } else { "container" };
     inside.map(|inside| format!(" ({} {})", noun(inside), safe(&inside.replace(' ', ", ")))).unwrap_or_default()
@@ -529,7 +529,7 @@ mod tests {
         assert_eq!(scheduler_says(long), "2 Insufficient cpu, 2 had taints");
         assert_eq!(scheduler_says("0/4 nodes are available: 4 Insufficient cpu."), "4 Insufficient cpu.");
         assert_eq!(scheduler_says("something else. And more"), "something else. And more");
-        let unready = unready_containers("containers with unready status: [web proxy]");
-        assert_eq!((unready.as_str(), unready_containers("none")), (" (containers web, proxy)", String::new()));
+        let named = named_containers("containers with unready status: [web proxy]");
+        assert_eq!((named.as_str(), named_containers("none")), (" (containers web, proxy)", String::new()));
     }
 }

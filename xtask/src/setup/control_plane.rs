@@ -32,9 +32,10 @@ pub fn ensure_binaries() -> Result<Binaries> {
     let folder = process::workspace_path("target/cluster/bin");
     std::fs::create_dir_all(&folder)?;
     let version = kubernetes_version()?;
-    let (kubernetes, modules_of_version) = match minor(version) {
-        _ if version == KUBERNETES => ("rollcast-cluster".to_owned(), "go.mod".to_owned()),
-        minor => (format!("rollcast-cluster-{minor}"), format!("kubernetes-{minor}.mod")),
+    let (kubernetes, modules_of_version) = if version == KUBERNETES {
+        ("rollcast-cluster".to_owned(), "go.mod".to_owned())
+    } else {
+        (format!("rollcast-cluster-{}", minor(version)), format!("kubernetes-{}.mod", minor(version)))
     };
     let binaries = Binaries {
         kubernetes: folder.join(kubernetes),
@@ -76,9 +77,9 @@ pub fn ensure_binaries() -> Result<Binaries> {
 /// The version of Kubernetes that tests run on.
 fn kubernetes_version() -> Result<&'static str> {
     let Ok(wanted) = std::env::var(TEST_KUBERNETES) else { return Ok(KUBERNETES) };
-    let mut versions = [KUBERNETES].into_iter().chain(OLDER_KUBERNETES);
-    versions.find(|version| minor(version) == wanted).with_context(|| {
-        let known = [KUBERNETES].into_iter().chain(OLDER_KUBERNETES).map(minor).collect::<Vec<_>>().join(", ");
+    let versions = || std::iter::once(KUBERNETES).chain(OLDER_KUBERNETES);
+    versions().find(|version| minor(version) == wanted).with_context(|| {
+        let known = versions().map(minor).collect::<Vec<_>>().join(", ");
         format!("{TEST_KUBERNETES}={wanted:?} is none of: {known}")
     })
 }

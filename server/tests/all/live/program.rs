@@ -3,11 +3,11 @@
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use serde_json::json;
 use server::web::state::{Rollcast, Site};
 
+use crate::common::until::until_or;
 use crate::live::support::{FakeApi, Watched};
 
 /// What the log of `rollcast wait` says once what is known counts.
@@ -95,13 +95,8 @@ impl Running {
 
     /// Waits until a line says that.
     pub async fn until(&self, words: &str) {
-        let told = async {
-            while !self.lines.lock().unwrap().contains(words) {
-                tokio::time::sleep(Duration::from_millis(5)).await; // polling with a deadline
-            }
-        };
-        let told = tokio::time::timeout(Duration::from_secs(20), told).await;
-        assert!(told.is_ok(), "never said: {words}; but:\n{}", self.lines.lock().unwrap());
+        let missing = || format!("{words}; but:\n{}", self.lines.lock().unwrap());
+        until_or(missing, async || self.lines.lock().unwrap().contains(words)).await;
     }
 }
 
