@@ -1,14 +1,22 @@
 //! An HTTP client for servers other than clusters: over TLS, limited in time and size, without redirects.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
 use bytes::Bytes;
-use http::{Request, Response};
+use http::{HeaderValue, Request, Response, Uri};
 use http_body_util::{BodyExt, Full, Limited};
-use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_rustls::{ConfigBuilderExt, HttpsConnector};
 use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::client::legacy::connect::proxy::Tunnel;
 use hyper_util::client::legacy::{Client, Error};
 use hyper_util::rt::TokioExecutor;
+use percent_encoding::percent_decode_str;
+use tokio_rustls::rustls::ClientConfig;
+
+use crate::kube::proxy::Proxies;
 
 /// Limits on a response.
 #[derive(Debug, Clone, Copy)]
@@ -23,6 +31,8 @@ pub struct ResponseLimits {
 #[derive(Debug, Clone)]
 pub struct HttpClient {
     pool: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
+    tls: Arc<ClientConfig>,
+    proxies: Proxies,
     limits: ResponseLimits,
 }
 
@@ -41,16 +51,35 @@ pub enum FetchError {
 }
 
 impl HttpClient {
-    /// One that speaks HTTP without TLS only where that is said.
+    /// One that speaks HTTP without TLS only where that is said, and goes through the proxies of the environment.
     ///
     /// # Errors
     /// When this machine names no authorities to trust.
     pub fn new(allows_http: bool, limits: ResponseLimits) -> std::io::Result<Self> {
-        let connector = HttpsConnectorBuilder::new().with_native_roots()?;
-        let connector = if allows_http { connector.https_or_http() } else { connector.https_only() };
-        let connector = connector.enable_http1().build();
+        Self::with_proxies(allows_http, limits, Proxies::of_environment())
+    }
+
+    fn with_proxies(allows_http: bool, limits: ResponseLimits, proxies: Proxies) -> std::io::Result<Self> {
+        let tls = Arc::new(ClientConfig::builder().with_native_roots()?.with_no_client_auth());
+        let mut connector = HttpsConnector::from((connector(), tls.clone()));
+        if !allows_http {
+            connector.enforce_https();
+        }
         let pool = Client::builder(TokioExecutor::new()).pool_max_idle_per_host(2).build(connector);
-        Ok(Self { pool, limits })
+        Ok(Self { pool, tls, proxies, limits })
+    }
+
+    /// A client for one request through a proxy: they are rare.
+    fn through(&self, proxy: &Uri) -> Client<HttpsConnector<Tunnel<HttpConnector>>, Full<Bytes>> {
+        let mut tunnel = Tunnel::new(proxy.clone(), connector());
+        let account = proxy.authority().and_then(|authority| authority.as_str().split_once('@'));
+        if let Some((account, _)) = account {
+            let account = BASE64_STANDARD.encode(percent_decode_str(account).collect::<Vec<u8>>());
+            if let Ok(header) = HeaderValue::try_from(format!("Basic {account}")) {
+                tunnel = tunnel.with_auth(header);
+            }
+        }
+        Client::builder(TokioExecutor::new()).build(HttpsConnector::from((tunnel, self.tls.clone())))
     }
 
     /// Sends a request; returns the response, whatever its status.
@@ -60,10 +89,54 @@ impl HttpClient {
     pub async fn send(&self, request: Request<Bytes>) -> Result<Response<Bytes>, FetchError> {
         let ResponseLimits { timeout, max_bytes } = self.limits;
         let response = async {
-            let (head, body) = self.pool.request(request.map(Full::new)).await?.into_parts();
+            let request = request.map(Full::new);
+            let response = match self.proxies.for_server(request.uri()) {
+                Some(proxy) => self.through(&proxy).request(request).await,
+                None => self.pool.request(request).await,
+            };
+            let (head, body) = response?.into_parts();
             let body = Limited::new(body, max_bytes).collect().await.map_err(|_| FetchError::Body(max_bytes))?;
             Ok(Response::from_parts(head, body.to_bytes()))
         };
         tokio::time::timeout(timeout, response).await.map_err(|_| FetchError::Timeout(timeout))?
+    }
+}
+
+/// Of a connector for TLS: it is given addresses with `https`, too.
+fn connector() -> HttpConnector {
+    let mut connector = HttpConnector::new();
+    connector.enforce_http(false);
+    connector
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test ends where its assumptions do")]
+
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_server_is_reached_through_the_proxy_of_the_environment() {
+        let _ = tokio_rustls::rustls::crypto::ring::default_provider().install_default(); // another test may have
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let named = format!("http://ann:p%40ss@{}", listener.local_addr().unwrap());
+        let proxies = Proxies::from_variables(|name| (name == "HTTPS_PROXY").then(|| named.clone()));
+        let limits = ResponseLimits { timeout: Duration::from_secs(10), max_bytes: 1_000 };
+        let client = HttpClient::with_proxies(false, limits, proxies).unwrap();
+        let proxy = async {
+            let (mut connection, _) = listener.accept().await.unwrap();
+            let mut asked = vec![0; 1_000];
+            let length = connection.read(&mut asked).await.unwrap();
+            connection.write_all(b"HTTP/1.1 502 Bad Gateway\r\n\r\n").await.unwrap();
+            String::from_utf8(asked[..length].to_vec()).unwrap()
+        };
+        let request = Request::get("https://id.example.com/keys").body(Bytes::new()).unwrap();
+        let (asked, response) = tokio::join!(proxy, client.send(request));
+        assert!(asked.starts_with("CONNECT id.example.com:443 HTTP/1.1\r\n"), "{asked}");
+        assert!(asked.contains("Basic YW5uOnBAc3M="), "{asked}");
+        assert!(matches!(response, Err(FetchError::Connection(_))), "{response:?}");
     }
 }

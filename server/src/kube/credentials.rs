@@ -14,7 +14,7 @@ use tokio::sync::Semaphore;
 use super::kubeconfig::{Contexts, TargetError, client_for};
 use super::pace::Pace;
 use super::plugin::{self, PluginError};
-use super::{proxy, reason};
+use super::{proxy::Proxies, reason};
 use crate::kube::loopback::is_this_machine;
 
 /// The user and groups that requests are made as, like kubectl's `--as` and `--as-group`. Without a user, the kubeconfig decides.
@@ -190,7 +190,7 @@ impl Credentials {
         let mut config = result.map_err(|why| self.unusable(&reason::of(&why)))?;
         config.proxy_url = match named {
             Some(named) => named.parse().ok(),
-            None => proxy::of_environment(&config.cluster_url, |name| std::env::var(name).ok()),
+            None => Proxies::of_environment().for_server(&config.cluster_url),
         };
         Ok(config)
     }

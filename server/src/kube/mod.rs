@@ -31,7 +31,7 @@ mod observed;
 pub mod odd;
 mod pace;
 mod plugin;
-mod proxy;
+pub mod proxy;
 mod reason;
 pub mod request;
 pub mod review;

@@ -1,25 +1,47 @@
-//! Through which proxy an API server is reached, by the rules that kubectl has.
+//! Through which proxy a server is reached, by the rules that kubectl has.
 
 use axum::http::Uri;
 use hyper_util::client::proxy::matcher::Matcher;
 
 use super::loopback::is_this_machine;
 
-/// Returns the proxy of the environment for an API server. The client library would compare `NO_PROXY` with the address of the
-/// proxy instead of the server's, and would use a proxy for servers on this machine too.
-pub(super) fn of_environment(server: &Uri, variable: impl Fn(&str) -> Option<String>) -> Option<Uri> {
-    let read = |name: &str| {
-        let value = |name: &str| variable(name).filter(|value| !value.is_empty());
-        value(name).or_else(|| value(&name.to_lowercase()))
-    };
-    if is_this_machine(server.host()?) {
-        return None;
+/// The proxies that the environment names.
+#[derive(Debug, Clone, Default)]
+pub struct Proxies {
+    http: Option<String>,
+    https: Option<String>,
+    exceptions: String,
+}
+
+impl Proxies {
+    /// Reads `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY`.
+    #[must_use]
+    pub fn of_environment() -> Self {
+        Self::from_variables(|name| std::env::var(name).ok())
     }
-    let named = read(if server.scheme_str() == Some("http") { "HTTP_PROXY" } else { "HTTPS_PROXY" })?;
-    // Which proxy it finds does not matter: it leaves out user and password, which the client library wants in the address.
-    let exceptions = Matcher::builder().all("http://proxy").no(read("NO_PROXY").unwrap_or_default()).build();
-    exceptions.intercept(server)?;
-    named.parse().ok()
+
+    pub(crate) fn from_variables(variable: impl Fn(&str) -> Option<String>) -> Self {
+        let read = |name: &str| {
+            let value = |name: &str| variable(name).filter(|value| !value.is_empty());
+            value(name).or_else(|| value(&name.to_lowercase()))
+        };
+        Self { http: read("HTTP_PROXY"), https: read("HTTPS_PROXY"), exceptions: read("NO_PROXY").unwrap_or_default() }
+    }
+
+    /// Returns the proxy for a server. The client library would compare `NO_PROXY` with the address of the proxy instead of the
+    /// server's, and would use a proxy for servers on this machine too.
+    #[must_use]
+    pub fn for_server(&self, server: &Uri) -> Option<Uri> {
+        if is_this_machine(server.host()?) {
+            return None;
+        }
+        let named = if server.scheme_str() == Some("http") { &self.http } else { &self.https };
+        let named = named.as_ref()?.parse().ok()?;
+        // Which proxy it finds does not matter: it leaves out user and password, which the client library wants in the address.
+        let exceptions = Matcher::builder().all("http://proxy").no(self.exceptions.as_str()).build();
+        exceptions.intercept(server)?;
+        Some(named)
+    }
 }
 
 #[cfg(test)]
@@ -31,7 +53,7 @@ mod tests {
             let found = variables.iter().find(|(known, _)| *known == name);
             found.map(|(_, value)| (*value).to_owned())
         };
-        of_environment(&server.parse().unwrap(), variable).map(|proxy| proxy.to_string())
+        Proxies::from_variables(variable).for_server(&server.parse().unwrap()).map(|proxy| proxy.to_string())
     }
 
     #[test]
