@@ -78,6 +78,8 @@ pub(super) struct Hub {
     list_sent: Instant,
     /// The same, by the clock of the cluster.
     list_at_millis: Millis,
+    /// The difference of the clocks that it was made with.
+    list_skew_millis: Millis,
     /// Somebody has followed the list since then.
     was_list_followed: bool,
     signals: Signals,
@@ -111,6 +113,7 @@ impl Hub {
             published: now,
             list_sent: now.checked_sub(LIST_EVERY).unwrap_or(now),
             list_at_millis: Millis::MIN,
+            list_skew_millis: 0,
             was_list_followed: false,
             signals,
             counters,

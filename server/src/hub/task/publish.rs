@@ -49,7 +49,7 @@ impl Hub {
     }
 
     pub(super) fn is_list_outdated(&self) -> bool {
-        self.is_list_old || !self.outdated.is_empty()
+        self.is_list_old || !self.outdated.is_empty() || self.list_skew_millis != self.timeline.skew_millis()
     }
 
     fn is_list_followed(&self) -> bool {
@@ -63,6 +63,9 @@ impl Hub {
         let is_continued = self.was_list_followed || now.millis.saturating_sub(self.list_at_millis) < STEADY_MILLIS;
         (self.list_at_millis, self.was_list_followed) = (now.millis, self.is_list_followed());
         let model = self.timeline.model();
+        if std::mem::replace(&mut self.list_skew_millis, now.skew_millis) != now.skew_millis {
+            self.outdated.extend(model.deployments.keys().copied()); // lines have times of the cluster's clock
+        }
         for uid in std::mem::take(&mut self.outdated) {
             let deployment = model.deployments.get(&uid).filter(|d| d.deleted_millis.is_none());
             let summary = deployment.and_then(|deployment| Some((deployment, view::summary(model, uid, now)?)));

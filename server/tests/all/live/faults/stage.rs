@@ -7,12 +7,13 @@ use std::time::Duration;
 
 use futures::future::LocalBoxFuture;
 use serde_json::{Value, json};
-use server::hub::Handle;
+use server::hub::{Handle, HubReader};
 use server::kube::access::Access;
 use server::kube::{self, Cluster, Counters, Pace, SourceEvent, TextPolicy};
 use server::telemetry::clock::{self, OwnClock};
 use timeline::fact::{Container, Kind};
 use timeline::model::{Gap, Pod, PodNow, PodState};
+use timeline::view::{self, Summary};
 use timeline::wire::Connection;
 use timeline::{Millis, Model};
 use tokio::time::{Instant, sleep};
@@ -27,6 +28,8 @@ pub const WATCHED: [&str; 4] = ["deployments", "replicasets", "pods", "events"];
 
 /// Longest time until the picture is right, after a fault has ended.
 pub const CONVERGED_WITHIN: Duration = Duration::from_secs(5);
+/// Longest time until the list says what is true by time alone.
+const LIST_WITHIN: Duration = Duration::from_secs(6);
 /// Most requests of one watch in a minute.
 pub const REQUESTS_PER_MINUTE: usize = 60;
 
@@ -288,9 +291,10 @@ impl Stage {
         elapsed
     }
 
-    /// The viewer's copy is right, and states are in order.
+    /// The viewer's copy and the list are right, and states are in order.
     pub async fn check_order(&self) {
         self.viewer.check(&self.hub).await;
+        self.check_list().await;
         let late = |model: &Model| {
             let is_legal = |pod: &Pod| {
                 let ends = pod.states.iter().position(|(state, _)| *state == PodState::Gone);
@@ -301,6 +305,33 @@ impl Stage {
         };
         let late = self.hub.read(move |reader| late(reader.timeline.model())).await.unwrap();
         assert_eq!(late, Vec::<String>::new(), "states out of order");
+    }
+
+    /// The list says of each Deployment what is said now, but for what time alone has changed since it was looked at again.
+    async fn check_list(&self) {
+        let line = |summary: &Summary| {
+            let Summary { verdict, revision, replaces, pods, desired, finished_millis, .. } = summary;
+            let said = (&verdict.badge, verdict.tone, revision, replaces, pods, desired, finished_millis);
+            format!("{} {} {said:?}", summary.uid, summary.images)
+        };
+        let expected = move |reader: &HubReader<'_>| {
+            let model = reader.timeline.model();
+            let existing = model.deployments.values().filter(|known| known.deleted_millis.is_none());
+            let mut summaries: Vec<_> =
+                existing.filter_map(|known| view::summary(model, known.uid, reader.now)).collect();
+            summaries.sort_by(|one, other| one.place().cmp(&other.place()));
+            summaries.iter().map(line).collect::<Vec<_>>()
+        };
+        let listed = async || self.hub.list().await.iter().map(|listed| line(&listed.summary)).collect::<Vec<_>>();
+        let began = Instant::now();
+        loop {
+            let (listed, expected) = (listed().await, self.hub.read(expected).await.unwrap());
+            if listed == expected {
+                return;
+            }
+            assert!(began.elapsed() < LIST_WITHIN, "the list is wrong:\n{}", difference(&listed, &expected));
+            sleep(Duration::from_millis(10)).await; // polling with a deadline
+        }
     }
 
     async fn check_gaps(&self, row: &Row) {
