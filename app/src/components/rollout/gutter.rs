@@ -15,9 +15,10 @@ use crate::scoped::ScopedFor;
 use crate::score::scene::BandRow;
 use crate::score::style_sheet;
 
-/// Bands lower than this have room for a line, of those out of rotation too, and for three.
+/// Bands lower than this have room for a line, of those out of rotation too; for two lines, and for three.
 const ONE_LINE: f64 = 52.0;
-const ONE_LINE_OUT: f64 = 45.0;
+const ONE_LINE_OUT: f64 = 48.0;
+const TWO_LINES: f64 = 68.0;
 const THREE_LINES: f64 = 86.0;
 
 /// The column beside the picture, with the revision and the counts of each band.
@@ -93,6 +94,7 @@ fn class(band: &BandRow) -> String {
     let one_line = if band.heading.is_out() { ONE_LINE_OUT } else { ONE_LINE };
     let room = match band.place.height {
         height if height < one_line => " low",
+        height if height < TWO_LINES => " short plain",
         height if height < THREE_LINES => " short",
         _ => "",
     };
