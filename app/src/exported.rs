@@ -120,7 +120,7 @@ mod tests {
     #[test]
     fn a_moment_is_what_was_said_last_before_it() {
         let line = |number: i64| Line { at_millis: number, kind: LineKind::Step, text: format!("line {number}") };
-        let said = |number: i64| Said { view: None, story: (1..=number).map(line).collect() };
+        let said = |number: i64| Said { story: (1..=number).map(line).collect(), ..Said::default() };
         let told = (1..=200_i64).map(|number| {
             let before = if (number - 1) % WHOLE_EVERY as i64 == 0 { Said::default() } else { said(number - 1) };
             (number * 10, said(number).delta_since(&before).unwrap())

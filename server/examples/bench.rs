@@ -186,10 +186,8 @@ fn snapshot() {
     populate(&mut timeline, 1, PODS);
     let model = timeline.model();
     let Some(uid) = model.deployments.keys().next().copied() else { return };
-    let said = |uid: Uid| Said {
-        view: view::view(model, uid, Now { millis: 60_000, skew_millis: 0 }),
-        story: story::story(model, uid),
-    };
+    let now = Now { millis: 60_000, skew_millis: 0 };
+    let said = |uid: Uid| Said::new(view::view(model, uid, now), story::story(model, uid));
     let saying = best(&mut || drop(black_box(said(uid))));
     let copying = best(&mut || drop(black_box(Objects::of(model, uid))));
     let snapshot = Snapshot {

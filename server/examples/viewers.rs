@@ -29,7 +29,7 @@ use simcluster::World;
 use simcluster::api::{self, Cluster};
 use simcluster::load::{self, Load};
 use timeline::Workload;
-use timeline::wire::{self, MAX_VIEWER_FRAME, Position, Scope, ServerFrame, ViewerFrame};
+use timeline::wire::{self, MAX_VIEWER_FRAME, Position, SaidVersion, Scope, ServerFrame, ViewerFrame};
 use tokio::task::JoinHandle;
 use tokio_tungstenite::tungstenite::Message;
 
@@ -58,8 +58,8 @@ struct Arrivals {
 #[derive(Clone, Copy, PartialEq)]
 enum Received {
     Snapshot(Position),
-    /// A delta up to this number.
-    Delta(u64),
+    /// A delta up to this number, and the version of its sentences.
+    Delta(u64, Option<SaidVersion>),
     Other,
 }
 
@@ -84,9 +84,9 @@ impl Frames {
         }
         let frame = match wire::decode(bytes).unwrap() {
             ServerFrame::Snapshot(snapshot) => {
-                Received::Snapshot(Position { epoch: snapshot.epoch, seq: snapshot.seq })
+                Received::Snapshot(Position { epoch: snapshot.epoch, seq: snapshot.seq, said: snapshot.said.version })
             }
-            ServerFrame::Delta(delta) => Received::Delta(delta.to),
+            ServerFrame::Delta(delta) => Received::Delta(delta.to, delta.said.map(|said| said.version)),
             _ => Received::Other,
         };
         self.position = advance(self.position, frame);
@@ -126,7 +126,7 @@ impl Window {
         let is_in = |at: &&Instant| (began..ended).contains(*at);
         let count = |arrivals: &Arrivals| arrivals.at.iter().filter(is_in).count();
         let all: usize = known.values().map(count).sum();
-        let deltas = known.into_values().filter(|arrivals| matches!(arrivals.frame, Received::Delta(_)));
+        let deltas = known.into_values().filter(|arrivals| matches!(arrivals.frame, Received::Delta(..)));
         let deltas: Vec<_> = deltas.filter(|arrivals| (began..ended).contains(&arrivals.at[0])).collect();
         let seconds = (ended - began).as_secs_f64();
         let mut spread: Vec<_> = deltas.iter().flat_map(|delta| delta.at.iter().map(|at| *at - delta.at[0])).collect();
@@ -188,7 +188,9 @@ async fn read(mut socket: Socket, mut position: Option<Position>, shared: Shared
 fn advance(position: Option<Position>, received: Received) -> Option<Position> {
     match received {
         Received::Snapshot(position) => Some(position),
-        Received::Delta(seq) => position.map(|position| Position { seq, ..position }),
+        Received::Delta(seq, said) => {
+            position.map(|before| Position { seq, said: said.unwrap_or(before.said), ..before })
+        }
         Received::Other => position,
     }
 }

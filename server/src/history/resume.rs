@@ -5,7 +5,7 @@
 
 use rmp_serde::{Deserializer, Serializer};
 use serde::{Deserialize, Serialize};
-use timeline::wire::Position;
+use timeline::wire::{Position, SaidVersion};
 use timeline::{History, Millis, Timeline};
 
 use super::store::{Checkpoint, StoredCluster};
@@ -71,7 +71,7 @@ pub fn restore(cluster: &str, stored: StoredCluster) -> Option<InitialState> {
     }
     let DecodedState { mut timeline, mut history, epoch, mut observed } = state.flatten().unwrap_or_default();
     // The changes after the checkpoint are made again, and need not be those that viewers got.
-    let before = has_checkpoint.then(|| Position { epoch, seq: timeline.seq() });
+    let before = has_checkpoint.then(|| Position { epoch, seq: timeline.seq(), said: SaidVersion::default() });
     let mut bad = 0;
     for batch in &batches {
         let text = match batch.text() {

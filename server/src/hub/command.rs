@@ -102,5 +102,5 @@ impl HubReader<'_> {
 /// Returns the view and the story of a Deployment at a time.
 #[must_use]
 pub fn describe_deployment(model: &Model, uid: Uid, now: Now) -> Said {
-    Said { view: view::view(model, uid, now), story: story::story(model, uid) }
+    Said::new(view::view(model, uid, now), story::story(model, uid))
 }

@@ -150,7 +150,7 @@ impl Topic {
         (bytes, 1)
     }
 
-    /// For a viewer that comes back: the changes that its copy lacks, and everything that is said. `None` where it needs a snapshot.
+    /// For a viewer that comes back: the changes and sentences that its copy lacks. `None` where it needs a snapshot.
     /// Also returns the number of frames encoded.
     pub(super) fn resume(
         &mut self,
@@ -168,8 +168,7 @@ impl Topic {
         if self.said_at.is_none() {
             self.set_said(said());
         }
-        let said = self.said.clone();
-        let said = Some(SaidDelta { view: said.view.map(Box::new), story: Some((0, said.story)) });
+        let said = self.said.delta_since_version(at.said);
         let (from, to) = (at.seq, self.sent.max(at.seq));
         let bytes = encode(&ServerFrame::Delta(Delta { from, to, now_millis, changes, said }))?;
         self.resumed = Some((at, bytes.clone()));

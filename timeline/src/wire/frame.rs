@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Moment, Said, SaidDelta};
+use super::{Moment, Said, SaidDelta, SaidVersion};
 use crate::model::{Deployment, Pod, ReplicaSet};
 use crate::view::connection::Connection;
 use crate::view::list::{self, Query, Window};
@@ -55,6 +55,8 @@ pub struct Position {
     pub epoch: u64,
     /// Number of the last change in the copy.
     pub seq: u64,
+    /// Version of the sentences in the copy.
+    pub said: SaidVersion,
 }
 
 /// From the server.

@@ -30,10 +30,10 @@ use serde::de::DeserializeOwned;
 
 pub use crate::view::connection::{Connection, ConnectionState, Forbidden, Listing, Unwritten};
 pub use frame::{Delta, Objects, Position, Scope, ServerFrame, Snapshot, ViewerFrame};
-pub use said::{Moment, Said, SaidDelta};
+pub use said::{Moment, Said, SaidDelta, SaidVersion};
 
 /// Version of the frames. Another version cannot be read; `Hello` is the same in all of them.
-pub const PROTOCOL: u16 = 19;
+pub const PROTOCOL: u16 = 20;
 
 /// Largest frame that a viewer may send, in bytes.
 pub const MAX_VIEWER_FRAME: usize = 4096;
@@ -62,7 +62,7 @@ pub enum Unreadable {
 ///
 /// # Errors
 /// When postcard cannot encode it; what is here always can be.
-pub fn encode<T: Serialize>(value: &T) -> Result<Vec<u8>, Unreadable> {
+pub fn encode<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>, Unreadable> {
     Ok(postcard::to_stdvec(value)?)
 }
 

@@ -13,11 +13,32 @@ pub struct Said {
     pub view: Option<View>,
     /// The story, oldest first.
     pub story: Vec<Line>,
+    /// Version of both; a viewer that returns names it.
+    pub version: SaidVersion,
+}
+
+/// Version of sentences: equal ones have the same, also after a restart. 0 where nobody asks for it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SaidVersion {
+    /// Hash of the verdict and the figures.
+    pub view: u32,
+    /// Hash of the story.
+    pub story: u32,
+    /// Number of its lines.
+    pub lines: u32,
 }
 
 impl Said {
+    /// Returns these sentences with their version.
+    #[must_use]
+    pub fn new(view: Option<View>, story: Vec<Line>) -> Self {
+        let version = SaidVersion { view: hash(&view), story: hash(&story), lines: story.len() as u32 };
+        Self { view, story, version }
+    }
+
     /// Takes what is said anew.
     pub fn take(&mut self, delta: SaidDelta) {
+        self.version = delta.version;
         if let Some(view) = delta.view {
             self.view = Some(*view);
         }
@@ -35,9 +56,27 @@ impl Said {
         let delta = SaidDelta {
             view: self.view.clone().filter(|_| self.view != before.view).map(Box::new),
             story: (!is_same).then(|| (kept as u32, self.story.get(kept..).unwrap_or_default().to_vec())),
+            version: self.version,
         };
-        (delta != SaidDelta::default()).then_some(delta)
+        (delta.view.is_some() || delta.story.is_some()).then_some(delta)
     }
+
+    /// Computes the difference to sentences of which only the version is known; `None` when there is none.
+    #[must_use]
+    pub fn delta_since_version(&self, before: SaidVersion) -> Option<SaidDelta> {
+        let view = self.view.clone().filter(|_| self.version.view != before.view).map(Box::new);
+        let lines = before.lines as usize;
+        let kept = self.story.get(..lines).filter(|kept| hash(kept) == before.story).map_or(0, <[Line]>::len);
+        let is_same = kept == self.story.len() && kept == lines;
+        let story = (!is_same).then(|| (kept as u32, self.story.get(kept..).unwrap_or_default().to_vec()));
+        (view.is_some() || story.is_some()).then_some(SaidDelta { view, story, version: self.version })
+    }
+}
+
+/// FNV-1a of the encoding: the same after a restart.
+fn hash(sentences: &(impl Serialize + ?Sized)) -> u32 {
+    let bytes = super::encode(sentences).unwrap_or_default();
+    bytes.iter().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193))
 }
 
 /// The difference of two versions of [`Said`].
@@ -47,6 +86,8 @@ pub struct SaidDelta {
     pub view: Option<Box<View>>,
     /// Number of lines of the story that stay, and the lines that follow them.
     pub story: Option<(u32, Vec<Line>)>,
+    /// Version of the sentences afterwards.
+    pub version: SaidVersion,
 }
 
 /// Answer to [`super::ViewerFrame::Moment`]: what was said at a time of the past.

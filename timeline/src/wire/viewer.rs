@@ -41,7 +41,8 @@ impl DeploymentCopy {
     pub fn take_snapshot(&mut self, snapshot: Snapshot) -> bool {
         let Snapshot { epoch, seq, deployment, objects, said, now_millis: _, looking_since_millis: _ } = snapshot;
         let is_other_life = self.position.is_some_and(|position| position.epoch != epoch);
-        *self = Self { model: objects.into(), deployment, said, position: Some(Position { epoch, seq }) };
+        let position = Some(Position { epoch, seq, said: said.version });
+        *self = Self { model: objects.into(), deployment, said, position };
         is_other_life
     }
 
@@ -55,6 +56,7 @@ impl DeploymentCopy {
         position.seq = position.seq.max(to);
         changes.iter().for_each(|change| self.model.apply_change(change));
         if let Some(said) = said {
+            position.said = said.version;
             self.said.take(said);
         }
         Taken::Fits

@@ -178,7 +178,7 @@ mod tests {
             let mut timeline = Timeline::new();
             timeline.apply(1_000, object.fact(timeline::fact::Seen::Added).unwrap().unwrap());
             let view = view::view(timeline.model(), uid, Now { millis: 1_000, skew_millis: 0 });
-            self.holds(Some(uid), Objects::of(timeline.model(), uid), Said { view, story: Vec::new() })
+            self.holds(Some(uid), Objects::of(timeline.model(), uid), Said { view, ..Said::default() })
         }
 
         fn holds(&mut self, deployment: Option<Uid>, objects: Objects, said: Said) -> Option<Decision> {

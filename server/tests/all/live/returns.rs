@@ -23,6 +23,8 @@ use crate::live::viewers::web;
 const PARTS: usize = 60;
 /// Viewers that are away at once.
 const AWAY: usize = 6;
+/// Bytes of a frame that confirms where a copy stands.
+const MOST_OF_NOTHING: usize = 32;
 /// Frames that come while a laptop sleeps: more than are kept for a viewer.
 const ASLEEP: i32 = 300;
 
@@ -69,6 +71,8 @@ async fn a_copy_that_comes_back_at_any_time_is_the_servers() {
                 let expected = new(&hub, workload).await;
                 assert!(again.model == expected.model && again.said == expected.said, "{name}: {workload:?}");
                 *(if is_resumed { &mut resumed } else { &mut renewed }) += 1;
+                let nothing_new = hub.subscribe(workload, expected.position()).await.unwrap().first;
+                assert!(nothing_new.len() < MOST_OF_NOTHING, "{name}: {} bytes for nothing", nothing_new.len());
             }
             let workloads = hub.read(|reader| {
                 let known = reader.timeline.model().deployments.values();

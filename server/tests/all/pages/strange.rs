@@ -18,7 +18,7 @@ use server::web::http::router;
 use server::web::server_address::ServerAddress;
 use timeline::address::Address;
 use timeline::list::{Query, Window};
-use timeline::wire::{self, PROTOCOL, Position, Scope, ViewerFrame};
+use timeline::wire::{self, PROTOCOL, Position, SaidVersion, Scope, ViewerFrame};
 use timeline::{Uid, Workload};
 use tower::ServiceExt;
 
@@ -282,7 +282,7 @@ fn strange_cookies_hosts_addresses_and_frames_are_none() {
         ViewerFrame::Subscribe { scope: Scope::Nothing, since: None },
         ViewerFrame::Subscribe {
             scope: Scope::Workload(Workload::deployment("prod", "shop".to_owned(), "web".to_owned())),
-            since: Some(Position { epoch: u64::MAX, seq: 1 }),
+            since: Some(Position { epoch: u64::MAX, seq: 1, said: SaidVersion::default() }),
         },
         ViewerFrame::Subscribe {
             scope: Scope::List {
