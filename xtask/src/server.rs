@@ -46,11 +46,11 @@ impl Server {
         get(self.address.trim_start_matches("http://"), path, headers)
     }
 
-    /// Memory that it holds, in KiB.
-    pub fn resident_kib(&mut self) -> Result<u64> {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
-        let line = status.lines().find(|line| line.starts_with("VmRSS:")).context("no VmRSS")?;
-        Ok(line.split_whitespace().nth(1).context("no figure")?.parse()?)
+    /// Memory that it shares with no other process, in KiB.
+    pub fn private_kib(&self) -> Result<u64> {
+        let maps = std::fs::read_to_string(format!("/proc/{}/smaps_rollup", self.child.id()))?;
+        let figures = maps.lines().filter(|line| line.starts_with("Private_"));
+        figures.map(|line| Ok(line.split_whitespace().nth(1).context("no figure")?.parse::<u64>()?)).sum()
     }
 }
 
