@@ -108,7 +108,6 @@ impl HistoryPayload {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use timeline::past::example as rollout;
 
     #[test]
     fn a_summary_is_of_the_rollouts_that_are_drawn() {
@@ -116,16 +115,18 @@ mod tests {
             let place = (String::new(), String::new());
             PastWorkload { place, name: "web".to_owned(), rollouts: rollouts.to_vec(), total }.summary()
         };
-        assert_eq!(of(&[rollout(1, Some(5_000))], 1), "1 rollout");
-        let stuck = PastRollout { cause: "why".to_owned(), ..rollout(4, None) };
-        let all = [rollout(1, Some(60_000)), rollout(2, Some(20_000)), rollout(3, Some(40_000)), stuck];
+        let complete =
+            |took| PastRollout { ended_millis: Some(took), outcome: Outcome::Complete, ..PastRollout::default() };
+        assert_eq!(of(&[complete(5_000)], 1), "1 rollout");
+        let stuck = PastRollout { cause: "why".to_owned(), ..PastRollout::default() };
+        let all = [complete(60_000), complete(20_000), complete(40_000), stuck];
         assert_eq!(of(&all, 4), "4 rollouts, 1 with trouble, median 40 s");
         assert_eq!(of(&all, 66), "latest 4 of 66 rollouts, 1 with trouble, median 40 s");
     }
 
     #[test]
     fn the_page_says_how_many_of_how_many_and_of_which_time() {
-        let rollouts = vec![(String::new(), rollout(1, None))];
+        let rollouts = vec![(String::new(), PastRollout::default())];
         let week = Search { when: "week".to_owned(), ..Search::default() };
         let (since, until) = ("2026-11-20 00:00".to_owned(), "2026-11-27 00:00".to_owned());
         let payload = HistoryPayload { search: week, since, until, rollouts, total: 132, ..HistoryPayload::default() };

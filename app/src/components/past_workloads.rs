@@ -82,11 +82,11 @@ pub fn PastWorkloads(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use timeline::past::example as rollout;
 
     #[test]
     fn what_took_longest_is_highest_and_what_took_nothing_is_there() {
-        let all = [rollout(1, Some(0)), rollout(2, Some(10_000)), rollout(3, Some(40_000)), rollout(4, None)];
+        let all = [Some(0), Some(10_000), Some(40_000), None]
+            .map(|ended_millis| PastRollout { ended_millis, ..PastRollout::default() });
         assert_eq!(heights(&all), [4, 16, 28, 4]);
         assert_eq!(heights(&all[..1]), [4]);
         assert!(heights(&[]).is_empty());

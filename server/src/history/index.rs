@@ -2,7 +2,7 @@
 
 use timeline::past::course::{self, limits, moment, replicas};
 use timeline::past::{PastRollout, UNKNOWN_CAUSE};
-use timeline::rollout::{self, Outcome, Trigger};
+use timeline::rollout::{self, Outcome};
 use timeline::view::{self, Now, Tone};
 use timeline::words::images;
 use timeline::{EpisodeKind, Millis, Model, Uid, WorkloadKind, assess, say};
@@ -93,15 +93,11 @@ pub fn episode(text: &str, uid: Uid, (from_millis, to_millis): (Millis, Millis),
     let ended_millis = (!is_open).then(|| episode.ended_millis.unwrap_or(to_millis).clamp(from_millis, to_millis));
     let last = deployment.rollouts.last();
     Some(PastRollout {
-        cluster: String::new(),
-        kind: WorkloadKind::Deployment,
         episode: episode.kind,
         namespace: deployment.namespace.clone(),
         name: deployment.name.clone(),
         uid,
-        number: 0,
         revision: last.map(|rollout| rollout.revision).unwrap_or_default(),
-        trigger: Trigger::Unknown,
         started_millis: episode.began_millis.clamp(from_millis, ended_millis.unwrap_or(to_millis)),
         ended_millis,
         outcome: match episode.kind {
@@ -111,22 +107,12 @@ pub fn episode(text: &str, uid: Uid, (from_millis, to_millis): (Millis, Millis),
         },
         cause: Some(&title).filter(|_| episode.kind == EpisodeKind::Failure).cloned().unwrap_or_default(),
         title,
-        deadline_millis: None,
         images: last.map(|rollout| images(&rollout.images)).unwrap_or_default(),
-        images_before: String::new(),
         replicas: deployment.now.spec.replicas,
-        available_millis: None,
-        first_available_millis: None,
         restarts: Some(episode.restarted.iter().map(|(_, times)| times).sum()),
-        peak_pods: 0,
-        min_available: 0,
-        ceiling: None,
-        floor: None,
-        change_cause: None,
-        managed_by: String::new(),
         moment_millis: ended_millis,
-        last_millis: None,
         is_deleted: deployment.deleted_millis.is_some(),
         is_kept: true,
+        ..PastRollout::default()
     })
 }

@@ -64,10 +64,11 @@ pub struct Entry {
 }
 
 /// The reason for which a rollout started.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Trigger {
     /// It was running when watching began.
+    #[default]
     Unknown,
     /// The template returned to one that an existing ReplicaSet has.
     Rollback,

@@ -18,7 +18,7 @@ use crate::address;
 pub const UNKNOWN_CAUSE: &str = "No progress, and nothing says why.";
 
 /// A rollout, or an episode without a rollout, as the index of history has it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PastRollout {
     /// Name of the cluster.
@@ -163,61 +163,35 @@ impl PastRollout {
     }
 }
 
-/// A rollout of `web` for tests: complete after this time, or still in progress.
-#[doc(hidden)]
-#[must_use]
-pub fn example(revision: u64, took_millis: Option<Millis>) -> PastRollout {
-    PastRollout {
-        cluster: "prod".to_owned(),
-        kind: WorkloadKind::Deployment,
-        episode: EpisodeKind::Rollout,
-        title: String::new(),
-        namespace: "shop".to_owned(),
-        name: "web".to_owned(),
-        uid: Uid::from_bits(1),
-        number: 0,
-        revision,
-        trigger: Trigger::Template,
-        started_millis: 1_000,
-        ended_millis: took_millis.map(|took| 1_000 + took),
-        outcome: if took_millis.is_some() { Outcome::Complete } else { Outcome::Progressing },
-        cause: String::new(),
-        deadline_millis: None,
-        images: "web:v1".to_owned(),
-        images_before: String::new(),
-        replicas: 3,
-        available_millis: None,
-        first_available_millis: None,
-        restarts: None,
-        peak_pods: 4,
-        min_available: 3,
-        ceiling: Some(4),
-        floor: Some(3),
-        change_cause: None,
-        managed_by: String::new(),
-        moment_millis: None,
-        last_millis: None,
-        is_deleted: false,
-        is_kept: true,
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::example as rollout;
     use super::*;
+
+    fn rollout(outcome: Outcome) -> PastRollout {
+        PastRollout {
+            cluster: "prod".to_owned(),
+            namespace: "shop".to_owned(),
+            name: "web".to_owned(),
+            uid: Uid::from_bits(1),
+            revision: 2,
+            started_millis: 1_000,
+            outcome,
+            ..PastRollout::default()
+        }
+    }
 
     #[test]
     fn what_is_over_is_played_by_itself_and_what_goes_on_live() {
         let uid = Uid::from_bits(1);
         let page = format!("/clusters/prod/namespaces/shop/deployments/web?uid={uid}");
-        assert_eq!(rollout(2, Some(5_000)).played(), format!("{page}&rollout=0&at=1000&play=yes"));
-        assert_eq!(rollout(2, None).played(), format!("{page}&revision=2&at=1000&play=yes"));
-        let over = PastRollout { moment_millis: Some(7_000), ..rollout(2, Some(5_000)) };
+        assert_eq!(rollout(Outcome::Complete).played(), format!("{page}&rollout=0&at=1000&play=yes"));
+        assert_eq!(rollout(Outcome::Progressing).played(), format!("{page}&revision=2&at=1000&play=yes"));
+        let over = PastRollout { moment_millis: Some(7_000), ..rollout(Outcome::Complete) };
         assert_eq!(over.address(), format!("{page}&rollout=0&at=7000"), "its cluster need not be watched any more");
-        assert_eq!(rollout(2, None).address(), format!("{page}&revision=2"));
-        let scaling = |took| PastRollout { episode: EpisodeKind::Scaling, ..rollout(2, took) };
-        assert_eq!(scaling(Some(5_000)).played(), format!("{page}&rollout=0&at=1000&play=yes"));
-        assert_eq!(scaling(None).played(), format!("{page}&at=1000&play=yes"), "no moment of a revision");
+        assert_eq!(rollout(Outcome::Progressing).address(), format!("{page}&revision=2"));
+        let scaling = |outcome| PastRollout { episode: EpisodeKind::Scaling, ..rollout(outcome) };
+        assert_eq!(scaling(Outcome::Complete).played(), format!("{page}&rollout=0&at=1000&play=yes"));
+        let played = scaling(Outcome::Progressing).played();
+        assert_eq!(played, format!("{page}&at=1000&play=yes"), "no moment of a revision");
     }
 }

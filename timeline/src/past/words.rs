@@ -183,15 +183,13 @@ impl StatusMark {
 
 #[cfg(test)]
 mod tests {
-    use super::super::example as rollout;
     use super::*;
 
     #[test]
     fn a_deadline_that_passed_is_told_whatever_came_after() {
         let status = |outcome, deadline_millis, cause: &str| {
-            let rollout = rollout(1, Some(5_000));
-            let Status { mark, word, note } =
-                PastRollout { outcome, deadline_millis, cause: cause.to_owned(), ..rollout }.status();
+            let rollout = PastRollout { outcome, deadline_millis, cause: cause.to_owned(), ..PastRollout::default() };
+            let Status { mark, word, note } = rollout.status();
             (mark, word, note)
         };
         let passed = Some(3_000);
@@ -203,21 +201,27 @@ mod tests {
         assert_eq!(status(Outcome::Superseded, None, ""), (StatusMark::Quiet, "Superseded", ""));
         assert_eq!(status(Outcome::Superseded, None, "why"), (StatusMark::Bad, "Superseded", ""));
         assert_eq!(status(Outcome::Progressing, None, ""), (StatusMark::Busy, "In progress", ""));
-        let superseded =
-            PastRollout { outcome: Outcome::Superseded, deadline_millis: passed, ..rollout(1, Some(5_000)) };
+        let superseded = PastRollout {
+            outcome: Outcome::Superseded,
+            deadline_millis: passed,
+            ended_millis: Some(5_000),
+            ..PastRollout::default()
+        };
         assert_eq!(superseded.ended(), "Superseded after 5.0 s, progress deadline passed");
     }
 
     #[test]
     fn causes_of_what_is_over_are_told_as_past() {
-        let told = |cause: &str, took| PastRollout { cause: cause.to_owned(), ..rollout(8, took) }.cause_words();
+        let told = |cause: &str, outcome| {
+            PastRollout { revision: 8, cause: cause.to_owned(), outcome, ..PastRollout::default() }.cause_words()
+        };
         assert_eq!(
-            told("Revision 8 cannot create pods: quota pods is used up.", Some(1)),
+            told("Revision 8 cannot create pods: quota pods is used up.", Outcome::Complete),
             "Could not create pods: quota pods was used up."
         );
-        assert_eq!(told("Revision 8 cannot start: no image.", Some(1)), "Could not start: no image.");
-        assert_eq!(told("Revision 8 cannot start: no image.", None), "Cannot start: no image.");
-        assert_eq!(told("The next revision cannot start.", Some(1)), "The next revision cannot start.");
+        assert_eq!(told("Revision 8 cannot start: no image.", Outcome::Complete), "Could not start: no image.");
+        assert_eq!(told("Revision 8 cannot start: no image.", Outcome::Progressing), "Cannot start: no image.");
+        assert_eq!(told("The next revision cannot start.", Outcome::Complete), "The next revision cannot start.");
     }
 
     #[test]
@@ -225,9 +229,11 @@ mod tests {
         let (limits, lowest) = (Some((13, 8)), Some(8));
         assert_eq!(extremes(14, lowest, limits), "peak 14 pods (limit 13), lowest 8 available (limit 8)");
         assert_eq!(extremes(1, lowest, None), "peak 1 pod, lowest 8 available");
-        let created = PastRollout { trigger: Trigger::Created, min_available: 0, ..rollout(1, Some(1)) };
+        let trigger = Trigger::Created;
+        let created =
+            PastRollout { trigger, replicas: 3, peak_pods: 4, ceiling: Some(4), floor: Some(3), ..Default::default() };
         assert_eq!(created.extremes(), "3 replicas, peak 4 pods (limit 4)", "it begins with none");
-        let running = |revision| PastRollout { trigger: Trigger::Unknown, min_available: 0, ..rollout(revision, None) };
+        let running = |revision| PastRollout { revision, ..PastRollout::default() };
         assert!(!running(1).extremes().contains("lowest") && running(2).extremes().contains("lowest 0 available"));
     }
 }

@@ -12,7 +12,7 @@ pub use crate::model::Trigger;
 const ADOPTED_BEFORE_MILLIS: i64 = 500;
 
 /// The outcome of a rollout.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Outcome {
     /// Every replica was replaced and available.
@@ -24,6 +24,7 @@ pub enum Outcome {
     /// The progress deadline passed, and nothing changed since.
     DeadlineExceeded,
     /// Under way.
+    #[default]
     Progressing,
 }
 
