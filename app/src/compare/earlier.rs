@@ -5,93 +5,32 @@ use timeline::Millis;
 use timeline::past::PastRollout;
 use timeline::words::{count, duration};
 
-use crate::images::ImageText;
 use crate::measure::{ENOUGH, RolloutProgress, compared, earlier, expected, median};
 
 /// Rollouts with at most so many times as many replicas are compared, and with at least that part.
 const ALIKE: u32 = 2;
 
-/// A rollout that ended before the compared one began.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct EarlierRollout {
-    /// The revision that it rolled out.
-    pub revision: u64,
-    /// When it began.
-    pub started_millis: Millis,
-    /// Time until it was complete; `None` when it never was, or that was not seen.
-    pub took_millis: Option<Millis>,
-    /// Result, as words.
-    pub ended: String,
-    /// Time until its first pod was available.
-    pub first_available_millis: Option<Millis>,
-    /// Number of restarts of containers of its pods; `None` where that is not known.
-    pub restarts: Option<u32>,
-    /// From which images to which, short.
-    pub images: String,
-    /// Why it had trouble; empty if it never had.
-    pub cause: String,
-    /// Number of desired replicas.
-    pub replicas: u32,
-    /// It replaced nothing: the Deployment was created, or took over what was there.
-    pub is_first: bool,
-}
-
-impl EarlierRollout {
-    /// Reads a row of the index.
-    #[must_use]
-    pub fn from_record(rollout: &PastRollout) -> Self {
-        use timeline::rollout::{Outcome, Trigger};
-        let is_whole = rollout.outcome == Outcome::Complete && rollout.trigger != Trigger::Unknown;
-        let took = rollout.ended_millis.map(|ended| ended - rollout.started_millis);
-        Self {
-            revision: rollout.revision,
-            started_millis: rollout.started_millis,
-            took_millis: took.filter(|_| is_whole),
-            ended: rollout.ended(),
-            first_available_millis: rollout.first_available_millis,
-            restarts: rollout.restarts,
-            images: ImageText::change(&rollout.images_before, &rollout.images).to_string(),
-            cause: rollout.cause_words(),
-            replicas: rollout.replicas,
-            is_first: matches!(rollout.trigger, Trigger::Created | Trigger::Adopted),
-        }
-    }
-}
-
-/// The rollout that is compared with earlier ones.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ComparedRollout {
-    /// Progress of the rollout.
-    pub progress: RolloutProgress,
-    /// Time until its first pod was available.
-    pub first_available_millis: Option<Millis>,
-    /// Number of restarts of containers of its pods.
-    pub restarts: u32,
-    /// Number of desired replicas.
-    pub replicas: u32,
-}
-
-fn is_alike(this: &ComparedRollout, other: &EarlierRollout) -> bool {
+fn is_alike(this: &PastRollout, other: &PastRollout) -> bool {
     let (few, many) = (this.replicas.min(other.replicas), this.replicas.max(other.replicas));
-    many <= few.saturating_mul(ALIKE) && !other.is_first
+    many <= few.saturating_mul(ALIKE) && !other.is_first()
 }
 
 /// Returns the durations of comparable rollouts, the fastest first.
 #[must_use]
-pub fn comparable(this: &ComparedRollout, before: &[EarlierRollout]) -> Vec<Millis> {
+pub fn comparable(this: &PastRollout, before: &[PastRollout]) -> Vec<Millis> {
     let alike = before.iter().filter(|other| is_alike(this, other));
-    let mut took: Vec<Millis> = alike.filter_map(|other| other.took_millis).collect();
+    let mut took: Vec<Millis> = alike.filter_map(PastRollout::complete_millis).collect();
     took.sort_unstable();
     took
 }
 
 /// Compares it with earlier ones, a sentence for each measure; none where there is nothing to compare with.
 #[must_use]
-pub fn sentences(this: ComparedRollout, before: &[EarlierRollout]) -> Vec<String> {
-    let alike: Vec<&EarlierRollout> = before.iter().filter(|other| is_alike(&this, other)).collect();
-    let took = comparable(&this, before);
+pub fn sentences(this: &PastRollout, progress: RolloutProgress, before: &[PastRollout]) -> Vec<String> {
+    let alike: Vec<&PastRollout> = before.iter().filter(|other| is_alike(this, other)).collect();
+    let took = comparable(this, before);
     let mut said = Vec::new();
-    match this.progress {
+    match progress {
         RolloutProgress::Complete(millis) => said.extend(compared(millis, &took)),
         RolloutProgress::GoingOn(millis) => said.extend(expected(millis, &took)),
         RolloutProgress::Otherwise => {}
@@ -103,9 +42,10 @@ pub fn sentences(this: ComparedRollout, before: &[EarlierRollout]) -> Vec<String
         said.push(format!("First pod available after {first}; median of {} {usual}.", earlier(firsts.len())));
     }
     let restarts: Vec<u32> = alike.iter().filter_map(|other| other.restarts).collect();
-    if this.restarts > 0 && !restarts.is_empty() {
+    let own = this.restarts.unwrap_or_default();
+    if own > 0 && !restarts.is_empty() {
         let without = restarts.iter().filter(|count| **count == 0).count() as u32;
-        let restarted = count(this.restarts, "container restart");
+        let restarted = count(own, "container restart");
         said.push(format!("{restarted}; none in {without} of {}.", earlier(restarts.len())));
     }
     said
@@ -113,26 +53,29 @@ pub fn sentences(this: ComparedRollout, before: &[EarlierRollout]) -> Vec<String
 
 #[cfg(test)]
 mod tests {
+    use timeline::rollout::{Outcome, Trigger};
+
     use super::*;
 
-    fn before(took: &[Millis]) -> Vec<EarlierRollout> {
-        let one = |took: &Millis| EarlierRollout {
-            revision: 1,
-            started_millis: 0,
-            took_millis: Some(*took).filter(|took| *took > 0),
-            ended: String::new(),
+    fn before(took: &[Millis]) -> Vec<PastRollout> {
+        let one = |took: &Millis| PastRollout {
+            trigger: Trigger::Template,
+            ended_millis: Some(*took).filter(|took| *took > 0),
+            outcome: Outcome::Complete,
             first_available_millis: Some(took / 2),
             restarts: Some(u32::from(*took > 40_000)),
-            images: String::new(),
-            cause: String::new(),
             replicas: 4,
-            is_first: false,
+            ..PastRollout::default()
         };
         took.iter().map(one).collect()
     }
 
+    fn of_size(replicas: u32) -> PastRollout {
+        PastRollout { replicas, ..PastRollout::default() }
+    }
+
     fn told(progress: RolloutProgress, took: &[Millis]) -> Vec<String> {
-        sentences(ComparedRollout { progress, first_available_millis: None, restarts: 0, replicas: 4 }, &before(took))
+        sentences(&of_size(4), progress, &before(took))
     }
 
     #[test]
@@ -169,40 +112,23 @@ mod tests {
 
     #[test]
     fn rollouts_of_other_sizes_are_no_measure() {
-        let this = ComparedRollout {
-            progress: RolloutProgress::Complete(9_000),
-            first_available_millis: None,
-            restarts: 0,
-            replicas: 9,
-        };
-        assert!(sentences(this, &before(&[31_000, 24_000, 51_000])).is_empty());
-        assert_eq!(sentences(ComparedRollout { replicas: 8, ..this }, &before(&[31_000, 24_000, 51_000])).len(), 1);
-        assert_eq!(sentences(ComparedRollout { replicas: 2, ..this }, &before(&[31_000, 24_000, 51_000])).len(), 1);
-        assert!(sentences(ComparedRollout { replicas: 1, ..this }, &before(&[31_000, 24_000, 51_000])).is_empty());
+        let before = before(&[31_000, 24_000, 51_000]);
+        let told = |replicas| sentences(&of_size(replicas), RolloutProgress::Complete(9_000), &before).len();
+        assert_eq!([9, 8, 2, 1].map(told), [0, 1, 1, 0]);
     }
 
     #[test]
     fn a_creation_is_no_measure_of_a_replacement() {
-        let this = ComparedRollout {
-            progress: RolloutProgress::Complete(9_000),
-            first_available_millis: None,
-            restarts: 0,
-            replicas: 4,
-        };
         let mut before = before(&[31_000, 24_000]);
-        before.extend(before.clone().into_iter().map(|other| EarlierRollout { is_first: true, ..other }));
-        assert_eq!(sentences(this, &before), ["Took 9.0 s; 2 earlier ones took 24 s and 31 s."]);
+        before.extend(before.clone().into_iter().map(|other| PastRollout { trigger: Trigger::Created, ..other }));
+        let said = sentences(&of_size(4), RolloutProgress::Complete(9_000), &before);
+        assert_eq!(said, ["Took 9.0 s; 2 earlier ones took 24 s and 31 s."]);
     }
 
     #[test]
     fn first_pods_and_restarts_are_compared_where_that_says_something() {
-        let this = ComparedRollout {
-            progress: RolloutProgress::Otherwise,
-            first_available_millis: Some(9_000),
-            restarts: 2,
-            replicas: 4,
-        };
-        let said = sentences(this, &before(&[31_000, 24_000, 51_000]));
+        let this = PastRollout { first_available_millis: Some(9_000), restarts: Some(2), ..of_size(4) };
+        let said = sentences(&this, RolloutProgress::Otherwise, &before(&[31_000, 24_000, 51_000]));
         assert_eq!(
             said,
             [

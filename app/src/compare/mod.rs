@@ -11,12 +11,10 @@ pub mod earlier;
 pub mod startup;
 
 #[cfg(feature = "ssr")]
-use timeline::{Uid, Workload};
+use timeline::{Uid, Workload, past::PastRollout};
 
 #[cfg(feature = "ssr")]
 pub use self::course::Course;
-#[cfg(feature = "ssr")]
-pub use self::earlier::EarlierRollout;
 #[cfg(feature = "ssr")]
 use crate::link_preview::{Preview, page_title};
 
@@ -37,7 +35,7 @@ pub struct ComparePayload {
     /// The one that it is laid over.
     pub other: Option<Course>,
     /// Earlier rollouts, the last one first, each with the formatted time of its begin.
-    pub before: Vec<(String, EarlierRollout)>,
+    pub before: Vec<(String, PastRollout)>,
     /// Where it stands among them, a sentence each.
     pub said: Vec<String>,
 }

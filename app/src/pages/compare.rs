@@ -4,14 +4,16 @@
 use leptos::prelude::*;
 use timeline::Millis;
 use timeline::address;
+use timeline::past::PastRollout;
 use timeline::phase::PodState;
 use timeline::words::{count, duration, is_are, safe};
 
 use crate::compare::startup::{STEPS, Startup};
-use crate::compare::{ComparePayload, Course, EarlierRollout};
+use crate::compare::{ComparePayload, Course};
 use crate::components::header::{Breadcrumbs, Header, Section};
 use crate::components::page_keys::KeyHelp;
 use crate::components::preview::preview;
+use crate::images::ImageText;
 use crate::score::ink::PodLook;
 
 /// Width of pictures, in units.
@@ -59,8 +61,8 @@ pub fn ComparePage(
     let headings = heads(&zone);
     let durations: Vec<(u64, Millis)> = before
         .iter()
-        .filter(|(_, before)| !before.is_first)
-        .filter_map(|(_, of)| Some((of.revision, of.took_millis?)))
+        .filter(|(_, before)| !before.is_first())
+        .filter_map(|(_, of)| Some((of.revision, of.complete_millis()?)))
         .collect();
     let place = course
         .took_millis
@@ -106,14 +108,16 @@ fn heads(zone: &str) -> impl IntoView + use<> {
 
 /// One of those before it; its revision leads to both laid over each other.
 #[component]
-fn Line(began: String, before: EarlierRollout, link: String, is_other: bool) -> impl IntoView {
+fn Line(began: String, before: PastRollout, link: String, is_other: bool) -> impl IntoView {
     let first = before.first_available_millis.map(|millis| format!("after {}", brief(millis)));
-    let cause = (!before.cause.is_empty()).then(|| view! { <p class="muted">{before.cause}</p> });
+    let images = ImageText::change(&before.images_before, &before.images).to_string();
+    let cause = before.cause_words();
+    let cause = (!cause.is_empty()).then(|| view! { <p class="muted">{cause}</p> });
     let restarts = before.restarts.map(|count| count.to_string());
     view! {
         <tr data-testid="before">
             <td><a href=link aria-current=is_other.then_some("true")>{before.revision}</a></td>
-            <td>{began}</td><td class="mono">{safe(&before.images)}</td><td>{before.ended}{cause}</td>
+            <td>{began}</td><td class="mono">{safe(&images)}</td><td>{before.ended()}{cause}</td>
             <td>{first.unwrap_or_else(|| "\u{2013}".to_owned())}</td>
             <td>{restarts.unwrap_or_else(|| "\u{2013}".to_owned())}</td>
         </tr>

@@ -1,7 +1,7 @@
 //! Compares a rollout with earlier ones, from the history, or from the hub without a history.
 
 use app::compare::Course;
-use app::compare::earlier::{ComparedRollout, EarlierRollout, comparable, sentences};
+use app::compare::earlier::{comparable, sentences};
 use app::measure::{Measure, RolloutProgress};
 use timeline::past::PastRollout;
 use timeline::view::{self, Tone};
@@ -83,8 +83,7 @@ pub(crate) async fn compare_with_earlier(
         });
         moving.await.ok()?
     };
-    let own = EarlierRollout::from_record(of);
-    let progress = match own.took_millis {
+    let progress = match of.complete_millis() {
         Some(took) => RolloutProgress::Complete(took),
         None if of.is_going_on() && of.trigger != timeline::rollout::Trigger::Unknown => match is_moving.await {
             Some((true, now_millis)) => RolloutProgress::GoingOn(now_millis - of.started_millis),
@@ -92,18 +91,11 @@ pub(crate) async fn compare_with_earlier(
         },
         None => RolloutProgress::Otherwise,
     };
-    let this = ComparedRollout {
-        progress,
-        first_available_millis: own.first_available_millis,
-        restarts: own.restarts.unwrap_or_default(),
-        replicas: own.replicas,
-    };
-    let before: Vec<EarlierRollout> = before.iter().map(EarlierRollout::from_record).collect();
     let measure = Measure {
         revision: of.revision,
         started_millis: of.started_millis,
         standing: progress,
-        took_millis: comparable(&this, &before),
+        took_millis: comparable(of, before),
     };
-    (sentences(this, &before), measure)
+    (sentences(of, progress, before), measure)
 }

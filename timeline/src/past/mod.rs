@@ -161,6 +161,18 @@ impl PastRollout {
     pub fn took_millis(&self) -> Option<Millis> {
         self.ended_millis.map(|ended| ended - self.started_millis)
     }
+
+    /// Time until it was complete; `None` when it never was, or its begin was not seen.
+    #[must_use]
+    pub fn complete_millis(&self) -> Option<Millis> {
+        self.took_millis().filter(|_| self.outcome == Outcome::Complete && self.trigger != Trigger::Unknown)
+    }
+
+    /// It replaced nothing: the Deployment was created, or took over what was there.
+    #[must_use]
+    pub const fn is_first(&self) -> bool {
+        matches!(self.trigger, Trigger::Created | Trigger::Adopted)
+    }
 }
 
 #[cfg(test)]

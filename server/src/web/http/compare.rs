@@ -1,11 +1,10 @@
 //! `/clusters/…/deployments/{name}/compare`: a rollout beside those before it, and laid over one of them.
 
-use app::compare::{ComparePayload, EarlierRollout};
+use app::compare::ComparePayload;
 use axum::extract::Request;
 use axum::http::StatusCode;
 use axum::response::Response;
 use timeline::address::{self, Address, InvalidParameter};
-use timeline::past::PastRollout;
 use timeline::words::safe;
 
 use super::extract::{NamedWorkload, RequestAddress};
@@ -57,10 +56,9 @@ pub(super) async fn page(
             format!("The history has no rollout of {name} with this revision, or Rollcast did not see its start.");
         return refuse(view, StatusCode::NOT_FOUND, why, instead(&workload), request).await;
     };
-    let whole = |rollout: &&PastRollout| EarlierRollout::from_record(rollout).took_millis.is_some();
     let other = match with {
         Some(revision) => all.iter().find(|rollout| rollout.revision == revision),
-        None => before.iter().find(whole).or_else(|| before.first()),
+        None => before.iter().find(|rollout| rollout.complete_millis().is_some()).or_else(|| before.first()),
     };
     let Some(course) = earlier::course(view, &workload, this).await else {
         let why = format!(
@@ -75,10 +73,7 @@ pub(super) async fn page(
     };
     let payload = ComparePayload {
         said: earlier::compare_with_earlier(view, &workload, this, before).await.0,
-        before: before
-            .iter()
-            .map(|rollout| (zone.stamp(rollout.started_millis), EarlierRollout::from_record(rollout)))
-            .collect(),
+        before: before.iter().map(|rollout| (zone.stamp(rollout.started_millis), rollout.clone())).collect(),
         began: zone.stamp(course.started_millis),
         zone: zone.label(),
         workload,
