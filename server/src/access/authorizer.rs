@@ -97,7 +97,7 @@ impl Authorizer {
     }
 
     /// Returns the clusters.
-    pub(super) fn clusters(&self) -> impl Iterator<Item = &Handle> {
+    pub(crate) fn clusters(&self) -> impl Iterator<Item = &Handle> {
         self.clusters.iter()
     }
 

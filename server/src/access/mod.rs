@@ -9,7 +9,7 @@
 //!               Authorizer      SubjectAccessReview "list pods" per (user, groups, namespace), valid for 60 s
 //!                 │ Permissions
 //!                 ▼
-//!               View            the clusters and workloads that the viewer may see; all readers go through it
+//!               ClientView      (in `web`) the clusters and workloads that the viewer may see; all readers go through it
 //! ```
 //! Hidden resources do not exist: the code for missing ones answers for them.
 
@@ -28,7 +28,6 @@ pub mod scope;
 pub mod share;
 pub mod subject;
 pub mod token;
-pub mod view;
 mod viewer;
 
 use std::net::IpAddr;

@@ -1,44 +1,38 @@
 //! The server as one client reads it. Handlers get nothing else: whoever has a [`ClientView`] can read no more than its viewer may see.
 
 use std::net::IpAddr;
-use std::ops::Deref;
 use std::sync::Arc;
 
 use axum::extract::FromRequestParts;
 use axum::http::StatusCode;
 use axum::http::request::Parts;
 use timeline::list::Query;
+use timeline::wire::Connection;
 use timeline::{Millis, Uid, Workload};
+use tokio::sync::watch as signal;
 
 use crate::access::Viewer;
 use crate::access::authorizer::TooManyViewers;
 use crate::access::clients::{ClientKey, UsageGuard};
-use crate::access::permissions::Permissions;
-use crate::access::view::View;
+use crate::access::permissions::{ClusterPermissions, Permissions};
+use crate::access::scope::LinkScope;
 use crate::history::Archive;
 use crate::history::hub_cache::OpenError;
 use crate::history::sql::Reader;
 use crate::history::store::StoreError;
-use crate::hub::Handle;
+use crate::hub::{Handle, List};
 use crate::web::limits::Limit;
 use crate::web::listing::{ListResult, ListSubscription};
 use crate::web::state::Rollcast;
 
-/// The server as one client reads it: its view, and the limits that count it.
+/// The server as one client reads it: the clusters and workloads that its viewer may see, and the limits that count it.
 #[derive(Clone)]
 pub struct ClientView {
     rollcast: Arc<Rollcast>,
-    view: View,
+    viewer: Viewer,
+    permissions: Arc<Permissions>,
     /// Address of the client, if known.
     from: Option<IpAddr>,
-}
-
-impl Deref for ClientView {
-    type Target = View;
-
-    fn deref(&self) -> &View {
-        &self.view
-    }
 }
 
 impl ClientView {
@@ -47,19 +41,117 @@ impl ClientView {
     /// # Errors
     /// When there are too many viewers.
     pub async fn new(rollcast: &Arc<Rollcast>, viewer: Viewer) -> Result<Self, TooManyViewers> {
-        let view = View::new(rollcast.authorizer(), viewer).await?;
-        Ok(Self { rollcast: rollcast.clone(), view, from: None })
+        let permissions = viewer.limit(rollcast.authorizer().watch(&viewer).await?.borrow().clone());
+        Ok(Self { rollcast: rollcast.clone(), viewer, permissions, from: None })
     }
 
-    /// Adds a named namespace to the view, if the viewer may see it.
-    pub async fn with_namespace(self, cluster: &str, namespace: &str) -> Self {
-        Self { view: self.view.with_namespace(cluster, namespace).await, ..self }
+    /// Adds a named namespace, if the viewer may see it: it is checked even if it is empty.
+    pub async fn with_namespace(mut self, cluster: &str, namespace: &str) -> Self {
+        if self.viewer.link.as_ref().is_some_and(|link| !link.scope.has_some_of(cluster, namespace)) {
+            return self;
+        }
+        let is_seen = self.sees_some_of(cluster, namespace);
+        if self.check_namespace(cluster, namespace).await == Some(true) && !is_seen {
+            self.permissions = self.viewer.limit(Arc::new(self.permissions.and(cluster, namespace)));
+        }
+        self
     }
 
-    /// Replaces the permissions of the view.
+    /// Returns whether they may see a namespace; `None` if its cluster does not respond.
+    pub async fn check_namespace(&self, cluster: &str, namespace: &str) -> Option<bool> {
+        self.rollcast.authorizer().check_namespace(&self.viewer, cluster, namespace).await
+    }
+
+    /// Replaces the permissions.
     #[must_use]
     pub fn with_permissions(self, permissions: Arc<Permissions>) -> Self {
-        Self { view: self.view.with_permissions(permissions), ..self }
+        Self { permissions: self.viewer.limit(permissions), ..self }
+    }
+
+    /// Returns their permissions, now and whenever they change.
+    ///
+    /// # Errors
+    /// When there are too many viewers.
+    pub async fn watch_permissions(&self) -> Result<signal::Receiver<Arc<Permissions>>, TooManyViewers> {
+        self.rollcast.authorizer().watch(&self.viewer).await
+    }
+
+    /// Returns the viewer.
+    #[must_use]
+    pub const fn viewer(&self) -> &Viewer {
+        &self.viewer
+    }
+
+    /// Returns the permissions.
+    #[must_use]
+    pub const fn permissions(&self) -> &Arc<Permissions> {
+        &self.permissions
+    }
+
+    /// The clusters that are seen.
+    pub fn hubs(&self) -> impl Iterator<Item = &Handle> {
+        self.rollcast.authorizer().clusters().filter(|hub| self.permissions.of(hub.name()).is_some())
+    }
+
+    /// Returns whether something of a namespace is visible.
+    #[must_use]
+    pub fn sees_some_of(&self, cluster: &str, namespace: &str) -> bool {
+        self.permissions.of(cluster).is_some_and(|seen| seen.has_some_of(namespace))
+    }
+
+    /// All of a cluster is seen, by who came without a link: figures of all of it are no part of what a link opens, nor are texts that
+    /// are written for operators.
+    #[must_use]
+    pub fn sees_all_of(&self, cluster: &str) -> bool {
+        self.permissions.of(cluster) == Some(&ClusterPermissions::All)
+    }
+
+    /// All of every cluster is seen, and with it what tells of all of them together.
+    #[must_use]
+    pub fn sees_all(&self) -> bool {
+        self.rollcast.authorizer().clusters().all(|hub| self.sees_all_of(hub.name()))
+    }
+
+    /// A cluster that is seen.
+    #[must_use]
+    pub fn has_cluster(&self, name: &str) -> bool {
+        self.hubs().any(|hub| hub.name() == name)
+    }
+
+    /// The Deployments of a cluster that are seen.
+    pub async fn list(&self, hub: &Handle) -> List {
+        match self.list_permissions().of(hub.name()) {
+            Some(seen) => seen.visible(hub.list().await),
+            None => List::default(),
+        }
+    }
+
+    /// Returns the connection state of a cluster, without details that the viewer may not see.
+    #[must_use]
+    pub fn connection(&self, hub: &Handle) -> Connection {
+        let connection = hub.connection().borrow().clone();
+        match self.permissions.of(hub.name()) {
+            Some(seen) => seen.of_connection(connection),
+            None => Connection { forbidden: Vec::new(), ..ClusterPermissions::AllByLink.of_connection(connection) },
+        }
+    }
+
+    /// Returns whether a workload of that name may be seen.
+    #[must_use]
+    pub fn can_see(&self, workload: &Workload) -> bool {
+        self.permissions.has(&workload.cluster, workload.kind, &workload.namespace, &workload.name)
+    }
+
+    /// Returns the scope of their link, if it opens one rollout or one moment only.
+    #[must_use]
+    pub fn part(&self) -> Option<&LinkScope> {
+        self.viewer.link.as_ref().map(|link| &link.scope).filter(|scope| scope.part().is_some())
+    }
+
+    /// Returns the permissions for lists.
+    #[must_use]
+    pub fn list_permissions(&self) -> Arc<Permissions> {
+        if self.part().is_some() { Arc::new(Permissions::none()) } else { self.permissions.clone() }
     }
 
     /// Returns the server's state that belongs to no cluster.
@@ -87,7 +179,7 @@ impl ClientView {
     pub async fn hub_at(&self, workload: &Workload, at_millis: Option<Millis>) -> Result<Handle, Arc<OpenError>> {
         let unknown = || Arc::new(OpenError::Unknown);
         if !self.can_see(workload) {
-            let is_cluster_seen = self.permissions().of(&workload.cluster).is_some();
+            let is_cluster_seen = self.permissions.of(&workload.cluster).is_some();
             return self.rollcast.empty_hub(workload).filter(|_| is_cluster_seen).ok_or_else(unknown);
         }
         if let Some(part) = self.part() {
@@ -152,8 +244,8 @@ impl ClientView {
     /// Returns the key under which limits count this client.
     #[must_use]
     pub fn client_key(&self) -> ClientKey {
-        let link = self.viewer().link.as_ref().map(|link| link.id.clone());
-        match (&self.viewer().subjects, self.rollcast.client(self.from)) {
+        let link = self.viewer.link.as_ref().map(|link| link.id.clone());
+        match (&self.viewer.subjects, self.rollcast.client(self.from)) {
             (Some(subjects), _) => ClientKey::Subjects(subjects.clone(), link),
             (None, Some(client)) => ClientKey::of_address(client),
             (None, None) => ClientKey::Shared,
@@ -163,7 +255,7 @@ impl ClientView {
     /// Returns the key whose rate limit applies: with a link that of the address, so that users of the same link do
     /// not delay each other.
     fn throttle_key(&self) -> ClientKey {
-        let address = self.viewer().link.as_ref().and_then(|_| self.rollcast.client(self.from));
+        let address = self.viewer.link.as_ref().and_then(|_| self.rollcast.client(self.from));
         address.map_or_else(|| self.client_key(), ClientKey::of_address)
     }
 
