@@ -177,23 +177,27 @@ pub enum HistoryCommand {
         keep_bytes: Option<ByteSize>,
     },
     /// Write one rollout as a recording to standard output, for `rollcast replay` and `rollcast export`
-    Export {
-        /// Deployment to export
-        #[arg(value_name = "deployment/NAME")]
-        deployment: DeploymentArgument,
-        /// Revision to export [default: the last rollout]
-        #[arg(long, value_name = "N")]
-        revision: Option<u64>,
-        /// Namespace of the Deployment, if several have one of that name
-        #[arg(long, short, env = "ROLLCAST_NAMESPACE", value_name = "NAMESPACE")]
-        namespace: Option<String>,
-        /// Cluster of the Deployment, if several have one
-        #[arg(long, env = "ROLLCAST_CLUSTER", value_name = "NAME")]
-        cluster: Option<String>,
-        /// Replace the names of clusters, namespaces, nodes and images with consistent placeholders
-        #[arg(long, env = "ROLLCAST_REDACT")]
-        redact: bool,
-    },
+    Export(RolloutSelector),
+}
+
+/// Arguments of `rollcast history export`.
+#[derive(Debug, Args)]
+pub struct RolloutSelector {
+    /// Deployment to export
+    #[arg(value_name = "deployment/NAME")]
+    pub deployment: DeploymentArgument,
+    /// Revision to export [default: the last rollout]
+    #[arg(long, value_name = "N")]
+    pub revision: Option<u64>,
+    /// Namespace of the Deployment, if several have one of that name
+    #[arg(long, short, env = "ROLLCAST_NAMESPACE", value_name = "NAMESPACE")]
+    pub namespace: Option<String>,
+    /// Cluster of the Deployment, if several have one
+    #[arg(long, env = "ROLLCAST_CLUSTER", value_name = "NAME")]
+    pub cluster: Option<String>,
+    /// Replace the names of clusters, namespaces, nodes and images with consistent placeholders
+    #[arg(long, env = "ROLLCAST_REDACT")]
+    pub redact: bool,
 }
 
 impl HistoryArguments {
@@ -204,7 +208,7 @@ impl HistoryArguments {
     pub fn options(&self) -> Result<Options, LocationError> {
         let (keep_for, keep_bytes) = match &self.what {
             HistoryCommand::Compact { keep_for, keep_bytes } => (*keep_for, *keep_bytes),
-            HistoryCommand::Check | HistoryCommand::Export { .. } => (None, None),
+            HistoryCommand::Check | HistoryCommand::Export(_) => (None, None),
         };
         let limits = Limits::new(keep_for, keep_bytes);
         let password = self.history_password_file.as_ref();

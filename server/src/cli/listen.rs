@@ -6,8 +6,10 @@ use std::path::PathBuf;
 use clap::Args;
 use ipnet::IpNet;
 
+use crate::access::Auth;
 use crate::cli::config::Config;
 use crate::web::server_address::{BasePath, PublicUrl, ServerAddress};
+use crate::web::state::Site;
 use crate::web::tls::TlsFiles;
 
 /// Options of the server.
@@ -60,28 +62,22 @@ pub(super) fn network(text: &str) -> Result<IpNet, String> {
 }
 
 /// Options of the server, from the command line and the file.
-#[derive(Debug)]
 pub struct ServerOptions {
     /// Address and port.
     pub listen: SocketAddr,
-    /// Its names and public URL.
-    pub server_address: ServerAddress,
-    /// Proxies in front that are believed.
-    pub proxies: Vec<IpNet>,
-    /// Badges and previews are for everybody.
-    pub has_public_pictures: bool,
     /// Certificate and key, where TLS is spoken.
     pub tls: Option<TlsFiles>,
     /// Others may reach it although nobody has to sign in.
     pub is_insecure: bool,
+    /// Its configuration for requests, without sign-in.
+    pub site: Site,
 }
 
 impl ServerOptions {
     /// Somebody else than who sits at this machine is to reach it: it listens beyond loopback, or something in front passes requests on.
     #[must_use]
-    pub fn is_for_others(&self) -> bool {
-        let is_passed_on = self.server_address.is_known_elsewhere() || !self.proxies.is_empty();
-        is_passed_on || !self.listen.ip().is_loopback()
+    pub const fn is_for_others(&self) -> bool {
+        matches!(self.site.auth, Auth::Open)
     }
 }
 
@@ -105,13 +101,14 @@ impl Listen {
         };
         let public = self.public_url.or(file.public_url.clone());
         let base = self.base_path.or(file.base_path.clone()).unwrap_or_default();
-        Ok(ServerOptions {
-            listen: self.listen.or(file.listen).unwrap_or(usual),
-            server_address: ServerAddress { public, hosts, has_tls: tls.is_some(), base },
-            proxies: if self.trust_proxy.is_empty() { file.trust_proxy.clone() } else { self.trust_proxy },
-            has_public_pictures: self.public_pictures || file.public_pictures,
-            tls,
-            is_insecure: self.insecure_no_auth || file.insecure_no_auth,
-        })
+        let listen = self.listen.or(file.listen).unwrap_or(usual);
+        let server_address = ServerAddress { public, hosts, has_tls: tls.is_some(), base };
+        let proxies = if self.trust_proxy.is_empty() { file.trust_proxy.clone() } else { self.trust_proxy };
+        let is_passed_on = server_address.is_known_elsewhere() || !proxies.is_empty();
+        let auth = if is_passed_on || !listen.ip().is_loopback() { Auth::Open } else { Auth::None };
+        let has_public_pictures = self.public_pictures || file.public_pictures;
+        let is_insecure = self.insecure_no_auth || file.insecure_no_auth;
+        let site = Site { auth, server_address, proxies, has_public_pictures, ..Site::default() };
+        Ok(ServerOptions { listen, tls, is_insecure, site })
     }
 }

@@ -25,7 +25,7 @@ use clap::error::{ContextKind, ContextValue};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use timeline::wire::PROTOCOL;
 
-pub use self::history::{History, HistoryArguments, HistoryCommand, LocationError};
+pub use self::history::{History, HistoryArguments, HistoryCommand, LocationError, RolloutSelector};
 pub use self::impersonation::ImpersonationOptions;
 pub use self::listen::{IncompleteTls, Listen, ServerOptions};
 pub use self::sign_in::{SignIn, SignInError};

@@ -103,19 +103,17 @@ async fn serve(arguments: Serve) -> anyhow::Result<()> {
         }
         None => None,
     };
-    let (auth, shares) = sign_in.auth(&file, &hubs, served.server_address.public.as_ref(), place.as_ref())?;
-    let is_public = !served.listen.ip().is_loopback() && !served.server_address.is_secure();
+    let (auth, shares) = sign_in.auth(&file, &hubs, served.site.server_address.public.as_ref(), place.as_ref())?;
+    let is_public = !served.listen.ip().is_loopback() && !served.site.server_address.is_secure();
     if is_public && matches!(auth, Auth::Token(_) | Auth::Oidc(_)) {
         tracing::warn!(
             "sign-in at {} works without TLS: others on the network can read the tokens, and browsers do not keep the session. Set --tls-cert and --tls-key, or --public-url with https behind a TLS proxy",
             served.listen
         );
     }
-    let tls = served.tls.clone();
-    let site = Site::from(served);
-    let auth = if matches!(auth, Auth::None) { site.auth } else { auth };
-    let site = Site { auth, shares, audit, archive, ..site };
-    publish(hubs, viewers, listener, tls, site, FirstPage::default()).await
+    let auth = if matches!(auth, Auth::None) { served.site.auth } else { auth };
+    let site = Site { auth, shares, audit, archive, ..served.site };
+    publish(hubs, viewers, listener, served.tls, site, FirstPage::default()).await
 }
 
 /// A server on loopback for one namespace, and a page of it in the browser.
@@ -155,7 +153,7 @@ async fn open(arguments: Open) -> anyhow::Result<()> {
     };
     let (hub, _) = cluster.watch(&WATCHED, Retention::default(), None);
     let first = FirstPage { path, is_opened: !no_browser };
-    publish(vec![hub], Viewers::default(), listener, None, Site::from(served), first).await
+    publish(vec![hub], Viewers::default(), listener, None, served.site, first).await
 }
 
 /// The playground: a cluster of our own, watched like any other.
@@ -180,9 +178,8 @@ async fn demo(arguments: Demo) -> anyhow::Result<()> {
         hub
     };
     let hubs: Vec<Handle> = wanted.into_iter().map(watch).collect();
-    let tls = served.tls.clone();
-    let site = Site { playground: Some(playground), archive, ..Site::from(served) };
-    let ended = publish(hubs, viewers, listener, tls, site, FirstPage::default()).await;
+    let site = Site { playground: Some(playground), archive, ..served.site };
+    let ended = publish(hubs, viewers, listener, served.tls, site, FirstPage::default()).await;
     let _ = std::fs::remove_file(kubeconfig); // the cluster is gone as well
     ended
 }
@@ -227,9 +224,8 @@ async fn replay(arguments: Replay) -> anyhow::Result<()> {
         }
         hubs.push(hub);
     }
-    let tls = served.tls.clone();
-    let site = Site { archive, ..Site::from(served) };
-    publish(hubs, viewers, listener, tls, site, FirstPage::default()).await
+    let site = Site { archive, ..served.site };
+    publish(hubs, viewers, listener, served.tls, site, FirstPage::default()).await
 }
 
 /// Names of clusters that are kept. Who plays a recording to keep it can do so later as well: what is wrong is said at once.
@@ -314,11 +310,7 @@ fn history_of(arguments: HistoryArguments) -> anyhow::Result<()> {
     match arguments.what {
         HistoryCommand::Check => writeln!(print::out(), "{}", commands::history::check(&options)?)?,
         HistoryCommand::Compact { .. } => writeln!(print::out(), "{}", commands::history::compact(&options)?)?,
-        HistoryCommand::Export { deployment, revision, namespace, cluster, redact } => {
-            let (name, is_redacted) = (deployment.0, redact);
-            let selector = commands::history::RolloutSelector { name, namespace, cluster, revision, is_redacted };
-            commands::history::export(&options, &selector, &mut print::json())?;
-        }
+        HistoryCommand::Export(selector) => commands::history::export(&options, &selector, &mut print::json())?,
     }
     Ok(())
 }
@@ -329,14 +321,6 @@ fn report(arguments: &Report) -> anyhow::Result<()> {
     let timeline = recording.play();
     let document = serde_json::to_string_pretty(&document::document(timeline.model(), from, to))?;
     Ok(writeln!(print::json(), "{document}")?)
-}
-
-impl From<ServerOptions> for Site {
-    fn from(served: ServerOptions) -> Self {
-        let auth = if served.is_for_others() { Auth::Open } else { Auth::None };
-        let ServerOptions { server_address, proxies, has_public_pictures, .. } = served;
-        Self { auth, server_address, proxies, has_public_pictures, ..Self::default() }
-    }
 }
 
 /// Listens. Others reach an address only where people sign in, or somebody says that they need not.

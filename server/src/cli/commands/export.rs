@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use timeline::{Uid, Workload};
 
-use crate::cli;
-use crate::cli::terminal::{self, FileRequest};
+use crate::cli::{self, terminal};
 use crate::export::{ExportRequest, html};
 use crate::feed::recording::Recording;
 use crate::history::past;
@@ -23,13 +22,7 @@ pub async fn export(arguments: cli::Export) -> anyhow::Result<()> {
     // A server may be named by the environment, for other commands.
     let is_recording = file.as_os_str() == "-" || file.is_file() || arguments.deployment.is_some();
     if let Some(server) = arguments.server.as_ref().filter(|_| !is_recording) {
-        let request = FileRequest {
-            deployment: &arguments.of,
-            namespace: arguments.namespace.as_deref(),
-            revision: arguments.revision,
-            is_redacted: arguments.redact,
-        };
-        let made = terminal::file(server, &arguments.remote, &request).await?;
+        let made = terminal::file(server, &arguments).await?;
         return Ok(print::file(made.as_bytes())?);
     }
     let recording = read(&file)?;

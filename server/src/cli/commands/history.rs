@@ -7,6 +7,7 @@ use timeline::past::{PastRollout, Search};
 use timeline::words::count;
 
 use crate::access::permissions::Permissions;
+use crate::cli::RolloutSelector;
 use crate::export::redact::Names;
 use crate::history::options::Options;
 use crate::history::sql::Reader;
@@ -71,21 +72,6 @@ pub fn compact(options: &Options) -> Result<String, HistoryError> {
     Ok(format!("compacted from {} to {}", size(before), size(store.bytes()?)))
 }
 
-/// Selects the rollout to export.
-#[derive(Debug)]
-pub struct RolloutSelector {
-    /// Its Deployment.
-    pub name: String,
-    /// In this namespace, where several have one of that name.
-    pub namespace: Option<String>,
-    /// In this cluster, where several have one.
-    pub cluster: Option<String>,
-    /// Its revision; the last rollout without it.
-    pub revision: Option<u64>,
-    /// Without the names of namespaces, nodes and images.
-    pub is_redacted: bool,
-}
-
 /// Writes a rollout as a recording.
 ///
 /// # Errors
@@ -93,7 +79,7 @@ pub struct RolloutSelector {
 pub fn export(options: &Options, selector: &RolloutSelector, out: &mut impl Write) -> Result<(), HistoryError> {
     let reader = reader(options)?;
     let search = Search {
-        name: selector.name.clone(),
+        name: selector.deployment.0.clone(),
         cluster: selector.cluster.clone().unwrap_or_default(),
         namespace: selector.namespace.clone().unwrap_or_default(),
         kinds: vec![EpisodeKind::Rollout],
@@ -118,7 +104,7 @@ pub fn export(options: &Options, selector: &RolloutSelector, out: &mut impl Writ
         return Err(unknown());
     }
     let cut = reader.recording(&meant.cluster, meant.uid, meant.number, None)?.ok_or_else(unknown)?;
-    let text = if selector.is_redacted { Names::of_lines(&cut.text).redact_lines(&cut.text) } else { cut.text };
+    let text = if selector.redact { Names::of_lines(&cut.text).redact_lines(&cut.text) } else { cut.text };
     out.write_all(text.as_bytes())?;
     Ok(())
 }

@@ -33,7 +33,7 @@ use timeline::words::{clock, moment};
 use self::origin::Origin;
 use self::text::plain;
 
-pub use file::{FileRequest, file};
+pub use file::file;
 pub use page::{page, path};
 pub use share::share;
 pub use trace::trace;

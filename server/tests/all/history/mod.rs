@@ -15,7 +15,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::value::RawValue;
-use server::cli::commands::history::{self as command, RolloutSelector};
+use server::cli::RolloutSelector;
+use server::cli::commands::history as command;
+use server::cli::terminal::options::DeploymentArgument;
 use server::feed::recording::{LineType, RecordedLine, Recording};
 use server::history::activity::is_at_rest;
 use server::history::batch::pack;
@@ -315,11 +317,11 @@ fn operators_look_through_it_make_it_smaller_and_hand_a_rollout_on() {
         };
         assert!(compacted.contains("compacted from "));
         let wanted = |name: &str, revision| RolloutSelector {
-            name: name.into(),
+            deployment: DeploymentArgument(name.into()),
+            revision,
             namespace: None,
             cluster: None,
-            revision,
-            is_redacted: false,
+            redact: false,
         };
         let mut out = Vec::new();
         command::export(&options, &wanted(&deployment.name, Some(2)), &mut out).unwrap();
