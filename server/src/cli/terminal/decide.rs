@@ -9,7 +9,7 @@ use timeline::view::View;
 use timeline::wire::ConnectionState;
 
 use super::follower::Follower;
-use super::text::plain;
+use super::plain;
 
 /// Results of `rollcast wait`; the numbers are the exit codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

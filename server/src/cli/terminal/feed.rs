@@ -14,7 +14,7 @@ use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::tungstenite::{self, Message};
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 
-use super::Origin;
+use super::origin::Origin;
 use super::server::RemoteServer;
 use crate::hub::{Handle, HubEnded, Update};
 use crate::kube::backoff::Backoff;

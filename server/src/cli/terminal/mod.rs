@@ -13,28 +13,25 @@
 //! through [`plain`], and lines reach the terminal only through [`print`](crate::telemetry::print).
 
 mod decide;
-mod document;
 mod feed;
-mod file;
 mod follower;
 pub mod options;
 mod origin;
-mod page;
 mod picture;
 mod server;
 mod settle;
 mod share;
-mod text;
 mod trace;
 mod wait;
 
 use timeline::words::{clock, moment};
 
-use self::origin::Origin;
-use self::text::plain;
-
-pub use file::file;
-pub use page::{page, path};
+pub use origin::{file, page, path};
 pub use share::share;
 pub use trace::trace;
 pub use wait::wait;
+
+/// Text as a part of a line: nothing in it begins another one.
+fn plain(text: &str) -> String {
+    timeline::words::visible(text).collect()
+}

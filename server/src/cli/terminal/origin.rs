@@ -1,19 +1,25 @@
-//! The source of rollouts in the terminal: a cluster that is watched here, or a running server.
+//! The source of rollouts in the terminal: a cluster that is watched here, or a running server with its pages and files.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use timeline::Retention;
+use anyhow::Context;
+use timeline::{Retention, Workload, address};
 
+use super::options::{DeploymentArgument, FollowOptions};
 use super::server::RemoteServer;
-use super::text::plain;
-use super::{feed, options};
-use crate::cli::clusters;
+use super::{feed, plain};
+use crate::access::fetch::ResponseLimits;
+use crate::cli::{Export, clusters};
 use crate::hub::Handle;
 use crate::kube::access::Target;
 use crate::kube::credentials::Credentials;
 use crate::kube::kubeconfig::Contexts;
 use crate::kube::{self, Counters, Pace};
 use crate::telemetry::print;
+
+/// A document must be there within this time, and is no larger.
+const LIMITS: ResponseLimits = ResponseLimits { timeout: Duration::from_secs(5), max_bytes: 256 << 20 };
 
 /// Source of rollouts.
 pub(super) enum Origin {
@@ -39,7 +45,7 @@ pub(super) enum Origin {
 
 impl Origin {
     /// Starts to watch, or asks the server what it watches.
-    pub(super) async fn open(from: &options::FollowOptions) -> anyhow::Result<Self> {
+    pub(super) async fn open(from: &FollowOptions) -> anyhow::Result<Self> {
         if let Some(address) = &from.server {
             let server = RemoteServer::new(address, from.remote.token_file.as_deref())?;
             let (cluster, known) = feed::cluster_of(&server, from.remote.cluster.as_deref()).await?;
@@ -73,9 +79,30 @@ impl Origin {
     pub(super) const fn is_server(&self) -> bool {
         matches!(self, Self::Server { .. })
     }
+
+    /// Fetches the timeline document of a Deployment as JSON, within a limited time.
+    pub(super) async fn document(&self, name: &str) -> anyhow::Result<String> {
+        match self {
+            Self::Cluster { hub, namespace } => {
+                let workload = Workload::deployment(hub.name(), namespace, name);
+                let document = tokio::time::timeout(LIMITS.timeout, hub.document(&workload)).await;
+                let document =
+                    document.with_context(|| format!("no response within {} s", LIMITS.timeout.as_secs()))?;
+                let document = document?.context("there is no such Deployment")?;
+                Ok(serde_json::to_string_pretty(&document)?)
+            }
+            Self::Server { server, cluster, namespace, .. } => {
+                let path = address::timeline(&Workload::deployment(cluster, namespace, name));
+                let document = server.get(&path, LIMITS).await?;
+                serde_json::from_str::<serde::de::IgnoredAny>(&document)
+                    .context("the response is not a timeline document")?;
+                Ok(document)
+            }
+        }
+    }
 }
 
-async fn target(from: &options::FollowOptions) -> anyhow::Result<Target> {
+async fn target(from: &FollowOptions) -> anyhow::Result<Target> {
     let contexts = Contexts::read(from.kubeconfig.as_deref())?;
     let context = contexts.choose(from.context.as_deref())?;
     let name = context.clone().unwrap_or_else(|| "in-cluster".to_owned());
@@ -83,4 +110,38 @@ async fn target(from: &options::FollowOptions) -> anyhow::Result<Target> {
     let target = credentials.target(&Pace::default()).await?;
     target.warnings.iter().for_each(|warning| print::error(&plain(warning)));
     Ok(target)
+}
+
+/// Returns the URL of a Deployment's page, of the list of a namespace, or of everything, on the server that the options name.
+///
+/// # Errors
+/// When the server does not respond, or watches several clusters and the options name none of them.
+pub async fn page(from: &FollowOptions, deployment: Option<&str>, has_all: bool) -> anyhow::Result<String> {
+    let server = from.server.as_deref().unwrap_or_default().trim_end_matches('/');
+    if has_all && deployment.is_none() {
+        return Ok(format!("{server}/"));
+    }
+    let origin = Origin::open(from).await?;
+    Ok(format!("{server}{}", path(origin.cluster(), origin.namespace(), deployment)))
+}
+
+/// Returns the path of a Deployment's page, or of the list of a namespace.
+#[must_use]
+pub fn path(cluster: &str, namespace: &str, deployment: Option<&str>) -> String {
+    match deployment {
+        Some(name) => address::workload(&Workload::deployment(cluster, namespace, name)),
+        None => address::namespace(cluster, namespace),
+    }
+}
+
+/// The file of a rollout, made by a running server: `rollcast export --server`.
+///
+/// # Errors
+/// When the server does not answer, does not watch that cluster, or has no such rollout.
+pub async fn file(address: &str, wanted: &Export) -> anyhow::Result<String> {
+    let DeploymentArgument(name) = wanted.of.parse::<DeploymentArgument>().map_err(anyhow::Error::msg)?;
+    let server = RemoteServer::new(address, wanted.remote.token_file.as_deref())?;
+    let (cluster, _) = feed::cluster_of(&server, wanted.remote.cluster.as_deref()).await?;
+    let namespace = wanted.namespace.as_deref().unwrap_or("default");
+    server.file(&Workload::deployment(&cluster, namespace, &name), wanted.revision, wanted.redact).await
 }

@@ -2,16 +2,21 @@
 
 use std::fmt::{self, Display, Formatter};
 use std::path::Path;
+use std::time::Duration;
 
 use anyhow::Context;
 use bytes::Bytes;
 use http::header::AUTHORIZATION;
 use http::{HeaderValue, Request, Response, Uri};
+use timeline::{Workload, address};
 
-use super::text::plain;
+use super::plain;
 use crate::access::fetch::{HttpClient, ResponseLimits};
 use crate::kube::loopback::is_this_machine;
 use crate::telemetry::print;
+
+/// A server makes the file of a rollout within this time, and it is no larger.
+const FILE_LIMITS: ResponseLimits = ResponseLimits { timeout: Duration::from_mins(5), max_bytes: 256 << 20 };
 
 /// Address and credentials of a server.
 #[derive(Clone)]
@@ -61,6 +66,26 @@ impl RemoteServer {
             request.headers_mut().insert(AUTHORIZATION, bearer.clone());
         }
         Ok(HttpClient::new(true, limits)?.send(request).await?)
+    }
+
+    /// Fetches a path.
+    pub(super) async fn get(&self, path: &str, limits: ResponseLimits) -> anyhow::Result<String> {
+        let answer = self.send(Request::get(path).body(Bytes::new())?, limits).await?;
+        anyhow::ensure!(answer.status().is_success(), "{self} responded {}", answer.status());
+        Ok(String::from_utf8(answer.into_body().into())?)
+    }
+
+    /// The file of a rollout, the last one where no revision is named.
+    pub(super) async fn file(
+        &self,
+        workload: &Workload,
+        revision: Option<u64>,
+        is_redacted: bool,
+    ) -> anyhow::Result<String> {
+        let path = address::file(workload, revision);
+        let mark = if path.contains('?') { '&' } else { '?' };
+        let asked = if is_redacted { format!("{path}{mark}redact=yes") } else { path };
+        self.get(&asked, FILE_LIMITS).await
     }
 }
 

@@ -9,8 +9,8 @@ use http::{Method, Request, Uri, header};
 use serde_json::Value;
 
 use super::options::{ShareArguments, ShareCommand};
+use super::plain;
 use super::server::RemoteServer;
-use super::text::plain;
 use crate::access::fetch::ResponseLimits;
 use crate::telemetry::clock::stamp;
 use crate::telemetry::print;

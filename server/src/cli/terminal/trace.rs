@@ -11,8 +11,8 @@ use tokio::sync::mpsc;
 
 use super::feed::{self, Feed};
 use super::follower::Follower;
-use super::options;
-use super::{Origin, clock, moment, picture, plain};
+use super::origin::Origin;
+use super::{clock, moment, options, picture, plain};
 use crate::telemetry::print;
 use crate::telemetry::signals;
 

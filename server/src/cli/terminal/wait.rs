@@ -16,11 +16,10 @@ use timeline::{Millis, Workload};
 pub use super::decide::WaitOutcome;
 use super::decide::{Decision, WaitDecider};
 use super::follower::Follower;
-use super::options;
+use super::origin::Origin;
 use super::settle::SettleTimer;
 use super::trace::{PrintedLines, print_news};
-use super::{Origin, document, plain};
-use super::{feed, file};
+use super::{feed, options, plain};
 use crate::export;
 use crate::telemetry::print;
 
@@ -139,7 +138,7 @@ impl WaitSettings {
 
 /// The document, or `null` and why: how waiting ended is told in any case.
 async fn document(origin: &Origin, name: &str) -> String {
-    match document::fetch(origin, name).await {
+    match origin.document(name).await {
         Ok(document) => document,
         Err(why) => {
             let line = format!("cannot fetch the document of {}/{name}: {why:#}", origin.namespace());
@@ -157,7 +156,7 @@ async fn export_rollout(origin: &Origin, name: &str, path: &Path, is_redacted: b
             export::html(hub, export::ExportRequest { workload, revision: None, is_redacted }).await?.html
         }
         Origin::Server { server, cluster, namespace, .. } => {
-            file::download(server, &Workload::deployment(cluster, namespace, name), None, is_redacted).await?
+            server.file(&Workload::deployment(cluster, namespace, name), None, is_redacted).await?
         }
     };
     std::fs::write(path, html).with_context(|| format!("cannot write {}", path.display()))
