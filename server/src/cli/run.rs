@@ -11,6 +11,7 @@ use timeline::fact::Kind;
 use timeline::{Retention, document};
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, watch};
+use tokio::task::JoinHandle;
 
 use crate::access::{Auth, AuthMode};
 use crate::cli::config::Config;
@@ -124,7 +125,7 @@ async fn open(arguments: Open) -> anyhow::Result<()> {
         let page = terminal::page(&from, deployment, all_namespaces).await?;
         writeln!(print::out(), "{page}")?;
         if !no_browser {
-            commands::browser::open(page).await?;
+            open_browser(page).await?;
         }
         return Ok(());
     }
@@ -154,6 +155,16 @@ async fn open(arguments: Open) -> anyhow::Result<()> {
     let (hub, _) = cluster.watch(&WATCHED, Retention::default(), None);
     let first = FirstPage { path, is_opened: !no_browser };
     publish(vec![hub], Viewers::default(), listener, None, served.site, first).await
+}
+
+/// Opens a page in the browser of the person at this machine. Where that fails, people open the address themselves.
+fn open_browser(address: String) -> JoinHandle<()> {
+    // Some programs that open browsers return only when the browser ends.
+    tokio::task::spawn_blocking(move || {
+        if let Err(why) = webbrowser::open(&address) {
+            print::error(&format!("cannot open a browser: {why}; open {address} yourself"));
+        }
+    })
 }
 
 /// The playground: a cluster of our own, watched like any other.
@@ -381,7 +392,7 @@ async fn publish(
     let page = format!("{here}{}", address::at(below_base(&first.path)));
     writeln!(print::out(), "Rollcast is at {page}")?;
     if first.is_opened {
-        drop(commands::browser::open(page)); // it goes on beside the server
+        drop(open_browser(page)); // it goes on beside the server
     }
     if let Some(playground) = &rollcast.site.playground {
         // A script that reads the line above may have closed the pipe since.

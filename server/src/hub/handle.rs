@@ -66,7 +66,7 @@ pub struct Handle {
     counters: Arc<HubCounters>,
     sources: Arc<Counters>,
     /// The queues between its sources and it, as long as there are sources.
-    pub(super) queues: Vec<mpsc::WeakSender<SourceEvent>>,
+    queues: Vec<mpsc::WeakSender<SourceEvent>>,
     reviewer: Reviewer,
     pub(super) histories: HistoryCache,
     pub(super) streams: StreamQueue,
@@ -160,6 +160,22 @@ impl Handle {
             lease: None,
         };
         (handle, events)
+    }
+
+    /// Adds a queue in front of that of the hub.
+    #[must_use]
+    pub fn with_queue(mut self, queue: &mpsc::Sender<SourceEvent>) -> Self {
+        self.queues.push(queue.downgrade());
+        self
+    }
+
+    /// Returns how many events of its sources wait to be applied, and how many fit into the queues; `None` without sources.
+    #[must_use]
+    pub fn queue(&self) -> Option<(usize, usize)> {
+        let queues: Vec<_> = self.queues.iter().filter_map(mpsc::WeakSender::upgrade).collect();
+        let capacity = queues.iter().map(|queue| queue.max_capacity()).sum::<usize>();
+        let room = queues.iter().map(|queue| queue.capacity()).sum::<usize>();
+        (capacity > 0).then(|| (capacity.saturating_sub(room), capacity))
     }
 
     /// Name of the cluster.

@@ -22,7 +22,6 @@ mod handle;
 mod lag;
 mod listed;
 mod moments;
-mod queue;
 mod tally;
 mod task;
 mod topic;

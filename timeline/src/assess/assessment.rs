@@ -4,12 +4,20 @@ use serde::{Deserialize, Serialize};
 
 use super::cause::{Cause, CauseKind, Refused, Severity};
 use super::counts::{Counts, count_owed, count_pods, count_reported_by_deployment, count_reported_by_sets};
-use super::now::Now;
 use crate::model::fact::Kind;
 use crate::model::{Deployment, KubectlVerdict, Limits, ReplicaSet};
 use crate::rules::budget::{self, Next, Sums};
 use crate::rules::{rollout, verdict};
 use crate::{Millis, Model, Uid};
+
+/// The time of an assessment, and how our clock and the API server's differ.
+#[derive(Debug, Clone, Copy)]
+pub struct Now {
+    /// Our clock.
+    pub millis: Millis,
+    /// Our clock less the API server's.
+    pub skew_millis: Millis,
+}
 
 /// The hold that keeps the controller from its next step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]

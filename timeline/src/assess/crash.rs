@@ -6,7 +6,7 @@
 //!                                      └──────────── crash loop ───────┘
 //! ```
 
-use super::now::Now;
+use super::assessment::Now;
 use crate::Millis;
 use crate::model::container::{FORGETS_MILLIS, LOOP_EXITS};
 use crate::model::fact::{Container, ContainerState, Role};

@@ -1,11 +1,10 @@
 //! Finds the causes for which a rollout does not move, most decisive first. Those that pods show are in
 //! [`super::pod_causes`], refusals of the API server in [`super::refusals`].
 
-use super::assessment::Assessment;
+use super::assessment::{Assessment, Now};
 use super::cause::{Cause, CauseKind, Evidence, Obstacle, Refused, Severity};
 use super::counts::Counts;
 use super::crash;
-use super::now::Now;
 use crate::model::fact::Strategy;
 use crate::model::{Deployment, KubectlVerdict, MarkKind, Pod, PodState, ReplicaSet, order};
 use crate::rules::budget::Next;

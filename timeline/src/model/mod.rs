@@ -17,7 +17,6 @@ pub mod queries;
 mod server_only;
 pub mod story;
 pub mod table;
-pub mod verdict;
 pub mod workload;
 
 pub use change::Change;
@@ -26,12 +25,11 @@ pub use fact::Fact;
 pub use id::Uid;
 pub use limits::Limits;
 pub use objects::{
-    Deployment, DeploymentNow, Event, Gap, Mark, MarkKind, Model, RemovedBecause, ReplicaSet, ReplicaSetNow, Rollout,
-    Scale, ScaleCause,
+    Deployment, DeploymentNow, Event, Gap, KubectlVerdict, Mark, MarkKind, Model, RemovedBecause, ReplicaSet,
+    ReplicaSetNow, Rollout, Scale, ScaleCause,
 };
 pub use pod::{EndReason, Pod, PodNow, Release};
 pub use pod_index::{LayerCounts, PodCounts, PodLayer, PodMove};
 pub use pod_state::PodState;
 pub use story::Trigger;
-pub use verdict::KubectlVerdict;
 pub use workload::{Workload, WorkloadKind};

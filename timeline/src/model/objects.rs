@@ -15,7 +15,6 @@ use super::pod::Pod;
 use super::pod_index::PodIndex;
 use super::server_only;
 use super::story::Entry;
-use super::verdict::KubectlVerdict;
 use crate::model::fact::{Condition, DeploymentSpec, DeploymentStatus, Image, Kind, ReplicaSetCounts};
 use crate::model::table::{GroupedLinks, Keyed, Links, Table};
 use crate::{Millis, Uid};
@@ -185,6 +184,26 @@ impl Event {
     pub const LONGEST: usize = 1024;
     /// Most Events that are kept per Deployment; the oldest of the most frequent reason goes first.
     pub const MOST: usize = 40;
+}
+
+/// The verdict of `kubectl rollout status`, from one Deployment object; [`crate::rules::verdict`] computes it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum KubectlVerdict {
+    /// The controller has not seen the spec yet.
+    NotObserved,
+    /// No progress for `progressDeadlineSeconds`.
+    DeadlineExceeded,
+    /// Fewer updated replicas than `spec.replicas`.
+    Updating,
+    /// Old replicas are still there.
+    OldPending,
+    /// Updated replicas are not available yet.
+    AvailabilityPending,
+    /// Every replica is updated and available, and no old one is left.
+    Complete,
+    /// The Deployment was deleted.
+    Gone,
 }
 
 /// A Deployment as last observed.

@@ -6,7 +6,6 @@
 //! ```
 
 mod choose;
-mod subscription;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -19,8 +18,6 @@ use tokio::sync::watch as signal;
 
 use choose::bounded;
 pub use choose::{ListResult, Source, choose};
-pub use subscription::ListSubscription;
-use subscription::SubscriptionGuard;
 
 use crate::access::clients::{ClientKey, SubscriptionLimit};
 use crate::access::permissions::{ClusterPermissions, Permissions};
@@ -89,6 +86,33 @@ pub struct Listings {
 struct Subscriptions {
     lists: HashMap<ListKey, signal::Sender<Arc<ListResult>>>,
     by: SubscriptionLimit<ListKey>,
+}
+
+/// A list as it is chosen for one who follows it.
+pub struct ListSubscription {
+    /// The lines, now and whenever they change. It ends at once where too many lists are followed.
+    pub chosen: signal::Receiver<Arc<ListResult>>,
+    place: Option<SubscriptionGuard>,
+}
+
+impl ListSubscription {
+    /// It is followed no more, and may be followed anew.
+    pub fn leave(&mut self) {
+        self.place = None;
+    }
+}
+
+/// A list of one who follows it counts for as long as this lives.
+struct SubscriptionGuard {
+    listings: Arc<Listings>,
+    follower: ClientKey,
+    key: ListKey,
+}
+
+impl Drop for SubscriptionGuard {
+    fn drop(&mut self) {
+        self.listings.followed().by.leave(&self.follower, &self.key);
+    }
 }
 
 impl Listings {
