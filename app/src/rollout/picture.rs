@@ -18,7 +18,7 @@ use crate::score::ink::{Pattern, PodLook};
 use crate::score::lanes::BandHeading;
 use crate::score::order::PodOrder;
 use crate::score::paint::BarMark;
-use crate::score::scene::{BandRow, Bars, GapArea, HeadPlace, PodHead, Scene, TableRow, TableScope};
+use crate::score::scene::{BandRow, Bars, GapArea, HeadPlace, PodHead, Scene, TableScope};
 use crate::score::style_sheet;
 
 /// The picture of a Deployment. Copies are handles of the same one.
@@ -41,7 +41,7 @@ pub struct Picture {
     /// Stretches of time that nobody saw, or that are not kept.
     pub gaps: Rows<GapArea>,
     /// The pods as rows of a table.
-    pub table: Rows<TableRow>,
+    pub table: Rows<PodHead>,
     /// The order that was chosen for the table; `None` for that of the picture.
     pub order: RwSignal<Option<PodOrder>>,
     /// Which pods the table has.

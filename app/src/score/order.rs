@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use super::scene::{KeyedList, TableRow};
+use super::scene::{KeyedList, PodHead};
 
 /// Column by which the table of pods is sorted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,7 +50,7 @@ impl PodOrder {
     }
 
     /// Puts rows into this order. Those that the column does not tell apart are in the order of their names.
-    pub fn sort(self, rows: &mut KeyedList<TableRow>) {
+    pub fn sort(self, rows: &mut KeyedList<PodHead>) {
         // One by one: the standard library's way would be a part of the program that grows with every type.
         let mut sorted = Vec::with_capacity(rows.len());
         for row in rows.drain(..) {
@@ -60,11 +60,12 @@ impl PodOrder {
         *rows = sorted;
     }
 
-    fn compare(self, (a_key, a): &(u128, TableRow), (b_key, b): &(u128, TableRow)) -> Ordering {
+    fn compare(self, (a_key, a): &(u128, PodHead), (b_key, b): &(u128, PodHead)) -> Ordering {
+        // Numbers, and words after them.
+        let revision = |head: &PodHead| (head.is_out, head.revision.is_none(), head.revision);
         let by_column = match self.column {
             PodColumn::Name => Ordering::Equal,
-            // Numbers, and words after them.
-            PodColumn::Revision => a.revision.len().cmp(&b.revision.len()).then_with(|| a.revision.cmp(&b.revision)),
+            PodColumn::Revision => revision(a).cmp(&revision(b)),
             PodColumn::State => a.state.cmp(&b.state),
             PodColumn::Since => a.since_millis.cmp(&b.since_millis),
         };
@@ -80,16 +81,27 @@ mod tests {
 
     use super::*;
 
-    fn rows() -> KeyedList<TableRow> {
-        let row = |(key, name, revision, state, since_millis): (u128, &str, &str, PodState, i64)| {
-            let (name, revision) = (name.to_owned(), revision.to_owned());
-            (key, TableRow { uid: Uid::from_bits(key), name, revision, state, since_millis, reason: String::new() })
+    fn rows() -> KeyedList<PodHead> {
+        let row = |(key, name, revision, state, since_millis): (u128, &str, Option<u64>, PodState, i64)| {
+            let head = PodHead {
+                uid: Uid::from_bits(key),
+                name: name.to_owned(),
+                state,
+                since_millis,
+                reason: String::new(),
+                revision,
+                is_newborn: false,
+                is_elsewhere: false,
+                is_out: revision.is_none(),
+                is_shared: false,
+            };
+            (key, head)
         };
         [
-            (1, "web-b", "10", PodState::Available, 30),
-            (2, "web-d", "9", PodState::Starting, 10),
-            (3, "web-a", "out of rotation", PodState::Available, 20),
-            (4, "web-c", "10", PodState::Terminating, 40),
+            (1, "web-b", Some(10), PodState::Available, 30),
+            (2, "web-d", Some(9), PodState::Starting, 10),
+            (3, "web-a", None, PodState::Available, 20),
+            (4, "web-c", Some(10), PodState::Terminating, 40),
         ]
         .map(row)
         .into()

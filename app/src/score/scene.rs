@@ -63,7 +63,7 @@ pub struct Scene {
     /// Stretches that nobody saw.
     pub gaps: KeyedList<GapArea>,
     /// The pods as a table.
-    pub table: KeyedList<TableRow>,
+    pub table: KeyedList<PodHead>,
     /// Which pods that table has.
     pub listed: TableScope,
     /// The story, oldest first.
@@ -133,6 +133,18 @@ pub struct PodHead {
     pub is_shared: bool,
 }
 
+impl PodHead {
+    /// Revision of its band: a number, "out of rotation" or "unknown".
+    #[must_use]
+    pub fn revision_words(&self) -> String {
+        match (self.is_out, self.revision) {
+            (true, _) => "out of rotation".to_owned(),
+            (_, Some(revision)) => revision.to_string(),
+            _ => "unknown".to_owned(),
+        }
+    }
+}
+
 /// Place of a head, in pixels.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct HeadPlace {
@@ -153,23 +165,6 @@ pub struct GapArea {
     pub to: f64,
     /// Explanation of the gap.
     pub words: &'static str,
-}
-
-/// A pod as a row of the table.
-#[derive(Debug, Clone, PartialEq)]
-pub struct TableRow {
-    /// UID of the pod.
-    pub uid: Uid,
-    /// Name of the pod.
-    pub name: String,
-    /// Revision of its band: a number, "out of rotation" or "unknown".
-    pub revision: String,
-    /// Its state, and since when.
-    pub state: PodState,
-    /// Since when it is in that state.
-    pub since_millis: Millis,
-    /// Why it is not well.
-    pub reason: String,
 }
 
 /// Counts the pods of a band by look at a moment, the most frequent look first.
@@ -258,7 +253,7 @@ pub fn scene(model: &Model, deployment: Option<Uid>, said: &Said, frame: Frame, 
             let odd: Vec<&Pod> = odd.collect();
             unlisted += odd.len().saturating_sub(MOST_ROWS);
             let rows = odd.into_iter().take(MOST_ROWS);
-            scene.table.extend(rows.map(|pod| (key(&one.band, pod.uid), table_row(one, pod))));
+            scene.table.extend(rows.map(|pod| (key(&one.band, pod.uid), head(one, pod, false, frame.now_millis))));
             continue;
         }
         for (pod, slot) in pods {
@@ -307,11 +302,12 @@ impl Scene {
         let moved = [pod.released_millis(), pod.adopted_millis()].into_iter().flatten().max();
         let travels = !is_elsewhere && moved.is_some_and(|at| (0..TRAVEL_MILLIS).contains(&(frame.now_millis - at)));
         let before = known.insert(pod.uid, y);
-        self.heads.push((key, head(one, pod, is_elsewhere, frame.now_millis)));
-        self.spots.push((key, HeadPlace { y, row, came_from: before.filter(|_| travels).map(|before| before - y) }));
+        let head = head(one, pod, is_elsewhere, frame.now_millis);
         if !is_elsewhere {
-            self.table.push((key, table_row(one, pod)));
+            self.table.push((key, head.clone()));
         }
+        self.heads.push((key, head));
+        self.spots.push((key, HeadPlace { y, row, came_from: before.filter(|_| travels).map(|before| before - y) }));
     }
 }
 
@@ -332,22 +328,6 @@ fn head(one: &PlacedBand, pod: &Pod, is_elsewhere: bool, now_millis: Millis) -> 
         is_elsewhere,
         is_out: one.band.heading.is_out(),
         is_shared: one.is_ribbon,
-    }
-}
-
-fn table_row(one: &PlacedBand, pod: &Pod) -> TableRow {
-    let revision = match (one.band.heading.is_out(), one.band.heading.revision) {
-        (true, _) => "out of rotation".to_owned(),
-        (_, Some(revision)) => revision.to_string(),
-        _ => "unknown".to_owned(),
-    };
-    TableRow {
-        uid: pod.uid,
-        name: pod.name.clone(),
-        revision,
-        state: pod.state(),
-        since_millis: pod.since_millis(),
-        reason: pod.now.reason.clone(),
     }
 }
 

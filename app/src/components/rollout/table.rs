@@ -12,7 +12,7 @@ use crate::rollout::picture::Picture;
 use crate::rollout::screen::RolloutScreen;
 use crate::scoped::ScopedFor;
 use crate::score::order::{PodColumn, PodOrder};
-use crate::score::scene::{TableRow, TableScope};
+use crate::score::scene::{PodHead, TableScope};
 use crate::zone::Zone;
 
 /// The pods in view as a table.
@@ -89,13 +89,13 @@ fn ColumnHead(
 #[component]
 fn PodRow(
     /// The pod of the row.
-    row: ArcRwSignal<TableRow>,
+    row: ArcRwSignal<PodHead>,
     /// The Deployment of the page, for links.
     workload: Workload,
 ) -> impl IntoView {
     let zone = Zone::of_page();
     let (uid, name) = row.with_untracked(|row| (row.uid, safe(&row.name)));
-    let with = |read: fn(&TableRow) -> String| {
+    let with = |read: fn(&PodHead) -> String| {
         let row = row.clone();
         move || row.with(read)
     };
@@ -108,7 +108,7 @@ fn PodRow(
     view! {
         <tr>
             <td><DetailLink workload path=address::pod(uid)>{name}</DetailLink></td>
-            <td>{with(|row| row.revision.clone())}</td>
+            <td>{with(PodHead::revision_words)}</td>
             <td>{with(|row| row.state.label().to_owned())}</td>
             <td>{since}</td>
             <td>{with(|row| safe(&row.reason))}</td>
