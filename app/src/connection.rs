@@ -5,13 +5,11 @@ use timeline::wire::{Connection, ConnectionState, Forbidden};
 use timeline::words::{self, safe, sentence_end};
 
 /// Says that a past moment is shown.
-#[must_use]
 pub fn as_it_was(moment: &str) -> String {
     format!("As it was at {moment}")
 }
 
 /// The state of a cluster's connection in a word or two. `stamp` formats times of day.
-#[must_use]
 pub fn state_words(connection: &Connection, stamp: impl Fn(Millis) -> String) -> String {
     let at_speed = |words: &str| match connection.speed_percent {
         0 => format!("{words} (paused)"),
@@ -34,7 +32,6 @@ pub fn state_words(connection: &Connection, stamp: impl Fn(Millis) -> String) ->
 const LAST_KNOWN: &str = " Showing last known data.";
 
 /// Says that the server does not respond: since when, where that is known.
-#[must_use]
 pub fn lost(since: Option<&str>, has_data: bool) -> String {
     let since = since.map(|since| format!(" since {since}")).unwrap_or_default();
     let shown = if has_data { LAST_KNOWN } else { "" };
@@ -42,14 +39,12 @@ pub fn lost(since: Option<&str>, has_data: bool) -> String {
 }
 
 /// When the server is tried again, by the second.
-#[must_use]
 pub fn next_try(retry_seconds: Option<u32>) -> String {
     retry_seconds.map_or_else(|| "Trying again.".to_owned(), |seconds| format!("Next try in {seconds} s."))
 }
 
 /// Says that a cluster does not respond: since when, why, and when the next try is; `None` while it does. `stamp` formats
 /// times of day.
-#[must_use]
 pub fn unreachable(
     cluster: &str,
     connection: &Connection,
@@ -64,7 +59,6 @@ pub fn unreachable(
 }
 
 /// "Cluster “prod-eu” unreachable since 14:02:05 UTC: connection refused. Showing last known data."
-#[must_use]
 pub fn unreachable_because(cluster: &str, connection: &Connection, stamp: &str, why: &str, has_data: bool) -> String {
     let shown = match connection.stale_kinds.as_slice() {
         _ if !has_data => String::new(),
@@ -75,7 +69,6 @@ pub fn unreachable_because(cluster: &str, connection: &Connection, stamp: &str, 
 }
 
 /// Says how far the first lists of a cluster are, where they take long.
-#[must_use]
 pub fn loading(cluster: &str, connection: &Connection) -> Option<String> {
     let listing = listing(connection)?;
     Some(format!("Rollcast is still loading cluster “{}”: {listing}.", safe(cluster)))
@@ -83,7 +76,6 @@ pub fn loading(cluster: &str, connection: &Connection) -> Option<String> {
 
 /// "Cluster “prod-eu” unreachable since 14:02:05 UTC"; while other kinds arrive, "Rollcast has received no events from
 /// cluster “prod-eu” since 14:02:05 UTC".
-#[must_use]
 pub fn unreachable_since(cluster: &str, connection: &Connection, stamp: &str) -> String {
     let cluster = safe(cluster);
     match connection.stale_kinds.as_slice() {
@@ -93,13 +85,11 @@ pub fn unreachable_since(cluster: &str, connection: &Connection, stamp: &str) ->
 }
 
 /// Lists the missing permissions, and which ones to ask for; empty when Rollcast may read everything.
-#[must_use]
 pub fn forbidden(connection: &Connection) -> String {
     connection.forbidden.iter().map(may_not).collect::<Vec<_>>().join(" ")
 }
 
 /// Says that observations are not written to the history now; `None` while they are.
-#[must_use]
 pub fn unwritten(connection: &Connection, stamp: impl FnOnce(Millis) -> String) -> Option<String> {
     let unwritten = connection.unwritten.as_ref()?;
     let why = safe(unwritten.why.trim_end_matches('.'));
@@ -107,7 +97,6 @@ pub fn unwritten(connection: &Connection, stamp: impl FnOnce(Millis) -> String) 
 }
 
 /// Formats the progress of the first lists, where they take long: "listing pods: 42,000 so far".
-#[must_use]
 pub fn listing(connection: &Connection) -> Option<String> {
     connection.listing.as_ref().map(timeline::wire::Listing::words)
 }

@@ -17,7 +17,6 @@ impl FirstPayload {
     }
 
     /// Takes the payload; `None` if an earlier page took it, or if `select` finds that it is of another page.
-    #[must_use]
     pub fn take<P>(select: impl FnOnce(Payload) -> Option<P>) -> Option<P> {
         let first: Self = use_context()?;
         let payload = first.0.lock().ok()?.take()?;
@@ -36,7 +35,6 @@ impl OpenedPod {
     }
 
     /// Returns the signal of the application around this component.
-    #[must_use]
     pub fn of_app() -> Self {
         use_context().unwrap_or_else(|| Self(RwSignal::new(String::new())))
     }

@@ -38,7 +38,6 @@ where
     E::Output: JsCast + Clone + 'static,
 {
     /// A handle for the element of the object with that key. It is forgotten when the component that asked for it is gone.
-    #[must_use]
     pub fn of(self, key: u128) -> NodeRef<E> {
         let node = NodeRef::new();
         self.0.try_update_value(|nodes| nodes.insert(key, node));
@@ -49,7 +48,6 @@ where
     }
 
     /// The element of the object with that key, while one is on the page.
-    #[must_use]
     pub fn get(self, key: u128) -> Option<E::Output> {
         self.0.try_with_value(|nodes| nodes.get(&key).copied()).flatten()?.get_untracked()
     }
@@ -61,7 +59,6 @@ where
 }
 
 /// The key before or after another one in an order; `None` at its ends.
-#[must_use]
 pub fn neighbour_key(order: &[u128], key: u128, is_next: bool) -> Option<u128> {
     let at = order.iter().position(|known| *known == key)?;
     let to = if is_next { at.checked_add(1) } else { at.checked_sub(1) };

@@ -34,7 +34,6 @@ pub struct Record {
 
 impl Record {
     /// Returns the verdict and the story at a time: the last ones before it.
-    #[must_use]
     pub fn moment(&self, at_millis: Millis) -> Moment {
         let count = self.told.partition_point(|(at, _)| *at <= at_millis);
         let first = count.saturating_sub(1) / WHOLE_EVERY * WHOLE_EVERY;
@@ -47,7 +46,6 @@ impl Record {
     }
 
     /// Returns a detail at a time; `None` when it was not there yet.
-    #[must_use]
     pub fn detail(&self, path: &str, at_millis: Option<Millis>) -> Option<Detail> {
         let (_, told) = self.details.iter().find(|(known, _)| known == path)?;
         let at_millis = at_millis.unwrap_or(self.to_millis);
@@ -59,7 +57,6 @@ impl Record {
     }
 
     /// Answers a frame as a server does, if a server does.
-    #[must_use]
     pub fn answer(&self, frame: &ViewerFrame) -> Option<ServerFrame> {
         match frame {
             ViewerFrame::Moment { at_millis } => Some(ServerFrame::Moment(Box::new(self.moment(*at_millis)))),
@@ -79,13 +76,11 @@ pub struct Exported {
 
 impl Exported {
     /// The file that the page around this component is; `None` where there is a server.
-    #[must_use]
     pub fn of_app() -> Option<Self> {
         use_context()
     }
 
     /// Returns the record that answers in the place of a server.
-    #[must_use]
     pub fn record(&self) -> &Record {
         &self.record
     }
@@ -96,7 +91,6 @@ impl Exported {
     }
 
     /// Returns a detail at the moment that the page shows.
-    #[must_use]
     pub fn detail(&self, path: &str) -> Option<Detail> {
         self.record.detail(path, self.shown_millis.get_value())
     }

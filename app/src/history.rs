@@ -25,7 +25,6 @@ pub struct PastWorkload {
 impl PastWorkload {
     /// Its rollouts in words: "12 rollouts, 2 with trouble, median 40 s", or "latest 24 of 66 rollouts, …". All of it is of the same
     /// rollouts.
-    #[must_use]
     pub fn summary(&self) -> String {
         let shown = self.rollouts.len() as u32;
         let all = count(self.total, "rollout");
@@ -71,19 +70,16 @@ pub struct HistoryPayload {
 
 impl HistoryPayload {
     /// The page's title.
-    #[must_use]
     pub fn title(&self) -> String {
         "History — Rollcast".to_owned()
     }
 
     /// Preview that a chat shows for a link to the page.
-    #[must_use]
     pub fn preview(&self) -> Preview {
         Preview { title: self.title(), description: self.summary(), image: None }
     }
 
     /// Which rollouts there are, in words: "50 of 132 rollouts, last 7 days, from 2026-11-20 00:00 to 2026-11-27 00:00 UTC."
-    #[must_use]
     pub fn summary(&self) -> String {
         let named = TIMES.iter().find(|(name, _)| *name == self.search.when).map(|(_, words)| words.to_lowercase());
         let named = named.map(|words| format!(", {words}")).unwrap_or_default();

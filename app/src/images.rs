@@ -15,7 +15,6 @@ pub struct ImageText {
 
 impl ImageText {
     /// Shortens images that [`timeline::words::images`] joined.
-    #[must_use]
     pub fn new(images: &str) -> Self {
         let all: Vec<&str> = split(images).collect();
         let ShortImage { name, tag } = all.first().map(|image| short_image(image)).unwrap_or_default();
@@ -23,7 +22,6 @@ impl ImageText {
     }
 
     /// Shortens how images change: only of containers whose image does. `old` is empty where nothing is replaced.
-    #[must_use]
     pub fn change(old: &str, new: &str) -> Self {
         let (before, now): (Vec<&str>, Vec<&str>) = (split(old).collect(), split(new).collect());
         let changed: Vec<(&str, &str)> =
@@ -58,7 +56,6 @@ fn with_more(tag: String, all: usize) -> String {
 }
 
 /// A sentence with the short names of these images: the whole ones leave no room for what it says of them.
-#[must_use]
 pub fn with_short_images<'i>(sentence: &str, images: impl Iterator<Item = &'i str>) -> String {
     images.flat_map(split).fold(sentence.to_owned(), |sentence, image| {
         if image.contains(['/', '@']) { sentence.replace(image, &short_image(image).to_string()) } else { sentence }

@@ -14,7 +14,6 @@ pub struct Preview {
 }
 
 /// Formats the title of a Deployment's page, and of the pages below it.
-#[must_use]
 pub fn page_title(statement: &str, namespace: &str, name: &str) -> String {
     format!("{statement}: {} / {} — Rollcast", safe(namespace), safe(name))
 }

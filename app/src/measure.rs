@@ -46,7 +46,6 @@ pub struct Figure {
 
 impl Measure {
     /// Returns the expected time left, or the duration; `None` where too few are known.
-    #[must_use]
     pub fn figure(&self, now_millis: Millis) -> Option<Figure> {
         let took = &self.took_millis;
         match self.standing {
@@ -70,7 +69,6 @@ impl Measure {
 }
 
 /// The middle of some times, or what lies between the two in the middle.
-#[must_use]
 pub fn median(times: impl Iterator<Item = Millis>) -> Option<Millis> {
     let mut times: Vec<Millis> = times.collect();
     times.sort_unstable();

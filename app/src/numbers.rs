@@ -1,13 +1,11 @@
 //! Numbers as text.
 
 /// A number with three decimals.
-#[must_use]
 pub fn thousandths(number: f64) -> String {
     decimals(number, 1000, 3)
 }
 
 /// A number with two decimals.
-#[must_use]
 pub fn fixed(number: f64) -> String {
     decimals(number, 100, 2)
 }

@@ -83,7 +83,6 @@ impl Part {
     }
 
     /// Returns the name of its function, by which its files are found.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Lists => "lists",

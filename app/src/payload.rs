@@ -111,7 +111,6 @@ impl DeploymentPayload {
     }
 
     /// Formats the verdict of the present, or of a past moment.
-    #[must_use]
     pub fn description(&self, is_past: bool) -> String {
         match self.view() {
             Some(view) if is_past => format!("{} {}", say::past(&view.verdict.sentence), view.explanation_then()),
@@ -121,7 +120,6 @@ impl DeploymentPayload {
     }
 
     /// Builds the preview of a link to the page.
-    #[must_use]
     pub fn preview(&self) -> Preview {
         let badge = self.view().map_or("Not found", |view| view.verdict.badge.as_str());
         let path = address::whatever_bears_the_name(&self.workload);
@@ -135,7 +133,6 @@ impl DeploymentPayload {
 
 impl DetailPayload {
     /// Builds the preview of a link to the page.
-    #[must_use]
     pub fn preview(&self) -> Preview {
         Preview { title: self.detail.page_title(&self.workload), description: self.detail.title(), image: None }
     }
@@ -143,7 +140,6 @@ impl DetailPayload {
 
 impl ListPayload {
     /// The rows as a viewer knows them.
-    #[must_use]
     pub fn copy(&self) -> ListCopy {
         let mut copy = ListCopy::default();
         copy.take(self.delta.clone());
@@ -151,7 +147,6 @@ impl ListPayload {
     }
 
     /// Builds the preview of a link to the page.
-    #[must_use]
     pub fn preview(&self) -> Preview {
         let copy = self.copy();
         let places = count(copy.overall.clusters.len() as u32, "cluster");
@@ -165,7 +160,6 @@ impl ListPayload {
 
 impl WallPayload {
     /// Builds the preview of a link to the page.
-    #[must_use]
     pub fn preview(&self) -> Preview {
         let copy = self.list.copy();
         Preview {
@@ -179,13 +173,11 @@ impl WallPayload {
 impl Page {
     /// As text for the document.
     #[cfg(feature = "ssr")]
-    #[must_use]
     pub fn to_text(&self) -> String {
         postcard_base64::encode(self)
     }
 
     /// Reads what the server put into the document; `None` where that is not of this program.
-    #[must_use]
     pub fn of_document() -> Option<Self> {
         postcard_base64::decode(&crate::browser::text_of(ELEMENT)?)
     }

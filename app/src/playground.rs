@@ -64,13 +64,11 @@ pub struct ActionResponse {
 
 impl Playground {
     /// A story plays, or waits for its next step.
-    #[must_use]
     pub fn plays_story(&self) -> bool {
         !self.step.is_empty()
     }
 
     /// Describes the cluster, for pages that are not about the story.
-    #[must_use]
     pub fn about(&self) -> &'static str {
         if self.plays_story() {
             "This cluster is simulated. Deployment web plays this story; the other Deployments get a new version now and then."
@@ -80,7 +78,6 @@ impl Playground {
     }
 
     /// Describes a speed that is not that of the viewer's clock; empty for that one.
-    #[must_use]
     pub fn speed_said(&self) -> String {
         match self.speed.as_str() {
             "1" => String::new(),
@@ -91,7 +88,6 @@ impl Playground {
     }
 
     /// The headings of what can be done, in order.
-    #[must_use]
     pub fn groups(&self) -> Vec<String> {
         let mut groups: Vec<String> = Vec::new();
         for button in &self.buttons {
@@ -103,20 +99,17 @@ impl Playground {
     }
 
     /// The button with that name.
-    #[must_use]
     pub fn button(&self, action: &str) -> Option<&Button> {
         self.buttons.iter().find(|button| button.action == action)
     }
 
     /// As text, for events.
     #[cfg(feature = "ssr")]
-    #[must_use]
     pub fn to_text(&self) -> String {
         postcard_base64::encode(self)
     }
 
     /// Reads the text of an event, in the browser; `None` where that is not of this program.
-    #[must_use]
     pub fn of_text(text: &str) -> Option<Self> {
         postcard_base64::decode(text)
     }
@@ -124,7 +117,6 @@ impl Playground {
 
 impl Button {
     /// The command with what stands in the field beside the button, and of the pod that is chosen (none: any).
-    #[must_use]
     pub fn explained(&self, field: &str, pod: &str) -> String {
         let command = &self.command;
         let (field, name) = (field.trim(), self.field.as_ref().map(|(name, ..)| name.as_str()));
@@ -151,7 +143,6 @@ fn with_word(command: &str, mark: &str, word: &str) -> String {
 
 /// Which pod the buttons mean: one that was opened on the page since the viewer chose one, else the chosen one; none when it is
 /// gone. `chosen` is a pod, and which one was opened when it was chosen.
-#[must_use]
 pub fn meant(chosen: Option<&(String, String)>, opened: &str, pods: &[String]) -> String {
     let is_there = |name: &str| pods.iter().any(|pod| pod == name);
     let name = match chosen {

@@ -7,7 +7,6 @@ use timeline::wire;
 
 /// A value as text, on the server.
 #[cfg(feature = "ssr")]
-#[must_use]
 pub fn encode<T: Serialize>(value: &T) -> String {
     use base64::Engine;
     let bytes = wire::encode(value).unwrap_or_default(); // what is here can always be encoded
@@ -15,7 +14,6 @@ pub fn encode<T: Serialize>(value: &T) -> String {
 }
 
 /// Reads it, in the browser; `None` where it is not of this program.
-#[must_use]
 pub fn decode<T: DeserializeOwned>(text: &str) -> Option<T> {
     wire::decode(&crate::browser::bytes_of_base64(text)?).ok()
 }

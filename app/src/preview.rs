@@ -110,7 +110,6 @@ impl Painter for Picture {
 }
 
 /// Draws a Deployment as it is; `None` when there is none.
-#[must_use]
 pub fn svg(copy: &DeploymentCopy, now_millis: Millis, workload: &Workload) -> Option<String> {
     let DeploymentCopy { model, said, .. } = copy;
     let deployment = copy.deployment()?;
@@ -222,7 +221,6 @@ fn head() -> String {
 }
 
 /// Text as markup: nothing in it is an element, a reference or the end of an attribute.
-#[must_use]
 pub fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

@@ -27,7 +27,6 @@ impl<T: PartialEq + Send + Sync + 'static> Default for Rows<T> {
 
 impl<T: PartialEq + Send + Sync + 'static> Rows<T> {
     /// A list of these objects, in this order.
-    #[must_use]
     pub fn new(first: Vec<(u128, T)>) -> Self {
         let order = first.iter().map(|(key, _)| *key).collect();
         let rows = first.into_iter().map(|(key, object)| (key, ArcRwSignal::new(object))).collect();
@@ -63,19 +62,16 @@ impl<T: PartialEq + Send + Sync + 'static> Rows<T> {
     }
 
     /// The keys in their order; follows the order.
-    #[must_use]
     pub fn order(&self) -> Vec<u128> {
         self.order.get()
     }
 
     /// The keys in their order, without following it.
-    #[must_use]
     pub fn order_untracked(&self) -> Vec<u128> {
         self.order.get_untracked()
     }
 
     /// The object with that key, while it is in the list.
-    #[must_use]
     pub fn row(&self, key: u128) -> Option<ArcRwSignal<T>> {
         self.rows.try_with_value(|rows| rows.get(&key).cloned()).flatten()
     }

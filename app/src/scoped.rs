@@ -27,7 +27,6 @@ impl<T> Copy for ScopedSignal<T> {}
 
 impl<T: Send + Sync + 'static> ScopedSignal<T> {
     /// A signal with that value, which ends with the component that makes it.
-    #[must_use]
     pub fn new(value: T) -> Self {
         Self(RwSignal::new(value))
     }
@@ -57,7 +56,6 @@ impl<T: Send + Sync + 'static> ScopedSignal<T> {
 
 impl<T: Copy + Send + Sync + 'static> ScopedSignal<T> {
     /// The value; whoever asks is told of changes for as long as it is there.
-    #[must_use]
     pub fn get(self) -> T {
         self.with(|value| *value)
     }

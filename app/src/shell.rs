@@ -30,7 +30,6 @@ fn versioned(path: &str, build: &str) -> String {
 
 /// The whole document of a page that lives. `origin` is how this server is addressed: previews need whole addresses. `files` are the
 /// names of the files of a part of the program.
-#[must_use]
 pub fn shell(page: Page, origin: &str, files: fn(Part) -> Vec<String>) -> impl IntoView + use<> {
     let build = page.build.clone();
     let versioned = |path: &str| versioned(path, &build);
@@ -55,7 +54,6 @@ pub fn shell(page: Page, origin: &str, files: fn(Part) -> Vec<String>) -> impl I
 }
 
 /// The whole document for an address that shows nothing; no program runs in it. The title names the status of the response.
-#[must_use]
 pub fn missing(
     title: &str,
     asked: String,
@@ -72,7 +70,6 @@ pub fn missing(
 }
 
 /// The whole document of what is kept; no program runs in it.
-#[must_use]
 pub fn history(history: HistoryPayload, build: &str) -> impl IntoView + use<> {
     let title = history.title();
     let head = view! { <MetaTags/>{form_sheet(build)}{still_script()} };
@@ -80,7 +77,6 @@ pub fn history(history: HistoryPayload, build: &str) -> impl IntoView + use<> {
 }
 
 /// The whole document of a rollout beside others; no program runs in it.
-#[must_use]
 pub fn compare(compare: ComparePayload, build: &str) -> impl IntoView + use<> {
     let title = compare.title();
     let head = view! { <MetaTags/>{form_sheet(build)}{still_script()} };
@@ -88,7 +84,6 @@ pub fn compare(compare: ComparePayload, build: &str) -> impl IntoView + use<> {
 }
 
 /// The whole document of the state of clusters; no program runs in it.
-#[must_use]
 pub fn status(status: StatusPayload, made: String, build: &str) -> impl IntoView + use<> {
     let head = view! { {form_sheet(build)}{hidden()} };
     document_without_program(
@@ -100,14 +95,12 @@ pub fn status(status: StatusPayload, made: String, build: &str) -> impl IntoView
 }
 
 /// The whole document on which viewers sign in; no program runs in it.
-#[must_use]
 pub fn sign_in(page: SignInPayload, build: &str) -> impl IntoView + use<> {
     let head = view! { {form_sheet(build)}{hidden()} };
     document_without_program(build, "Sign in — Rollcast", head.into_any(), view! { <SignIn page/> }.into_any())
 }
 
 /// The whole document of somebody's links; no program runs in it.
-#[must_use]
 pub fn shares(page: SharesPayload, build: &str) -> impl IntoView + use<> {
     let head = view! { {form_sheet(build)}{hidden()} };
     let page = view! { <SharesPage page/>{script(include_str!("pages/copy.js"))} };
@@ -116,7 +109,6 @@ pub fn shares(page: SharesPayload, build: &str) -> impl IntoView + use<> {
 
 /// The whole document to which links lead. It says nothing of what they open, unless the maker allowed that: chats and search engines
 /// see this page. `origin` is how this server is addressed.
-#[must_use]
 pub fn shared(trouble: String, shown: Option<Preview>, origin: &str, build: &str) -> impl IntoView + use<> {
     let script = versioned("/shared.js", build);
     provide_context(Origin(origin.to_owned()));
@@ -130,7 +122,6 @@ pub fn shared(trouble: String, shown: Option<Preview>, origin: &str, build: &str
 }
 
 /// The whole document in which who is signed in is asked whether a link is to take the place of what they see.
-#[must_use]
 pub fn confirm(says: String, secret: String, build: &str) -> impl IntoView + use<> {
     let head = view! { <MetaTags/>{form_sheet(build)}{hidden()} };
     document_without_program(
@@ -165,7 +156,6 @@ pub struct EmbeddedFiles {
 }
 
 /// The whole document of a rollout in a file of its own: nothing is loaded, and nothing could be.
-#[must_use]
 pub fn exported(export: Export, enclosed: EmbeddedFiles) -> impl IntoView + use<> {
     let EmbeddedFiles { sheet, icon, theme, start, bindings, program, files, content, connection } = enclosed;
     let description = export.deployment.description(true);

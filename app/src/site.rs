@@ -14,7 +14,6 @@ pub struct Site {
 
 impl Site {
     /// The site around this component; without any of these pages where nobody said so.
-    #[must_use]
     pub fn of_app() -> Self {
         use_context().unwrap_or_default()
     }

@@ -24,7 +24,6 @@ pub struct ConnectionStatus {
 
 impl ConnectionStatus {
     /// Returns the state of a connection that entered it then.
-    #[must_use]
     pub fn new(connection: &Connection, entered_millis: Millis) -> Self {
         let of = |state, since_millis| Self { state, since_millis, why: String::new() };
         match &connection.state {
@@ -138,7 +137,6 @@ pub struct KindFigures {
 }
 
 /// Returns the state of a connection in words, and its problems with what to do about them. `stamp` formats times.
-#[must_use]
 pub fn said(cluster: &str, connection: &Connection, stamp: impl Fn(Millis) -> String + Copy) -> (String, Vec<String>) {
     let trouble = match &connection.state {
         ConnectionState::Stale { .. } => {
@@ -156,7 +154,6 @@ const CHECK: &str = "If this takes long, run `rollcast check`.";
 
 impl ClusterStatus {
     /// Formats the age of something: "12 s ago"; a dash for nothing.
-    #[must_use]
     pub fn ago(&self, at_millis: Option<Millis>) -> String {
         let ago = |at_millis| format!("{} ago", words::age(self.now_millis - at_millis));
         at_millis.map_or_else(|| NOTHING.to_owned(), ago)
@@ -168,7 +165,6 @@ pub const NOTHING: &str = "\u{2013}";
 
 impl KindStatus {
     /// Formats the state: "Live", or "Stale for 12 s: the connection was lost.".
-    #[must_use]
     pub fn words(&self, now_millis: Millis) -> String {
         let state = words::capitalized(self.state.to_owned());
         match self.since_millis {
@@ -180,7 +176,6 @@ impl KindStatus {
 
 impl KindFigures {
     /// Formats why the kind was listed again: "2 expired, 1 failed".
-    #[must_use]
     pub fn relisted(&self) -> String {
         let counted = self.relists.iter().map(|(reason, count)| format!("{count} {reason}"));
         let counted = counted.collect::<Vec<_>>().join(", ");

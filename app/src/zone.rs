@@ -29,7 +29,6 @@ pub enum Choice {
 
 impl Choice {
     /// Reads a zone from an address or the browser's storage; `None` when it cannot be the name of a zone.
-    #[must_use]
     pub fn named(text: &str) -> Option<Self> {
         let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '_' | '-' | '+');
         match text {
@@ -61,7 +60,6 @@ impl Zone {
     }
 
     /// The zone of the page around this component.
-    #[must_use]
     pub fn of_page() -> Self {
         use_context().unwrap_or_else(|| Self(ScopedSignal::new(Choice::Utc)))
     }
@@ -74,7 +72,6 @@ impl Zone {
     }
 
     /// The time of day, "14:02:05"; follows the choice.
-    #[must_use]
     pub fn clock(self, at_millis: Millis) -> String {
         self.0.with(|choice| match choice {
             Choice::Utc => words::clock(at_millis),
@@ -93,7 +90,6 @@ impl Zone {
     }
 
     /// The time of day; with its date, where it lies more than twelve hours from `now_millis`. Follows the choice.
-    #[must_use]
     pub fn moment(self, at_millis: Millis, now_millis: Millis) -> String {
         let clock = self.clock(at_millis);
         let is_dated = words::moment(at_millis, now_millis).len() > clock.len();
@@ -101,13 +97,11 @@ impl Zone {
     }
 
     /// Formats the same with the zone: "2026-11-23 14:02:05 UTC".
-    #[must_use]
     pub fn dated(self, at_millis: Millis, now_millis: Millis) -> String {
         format!("{} {}", self.moment(at_millis, now_millis), self.name(at_millis))
     }
 
     /// Returns the name of the zone at that time: "UTC", "CEST", "GMT+5:30".
-    #[must_use]
     pub fn name(self, at_millis: Millis) -> String {
         self.0.with(|choice| match choice {
             Choice::Utc => "UTC".to_owned(),
@@ -117,14 +111,12 @@ impl Zone {
     }
 
     /// Time and zone: "14:02:05 UTC".
-    #[must_use]
     pub fn stamp(self, at_millis: Millis) -> String {
         format!("{} {}", self.clock(at_millis), self.name(at_millis))
     }
 
     /// A sentence of the server, which tells times of day in UTC, with those times in this zone. One without a date is taken to lie
     /// within twelve hours of `near_millis`.
-    #[must_use]
     pub fn said(self, sentence: &str, near_millis: Millis) -> String {
         if self.0.with(|choice| *choice == Choice::Utc) || !sentence.contains(MARK) {
             return sentence.to_owned();

@@ -32,20 +32,17 @@ impl std::str::FromStr for Labels {
 
 impl Labels {
     /// Converts the `selector` of an object. An invalid one, which the API server would refuse, matches nothing.
-    #[must_use]
     pub fn of(selector: &LabelSelector) -> Self {
         let nothing = || Expression::In(String::new(), BTreeSet::new()).into();
         Self(selector.clone().try_into().unwrap_or_else(|_| nothing()))
     }
 
     /// Returns whether the labels match.
-    #[must_use]
     pub fn matches(&self, labels: &BTreeMap<String, String>) -> bool {
         self.0.matches(labels)
     }
 
     /// Returns whether everything matches.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.selects_all()
     }

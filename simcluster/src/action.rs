@@ -62,7 +62,6 @@ fn label(deployment: &Deployment) -> Option<(String, String)> {
 }
 
 /// A quota on the number of pods.
-#[must_use]
 pub fn quota(namespace: &str, pods: u32) -> Value {
     json!({ "metadata": { "name": QUOTA, "namespace": namespace }, "spec": { "hard": { "pods": pods.to_string() } } })
 }
@@ -80,7 +79,6 @@ fn node_manifest(name: &str) -> Value {
 
 impl Action {
     /// The kubectl command that does the same, as a line for a shell; the namespace is named unless it is "default".
-    #[must_use]
     pub fn command(&self, world: &World, of: &Key) -> String {
         let words: Vec<String> = self.arguments(world, of).iter().map(|word| quoted(word)).collect();
         let kubectl = format!("kubectl {}", words.join(" "));
@@ -246,7 +244,6 @@ pub fn edit(world: &mut World, of: &Key, change: impl FnOnce(&mut Deployment)) -
 }
 
 /// ReplicaSets of a Deployment with their revisions, oldest first.
-#[must_use]
 pub fn revisions(world: &World, of: &Key) -> Vec<(i64, ReplicaSet)> {
     let uid = world.store().typed::<Deployment>(of).and_then(|deployment| deployment.metadata.uid.clone());
     let sets = world.store().all::<ReplicaSet>(Some(&of.namespace));
@@ -313,7 +310,6 @@ pub struct Choice {
 
 impl Choice {
     /// Collects the present options; `None` without the Deployment.
-    #[must_use]
     pub fn of(world: &World, of: &Key) -> Option<Self> {
         let deployment = world.store().typed::<Deployment>(of)?;
         let spec = deployment.spec.clone().unwrap_or_default();
@@ -366,7 +362,6 @@ impl Choice {
     }
 
     /// The next version of the present image, with a word that decides how its pods live: `web:v4`, `web:crash-v4`.
-    #[must_use]
     pub fn next_image(&self, fate: &str) -> String {
         let (name, tag) = self.image.rsplit_once(':').unwrap_or((&self.image, "v1"));
         let number: u32 = tag.rsplit('v').next().and_then(|number| number.parse().ok()).unwrap_or(1);

@@ -66,7 +66,6 @@ impl Agenda {
     }
 
     /// When the next task is due.
-    #[must_use]
     pub fn next_millis(&self) -> Option<i64> {
         self.entries.first().map(|(at, ..)| *at)
     }
@@ -88,19 +87,16 @@ impl Agenda {
     }
 
     /// Returns the number of tasks.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
     /// Returns whether there is no task.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
     /// Returns whether a task other than the regular rounds is due before then.
-    #[must_use]
     pub fn is_busy_before(&self, millis: i64) -> bool {
         let is_round = |task: &Task| matches!(task, Task::CollectPods | Task::Nodes | Task::TaintEviction(..));
         self.entries.iter().take_while(|(at, ..)| *at < millis).any(|(_, _, task)| !is_round(task))

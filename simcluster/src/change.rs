@@ -18,13 +18,11 @@ pub struct Stored {
 
 impl Stored {
     /// An object as it is stored; its metadata must carry the revision already.
-    #[must_use]
     pub fn new(object: Object, revision: u64) -> Self {
         Self { object, revision, json: OnceLock::new() }
     }
 
     /// As JSON.
-    #[must_use]
     pub fn json(&self) -> Bytes {
         self.json.get_or_init(|| serde_json::to_vec(&self.object).unwrap_or_default().into()).clone()
     }

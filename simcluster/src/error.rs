@@ -34,7 +34,6 @@ pub struct Cause {
 
 impl Cause {
     /// A value that is not allowed.
-    #[must_use]
     pub fn invalid(field: &str, value: &str, detail: &str) -> Self {
         Self {
             reason: "FieldValueInvalid",
@@ -44,14 +43,12 @@ impl Cause {
     }
 
     /// A value that is missing.
-    #[must_use]
     pub fn required(field: &str, detail: &str) -> Self {
         let message = if detail.is_empty() { "Required value".to_owned() } else { format!("Required value: {detail}") };
         Self { reason: "FieldValueRequired", field: field.to_owned(), message }
     }
 
     /// A value that is none of those that are known.
-    #[must_use]
     pub fn unsupported(field: &str, value: &str, known: &[&str]) -> Self {
         let known: Vec<String> = known.iter().map(|known| format!("\"{known}\"")).collect();
         let message = format!("Unsupported value: \"{value}\": supported values: {}", known.join(", "));
@@ -59,19 +56,16 @@ impl Cause {
     }
 
     /// A value that must not be there.
-    #[must_use]
     pub fn forbidden(field: &str, detail: &str) -> Self {
         Self { reason: "FieldValueForbidden", field: field.to_owned(), message: format!("Forbidden: {detail}") }
     }
 
     /// A value that names something which is not there.
-    #[must_use]
     pub fn not_found(field: &str, value: &str) -> Self {
         Self { reason: "FieldValueNotFound", field: field.to_owned(), message: format!("Not found: \"{value}\"") }
     }
 
     /// A value that is there twice.
-    #[must_use]
     pub fn duplicate(field: &str, value: &str) -> Self {
         Self {
             reason: "FieldValueDuplicate",
@@ -92,64 +86,54 @@ impl ApiError {
     }
 
     /// 400.
-    #[must_use]
     pub fn bad_request(message: String) -> Self {
         Self::new(400, "BadRequest", message)
     }
 
     /// 404 for an object.
-    #[must_use]
     pub fn not_found(resource: Resource, name: &str) -> Self {
         Self::new(404, "NotFound", format!("{} \"{name}\" not found", resource.qualified())).about(resource, name)
     }
 
     /// 404 for an address.
-    #[must_use]
     pub fn no_such_path() -> Self {
         Self::new(404, "NotFound", "the server could not find the requested resource".to_owned())
     }
 
     /// 405.
-    #[must_use]
     pub fn not_allowed() -> Self {
         Self::new(405, "MethodNotAllowed", "the server does not allow this method on the requested resource".to_owned())
     }
 
     /// 409 because it is there already.
-    #[must_use]
     pub fn already_exists(resource: Resource, name: &str) -> Self {
         Self::new(409, "AlreadyExists", format!("{} \"{name}\" already exists", resource.qualified()))
             .about(resource, name)
     }
 
     /// 409 because of a precondition.
-    #[must_use]
     pub fn conflict(resource: Resource, name: &str, why: &str) -> Self {
         let message = format!("Operation cannot be fulfilled on {} \"{name}\": {why}", resource.qualified());
         Self::new(409, "Conflict", message).about(resource, name)
     }
 
     /// 403.
-    #[must_use]
     pub fn forbidden(resource: Resource, name: &str, why: &str) -> Self {
         Self::new(403, "Forbidden", format!("{} \"{name}\" is forbidden: {why}", resource.qualified()))
             .about(resource, name)
     }
 
     /// 410: a resourceVersion that is too old.
-    #[must_use]
     pub fn expired(asked: u64, oldest: u64) -> Self {
         Self::new(410, "Expired", format!("too old resource version: {asked} ({oldest})"))
     }
 
     /// 415.
-    #[must_use]
     pub fn unsupported_media_type(message: String) -> Self {
         Self::new(415, "UnsupportedMediaType", message)
     }
 
     /// 422 with the fields.
-    #[must_use]
     pub fn invalid(resource: Resource, name: &str, causes: Vec<Cause>) -> Self {
         let each: Vec<String> = causes.iter().map(|cause| format!("{}: {}", cause.field, cause.message)).collect();
         let list = match &each[..] {
@@ -167,7 +151,6 @@ impl ApiError {
     }
 
     /// 422 for the options of a list or a watch.
-    #[must_use]
     pub fn invalid_options(causes: Vec<Cause>) -> Self {
         let each: Vec<String> = causes.iter().map(|cause| format!("{}: {}", cause.field, cause.message)).collect();
         let message = format!("ListOptions.meta.k8s.io \"\" is invalid: {}", each.join(", "));
@@ -175,13 +158,11 @@ impl ApiError {
     }
 
     /// 422 for a patch that cannot be applied.
-    #[must_use]
     pub fn cannot_patch(message: String) -> Self {
         Self::new(422, "Invalid", format!("the server rejected our request due to an error in our request: {message}"))
     }
 
     /// As a `Status` object.
-    #[must_use]
     pub fn status(&self) -> Value {
         let mut status = json!({
             "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",

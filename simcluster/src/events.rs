@@ -44,7 +44,6 @@ pub struct NewEvent {
 
 impl NewEvent {
     /// Something about an object.
-    #[must_use]
     pub fn about<K: Kind>(meta: &ObjectMeta, component: &'static str, reason: &'static str, message: String) -> Self {
         Self {
             resource: K::RESOURCE,

@@ -28,7 +28,6 @@ impl Fields {
     }
 
     /// Returns whether it matches everything.
-    #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

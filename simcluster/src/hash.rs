@@ -14,7 +14,6 @@ fn letter(number: usize) -> char {
 }
 
 /// The hash of a template.
-#[must_use]
 pub fn of_template(template: &PodTemplateSpec, collisions: Option<i32>) -> String {
     let text = serde_json::to_vec(template).unwrap_or_default();
     let count = collisions.map(|count| i64::from(count).to_le_bytes());

@@ -24,7 +24,6 @@ pub struct Load {
 }
 
 /// Returns the settings of a cluster for this many pods.
-#[must_use]
 pub fn settings(pods: usize) -> Settings {
     Settings {
         nodes: (0..=pods / NODE).map(|number| format!("node-{number}")).collect(),

@@ -13,19 +13,16 @@ use crate::object::{Kind, Resource};
 pub type Map = BTreeMap<String, String>;
 
 /// The one that controls it.
-#[must_use]
 pub fn controller(meta: &ObjectMeta) -> Option<&OwnerReference> {
     meta.owner_references.iter().flatten().find(|owner| owner.controller == Some(true))
 }
 
 /// Returns whether the object with this UID controls it.
-#[must_use]
 pub fn is_controlled_by(meta: &ObjectMeta, uid: Option<&str>) -> bool {
     uid.is_some_and(|uid| controller(meta).is_some_and(|owner| owner.uid == uid))
 }
 
 /// The reference that makes `owner` the controller.
-#[must_use]
 pub fn reference<K: Kind>(owner: &ObjectMeta) -> OwnerReference {
     OwnerReference {
         api_version: K::RESOURCE.api_version(),
@@ -38,86 +35,72 @@ pub fn reference<K: Kind>(owner: &ObjectMeta) -> OwnerReference {
 }
 
 /// Labels.
-#[must_use]
 pub fn labels(meta: &ObjectMeta) -> &Map {
     static NONE: Map = Map::new();
     meta.labels.as_ref().unwrap_or(&NONE)
 }
 
 /// An annotation.
-#[must_use]
 pub fn annotation<'a>(meta: &'a ObjectMeta, name: &str) -> Option<&'a str> {
     meta.annotations.as_ref()?.get(name).map(String::as_str)
 }
 
 /// When it was made.
-#[must_use]
 pub fn created(meta: &ObjectMeta) -> Option<&Time> {
     meta.creation_timestamp.as_ref()
 }
 
 /// Returns whether it is being deleted.
-#[must_use]
 pub fn is_deleting(meta: &ObjectMeta) -> bool {
     meta.deletion_timestamp.is_some()
 }
 
 /// Desired replicas.
-#[must_use]
 pub fn replicas_of(set: &ReplicaSet) -> i32 {
     set.spec.as_ref().and_then(|spec| spec.replicas).unwrap_or(1)
 }
 
 /// Desired replicas.
-#[must_use]
 pub fn desired(deployment: &Deployment) -> i32 {
     deployment.spec.as_ref().and_then(|spec| spec.replicas).unwrap_or(1)
 }
 
 /// Replicas that are available, as a ReplicaSet says.
-#[must_use]
 pub fn available_of(set: &ReplicaSet) -> i32 {
     set.status.as_ref().and_then(|status| status.available_replicas).unwrap_or_default()
 }
 
 /// A condition of a pod's status.
-#[must_use]
 pub fn find<'a>(status: &'a PodStatus, r#type: &str) -> Option<&'a PodCondition> {
     status.conditions.iter().flatten().find(|condition| condition.type_ == r#type)
 }
 
 /// A condition of a pod.
-#[must_use]
 pub fn condition<'a>(pod: &'a Pod, r#type: &str) -> Option<&'a PodCondition> {
     find(pod.status.as_ref()?, r#type)
 }
 
 /// Returns whether a pod is ready.
-#[must_use]
 pub fn is_ready(pod: &Pod) -> bool {
     condition(pod, "Ready").is_some_and(|condition| condition.status == "True")
 }
 
 /// Its phase.
-#[must_use]
 pub fn phase(pod: &Pod) -> &str {
     pod.status.as_ref().and_then(|status| status.phase.as_deref()).unwrap_or("Pending")
 }
 
 /// The node it is on.
-#[must_use]
 pub fn node_of(pod: &Pod) -> Option<&str> {
     pod.spec.as_ref()?.node_name.as_deref().filter(|node| !node.is_empty())
 }
 
 /// Succeeded or failed.
-#[must_use]
 pub fn is_finished(pod: &Pod) -> bool {
     matches!(phase(pod), "Succeeded" | "Failed")
 }
 
 /// Returns whether controllers count a pod: neither finished nor being deleted.
-#[must_use]
 pub fn is_active(pod: &Pod) -> bool {
     !is_finished(pod) && !is_deleting(&pod.metadata)
 }
@@ -142,7 +125,6 @@ pub fn set_condition(status: &mut PodStatus, mut desired: PodCondition) -> bool 
 }
 
 /// The kind an owner reference means, if the cluster holds it.
-#[must_use]
 pub fn resource_of(owner: &OwnerReference) -> Option<Resource> {
     Resource::ALL
         .into_iter()
@@ -156,7 +138,6 @@ pub fn restarts(pod: &Pod) -> i32 {
 }
 
 /// Returns whether a scheduling gate holds a pod back.
-#[must_use]
 pub fn has_gates(pod: &Pod) -> bool {
     pod.spec.as_ref().and_then(|spec| spec.scheduling_gates.as_ref()).is_some_and(|gates| !gates.is_empty())
 }

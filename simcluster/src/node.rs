@@ -37,7 +37,6 @@ fn condition<'a>(node: &'a Node, r#type: &str) -> Option<&'a NodeCondition> {
 }
 
 /// Returns whether a node takes pods and runs them.
-#[must_use]
 pub fn is_ready(node: &Node) -> bool {
     condition(node, "Ready").is_some_and(|ready| ready.status == "True")
 }
@@ -69,7 +68,6 @@ pub fn set_ready(node: &mut Node, now: &Time) {
 }
 
 /// Its taints.
-#[must_use]
 pub fn taints(node: &Node) -> &[Taint] {
     node.spec.as_ref().and_then(|spec| spec.taints.as_deref()).unwrap_or_default()
 }

@@ -20,13 +20,11 @@ pub struct Key {
 
 impl Key {
     /// A key.
-    #[must_use]
     pub fn new(namespace: &str, name: &str) -> Self {
         Self { namespace: namespace.to_owned(), name: name.to_owned() }
     }
 
     /// Where this object is.
-    #[must_use]
     pub fn of(meta: &ObjectMeta) -> Self {
         Self { namespace: meta.namespace.clone().unwrap_or_default(), name: meta.name.clone().unwrap_or_default() }
     }
@@ -57,43 +55,36 @@ macro_rules! kinds {
             pub const ALL: [Self; [$($plural),*].len()] = [$(Self::$kind),*];
 
             /// As in addresses: "deployments".
-            #[must_use]
             pub const fn plural(self) -> &'static str {
                 match self { $(Self::$kind => $plural,)* }
             }
 
             /// One of it, in lower case: "deployment".
-            #[must_use]
             pub const fn singular(self) -> &'static str {
                 match self { $(Self::$kind => $singular,)* }
             }
 
             /// As in `kind`: "Deployment".
-            #[must_use]
             pub const fn kind(self) -> &'static str {
                 match self { $(Self::$kind => stringify!($kind),)* }
             }
 
             /// Returns kubectl's short name.
-            #[must_use]
             pub const fn short(self) -> &'static [&'static str] {
                 match self { $(Self::$kind => &[$($short),*],)* }
             }
 
             /// API group; empty for the core.
-            #[must_use]
             pub const fn group(self) -> &'static str {
                 match self { $(Self::$kind => $group,)* }
             }
 
             /// API version in its group.
-            #[must_use]
             pub const fn version(self) -> &'static str {
                 match self { $(Self::$kind => $version,)* }
             }
 
             /// Returns whether its objects are in namespaces.
-            #[must_use]
             pub const fn is_namespaced(self) -> bool {
                 match self { $(Self::$kind => $namespaced,)* }
             }
@@ -107,13 +98,11 @@ macro_rules! kinds {
 
         impl Object {
             /// Which kind it is of.
-            #[must_use]
             pub const fn resource(&self) -> Resource {
                 match self { $(Self::$kind(_) => Resource::$kind,)* }
             }
 
             /// Its metadata.
-            #[must_use]
             pub fn meta(&self) -> &ObjectMeta {
                 match self { $(Self::$kind(object) => &object.metadata,)* }
             }
@@ -177,7 +166,6 @@ kinds! {
 
 impl Resource {
     /// `apiVersion` of its objects.
-    #[must_use]
     pub fn api_version(self) -> String {
         match self.group() {
             "" => self.version().to_owned(),
@@ -186,7 +174,6 @@ impl Resource {
     }
 
     /// As errors name it: `deployments.apps`.
-    #[must_use]
     pub fn qualified(self) -> String {
         match self.group() {
             "" => self.plural().to_owned(),
@@ -197,19 +184,16 @@ impl Resource {
 
 impl Object {
     /// Where it is.
-    #[must_use]
     pub fn key(&self) -> Key {
         Key::of(self.meta())
     }
 
     /// Its UID; empty before it is stored.
-    #[must_use]
     pub fn uid(&self) -> &str {
         self.meta().uid.as_deref().unwrap_or_default()
     }
 
     /// As JSON.
-    #[must_use]
     pub fn to_value(&self) -> Value {
         serde_json::to_value(self).unwrap_or_default()
     }

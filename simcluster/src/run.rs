@@ -15,7 +15,6 @@ use crate::{ApiError, Settings, World, controller, kubelet, node, scheduler};
 
 impl World {
     /// A cluster with its nodes ready, at this moment.
-    #[must_use]
     pub fn new(seed: u64, now_millis: i64, settings: Settings) -> Self {
         let mut world = Self {
             store: Store::new(settings.history, settings.first_revision),

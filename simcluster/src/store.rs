@@ -35,7 +35,6 @@ pub struct Store {
 
 impl Store {
     /// An empty one that keeps this many changes per kind, and counts on from a revision: nothing before it can be watched.
-    #[must_use]
     pub fn new(history: usize, revision: u64) -> Self {
         let shelf = || Shelf { compacted: revision, ..Shelf::default() };
         let shelves = Resource::ALL.into_iter().map(|resource| (resource, shelf())).collect();
@@ -43,7 +42,6 @@ impl Store {
     }
 
     /// The newest resourceVersion.
-    #[must_use]
     pub const fn revision(&self) -> u64 {
         self.revision
     }
@@ -54,13 +52,11 @@ impl Store {
     }
 
     /// An object.
-    #[must_use]
     pub fn get(&self, resource: Resource, key: &Key) -> Option<&Arc<Stored>> {
         self.shelf(resource).objects.get(key)
     }
 
     /// An object as its type.
-    #[must_use]
     pub fn typed<K: Kind>(&self, key: &Key) -> Option<&K> {
         K::of(&self.get(K::RESOURCE, key)?.object)
     }
@@ -90,7 +86,6 @@ impl Store {
     }
 
     /// Returns the number of objects of a kind.
-    #[must_use]
     pub fn count(&self, resource: Resource) -> usize {
         self.shelf(resource).objects.len()
     }
@@ -112,7 +107,6 @@ impl Store {
     }
 
     /// Returns the dependents of the object with this UID, which is or was there.
-    #[must_use]
     pub fn dependents(&self, resource: Resource, owner: &Key, uid: &str) -> Vec<(Resource, Key)> {
         let kind = match resource {
             Resource::Deployment => Resource::ReplicaSet,
@@ -166,7 +160,6 @@ impl Store {
     }
 
     /// Changes of a kind after a revision, oldest first; `None` if some of them are compacted.
-    #[must_use]
     pub fn since(&self, resource: Resource, revision: u64) -> Option<impl Iterator<Item = &Change>> {
         let shelf = self.shelf(resource);
         let from = shelf.history.partition_point(|change| change.object.revision <= revision);
@@ -174,7 +167,6 @@ impl Store {
     }
 
     /// The oldest revision from which a kind can be watched.
-    #[must_use]
     pub fn compacted(&self, resource: Resource) -> u64 {
         self.shelf(resource).compacted
     }

@@ -137,7 +137,6 @@ pub struct Player {
 
 impl Player {
     /// One that begins with the first story.
-    #[must_use]
     pub const fn new(of: Key) -> Self {
         Self { of, story: 0, step: 0, since_millis: None, command: String::new(), is_playing: true }
     }
@@ -150,7 +149,6 @@ impl Player {
     }
 
     /// Returns the present text.
-    #[must_use]
     pub fn told(&self) -> StoryProgress {
         let (story, step) = self.current();
         StoryProgress {
@@ -289,7 +287,6 @@ pub fn prepare(world: &mut World, of: &Key, replicas: i32, (deadline, min_ready,
 }
 
 /// A Deployment for the playground, as people write one.
-#[must_use]
 pub fn manifest(namespace: &str, name: &str, replicas: i32) -> Value {
     let labels = json!({ "app": name });
     json!({

@@ -20,13 +20,11 @@ fn percent(text: &str) -> Option<i32> {
 }
 
 /// Returns whether a text is a percentage.
-#[must_use]
 pub fn is_percent(text: &str) -> bool {
     percent(text).is_some()
 }
 
 /// Returns the number of a value: itself, or the percentage.
-#[must_use]
 pub fn parts(value: &IntOrString) -> (i32, bool) {
     match value {
         IntOrString::Int(number) => (*number, false),
@@ -54,7 +52,6 @@ fn is_rolling(deployment: &Deployment) -> bool {
 }
 
 /// "RollingUpdate" or "Recreate".
-#[must_use]
 pub fn strategy(deployment: &Deployment) -> &str {
     let strategy = deployment.spec.as_ref().and_then(|spec| spec.strategy.as_ref());
     strategy.and_then(|strategy| strategy.type_.as_deref()).unwrap_or("RollingUpdate")
@@ -71,13 +68,11 @@ fn resolved(deployment: &Deployment) -> (i32, i32) {
 }
 
 /// Pods above replicas.
-#[must_use]
 pub fn max_surge(deployment: &Deployment) -> i32 {
     if is_rolling(deployment) { resolved(deployment).0 } else { 0 }
 }
 
 /// Pods that may be missing; never more than there are.
-#[must_use]
 pub fn max_unavailable(deployment: &Deployment) -> i32 {
     let n = desired(deployment);
     if is_rolling(deployment) && n != 0 { resolved(deployment).1.min(n) } else { 0 }

@@ -4,25 +4,21 @@ use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, Time};
 
 /// The second that contains this moment, as objects carry it.
-#[must_use]
 pub fn second(millis: i64) -> Time {
     Time(Timestamp::from_second(millis.div_euclid(1000)).unwrap_or_default())
 }
 
 /// This moment with its fraction, as Leases and the scheduler's Events carry it.
-#[must_use]
 pub fn micro(millis: i64) -> MicroTime {
     MicroTime(Timestamp::from_millisecond(millis).unwrap_or_default())
 }
 
 /// Milliseconds of a time that an object carries.
-#[must_use]
 pub fn millis(time: &Time) -> i64 {
     time.0.as_millisecond()
 }
 
 /// A second plus seconds.
-#[must_use]
 pub fn after(millis: i64, seconds: i64) -> Time {
     let moment = second(millis).0;
     Time(moment.checked_add(SignedDuration::from_secs(seconds)).unwrap_or(moment))

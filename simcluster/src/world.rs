@@ -84,13 +84,11 @@ pub struct World {
 
 impl World {
     /// The moment that the cluster's clocks show, in milliseconds since 1970.
-    #[must_use]
     pub const fn now_millis(&self) -> i64 {
         self.now_millis
     }
 
     /// The objects.
-    #[must_use]
     pub const fn store(&self) -> &Store {
         &self.store
     }
@@ -101,7 +99,6 @@ impl World {
     }
 
     /// When something will happen next.
-    #[must_use]
     pub fn next_millis(&self) -> Option<i64> {
         self.agenda.next_millis()
     }
@@ -153,7 +150,6 @@ impl World {
     }
 
     /// An object, cloned: controllers work on their own copy.
-    #[must_use]
     pub fn get<K: Kind>(&self, key: &Key) -> Option<K> {
         self.store.typed::<K>(key).cloned()
     }

@@ -136,7 +136,6 @@ struct EventDocument {
 }
 
 /// Writes the document of everything in the model, observed from and to the given times.
-#[must_use]
 pub fn document(model: &Model, from: Option<Millis>, to: Option<Millis>) -> Document {
     let mut deployments: Vec<&Deployment> = model.deployments.values().collect();
     deployments.sort_by_key(|d| (&d.namespace, &d.name, d.first_seen_millis, d.uid));

@@ -8,32 +8,27 @@ use web_sys::Element;
 use super::on_window;
 
 /// The path of the page's address; empty where the browser does not tell it.
-#[must_use]
 pub fn path() -> String {
     window().location().pathname().unwrap_or_default()
 }
 
 /// Returns the path below which the server is, which the document says; empty at the root of a host.
-#[must_use]
 pub fn base() -> String {
     let document = document().document_element();
     document.and_then(|element| element.get_attribute("data-base")).unwrap_or_default()
 }
 
 /// Returns the query of the page's address, with its question mark; empty where there is none.
-#[must_use]
 pub fn search() -> String {
     window().location().search().unwrap_or_default()
 }
 
 /// Returns the origin of the page: "https://rollcast.example.com".
-#[must_use]
 pub fn origin() -> String {
     window().location().origin().unwrap_or_default()
 }
 
 /// A parameter of the page's address.
-#[must_use]
 pub fn parameter(name: &str) -> Option<String> {
     web_sys::UrlSearchParams::new_with_str(&search()).ok()?.get(name)
 }

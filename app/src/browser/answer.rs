@@ -11,7 +11,6 @@ pub struct HttpResponse(Response);
 
 impl HttpResponse {
     /// The server did what it was asked for.
-    #[must_use]
     pub fn is_ok(&self) -> bool {
         self.0.ok()
     }
@@ -38,7 +37,6 @@ pub struct FormValues(UrlSearchParams);
 
 impl FormValues {
     /// The form that is about to be sent; `None` where it cannot be read.
-    #[must_use]
     pub fn from_event(event: &SubmitEvent) -> Option<Self> {
         let form: HtmlFormElement = event.target()?.dyn_into().ok()?;
         let data = FormData::new_with_form(&form).ok()?;

@@ -6,13 +6,11 @@ use wasm_bindgen::JsCast;
 use web_sys::{Element, NodeList};
 
 /// Returns the text of the element with that id; `None` where there is no such element.
-#[must_use]
 pub fn text_of(id: &str) -> Option<String> {
     document().get_element_by_id(id)?.text_content()
 }
 
 /// Bytes that stand in the document as base64; `None` where they are something else.
-#[must_use]
 pub fn bytes_of_base64(text: &str) -> Option<Vec<u8>> {
     // The browser decodes it into one character per byte.
     let text = window().atob(text).ok()?;
@@ -42,7 +40,6 @@ pub struct InertPage(Option<SendWrapper<Element>>);
 
 impl InertPage {
     /// Makes the shown page inert.
-    #[must_use]
     pub fn start() -> Self {
         let part = document().query_selector("main").ok().flatten();
         if let Some(part) = &part {
@@ -74,7 +71,6 @@ pub fn focus_in_place(element: &Element) -> bool {
 }
 
 /// The element that has the focus; `None` while nothing has it and keys begin at the top of the page.
-#[must_use]
 pub fn focused() -> Option<Element> {
     document().active_element().filter(|element| element.tag_name() != "BODY")
 }
@@ -96,7 +92,6 @@ pub fn toggle_popup(id: &str) {
 }
 
 /// Something is open above the page, which the browser closes.
-#[must_use]
 pub fn has_popup() -> bool {
     matches!(document().query_selector(":popover-open"), Ok(Some(_)))
 }

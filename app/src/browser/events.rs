@@ -33,26 +33,22 @@ pub fn listen(event: &str, run: impl Fn(Event) + 'static) -> EventListener {
 }
 
 /// A click that is not meant to open another tab or window: what the page does by itself may take its place.
-#[must_use]
 pub fn is_plain(event: &ev::MouseEvent) -> bool {
     event.button() == 0 && !event.ctrl_key() && !event.meta_key() && !event.shift_key() && !event.alt_key()
 }
 
 /// A key that is pressed together with one that makes another thing of it: what the page does with keys is meant without.
-#[must_use]
 pub fn has_modifier(event: &ev::KeyboardEvent) -> bool {
     event.ctrl_key() || event.meta_key() || event.alt_key()
 }
 
 /// Name of the element that a key was pressed on, in small letters; empty where that is none.
-#[must_use]
 pub fn tag(event: &ev::KeyboardEvent) -> String {
     let on = event.target().and_then(|on| on.dyn_into::<Element>().ok());
     on.map(|on| on.tag_name().to_ascii_lowercase()).unwrap_or_default()
 }
 
 /// Something is being written or chosen where a key was pressed; a slider takes the page's keys as everything else does.
-#[must_use]
 pub fn is_writing(event: &ev::KeyboardEvent) -> bool {
     let on = event.target().and_then(|on| on.dyn_into::<HtmlInputElement>().ok());
     matches!(tag(event).as_str(), "input" | "select" | "textarea") && on.is_none_or(|input| input.type_() != "range")

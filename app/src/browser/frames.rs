@@ -20,7 +20,6 @@ pub struct Interval(IntervalHandle);
 
 impl Interval {
     /// Does it for the first time after so long; `None` where the browser has no timers.
-    #[must_use]
     pub fn new(period: Duration, run: impl Fn() + 'static) -> Option<Self> {
         set_interval_with_handle(run, period).ok().map(Self)
     }
@@ -33,7 +32,6 @@ impl Drop for Interval {
 }
 
 /// A number from 0 to 1, another one every time.
-#[must_use]
 pub fn chance() -> f64 {
     js_sys::Math::random()
 }

@@ -11,14 +11,12 @@ pub struct TabIcon(SendWrapper<HtmlLinkElement>);
 
 impl TabIcon {
     /// Returns the icon of the document; `None` where it has none.
-    #[must_use]
     pub fn of_document() -> Option<Self> {
         let link = document().query_selector("link[rel=icon]").ok().flatten()?;
         link.dyn_into().ok().map(|link| Self(SendWrapper::new(link)))
     }
 
     /// The address of its picture.
-    #[must_use]
     pub fn address(&self) -> String {
         self.0.href()
     }

@@ -12,19 +12,16 @@ pub struct Notifications(());
 
 impl Notifications {
     /// Returns the notifications of this browser; `None` where it has none.
-    #[must_use]
     pub fn of_browser() -> Option<Self> {
         js_sys::Reflect::has(&window(), &"Notification".into()).unwrap_or(false).then_some(Self(()))
     }
 
     /// Returns whether the viewer allows them.
-    #[must_use]
     pub fn is_granted(self) -> bool {
         Notification::permission() == NotificationPermission::Granted
     }
 
     /// Returns whether the viewer forbids them.
-    #[must_use]
     pub fn is_denied(self) -> bool {
         Notification::permission() == NotificationPermission::Denied
     }

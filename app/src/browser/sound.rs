@@ -16,7 +16,6 @@ pub struct Sound(SendWrapper<AudioContext>);
 
 impl Sound {
     /// The sound of this page; `None` where the browser has none.
-    #[must_use]
     pub fn new() -> Option<Self> {
         AudioContext::new().ok().map(|audio| Self(SendWrapper::new(audio)))
     }

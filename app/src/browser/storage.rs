@@ -3,7 +3,6 @@
 use leptos::prelude::*;
 
 /// Reads a value that this browser stores, where it may.
-#[must_use]
 pub fn remembered(name: &str) -> Option<String> {
     window().local_storage().ok().flatten()?.get_item(name).ok().flatten()
 }
@@ -16,7 +15,6 @@ pub fn remember(name: &str, value: &str) {
 }
 
 /// Reads a value that this tab stores, where it may.
-#[must_use]
 pub fn remembered_here(name: &str) -> Option<String> {
     window().session_storage().ok().flatten()?.get_item(name).ok().flatten()
 }

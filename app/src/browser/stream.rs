@@ -14,7 +14,6 @@ struct Parts {
 
 impl Stream {
     /// Listens to what the server tells at an address, each time as text; `None` where the browser has no streams.
-    #[must_use]
     pub fn open(address: &str, told: impl Fn(&str) + 'static) -> Option<Self> {
         let source = EventSource::new(address).ok()?;
         let listener = Closure::<dyn FnMut(MessageEvent)>::new(move |event: MessageEvent| {

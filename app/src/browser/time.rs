@@ -5,19 +5,16 @@ use timeline::Millis;
 use wasm_bindgen::prelude::*;
 
 /// Milliseconds since the page began, never going back.
-#[must_use]
 pub fn page_millis() -> f64 {
     window().performance().map_or(0.0, |performance| performance.now())
 }
 
 /// The browser's time of day.
-#[must_use]
 pub fn now_millis() -> Millis {
     js_sys::Date::now() as Millis
 }
 
 /// Returns the offset of the viewer's zone behind UTC at that time.
-#[must_use]
 pub fn behind_utc_millis(at_millis: Millis) -> Millis {
     let date = js_sys::Date::new(&JsValue::from_f64(at_millis as f64));
     (date.get_timezone_offset() * 60_000.0) as Millis
@@ -25,7 +22,6 @@ pub fn behind_utc_millis(at_millis: Millis) -> Millis {
 
 /// Time of day in a zone (the viewer's own where the name is empty) and the name of that zone then; UTC where the browser
 /// knows no such zone.
-#[must_use]
 pub fn time_in(zone: &str, at_millis: Millis) -> (String, String) {
     let told = |zone: &str| {
         let options = js_sys::Object::new();
@@ -45,7 +41,6 @@ pub fn time_in(zone: &str, at_millis: Millis) -> (String, String) {
 }
 
 /// The date in a zone, "2026-11-23"; in UTC where the browser knows no such zone.
-#[must_use]
 pub fn date_in(zone: &str, at_millis: Millis) -> String {
     let told = || {
         let options = js_sys::Object::new();
@@ -67,7 +62,6 @@ fn offset(name: &str) -> Option<String> {
 }
 
 /// A moment as people write it: "2026-11-21T14:02:05.250Z".
-#[must_use]
 pub fn iso(at_millis: Millis) -> String {
     js_sys::Date::new(&JsValue::from_f64(at_millis as f64)).to_iso_string().into()
 }

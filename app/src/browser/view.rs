@@ -6,32 +6,27 @@ use leptos::prelude::*;
 pub type Rect = web_sys::DomRect;
 
 /// The page cannot be seen: another tab is, or the screen is off.
-#[must_use]
 pub fn is_hidden() -> bool {
     document().hidden()
 }
 
 /// Returns whether a media query holds.
-#[must_use]
 pub fn matches(query: &str) -> bool {
     window().match_media(query).ok().flatten().is_some_and(|query| query.matches())
 }
 
 /// Height of what is seen of the page, in pixels; `None` where the browser does not tell it.
-#[must_use]
 pub fn window_height_px() -> Option<f64> {
     window().inner_height().ok().and_then(|height| height.as_f64())
 }
 
 /// Size of an element's letters, in pixels; `None` where the browser does not tell it.
-#[must_use]
 pub fn font_size_px(element: &web_sys::Element) -> Option<f64> {
     let style = window().get_computed_style(element).ok().flatten()?;
     style.get_property_value("font-size").ok()?.trim_end_matches("px").parse().ok()
 }
 
 /// Returns the scroll position of the page, in pixels.
-#[must_use]
 pub fn scrolled_px() -> f64 {
     window().scroll_y().unwrap_or(0.0)
 }

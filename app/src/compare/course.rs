@@ -37,7 +37,6 @@ pub struct Course {
 
 impl Course {
     /// The course of the last rollout of a revision; `None` when there is none.
-    #[must_use]
     pub fn from_model(model: &Model, deployment: Uid, revision: u64, now: Now) -> Option<Self> {
         let deployment = model.deployments.get(&deployment)?;
         let index = deployment.rollouts.iter().rposition(|rollout| rollout.revision == revision)?;

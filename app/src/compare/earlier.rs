@@ -16,7 +16,6 @@ fn is_alike(this: &PastRollout, other: &PastRollout) -> bool {
 }
 
 /// Returns the durations of comparable rollouts, the fastest first.
-#[must_use]
 pub fn comparable(this: &PastRollout, before: &[PastRollout]) -> Vec<Millis> {
     let alike = before.iter().filter(|other| is_alike(this, other));
     let mut took: Vec<Millis> = alike.filter_map(PastRollout::complete_millis).collect();
@@ -25,7 +24,6 @@ pub fn comparable(this: &PastRollout, before: &[PastRollout]) -> Vec<Millis> {
 }
 
 /// Compares it with earlier ones, a sentence for each measure; none where there is nothing to compare with.
-#[must_use]
 pub fn sentences(this: &PastRollout, progress: RolloutProgress, before: &[PastRollout]) -> Vec<String> {
     let alike: Vec<&PastRollout> = before.iter().filter(|other| is_alike(this, other)).collect();
     let took = comparable(this, before);

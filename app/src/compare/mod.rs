@@ -43,14 +43,12 @@ pub struct ComparePayload {
 #[cfg(feature = "ssr")]
 impl ComparePayload {
     /// The page's title.
-    #[must_use]
     pub fn title(&self) -> String {
         let Workload { namespace, name, .. } = &self.workload;
         page_title(&format!("Revision {} compared", self.course.revision), namespace, name)
     }
 
     /// Builds the preview of a link to the page.
-    #[must_use]
     pub fn preview(&self) -> Preview {
         Preview { title: self.title(), description: self.said.join(" "), image: None }
     }

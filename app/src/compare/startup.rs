@@ -67,7 +67,6 @@ impl PodStart {
     }
 
     /// From its creation to the last step that it made.
-    #[must_use]
     pub fn whole_millis(&self) -> Millis {
         self.steps.iter().sum()
     }
@@ -75,7 +74,6 @@ impl PodStart {
 
 impl Startup {
     /// Collects the startup of pods; `None` when no creation was seen.
-    #[must_use]
     pub fn from_pods<'p>(pods: impl Iterator<Item = &'p Pod>, now: Now) -> Option<Self> {
         let mut pods: Vec<PodStart> = pods.filter_map(|pod| PodStart::from_pod(pod, now)).collect();
         pods.sort_by(|one, other| (other.whole_millis(), &one.name).cmp(&(one.whole_millis(), &other.name)));

@@ -41,14 +41,12 @@ pub struct Breadcrumbs {
 
 impl Breadcrumbs {
     /// The trail of a workload's own page.
-    #[must_use]
     pub fn for_workload(workload: &Workload) -> Self {
         let Workload { cluster, namespace, name, .. } = workload.clone();
         Self { cluster, namespace, name, page: None }
     }
 
     /// The trail of a page below a workload's.
-    #[must_use]
     pub fn below(workload: &Workload) -> Self {
         Self { page: Some(address::workload(workload)), ..Self::for_workload(workload) }
     }

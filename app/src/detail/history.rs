@@ -33,7 +33,6 @@ pub struct PodPast<'p> {
 }
 
 /// The lines that a pod's past gives, in order, until now. `is_creation_seen` says whether the first of them began when it is told.
-#[must_use]
 pub fn spans(past: PodPast<'_>, is_creation_seen: bool, now_millis: Millis) -> Vec<Span> {
     let PodPast { before, changes } = past;
     let mut lines: Vec<(Millis, String)> = Vec::new();
@@ -96,7 +95,6 @@ pub fn spans(past: PodPast<'_>, is_creation_seen: bool, now_millis: Millis) -> V
 }
 
 /// Returns the prefix of a duration that began before the observation.
-#[must_use]
 pub const fn at_least(is_older: bool) -> &'static str {
     if is_older { "at least " } else { "" }
 }

@@ -28,7 +28,6 @@ pub enum Value {
 
 impl Value {
     /// A link when the text is an http(s) address, else the text: nothing else that a cluster says becomes a link.
-    #[must_use]
     pub fn linked(text: &str) -> Self {
         let text = safe(text);
         let is_address = ["https://", "http://"].iter().any(|scheme| text.starts_with(scheme)) && !text.contains(' ');

@@ -47,7 +47,6 @@ pub enum DetailSubject {
 
 impl Detail {
     /// Returns the subject.
-    #[must_use]
     pub fn subject(&self) -> DetailSubject {
         match self {
             Self::Pod(pod) => DetailSubject::Pod(pod.uid),
@@ -58,7 +57,6 @@ impl Detail {
     }
 
     /// Moment that the detail is of; `None` for details that are of no moment.
-    #[must_use]
     pub fn moment_millis(&self) -> Option<Millis> {
         match self {
             Self::Pod(pod) => Some(pod.now_millis),
@@ -69,7 +67,6 @@ impl Detail {
     }
 
     /// Its heading.
-    #[must_use]
     pub fn title(&self) -> String {
         match self {
             Self::Pod(pod) => pod.name.clone(),
@@ -81,7 +78,6 @@ impl Detail {
     }
 
     /// The title of its page.
-    #[must_use]
     pub fn page_title(&self, workload: &Workload) -> String {
         link_preview::page_title(&self.title(), &workload.namespace, &workload.name)
     }

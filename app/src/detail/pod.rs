@@ -86,7 +86,6 @@ pub struct ConditionDetail {
 
 impl PodDetail {
     /// Collects the details of a pod of a Deployment; `choices` are of this model.
-    #[must_use]
     pub fn from_model(
         (workload, deployment): (&Workload, Uid),
         model: &Model,
@@ -124,7 +123,6 @@ impl PodDetail {
     }
 
     /// From its creation to the last step of its start that it has made.
-    #[must_use]
     pub fn started_in_millis(&self) -> Millis {
         self.start.iter().map(|step| step.after_millis).sum()
     }

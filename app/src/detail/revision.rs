@@ -53,7 +53,6 @@ pub struct Difference {
 
 impl RevisionDetail {
     /// Collects the details of a revision; `None` when it was never seen.
-    #[must_use]
     pub fn from_model(
         workload: &Workload,
         model: &Model,

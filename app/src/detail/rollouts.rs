@@ -59,7 +59,6 @@ pub struct RolloutLine {
 
 impl RolloutsDetail {
     /// Collects the rollouts of a Deployment.
-    #[must_use]
     pub fn from_model(
         model: &Model,
         deployment: &Deployment,
@@ -79,7 +78,6 @@ impl RolloutsDetail {
     }
 
     /// The sentence about rollouts that are past retention; empty when there are none.
-    #[must_use]
     pub fn pruned_said(&self) -> String {
         match self.pruned {
             0 => String::new(),
@@ -88,14 +86,12 @@ impl RolloutsDetail {
     }
 
     /// Address of the page that compares the last one with earlier ones.
-    #[must_use]
     pub fn compared(&self, workload: &Workload) -> Option<String> {
         let last = self.rollouts.first()?;
         Some(address::compare(workload, self.deployment, last.revision, None))
     }
 
     /// Address of a rollout's page. A rollback takes the number of its revision away; the moment in the address stays valid.
-    #[must_use]
     pub fn address(&self, workload: &Workload, line: &RolloutLine) -> String {
         let page = address::permanent(workload, self.deployment, Some(line.revision));
         line.moment_millis.map_or_else(|| page.clone(), |at_millis| format!("{page}&at={at_millis}"))
@@ -128,14 +124,12 @@ impl RolloutLine {
     }
 
     /// "Revision 5 (was 3)".
-    #[must_use]
     pub fn name(&self) -> String {
         let was = self.was.map(|was| format!(" (was {was})")).unwrap_or_default();
         format!("Revision {}{was}", self.revision)
     }
 
     /// Formats the result: "complete after 12 s".
-    #[must_use]
     pub fn ended(&self) -> String {
         let end = outcome_name(self.end);
         let passed = self.is_past_deadline && self.end != Outcome::DeadlineExceeded;
@@ -147,7 +141,6 @@ impl RolloutLine {
     }
 
     /// Formats the result for a list of rollouts: "took 12 s, complete".
-    #[must_use]
     pub fn took(&self) -> String {
         match self.took_millis.filter(|_| self.end == Outcome::Complete) {
             Some(took) => format!("took {}, complete", duration(took)),
@@ -156,13 +149,11 @@ impl RolloutLine {
     }
 
     /// Formats the start time with `stamp`.
-    #[must_use]
     pub fn began(&self, stamp: impl FnOnce(Millis) -> String) -> String {
         self.started_millis.map_or_else(|| "before watching began".to_owned(), stamp)
     }
 
     /// Most pods at once and fewest available ones.
-    #[must_use]
     pub fn extremes(&self) -> String {
         format!("Observed: {}.", extremes(self.peak_pods, self.min_available, Some(self.limits)))
     }

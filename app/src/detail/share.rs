@@ -48,7 +48,6 @@ pub enum LinkTarget {
 
 impl LinkTarget {
     /// Names the link; `stamp` formats times.
-    #[must_use]
     pub fn name(self, stamp: impl FnOnce(Millis) -> String) -> String {
         match self {
             Self::Revision(Some(revision)) => format!("Revision {revision}"),
@@ -60,7 +59,6 @@ impl LinkTarget {
     }
 
     /// Explains the meaning of the link in the future.
-    #[must_use]
     pub const fn later(self) -> &'static str {
         match self {
             Self::Revision(_) => "Live while it is the current one; afterwards as it was at its end",
@@ -73,7 +71,6 @@ impl LinkTarget {
 
 impl ShareDetail {
     /// Builds the links to a Deployment; `at_millis` is the shown moment where that is not the present.
-    #[must_use]
     pub fn new(
         origin: String,
         deployment: Uid,
@@ -92,20 +89,17 @@ impl ShareDetail {
     }
 
     /// This is shared already: of the present only the time of asking differs, and links stay as they are while somebody copies them.
-    #[must_use]
     pub fn is_shared_by(&self, known: &Self) -> bool {
         let is_present = !self.is_past && !known.is_past;
         is_present && Self { at_millis: known.at_millis, ..self.clone() } == *known
     }
 
     /// The path of the link that most people want: of the moment that is shown, or of the revision.
-    #[must_use]
     pub fn first_path(&self, workload: &Workload) -> String {
         if self.is_past { self.moment(workload) } else { self.permanent(workload) }
     }
 
     /// The links; the first one is what most people want.
-    #[must_use]
     pub fn links(&self, workload: &Workload) -> Vec<Link> {
         let origin = &self.origin;
         let page = address::whatever_bears_the_name(workload);

@@ -10,19 +10,16 @@ pub struct Ages(pub Vec<Millis>);
 
 impl Ages {
     /// As they were told.
-    #[must_use]
     pub fn from_overall(overall: &Overall) -> Self {
         Self(overall.clusters.iter().map(|cluster| cluster.now_millis).collect())
     }
 
     /// Formats the age of a row's last change.
-    #[must_use]
     pub fn of(&self, row: &Row) -> String {
         age(self.now(row) - row.summary.since_millis)
     }
 
     /// The time of a row's cluster.
-    #[must_use]
     pub fn now(&self, row: &Row) -> Millis {
         self.0.get(usize::from(row.cluster)).copied().unwrap_or_default()
     }

@@ -63,7 +63,6 @@ pub struct ListBoard {
 
 impl ListBoard {
     /// A board of which nothing is known yet.
-    #[must_use]
     pub fn new(query: Memo<Query>) -> Self {
         Self {
             query,

@@ -17,7 +17,6 @@ pub struct LiveList {
 
 impl LiveList {
     /// As the server rendered it.
-    #[must_use]
     pub fn from_copy(copy: ListCopy, page_millis: f64) -> Self {
         Self { clocks: clocks(&copy, page_millis), copy }
     }
@@ -51,7 +50,6 @@ impl LiveList {
     }
 
     /// The clusters' clocks now.
-    #[must_use]
     pub fn ages(&self, page_millis: f64) -> Ages {
         Ages(self.clocks.iter().map(|clock| clock.now_millis(page_millis)).collect())
     }

@@ -59,14 +59,12 @@ pub fn provide() {
 
 impl ListMemory {
     /// Returns the memory of the application around this component; `None` where it has none.
-    #[must_use]
     pub fn of_app() -> Option<Self> {
         use_context()
     }
 
     /// A list as it was left. `is_back` tells of an address as the browser writes it whether its own buttons led there: then the list
     /// is where it was on the page, and the row has the focus that had it last; else it is seen from its top.
-    #[must_use]
     pub fn recall(self, address: &str, written: &str) -> Option<SavedList> {
         let is_back = self.went_to.try_update_value(std::mem::take).is_some_and(|went_to| went_to == written);
         let find = |lists: &Vec<(String, SavedList)>| {

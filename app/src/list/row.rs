@@ -44,7 +44,6 @@ pub struct RowText {
 
 impl RowText {
     /// Builds the texts of a Deployment's row.
-    #[must_use]
     pub fn from_row(overall: &Overall, row: &Row, ages: &Ages) -> Self {
         let (summary, now_millis) = (&row.summary, ages.now(row));
         let short = |text: &str| with_short_images(text, std::iter::once(summary.images.as_str()));
@@ -72,14 +71,12 @@ impl RowText {
     }
 
     /// Tells a row from all others: two clusters may show the same object.
-    #[must_use]
     pub fn key(row: &Row) -> u128 {
         row.summary.uid.bits() ^ (u128::from(row.cluster) << 64)
     }
 }
 
 /// A revision, and the one that it replaces: "2 → 3".
-#[must_use]
 pub fn revisions(replaces: Option<u64>, revision: Option<u64>) -> String {
     match (replaces, revision) {
         (Some(before), Some(now)) => format!("{before} → {now}"),
@@ -101,7 +98,6 @@ pub struct Heading {
 
 impl Heading {
     /// Builds the heading of a list.
-    #[must_use]
     pub fn from_head(overall: &Overall, head: &Head) -> Self {
         let (words, address) = match &head.of {
             Common::Group(group) => (group.words().to_owned(), None),

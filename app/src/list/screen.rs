@@ -55,7 +55,6 @@ struct State {
 }
 
 /// The part of a list that is in view, and a little more.
-#[must_use]
 pub fn in_view(known: &LiveList, view: ScrollView) -> VisibleRows {
     let from = view.scrolled_px - view.top_px;
     rows_between(&known.copy.overall, view.row_px, from - MORE_PX, from + view.view_px + MORE_PX)
@@ -63,14 +62,12 @@ pub fn in_view(known: &LiveList, view: ScrollView) -> VisibleRows {
 
 impl ListScreen {
     /// A screen of a list of which those rows are known, or nothing yet.
-    #[must_use]
     pub fn new(board: ListBoard, known: LiveList, window: Window) -> Self {
         let view = ScrollView { row_px: ROW_PX, top_px: 0.0, view_px: VIEW_PX, scrolled_px: 0.0 };
         Self::at(board, known, window, view, None)
     }
 
     /// A screen of a list as it was left.
-    #[must_use]
     pub fn from_saved(board: ListBoard, left: SavedList) -> Self {
         let SavedList { known, window, view, row, .. } = left;
         Self::at(board, known, window, view, row)
@@ -93,14 +90,12 @@ impl ListScreen {
     }
 
     /// Returns the scope to follow.
-    #[must_use]
     pub fn scope(&self) -> Scope {
         let (query, window) = self.state.borrow().asked.clone();
         Scope::List { query, window }
     }
 
     /// The list as it is left.
-    #[must_use]
     pub fn save(&self, page_millis: f64) -> (Query, SavedList) {
         let state = self.state.borrow();
         let (query, window) = state.asked.clone();

@@ -28,7 +28,6 @@ pub struct TinyPicture {
 
 impl TinyPicture {
     /// Draws a Deployment at a time of its cluster.
-    #[must_use]
     pub fn from_summary(summary: &Summary, now_millis: Millis) -> Self {
         let lately = &summary.lately;
         let x = |after: u32| {

@@ -29,7 +29,6 @@ pub struct VisibleRows {
 
 impl VisibleRows {
     /// Numbers of the first and the last row in it; `None` where there is no row.
-    #[must_use]
     pub fn rows(&self) -> Option<(u32, u32)> {
         let mut numbers = self.spots.iter().filter_map(|spot| match spot {
             ListItem::Row(number) => Some(*number),
@@ -41,7 +40,6 @@ impl VisibleRows {
 }
 
 /// Returns the items of a list between two heights, in pixels from its top.
-#[must_use]
 pub fn rows_between(overall: &Overall, row_px: f64, from_px: f64, to_px: f64) -> VisibleRows {
     let mut part = VisibleRows::default();
     let (mut y, mut number) = (0.0, 0_u32);
@@ -69,7 +67,6 @@ pub fn rows_between(overall: &Overall, row_px: f64, from_px: f64, to_px: f64) ->
 }
 
 /// The part with the first rows, as the server renders it: nothing is left out before it.
-#[must_use]
 pub fn rows_from(overall: &Overall, from: u32, to: u32) -> VisibleRows {
     let mut part = VisibleRows::default();
     let mut number = 0;

@@ -9,7 +9,6 @@ use crate::connection::{forbidden, listing, unreachable_because, unwritten};
 use crate::zone::Zone;
 
 /// "1,284 Deployments · 2 in trouble · 3 in progress", or "12 of 1,284 Deployments shown · …" where those are of the twelve that were asked for.
-#[must_use]
 pub fn summary(overall: &Overall) -> String {
     let [trouble, moving, ..] = overall.counts;
     let found: u32 = overall.counts.iter().sum();
@@ -24,7 +23,6 @@ pub fn summary(overall: &Overall) -> String {
 }
 
 /// The page's title: what needs a look comes first. Titles are put into documents as they are, so they have no markup.
-#[must_use]
 pub fn title(overall: &Overall, query: &Query) -> String {
     let [trouble, moving, ..] = overall.counts;
     let mut words = String::new();
@@ -48,7 +46,6 @@ fn place(query: &Query) -> String {
 }
 
 /// Formats the heading of a list.
-#[must_use]
 pub fn heading(query: &Query) -> String {
     match place(query).strip_prefix(": ") {
         Some(place) => format!("Deployments of {place}"),
@@ -57,20 +54,17 @@ pub fn heading(query: &Query) -> String {
 }
 
 /// Formats the chip of a group.
-#[must_use]
 pub fn chip(group: Group, overall: &Overall) -> String {
     let words = if group == Group::Finished { "Finished" } else { group.words() };
     format!("{words} {}", overall.counts.get(group as usize).copied().unwrap_or_default())
 }
 
 /// Returns whether a list is of all Deployments, in any order.
-#[must_use]
 pub fn is_whole(query: &Query) -> bool {
     *query == Query { by: query.by, sort: query.sort, ..Query::default() }
 }
 
 /// Explains a list without rows, and tells whether all Deployments are another list than this one.
-#[must_use]
 pub fn nothing(overall: &Overall, query: &Query) -> (String, bool) {
     let is_whole = is_whole(query);
     let is_known = overall.clusters.iter().any(|cluster| cluster.connection.state.is_live());
@@ -113,7 +107,6 @@ pub fn nothing(overall: &Overall, query: &Query) -> (String, bool) {
 }
 
 /// Describes the problems of clusters.
-#[must_use]
 pub fn trouble(overall: &Overall, zone: Zone) -> String {
     troubled(overall, |at_millis, now_millis| zone.dated(at_millis, now_millis), |why, near| zone.said(why, near))
 }

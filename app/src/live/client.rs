@@ -85,14 +85,12 @@ impl Live {
     ///
     /// # Panics
     /// Outside of the application.
-    #[must_use]
     #[expect(clippy::expect_used, reason = "every page is inside the application")]
     pub fn of_app() -> Self {
         use_context().expect("Live is provided by App")
     }
 
     /// Build of the page's program.
-    #[must_use]
     pub fn build(self) -> String {
         self.build.get_value()
     }
@@ -159,7 +157,6 @@ struct Inner {
 
 impl Client {
     /// Connects. The page as a whole (`html[data-live]`) is as live as its main client.
-    #[must_use]
     pub fn start(live: Live, is_main: bool) -> Self {
         let client = Self(Rc::new(Inner {
             live,

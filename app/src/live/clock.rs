@@ -17,7 +17,6 @@ pub struct Clock {
 
 impl Clock {
     /// The server's time was this when the page's was that.
-    #[must_use]
     pub const fn new(server_millis: Millis, page_millis: f64) -> Self {
         Self { server_millis: server_millis as f64, at_page_millis: page_millis, speed: 1.0, stopped_at: None }
     }
@@ -46,7 +45,6 @@ impl Clock {
     }
 
     /// The time to show.
-    #[must_use]
     pub fn now_millis(&self, page_millis: f64) -> Millis {
         self.stopped_at.unwrap_or_else(|| self.running(page_millis)) as Millis
     }

@@ -87,19 +87,16 @@ pub enum LinkEffect {
 
 impl LinkState {
     /// A socket is open and speaks.
-    #[must_use]
     pub const fn is_live(&self) -> bool {
         matches!(self, Self::Live { .. })
     }
 
     /// A socket is open.
-    #[must_use]
     pub const fn is_open(&self) -> bool {
         matches!(self, Self::Live { .. } | Self::Silent { .. })
     }
 
     /// The last word of a server that fell silent came then.
-    #[must_use]
     pub const fn silent_since(&self) -> Option<f64> {
         match self {
             Self::Silent { heard_millis } => Some(*heard_millis),
@@ -108,7 +105,6 @@ impl LinkState {
     }
 
     /// In how many whole seconds the next try begins; `None` where none is waited for.
-    #[must_use]
     pub fn retry_seconds(&self, now: f64) -> Option<u32> {
         match self {
             Self::Waiting { retry_millis, .. } => Some(((retry_millis - now) / 1_000.0).ceil().max(0.0) as u32),
@@ -118,7 +114,6 @@ impl LinkState {
     }
 
     /// There was a connection, and there is none, or nothing is heard over it. The first one is no loss: what the server rendered is fresh.
-    #[must_use]
     pub const fn is_lost(&self) -> bool {
         matches!(self, Self::Silent { .. } | Self::Lost { .. } | Self::Waiting { .. })
     }

@@ -22,7 +22,6 @@ pub struct Question {
 
 impl Question {
     /// Starts with a moment that was answered already.
-    #[must_use]
     pub const fn answered(at_millis: Millis) -> Self {
         Self { asked: Some((at_millis, f64::NEG_INFINITY)), is_answered: true }
     }

@@ -80,7 +80,6 @@ pub struct Board {
 
 impl Board {
     /// The board of a Deployment of which nothing is known yet.
-    #[must_use]
     pub fn for_workload(workload: Workload, linked_revision: Option<u64>) -> Self {
         Self {
             is_over: workload.rollout.is_some() || Exported::of_app().is_some(),
@@ -103,13 +102,11 @@ impl Board {
     }
 
     /// The board of the page around this component; on a wall there is none.
-    #[must_use]
     pub fn of_page() -> Option<Self> {
         use_context()
     }
 
     /// The board of a page that was just rendered, and what it was rendered from.
-    #[must_use]
     pub fn rendered(payload: DeploymentPayload) -> (Self, RenderedPage) {
         let DeploymentPayload { workload, revision, connection, snapshot, moment, is_snapshot } = payload;
         let (told_millis, looking_since_millis) = (snapshot.now_millis, snapshot.looking_since_millis);
@@ -133,7 +130,6 @@ impl Board {
     }
 
     /// The rollout that the page is about, where it is a rollout by itself that is over.
-    #[must_use]
     pub fn over(self, copy: &DeploymentCopy) -> Option<EndedRollout> {
         copy.deployment()
             .filter(|_| self.is_over)
@@ -141,19 +137,16 @@ impl Board {
     }
 
     /// The time in the picture stands still: the page or the server has no word. Follows both.
-    #[must_use]
     pub fn is_stale(self) -> bool {
         self.connection.read().state.is_stale() || self.link.get().is_lost()
     }
 
     /// Returns whether a recording is shown: its present is not that of a cluster. Follows the connection.
-    #[must_use]
     pub fn is_recorded(self) -> bool {
         self.is_over || matches!(self.connection.read().state, ConnectionState::Replay { .. })
     }
 
     /// The title of an episode without a rollout, where its recording is shown. Follows the connection.
-    #[must_use]
     pub fn episode_title(self) -> Option<String> {
         let connection = self.connection.read();
         let ConnectionState::Replay { name } = &connection.state else { return None };
@@ -162,52 +155,44 @@ impl Board {
     }
 
     /// A moment is shown that is not the present, or something that has none. Follows both.
-    #[must_use]
     pub fn is_past(self) -> bool {
         self.is_over || self.time.read().tenths.is_some()
     }
 
     /// The present as times are compared with it: those that are far from it have their date. What is over may be of any day, and so may
     /// a past moment of a recording.
-    #[must_use]
     pub fn present(self) -> Millis {
         let is_of_any_day = self.is_over || (self.is_past() && self.is_recorded());
         if is_of_any_day { Millis::MAX } else { self.present_millis.get() }
     }
 
     /// The present stands still: nothing moves in it until it is left. Follows the connection.
-    #[must_use]
     pub fn is_held(self) -> bool {
         self.is_over || self.is_stale() || self.connection.read().speed_percent == 0
     }
 
     /// Something of what the verdict line shows; nothing while there is no such Deployment. Follows it.
-    #[must_use]
     pub fn said<T: Default>(self, read: impl FnOnce(&View) -> T) -> T {
         self.view.with(|view| view.as_ref().map(read)).unwrap_or_default()
     }
 
     /// A time of day of the page, with its date where it is not of the last hours. Follows the zone and the present.
-    #[must_use]
     pub fn moment(self, zone: Zone, at_millis: Millis) -> String {
         zone.moment(at_millis, self.present())
     }
 
     /// Formats the same with the zone.
-    #[must_use]
     pub fn dated(self, zone: Zone, at_millis: Millis) -> String {
         format!("{} {}", self.moment(zone, at_millis), zone.name(at_millis))
     }
 
     /// The time shown, in whole seconds. Follows it.
-    #[must_use]
     pub fn now_millis(self) -> Millis {
         self.second.get() * 1_000
     }
 }
 
 /// The minute in which a moment lies.
-#[must_use]
 pub const fn minute(at_millis: Millis) -> Millis {
     at_millis.div_euclid(60_000) * 60_000
 }
@@ -236,13 +221,11 @@ pub struct RenderedPage {
 
 impl RenderedPage {
     /// Returns the data of a page that the server did not render. Called in browsers.
-    #[must_use]
     pub fn nothing() -> Self {
         Self { copy: DeploymentCopy::default(), told_millis: crate::browser::now_millis(), moment: None, over: None }
     }
 
     /// Returns the first content of the page: the present, or the moment of its link.
-    #[must_use]
     pub fn first_content(&self) -> ShownMoment<'_> {
         let Self { copy, told_millis, moment, over } = self;
         let (told_millis, moment) = (*told_millis, moment.as_ref());
@@ -262,7 +245,6 @@ impl RenderedPage {
 }
 
 /// Returns the verdict and the story of a moment, or a note that they are not known.
-#[must_use]
 pub fn said_then<'p>(then: Option<&'p Said>, now: &'p Said) -> Cow<'p, Said> {
     if let Some(then) = then {
         return Cow::Borrowed(then);

@@ -27,7 +27,6 @@ impl Controls {
     }
 
     /// The controls of the page around this component; on a wall, and on a detail's own page, there are none.
-    #[must_use]
     pub fn of_page() -> Option<Self> {
         use_context()
     }

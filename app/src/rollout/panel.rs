@@ -68,7 +68,6 @@ pub struct PanelState {
 
 impl PanelState {
     /// Returns a panel in which nothing is open.
-    #[must_use]
     pub fn new() -> Self {
         Self {
             path: RwSignal::new(None),
@@ -175,7 +174,6 @@ impl PanelState {
     }
 
     /// Returns the kind of the content; follows it.
-    #[must_use]
     pub fn kind(self) -> PanelKind {
         self.shown.with(|shown| match shown {
             PanelContent::Nothing => PanelKind::Nothing,

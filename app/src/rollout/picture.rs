@@ -134,13 +134,11 @@ pub struct Nodes {
 
 impl Picture {
     /// Returns an empty picture. `prefix` is before the ids of its patterns.
-    #[must_use]
     pub fn new(prefix: &'static str) -> Self {
         Self::from_scene(prefix, Scene::default(), &[], Frame::unmeasured(0, 60_000.0, 0))
     }
 
     /// Returns a picture of that scene, drawn for that stretch of time.
-    #[must_use]
     pub fn from_scene(prefix: &'static str, scene: Scene, ticks: &[Millis], frame: Frame) -> Self {
         Self {
             prefix,
@@ -168,7 +166,6 @@ impl Picture {
     }
 
     /// The images of each band, joined. Follows the bands.
-    #[must_use]
     pub fn images(&self) -> Vec<String> {
         let bands = self.bands.order().into_iter().filter_map(|key| self.bands.row(key));
         bands.map(|band| band.with(|band| band.heading.images.clone())).collect()
@@ -258,7 +255,6 @@ pub struct FrameStyles {
 
 impl FrameStyles {
     /// At that time. `height` is that of all bands, in pixels.
-    #[must_use]
     pub fn at(frame: Frame, height: f64) -> Self {
         let (now, window) = (frame.x(frame.now_millis), frame.window_millis / 1000.0);
         let view_box = |height| format!("{} 0 {} {}", thousandths(now - window), thousandths(window), fixed(height));

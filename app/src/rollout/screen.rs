@@ -148,7 +148,6 @@ impl State {
 
 impl RolloutScreen {
     /// A screen of what a page was rendered from; of nothing, where the viewer came from another page. Called from effects.
-    #[must_use]
     pub fn new(board: Board, picture: Picture, first: Option<RenderedPage>, told: Callback<(bool, f64)>) -> Self {
         let RenderedPage { copy, told_millis: now_millis, moment, over } = first.unwrap_or_else(RenderedPage::nothing);
         let shown_millis = moment.as_ref().map_or(now_millis, |moment| moment.at_millis);

@@ -39,14 +39,12 @@ fn layer_of(state: PodState) -> Option<usize> {
 }
 
 /// In which colour a layer is drawn, and how: as bars that have no room for shapes.
-#[must_use]
 pub const fn fill(layer: PodState) -> (Colour, Fill) {
     let ink = PodLook::In(layer).ink();
     (ink.colour, ink.low)
 }
 
 /// Returns the number of pods in each state at a moment, and the limits that were in force then.
-#[must_use]
 pub fn count_states(
     model: &Model,
     deployment: &Deployment,
@@ -61,7 +59,6 @@ pub fn count_states(
 }
 
 /// Class of the mark beside the limits; it is not there while nothing holds the controller.
-#[must_use]
 pub const fn hold_class(hold: Hold) -> &'static str {
     match hold {
         Hold::Free => "unused",
@@ -84,7 +81,6 @@ impl Limit {
     pub const ALL: [Self; 2] = [Self::Ceiling, Self::Floor];
 
     /// Its name, a class.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Ceiling => "ceiling",
@@ -93,7 +89,6 @@ impl Limit {
     }
 
     /// Its number.
-    #[must_use]
     pub const fn of(self, limits: Limits) -> u32 {
         match self {
             Self::Ceiling => limits.ceiling,

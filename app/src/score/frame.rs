@@ -30,32 +30,27 @@ pub struct Frame {
 
 impl Frame {
     /// A picture that ends at that time, and was not measured yet.
-    #[must_use]
     pub const fn unmeasured(now_millis: Millis, window_millis: f64, base_millis: Millis) -> Self {
         let (height, width) = (UNMEASURED_HEIGHT, UNMEASURED_WIDTH);
         Self { now_millis, window_millis, base_millis, height, width, is_painted: false, is_opened: false, scale: 1.0 }
     }
 
     /// The left edge.
-    #[must_use]
     pub const fn from_millis(&self) -> Millis {
         self.now_millis - self.window_millis as Millis
     }
 
     /// One window left of the left edge: drawn from there, a picture is complete while its window grows.
-    #[must_use]
     pub const fn spare_from_millis(&self) -> Millis {
         self.from_millis() - self.window_millis as Millis
     }
 
     /// Returns the width of a stretch of time, in pixels.
-    #[must_use]
     pub fn wide(&self, from_millis: Millis, to_millis: Option<Millis>) -> f64 {
         (to_millis.unwrap_or(self.now_millis) - from_millis) as f64 * self.width / self.window_millis
     }
 
     /// A time as a place on the axis, in seconds from the base.
-    #[must_use]
     pub fn x(&self, at_millis: Millis) -> f64 {
         (at_millis - self.base_millis) as f64 / 1000.0
     }

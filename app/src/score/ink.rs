@@ -50,7 +50,6 @@ impl Colour {
     ];
 
     /// The custom property of the style sheet.
-    #[must_use]
     pub const fn token(self) -> &'static str {
         match self {
             Self::Available => "--available",
@@ -82,7 +81,6 @@ impl Pattern {
     pub const ALL: [Self; 3] = [Self::Stripes, Self::Hatch, Self::Dots];
 
     /// Its name, also that of the drawing.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Stripes => "stripes",
@@ -93,7 +91,6 @@ impl Pattern {
 
     /// By how many degrees it is turned. Dots are the same however they are turned; one that is not turned at all Firefox
     /// does not repeat over the whole of a shape that is very wide.
-    #[must_use]
     pub const fn degrees(self) -> i32 {
         match self {
             Self::Stripes => 45,
@@ -103,7 +100,6 @@ impl Pattern {
     }
 
     /// Returns one tile of the pattern, in pixels.
-    #[must_use]
     pub const fn tile(self) -> Tile {
         match self {
             Self::Stripes => Tile { side: 6.0, ground: 0.3, stripe: 2.2 },
@@ -113,7 +109,6 @@ impl Pattern {
     }
 
     /// Its colour.
-    #[must_use]
     pub const fn colour(self) -> Colour {
         match self {
             Self::Stripes => Colour::Terminating,
@@ -185,7 +180,6 @@ pub struct Ink {
 
 impl PodLook {
     /// Its name: a class, for tests and style sheets.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::In(state) => state.name(),
@@ -194,7 +188,6 @@ impl PodLook {
     }
 
     /// Returns its name in sentences.
-    #[must_use]
     pub const fn label(self) -> &'static str {
         match self {
             Self::In(state) => state.label(),
@@ -203,7 +196,6 @@ impl PodLook {
     }
 
     /// Returns its ink.
-    #[must_use]
     pub const fn ink(self) -> Ink {
         match self {
             Self::In(PodState::Available) => tint(Colour::Available, 1.0),

@@ -61,19 +61,16 @@ pub enum Side {
 
 impl BandHeading {
     /// It is that of the pods out of rotation.
-    #[must_use]
     pub const fn is_out(&self) -> bool {
         self.replica_set.is_none()
     }
 
     /// Where its pods are drawn, and since when.
-    #[must_use]
     pub const fn side(&self) -> Side {
         if self.is_out() { Side::Outside } else { Side::Inside { since_millis: self.taken_over_millis } }
     }
 
     /// The revision in few letters, as attributes tell it: "3", "out", "?".
-    #[must_use]
     pub fn revision_name(&self) -> String {
         match (self.is_out(), self.revision) {
             (true, _) => "out".to_owned(),
@@ -85,7 +82,6 @@ impl BandHeading {
 
 /// The bands that have something to show since `from_millis`: by revision, the current one last, then the pods out of
 /// rotation.
-#[must_use]
 pub fn bands(model: &Model, deployment: &Deployment, from_millis: Millis) -> Vec<Band> {
     let current = rollout::current_set(model, deployment).map(|set| set.uid);
     let bands = model

@@ -19,7 +19,6 @@ pub struct Motion {
 
 impl Motion {
     /// Where a band is now that belongs at `target`. A band that was not there appears in its place.
-    #[must_use]
     pub fn place(&self, key: u128, target: BandPlace) -> BandPlace {
         let from = self.from.iter().find(|(known, _)| *known == key).map(|(_, place)| *place);
         from.filter(|_| self.share < 1.0).map_or(target, |from| between(from, target, self.share))

@@ -28,14 +28,12 @@ pub struct PodOrder {
 
 impl PodOrder {
     /// The order after somebody chose a column: by it, and the other way round where the order is by it already.
-    #[must_use]
     pub fn chosen(before: Option<Self>, column: PodColumn) -> Self {
         let is_descending = before == Some(Self { column, is_descending: false });
         Self { column, is_descending }
     }
 
     /// Returns the announcement of this order.
-    #[must_use]
     pub const fn words(self) -> &'static str {
         match (self.column, self.is_descending) {
             (PodColumn::Name, false) => "Sorted by name, A to Z",

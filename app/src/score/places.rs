@@ -75,7 +75,6 @@ const AIRY: Spacing = Spacing { padding: 12.0, gap: 10.0 };
 const CLOSE: Spacing = Spacing { padding: 6.0, gap: 6.0 };
 
 /// Stacks the bands into `height` pixels as far as they can shrink. Where there is room, rows are `scale` times as tall.
-#[must_use]
 pub fn places(bands: &[Band], height: f64, scale: f64) -> Vec<BandPlace> {
     let replaced = replaced(bands);
     let is_main = |(index, band): (usize, &Band)| band.heading.is_current || Some(index) == replaced;
@@ -155,32 +154,27 @@ fn replaced(bands: &[Band]) -> Option<usize> {
 }
 
 /// Bands of that height leave so much of a large window's room free that the table of pods has place below them.
-#[must_use]
 pub fn has_spare(room: f64, height: f64) -> bool {
     height > 0.0 && room >= LARGE_ROOM && room - height >= LEAST_SPARE
 }
 
 /// So many pods that they are not shown one by one, unless the viewer zooms in.
-#[must_use]
 pub const fn is_crowd(pods: usize) -> bool {
     pods > MOST_BARS
 }
 
 /// The rows of a band are shared by pods: so many that none can be seen alone. `is_opened`: the viewer zoomed in.
-#[must_use]
 pub fn is_ribbon(place: BandPlace, pods: usize, is_opened: bool) -> bool {
     if is_crowd(pods) { !is_opened || place.row < OPENED_ROW } else { place.row < FLATTEST_ROW }
 }
 
 /// Height of a bar in a row.
-#[must_use]
 pub fn bar_height(row: f64) -> f64 {
     let gap = (row * 0.3).min((row - TIGHT_ROW) * 0.75).max(0.0);
     (row - gap).clamp(1.0, TALLEST_BAR.max(row * TALLEST_BAR / TALLEST_ROW))
 }
 
 /// Returns the density of a row.
-#[must_use]
 pub fn density(row: f64) -> Density {
     match row {
         _ if row <= TIGHT_ROW => Density::Tight,

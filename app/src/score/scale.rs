@@ -34,7 +34,6 @@ const MOST_PIXELS: f64 = 16_000_000.0;
 const TICK_WIDTH: f64 = 96.0;
 
 /// Returns the window that ends now: the whole current rollout, or the last minute when nothing goes on.
-#[must_use]
 pub fn window_millis(deployment: Option<&Deployment>, now_millis: Millis) -> f64 {
     let Some(deployment) = deployment else {
         return STABLE_MILLIS;
@@ -68,7 +67,6 @@ pub struct EndedRollout {
 
 impl EndedRollout {
     /// The last rollout of a Deployment; `None` while it goes on.
-    #[must_use]
     pub fn from_model(model: &Model, deployment: &Deployment) -> Option<Self> {
         let rollout = deployment.rollouts.last()?;
         let ended = rollout.completed_millis.or(rollout.superseded_millis)?;
@@ -86,14 +84,12 @@ impl EndedRollout {
     }
 
     /// The last moment shown.
-    #[must_use]
     pub const fn until_millis(self) -> Millis {
         self.settled_millis + self.around_millis()
     }
 
     /// Width of the visible time that ends then: from a little before the begin of the rollout. While it plays, the window grows in
     /// steps.
-    #[must_use]
     pub fn window_millis(self, now_millis: Millis) -> f64 {
         let wanted = (now_millis - self.began_millis + self.around_millis()) as f64;
         let grown = stepped(wanted).filter(|_| now_millis < self.settled_millis);
@@ -102,27 +98,23 @@ impl EndedRollout {
 }
 
 /// A window that a viewer made wider or narrower by that factor.
-#[must_use]
 pub fn zoomed(window_millis: f64, factor: f64) -> f64 {
     (window_millis * factor).clamp(NARROWEST_MILLIS, WIDEST_MILLIS)
 }
 
 /// The window on its way to the width that is wanted, `passed_millis` later: as fast with few frames per second as with many.
-#[must_use]
 pub fn glided(window_millis: f64, wanted_millis: f64, passed_millis: f64) -> f64 {
     let left = (wanted_millis - window_millis) * LEFT_EACH_MILLI.powi(passed_millis.max(0.0).round() as i32);
     if left.abs() < CLOSE_MILLIS { wanted_millis } else { wanted_millis - left }
 }
 
 /// Pixels to paint per pixel of the page: as many as the screen has, but no more than browsers can.
-#[must_use]
 pub fn sharpness(ratio: f64, width: f64, height: f64) -> f64 {
     let all = (MOST_PIXELS / (width * height).max(1.0)).sqrt();
     ratio.min(MOST_SIDE / width.max(1.0)).min(MOST_SIDE / height.max(1.0)).min(all)
 }
 
 /// Times of the ticks in the window before `now_millis`, whole multiples of a step that reads well.
-#[must_use]
 pub fn ticks(now_millis: Millis, window_millis: f64, width: f64) -> Vec<Millis> {
     let seconds = (window_millis / 1000.0) as i64;
     let most = (width / TICK_WIDTH).max(1.0) as i64;
@@ -133,7 +125,6 @@ pub fn ticks(now_millis: Millis, window_millis: f64, width: f64) -> Vec<Millis> 
 }
 
 /// Stretches after `from_millis` that were not seen or are not kept, with what to say of them.
-#[must_use]
 pub fn gaps(deployment: &Deployment, from_millis: Millis) -> Vec<(Gap, &'static str)> {
     let unseen = deployment.gaps.iter().map(|gap| (*gap, "not observed"));
     let kept = deployment.kept_since_millis.map(|kept| Gap { from_millis: from_millis.min(kept), to_millis: kept });

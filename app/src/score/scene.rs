@@ -135,7 +135,6 @@ pub struct PodHead {
 
 impl PodHead {
     /// Revision of its band: a number, "out of rotation" or "unknown".
-    #[must_use]
     pub fn revision_words(&self) -> String {
         match (self.is_out, self.revision) {
             (true, _) => "out of rotation".to_owned(),
@@ -168,7 +167,6 @@ pub struct GapArea {
 }
 
 /// Counts the pods of a band by look at a moment, the most frequent look first.
-#[must_use]
 pub fn count_looks(
     model: &Model,
     replica_set: Option<Uid>,
@@ -201,7 +199,6 @@ pub fn count_looks(
 }
 
 /// Draws a Deployment.
-#[must_use]
 pub fn scene(model: &Model, deployment: Option<Uid>, said: &Said, frame: Frame, motion: &Motion) -> Scene {
     let story = story(&said.story);
     let Some(deployment) = deployment.and_then(|uid| model.deployments.get(&uid)) else {

@@ -14,37 +14,31 @@ use crate::numbers::{fixed, thousandths};
 const TIP_PX: f64 = 12.0;
 
 /// Times as the style sheet needs them: the right edge and the window, in seconds from the base.
-#[must_use]
 pub fn times(frame: Frame) -> String {
     format!("--now:{};--window:{}", thousandths(frame.x(frame.now_millis)), thousandths(frame.window_millis / 1000.0))
 }
 
 /// A moment on the axis.
-#[must_use]
 pub fn moment_style(at_millis: Millis, base_millis: Millis) -> String {
     format!("--at:{}", thousandths((at_millis - base_millis) as f64 / 1000.0))
 }
 
 /// A gap.
-#[must_use]
 pub fn gap(gap: &GapArea) -> String {
     format!("--at:{};--to:{}", thousandths(gap.at), thousandths(gap.to))
 }
 
 /// Returns the style of a heading beside a band.
-#[must_use]
 pub fn heading_style(band: &BandRow) -> String {
     format!("transform:translateY({}px);height:{}px", fixed(band.place.top), fixed(band.place.height))
 }
 
 /// A label at the now line: of a strip of any height.
-#[must_use]
 pub fn label(top: f64) -> String {
     format!("top:{}%", fixed(top / HEIGHT * 100.0))
 }
 
 /// Returns the style of a tip beside a place, towards the middle of the score: the place and the size of the score, in pixels.
-#[must_use]
 pub fn tip((x, y): (f64, f64), (width, height): (f64, f64)) -> String {
     let beside = |at: f64, all: f64, [near, far]: [&str; 2]| {
         let (side, by) = if at < all / 2.0 { (near, at) } else { (far, all - at) };
@@ -54,20 +48,17 @@ pub fn tip((x, y): (f64, f64), (width, height): (f64, f64)) -> String {
 }
 
 /// Returns the style with the distance of a head from its former band.
-#[must_use]
 pub fn travels(spot: HeadPlace) -> String {
     spot.came_from.map(|by| format!("--came-from:{}px", fixed(by))).unwrap_or_default()
 }
 
 /// Height of the picture, and its width where that is not the width of its room.
-#[must_use]
 pub fn picture(height: f64, width: Option<i32>) -> String {
     let width = width.map_or_else(String::new, |width| format!(";width:{width}px"));
     format!("height:{}px{width}", fixed(height))
 }
 
 /// The whole sheet. Ids are those of the lists of the Deployment's page.
-#[must_use]
 pub fn sheet(scene: &Scene, ticks: &[Millis], frame: Frame) -> String {
     let mut out =
         format!("#ticks,#gaps,#strip-gaps,#marks{{{}}}#picture{{{}}}", times(frame), picture(scene.height, None));

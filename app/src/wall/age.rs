@@ -28,7 +28,6 @@ pub enum Age {
 
 impl Age {
     /// Returns the age of a row at a time of its cluster.
-    #[must_use]
     pub fn from_row(row: &Row, cluster: &ClusterState, now_millis: Millis) -> Self {
         let summary = &row.summary;
         let lately = summary.lately.steps.last().map(|(after, _)| summary.lately.from_millis + Millis::from(*after));
@@ -42,7 +41,6 @@ impl Age {
     }
 
     /// In words, with times of day in that zone.
-    #[must_use]
     pub fn words(&self, zone: Zone) -> String {
         self.told(|at_millis| zone.stamp(at_millis))
     }

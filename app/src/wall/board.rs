@@ -57,7 +57,6 @@ pub struct Seat {
 
 impl WallBoard {
     /// A wall of those rows, or one of which nothing is known yet.
-    #[must_use]
     pub fn new(copy: Option<&ListCopy>) -> Self {
         let seat = |prefix| Seat {
             prefix,
@@ -95,7 +94,6 @@ impl WallBoard {
     }
 
     /// Counts the seats that are taken. Follows them.
-    #[must_use]
     pub fn taken(&self) -> usize {
         self.seats.iter().filter(|seat| seat.look.get() != SeatState::Free).count()
     }
@@ -109,7 +107,6 @@ impl Seat {
     }
 
     /// The images of a revision, joined; empty where its band is not in the picture. Follows the bands.
-    #[must_use]
     pub fn images(self, revision: u64) -> String {
         let bands = self.picture.bands;
         let band = bands.order().into_iter().rev().filter_map(|key| bands.row(key));
@@ -120,7 +117,6 @@ impl Seat {
     }
 
     /// Returns the tone of the seat's Deployment, as a class name. Follows it.
-    #[must_use]
     pub fn class(self) -> String {
         let stale = if self.board.is_stale() { " stale" } else { "" };
         match self.look.get() {

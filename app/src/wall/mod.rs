@@ -45,13 +45,11 @@ pub fn of_group(copy: &ListCopy, group: Group) -> impl Iterator<Item = &Row> {
 }
 
 /// Nothing that a cluster is known to do needs a look.
-#[must_use]
 pub fn is_stable(overall: &Overall) -> bool {
     overall.counts.iter().take(2).all(|count| *count == 0)
 }
 
 /// Formats Deployments that are done or wait, a few at a time: "nginx: Revision 3 is complete, 4 min ago".
-#[must_use]
 pub fn strip(copy: &ListCopy, on_stage: &[stage::Key], ages: &Ages, turn: u64) -> Vec<String> {
     let active = [Group::InTrouble, Group::InProgress].into_iter().flat_map(|group| of_group(copy, group));
     let waiting = active.filter(|row| !on_stage.contains(&row.key()));
@@ -66,7 +64,6 @@ pub fn strip(copy: &ListCopy, on_stage: &[stage::Key], ages: &Ages, turn: u64) -
 }
 
 /// Formats Deployments in trouble or in progress, the worst first, for browsers without scripts: "prod-eu / shop / web: Revision 3 is stuck."
-#[must_use]
 pub fn plain(copy: &ListCopy) -> Vec<String> {
     let active = [Group::InTrouble, Group::InProgress].into_iter().flat_map(|group| of_group(copy, group));
     let line = |row: &Row| {
@@ -93,7 +90,6 @@ fn named(copy: &ListCopy, row: &Row) -> String {
 }
 
 /// Formats the last one that was done: "Last: nginx revision 3, finished 20 s ago."; empty when nothing was within the hour.
-#[must_use]
 pub fn last(copy: &ListCopy, ages: &Ages) -> String {
     let last = of_group(copy, Group::Finished).next().map(|row| {
         let revision = row.summary.revision.map(|revision| format!(" revision {revision}")).unwrap_or_default();
@@ -104,7 +100,6 @@ pub fn last(copy: &ListCopy, ages: &Ages) -> String {
 
 /// The one large line when nothing goes on: "1,284 Deployments, nothing in progress." Nothing is said of what may go on in clusters
 /// that are not seen; those that cannot be reached are named across the top.
-#[must_use]
 pub fn stable(overall: &Overall, query: &Query, last: &str) -> String {
     let all = overall.counts.iter().sum::<u32>();
     let unseen: Vec<&ClusterState> = unseen(overall).collect();
@@ -146,7 +141,6 @@ fn unseen_words(unseen: &[&ClusterState]) -> String {
 
 /// "1,279 stable, 2 finished in the last hour": in the groups, and with the figures, of the list. While a cluster is not seen it is
 /// said that this is what was known last.
-#[must_use]
 pub fn stable_count(overall: &Overall) -> String {
     let [_, _, finished, stable] = overall.counts;
     let mut words = format!("{} stable", grouped(stable.into()));
@@ -161,7 +155,6 @@ pub fn stable_count(overall: &Overall) -> String {
 
 /// Formats the connection of each cluster: "prod-eu live · staging stale since 14:01:40 UTC"; stale ones come first. More than two
 /// others are counted by state: "23 recordings, held".
-#[must_use]
 pub fn connections(overall: &Overall, zone: Zone) -> String {
     reached(overall, |cluster| lowered(&state_words(&cluster.connection, |at| zone.stamp(at))))
 }
@@ -196,7 +189,6 @@ fn lowered(words: &str) -> String {
 
 /// Formats the notice across the top while the data is stale: the connection to the server is lost since `since_millis`, or
 /// clusters are stale. `stamp` formats times of day.
-#[must_use]
 pub fn stale(overall: &Overall, since_millis: Option<Millis>, stamp: impl Fn(Millis) -> String) -> String {
     if let Some(since_millis) = since_millis {
         return lost(Some(&stamp(since_millis)), overall.all > 0);

@@ -45,7 +45,6 @@ struct State {
 
 impl WallScreen {
     /// A screen of a wall of which those rows are known, or nothing yet. Called from effects.
-    #[must_use]
     pub fn new(live: Live, board: WallBoard, settings: Settings, known: Option<LiveList>) -> Self {
         let follow = |seat: &Seat| {
             let screen = RolloutScreen::new(seat.board, seat.picture, None, Callback::new(|_| ()));
@@ -67,7 +66,6 @@ impl WallScreen {
     }
 
     /// Returns the scope to follow.
-    #[must_use]
     pub fn scope(&self) -> Scope {
         Scope::List { query: self.settings.query.clone(), window: Window { from: 0, to: ROWS } }
     }

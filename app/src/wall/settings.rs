@@ -26,14 +26,12 @@ pub struct Settings {
 
 impl Settings {
     /// Returns the settings that the server read.
-    #[must_use]
     pub fn from_payload(payload: &WallPayload) -> Self {
         let WallPayload { list, rotate_seconds, columns, has_sound } = payload;
         Self { query: list.query.clone(), rotate_seconds: *rotate_seconds, columns: *columns, has_sound: *has_sound }
     }
 
     /// Reads the settings of an address; values that make no sense are ignored.
-    #[must_use]
     pub fn from_parameters(parameters: &Parameters) -> Self {
         let number = |name| parameters.get(name).and_then(|text| text.parse::<u32>().ok());
         let columns = number("columns").and_then(|columns| u8::try_from(columns).ok());

@@ -8,7 +8,6 @@ pub const EVERY: Duration = Duration::from_secs(600);
 const SHIFTS: [u8; 8] = [0, 2, 4, 6, 8, 6, 4, 2];
 
 /// The place after so many moves, as a style.
-#[must_use]
 pub fn style(moves: usize) -> String {
     let at = |step: usize| SHIFTS.get(step % SHIFTS.len()).copied().unwrap_or_default();
     format!("transform:translate({}px, {}px)", at(moves), at(moves / SHIFTS.len()))

@@ -27,7 +27,6 @@ pub struct SeatedDeployment {
 pub type Stage = [Option<SeatedDeployment>; SEATS];
 
 /// The stage a moment later. `active` are in the order of the list: the worst first.
-#[must_use]
 pub fn directed(mut stage: Stage, active: &[(Key, Group)], now: f64) -> Stage {
     let group = |key: Key| active.iter().find(|(known, _)| *known == key).map(|(_, group)| *group);
     for seat in &mut stage {

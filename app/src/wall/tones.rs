@@ -4,7 +4,6 @@
 use timeline::view::Tone;
 
 /// The tones of what is told of a Deployment: frequency in hertz, and seconds until it begins.
-#[must_use]
 pub const fn tones(told: Tone) -> &'static [(f32, f64)] {
     match told {
         Tone::Bad => &[(196.0, 0.0)],

@@ -83,7 +83,6 @@ struct Inner {
 
 impl Authorizer {
     /// In these clusters, and in what is kept of them.
-    #[must_use]
     pub fn new(clusters: Vec<Handle>, history: Option<StoredNamespaces>) -> Arc<Self> {
         Arc::new(Self {
             clusters,

@@ -24,7 +24,6 @@ pub enum ClientKey {
 
 impl ClientKey {
     /// Somebody who is known by their address alone.
-    #[must_use]
     pub fn of_address(address: IpAddr) -> Self {
         Self::Address(client_network(address))
     }

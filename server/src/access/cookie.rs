@@ -91,7 +91,6 @@ fn read_file(path: &Path) -> Result<String, SessionKeysError> {
 
 impl SessionKeys {
     /// A key that nobody else knows: sessions end with the program.
-    #[must_use]
     pub fn generate() -> Self {
         Self::from_keys(vec![Key::generate()])
     }
@@ -156,34 +155,29 @@ impl SessionKeys {
     }
 
     /// Decrypts a cookie of a request.
-    #[must_use]
     pub fn open(&self, purpose: SealPurpose, headers: &HeaderMap) -> Option<String> {
         self.open_value(purpose, sent(purpose, headers)?.value())
     }
 
     /// A cookie of a request that was sealed with a key which is not the first any more, sealed with the first: so that the others can be
     /// taken out some day.
-    #[must_use]
     pub fn resealed(&self, purpose: SealPurpose, headers: &HeaderMap) -> Option<HeaderValue> {
         let (key, content) = self.open_with_key(purpose, sent(purpose, headers)?.value())?;
         if key == 0 { None } else { self.seal(purpose, &content) }
     }
 
     /// Encrypts a value anew that was encrypted with an older key.
-    #[must_use]
     pub fn resealed_value(&self, purpose: SealPurpose, value: &str) -> Option<String> {
         let (key, content) = self.open_with_key(purpose, value)?;
         if key == 0 { None } else { self.seal_value(purpose, &content) }
     }
 
     /// A cookie that holds something; `None` when that is too much for one.
-    #[must_use]
     pub fn seal(&self, purpose: SealPurpose, content: &str) -> Option<HeaderValue> {
         Self::cookie_of(purpose, &self.seal_value(purpose, content)?).filter(|cookie| cookie.len() <= LONGEST)
     }
 
     /// Decrypts the value of a cookie.
-    #[must_use]
     pub fn open_value(&self, purpose: SealPurpose, value: &str) -> Option<String> {
         self.open_with_key(purpose, value).map(|(_, content)| content)
     }
@@ -199,7 +193,6 @@ impl SessionKeys {
     }
 
     /// The value of a cookie that holds something.
-    #[must_use]
     pub fn seal_value(&self, purpose: SealPurpose, content: &str) -> Option<String> {
         let mut jar = CookieJar::new();
         jar.private_mut(self.all().first()?).add(base(purpose, content.to_owned()));
@@ -207,13 +200,11 @@ impl SessionKeys {
     }
 
     /// A cookie of a value that was sealed before; `None` where it is none.
-    #[must_use]
     pub fn cookie_of(purpose: SealPurpose, value: &str) -> Option<HeaderValue> {
         HeaderValue::from_str(&base(purpose, value.to_owned()).to_string()).ok()
     }
 
     /// Returns the header that removes a cookie.
-    #[must_use]
     pub const fn removal(purpose: SealPurpose) -> HeaderValue {
         HeaderValue::from_static(match purpose {
             SealPurpose::Session => "__Host-rollcast=; HttpOnly; SameSite=Lax; Secure; Path=/; Max-Age=0",

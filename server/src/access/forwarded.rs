@@ -9,7 +9,6 @@ const FOR: &str = "x-forwarded-for";
 const PROTO: &str = "x-forwarded-proto";
 
 /// An address is in one of these networks.
-#[must_use]
 pub fn is_among(networks: &[IpNet], address: IpAddr) -> bool {
     let address = address.to_canonical();
     networks.iter().any(|network| network.contains(&address))
@@ -17,7 +16,6 @@ pub fn is_among(networks: &[IpNet], address: IpAddr) -> bool {
 
 /// Returns the address of the client. Each proxy appends the address of its own client to the header: the entries
 /// behind the last trusted proxy are true, those before may be forged.
-#[must_use]
 pub fn client(peer: IpAddr, headers: &HeaderMap, is_proxy: impl Fn(IpAddr) -> bool) -> IpAddr {
     let said: Vec<&str> =
         headers.get_all(FOR).iter().flat_map(|value| value.to_str().unwrap_or("?").split(',')).collect();
@@ -32,7 +30,6 @@ pub fn client(peer: IpAddr, headers: &HeaderMap, is_proxy: impl Fn(IpAddr) -> bo
 }
 
 /// The request came to the proxy by TLS, as that says.
-#[must_use]
 pub fn is_secure(peer: IpAddr, headers: &HeaderMap, is_proxy: impl Fn(IpAddr) -> bool) -> bool {
     let mut said = headers.get_all(PROTO).iter().map(HeaderValue::as_bytes);
     is_proxy(peer) && said.next().is_some_and(|said| said.eq_ignore_ascii_case(b"https")) && said.next().is_none()

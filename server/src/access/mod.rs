@@ -73,13 +73,11 @@ pub enum Auth {
 
 impl Auth {
     /// Many viewers may come from that address: a proxy's.
-    #[must_use]
     pub fn is_trusted(&self, address: IpAddr) -> bool {
         matches!(self, Self::Proxy(proxy) if proxy.is_from(address))
     }
 
     /// Viewers have to be somebody who is known.
-    #[must_use]
     pub const fn requires_sign_in(&self) -> bool {
         !matches!(self, Self::None | Self::Open)
     }
@@ -103,7 +101,6 @@ impl Auth {
     }
 
     /// The cookie of a session that went on since the one that a request carries, or that was sealed with an older key.
-    #[must_use]
     pub fn renewed_cookie(&self, headers: &HeaderMap) -> Option<HeaderValue> {
         match self {
             Self::Oidc(oidc) => oidc.renewed_cookie(headers),

@@ -50,7 +50,6 @@ pub enum ClusterPermissions {
 
 impl ClusterPermissions {
     /// A workload of that name is among it, if there is one.
-    #[must_use]
     pub fn has(&self, kind: WorkloadKind, namespace: &str, name: &str) -> bool {
         match self {
             Self::All | Self::AllByLink => true,
@@ -62,7 +61,6 @@ impl ClusterPermissions {
     }
 
     /// Returns the visible Deployments of a list.
-    #[must_use]
     pub fn visible(&self, list: List) -> List {
         if matches!(self, Self::All | Self::AllByLink) {
             return list;
@@ -72,7 +70,6 @@ impl ClusterPermissions {
     }
 
     /// All of a namespace is among it.
-    #[must_use]
     pub fn has_all_of(&self, namespace: &str) -> bool {
         match self {
             Self::All | Self::AllByLink => true,
@@ -82,7 +79,6 @@ impl ClusterPermissions {
     }
 
     /// Something of a namespace is among it.
-    #[must_use]
     pub fn has_some_of(&self, namespace: &str) -> bool {
         match self {
             Self::All | Self::AllByLink => true,
@@ -93,7 +89,6 @@ impl ClusterPermissions {
 
     /// Returns the connection state without details of other namespaces. Reasons are for viewers who see the whole
     /// cluster: errors name databases, folders, kubeconfigs, and certificate contents.
-    #[must_use]
     pub fn of_connection(&self, mut connection: Connection) -> Connection {
         connection
             .forbidden
@@ -117,13 +112,11 @@ impl ClusterPermissions {
 
 impl Permissions {
     /// Nothing at all.
-    #[must_use]
     pub const fn none() -> Self {
         Self::Part { clusters: BTreeMap::new(), is_silent: false }
     }
 
     /// Returns the permissions in a cluster; `None` if there are none.
-    #[must_use]
     pub fn of(&self, cluster: &str) -> Option<&ClusterPermissions> {
         match self {
             Self::All => Some(&ClusterPermissions::All),
@@ -132,13 +125,11 @@ impl Permissions {
     }
 
     /// A workload of that name may be seen, if there is one.
-    #[must_use]
     pub fn has(&self, cluster: &str, kind: WorkloadKind, namespace: &str, name: &str) -> bool {
         self.of(cluster).is_some_and(|seen| seen.has(kind, namespace, name))
     }
 
     /// Reduces the permissions to the scope of a link.
-    #[must_use]
     pub fn limited_to(&self, scope: &LinkScope) -> Self {
         let is_silent = self.is_silent();
         let of = |clusters: BTreeMap<String, ClusterPermissions>| Self::Part { clusters, is_silent };
@@ -171,7 +162,6 @@ impl Permissions {
     }
 
     /// Adds a namespace.
-    #[must_use]
     pub fn and(&self, cluster: &str, namespace: &str) -> Self {
         let mut more = self.clone();
         if let Self::Part { clusters, .. } = &mut more {
@@ -185,13 +175,11 @@ impl Permissions {
     }
 
     /// A cluster does not say what may be seen of it. Which one is not told: that it is there may be all that is hidden.
-    #[must_use]
     pub const fn is_silent(&self) -> bool {
         matches!(self, Self::Part { is_silent: true, .. })
     }
 
     /// A sentence about a cluster that does not say what may be seen; empty when all do.
-    #[must_use]
     pub const fn trouble(&self) -> &'static str {
         if self.is_silent() {
             "Cannot check your permissions on a cluster right now. Its workloads are hidden. If this lasts, see Rollcast's log: its account may lack create on subjectaccessreviews.authorization.k8s.io."

@@ -24,14 +24,12 @@ pub struct ProxyAuth {
 
 impl ProxyAuth {
     /// It is at that address.
-    #[must_use]
     pub fn is_from(&self, address: IpAddr) -> bool {
         is_among(&self.from, address)
     }
 
     /// Authenticates a request by the proxy's headers; `None` if it is not from the proxy, or the headers are
     /// invalid.
-    #[must_use]
     pub fn viewer(&self, headers: &HeaderMap, peer: Option<IpAddr>) -> Option<Viewer> {
         if !self.is_from(peer?) {
             return None;

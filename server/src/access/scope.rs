@@ -57,14 +57,12 @@ pub struct WorkloadName {
 
 impl WorkloadName {
     /// The name of a workload.
-    #[must_use]
     pub fn of(workload: &Workload) -> Self {
         let Workload { cluster, kind, namespace, name, uid: _, rollout: _ } = workload.clone();
         Self { cluster, kind, namespace, name }
     }
 
     /// The workload of that name, or the one of them that is meant.
-    #[must_use]
     pub fn workload(&self, uid: Option<Uid>) -> Workload {
         let Self { cluster, kind, namespace, name } = self.clone();
         Workload { cluster, kind, namespace, name, uid, rollout: None }
@@ -77,7 +75,6 @@ impl WorkloadName {
 
 impl LinkScope {
     /// The kind of the scope, for programs.
-    #[must_use]
     pub const fn sort(&self) -> &'static str {
         match self {
             Self::Workload(_) => "workload",
@@ -88,7 +85,6 @@ impl LinkScope {
     }
 
     /// The workload that it opens, or of which it opens a part.
-    #[must_use]
     pub fn workload(&self) -> Option<Workload> {
         match self {
             Self::Workload(of) => Some(of.workload(None)),
@@ -98,7 +94,6 @@ impl LinkScope {
     }
 
     /// The cluster that it is of; `None` where it is of all.
-    #[must_use]
     pub fn cluster(&self) -> Option<&String> {
         match self {
             Self::Workload(of) | Self::Rollout { of, .. } | Self::Moment { of, .. } => Some(&of.cluster),
@@ -107,7 +102,6 @@ impl LinkScope {
     }
 
     /// The workload, and which one of that name, where it opens one of its rollouts or moments alone.
-    #[must_use]
     pub const fn part(&self) -> Option<(&WorkloadName, Uid)> {
         match self {
             Self::Rollout { of, uid, .. } | Self::Moment { of, uid, .. } => Some((of, *uid)),
@@ -116,7 +110,6 @@ impl LinkScope {
     }
 
     /// A workload is the one of which it opens a part. Another rollout of it is not named.
-    #[must_use]
     pub fn is_part_of(&self, workload: &Workload) -> bool {
         self.part().is_some_and(|(of, uid)| {
             *of == WorkloadName::of(workload)
@@ -126,7 +119,6 @@ impl LinkScope {
     }
 
     /// Something of a namespace may be within it.
-    #[must_use]
     pub fn has_some_of(&self, of: &str, namespace: &str) -> bool {
         match self {
             Self::Workload(own) | Self::Rollout { of: own, .. } | Self::Moment { of: own, .. } => {
@@ -139,7 +131,6 @@ impl LinkScope {
     }
 
     /// The address that shows a rollout or a moment; `None` where it opens more, and any address within it is good.
-    #[must_use]
     pub fn address(&self) -> Option<String> {
         match self {
             Self::Rollout { of, uid, revision } => Some(address::permanent(&of.workload(None), *uid, Some(*revision))),
@@ -149,7 +140,6 @@ impl LinkScope {
     }
 
     /// Describes the scope; `to` is an address within it.
-    #[must_use]
     pub fn words(&self, to: &str) -> String {
         match self {
             Self::Workload(of) => {

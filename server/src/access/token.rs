@@ -101,7 +101,6 @@ impl std::fmt::Debug for TokenAuth {
 
 impl TokenAuth {
     /// Authenticates tokens at these clusters.
-    #[must_use]
     pub fn new(keys: SessionKeys, clusters: Vec<(String, Reviewer)>) -> Self {
         // The one that nobody has shown for longest goes first.
         let cache = || Cache::builder().max_capacity(MOST).eviction_policy(EvictionPolicy::lru()).build();
@@ -137,7 +136,6 @@ impl TokenAuth {
     }
 
     /// The cookie of a session that begins; `None` where the token is too long for one.
-    #[must_use]
     pub fn begin(&self, token: &str) -> Option<HeaderValue> {
         self.keys.seal(SealPurpose::Session, &TokenSession::begin(token).to_text())
     }
@@ -150,7 +148,6 @@ impl TokenAuth {
     }
 
     /// A session that goes on, sealed anew where that was done with an older key.
-    #[must_use]
     pub fn renewed_cookie(&self, headers: &HeaderMap) -> Option<HeaderValue> {
         self.keys.resealed(SealPurpose::Session, headers)
     }

@@ -34,19 +34,16 @@ pub struct ActiveLink {
 
 impl Viewer {
     /// A viewer of a server without sign-in.
-    #[must_use]
     pub fn anonymous() -> Self {
         Self { name: Arc::default(), subjects: None, link: None }
     }
 
     /// A viewer who signed in.
-    #[must_use]
     pub fn signed_in(name: Arc<str>, subjects: Subjects) -> Self {
         Self { name, subjects: Some(Arc::new(subjects)), link: None }
     }
 
     /// The name in the audit log.
-    #[must_use]
     pub fn audit_name(&self) -> Arc<str> {
         match &self.link {
             Some(link) => format!("link {} of {}", link.id, self.name).into(),
@@ -55,14 +52,12 @@ impl Viewer {
     }
 
     /// Compares the users in the clusters, and the link.
-    #[must_use]
     pub fn is_same(&self, before: &Self) -> bool {
         let id = |viewer: &Self| viewer.link.as_ref().map(|link| link.id.clone());
         self.subjects == before.subjects && id(self) == id(before)
     }
 
     /// Reduces the permissions of the users to the part that the link opens.
-    #[must_use]
     pub fn limit(&self, permissions: Arc<Permissions>) -> Arc<Permissions> {
         match &self.link {
             Some(link) => Arc::new(permissions.limited_to(&link.scope)),
@@ -83,7 +78,6 @@ pub enum Subjects {
 
 impl Subjects {
     /// The user in a cluster.
-    #[must_use]
     pub fn of(&self, cluster: &str) -> Option<&Subject> {
         match self {
             Self::Same(subject) => Some(subject),

@@ -97,7 +97,6 @@ impl ClusterConfig {
 
     /// Starts its hub at once, from what is kept of it where there is an archive, and its sources as soon as it has credentials. Returns
     /// the queue of the hub as well.
-    #[must_use]
     pub fn watch(
         mut self,
         kinds: &'static [Kind],

@@ -51,7 +51,6 @@ pub struct History {
 
 impl History {
     /// As the timeline takes it; the file says what the command line does not.
-    #[must_use]
     pub fn retention(&self, file: &Config) -> Retention {
         let usual = Retention::default();
         let age = self.history_age.or(file.history_age).and_then(|age| i64::try_from(age.as_millis()).ok());

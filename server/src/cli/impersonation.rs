@@ -17,7 +17,6 @@ pub struct ImpersonationOptions {
 
 impl ImpersonationOptions {
     /// The user and groups to impersonate.
-    #[must_use]
     pub fn impersonation(&self) -> Impersonation {
         Impersonation { user: self.r#as.clone(), groups: self.as_group.clone() }
     }

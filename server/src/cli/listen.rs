@@ -75,7 +75,6 @@ pub struct ServerOptions {
 
 impl ServerOptions {
     /// Somebody else than who sits at this machine is to reach it: it listens beyond loopback, or something in front passes requests on.
-    #[must_use]
     pub const fn is_for_others(&self) -> bool {
         matches!(self.site.auth, Auth::Open)
     }

@@ -55,7 +55,6 @@ fn version() -> &'static str {
 
 impl Cli {
     /// The events that are logged by default: none for the commands that print everything themselves.
-    #[must_use]
     pub const fn usual_log(&self) -> &'static str {
         match self.command {
             None | Some(Command::Trace(_) | Command::Wait(_) | Command::Completion(_) | Command::Manual(_)) => "off",
@@ -282,7 +281,6 @@ pub struct Demo {
 
 impl Demo {
     /// The options of the simulated cluster.
-    #[must_use]
     pub fn playground(&self) -> playground::Options {
         playground::Options {
             seed: self.seed,

@@ -72,13 +72,11 @@ pub struct SignIn {
 
 impl SignIn {
     /// Returns the sign-in mode.
-    #[must_use]
     pub fn mode(&self, file: &Config) -> AuthMode {
         self.auth.or(file.auth.as_ref().and_then(|auth| auth.mode)).unwrap_or_default()
     }
 
     /// Files with secrets that are used.
-    #[must_use]
     pub fn secrets(&self, file: &Config) -> Vec<PathBuf> {
         let mode = self.mode(file);
         let file = file.auth.as_ref();

@@ -24,7 +24,6 @@ struct Site;
 pub struct AssetBackend;
 
 /// There is a file at that address.
-#[must_use]
 pub fn has(address: &str) -> bool {
     address.strip_prefix('/').is_some_and(|name| Site::get(name).is_some())
 }
@@ -113,13 +112,11 @@ impl AsyncSeek for AssetReader {
 const PARTS: &str = "pkg/parts/";
 
 /// The file is named after what is in it, and so never changes.
-#[must_use]
 pub fn names_content(path: &str) -> bool {
     path.ends_with(".woff2") || path.trim_start_matches('/').starts_with(PARTS)
 }
 
 /// Names of the files of a part of the program.
-#[must_use]
 pub fn part(part: Part) -> Vec<String> {
     let lists = file("pkg/parts.txt").unwrap_or_default();
     let lists = std::str::from_utf8(&lists).unwrap_or_default();
@@ -128,13 +125,11 @@ pub fn part(part: Part) -> Vec<String> {
 }
 
 /// Returns the content of the file of a part.
-#[must_use]
 pub fn part_file(file: &str) -> Option<Cow<'static, [u8]>> {
     self::file(&format!("{PARTS}{file}"))
 }
 
 /// A file of the site.
-#[must_use]
 pub fn file(path: &str) -> Option<Cow<'static, [u8]>> {
     Some(Site::get(path)?.data)
 }

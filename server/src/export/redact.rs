@@ -90,7 +90,6 @@ impl Names {
     }
 
     /// The names in the lines of a recording.
-    #[must_use]
     pub fn of_lines(text: &str) -> Self {
         let mut found = NameSets::default();
         for line in text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
@@ -100,7 +99,6 @@ impl Names {
     }
 
     /// A text without these names.
-    #[must_use]
     pub fn without(&self, text: &str) -> String {
         let mut told = String::with_capacity(text.len());
         let (mut rest, mut before) = (text, None);
@@ -161,7 +159,6 @@ impl Names {
 
     /// A recording without these names. Hashes of templates, in which somebody could look for what is secret there, become numbers
     /// that tell only which are equal.
-    #[must_use]
     pub fn redact_lines(&self, text: &str) -> String {
         let mut hashes = BTreeMap::new();
         let redacted = text.lines().map(|line| match serde_json::from_str::<Value>(line) {

@@ -97,14 +97,12 @@ impl RecordedDetails {
 
 impl RolloutData {
     /// Returns the model at the end.
-    #[must_use]
     pub fn final_model(&self) -> Model {
         let mut walk = self.past.walk();
         walk.to(self.to_millis).clone()
     }
 
     /// The content of the file.
-    #[must_use]
     pub fn export(&self) -> Export {
         let end = self.final_model();
         let pods: BTreeSet<Uid> = end

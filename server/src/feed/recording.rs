@@ -45,7 +45,6 @@ pub type RawLine<'a> = RecordedLine<'a, &'a RawValue>;
 
 impl<'a> RawLine<'a> {
     /// Returns the line of a text; `None` if it is malformed.
-    #[must_use]
     pub fn parse(line: &'a str) -> Option<Self> {
         serde_json::from_str(line).ok()
     }
@@ -104,13 +103,11 @@ pub struct Recording {
 
 impl Recording {
     /// Reads a recording. Bad lines are set aside.
-    #[must_use]
     pub fn read(text: &str) -> Self {
         Self::read_lines(text, false)
     }
 
     /// Reads a recording that history stores.
-    #[must_use]
     pub fn read_to_keep(text: &str) -> Self {
         Self::read_lines(text, true)
     }
@@ -131,13 +128,11 @@ impl Recording {
     }
 
     /// Arrival of the first and the last line.
-    #[must_use]
     pub fn span(&self) -> Option<(Millis, Millis)> {
         Some((self.observed.first()?.at_millis, self.observed.last()?.at_millis))
     }
 
     /// Plays it to its end and returns the timeline.
-    #[must_use]
     pub fn play(self) -> Timeline {
         let mut timeline = Timeline::new();
         for observed in self.observed {
@@ -154,7 +149,6 @@ pub fn observations(text: &str) -> impl Iterator<Item = Observed> {
 }
 
 /// Returns the lines of a source's event, with the decoded fields only.
-#[must_use]
 pub fn lines(event: &SourceEvent) -> Vec<String> {
     match event {
         SourceEvent::Page { objects, at_millis, .. } => {
@@ -180,14 +174,12 @@ pub fn lines(event: &SourceEvent) -> Vec<String> {
 }
 
 /// Returns the line of an object.
-#[must_use]
 pub fn object_line(at_millis: Millis, r#type: LineType, object: &Object) -> Option<String> {
     RecordedLine::new(at_millis, object.kind().name(), r#type, object).to_json()
 }
 
 /// Returns the line of a complete list: of a kind in all namespaces or one, after a gap or not, with the UIDs in it unless all
 /// have lines of their own.
-#[must_use]
 pub fn list_done(
     kind: Kind,
     namespace: Option<&str>,

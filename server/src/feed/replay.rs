@@ -69,7 +69,6 @@ pub fn read(path: &Path, is_kept: bool) -> Result<Recording, ReplayError> {
 }
 
 /// Returns a name that is free: the name itself, or with the first number for which it is. History under a name is never mixed.
-#[must_use]
 pub fn free_name(name: &str, taken: &BTreeSet<String>) -> String {
     let numbered = (2_u64..).map(|number| format!("{name}-{number}"));
     std::iter::once(name.to_owned()).chain(numbered).find(|name| !taken.contains(name)).unwrap_or_default()

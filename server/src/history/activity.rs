@@ -10,7 +10,6 @@ use timeline::{Millis, Model, Uid};
 const SETTLE_MILLIS: Millis = 60_000;
 
 /// Returns `true` if all desired pods are available and there are no others, pods out of rotation left out.
-#[must_use]
 pub fn is_at_rest(model: &Model, workload: Uid) -> bool {
     let Some(deployment) = model.deployments.get(&workload) else { return true };
     let is_counted = |pod: &&Pod| pod.state() != PodState::Gone && !pod.is_out_of_rotation() && !pod.is_leftover();

@@ -13,7 +13,6 @@ use crate::feed::recording::Recording;
 pub const LAST: usize = 3;
 
 /// Returns the last rollouts of a Deployment in order, without those that were over before it was observed.
-#[must_use]
 pub fn rollouts(cluster: &str, model: &Model, uid: Uid, now: Now, most: usize) -> Vec<PastRollout> {
     let Some(deployment) = model.deployments.get(&uid) else { return Vec::new() };
     let first = deployment.rollouts.len().saturating_sub(most);
@@ -75,7 +74,6 @@ pub fn rollouts(cluster: &str, model: &Model, uid: Uid, now: Now, most: usize) -
 
 /// Returns the row of an episode without a rollout, from its recording; `None` if it has one, or is of no kind. The store adds its cluster
 /// and number.
-#[must_use]
 pub fn episode(text: &str, uid: Uid, (from_millis, to_millis): (Millis, Millis), is_open: bool) -> Option<PastRollout> {
     let mut timeline = Recording::read(text).play();
     timeline.tick(to_millis);

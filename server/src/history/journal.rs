@@ -75,7 +75,6 @@ pub struct ObservedLines {
 
 impl ObservedLines {
     /// Returns the lines of an observation; `None` for other events of a source.
-    #[must_use]
     pub fn from_event(event: &SourceEvent) -> Option<Self> {
         let (at_millis, mut text) = match event {
             SourceEvent::Page { at_millis, .. }
@@ -150,7 +149,6 @@ impl Journal {
     }
 
     /// Returns `true` while steps are missing.
-    #[must_use]
     pub const fn has_gap(&self) -> bool {
         self.gap.is_some()
     }
@@ -202,7 +200,6 @@ impl Journal {
     }
 
     /// Returns `true` if every observation was sent.
-    #[must_use]
     pub fn is_complete(&self) -> bool {
         self.gap.is_none() && self.waiting.is_empty()
     }
@@ -251,7 +248,6 @@ impl LatestStates {
 }
 
 /// Returns the objects that exist, by kind.
-#[must_use]
 pub fn existing_objects(model: &Model) -> Vec<(Kind, Vec<Uid>)> {
     let deployments = model.deployments.values().filter(|known| known.deleted_millis.is_none()).map(|known| known.uid);
     let sets = model.replica_sets.values().filter(|known| known.removed_millis.is_none()).map(|known| known.uid);

@@ -154,14 +154,12 @@ pub struct Archive {
 
 impl Archive {
     /// Starts the writer, which opens the store and tries again until it can.
-    #[must_use]
     pub fn start(options: Options) -> Self {
         let Options { location, limits } = options.clone();
         Self::with_store(options, move || location.open(limits))
     }
 
     /// Starts the writer with any store; `open` is called again until it succeeds.
-    #[must_use]
     pub fn with_store(
         options: Options,
         open: impl FnMut() -> Result<Box<dyn Store>, StoreError> + Send + 'static,
@@ -191,13 +189,11 @@ impl Archive {
     }
 
     /// Returns location and limits in words: "in FOLDER for 30 d, at most 2 GB".
-    #[must_use]
     pub fn describe(&self) -> String {
         describe(&self.options)
     }
 
     /// Returns the limits in words: "for 30 d, at most 2 GB".
-    #[must_use]
     pub fn describe_limits(&self) -> String {
         describe_limits(&self.options.limits)
     }
@@ -224,7 +220,6 @@ impl Archive {
     }
 
     /// Returns the writer's counters.
-    #[must_use]
     pub fn counters(&self) -> &HistoryCounters {
         &self.counters
     }
@@ -248,7 +243,6 @@ impl Archive {
     }
 
     /// Returns the journal for the tap of a cluster.
-    #[must_use]
     pub fn journal(&self, cluster: &str, namespaces: &[String]) -> Journal {
         Journal::new(cluster.into(), namespaces.join(",").into(), self.to_writer.clone())
     }

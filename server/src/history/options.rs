@@ -44,13 +44,11 @@ impl Default for Limits {
 
 impl Limits {
     /// Returns the limits for recordings, whose data is old from the start.
-    #[must_use]
     pub fn for_recordings() -> Self {
         Self { age_millis: UNLIMITED_AGE, ..Self::default() }
     }
 
     /// Returns limits, with the default for each one that is not given.
-    #[must_use]
     pub fn new(age: Option<Duration>, size: Option<ByteSize>) -> Self {
         let default = Self::default();
         Self {
@@ -89,7 +87,6 @@ pub struct Options {
 }
 
 /// Returns the default folder on this platform. `None` if there is none, as for users without a home.
-#[must_use]
 pub fn default_folder() -> Option<PathBuf> {
     dirs::state_dir().or_else(dirs::data_local_dir).map(|folder| folder.join("rollcast"))
 }

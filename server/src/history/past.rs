@@ -52,7 +52,6 @@ impl RolloutCache {
     }
 
     /// Counts a client who follows a hub, until the returned handle is dropped. `None` if the client follows too many.
-    #[must_use]
     pub(crate) fn add_follower(&self, hub: Handle, follower: &ClientKey) -> Option<Handle> {
         self.0.add_follower(hub, follower)
     }
@@ -88,7 +87,6 @@ async fn build(
 }
 
 /// Plays a recording to its end, and until a later time, for a hub that stands still there. `None` if it is empty.
-#[must_use]
 pub fn play_to_end(
     name: String,
     observed: impl IntoIterator<Item = Observed>,

@@ -41,7 +41,6 @@ struct DecodedState {
 }
 
 /// Serializes a checkpoint. `None` if memory is short.
-#[must_use]
 pub fn serialize(state: &CheckpointState<'_>) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     state.serialize(&mut Serializer::new(&mut bytes).with_human_readable()).ok()?;
@@ -49,7 +48,6 @@ pub fn serialize(state: &CheckpointState<'_>) -> Option<Vec<u8>> {
 }
 
 /// Compresses a serialized checkpoint, which takes longer. `None` if memory is short.
-#[must_use]
 pub fn compress(bytes: &[u8]) -> Option<Checkpoint> {
     Some(Checkpoint { made_by: FINGERPRINT.to_owned(), body: zstd::bulk::compress(bytes, LEVEL).ok()? })
 }
@@ -60,7 +58,6 @@ fn decode(checkpoint: &Checkpoint) -> Option<DecodedState> {
 }
 
 /// Restores a cluster. `None` if nothing of it can be read.
-#[must_use]
 pub fn restore(cluster: &str, stored: StoredCluster) -> Option<InitialState> {
     let StoredCluster { heard_millis, checkpoint, batches, .. } = stored;
     let has_checkpoint = checkpoint.is_some();

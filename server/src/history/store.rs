@@ -92,7 +92,6 @@ pub struct CommitResult {
 
 impl CommitResult {
     /// Returns the result for commits that were all written.
-    #[must_use]
     pub fn all(commits: &[Commit]) -> Self {
         let clusters = commits.iter().map(|commit| commit.cluster.clone()).collect();
         Self { clusters, bytes: commits.iter().map(Commit::bytes).sum(), is_takeover: false }
@@ -101,7 +100,6 @@ impl CommitResult {
 
 impl Commit {
     /// Returns the compressed bytes of its lines.
-    #[must_use]
     pub fn bytes(&self) -> u64 {
         self.lines.as_ref().map_or(0, |lines| lines.body.len() as u64)
     }

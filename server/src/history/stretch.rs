@@ -17,7 +17,6 @@ pub type TimeRange = (Millis, Millis);
 
 /// Returns the time in which a rollout is shown: from a little before its begin to a little after its end, and not past its last moment
 /// before the next one.
-#[must_use]
 pub fn stretch(started_millis: Millis, ended_millis: Option<Millis>, last_millis: Option<Millis>) -> TimeRange {
     let over_millis = ended_millis.unwrap_or(started_millis + LONGEST_MILLIS) + TAIL_MILLIS;
     // A rollout that was complete before the next one began is shown complete, however soon that one came.
@@ -27,7 +26,6 @@ pub fn stretch(started_millis: Millis, ended_millis: Option<Millis>, last_millis
 }
 
 /// Returns the latest moment of a rollout that can be requested: some hours after its end, and before the next one.
-#[must_use]
 pub fn reach(started_millis: Millis, ended_millis: Option<Millis>, last_millis: Option<Millis>) -> Millis {
     let (_, to_millis) = stretch(started_millis, ended_millis, last_millis);
     let most_millis = ended_millis.unwrap_or(started_millis + LONGEST_MILLIS) + LONGEST_MILLIS;
@@ -35,7 +33,6 @@ pub fn reach(started_millis: Millis, ended_millis: Option<Millis>, last_millis: 
 }
 
 /// Returns the lines of a time in a recording, after a list of the objects at its begin.
-#[must_use]
 pub fn trim(text: &str, (from_millis, to_millis): TimeRange) -> String {
     let (mut before, mut after) = (LatestLines::default(), String::new());
     for line in text.lines() {
@@ -52,7 +49,6 @@ pub fn trim(text: &str, (from_millis, to_millis): TimeRange) -> String {
 }
 
 /// Returns the lines before a time, the oldest first.
-#[must_use]
 pub fn until(text: &str, before_millis: Millis) -> String {
     let arrival = |line: &str| Some(RawLine::parse(line)?.observed_at_millis).filter(|at| *at < before_millis);
     let mut lines: Vec<(Millis, &str)> = text.lines().filter_map(|line| Some((arrival(line)?, line))).collect();

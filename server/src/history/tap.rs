@@ -46,7 +46,6 @@ const MOST_HELD: usize = 32 << 20;
 const LONG_BEFORE_MILLIS: Millis = 600_000;
 
 /// Starts the hub of a cluster from its history; returns it, and the queue for its sources, whose observations are stored.
-#[must_use]
 pub fn start(
     archive: &Archive,
     name: &str,

@@ -100,7 +100,6 @@ impl HubReader<'_> {
 }
 
 /// Returns the view and the story of a Deployment at a time.
-#[must_use]
 pub fn describe_deployment(model: &Model, uid: Uid, now: Now) -> Said {
     Said::new(view::view(model, uid, now), story::story(model, uid))
 }

@@ -62,13 +62,11 @@ impl Handle {
 
 impl FollowedDeployment {
     /// Returns the hub of its cluster.
-    #[must_use]
     pub const fn hub(&self) -> &Handle {
         &self.hub
     }
 
     /// Returns the Deployment.
-    #[must_use]
     pub const fn workload(&self) -> &Workload {
         &self.workload
     }

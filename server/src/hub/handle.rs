@@ -82,13 +82,11 @@ pub struct Handle {
 
 impl Handle {
     /// Starts a hub. Its sources send to the returned queue.
-    #[must_use]
     pub fn start(name: &str, sources: Arc<Counters>, retention: Retention) -> (Self, mpsc::Sender<SourceEvent>) {
         Self::begin(name, sources, retention, None, Vec::new())
     }
 
     /// Starts a hub that waits for what it begins with. It begins with nothing if the sender is dropped.
-    #[must_use]
     pub fn start_from(
         name: &str,
         sources: Arc<Counters>,
@@ -99,7 +97,6 @@ impl Handle {
     }
 
     /// Starts a hub that stands still with what it is given: time does not pass in it, and nothing is observed.
-    #[must_use]
     pub fn frozen(name: &str, frozen: FrozenTimeline) -> Self {
         let whole = Retention { age_millis: Millis::MAX / 4, ..Retention::default() };
         let FrozenTimeline { timeline, history, from_millis, at_millis, name: title } = frozen;
@@ -170,7 +167,6 @@ impl Handle {
     }
 
     /// Returns how many events of its sources wait to be applied, and how many fit into the queues; `None` without sources.
-    #[must_use]
     pub fn queue(&self) -> Option<(usize, usize)> {
         let queues: Vec<_> = self.queues.iter().filter_map(mpsc::WeakSender::upgrade).collect();
         let capacity = queues.iter().map(|queue| queue.max_capacity()).sum::<usize>();
@@ -179,7 +175,6 @@ impl Handle {
     }
 
     /// Name of the cluster.
-    #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -197,7 +192,6 @@ impl Handle {
     }
 
     /// That namespace of the cluster is watched.
-    #[must_use]
     pub fn watches(&self, namespace: &str) -> bool {
         self.namespaces.is_empty() || self.namespaces.iter().any(|watched| watched == namespace)
     }
@@ -209,7 +203,6 @@ impl Handle {
     }
 
     /// Returns whether the hub stands still at the end of its data.
-    #[must_use]
     pub const fn is_over(&self) -> bool {
         self.is_over
     }
@@ -233,13 +226,11 @@ impl Handle {
     }
 
     /// Says what people may see of the cluster.
-    #[must_use]
     pub const fn reviewer(&self) -> &Reviewer {
         &self.reviewer
     }
 
     /// A hub of the same cluster that holds no objects: it answers those who may not see what they ask for.
-    #[must_use]
     pub fn empty(&self) -> Self {
         let (nothing, _) = Self::start(&self.name, Arc::default(), Retention::default());
         // Whether a namespace is watched is hidden, too.
@@ -253,13 +244,11 @@ impl Handle {
     }
 
     /// It is the way to the same hub.
-    #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
         self.commands.same_channel(&other.commands)
     }
 
     /// Its accent; 0 for none.
-    #[must_use]
     pub const fn accent(&self) -> u8 {
         self.accent
     }
@@ -292,25 +281,21 @@ impl Handle {
     }
 
     /// The time of its cluster.
-    #[must_use]
     pub fn now_millis(&self) -> Millis {
         self.clock.borrow().now_millis()
     }
 
     /// What the hub counts.
-    #[must_use]
     pub fn counters(&self) -> &HubCounters {
         &self.counters
     }
 
     /// When the connection entered its state, in milliseconds of the cluster's time.
-    #[must_use]
     pub fn state_since_millis(&self) -> Millis {
         self.counters.state_since_millis.load(Ordering::Relaxed)
     }
 
     /// What its sources count.
-    #[must_use]
     pub fn sources(&self) -> &Counters {
         &self.sources
     }
@@ -373,7 +358,6 @@ impl Handle {
     }
 
     /// A way to the hub that does not keep it running.
-    #[must_use]
     pub fn downgrade(&self) -> WeakHandle {
         WeakHandle(self.commands.downgrade())
     }

@@ -31,13 +31,11 @@ impl Lag {
     }
 
     /// Returns the lag of the last event; `None` before the first one.
-    #[must_use]
     pub fn last_millis(&self) -> Option<Millis> {
         Some(self.last_millis.load(Ordering::Relaxed)).filter(|lag_millis| *lag_millis >= 0)
     }
 
     /// Returns how many events had which lag, in seconds.
-    #[must_use]
     pub const fn histogram(&self) -> &Histogram {
         &self.histogram
     }

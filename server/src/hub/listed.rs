@@ -27,7 +27,6 @@ pub struct ListedDeployment {
 
 impl ListedDeployment {
     /// A line, and the text in which words are looked for.
-    #[must_use]
     pub fn new(summary: Summary, labels: BTreeMap<String, String>) -> Self {
         let revision = summary.revision.map(|revision| format!("revision {revision}")).unwrap_or_default();
         let verdict = &summary.verdict;
@@ -56,7 +55,6 @@ impl ListedDeployment {
     }
 
     /// The group that it stands in at a time of its cluster.
-    #[must_use]
     pub fn group(&self, now_millis: Millis) -> Group {
         match self.steady_until_millis {
             Some(until) if now_millis < until => Group::InProgress,

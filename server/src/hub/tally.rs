@@ -101,7 +101,6 @@ impl Tally {
     }
 
     /// What was counted.
-    #[must_use]
     pub fn series(&self) -> Vec<(Series, Histogram)> {
         let counted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         counted.series.iter().map(|(series, histogram)| (series.clone(), histogram.clone())).collect()

@@ -97,7 +97,6 @@ impl Credentials {
 
 impl Access {
     /// One client for ever.
-    #[must_use]
     pub fn fixed(client: kube::Client) -> Self {
         let fingerprint = ClientFingerprint::default();
         let current = ClientState {
@@ -180,7 +179,6 @@ impl Access {
     }
 
     /// Returns host and port of the API server, without a path or credentials; `None` where the client is all there is.
-    #[must_use]
     pub fn host(&self) -> Option<String> {
         self.0.current.borrow().host.clone()
     }

@@ -10,7 +10,6 @@ pub struct Backoff {
 
 impl Backoff {
     /// Failures in a row.
-    #[must_use]
     pub const fn failures(&self) -> u32 {
         self.failures
     }
@@ -21,7 +20,6 @@ impl Backoff {
     }
 
     /// It failed: how long to wait. `chance` is in 0..1.
-    #[must_use]
     pub fn fail(&mut self, first: Duration, max: Duration, chance: f64) -> Duration {
         let limit = first.saturating_mul(1 << self.failures.min(16)).min(max);
         self.failures = self.failures.saturating_add(1);

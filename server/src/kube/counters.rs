@@ -34,7 +34,6 @@ pub struct ByKind<T> {
 
 impl<T> ByKind<T> {
     /// Returns the value of one kind.
-    #[must_use]
     pub const fn get(&self, kind: Kind) -> &T {
         match kind {
             Kind::Deployment => &self.deployments,
@@ -79,7 +78,6 @@ impl RelistReason {
     pub const ALL: [Self; 5] = [Self::Expired, Self::Failed, Self::Mute, Self::Requested, Self::Moved];
 
     /// Its name among the metrics.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Expired => "expired",
@@ -97,7 +95,6 @@ impl Counters {
     }
 
     /// Returns the figures of one kind.
-    #[must_use]
     pub const fn kind(&self, kind: Kind) -> &KindCounters {
         self.kinds.get(kind)
     }
@@ -112,13 +109,11 @@ impl Counters {
     }
 
     /// Returns when the sources started; `None` where nothing is watched.
-    #[must_use]
     pub fn started_millis(&self) -> Option<Millis> {
         Some(self.started_millis.load(Ordering::Relaxed)).filter(|at_millis| *at_millis != 0)
     }
 
     /// Returns when the cluster last responded; `None` before the first response.
-    #[must_use]
     pub fn heard_millis(&self) -> Option<Millis> {
         Some(self.heard_millis.load(Ordering::Relaxed)).filter(|at_millis| *at_millis != 0)
     }
@@ -137,13 +132,11 @@ impl KindCounters {
     }
 
     /// Returns the arrival of the last watch event; `None` before the first one.
-    #[must_use]
     pub fn last_event_millis(&self) -> Option<Millis> {
         Some(self.last_event_millis.load(Ordering::Relaxed)).filter(|at_millis| *at_millis != 0)
     }
 
     /// Returns how often the kind was listed again for that reason.
-    #[must_use]
     pub fn relists(&self, reason: RelistReason) -> u64 {
         self.relists.get(reason as usize).map_or(0, |count| count.load(Ordering::Relaxed))
     }

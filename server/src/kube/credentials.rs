@@ -87,7 +87,6 @@ pub(super) enum CredentialRequest {
 
 impl Credentials {
     /// A context of a kubeconfig, or the cluster that this runs in, under that name.
-    #[must_use]
     pub fn new(contexts: Contexts, context: Option<String>, name: String) -> Self {
         let (impersonation, busy) = (Impersonation::default(), Arc::new(Semaphore::new(1)));
         Self { contexts, context, name, impersonation, may_run_commands: true, busy }
@@ -107,13 +106,11 @@ impl Credentials {
     }
 
     /// The cluster's name.
-    #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
     /// Returns whether both use the same context of the same file.
-    #[must_use]
     pub fn is_same_place(&self, other: &Self) -> bool {
         self.contexts.path() == other.contexts.path() && self.context == other.context
     }

@@ -486,7 +486,6 @@ impl<K> Default for FilteredMap<K> {
 
 impl<K> FilteredMap<K> {
     /// The value under a key.
-    #[must_use]
     pub fn get(&self, key: &str) -> Option<&str> {
         self.0.get(key).map(String::as_str)
     }

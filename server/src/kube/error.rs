@@ -45,7 +45,6 @@ pub enum RequestError {
 
 impl RequestError {
     /// Returns the server's `Retry-After`; zero without one.
-    #[must_use]
     pub const fn retry_after(&self) -> Duration {
         match self {
             Self::Status { retry_after, .. } => *retry_after,

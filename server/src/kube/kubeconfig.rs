@@ -75,13 +75,11 @@ impl Contexts {
     }
 
     /// The file that they are from.
-    #[must_use]
     pub fn path(&self) -> &str {
         &self.path
     }
 
     /// Their names.
-    #[must_use]
     pub fn names(&self) -> Vec<String> {
         self.config.iter().flat_map(|config| &config.contexts).map(|context| context.name.clone()).collect()
     }

@@ -10,7 +10,6 @@ const AHEAD_MILLIS: Millis = 3_600_000;
 const REVISION: &str = "deployment.kubernetes.io/revision";
 
 /// Returns whether an object lacks a field that every object has, contradicts itself, or uses an unknown word.
-#[must_use]
 pub fn is_odd(object: &Object, arrived_millis: Millis) -> bool {
     match object {
         Object::Deployment(o) => {

@@ -15,7 +15,6 @@ pub struct Proxies {
 
 impl Proxies {
     /// Reads `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY`.
-    #[must_use]
     pub fn of_environment() -> Self {
         Self::from_variables(|name| std::env::var(name).ok())
     }
@@ -30,7 +29,6 @@ impl Proxies {
 
     /// Returns the proxy for a server. The client library would compare `NO_PROXY` with the address of the proxy instead of the
     /// server's, and would use a proxy for servers on this machine too.
-    #[must_use]
     pub fn for_server(&self, server: &Uri) -> Option<Uri> {
         if is_this_machine(server.host()?) {
             return None;

@@ -77,14 +77,12 @@ impl std::fmt::Debug for ReviewEndpoint {
 
 impl Reviewer {
     /// Creates a reviewer of a cluster that connects later.
-    #[must_use]
     pub fn new(endpoint: signal::Receiver<Option<ReviewEndpoint>>) -> Self {
         let semaphore = |permits| Arc::new(Semaphore::new(permits));
         Self { endpoint, permits: semaphore(AT_ONCE), unverified_permits: semaphore(UNVERIFIED_AT_ONCE) }
     }
 
     /// Returns host and port of the API server; `None` before there are credentials.
-    #[must_use]
     pub fn host(&self) -> Option<String> {
         self.endpoint.borrow().as_ref().and_then(|endpoint| endpoint.access.host())
     }

@@ -89,7 +89,6 @@ impl Object {
     }
 
     /// Its kind.
-    #[must_use]
     pub const fn kind(&self) -> Kind {
         match self {
             Self::Deployment(_) => Kind::Deployment,
@@ -100,7 +99,6 @@ impl Object {
     }
 
     /// Where it stands in its resource's history.
-    #[must_use]
     pub fn resource_version(&self) -> Option<&String> {
         match self {
             Self::Deployment(o) => &o.metadata.resource_version,

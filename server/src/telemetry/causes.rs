@@ -8,7 +8,6 @@ pub fn layers<'e>(error: &'e (dyn Error + 'static)) -> impl Iterator<Item = &'e 
 }
 
 /// Joins the texts of an error and its causes. Omits a text that an outer layer repeats.
-#[must_use]
 pub fn join(error: &(dyn Error + 'static)) -> String {
     layers(error).map(ToString::to_string).fold(String::new(), |words, text| match words.as_str() {
         "" => text,

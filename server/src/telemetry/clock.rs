@@ -27,7 +27,6 @@ pub struct OwnClock {
 
 impl Clock {
     /// Returns its time.
-    #[must_use]
     pub fn now_millis(self) -> Millis {
         match self {
             Self::Real => now_millis(),
@@ -38,26 +37,22 @@ impl Clock {
     }
 
     /// Returns its time after `wait`.
-    #[must_use]
     pub fn after(self, wait: Duration) -> Millis {
         self.now_millis() + (wait.as_secs_f64() * self.speed() * 1000.0) as Millis
     }
 
     /// Returns the real time until it shows `at_millis`; `None` if it stands still.
-    #[must_use]
     pub fn until(self, at_millis: Millis) -> Option<Duration> {
         let left = (at_millis - self.now_millis()).max(0) as f64 / 1000.0;
         (self.speed() > 0.0).then(|| Duration::from_secs_f64(left / self.speed()))
     }
 
     /// Returns its speed in percent.
-    #[must_use]
     pub fn percent(self) -> u32 {
         (self.speed() * 100.0).round() as u32
     }
 
     /// Returns `true` unless it stands still.
-    #[must_use]
     pub const fn is_going(self) -> bool {
         self.speed() > 0.0
     }
@@ -71,19 +66,16 @@ impl Clock {
 }
 
 /// Returns the time of this machine.
-#[must_use]
 pub fn now_millis() -> Millis {
     jiff::Timestamp::now().as_millisecond()
 }
 
 /// Returns a time in words, to the minute, in UTC.
-#[must_use]
 pub fn stamp(millis: Millis) -> String {
     format(millis, "%-d %b %Y %H:%M UTC")
 }
 
 /// Returns a day in words, in UTC.
-#[must_use]
 pub fn day(millis: Millis) -> String {
     format(millis, "%-d %b %Y")
 }

@@ -21,19 +21,16 @@ pub struct Printer<W> {
 }
 
 /// Returns standard output for texts.
-#[must_use]
 pub fn out() -> Printer<Stdout> {
     Printer { out: io::stdout(), hidden: Hidden::Remove }
 }
 
 /// Returns standard error for texts.
-#[must_use]
 pub fn err() -> Printer<Stderr> {
     Printer { out: io::stderr(), hidden: Hidden::Remove }
 }
 
 /// Returns standard output for JSON.
-#[must_use]
 pub fn json() -> Printer<Stdout> {
     Printer { out: io::stdout(), hidden: Hidden::Escape }
 }

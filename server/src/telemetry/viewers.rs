@@ -21,7 +21,6 @@ impl Viewers {
     }
 
     /// Returns their number.
-    #[must_use]
     pub fn count(&self) -> usize {
         *self.0.borrow()
     }

@@ -77,13 +77,11 @@ impl ClientView {
     }
 
     /// Returns the viewer.
-    #[must_use]
     pub const fn viewer(&self) -> &Viewer {
         &self.viewer
     }
 
     /// Returns the permissions.
-    #[must_use]
     pub const fn permissions(&self) -> &Arc<Permissions> {
         &self.permissions
     }
@@ -94,26 +92,22 @@ impl ClientView {
     }
 
     /// Returns whether something of a namespace is visible.
-    #[must_use]
     pub fn sees_some_of(&self, cluster: &str, namespace: &str) -> bool {
         self.permissions.of(cluster).is_some_and(|seen| seen.has_some_of(namespace))
     }
 
     /// All of a cluster is seen, by who came without a link: figures of all of it are no part of what a link opens, nor are texts that
     /// are written for operators.
-    #[must_use]
     pub fn sees_all_of(&self, cluster: &str) -> bool {
         self.permissions.of(cluster) == Some(&ClusterPermissions::All)
     }
 
     /// All of every cluster is seen, and with it what tells of all of them together.
-    #[must_use]
     pub fn sees_all(&self) -> bool {
         self.rollcast.authorizer().clusters().all(|hub| self.sees_all_of(hub.name()))
     }
 
     /// A cluster that is seen.
-    #[must_use]
     pub fn has_cluster(&self, name: &str) -> bool {
         self.hubs().any(|hub| hub.name() == name)
     }
@@ -127,7 +121,6 @@ impl ClientView {
     }
 
     /// Returns the connection state of a cluster, without details that the viewer may not see.
-    #[must_use]
     pub fn connection(&self, hub: &Handle) -> Connection {
         let connection = hub.connection().borrow().clone();
         match self.permissions.of(hub.name()) {
@@ -137,25 +130,21 @@ impl ClientView {
     }
 
     /// Returns whether a workload of that name may be seen.
-    #[must_use]
     pub fn can_see(&self, workload: &Workload) -> bool {
         self.permissions.has(&workload.cluster, workload.kind, &workload.namespace, &workload.name)
     }
 
     /// Returns the scope of their link, if it opens one rollout or one moment only.
-    #[must_use]
     pub fn part(&self) -> Option<&LinkScope> {
         self.viewer.link.as_ref().map(|link| &link.scope).filter(|scope| scope.part().is_some())
     }
 
     /// Returns the permissions for lists.
-    #[must_use]
     pub fn list_permissions(&self) -> Arc<Permissions> {
         if self.part().is_some() { Arc::new(Permissions::none()) } else { self.permissions.clone() }
     }
 
     /// Returns the server's state that belongs to no cluster.
-    #[must_use]
     pub const fn rollcast(&self) -> &Arc<Rollcast> {
         &self.rollcast
     }
@@ -211,7 +200,6 @@ impl ClientView {
     }
 
     /// A way to a hub that they follow; `None` where they follow too many rollouts that are over, or links too many excerpts, already.
-    #[must_use]
     pub fn subscribe_to(&self, hub: Handle) -> Option<Handle> {
         self.rollcast.subscribe_to(hub, &self.client_key())
     }
@@ -242,7 +230,6 @@ impl ClientView {
     }
 
     /// Returns the key under which limits count this client.
-    #[must_use]
     pub fn client_key(&self) -> ClientKey {
         let link = self.viewer.link.as_ref().map(|link| link.id.clone());
         match (&self.viewer.subjects, self.rollcast.client(self.from)) {
@@ -260,13 +247,11 @@ impl ClientView {
     }
 
     /// Something is kept beyond the life of the program.
-    #[must_use]
     pub fn has_history(&self) -> bool {
         self.archive().is_some()
     }
 
     /// The archive, for what asks it with [`Self::permissions`]; not for who came by a link to one rollout or moment.
-    #[must_use]
     pub fn archive(&self) -> Option<&Archive> {
         self.rollcast.archive().filter(|_| self.part().is_none())
     }

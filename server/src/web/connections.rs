@@ -116,14 +116,12 @@ pub fn raise_descriptor_limit() {
 
 impl Connections {
     /// None yet, and never more than that.
-    #[must_use]
     pub fn at_most(most: usize) -> Self {
         let (open, clients) = (Arc::default(), Arc::default());
         Self { most, open, clients, limits: Arc::default() }
     }
 
     /// Returns the number of connections.
-    #[must_use]
     pub fn count(&self) -> usize {
         self.open.total()
     }

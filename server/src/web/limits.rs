@@ -73,7 +73,6 @@ impl LimitCounters {
     }
 
     /// Returns the number of times that a limit was reached.
-    #[must_use]
     pub fn count(&self, limit: Limit) -> u64 {
         self.0.get(limit as usize).map_or(0, |count| count.load(Ordering::Relaxed))
     }

@@ -45,7 +45,6 @@ impl FromStr for BasePath {
 
 impl BasePath {
     /// The path.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -133,13 +132,11 @@ impl<'t> Host<'t> {
 
 impl ServerAddress {
     /// Under these names, besides addresses and `localhost`.
-    #[must_use]
     pub fn with_hosts(hosts: Vec<String>) -> Self {
         Self { hosts, ..Self::default() }
     }
 
     /// Others reach it by what it is called: not every name of it means this machine.
-    #[must_use]
     pub fn is_known_elsewhere(&self) -> bool {
         let is_other = |name: &str| !Host::parse(name).is_some_and(Host::is_loopback);
         self.public.as_ref().is_some_and(|public| is_other(&public.authority))
@@ -148,7 +145,6 @@ impl ServerAddress {
 
     /// It answers to that Host header. Where the public address is said, other machines' addresses are known for `is_health` only:
     /// those who ask after this server's health may not know its name.
-    #[must_use]
     pub fn answers_to(&self, host: &str, is_health: bool) -> bool {
         let Some(parsed) = Host::parse(host) else { return false };
         self.is_public(host)
@@ -158,7 +154,6 @@ impl ServerAddress {
     }
 
     /// The page of that Origin is one of the server that was asked under that Host.
-    #[must_use]
     pub fn is_own(&self, origin: &str, host: &str) -> bool {
         let Some((scheme, authority)) = origin.split_once("://") else { return false };
         let is_secure = match scheme {
@@ -176,7 +171,6 @@ impl ServerAddress {
 
     /// Returns the origin of links in the response to a request; `is_secure` is the scheme that a trusted proxy
     /// reported.
-    #[must_use]
     pub fn origin(&self, host: &str, is_secure: bool) -> String {
         match &self.public {
             Some(public) => public.to_string(),
@@ -185,7 +179,6 @@ impl ServerAddress {
     }
 
     /// Browsers may be told to ask that host by TLS only: a name of this server's own, not one that means every program of a machine.
-    #[must_use]
     pub fn is_secure_at(&self, host: &str) -> bool {
         let is_own = Host::parse(host).is_some_and(|host| !host.is_address && !host.is_loopback());
         let is_secure = match &self.public {
@@ -196,7 +189,6 @@ impl ServerAddress {
     }
 
     /// People reach it by TLS.
-    #[must_use]
     pub fn is_secure(&self) -> bool {
         self.has_tls || self.public.as_ref().is_some_and(|public| public.is_secure)
     }

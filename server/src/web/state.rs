@@ -101,7 +101,6 @@ pub struct Rollcast {
 
 impl Rollcast {
     /// Creates the state of the server from its hubs and their site.
-    #[must_use]
     pub fn new(hubs: Vec<Handle>, build: &'static str, viewers: Viewers, mut site: Site) -> Arc<Self> {
         let archive = site.archive.take();
         let clusters: BTreeMap<String, Handle> = hubs.iter().map(|hub| (hub.name().to_owned(), hub.clone())).collect();
@@ -175,19 +174,16 @@ impl Rollcast {
     }
 
     /// One client, by its address; `None` for addresses from which many come.
-    #[must_use]
     pub fn client(&self, from: Option<IpAddr>) -> Option<IpAddr> {
         from.filter(|from| !from.is_loopback() && !self.is_proxy(*from))
     }
 
     /// A proxy that is believed is at that address; many viewers may come from there.
-    #[must_use]
     pub fn is_proxy(&self, address: IpAddr) -> bool {
         self.site.auth.is_trusted(address) || is_among(&self.site.proxies, address)
     }
 
     /// The viewer, as the foot of each page names them.
-    #[must_use]
     pub fn audience(&self, viewer: &Viewer) -> Audience {
         if let Some(link) = &viewer.link {
             return Audience::ByLink { maker: safe(&viewer.name), until: clock::stamp(link.until_millis) };

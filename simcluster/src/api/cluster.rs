@@ -41,7 +41,6 @@ pub struct Cluster {
 
 impl Cluster {
     /// A cluster whose time begins to pass when [`Cluster::run`] does.
-    #[must_use]
     pub fn new(world: World) -> Self {
         let clock = Clock { real: Instant::now(), millis: world.now_millis(), speed: 1.0 };
         let revision = latest::Sender::new(world.store().revision());
@@ -68,7 +67,6 @@ impl Cluster {
     }
 
     /// Returns the factor of virtual time to real time.
-    #[must_use]
     pub fn speed(&self) -> f64 {
         self.lock().clock.speed
     }
@@ -119,7 +117,6 @@ pub async fn listen(port: u16) -> std::io::Result<TcpListener> {
 }
 
 /// A kubeconfig for a cluster at this address.
-#[must_use]
 pub fn kubeconfig(name: &str, address: SocketAddr) -> String {
     let config = serde_json::json!({
         "apiVersion": "v1", "kind": "Config", "current-context": name, "preferences": {},

@@ -37,7 +37,6 @@ pub enum Behavior {
 
 impl Behavior {
     /// By a word in the image: `web:crash-v2`.
-    #[must_use]
     pub fn of_image(image: &str) -> Self {
         let words = [
             ("exit0", Self::Ends),

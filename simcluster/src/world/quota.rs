@@ -51,7 +51,6 @@ pub fn admit(world: &mut World, pod: &Pod, is_dry: bool) -> Result<(), ApiError>
 }
 
 /// A pod's quality of service, from its requests and limits.
-#[must_use]
 pub fn quality(pod: &Pod) -> &'static str {
     let containers = pod.spec.iter().flat_map(|spec| &spec.containers);
     let resources: Vec<_> = containers.map(|container| container.resources.clone().unwrap_or_default()).collect();

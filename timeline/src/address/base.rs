@@ -11,19 +11,16 @@ pub fn set_base(path: &str) {
 }
 
 /// The path below which all addresses are; empty at the root of a host.
-#[must_use]
 pub fn base() -> &'static str {
     BASE.get().map_or("", String::as_str)
 }
 
 /// Returns the address of a path of the server: "/rollcast/status" of "/status".
-#[must_use]
 pub fn at(path: &str) -> String {
     format!("{}{path}", base())
 }
 
 /// Returns the path of an address: "/status" of "/rollcast/status". A proxy in front may have taken the base away already.
-#[must_use]
 pub fn below_base(address: &str) -> &str {
     strip(base(), address)
 }

@@ -45,14 +45,12 @@ pub struct InvalidParameter {
 
 impl Address {
     /// An address without parameters. `values` are in the order of the pattern.
-    #[must_use]
     pub fn new(route: Route, values: &[&str]) -> Self {
         let values = values.iter().map(|value| (*value).to_owned()).collect();
         Self { route, values, parameters: Parameters::default() }
     }
 
     /// A path of a workload; `more` are the values after its name.
-    #[must_use]
     pub fn of_workload(route: Route, workload: &Workload, more: &[&str]) -> Self {
         let Workload { cluster, kind, namespace, name, uid, rollout } = workload;
         let values = [&[cluster.as_str(), namespace, kind.resource(), name], more].concat();
@@ -68,7 +66,6 @@ impl Address {
     }
 
     /// Reads a path with its query; `None` for a path that the server does not answer.
-    #[must_use]
     pub fn read(text: &str) -> Option<Self> {
         let (path, query) = text.split_once('?').unwrap_or((text, ""));
         let path = below_base(path);
@@ -80,14 +77,12 @@ impl Address {
     }
 
     /// The value of that name in the path; empty where the path has none.
-    #[must_use]
     pub fn value(&self, name: &str) -> &str {
         let names = self.route.pattern().split('/').filter_map(placeholder);
         names.zip(&self.values).find(|(known, _)| *known == name).map_or("", |(_, value)| value)
     }
 
     /// The workload of the path; `None` for an unknown resource, or a path without a workload.
-    #[must_use]
     pub fn named_workload(&self) -> Option<Workload> {
         let kind = WorkloadKind::of_resource(self.value("resource"))?;
         let value = |name: &str| self.value(name).to_owned();
@@ -166,7 +161,6 @@ const PLAIN: &AsciiSet =
     &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~').remove(b'@').remove(b':');
 
 /// Encodes a value for a path or a query.
-#[must_use]
 pub fn segment(name: &str) -> String {
     utf8_percent_encode(name, PLAIN).to_string()
 }

@@ -9,7 +9,6 @@ pub struct Parameters(Vec<(String, String)>);
 
 impl Parameters {
     /// Parses the part of an address after the question mark.
-    #[must_use]
     pub fn parse(search: &str) -> Self {
         Self(form_urlencoded::parse(search.as_bytes()).into_owned().collect())
     }
@@ -27,26 +26,22 @@ impl Parameters {
     }
 
     /// The name occurs, also with an empty value.
-    #[must_use]
     pub fn has(&self, name: &str) -> bool {
         self.pairs().any(|(known, _)| known == name)
     }
 
     /// A value; `None` where it is missing or empty.
-    #[must_use]
     pub fn get(&self, name: &str) -> Option<&str> {
         let values = self.0.iter().rev().find(|(known, _)| known == name);
         values.map(|(_, value)| value.as_str()).filter(|text| !text.is_empty())
     }
 
     /// A value; empty where it is missing.
-    #[must_use]
     pub fn text(&self, name: &str) -> String {
         self.get(name).unwrap_or_default().to_owned()
     }
 
     /// The list that is requested, of the place in the path if it has one. Invalid values count as missing.
-    #[must_use]
     pub fn query(&self, cluster: Option<String>, namespace: Option<String>) -> Query {
         let place = |name| self.get(name).map(str::to_owned);
         let (cluster, namespace) = match (cluster, namespace) {

@@ -14,7 +14,6 @@ macro_rules! routes {
             pub const ALL: &[Self] = &[$(Self::$name,)*];
 
             /// The path with names in braces for its values.
-            #[must_use]
             pub const fn pattern(self) -> &'static str {
                 match self { $(Self::$name => $pattern,)* }
             }
@@ -117,7 +116,6 @@ const HISTORY: &[Parameter] = &[
 
 impl Route {
     /// Parameters whose values are checked. Others are free text.
-    #[must_use]
     pub const fn parameters(self) -> &'static [Parameter] {
         match self {
             Self::AllDeployments | Self::Cluster | Self::Namespace => LIST,
@@ -129,7 +127,6 @@ impl Route {
     }
 
     /// A picture of a workload.
-    #[must_use]
     pub const fn is_picture(self) -> bool {
         matches!(self, Self::Badge | Self::PreviewSvg | Self::PreviewPng)
     }

@@ -74,13 +74,11 @@ pub struct Timeline {
 
 impl Timeline {
     /// A timeline that knows nothing.
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
     /// A timeline of a model that gets no more facts.
-    #[must_use]
     pub fn from_model(model: Model, skew_millis: Millis) -> Self {
         Self { model, skew: Skew::from_millis(skew_millis), ..Self::default() }
     }
@@ -95,19 +93,16 @@ impl Timeline {
     }
 
     /// The model.
-    #[must_use]
     pub const fn model(&self) -> &Model {
         &self.model
     }
 
     /// Number of the last change; the first is 1.
-    #[must_use]
     pub const fn seq(&self) -> u64 {
         self.seq
     }
 
     /// Our clock less the API server's, in milliseconds, as far as arrivals tell; 0 while unknown.
-    #[must_use]
     pub fn skew_millis(&self) -> Millis {
         self.skew.millis()
     }
@@ -180,7 +175,6 @@ impl Timeline {
     }
 
     /// When [`Timeline::tick`] has something to do next.
-    #[must_use]
     pub fn next_due_millis(&self) -> Option<Millis> {
         self.due.first().map(|(at, _)| *at)
     }

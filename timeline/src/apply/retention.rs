@@ -164,7 +164,6 @@ impl Timeline {
 
 impl Pruned {
     /// Collects the history before a cut of a Deployment.
-    #[must_use]
     pub fn before(model: &Model, deployment: Uid, before: Millis) -> Self {
         let pods = model.pods_of_deployment(deployment);
         let pods = pods.into_iter().filter(|pod| pod.gone_millis().is_some_and(|at| at < before));

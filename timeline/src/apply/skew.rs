@@ -68,13 +68,11 @@ impl Skew {
     }
 
     /// Starts with a known difference.
-    #[must_use]
     pub fn from_millis(millis: Millis) -> Self {
         Self { samples: VecDeque::from([millis + CUT_MILLIS]), late: 0, told_millis: millis }
     }
 
     /// Our clock less the API server's; 0 while nothing else is known.
-    #[must_use]
     pub const fn millis(&self) -> Millis {
         self.told_millis
     }

@@ -33,7 +33,6 @@ pub enum Hold {
 
 impl Hold {
     /// The word for it: "waiting", "blocked"; empty when nothing holds it.
-    #[must_use]
     pub const fn words(self) -> &'static str {
         match self {
             Self::Free => "",
@@ -79,7 +78,6 @@ pub struct Assessment<'m> {
 
 impl<'m> Assessment<'m> {
     /// Assesses a Deployment; `None` when the model does not hold it.
-    #[must_use]
     pub fn at(model: &'m Model, uid: Uid, now: Now) -> Option<Self> {
         let deployment = model.deployments.get(&uid)?;
         let current = rollout::current_set(model, deployment);
@@ -127,14 +125,12 @@ impl<'m> Assessment<'m> {
     }
 
     /// The revision that is scaled up.
-    #[must_use]
     pub fn revision(&self) -> Option<u64> {
         let last = || self.deployment.rollouts.last().map(|rollout| rollout.revision);
         rollout::current_revision(self.model, self.deployment).or_else(last)
     }
 
     /// More pods are desired than the limits allow, because they were lowered since and nothing was raised since then.
-    #[must_use]
     pub fn is_lowered(&self) -> bool {
         let [.., (_, before), (since, now)] = self.deployment.limits.as_slice() else { return false };
         let mut sets = self.model.owned_sets(self.deployment.uid);
@@ -146,14 +142,12 @@ impl<'m> Assessment<'m> {
     }
 
     /// ReplicaSets were given what a change of the Deployment allows that is not seen yet: each says what it was allowed with.
-    #[must_use]
     pub fn is_ahead(&self) -> bool {
         let mut sets = self.model.owned_sets(self.deployment.uid);
         sets.any(|set| set.now.max_replicas.is_some_and(|most| most >= self.counts.desired))
     }
 
     /// The Deployment that bore the name before this one.
-    #[must_use]
     pub fn predecessor(&self) -> Option<&'m Deployment> {
         let first_seen = self.deployment.first_seen_millis;
         self.namesakes()
@@ -162,7 +156,6 @@ impl<'m> Assessment<'m> {
     }
 
     /// The one that has the name now, when this one is gone.
-    #[must_use]
     pub fn successor(&self) -> Option<&'m Deployment> {
         self.deployment.deleted_millis?;
         self.namesakes().find(|other| other.deleted_millis.is_none())
@@ -176,7 +169,6 @@ impl<'m> Assessment<'m> {
     }
 
     /// The hold that keeps the controller from its next step.
-    #[must_use]
     pub fn hold(&self) -> Hold {
         let has_next = self.sums.old_desired() > 0 || !matches!(self.next, Next::Nothing | Next::WaitForNew { .. });
         match self.next {
@@ -215,25 +207,21 @@ impl<'m> Assessment<'m> {
     }
 
     /// Nothing is rolled out: it is complete, or only its replicas are on their way.
-    #[must_use]
     pub fn replaces_nothing(&self) -> bool {
         self.kubectl == KubectlVerdict::Complete || (self.sums.old_desired() == 0 && !self.awaits_revision)
     }
 
     /// Something that waiting alone will not mend.
-    #[must_use]
     pub fn has_fault(&self) -> bool {
         self.causes.iter().any(|cause| cause.severity == Severity::Bad)
     }
 
     /// The ceiling and the floor of the budget are both reached.
-    #[must_use]
     pub const fn at_limits(&self) -> bool {
         self.counts.desired >= self.limits.ceiling && self.counts.available <= self.limits.floor
     }
 
     /// Since when the pods of the Deployment may not be listed, or its ReplicaSets, without which they are nobody's.
-    #[must_use]
     pub fn pods_unseen_millis(&self) -> Option<Millis> {
         let kinds = [Kind::Deployment, Kind::ReplicaSet, Kind::Pod].into_iter();
         kinds.filter_map(|kind| self.model.unseen_since(kind, &self.deployment.namespace)).min()

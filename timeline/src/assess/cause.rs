@@ -51,7 +51,6 @@ pub struct Evidence {
 
 impl Evidence {
     /// The name of its object.
-    #[must_use]
     pub fn object_name(&self) -> &str {
         self.object.rsplit(' ').next().unwrap_or_default()
     }
@@ -94,7 +93,6 @@ pub struct StartTime {
 
 impl StartTime {
     /// It takes longer than is normal.
-    #[must_use]
     pub const fn is_over(&self) -> bool {
         self.spent_millis > self.allowed_millis
     }
@@ -130,7 +128,6 @@ pub struct CrashCause {
 }
 
 /// Why the image of a cause cannot be pulled, by its evidence and the Events about its pod.
-#[must_use]
 pub fn pull_failure(deployment: &Deployment, kind: &CauseKind, evidence: &Evidence) -> PullFailure {
     let CauseKind::Image { image } = kind else { return PullFailure::Unknown };
     let events = messages::failures(deployment, evidence.object_name());
@@ -258,7 +255,6 @@ pub enum CauseKind {
 
 impl CauseKind {
     /// It keeps pods from starting, or from being there at all.
-    #[must_use]
     pub const fn is_failure(&self) -> bool {
         match self {
             Self::Image { .. } | Self::BadContainer { .. } | Self::NotStarted { .. } | Self::Crash(_) => true,
@@ -269,7 +265,6 @@ impl CauseKind {
     }
 
     /// It is about pods of the current revision.
-    #[must_use]
     pub const fn is_of_new_pods(&self) -> bool {
         match self {
             Self::Image { .. } | Self::BadContainer { .. } | Self::NotStarted { .. } | Self::Crash(_) => true,
@@ -282,7 +277,6 @@ impl CauseKind {
     }
 
     /// The API server refuses this, of the current revision.
-    #[must_use]
     pub fn is_refusal(&self, what: Refused) -> bool {
         *self == Self::Refused { what, older: None }
     }

@@ -54,7 +54,6 @@ pub(super) fn count_pods(model: &Model, deployment: &Deployment, new: Option<&Re
 }
 
 /// Of the pods that are not available yet those that fail, as far as pods are seen.
-#[must_use]
 pub fn count_failing(model: &Model, deployment: &Deployment) -> u32 {
     model.controlled_sets(deployment.uid).map(|set| model.pod_counts(set.uid).failing).sum()
 }
@@ -90,7 +89,6 @@ pub(super) fn count_reported_by_deployment(status: &DeploymentStatus) -> Counts 
 }
 
 /// The ReplicaSets that a Deployment controls, counted; one that was deleted has what is left of its pods.
-#[must_use]
 pub fn count_sets(model: &Model, deployment: &Deployment, sees_pods: bool) -> Vec<SetCounts> {
     let mine = model.sets_of(deployment.uid).filter(|set| set.owner == Some(deployment.uid));
     let counted = mine.map(|set| {

@@ -27,7 +27,6 @@ pub struct Crash<'p> {
 }
 
 /// The container of a pod that ended most often and has not recovered.
-#[must_use]
 pub fn crash<'p>(pod: &'p Pod, now: Now) -> Option<Crash<'p>> {
     if pod.now.terminal_millis.is_some() || pod.state().is_ending() {
         return None;
@@ -67,7 +66,6 @@ fn of_container<'p>(pod: &Pod, container: &'p Container, now: Now) -> Option<Cra
 
 /// Since when a pod has been in trouble: since it was ready for the last time for so long that its kubelet forgets what was before, else
 /// for the first time; if it never was, since it failed first, or was seen first.
-#[must_use]
 pub fn begun(pod: &Pod) -> Millis {
     let is_long = |pair: &[(PodState, Millis)]| matches!(pair, [(state, since), (_, until)] if state.is_ready() && until - since >= FORGETS_MILLIS);
     let long_ready = pod.states.windows(2).rposition(is_long);
@@ -78,13 +76,11 @@ pub fn begun(pod: &Pod) -> Millis {
 }
 
 /// A container of the pod ends again and again.
-#[must_use]
 pub fn is_in_crash_loop(pod: &Pod, now: Now) -> bool {
     crash(pod, now).is_some_and(|crash| crash.is_loop)
 }
 
 /// The pod fails, or a container of it ended and runs again for the moment.
-#[must_use]
 pub fn is_failing(pod: &Pod, now: Now) -> bool {
     pod.state() == PodState::Failing || is_in_crash_loop(pod, now)
 }

@@ -30,7 +30,6 @@ pub struct Episode<'m> {
 }
 
 /// Judges the episode of a workload; `None` where it is of no kind. A rollout in it is looked for elsewhere.
-#[must_use]
 pub fn episode(model: &Model, workload: Uid) -> Option<Episode<'_>> {
     let deployment = model.deployments.get(&workload)?;
     let pods = model.pods_of_deployment(workload);

@@ -43,7 +43,6 @@ pub enum Remedy {
 
 impl Assessment<'_> {
     /// The way out of how it stands; `None` where there is nothing to undo, or to look at.
-    #[must_use]
     pub fn remedy(&self, standing: Standing) -> Option<Remedy> {
         match standing {
             Standing::Paused => Some(Remedy::Resume),

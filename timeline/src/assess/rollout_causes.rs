@@ -24,7 +24,6 @@ const OVERDUE_MILLIS: Millis = 10_000;
 
 impl<'m> Assessment<'m> {
     /// Finds the causes that hold now, most decisive first.
-    #[must_use]
     pub(super) fn find_causes(&self) -> Vec<Cause> {
         let mut causes = Vec::new();
         causes.extend(self.silent());
@@ -210,7 +209,6 @@ impl<'m> Assessment<'m> {
 }
 
 /// When a pod that still terminates should have been gone, by our clock; `None` where it has time, or where that is not known.
-#[must_use]
 pub fn overdue(pod: &Pod, now: Now) -> Option<Millis> {
     // Grace periods end by the API server's clock.
     let ends = pod.now.deletion_at_millis?.saturating_add(now.skew_millis);
@@ -221,7 +219,6 @@ pub fn overdue(pod: &Pod, now: Now) -> Option<Millis> {
 
 /// Pods that terminate, none of them overdue, may make room for a pod of which the scheduler says that. Those of deleted ReplicaSets
 /// count, too.
-#[must_use]
 pub fn room_comes(model: &Model, deployment: &Deployment, counts: Counts, message: &str, now: Now) -> bool {
     let is_overdue = |set: &ReplicaSet| {
         let pods = model.noteworthy_pods(set.uid, now.millis, now.skew_millis);

@@ -49,14 +49,12 @@ const FAILED_PULLS_MILLIS: Millis = 120_000;
 const INIT_EXITS: u32 = 4;
 
 /// For how long nothing may move that nothing explains: half the progress deadline, and a minute at least.
-#[must_use]
 pub fn unexplained_limit(spec: &DeploymentSpec) -> Millis {
     spec.progress_deadline_seconds.map_or(UNLIMITED_MILLIS, |seconds| i64::from(seconds) * 500).max(IDLE_MILLIS)
 }
 
 impl Assessment<'_> {
     /// Decides the severity of a cause.
-    #[must_use]
     pub(super) fn severity(&self, kind: &CauseKind, evidence: &Evidence) -> Severity {
         let lasts = |millis: Millis| evidence.since_millis.is_none_or(|since| self.now.millis - since > millis);
         let bad_after = |millis: Millis, before: Severity| if lasts(millis) { Severity::Bad } else { before };
@@ -156,7 +154,6 @@ impl Assessment<'_> {
 
     /// The rollout cannot succeed with this revision: `wait --fail-fast` ends. Never for the revision that an edit replaces,
     /// and not for what may pass.
-    #[must_use]
     pub(super) fn is_fatal(&self, kind: &CauseKind, evidence: &Evidence, severity: Severity) -> bool {
         let lasts = |millis: Millis| evidence.since_millis.is_none_or(|since| self.now.millis - since > millis);
         let is_unseen = verdict::kubectl(&self.deployment.now) == KubectlVerdict::NotObserved;

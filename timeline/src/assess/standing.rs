@@ -25,7 +25,6 @@ pub enum Tone {
 
 impl Tone {
     /// Class name of the tone.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Ok => "ok",
@@ -92,7 +91,6 @@ pub enum Standing {
 impl Standing {
     /// Whether the progress deadline can still strike, or struck: not of a rollout that is over, that nobody rolls out, or that
     /// has everything and waits only for the controller to report it.
-    #[must_use]
     pub const fn has_deadline(self) -> bool {
         match self {
             Self::Deleted | Self::Deleting | Self::Paused | Self::NotObserved { .. } | Self::ScaledToZero => false,
@@ -104,7 +102,6 @@ impl Standing {
     }
 
     /// The colour of the verdict.
-    #[must_use]
     pub const fn tone(self) -> Tone {
         match self {
             Self::Complete => Tone::Ok,
@@ -124,7 +121,6 @@ impl Standing {
 
 impl Assessment<'_> {
     /// Which verdict holds.
-    #[must_use]
     pub fn standing(&self) -> Standing {
         let (deployment, counts) = (self.deployment, self.counts);
         let desired = deployment.now.spec.replicas;
@@ -170,7 +166,6 @@ impl Assessment<'_> {
     }
 
     /// It went while nobody looked: it was deleted at that time or before.
-    #[must_use]
     pub fn went_unseen(&self) -> bool {
         self.deployment.deleted_millis.is_some_and(|at| self.deployment.gaps.iter().any(|gap| gap.to_millis == at))
     }
@@ -188,7 +183,6 @@ impl Assessment<'_> {
     }
 
     /// Its pods are news of a rollout: one that is seen to be under way.
-    #[must_use]
     pub fn is_rolling_out(&self) -> bool {
         let was_start_seen = || self.deployment.rollouts.last().is_some_and(|rollout| rollout.started_millis.is_some());
         self.sums.old_desired() > 0 || ((was_start_seen() || self.goes_on()) && !self.is_settled())
@@ -234,14 +228,12 @@ impl Assessment<'_> {
     }
 
     /// The cause that the headline names: the first bad one, which keeps pods from being there at all where there is one.
-    #[must_use]
     pub fn decisive(&self) -> Option<&Cause> {
         let bad = || self.causes.iter().filter(|cause| cause.severity == Severity::Bad);
         bad().find(|cause| cause.kind.is_failure()).or_else(|| bad().next())
     }
 
     /// Finds the cause that new pods wait for, where nothing failed.
-    #[must_use]
     pub fn awaited(&self) -> Option<&Cause> {
         let is_start =
             |cause: &&Cause| cause.kind.is_of_new_pods() && !matches!(cause.kind, CauseKind::MinReady { .. });
@@ -249,7 +241,6 @@ impl Assessment<'_> {
     }
 
     /// Containers of the current revision crash again and again, also while they run for the moment.
-    #[must_use]
     pub fn is_crashing(&self) -> bool {
         let is_loop = |cause: &Cause| cause.severity == Severity::Bad && matches!(cause.kind, CauseKind::Crash(_));
         self.causes.iter().any(is_loop)

@@ -10,7 +10,6 @@ use crate::{Millis, Model, Uid};
 impl Model {
     /// A Deployment with what belonged to it at that time. Fields that only say how something is now (reasons, messages)
     /// are empty where they may have been others.
-    #[must_use]
     pub fn as_of(&self, deployment: Uid, at_millis: Millis) -> Self {
         let mut then = Self::default();
         if let Some(known) = self.deployments.get(&deployment) {

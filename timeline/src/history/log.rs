@@ -79,13 +79,11 @@ impl History {
     }
 
     /// A pod as it was before the first change that is kept; `None` for one that came later.
-    #[must_use]
     pub fn pod_before(&self, pod: Uid) -> Option<&Pod> {
         self.base.pods.get(&pod)
     }
 
     /// Rebuilds the model at that time; `None` when its changes are not kept any more.
-    #[must_use]
     pub fn at(&self, at_millis: Millis) -> Option<Model> {
         let mut walk = self.base_millis.is_none_or(|base| base <= at_millis).then(|| self.walk())?;
         walk.to(at_millis);
@@ -93,13 +91,11 @@ impl History {
     }
 
     /// The past, to be gone through from its first moment that can be told.
-    #[must_use]
     pub fn walk(&self) -> HistoryCursor<'_> {
         HistoryCursor { then: self.base.clone(), log: self.log.iter().peekable() }
     }
 
     /// The past of a Deployment with all that belongs to it, by itself. `now` is the model as it is: it tells what that is.
-    #[must_use]
     pub fn only(&self, now: &Model, deployment: Uid) -> Self {
         let mine = belonging(now, deployment);
         let is_mine = |change: &Change| mine.contains(&change.subject()) || matches!(change, Change::Unseen(..));
@@ -109,7 +105,6 @@ impl History {
 
     /// A stretch of the past of one Deployment, with how it was at the end: nothing is in it of what was over before, of what came
     /// later, or of others that bore its name; and of ReplicaSets only those that had pods then, or a revision that was rolled out.
-    #[must_use]
     pub fn excerpt(&self, deployment: Uid, from_millis: Millis, to_millis: Millis) -> (Self, Model) {
         let mut walk = self.walk();
         walk.to(from_millis.min(to_millis));
@@ -146,7 +141,6 @@ impl History {
     }
 
     /// The past of which only its end is known.
-    #[must_use]
     pub fn end(base: Model, at_millis: Millis) -> Self {
         Self::of_changes(base, Some(at_millis), VecDeque::new())
     }
@@ -162,20 +156,17 @@ impl History {
     }
 
     /// The last so many changes, oldest first; `None` when not all of them are kept.
-    #[must_use]
     pub fn last(&self, count: u64) -> Option<impl Iterator<Item = &Change>> {
         let first = self.log.len().checked_sub(usize::try_from(count).ok()?)?;
         Some(self.log.range(first..).map(|(_, change)| change))
     }
 
     /// When something changed last.
-    #[must_use]
     pub fn last_millis(&self) -> Option<Millis> {
         self.log.back().map(|(at, _)| *at)
     }
 
     /// Moments before this cannot be told exactly any more.
-    #[must_use]
     pub const fn base_millis(&self) -> Option<Millis> {
         self.base_millis
     }
@@ -220,7 +211,6 @@ fn belonging(now: &Model, deployment: Uid) -> BTreeSet<Subject> {
 
 impl Model {
     /// A Deployment with all that belongs to it and all that is spoken of where something is said of it: others of its name.
-    #[must_use]
     pub fn around(&self, deployment: Uid) -> Self {
         self.only_of(&belonging(self, deployment))
     }

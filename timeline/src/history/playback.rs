@@ -33,7 +33,6 @@ pub enum Playback {
 
 impl Playback {
     /// The moment to show; `None` for the present.
-    #[must_use]
     pub fn moment(&self, clock: f64, live_millis: Millis) -> Option<Millis> {
         match *self {
             Self::Live => None,
@@ -82,7 +81,6 @@ impl Playback {
 }
 
 /// The next change after a moment, or the last one before it: where a step goes.
-#[must_use]
 pub fn step(changes: impl Iterator<Item = Millis>, from_millis: Millis, is_forward: bool) -> Option<Millis> {
     if is_forward { changes.filter(|at| *at > from_millis).min() } else { changes.filter(|at| *at < from_millis).max() }
 }

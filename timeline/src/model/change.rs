@@ -96,7 +96,6 @@ pub enum Subject {
 
 impl Change {
     /// Alters what viewers hold. The others alter only what sentences are made of.
-    #[must_use]
     pub const fn travels(&self) -> bool {
         !matches!(
             self,
@@ -110,7 +109,6 @@ impl Change {
     }
 
     /// The object that it is about.
-    #[must_use]
     pub fn subject(&self) -> Subject {
         match self {
             Self::Deployment(d) => Subject::Deployment(d.uid),

@@ -40,7 +40,6 @@ pub struct Container {
 
 impl Container {
     /// A container of which nothing is known yet.
-    #[must_use]
     pub const fn new(name: String, role: Role) -> Self {
         Self {
             name,
@@ -56,21 +55,18 @@ impl Container {
     }
 
     /// Counts the ends that were seen: each restart comes after an exit, and a container that ran and does not run ended once more.
-    #[must_use]
     pub fn exits(&self) -> u32 {
         let is_ended = self.last_exit.is_some() && self.state != Some(ContainerState::Running);
         self.restarts.saturating_add(u32::from(is_ended)).max(self.exits_before)
     }
 
     /// It ended again and again, each time after a short run.
-    #[must_use]
     pub fn ends_again_and_again(&self) -> bool {
         let ran_millis = self.last_exit.as_ref().and_then(|exit| exit.ran_millis);
         self.exits() >= LOOP_EXITS && ran_millis.is_none_or(|ran| ran < FORGETS_MILLIS)
     }
 
     /// Run time after which it has recovered from its ends.
-    #[must_use]
     pub fn recovers_after_millis(&self) -> Millis {
         let doublings = self.exits().saturating_sub(LOOP_EXITS).min(5);
         let back_off = (FIRST_BACK_OFF_MILLIS << doublings).min(LONGEST_BACK_OFF_MILLIS);
@@ -95,7 +91,6 @@ pub struct Exit {
 
 impl Exit {
     /// A reason of containers whose first process could not be started.
-    #[must_use]
     pub fn is_start_error(reason: &str) -> bool {
         matches!(reason, "StartError" | "ContainerCannotRun")
     }
@@ -114,7 +109,6 @@ pub enum Role {
 
 impl Role {
     /// The part in plain words.
-    #[must_use]
     pub const fn label(self) -> &'static str {
         match self {
             Self::Init => "init",

@@ -24,7 +24,6 @@ impl EpisodeKind {
     pub const ALL: [Self; 5] = [Self::Rollout, Self::Scaling, Self::Recovery, Self::Failure, Self::Deletion];
 
     /// Its name in addresses and in the index of history.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Rollout => "rollout",

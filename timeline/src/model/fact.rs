@@ -29,7 +29,6 @@ impl Kind {
     pub const ALL: [Self; 4] = [Self::Deployment, Self::ReplicaSet, Self::Pod, Self::Event];
 
     /// The kind as Kubernetes spells it.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Deployment => "Deployment",
@@ -40,13 +39,11 @@ impl Kind {
     }
 
     /// The kind with that name.
-    #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
     /// The resource and its API group, as permissions name it ("replicasets.apps").
-    #[must_use]
     pub const fn resource(self) -> &'static str {
         match self {
             Self::Deployment => "deployments.apps",
@@ -57,7 +54,6 @@ impl Kind {
     }
 
     /// Several of them, in words: "ReplicaSets".
-    #[must_use]
     pub const fn plural(self) -> &'static str {
         match self {
             Self::Deployment => "Deployments",
@@ -103,7 +99,6 @@ pub enum Fact {
 
 impl Fact {
     /// The kind that it speaks about.
-    #[must_use]
     pub const fn kind(&self) -> Kind {
         match self {
             Self::Deployment(..) => Kind::Deployment,
@@ -201,7 +196,6 @@ pub enum ConditionStatus {
 
 impl ConditionStatus {
     /// The status in plain words.
-    #[must_use]
     pub const fn label(self) -> &'static str {
         match self {
             Self::True => "true",

@@ -19,13 +19,11 @@ const GROUPS: [usize; 5] = [8, 4, 4, 4, 12];
 
 impl Uid {
     /// A UID from its bits; for builders and tests.
-    #[must_use]
     pub const fn from_bits(bits: u128) -> Self {
         Self(bits)
     }
 
     /// Its bits; orders UIDs as they order themselves.
-    #[must_use]
     pub const fn bits(self) -> u128 {
         self.0
     }

@@ -131,19 +131,16 @@ pub struct Deployment {
 
 impl Deployment {
     /// It is gone or being deleted: what belongs to it goes with it.
-    #[must_use]
     pub const fn is_over(&self) -> bool {
         self.deleted_millis.is_some() || self.now.deleting
     }
 
     /// Since when its history is known: nothing before can be shown.
-    #[must_use]
     pub fn known_since_millis(&self) -> Millis {
         self.kept_since_millis.unwrap_or(self.first_seen_millis)
     }
 
     /// Counts the rollouts that were seen, pruned ones included.
-    #[must_use]
     pub const fn rollouts_seen(&self) -> u32 {
         self.rollouts_pruned + self.rollouts.len() as u32
     }
@@ -238,7 +235,6 @@ pub struct DeploymentNow {
 
 impl DeploymentNow {
     /// When the condition moved last that says that the progress deadline passed, by the API server's clock.
-    #[must_use]
     pub fn deadline_passed_millis(&self) -> Option<Millis> {
         let told = self.status.progressing.as_ref().filter(|told| told.reason == "ProgressDeadlineExceeded")?;
         Some(told.last_update_millis.unwrap_or_default())
@@ -305,13 +301,11 @@ pub struct Rollout {
 
 impl Rollout {
     /// The passed deadline belongs to the rollout before: a ReplicaSet that is used again does not move the condition.
-    #[must_use]
     pub fn has_deadline_of_before(&self, now: &DeploymentNow) -> bool {
         self.passed_before.is_some() && self.passed_before == now.deadline_passed_millis()
     }
 
     /// Neither complete nor superseded.
-    #[must_use]
     pub const fn is_open(&self) -> bool {
         self.completed_millis.is_none() && self.superseded_millis.is_none()
     }
@@ -385,7 +379,6 @@ pub struct ReplicaSet {
 
 impl ReplicaSet {
     /// The Deployment that controlled it at that time, as far as that was seen.
-    #[must_use]
     pub fn owner_at(&self, at_millis: Millis) -> Option<Uid> {
         let before = self.owner_changes.iter().rev().find(|(since, _)| *since <= at_millis);
         let first = || if self.owner_changes.is_empty() { self.owner } else { self.owners.first().copied() };
@@ -393,7 +386,6 @@ impl ReplicaSet {
     }
 
     /// The revision it carries now.
-    #[must_use]
     pub fn revision(&self) -> Option<u64> {
         self.revisions.last().map(|(revision, _)| *revision)
     }

@@ -2,7 +2,6 @@
 //! are sorted, and the items follow.
 
 /// Sorts by a key of a time (or another number) and a tie-breaker; items with equal keys keep their order.
-#[must_use]
 pub fn sort_by<T>(items: Vec<T>, key: impl Fn(&T) -> (i64, u128)) -> Vec<T> {
     if items.len() < 2 {
         return items;

@@ -48,50 +48,42 @@ pub struct Release {
 
 impl Pod {
     /// When it was released first; one that passed from one ReplicaSet to another at once was with nobody.
-    #[must_use]
     pub fn released_millis(&self) -> Option<Millis> {
         let is_alone = |release: &&Release| release.adopted.is_none_or(|(at, _)| at != release.at_millis);
         self.releases.iter().find(is_alone).map(|release| release.at_millis)
     }
 
     /// When it was adopted last after a release.
-    #[must_use]
     pub fn adopted_millis(&self) -> Option<Millis> {
         self.releases.iter().rev().find_map(|release| release.adopted).map(|(at, _)| at)
     }
 
     /// The first ReplicaSet that controlled it: where it is drawn, wherever it went.
-    #[must_use]
     pub fn replica_set(&self) -> Option<Uid> {
         self.owners.first().copied()
     }
 
     /// The state it is in.
-    #[must_use]
     pub fn state(&self) -> PodState {
         self.states.last().map_or(PodState::Scheduling, |(state, _)| *state)
     }
 
     /// Since when it is in that state.
-    #[must_use]
     pub fn since_millis(&self) -> Millis {
         self.states.last().map_or(self.created_at_millis, |(_, at)| *at)
     }
 
     /// Arrival of its first observation.
-    #[must_use]
     pub fn first_seen_millis(&self) -> Millis {
         self.states.first().map_or(self.created_at_millis, |(_, at)| *at)
     }
 
     /// Somebody looked when it was created: what it went through before is not known else.
-    #[must_use]
     pub fn is_creation_seen(&self, skew_millis: Millis) -> bool {
         self.first_seen_millis() - self.created_at_millis.saturating_add(skew_millis) < LATE_MILLIS
     }
 
     /// When it was created, by our clock: its arrival where a watch told of that, as the API server tells whole seconds.
-    #[must_use]
     pub fn created_millis(&self, skew_millis: Millis) -> Millis {
         let (told, first) = (self.created_at_millis.saturating_add(skew_millis), self.first_seen_millis());
         let is_listed = self.now.listed_millis == Some(first);
@@ -99,44 +91,37 @@ impl Pod {
     }
 
     /// When it was asked to go, or was gone without that being seen.
-    #[must_use]
     pub fn ended_millis(&self) -> Option<Millis> {
         self.states.iter().find(|(state, _)| state.is_ending()).map(|(_, at)| *at)
     }
 
     /// It was available at some time.
-    #[must_use]
     pub fn was_available(&self) -> bool {
         self.states.iter().any(|(state, _)| *state == PodState::Available)
     }
 
     /// When it was gone.
-    #[must_use]
     pub fn gone_millis(&self) -> Option<Millis> {
         self.states.last().filter(|(state, _)| *state == PodState::Gone).map(|(_, at)| *at)
     }
 
     /// Controllers count it: it neither ended nor was asked to go (`IsPodActive` in `controller_utils.go`).
-    #[must_use]
     pub fn is_active(&self) -> bool {
         self.now.terminal_millis.is_none() && !self.state().is_ending()
     }
 
     /// Controllers counted it at that time; false before it was seen.
-    #[must_use]
     pub fn is_active_at(&self, at_millis: Millis) -> bool {
         let state = self.states.iter().rev().find(|(_, since)| *since <= at_millis).map(|(state, _)| *state);
         state.is_some_and(|state| !state.is_ending()) && self.now.terminal_millis.is_none_or(|at| at > at_millis)
     }
 
     /// It failed, as a whole and for good, and still lies about.
-    #[must_use]
     pub fn is_leftover(&self) -> bool {
         self.now.terminal_millis.is_some() && self.state() == PodState::Failing
     }
 
     /// It was released and nobody adopted it since.
-    #[must_use]
     pub fn is_out_of_rotation(&self) -> bool {
         !self.releases.is_empty() && self.owner.is_none()
     }

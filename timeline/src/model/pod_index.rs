@@ -62,7 +62,6 @@ impl PodCounts {
     }
 
     /// Counts the pods that exist.
-    #[must_use]
     pub const fn count_existing(&self) -> u32 {
         self.live + self.going
     }
@@ -108,7 +107,6 @@ impl PodLayer {
     pub const ALL: [Self; 4] = [Self::Available, Self::NotYet, Self::Failing, Self::Terminating];
 
     /// The layer of a state; `None` for pods that ended.
-    #[must_use]
     pub const fn of(state: PodState) -> Option<Self> {
         match state {
             PodState::Available => Some(Self::Available),

@@ -41,7 +41,6 @@ impl PodState {
     ];
 
     /// The state's name as the document, class names and test ids spell it.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Scheduling => "scheduling",
@@ -57,19 +56,16 @@ impl PodState {
     }
 
     /// It is ready, whether it counts already or not.
-    #[must_use]
     pub const fn is_ready(self) -> bool {
         matches!(self, Self::Ready | Self::Available)
     }
 
     /// It was asked to go, or is gone.
-    #[must_use]
     pub const fn is_ending(self) -> bool {
         matches!(self, Self::Terminating | Self::Gone)
     }
 
     /// The state in plain words.
-    #[must_use]
     pub const fn label(self) -> &'static str {
         match self {
             Self::Unready => "running, not ready",

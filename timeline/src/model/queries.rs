@@ -29,21 +29,18 @@ impl Model {
     }
 
     /// Counts the pods of a ReplicaSet.
-    #[must_use]
     pub fn pod_counts(&self, replica_set: Uid) -> PodCounts {
         self.pod_index.counts(replica_set)
     }
 
     /// Pods that `replica_set` controls or ever controlled, by UID, without those that are gone, and those that are available with
     /// containers that did not end lately. `skew_millis` is our clock less the API server's.
-    #[must_use]
     pub fn noteworthy_pods(&self, replica_set: Uid, now_millis: Millis, skew_millis: Millis) -> Vec<&Pod> {
         let rows = self.pod_index.noteworthy_rows(replica_set, now_millis.saturating_sub(skew_millis.max(0)));
         order::sort_by(rows.filter_map(|row| self.pods.row(row)).collect(), |pod| (0, pod.uid.bits()))
     }
 
     /// Least and most time that pods of a Deployment took from their creation until they were available, as far as that was seen.
-    #[must_use]
     pub fn start_times(&self, deployment: Uid) -> Option<(Millis, Millis)> {
         let all = self.sets_of.of(deployment).filter_map(|set| self.pod_index.starts(set));
         all.reduce(|(least, most), (other_least, other_most)| (least.min(other_least), most.max(other_most)))
@@ -51,13 +48,11 @@ impl Model {
 
     /// Counts the pods of a ReplicaSet in each layer at a time, with the moves between layers after it; `None` where these are not
     /// kept.
-    #[must_use]
     pub fn pod_layers(&self, replica_set: Uid, at_millis: Millis) -> Option<(LayerCounts, &[PodMove])> {
         self.pod_index.layers(replica_set, at_millis)
     }
 
     /// Every pod whose ReplicaSet `deployment` ever controlled, by arrival.
-    #[must_use]
     pub fn pods_of_deployment(&self, deployment: Uid) -> Vec<&Pod> {
         let pods = self.sets_of.of(deployment).flat_map(|set| self.pods_of(set)).collect();
         let mut pods = order::sort_by(pods, |pod: &&Pod| (pod.first_seen_millis(), pod.uid.bits()));
@@ -66,7 +61,6 @@ impl Model {
     }
 
     /// Pods that count for `deployment`: of the ReplicaSets that it controls, gone ones included, each where it is or was last.
-    #[must_use]
     pub fn counted_pods(&self, deployment: Uid) -> Vec<&Pod> {
         let mine = self.sets_of(deployment).filter(|set| set.owner == Some(deployment));
         let pods = mine.flat_map(|set| {
@@ -77,7 +71,6 @@ impl Model {
     }
 
     /// Counts the pods that count for nobody since `deployment` let go of their ReplicaSet, and that run on.
-    #[must_use]
     pub fn count_let_go_pods(&self, deployment: Uid) -> u32 {
         let is_let_go = move |set: &&ReplicaSet| {
             set.owner.is_none() && set.removed_millis.is_none() && set.owners.last() == Some(&deployment)
@@ -90,7 +83,6 @@ impl Model {
     }
 
     /// Since when a kind may not be listed in a namespace; `None` while it may, as far as that is known.
-    #[must_use]
     pub fn unseen_since(&self, kind: Kind, namespace: &str) -> Option<Millis> {
         let is_there = |scope: &Option<String>| scope.as_ref().is_none_or(|scope| scope == namespace);
         self.unseen.iter().filter(|((of, scope), _)| *of == kind && is_there(scope)).map(|(_, since)| *since).min()
@@ -98,7 +90,6 @@ impl Model {
 
     /// Pods of a Deployment are seen, or there are none to see: who may not read them or their ReplicaSets, or has not listed them
     /// yet, knows only what ReplicaSets and the Deployment's status report.
-    #[must_use]
     pub fn sees_pods(&self, deployment: Uid) -> bool {
         let namespace = self.deployments.get(&deployment).map(|known| known.namespace.as_str()).unwrap_or_default();
         if [Kind::ReplicaSet, Kind::Pod].into_iter().any(|kind| self.unseen_since(kind, namespace).is_some()) {
@@ -111,7 +102,6 @@ impl Model {
 
     /// ReplicaSets of a Deployment are seen, or there are none to see: who may not read them, or has not listed them yet, knows
     /// only what the Deployment reports.
-    #[must_use]
     pub fn sees_sets(&self, deployment: Uid) -> bool {
         let Some(known) = self.deployments.get(&deployment) else { return true };
         if self.unseen_since(Kind::ReplicaSet, &known.namespace).is_some() {
@@ -124,7 +114,6 @@ impl Model {
     }
 
     /// The Deployment of that name: the one that exists, else the one that was there last.
-    #[must_use]
     pub fn find(&self, namespace: &str, name: &str) -> Option<&Deployment> {
         self.deployments
             .values()
@@ -133,7 +122,6 @@ impl Model {
     }
 
     /// The part of the model that a viewer of `deployment` needs.
-    #[must_use]
     pub fn only(&self, deployment: Uid) -> Self {
         let mut part = Self { unseen: self.unseen.clone(), ..Self::default() };
         self.deployments.get(&deployment).into_iter().for_each(|d| part.deployments.insert(d.uid, d.clone()));
@@ -144,7 +132,6 @@ impl Model {
     }
 
     /// The Deployments that a viewer must follow to be told of `change`.
-    #[must_use]
     pub fn deployments_of(&self, change: &Change) -> Vec<Uid> {
         let owners = |set: &Uid| self.replica_sets.get(set).map(|set| set.owners.clone()).unwrap_or_default();
         match change.subject() {

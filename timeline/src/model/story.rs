@@ -32,7 +32,6 @@ pub enum LineKind {
 
 impl LineKind {
     /// Class name of the kind.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Revision => "revision",
@@ -46,7 +45,6 @@ impl LineKind {
     }
 
     /// It is worth a mark on the axis.
-    #[must_use]
     pub const fn stands_out(self) -> bool {
         !matches!(self, Self::Step | Self::Unknown)
     }
@@ -99,7 +97,6 @@ pub struct Part {
 
 impl Part {
     /// Replicas added; negative for replicas removed.
-    #[must_use]
     pub fn by(&self) -> i64 {
         i64::from(self.to) - i64::from(self.from)
     }
@@ -370,7 +367,6 @@ pub enum Happening {
 
 impl Happening {
     /// The kind of its line.
-    #[must_use]
     pub const fn kind(&self) -> LineKind {
         match self {
             Self::Begins { .. } | Self::Starts { .. } => LineKind::Revision,

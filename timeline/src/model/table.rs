@@ -36,19 +36,16 @@ impl<V> Default for Table<V> {
 
 impl<V> Table<V> {
     /// Counts the rows.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.index.len()
     }
 
     /// Whether the table holds no object.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.index.is_empty()
     }
 
     /// The value of that UID.
-    #[must_use]
     pub fn get(&self, uid: &Uid) -> Option<&V> {
         self.rows.get(*self.index.get(&(*uid, LEAST))? as usize)?.as_ref()
     }
@@ -65,13 +62,11 @@ impl<V> Table<V> {
     }
 
     /// The value in a row. It stays in its row until it is removed.
-    #[must_use]
     pub fn row(&self, row: u32) -> Option<&V> {
         self.rows.get(row as usize)?.as_ref()
     }
 
     /// The row of the value of that UID.
-    #[must_use]
     pub fn row_of(&self, uid: &Uid) -> Option<u32> {
         self.index.get(&(*uid, LEAST)).copied()
     }
@@ -100,7 +95,6 @@ impl<V> Table<V> {
     }
 
     /// There is one of that UID.
-    #[must_use]
     pub fn contains_key(&self, uid: &Uid) -> bool {
         self.get(uid).is_some()
     }

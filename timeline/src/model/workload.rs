@@ -19,7 +19,6 @@ impl WorkloadKind {
     pub const ALL: [Self; 1] = [Self::Deployment];
 
     /// The kind as Kubernetes spells it.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Deployment => "Deployment",
@@ -27,7 +26,6 @@ impl WorkloadKind {
     }
 
     /// The resource: the word in paths, of Kubernetes' API and of ours.
-    #[must_use]
     pub const fn resource(self) -> &'static str {
         match self {
             Self::Deployment => "deployments",
@@ -35,7 +33,6 @@ impl WorkloadKind {
     }
 
     /// The kind of a resource.
-    #[must_use]
     pub fn of_resource(resource: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.resource() == resource)
     }
@@ -61,7 +58,6 @@ pub struct Workload {
 
 impl Workload {
     /// The Deployment that bears this name now, or bore it last.
-    #[must_use]
     pub fn deployment(cluster: impl Into<String>, namespace: impl Into<String>, name: impl Into<String>) -> Self {
         let (cluster, namespace, name) = (cluster.into(), namespace.into(), name.into());
         Self { cluster, kind: WorkloadKind::Deployment, namespace, name, uid: None, rollout: None }
@@ -74,7 +70,6 @@ impl Workload {
     }
 
     /// Finds it in the model of its cluster.
-    #[must_use]
     pub fn find<'m>(&self, model: &'m Model) -> Option<&'m Deployment> {
         match (self.kind, self.uid) {
             (WorkloadKind::Deployment, None) => model.find(&self.namespace, &self.name),

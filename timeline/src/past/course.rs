@@ -23,7 +23,6 @@ pub fn available_spans(pod: &Pod) -> impl Iterator<Item = (Millis, Millis)> {
 }
 
 /// Time until the first pod that was made for a rollout was available.
-#[must_use]
 pub fn first_available(model: &Model, deployment: &Deployment, rollout: &Rollout) -> Option<Millis> {
     let started = rollout.started_millis?;
     let first = pods(model, deployment, rollout).flat_map(available_spans).map(|(from, _)| from).min()?;
@@ -31,7 +30,6 @@ pub fn first_available(model: &Model, deployment: &Deployment, rollout: &Rollout
 }
 
 /// Counts the container restarts of the pods that were made for a rollout.
-#[must_use]
 pub fn restarts(model: &Model, deployment: &Deployment, rollout: &Rollout) -> u32 {
     pods(model, deployment, rollout).map(|pod| pod.now.restarts).fold(0, u32::saturating_add)
 }
@@ -47,14 +45,12 @@ fn in_force(deployment: &Deployment, index: usize) -> impl Iterator<Item = Limit
 }
 
 /// The replicas that the rollout at `index` was for when it ended: what is asked for now may be another number.
-#[must_use]
 pub fn replicas(deployment: &Deployment, index: usize) -> u32 {
     let then = in_force(deployment, index).last().map(|limits| limits.ceiling.saturating_sub(limits.max_surge));
     then.unwrap_or(deployment.now.spec.replicas)
 }
 
 /// The most pods and the least available ones that were allowed at some time of the rollout at `index`.
-#[must_use]
 pub fn limits(deployment: &Deployment, index: usize) -> (u32, u32) {
     let all = || in_force(deployment, index);
     let ceiling = all().map(|limits| limits.ceiling).max();
@@ -63,7 +59,6 @@ pub fn limits(deployment: &Deployment, index: usize) -> (u32, u32) {
 }
 
 /// When the rollout at `index` is best looked at: when it was complete, just before another took its place, or when its deadline passed.
-#[must_use]
 pub fn moment(model: &Model, deployment: &Deployment, index: usize) -> Option<Millis> {
     let rollout = deployment.rollouts.get(index)?;
     let last = || rollout::last_moment_millis(model, deployment, index);

@@ -18,7 +18,6 @@ pub struct Term {
 }
 
 /// Reads what was written. A key without a value narrows nothing, and a quote that is not closed ends with the text.
-#[must_use]
 pub fn terms(text: &str) -> Vec<Term> {
     let (mut terms, mut term, mut is_quoted) = (Vec::new(), Term::default(), false);
     for c in text.chars() {
@@ -39,7 +38,6 @@ fn key(word: &str) -> Option<&'static str> {
 }
 
 /// Writes a word so that [`terms`] reads it again; quotes in it are lost.
-#[must_use]
 pub fn written(key: Option<&str>, value: &str) -> String {
     let value = value.replace('"', "");
     let begins_like_key = key.is_none() && value.split_once(':').is_some_and(|(word, _)| self::key(word).is_some());
@@ -48,7 +46,6 @@ pub fn written(key: Option<&str>, value: &str) -> String {
 }
 
 /// The key that a word seems to be meant with, where it is none: "namespce" of `namespce:shop`.
-#[must_use]
 pub fn unknown_key(search: &Search) -> Option<String> {
     let meant = |term: Term| {
         let (word, _) = term.value.split_once(':')?;

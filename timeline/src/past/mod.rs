@@ -99,14 +99,12 @@ pub struct PastRollout {
 
 impl PastRollout {
     /// The page of this rollout, at its moment. What is over is shown from what is kept of it, whether or not its cluster is watched now.
-    #[must_use]
     pub fn address(&self) -> String {
         let page = self.page();
         self.moment_millis.map_or_else(|| page.clone(), |at_millis| format!("{page}&at={at_millis}"))
     }
 
     /// Its workload.
-    #[must_use]
     pub fn workload(&self) -> Workload {
         Workload {
             cluster: self.cluster.clone(),
@@ -119,31 +117,26 @@ impl PastRollout {
     }
 
     /// Cluster and namespace.
-    #[must_use]
     pub fn place(&self) -> (&str, &str) {
         (&self.cluster, &self.namespace)
     }
 
     /// It is a rollout.
-    #[must_use]
     pub fn is_rollout(&self) -> bool {
         self.episode == EpisodeKind::Rollout
     }
 
     /// It is not over yet.
-    #[must_use]
     pub const fn is_going_on(&self) -> bool {
         matches!(self.outcome, Outcome::Progressing | Outcome::DeadlineExceeded)
     }
 
     /// This rollout of its workload.
-    #[must_use]
     pub fn by_itself(&self) -> Workload {
         Workload { uid: Some(self.uid), rollout: Some(self.number), ..self.workload() }
     }
 
     /// Where it is played from its begin.
-    #[must_use]
     pub fn played(&self) -> String {
         format!("{}&at={}&play=yes", self.page(), self.started_millis)
     }
@@ -157,19 +150,16 @@ impl PastRollout {
     }
 
     /// Duration; `None` while it goes on.
-    #[must_use]
     pub fn took_millis(&self) -> Option<Millis> {
         self.ended_millis.map(|ended| ended - self.started_millis)
     }
 
     /// Time until it was complete; `None` when it never was, or its begin was not seen.
-    #[must_use]
     pub fn complete_millis(&self) -> Option<Millis> {
         self.took_millis().filter(|_| self.outcome == Outcome::Complete && self.trigger != Trigger::Unknown)
     }
 
     /// It replaced nothing: the Deployment was created, or took over what was there.
-    #[must_use]
     pub const fn is_first(&self) -> bool {
         matches!(self.trigger, Trigger::Created | Trigger::Adopted)
     }

@@ -69,7 +69,6 @@ pub const KINDS: [(EpisodeKind, &str); 5] = [
 ];
 
 /// Reads kinds as addresses have them: "recovery,failure". `None` where one is unknown.
-#[must_use]
 pub fn kinds(text: &str) -> Option<Vec<EpisodeKind>> {
     let kind = |name: &str| EpisodeKind::ALL.into_iter().find(|kind| kind.name() == name);
     let mut kinds = text.split(',').map(kind).collect::<Option<Vec<_>>>()?;
@@ -106,38 +105,32 @@ pub struct Day {
 
 impl Search {
     /// The page of what is asked for.
-    #[must_use]
     pub fn address(&self) -> String {
         self.page(None)
     }
 
     /// Returns the name of the zone of times: "UTC", or "UTC+02:00".
-    #[must_use]
     pub fn zone_name(&self) -> String {
         let offset = if self.zone == UTC { "" } else { &self.zone };
         format!("UTC{offset}")
     }
 
     /// The name of the least duration.
-    #[must_use]
     pub fn length(&self) -> Option<&'static str> {
         LENGTHS.iter().find(|(_, millis, _)| Some(*millis) == self.longer_millis).map(|(name, ..)| *name)
     }
 
     /// The name of the outcome.
-    #[must_use]
     pub fn outcome_name(&self) -> Option<&'static str> {
         OUTCOMES.iter().find(|(_, outcome, _)| Some(*outcome) == self.outcome).map(|(name, ..)| *name)
     }
 
     /// The names of the kinds, with commas.
-    #[must_use]
     pub fn kind_names(&self) -> String {
         self.kinds.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(",")
     }
 
     /// The search with one kind more, or without it.
-    #[must_use]
     pub fn with_kind_toggled(&self, kind: EpisodeKind) -> Self {
         let mut kinds = self.kinds.clone();
         match kinds.binary_search(&kind) {
@@ -148,20 +141,17 @@ impl Search {
     }
 
     /// The words that are looked for anywhere.
-    #[must_use]
     pub fn words(&self) -> Vec<String> {
         language::terms(&self.text).into_iter().map(|term| term.value).collect()
     }
 
     /// It finds everything that is kept.
-    #[must_use]
     pub fn narrows_nothing(&self) -> bool {
         let is_any_time = self.when.is_empty() && self.from_millis.is_none() && self.to_millis.is_none();
         is_any_time && self.written().is_empty()
     }
 
     /// The properties that are narrowed: each with its value as the language writes it, and the search without it.
-    #[must_use]
     pub fn narrowed(&self) -> Vec<(String, Self)> {
         let without = |change: fn(&mut Self)| {
             let mut search = self.clone();
@@ -184,7 +174,6 @@ impl Search {
     }
 
     /// All of it but the time, as people write it into the search field.
-    #[must_use]
     pub fn written(&self) -> String {
         let narrowed = self.narrowed().into_iter().map(|(term, _)| term);
         let words = self.words().into_iter().map(|word| language::written(None, &word));
@@ -192,7 +181,6 @@ impl Search {
     }
 
     /// Returns the same search for the next page.
-    #[must_use]
     pub fn page(&self, after: Option<&str>) -> String {
         let time = |at: Option<Millis>| at.filter(|_| self.when.is_empty());
         Address::new(Route::History, &[])

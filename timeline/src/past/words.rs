@@ -12,7 +12,6 @@ use super::PastRollout;
 const AT_ONCE_MILLIS: Millis = 100;
 
 /// Names an outcome inside a sentence: "progress deadline passed".
-#[must_use]
 pub const fn outcome_name(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Complete => "complete",
@@ -25,7 +24,6 @@ pub const fn outcome_name(outcome: Outcome) -> &'static str {
 
 impl PastRollout {
     /// Formats the result: "Complete after 12 s".
-    #[must_use]
     pub fn ended(&self) -> String {
         let end = capitalized(outcome_name(self.outcome).to_owned());
         let passed = self.deadline_millis.filter(|_| self.outcome != Outcome::DeadlineExceeded);
@@ -38,7 +36,6 @@ impl PastRollout {
     }
 
     /// Formats the duration for a column: "12 s"; empty while it goes on.
-    #[must_use]
     pub fn took(&self) -> String {
         match self.took_millis() {
             Some(took) if took < AT_ONCE_MILLIS => format!("< {}", duration(AT_ONCE_MILLIS)),
@@ -48,7 +45,6 @@ impl PastRollout {
     }
 
     /// Returns the status or the result.
-    #[must_use]
     pub fn status(&self) -> Status {
         if !self.is_rollout() {
             let (mark, word) = match (self.episode, self.is_going_on()) {
@@ -80,7 +76,6 @@ impl PastRollout {
     }
 
     /// The events of an episode without a rollout; of a rollout why it had trouble, where its revision stands beside it: "Could not create pods: quota pods was used up." What is over is told as past.
-    #[must_use]
     pub fn cause_words(&self) -> String {
         if !self.is_rollout() {
             return self.title.clone();
@@ -91,7 +86,6 @@ impl PastRollout {
     }
 
     /// Names the trigger.
-    #[must_use]
     pub const fn began(&self) -> &'static str {
         match self.trigger {
             Trigger::Unknown => "Already running",
@@ -104,7 +98,6 @@ impl PastRollout {
     }
 
     /// Its extremes: "3 replicas, peak 4 pods (limit 4), lowest 3 available (limit 3)".
-    #[must_use]
     pub fn extremes(&self) -> String {
         let lowest = Some(self.min_available).filter(|_| replaces(self.trigger, self.revision));
         let limits = self.ceiling.zip(self.floor);
@@ -113,14 +106,12 @@ impl PastRollout {
 }
 
 /// Returns whether a rollout replaces pods; of revision 1 that is known also where its begin was not observed.
-#[must_use]
 pub fn replaces(trigger: Trigger, revision: u64) -> bool {
     trigger != Trigger::Created && revision > 1
 }
 
 /// Most pods at once and fewest available ones, as they were observed, each beside its limit. `lowest` is `None` for a rollout that
 /// replaced nothing: it begins with none.
-#[must_use]
 pub fn extremes(peak_pods: u32, lowest: Option<u32>, limits: Option<(u32, u32)>) -> String {
     let limit = |limit: Option<u32>| limit.map(|limit| format!(" (limit {limit})")).unwrap_or_default();
     let (ceiling, floor) = limits.unzip();
@@ -169,7 +160,6 @@ impl StatusMark {
     }
 
     /// Class name of the sign.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Ok => "ok",

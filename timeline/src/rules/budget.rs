@@ -11,14 +11,12 @@ pub use crate::model::Limits;
 use crate::rules::rollout;
 
 /// The spec, for another number of replicas.
-#[must_use]
 pub fn of_replicas(spec: &DeploymentSpec, replicas: u32) -> DeploymentSpec {
     DeploymentSpec { replicas, ..spec.clone() }
 }
 
 /// Resolves the strategy for the Deployment's `spec.replicas`. Surge percentages are rounded up, unavailable
 /// ones down; both zero would allow nothing, so one may then be unavailable. Recreate: no surge, everything may be missing.
-#[must_use]
 pub fn limits(spec: &DeploymentSpec) -> Limits {
     let n = spec.replicas;
     let (max_surge, max_unavailable) = match spec.strategy {
@@ -61,7 +59,6 @@ pub struct Sums {
 
 impl Sums {
     /// Counts the ReplicaSets that `deployment` controls, as they report themselves.
-    #[must_use]
     pub fn from_sets(model: &Model, deployment: &Deployment) -> Self {
         Self::counted(model, deployment, |set| (set.now.counts, set.now.counts.replicas))
     }
@@ -92,7 +89,6 @@ impl Sums {
 
     /// Counts the available pods instead of the ReplicaSets' reports of them, which follow a moment later:
     /// what the controller will count next.
-    #[must_use]
     pub fn from_pods(model: &Model, deployment: &Deployment) -> Self {
         Self::counted(model, deployment, |set| {
             let pods = model.pod_counts(set.uid);
@@ -101,7 +97,6 @@ impl Sums {
     }
 
     /// Takes the Deployment's own report, where its ReplicaSets are not seen.
-    #[must_use]
     pub fn from_status(status: &DeploymentStatus) -> Self {
         let (updated, available) = (status.updated, status.available.min(status.updated));
         let old = status.replicas.saturating_sub(updated);
@@ -117,7 +112,6 @@ impl Sums {
     }
 
     /// Sum of `spec.replicas` of the old ReplicaSets.
-    #[must_use]
     pub fn old_desired(&self) -> u32 {
         self.old.iter().fold(0, |sum, counts| sum.saturating_add(counts.desired))
     }
@@ -157,7 +151,6 @@ pub enum Next {
 }
 
 /// Predicts the controller's next step. Availability is the ReplicaSets' report: it may be a moment behind the pods.
-#[must_use]
 pub fn next(spec: &DeploymentSpec, sums: &Sums) -> Next {
     if spec.paused {
         return if is_spread(spec, sums) { Next::Paused } else { Next::Spread };

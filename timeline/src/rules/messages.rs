@@ -36,13 +36,11 @@ pub enum PullFailure {
 
 impl PullFailure {
     /// Trying again does not help.
-    #[must_use]
     pub const fn is_final(self) -> bool {
         matches!(self, Self::NotFound | Self::Platform | Self::Denied | Self::Hidden | Self::Unusable)
     }
 
     /// The reason in the registry's words; `None` where it is not known.
-    #[must_use]
     pub const fn words(self) -> Option<&'static str> {
         match self {
             Self::NotFound => Some("not found"),
@@ -80,7 +78,6 @@ const PULL_TEXTS: [(PullFailure, &[&str]); 11] = [
 ];
 
 /// Reads why the pull of `image` failed from a reason, the message beside it and Events about it.
-#[must_use]
 pub fn read_pull_failure<'t>(
     reason: &str,
     image: Option<&str>,
@@ -133,7 +130,6 @@ fn without_names(message: &str, image: Option<&str>) -> String {
 }
 
 /// The last part of what is said about a failed pull, where it says more than that it failed: "unexpected EOF".
-#[must_use]
 pub fn pull_detail<'t>(message: &'t str, events: impl Iterator<Item = &'t str>) -> Option<&'t str> {
     let texts = std::iter::once(message).chain(events).map(str::trim);
     let mut details = texts.map(|text| text.rsplit_once(": ").map_or(text, |(_, detail)| detail));
@@ -143,7 +139,6 @@ pub fn pull_detail<'t>(message: &'t str, events: impl Iterator<Item = &'t str>) 
 }
 
 /// The pull secrets of a pod that could not be read: "regcred".
-#[must_use]
 pub fn unread_pull_secrets<'m>(deployment: &'m Deployment, pod: &str) -> Option<&'m str> {
     let event = events(deployment, "Pod", pod).find(|event| event.reason == "FailedToRetrieveImagePullSecret")?;
     let (_, rest) = event.message.split_once('(')?;
@@ -151,7 +146,6 @@ pub fn unread_pull_secrets<'m>(deployment: &'m Deployment, pod: &str) -> Option<
 }
 
 /// Reasons for which a container waits for its image.
-#[must_use]
 pub fn is_image_reason(reason: &str) -> bool {
     matches!(
         reason,
@@ -185,14 +179,12 @@ pub struct ProbeKill {
 }
 
 /// The message of an Event, without the words that say that it stands for others.
-#[must_use]
 pub fn text(event: &Event) -> &str {
     event.message.strip_prefix("(combined from similar events): ").unwrap_or(&event.message)
 }
 
 /// Finds the last result of a probe ("Readiness probe"), by the Event `Unhealthy` since then about a pod, or about a container of it
 /// that is not ready: "HTTP probe failed with statuscode: 503".
-#[must_use]
 pub fn probe_saw<'m>(deployment: &'m Deployment, pod: &Pod, probe: &str, since_millis: Millis) -> Option<&'m str> {
     let since_millis = since_millis.saturating_sub(2_000); // Events are told in whole seconds
     let unready = unready_containers(&pod.now.message);
@@ -205,7 +197,6 @@ pub fn probe_saw<'m>(deployment: &'m Deployment, pod: &Pod, probe: &str, since_m
 }
 
 /// The containers that a condition names: "web proxy" of "containers with unready status: [web proxy]".
-#[must_use]
 pub fn unready_containers(message: &str) -> Option<&str> {
     message.split_once('[').and_then(|(_, rest)| rest.split_once(']')).map(|(inside, _)| inside)
 }
@@ -225,7 +216,6 @@ fn not_run<'m>(event: &'m Event, probe: &str) -> Option<&'m str> {
 
 /// The step in which the container runtime failed, without those that failed because of it: `exec: "/app": stat /app: no such file or
 /// directory` of `failed to create containerd task: … unable to start container process: exec: "/app": …`.
-#[must_use]
 pub fn last_step(message: &str) -> &str {
     message.rsplit_once("unable to start container process: ").map_or(message, |(_, cause)| cause).trim()
 }
@@ -235,7 +225,6 @@ const STOPPED: [i32; 2] = [137, 143];
 
 /// The probe or hook for which the kubelet kills a container, by Events since the begin of its last run and of its troubles. A probe that
 /// failed is none where the container ended by itself: startup probes fail until it has started.
-#[must_use]
 pub fn probe_kill(
     deployment: &Deployment,
     pod: &Pod,
@@ -285,7 +274,6 @@ pub enum NewNode {
 }
 
 /// Reads the last answer of an autoscaler to a pod that has no node.
-#[must_use]
 pub fn new_node(deployment: &Deployment, pod: &Pod) -> Option<NewNode> {
     events(deployment, "Pod", &pod.name).find_map(|event| match event.reason.as_str() {
         "NotTriggerScaleUp" => Some(NewNode::Refused(event.message.clone())),
@@ -298,7 +286,6 @@ pub fn new_node(deployment: &Deployment, pod: &Pod) -> Option<NewNode> {
 }
 
 /// The Event says that a node is being added.
-#[must_use]
 pub fn node_comes(event: &Event) -> Option<NewNode> {
     match event.reason.as_str() {
         "TriggeredScaleUp" => Some(NewNode::Comes("cluster-autoscaler")),
@@ -308,13 +295,11 @@ pub fn node_comes(event: &Event) -> Option<NewNode> {
 }
 
 /// A pod has no node because pods have what it needs: one that goes may make room.
-#[must_use]
 pub fn needs_room(message: &str) -> bool {
     ["Insufficient", "Too many pods", "anti-affinity", "free ports"].iter().any(|words| message.contains(words))
 }
 
 /// The node of a pod was reported not to be ready since then, and its kubelet has reported nothing of the pod since.
-#[must_use]
 pub fn is_node_silent(deployment: &Deployment, pod: &Pod, since_millis: Millis) -> bool {
     let of_kubelet = ["Unhealthy", "Killing", "Pulling", "Pulled", "Failed", "BackOff"];
     let mut events = events(deployment, "Pod", &pod.name);
@@ -347,7 +332,6 @@ pub enum StartHold {
 
 impl StartHold {
     /// Something failed, which the kubelet tries again.
-    #[must_use]
     pub const fn is_error(self) -> bool {
         matches!(self, Self::Mount | Self::Attach | Self::Sandbox | Self::Devices)
     }
@@ -355,7 +339,6 @@ impl StartHold {
 
 /// The Event that says why a pod that has a node has no running container yet: a volume, its sandbox, or an image that is pulled. The
 /// kubelet sums up volumes that do not come: what was said of one of them before says more.
-#[must_use]
 pub fn holds_start<'m>(deployment: &'m Deployment, pod: &Pod) -> Option<&'m Event> {
     let lately = || {
         events(deployment, "Pod", &pod.name)
@@ -369,7 +352,6 @@ pub fn holds_start<'m>(deployment: &'m Deployment, pod: &Pod) -> Option<&'m Even
 }
 
 /// The step of a start that an Event tells of.
-#[must_use]
 pub fn start_hold(reason: &str) -> Option<StartHold> {
     match reason {
         "FailedMount" | "FailedMapVolume" => Some(StartHold::Mount),
@@ -382,13 +364,11 @@ pub fn start_hold(reason: &str) -> Option<StartHold> {
 }
 
 /// A quota refuses it.
-#[must_use]
 pub fn is_quota(message: &str) -> bool {
     message.contains("exceeded quota")
 }
 
 /// The API server, or what it asks, says no; other errors of it may pass.
-#[must_use]
 pub fn is_decided(message: &str) -> bool {
     is_quota(message)
         || ["denied the request", "is forbidden", "is invalid"].iter().any(|words| message.contains(words))

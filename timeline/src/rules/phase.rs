@@ -32,7 +32,6 @@ pub struct Reading {
 
 /// Reads a pod's state. A ready pod reads as [`PodState::Ready`] with the time it became ready; whether it counts
 /// already is for [`available_at`] to say.
-#[must_use]
 pub fn read(pod: &PodFact) -> Reading {
     let ready = pod.ready.as_ref().filter(|c| c.status == ConditionStatus::True);
     let say = |state, reason: &str, message: &str| Reading {
@@ -106,7 +105,6 @@ fn lets_go_on(container: &Container) -> bool {
 }
 
 /// It ended with exit code 0.
-#[must_use]
 pub const fn is_done(container: &Container) -> bool {
     matches!(container.state, Some(ContainerState::Terminated { exit_code: 0, .. }))
 }
@@ -129,7 +127,6 @@ fn sum_restarts<'c>(containers: impl Iterator<Item = &'c Container>) -> u32 {
 }
 
 /// When a ready pod starts to count. With `minReadySeconds` 0 that is at once.
-#[must_use]
 pub fn available_at(ready_since_millis: Option<Millis>, min_ready_seconds: u32) -> Option<Millis> {
     if min_ready_seconds == 0 {
         return None;

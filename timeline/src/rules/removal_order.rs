@@ -52,13 +52,11 @@ pub enum Comparison {
 
 /// The criteria that made a pod go before every other one that its ReplicaSet had; `None` if it did not go because its
 /// ReplicaSet shrank, if all pods went, or if it cannot be told. `skew_millis` is how much later our clock is than the cluster's.
-#[must_use]
 pub fn criteria(model: &Model, pod: &Pod, skew_millis: Millis) -> Option<Vec<Criterion>> {
     Choices::new(model, skew_millis).criteria(pod)
 }
 
 /// A pod that went, held against every pod of its ReplicaSet that stayed.
-#[must_use]
 pub fn pairs(model: &Model, pod: &Pod, skew_millis: Millis) -> Vec<Comparison> {
     Choices::new(model, skew_millis).pairs(pod).collect()
 }
@@ -75,7 +73,6 @@ pub struct Choices<'m> {
 
 impl<'m> Choices<'m> {
     /// Of a moment: the model as it was then.
-    #[must_use]
     pub const fn new(model: &'m Model, skew_millis: Millis) -> Self {
         Self { model, skew_millis, rounds: BTreeMap::new(), views: BTreeMap::new() }
     }
@@ -102,7 +99,6 @@ impl<'m> Choices<'m> {
     }
 
     /// Number of passes over all pods of a Deployment for the answers until now.
-    #[must_use]
     pub fn looks(&self) -> usize {
         self.views.len()
     }

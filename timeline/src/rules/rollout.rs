@@ -30,7 +30,6 @@ pub enum Outcome {
 
 /// The owned ReplicaSet that carries `rollout`'s revision; the first seen wins, and before those that were taken over from another
 /// Deployment, whose numbers were of that one.
-#[must_use]
 pub fn replica_set<'m>(model: &'m Model, deployment: &Deployment, revision: u64) -> Option<&'m ReplicaSet> {
     let carries = |set: &&ReplicaSet| set.revisions.iter().any(|(known, _)| *known == revision);
     let is_of_another = |set: &&ReplicaSet| set.owners.first() != Some(&deployment.uid);
@@ -39,7 +38,6 @@ pub fn replica_set<'m>(model: &'m Model, deployment: &Deployment, revision: u64)
 
 /// The existing ReplicaSet that is scaled up: the one that carries the Deployment's revision. A new revision is written on
 /// the ReplicaSet first and on the Deployment a moment later, so a higher one on a ReplicaSet is already the Deployment's.
-#[must_use]
 pub fn current_set<'m>(model: &'m Model, deployment: &Deployment) -> Option<&'m ReplicaSet> {
     let revision = current_revision(model, deployment)?;
     let carries = |set: &&ReplicaSet| set.revision() == Some(revision);
@@ -47,7 +45,6 @@ pub fn current_set<'m>(model: &'m Model, deployment: &Deployment) -> Option<&'m 
 }
 
 /// The revision that is scaled up.
-#[must_use]
 pub fn current_revision(model: &Model, deployment: &Deployment) -> Option<u64> {
     let latest = model.owned_sets(deployment.uid).max_by_key(|set| set.revision());
     let of_sets = latest.and_then(ReplicaSet::revision);
@@ -65,7 +62,6 @@ pub fn current_revision(model: &Model, deployment: &Deployment) -> Option<u64> {
 
 /// Arrival of the first sign of a rollout: a change that the controller had not observed yet when it began, or its
 /// ReplicaSet with its revision. `None` when it was running when watching began.
-#[must_use]
 pub fn first_sign_millis(model: &Model, deployment: &Deployment, rollout: &Rollout) -> Option<Millis> {
     let started = rollout.started_millis?;
     let before = deployment.rollouts.iter().filter_map(|other| other.started_millis.filter(|at| *at < started)).max();
@@ -78,13 +74,11 @@ pub fn first_sign_millis(model: &Model, deployment: &Deployment, rollout: &Rollo
 }
 
 /// The last moment of the rollout at `index` that knows nothing of the next one; `None` while it is the last.
-#[must_use]
 pub fn last_moment_millis(model: &Model, deployment: &Deployment, index: usize) -> Option<Millis> {
     first_sign_millis(model, deployment, deployment.rollouts.get(index + 1)?).map(|sign| sign - 1)
 }
 
 /// Arrival of the first sign of a rollout that has not begun yet; `None` while there is none.
-#[must_use]
 pub fn next_sign_millis(model: &Model, deployment: &Deployment) -> Option<Millis> {
     let last = deployment.rollouts.last()?;
     let edited = awaits_revision(model, deployment).then(|| unobserved_millis(deployment, Millis::MAX)).flatten();
@@ -106,13 +100,11 @@ fn revised_millis(set: &ReplicaSet, revision: u64) -> Option<Millis> {
 }
 
 /// The template was edited, and no ReplicaSet carries the revision that will come of it yet.
-#[must_use]
 pub fn awaits_revision(model: &Model, deployment: &Deployment) -> bool {
     current_set(model, deployment).is_some_and(|set| is_to_be_replaced(model, deployment, set))
 }
 
 /// The ReplicaSet that is scaled up; `None` while the revision of an edited template is awaited.
-#[must_use]
 pub fn new_set<'m>(model: &'m Model, deployment: &Deployment) -> Option<&'m ReplicaSet> {
     current_set(model, deployment).filter(|set| !is_to_be_replaced(model, deployment, set))
 }
@@ -148,7 +140,6 @@ fn is_edited(set: &ReplicaSet, deployment: &Deployment) -> bool {
 }
 
 /// Why the rollout at `index` started.
-#[must_use]
 pub fn trigger(model: &Model, deployment: &Deployment, index: usize) -> Trigger {
     let Some(rollout) = deployment.rollouts.get(index) else {
         return Trigger::Unknown;
@@ -179,7 +170,6 @@ pub fn trigger(model: &Model, deployment: &Deployment, index: usize) -> Trigger 
 
 /// The rollout at `index` goes on with the ReplicaSet of the one before, which got another number because a ReplicaSet was taken over
 /// or taken up again: no template came in between.
-#[must_use]
 pub fn is_renumbered(model: &Model, deployment: &Deployment, index: usize, set: &ReplicaSet) -> bool {
     let [Some(before), Some(rollout)] = [index.checked_sub(1), Some(index)].map(|at| deployment.rollouts.get(at?))
     else {
@@ -193,7 +183,6 @@ pub fn is_renumbered(model: &Model, deployment: &Deployment, index: usize, set: 
 }
 
 /// Derives the outcome of the rollout.
-#[must_use]
 pub fn outcome(deployment: &Deployment, rollout: &Rollout) -> Outcome {
     if rollout.completed_millis.is_some() {
         Outcome::Complete

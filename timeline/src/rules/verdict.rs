@@ -7,7 +7,6 @@ use crate::model::DeploymentNow;
 pub use crate::model::KubectlVerdict;
 
 /// Computes the verdict of `kubectl rollout status`.
-#[must_use]
 pub fn kubectl(now: &DeploymentNow) -> KubectlVerdict {
     let status = &now.status;
     let reason = status.progressing.as_ref().map(|c| c.reason.as_str());

@@ -11,7 +11,6 @@ use crate::words::{capitalized, count, duration, images, is_are, safe, sentence_
 const LONG_MILLIS: crate::Millis = 10_000;
 
 /// A cause in one sentence.
-#[must_use]
 pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
     let (pods, evidence) = (cause.pods, &cause.evidence);
     let name = short(evidence.object_name()).to_owned();

@@ -3,7 +3,6 @@
 use crate::rules::removal_order::Criterion;
 
 /// Says why a pod was removed and not another one, from [`crate::rules::removal_order::criteria`].
-#[must_use]
 pub fn choice(criteria: &[Criterion]) -> String {
     if criteria == [Criterion::Chance] {
         return "nothing distinguished it from those that stayed; then the lower UID or chance decides".to_owned();

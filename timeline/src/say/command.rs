@@ -15,13 +15,11 @@ pub struct Command {
 
 impl Command {
     /// A command of kubectl in a namespace. `rest` is what follows, quoted where a shell needs it.
-    #[must_use]
     pub fn kubectl(what: impl Into<String>, namespace: &str, rest: &str) -> Self {
         Self { what: what.into(), command: format!("kubectl --namespace {} {rest}", shell_word(namespace)) }
     }
 
     /// Whether it changes what is in the cluster; others show something.
-    #[must_use]
     pub fn changes_cluster(&self) -> bool {
         ["undo", "resume"].iter().any(|verb| self.command.contains(&format!(" rollout {verb} ")))
     }

@@ -18,7 +18,6 @@ struct LostPods<'m> {
 }
 
 /// The title of an episode, safe to show. An episode that goes on has no end in its title.
-#[must_use]
 pub fn episode(episode: &Episode<'_>, is_open: bool) -> String {
     let Episode { kind, began_millis, ended_millis, is_whole, scaled, losses, restarted, missing } = episode;
     let after = ended_millis.filter(|_| *is_whole).map(|ended| format!(" after {}", duration(ended - began_millis)));

@@ -8,7 +8,6 @@ use crate::words::{capitalized, count, duration, list, safe, sentence_end, short
 const AT_ONCE_MILLIS: crate::Millis = 1_000;
 
 /// A moment of the story in one sentence.
-#[must_use]
 pub fn happening(happening: &Happening) -> String {
     match happening {
         Happening::Begins { revision, images } => format!("Watching begins: revision {revision} with image {images}."),

@@ -33,14 +33,12 @@ use crate::model::{KubectlVerdict, Pod};
 use crate::words::safe;
 
 /// The state of a pod, with its reason: "failing (CrashLoopBackOff)".
-#[must_use]
 pub fn pod(pod: &Pod) -> String {
     let label = pod.state().label();
     if pod.now.reason.is_empty() { label.to_owned() } else { format!("{label} ({})", safe(&pod.now.reason)) }
 }
 
 /// The verdict of `kubectl rollout status` in words.
-#[must_use]
 pub const fn kubectl(verdict: KubectlVerdict) -> &'static str {
     match verdict {
         KubectlVerdict::NotObserved => "waiting for the spec to be observed",

@@ -5,7 +5,6 @@ use crate::rules::budget::Next;
 use crate::words::{capitalized, count, is_are, moment};
 
 /// Says what comes next, in whole sentences; never empty.
-#[must_use]
 pub fn next(standing: Standing, assessment: &Assessment<'_>) -> String {
     let left = assessment.counts.available + assessment.counts.not_yet + assessment.counts.terminating;
     let first = match standing {

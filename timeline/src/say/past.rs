@@ -30,7 +30,6 @@ const VERBS: [(&str, &str); 22] = [
 const NAMED: [&str; 6] = ["container", "sidecar", "image", "gate", "quota", "pod"];
 
 /// A sentence of [`super::verdict`] as it is said later: "Revision 3 was complete: 8 of 8 available."
-#[must_use]
 pub fn past(sentence: &str) -> String {
     let mut before = "";
     let mut said = Vec::new();

@@ -6,7 +6,6 @@ use crate::model::Deployment;
 use crate::words::shell_word;
 
 /// A command that is ready to copy, and what it does.
-#[must_use]
 pub fn remedy(way: &Remedy, deployment: &Deployment) -> Command {
     let name = shell_word(&deployment.name);
     let (what, rest) = match way {

@@ -20,7 +20,6 @@ pub struct Line {
 }
 
 /// The story of a Deployment, oldest first.
-#[must_use]
 pub fn story(model: &Model, deployment: Uid) -> Vec<Line> {
     let line =
         |entry: Entry| Line { at_millis: entry.at_millis, kind: entry.what.kind(), text: happening(&entry.what) };
@@ -28,7 +27,6 @@ pub fn story(model: &Model, deployment: Uid) -> Vec<Line> {
 }
 
 /// The entries of a Deployment's story, oldest first.
-#[must_use]
 pub fn entries(model: &Model, deployment: Uid) -> Vec<Entry> {
     let Some(deployment) = model.deployments.get(&deployment) else {
         return Vec::new();

@@ -8,7 +8,6 @@ use crate::words::moment;
 use crate::{Millis, Model};
 
 /// A verdict, with what of it is not seen now. A Deployment that may not be read itself is neither well nor unwell: it was.
-#[must_use]
 pub fn only_last_seen(verdict: Verdict, model: &Model, deployment: &Deployment, now: Now) -> Verdict {
     let since =
         |kind: Kind| model.unseen_since(kind, &deployment.namespace).filter(|_| deployment.deleted_millis.is_none());

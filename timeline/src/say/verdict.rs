@@ -48,7 +48,6 @@ pub fn succeeded(after: &Deployment, then: &Deployment, clock: Now) -> String {
 }
 
 /// The badge: one or two words.
-#[must_use]
 pub fn badge(standing: Standing, assessment: &Assessment<'_>) -> String {
     match standing {
         Standing::Deleted => "Ended",
@@ -89,7 +88,6 @@ pub fn badge(standing: Standing, assessment: &Assessment<'_>) -> String {
 }
 
 /// The verdict: one sentence of at most twelve words.
-#[must_use]
 pub fn verdict(standing: Standing, assessment: &Assessment<'_>) -> String {
     let desired = assessment.deployment.now.spec.replicas;
     let (available, new_available) = (assessment.counts.available, assessment.counts.new_available);
@@ -195,7 +193,6 @@ fn crashing(assessment: &Assessment<'_>) -> String {
 }
 
 /// Why it stands so: causes, what the budget forbids, what is left over; may be empty.
-#[must_use]
 pub fn why(standing: Standing, assessment: &Assessment<'_>) -> String {
     // The one that the headline names comes first, with its figures.
     let decisive = assessment.decisive();
@@ -377,7 +374,6 @@ fn silence(assessment: &Assessment<'_>) -> crate::Millis {
 }
 
 /// The budget against what is there, with where the limits come from.
-#[must_use]
 pub fn budget(assessment: &Assessment<'_>) -> String {
     let (spec, counts, limits) = (&assessment.deployment.now.spec, assessment.counts, assessment.limits);
     let Some((ceiling, floor)) = derived(spec, limits) else {
@@ -398,7 +394,6 @@ pub fn budget(assessment: &Assessment<'_>) -> String {
 }
 
 /// Where ceiling and floor come from; `None` for Recreate, which has neither.
-#[must_use]
 pub fn derived(spec: &DeploymentSpec, limits: Limits) -> Option<(String, String)> {
     let n = spec.replicas;
     let Strategy::RollingUpdate { max_surge, max_unavailable } = spec.strategy else {

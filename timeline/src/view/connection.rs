@@ -32,7 +32,6 @@ pub struct Listing {
 
 impl Listing {
     /// "listing pods: 42,000 so far".
-    #[must_use]
     pub fn words(&self) -> String {
         format!("listing {}: {} so far", self.resource, crate::words::grouped(self.objects))
     }
@@ -90,13 +89,11 @@ pub enum ConnectionState {
 
 impl ConnectionState {
     /// The shown state of the cluster is the present one.
-    #[must_use]
     pub const fn is_live(&self) -> bool {
         matches!(self, Self::Live | Self::Replay { .. })
     }
 
     /// The shown state of the cluster is an earlier one, and its time stands still.
-    #[must_use]
     pub const fn is_stale(&self) -> bool {
         matches!(self, Self::Stale { .. } | Self::Unknown | Self::OtherNamespaces)
     }

@@ -72,19 +72,16 @@ pub struct View {
 
 impl View {
     /// The figure of a rollout: "2 of 4" new pods are available.
-    #[must_use]
     pub fn new_of_desired(&self) -> String {
         format!("{} of {}", self.counts.new_available, self.desired)
     }
 
     /// Why it is so and what comes next, one after the other: for places that have one text for both.
-    #[must_use]
     pub fn explanation(&self) -> String {
         format!("{} {}", self.verdict.why, self.next).trim().to_owned()
     }
 
     /// The explanation of a past moment.
-    #[must_use]
     pub fn explanation_then(&self) -> String {
         match self.explanation() {
             none if none.is_empty() => none,
@@ -94,7 +91,6 @@ impl View {
 }
 
 /// Looks at a Deployment; `None` when the model does not hold it.
-#[must_use]
 pub fn view(model: &Model, uid: Uid, now: Now) -> Option<View> {
     let assessment = Assessment::at(model, uid, now)?;
     let standing = assessment.standing();

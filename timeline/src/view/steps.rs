@@ -12,7 +12,6 @@ pub type Counts = [i32; LAYERS];
 pub type Step = (Millis, Counts);
 
 /// Counts the pods in each layer, from each moment on. The first step is at `from`.
-#[must_use]
 pub fn steps(pods: &[&Pod], layer: impl Fn(&Pod, PodState) -> Option<usize>, from: Millis) -> Vec<Step> {
     let mut moves: Vec<(Millis, usize, i32)> = Vec::new();
     for pod in pods {
@@ -37,7 +36,6 @@ pub fn steps(pods: &[&Pod], layer: impl Fn(&Pod, PodState) -> Option<usize>, fro
 }
 
 /// Counts on from a step: each move of a pod into a layer (1) or out of it (-1), with its time.
-#[must_use]
 pub fn steps_after(first: Step, moves: Vec<(Millis, usize, i32)>) -> Vec<Step> {
     let mut steps = vec![first];
     for (at, layer, by) in order::sort_by(moves, |(at, layer, _)| (*at, *layer as u128)) {

@@ -114,32 +114,27 @@ fn steps_of_sets(
 
 impl Summary {
     /// Available pods of the current revision: "new available" on pages and walls.
-    #[must_use]
     pub fn new_available(&self) -> u32 {
         self.pods.first().copied().unwrap_or_default()
     }
 
     /// The workload that it is of: this one, whatever bears the name later.
-    #[must_use]
     pub fn workload(&self, cluster: &str) -> Workload {
         Workload::deployment(cluster, &*self.namespace, &*self.name).with_uid(Some(self.uid))
     }
 
     /// Why it is so and what comes next, one after the other: for places that have one text for both.
-    #[must_use]
     pub fn explanation(&self) -> String {
         format!("{} {}", self.verdict.why, self.next).trim().to_owned()
     }
 
     /// Where it stands in a list by place.
-    #[must_use]
     pub fn place(&self) -> (&str, &str, Uid) {
         (&self.namespace, &self.name, self.uid)
     }
 }
 
 /// The summary of a Deployment; `None` when the model does not hold it.
-#[must_use]
 pub fn summary(model: &Model, uid: Uid, now: Now) -> Option<Summary> {
     let assessment = Assessment::at(model, uid, now)?;
     let (deployment, standing, revision) = (assessment.deployment, assessment.standing(), assessment.revision());

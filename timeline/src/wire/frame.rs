@@ -123,7 +123,6 @@ pub struct Objects {
 
 impl Objects {
     /// Collects the objects that a viewer of `deployment` needs.
-    #[must_use]
     pub fn of(model: &Model, deployment: Uid) -> Self {
         Self {
             deployments: model.deployments.get(&deployment).cloned().into_iter().collect(),

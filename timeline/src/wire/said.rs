@@ -30,7 +30,6 @@ pub struct SaidVersion {
 
 impl Said {
     /// Returns these sentences with their version.
-    #[must_use]
     pub fn new(view: Option<View>, story: Vec<Line>) -> Self {
         let version = SaidVersion { view: hash(&view), story: hash(&story), lines: story.len() as u32 };
         Self { view, story, version }
@@ -49,7 +48,6 @@ impl Said {
     }
 
     /// Computes the difference to `before`; `None` when there is none.
-    #[must_use]
     pub fn delta_since(&self, before: &Self) -> Option<SaidDelta> {
         let kept = self.story.iter().zip(&before.story).take_while(|(new, old)| new == old).count();
         let is_same = kept == self.story.len() && kept == before.story.len();
@@ -62,7 +60,6 @@ impl Said {
     }
 
     /// Computes the difference to sentences of which only the version is known; `None` when there is none.
-    #[must_use]
     pub fn delta_since_version(&self, before: SaidVersion) -> Option<SaidDelta> {
         let view = self.view.clone().filter(|_| self.version.view != before.view).map(Box::new);
         let lines = before.lines as usize;

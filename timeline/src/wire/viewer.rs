@@ -63,13 +63,11 @@ impl DeploymentCopy {
     }
 
     /// The Deployment.
-    #[must_use]
     pub fn deployment(&self) -> Option<&Deployment> {
         self.model.deployments.get(&self.deployment?)
     }
 
     /// Where the copy stands; `None` before a snapshot.
-    #[must_use]
     pub const fn position(&self) -> Option<Position> {
         self.position
     }

@@ -26,7 +26,6 @@ impl fmt::Display for ShortImage {
 }
 
 /// Shortens an image: "registry.example.com:5000/shop/web:v2" is "web:v2".
-#[must_use]
 pub fn short_image(image: &str) -> ShortImage {
     let image: String = visible(image.trim()).collect();
     let (place, digest) = image.split_once('@').unwrap_or((&image, ""));
@@ -39,7 +38,6 @@ pub fn short_image(image: &str) -> ShortImage {
 }
 
 /// Images in container order, joined. Of one that is too long the end is kept, which has the tag; of too many the first.
-#[must_use]
 pub fn images(images: &[Image]) -> String {
     let mut all: Vec<String> = images.iter().take(MOST_IMAGES).map(|image| whole(&image.image)).collect();
     if let more @ 1.. = images.len().saturating_sub(MOST_IMAGES) {

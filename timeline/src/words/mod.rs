@@ -14,7 +14,6 @@ const LONGEST_MESSAGE: usize = 200;
 const LONGEST_NAME: usize = 253;
 
 /// A sentence of ours with a capital letter at its begin. ASCII only: the tables of all letters would travel to every browser.
-#[must_use]
 pub fn capitalized(mut text: String) -> String {
     if let Some(initial) = text.get_mut(..1) {
         initial.make_ascii_uppercase();
@@ -23,13 +22,11 @@ pub fn capitalized(mut text: String) -> String {
 }
 
 /// "1 pod", "2 pods".
-#[must_use]
 pub fn count(number: u32, noun: &str) -> String {
     if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }
 
 /// "1,284".
-#[must_use]
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::new();
@@ -43,20 +40,17 @@ pub fn grouped(number: u64) -> String {
 }
 
 /// A number with its noun: "1 Deployment", "1,284 Deployments".
-#[must_use]
 pub fn grouped_count(number: impl Into<u64>, noun: &str) -> String {
     let number = number.into();
     if number == 1 { format!("1 {noun}") } else { format!("{} {noun}s", grouped(number)) }
 }
 
 /// "is" or "are".
-#[must_use]
 pub const fn is_are(number: u32) -> &'static str {
     if number == 1 { "is" } else { "are" }
 }
 
 /// A duration as people say it: "0.4 s", "12 s", "2 min 10 s", "3 h 5 min", "4 days".
-#[must_use]
 pub fn duration(millis: Millis) -> String {
     let millis = millis.max(0);
     let seconds = millis / 1000;
@@ -70,7 +64,6 @@ pub fn duration(millis: Millis) -> String {
 }
 
 /// Rough age of something: "18 s", "4 min", "9 h", "2 d".
-#[must_use]
 pub fn age(millis: Millis) -> String {
     let seconds = millis.max(0) / 1000;
     match seconds {
@@ -82,7 +75,6 @@ pub fn age(millis: Millis) -> String {
 }
 
 /// Time of day in UTC, "14:02:05".
-#[must_use]
 pub fn clock(at_millis: Millis) -> String {
     let seconds = at_millis.div_euclid(1000).rem_euclid(86_400);
     format!("{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60)
@@ -92,7 +84,6 @@ pub fn clock(at_millis: Millis) -> String {
 const HALF_DAY_MILLIS: Millis = 43_200_000;
 
 /// A moment in UTC: the time of day within twelve hours of `now_millis`, else with its date, "2026-11-23 09:15:00".
-#[must_use]
 pub fn moment(at_millis: Millis, now_millis: Millis) -> String {
     if at_millis.abs_diff(now_millis) < HALF_DAY_MILLIS.unsigned_abs() {
         clock(at_millis)
@@ -102,7 +93,6 @@ pub fn moment(at_millis: Millis, now_millis: Millis) -> String {
 }
 
 /// Date in UTC, "2026-11-23".
-#[must_use]
 pub fn date(at_millis: Millis) -> String {
     // Days since 0000-03-01, so that a leap day ends its year (Howard Hinnant, "chrono-compatible low-level date algorithms").
     let days = at_millis.div_euclid(86_400_000) + 719_468;
@@ -116,14 +106,12 @@ pub fn date(at_millis: Millis) -> String {
 }
 
 /// The last five letters of a pod's name: what tells it from its siblings.
-#[must_use]
 pub fn short(name: &str) -> &str {
     let start = name.char_indices().rev().nth(4).map_or(0, |(index, _)| index);
     name.get(start..).unwrap_or(name)
 }
 
 /// "1", "1 and 2", "1, 2 and 3".
-#[must_use]
 pub fn list(items: &[String]) -> String {
     match items {
         [] => String::new(),
@@ -134,7 +122,6 @@ pub fn list(items: &[String]) -> String {
 
 /// Text from a cluster, for people: one line, no control, zero-width or direction-changing characters, at most
 /// 200 characters.
-#[must_use]
 pub fn safe(text: &str) -> String {
     let mut out = String::with_capacity(text.len().min(LONGEST_MESSAGE + 4));
     for (index, c) in visible(text).enumerate() {
@@ -153,7 +140,6 @@ pub fn visible(text: &str) -> impl Iterator<Item = char> {
 }
 
 /// Text from a cluster as the end of a sentence, with its full stop.
-#[must_use]
 pub fn sentence_end(text: &str) -> String {
     let text = safe(text.trim());
     if text.is_empty() || text.ends_with(['.', '…']) { text } else { format!("{text}.") }
@@ -161,7 +147,6 @@ pub fn sentence_end(text: &str) -> String {
 
 /// A word for a shell: names of Kubernetes are plain, anything else is quoted. Whole, as long as a name may be: a shorter one would be that
 /// of something else. What begins with "-" is no name, and would be an option: with a space before it, it is none.
-#[must_use]
 pub fn shell_word(text: &str) -> String {
     let mut text: String = visible(text).take(LONGEST_NAME).collect();
     if text.starts_with('-') {
@@ -172,13 +157,11 @@ pub fn shell_word(text: &str) -> String {
 }
 
 /// The answer to a request for a cluster that the server does not have.
-#[must_use]
 pub fn not_watched(cluster: &str) -> String {
     format!("This server does not watch a cluster named {}.", safe(cluster))
 }
 
 /// A character that is not seen: a control character, or one that has no width or changes the direction of what follows.
-#[must_use]
 pub fn is_hidden(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')

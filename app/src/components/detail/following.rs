@@ -17,7 +17,6 @@ where
 }
 
 /// Lines with their numbers, which make different keys of lines that say the same.
-#[must_use]
 pub fn numbered<T: Clone>(lines: &[T]) -> Vec<(usize, T)> {
     lines.iter().cloned().enumerate().collect()
 }

@@ -7,7 +7,6 @@ use timeline::Millis;
 use crate::rollout::board::Board;
 
 /// Returns whether the page around this component shows a past moment. Follows it.
-#[must_use]
 pub fn is_past() -> Signal<bool> {
     if let Some(board) = Board::of_page() {
         return Signal::derive(move || board.is_past());
@@ -17,7 +16,6 @@ pub fn is_past() -> Signal<bool> {
 }
 
 /// The present as times of a detail are compared with it: those that are far from it have their date.
-#[must_use]
 pub fn present(now_millis: impl Into<Signal<Millis>>) -> Signal<Millis> {
     let (board, is_past, now_millis) = (Board::of_page(), is_past(), now_millis.into());
     Signal::derive(move || match board {

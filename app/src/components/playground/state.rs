@@ -33,7 +33,6 @@ pub struct PlaygroundState {
 
 impl PlaygroundState {
     /// The playground as the page began; in the browser it is kept as the server tells it, as long as the component around lives.
-    #[must_use]
     pub fn new(first: Playground) -> Self {
         let state = Self {
             now: RwSignal::new(first),
@@ -47,7 +46,6 @@ impl PlaygroundState {
     }
 
     /// The pod that the buttons mean; empty for any. Follows what is chosen, what is opened, and which pods there are.
-    #[must_use]
     pub fn pod(self) -> String {
         let (chosen, opened) = (self.chosen.read(), self.opened.0.read());
         self.now.with(|now| meant(chosen.as_ref(), &opened, &now.pods))

@@ -34,7 +34,6 @@ const KEYS: [Key; 14] = [
 const ELSEWHERE: [&str; 2] = ["C", "/"];
 
 /// The keys of a Deployment's page, or of a file.
-#[must_use]
 pub fn keys(is_file: bool) -> Vec<Key> {
     KEYS.into_iter().filter(|(key, _)| !is_file || !ELSEWHERE.contains(key)).collect()
 }

@@ -36,7 +36,6 @@ struct Palette {
 
 impl Canvas {
     /// Returns the brush for a canvas; `None` where the browser does not paint.
-    #[must_use]
     pub fn new(canvas: HtmlCanvasElement) -> Option<Self> {
         let context = context(&canvas)?;
         let (theme, palette) = ("none".to_owned(), Palette::default());

@@ -41,13 +41,11 @@ pub struct Paths<'p> {
 
 impl<'p> Paths<'p> {
     /// Nothing yet.
-    #[must_use]
     pub const fn new(base_millis: Millis, prefix: &'p str) -> Self {
         Self { base_millis, prefix, paths: Vec::new() }
     }
 
     /// Returns the painted paths.
-    #[must_use]
     pub fn done(self) -> Vec<Path> {
         self.paths
     }

@@ -183,7 +183,6 @@ impl Oidc {
     }
 
     /// The cookie of a session that went on since the one that a request carries.
-    #[must_use]
     pub fn renewed_cookie(&self, headers: &HeaderMap) -> Option<HeaderValue> {
         let session = self.0.session(headers)?;
         let newest = self.0.sessions.newest(session.clone())?;

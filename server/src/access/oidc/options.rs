@@ -22,13 +22,11 @@ pub struct IssuerError;
 
 impl Issuer {
     /// As the provider has to name itself, letter by letter.
-    #[must_use]
     pub const fn url(&self) -> &IssuerUrl {
         &self.url
     }
 
     /// It is on this machine, and reached without TLS.
-    #[must_use]
     pub const fn is_plain(&self) -> bool {
         self.is_plain
     }
@@ -109,13 +107,11 @@ impl Options {
     pub const SCOPES: [&str; 5] = ["openid", "profile", "email", "groups", "offline_access"];
 
     /// Default prefix of user names, as in API servers: the issuer, but nothing before an e-mail address.
-    #[must_use]
     pub fn usual_prefix(issuer: &Issuer, user_claim: &str) -> String {
         if user_claim == "email" { String::new() } else { format!("{}#", issuer.url().as_str()) }
     }
 
     /// The address that the provider leads back to, for a request to that host.
-    #[must_use]
     pub fn redirect(&self, host: &str, path: &str) -> String {
         if let Some(public) = &self.public {
             return format!("{}{path}", public.trim_end_matches('/'));

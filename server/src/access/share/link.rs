@@ -104,7 +104,6 @@ impl Share {
     }
 
     /// Describes what the link opens.
-    #[must_use]
     pub fn describe_scope(&self) -> String {
         self.scope.words(&self.to)
     }

@@ -124,14 +124,12 @@ impl Shares {
     }
 
     /// Opens the links of a database, which other servers with the same keys share.
-    #[must_use]
     pub fn in_database(keys: SessionKeys, server: DatabaseServer, pace: PollInterval) -> Arc<Self> {
         let store = PostgresLinkStore::new(server, keys.clone());
         Self::shared(keys, Box::new(store), pace)
     }
 
     /// Opens the links of a store that other servers change as well.
-    #[must_use]
     pub fn shared(keys: SessionKeys, store: Box<dyn LinkStore>, pace: PollInterval) -> Arc<Self> {
         let PollInterval { poll_every, expire_after } = pace;
         let copy =
@@ -341,7 +339,6 @@ impl Shares {
     }
 
     /// Returns the path segment of the link's preview: it opens the preview and nothing else.
-    #[must_use]
     pub fn preview_of(&self, share: &Share) -> Option<String> {
         let sealed = self.keys.seal_value(SealPurpose::Preview, &share.id).filter(|_| share.allows_preview)?;
         Some(sealed.chars().map(|sign| replace_sign(sign, OF_ADDRESSES)).collect())
@@ -372,13 +369,11 @@ impl Shares {
     }
 
     /// The cookie of a link that a request carries, where an older key sealed it.
-    #[must_use]
     pub fn renewed_cookie(&self, headers: &HeaderMap) -> Option<HeaderValue> {
         self.keys.resealed(SealPurpose::Link, headers)
     }
 
     /// The links that somebody made, or everybody, the one that ends first first.
-    #[must_use]
     pub fn list(&self, maker: &Viewer, is_everybodys: bool, now_millis: Millis) -> Vec<Share> {
         let all = locked(&self.all);
         let is_shown = |share: &&Share| share.until_millis > now_millis && (is_everybodys || share.is_of(maker));

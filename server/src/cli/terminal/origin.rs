@@ -126,7 +126,6 @@ pub async fn page(from: &FollowOptions, deployment: Option<&str>, has_all: bool)
 }
 
 /// Returns the path of a Deployment's page, or of the list of a namespace.
-#[must_use]
 pub fn path(cluster: &str, namespace: &str, deployment: Option<&str>) -> String {
     match deployment {
         Some(name) => address::workload(&Workload::deployment(cluster, namespace, name)),

@@ -120,13 +120,11 @@ impl Playground {
     }
 
     /// Returns the path of the kubeconfig.
-    #[must_use]
     pub fn kubeconfig(&self) -> &Path {
         &self.kubeconfig
     }
 
     /// Returns the lines for the terminal at the start.
-    #[must_use]
     pub fn welcome(&self, origin: &str) -> String {
         let (kubeconfig, page, wall) = (self.kubeconfig.display(), self.page(), timeline::address::at("/wall"));
         format!(
@@ -138,13 +136,11 @@ impl Playground {
     }
 
     /// Returns the address of the page of the Deployment that stories are about.
-    #[must_use]
     pub fn page(&self) -> String {
         timeline::address::whatever_bears_the_name(&Workload::deployment(NAME, &*self.of.namespace, &*self.of.name))
     }
 
     /// Returns the UID of the Deployment that stories are about; `None` while there is none.
-    #[must_use]
     pub fn uid(&self) -> Option<Uid> {
         self.cluster.with(|world| world.store().get(Resource::Deployment, &self.of)?.object.uid().parse().ok())
     }
@@ -195,7 +191,6 @@ impl Playground {
     }
 
     /// Returns the strip.
-    #[must_use]
     pub fn strip(&self) -> Strip {
         let state = self.lock();
         let told = state.player.told();

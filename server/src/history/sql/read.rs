@@ -60,7 +60,6 @@ pub struct Verification {
 
 impl Reader {
     /// Returns a reader of the history in a location.
-    #[must_use]
     pub fn new(location: &Location) -> Self {
         let source = match location {
             Location::Folder(folder) => Source::File(folder.clone()),

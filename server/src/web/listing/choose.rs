@@ -35,14 +35,12 @@ pub struct ListResult {
 
 impl ListResult {
     /// A line as [`timeline::list::SentRows`] takes it.
-    #[must_use]
     pub fn line((cluster, listed): &(u16, Arc<ListedDeployment>)) -> (u16, &Summary) {
         (*cluster, &listed.summary)
     }
 }
 
 /// The lines of all clusters that a query asks for, in its order, and what is said of the list as a whole.
-#[must_use]
 pub fn choose(sources: &[Source], query: &Query) -> ListResult {
     let mut overall = Overall {
         clusters: sources.iter().map(|source| source.state.clone()).collect(),

@@ -117,14 +117,12 @@ impl Drop for SubscriptionGuard {
 
 impl Listings {
     /// Lists of these clusters, which nobody follows yet.
-    #[must_use]
     pub fn new(clusters: Vec<Handle>, limits: Arc<LimitCounters>) -> Arc<Self> {
         let by = SubscriptionLimit::new(MOST_OF_ONE, MOST_OF_LINKS);
         Arc::new(Self { clusters, limits, followed: Mutex::new(Subscriptions { lists: HashMap::new(), by }) })
     }
 
     /// Returns the number of active lists.
-    #[must_use]
     pub fn count(&self) -> usize {
         self.followed().lists.len()
     }
@@ -134,7 +132,6 @@ impl Listings {
     }
 
     /// Somebody follows that list: there is nothing to choose for another one.
-    #[must_use]
     pub fn is_followed(&self, query: &Query, permissions: &Arc<Permissions>) -> bool {
         self.followed().lists.contains_key(&(normalized(query), permissions.clone()))
     }

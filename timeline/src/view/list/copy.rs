@@ -49,7 +49,6 @@ impl ListCopy {
     }
 
     /// A row by its number in the whole list; `None` where it is not known (yet).
-    #[must_use]
     pub fn row(&self, number: u32) -> Option<&Row> {
         let id = self.order.get(number.checked_sub(self.from)? as usize)?;
         self.rows.get(id)

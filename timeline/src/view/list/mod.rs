@@ -55,7 +55,6 @@ pub enum By {
 
 impl By {
     /// Reads its name in addresses.
-    #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         match name {
             "verdict" => Some(Self::Verdict),
@@ -82,7 +81,6 @@ impl Sort {
     }
 
     /// The order in words, to be read aloud.
-    #[must_use]
     pub const fn words(self) -> &'static str {
         match (self.column, self.is_descending) {
             (Column::Status, false) => "Sorted by status, trouble first",
@@ -116,7 +114,6 @@ impl Column {
     pub const ALL: [Self; 4] = [Self::Status, Self::Name, Self::Available, Self::Since];
 
     /// Its name in addresses.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Status => "status",
@@ -127,13 +124,11 @@ impl Column {
     }
 
     /// The column of that name.
-    #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|column| column.name() == name)
     }
 
     /// The order of a list, in a sentence.
-    #[must_use]
     pub const fn words(self) -> &'static str {
         match self {
             Self::Status => "status",
@@ -162,7 +157,6 @@ impl Group {
     pub const ALL: [Self; 4] = [Self::InTrouble, Self::InProgress, Self::Finished, Self::Stable];
 
     /// The group of a Deployment at a time of its cluster.
-    #[must_use]
     pub fn of(summary: &Summary, now_millis: Millis) -> Self {
         match (summary.verdict.tone, summary.finished_millis) {
             (Tone::Bad, _) => Self::InTrouble,
@@ -173,7 +167,6 @@ impl Group {
     }
 
     /// Its name in addresses.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::InTrouble => "trouble",
@@ -184,7 +177,6 @@ impl Group {
     }
 
     /// The group of that name, or of one that it had in addresses before.
-    #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         let name = match name {
             "stuck" => "trouble",
@@ -195,7 +187,6 @@ impl Group {
     }
 
     /// Its heading.
-    #[must_use]
     pub const fn words(self) -> &'static str {
         match self {
             Self::InTrouble => "In trouble",
@@ -223,7 +214,6 @@ impl Window {
     }
 
     /// The part of `all` that is in it.
-    #[must_use]
     pub fn of<T>(self, all: &[T]) -> &[T] {
         let end = all.len().min(self.to as usize);
         all.get((self.from as usize).min(end)..end).unwrap_or_default()
@@ -280,13 +270,11 @@ pub struct Overall {
 
 impl Overall {
     /// Number of rows.
-    #[must_use]
     pub fn rows(&self) -> u32 {
         self.heads.iter().map(|head| head.lines).sum()
     }
 
     /// Compares all but the clocks.
-    #[must_use]
     pub fn is_like(&self, other: &Self) -> bool {
         let same = |(a, b): (&ClusterState, &ClusterState)| {
             (&a.name, a.accent, &a.connection) == (&b.name, b.accent, &b.connection)
@@ -309,7 +297,6 @@ pub struct Row {
 
 impl Row {
     /// Tells it from all others.
-    #[must_use]
     pub const fn key(&self) -> (u16, Uid) {
         (self.cluster, self.summary.uid)
     }
