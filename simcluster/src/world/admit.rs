@@ -59,6 +59,9 @@ fn without_status(object: &mut Object) {
     }
 }
 
+/// Names that the API server tries for an object that leaves its name to it.
+const MOST_NAMES: usize = 8;
+
 /// The object with the status of another.
 fn with_status_of(object: &mut Object, status: &Object) {
     match (object, status) {
@@ -78,10 +81,16 @@ impl World {
         let has_generation = matches!(object.resource(), Resource::Deployment | Resource::ReplicaSet | Resource::Pod);
         let meta = object.meta_mut();
         if meta.name.as_ref().is_none_or(String::is_empty)
-            && let Some(prefix) = &meta.generate_name
+            && let Some(prefix) = meta.generate_name.clone()
         {
-            meta.name = Some(format!("{prefix}{}", hash::suffix(&mut self.random)));
+            for _ in 0..MOST_NAMES {
+                object.meta_mut().name = Some(format!("{prefix}{}", hash::suffix(&mut self.random)));
+                if self.store.get(object.resource(), &object.key()).is_none() {
+                    break;
+                }
+            }
         }
+        let meta = object.meta_mut();
         meta.uid = Some(hash::uid(&mut self.uids));
         meta.creation_timestamp = Some(time::second(self.now_millis));
         meta.deletion_timestamp = None;
