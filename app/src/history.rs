@@ -103,6 +103,8 @@ impl HistoryPayload {
 
 #[cfg(test)]
 mod tests {
+    use timeline::rollout::Trigger;
+
     use super::*;
 
     #[test]
@@ -111,8 +113,10 @@ mod tests {
             let place = (String::new(), String::new());
             PastWorkload { place, name: "web".to_owned(), rollouts: rollouts.to_vec(), total }.summary()
         };
-        let complete =
-            |took| PastRollout { ended_millis: Some(took), outcome: Outcome::Complete, ..PastRollout::default() };
+        let complete = |took| {
+            let trigger = Trigger::Template;
+            PastRollout { trigger, ended_millis: Some(took), outcome: Outcome::Complete, ..PastRollout::default() }
+        };
         assert_eq!(of(&[complete(5_000)], 1), "1 rollout");
         let stuck = PastRollout { cause: "why".to_owned(), ..PastRollout::default() };
         let all = [complete(60_000), complete(20_000), complete(40_000), stuck];

@@ -81,12 +81,17 @@ pub fn PastWorkloads(
 
 #[cfg(test)]
 mod tests {
+    use timeline::rollout::Trigger;
+
     use super::*;
 
     #[test]
     fn what_took_longest_is_highest_and_what_took_nothing_is_there() {
-        let all = [Some(0), Some(10_000), Some(40_000), None]
-            .map(|ended_millis| PastRollout { ended_millis, ..PastRollout::default() });
+        let all = [Some(0), Some(10_000), Some(40_000), None].map(|ended_millis| PastRollout {
+            trigger: Trigger::Template,
+            ended_millis,
+            ..PastRollout::default()
+        });
         assert_eq!(heights(&all), [4, 16, 28, 4]);
         assert_eq!(heights(&all[..1]), [4]);
         assert!(heights(&[]).is_empty());

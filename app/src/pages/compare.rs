@@ -68,8 +68,9 @@ pub fn ComparePage(
         .took_millis
         .filter(|_| !durations.is_empty())
         .map(|took| view! { <Place took durations=durations.clone() beside/> });
-    let nothing =
-        said.is_empty().then_some("Nothing to compare with yet: no earlier rollout of this size was complete.");
+    let nothing = said
+        .is_empty()
+        .then_some("Its duration is compared with none: no earlier rollout of a similar size was complete.");
     let lines = said.into_iter().map(|line| view! { <p>{line}</p> }).collect_view();
     let startups = [Some(&course), other.as_ref()].into_iter().flatten().filter_map(|of| {
         let startup = of.startup.clone()?;
@@ -205,7 +206,7 @@ fn Courses(course: Course, other: Option<Course>) -> impl IntoView {
     let (this_words, other_words) = (words(&course), other.as_ref().map(words));
     view! {
         <section>
-            <h2>"Available pods over time"</h2>
+            <h2>"New pods available over time"</h2>
             <p class="which"><span class="this">{this_words}</span>{other_words.map(|words| view! { " "<span class="other">{words}</span> })}</p>
             <svg class="courses" viewBox=format!("0 0 {WIDTH} {}", HEIGHT + BELOW) role="img" aria-label=label data-testid="courses">
                 {axis(span, HEIGHT - 6.0)}

@@ -149,14 +149,15 @@ impl PastRollout {
         }
     }
 
-    /// Duration; `None` while it goes on.
+    /// Duration; `None` while it goes on, and of a rollout whose begin was not seen.
     pub fn took_millis(&self) -> Option<Millis> {
-        self.ended_millis.map(|ended| ended - self.started_millis)
+        let is_begin_seen = !self.is_rollout() || self.trigger != Trigger::Unknown;
+        self.ended_millis.filter(|_| is_begin_seen).map(|ended| ended - self.started_millis)
     }
 
     /// Time until it was complete; `None` when it never was, or its begin was not seen.
     pub fn complete_millis(&self) -> Option<Millis> {
-        self.took_millis().filter(|_| self.outcome == Outcome::Complete && self.trigger != Trigger::Unknown)
+        self.took_millis().filter(|_| self.outcome == Outcome::Complete)
     }
 
     /// It replaced nothing: the Deployment was created, or took over what was there.

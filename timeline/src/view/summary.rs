@@ -147,7 +147,8 @@ pub fn summary(model: &Model, uid: Uid, now: Now) -> Option<Summary> {
         name: deployment.name.clone(),
         revision,
         replaces: replaced(model, deployment, revision),
-        images: images(&deployment.now.spec.images),
+        // A template that waits is no revision yet.
+        images: images(assessment.current.map_or(&deployment.now.spec.images, |set| &set.images)),
         verdict,
         next: say::next(standing, &assessment),
         pods: {

@@ -54,7 +54,9 @@ pub fn ShareView(
                 <a href=redacted rel="external" download="" data-testid="redacted-file">"Save it without names"</a>
                 <span class="muted">": the same without the names of namespaces, nodes and images."</span>
             </p>
-            <img class="code" src=code alt="The first link as a QR code" width="180" height="180"/>
+            <Show when=move || !share.read().is_local>
+                <img class="code" src=code alt="The first link as a QR code" width="180" height="180"/>
+            </Show>
         </Frame>
     }
 }

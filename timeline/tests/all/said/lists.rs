@@ -202,3 +202,19 @@ fn a_line_leads_to_this_deployment_and_not_to_another_one_of_its_name() {
     let expected = Workload::deployment("prod", "shop", "web").with_uid(Some(Uid::from_bits(7)));
     assert_eq!(line(7).workload("prod"), expected);
 }
+
+#[test]
+fn a_line_has_the_image_of_its_revision_while_a_template_waits() {
+    let mut web = Web::live(3);
+    let shown = |web: &Web| {
+        let now = Now { millis: web.now, skew_millis: 0 };
+        let summary = summary(web.timeline.model(), WEB, now).unwrap();
+        (summary.revision, summary.images)
+    };
+    let before = shown(&web);
+    web.deployment(|deployment| {
+        deployment.spec.paused = true;
+        deployment.spec.images[0].image = "web:v9".into();
+    });
+    assert_eq!(shown(&web), before);
+}
