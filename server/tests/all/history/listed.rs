@@ -79,7 +79,8 @@ fn what_went_on_when_watching_began_is_told_once_it_is_over() {
         told.first().filter(|told| told.revision == revision).cloned()
     };
     let over = told(5_000).unwrap();
-    assert_eq!((over.took_millis(), over.outcome), (Some(5_000), timeline::rollout::Outcome::Complete));
+    assert_eq!((over.took_millis(), over.outcome), (None, timeline::rollout::Outcome::Complete), "nobody saw it begin");
+    assert_eq!(over.ended_millis.map(|ended| ended - over.started_millis), Some(5_000));
     assert!(told(0).is_none(), "what was complete when watching began was not seen");
 }
 

@@ -117,7 +117,9 @@ async fn a_viewers_copy_equals_the_servers_after_snapshot_and_deltas() {
         .await;
     let ours = DeploymentCopy::from(sent(&site.watched.hub.page(&web()).await.unwrap()));
     assert_eq!(viewer.copy.model, ours.model);
-    assert_eq!(viewer.copy.position(), ours.position());
+    // Sentences go out a little later than what they are about.
+    let place = |copy: &DeploymentCopy| copy.position().map(|position| (position.epoch, position.seq));
+    assert_eq!(place(&viewer.copy), place(&ours));
 }
 
 #[tokio::test]
