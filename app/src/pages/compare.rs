@@ -70,7 +70,7 @@ pub fn ComparePage(
         .map(|took| view! { <Place took durations=durations.clone() beside/> });
     let nothing = said
         .is_empty()
-        .then_some("Its duration is compared with none: no earlier rollout of a similar size was complete.");
+        .then_some("Its duration is not compared with earlier rollouts.");
     let lines = said.into_iter().map(|line| view! { <p>{line}</p> }).collect_view();
     let startups = [Some(&course), other.as_ref()].into_iter().flatten().filter_map(|of| {
         let startup = of.startup.clone()?;
@@ -202,7 +202,7 @@ fn Courses(course: Course, other: Option<Course>) -> impl IntoView {
         };
         format!("revision {}: {took}", of.revision)
     };
-    let label = format!("Pods available over time, {}", all().map(words).collect::<Vec<_>>().join("; "));
+    let label = format!("New pods available over time, {}", all().map(words).collect::<Vec<_>>().join("; "));
     let (this_words, other_words) = (words(&course), other.as_ref().map(words));
     view! {
         <section>

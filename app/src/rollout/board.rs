@@ -259,5 +259,5 @@ pub fn said_then<'p>(then: Option<&'p Said>, now: &'p Said) -> Cow<'p, Said> {
         view.deadline_millis = None;
         view
     });
-    Cow::Owned(Said { view, ..now.clone() })
+    Cow::Owned(Said { view, story: now.story.clone(), ..Said::default() })
 }

@@ -69,7 +69,13 @@ impl HttpClient {
         Ok(Self { pool, tls, proxies, limits })
     }
 
-    /// A client for one request through a proxy: they are rare.
+    /// The proxy on the way to a server. Only over TLS, and only a proxy that speaks HTTP: other ways stay direct.
+    fn proxy_to(&self, server: &Uri) -> Option<Uri> {
+        let proxy = self.proxies.for_server(server).filter(|_| server.scheme_str() == Some("https"))?;
+        Some(proxy).filter(|proxy| proxy.scheme_str() == Some("http"))
+    }
+
+    /// A client for one request over TLS through a proxy: they are rare.
     fn through(&self, proxy: &Uri) -> Client<HttpsConnector<Tunnel<HttpConnector>>, Full<Bytes>> {
         let mut tunnel = Tunnel::new(proxy.clone(), connector());
         let account = proxy.authority().and_then(|authority| authority.as_str().split_once('@'));
@@ -90,7 +96,7 @@ impl HttpClient {
         let ResponseLimits { timeout, max_bytes } = self.limits;
         let response = async {
             let request = request.map(Full::new);
-            let response = match self.proxies.for_server(request.uri()) {
+            let response = match self.proxy_to(request.uri()) {
                 Some(proxy) => self.through(&proxy).request(request).await,
                 None => self.pool.request(request).await,
             };
@@ -119,7 +125,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_server_is_reached_through_the_proxy_of_the_environment() {
+    async fn the_proxy_of_the_environment_is_asked_for_a_tunnel_to_servers_with_tls() {
         let _ = tokio_rustls::rustls::crypto::ring::default_provider().install_default(); // another test may have
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let named = format!("http://ann:p%40ss@{}", listener.local_addr().unwrap());
@@ -138,5 +144,15 @@ mod tests {
         assert!(asked.starts_with("CONNECT id.example.com:443 HTTP/1.1\r\n"), "{asked}");
         assert!(asked.contains("Basic YW5uOnBAc3M="), "{asked}");
         assert!(matches!(response, Err(FetchError::Connection(_))), "{response:?}");
+        for (server, proxy, expected) in [
+            ("https://id.example.com", "http://10.0.0.1:3128", true),
+            ("https://id.example.com", "10.0.0.1:3128", true),
+            ("https://id.example.com", "socks5://10.0.0.1:1080", false),
+            ("http://id.example.com", "http://10.0.0.1:3128", false),
+        ] {
+            let proxies = Proxies::from_variables(|name| (name != "NO_PROXY").then(|| proxy.to_owned()));
+            let client = HttpClient::with_proxies(true, limits, proxies).unwrap();
+            assert_eq!(client.proxy_to(&server.parse().unwrap()).is_some(), expected, "{server} by {proxy}");
+        }
     }
 }

@@ -1,16 +1,24 @@
 //! Through which proxy a server is reached, by the rules that kubectl has.
 
+use std::fmt;
+
 use axum::http::Uri;
 use hyper_util::client::proxy::matcher::Matcher;
 
 use super::loopback::is_this_machine;
 
-/// The proxies that the environment names.
-#[derive(Debug, Clone, Default)]
+/// The proxies that the environment names. Their addresses may have passwords.
+#[derive(Clone)]
 pub struct Proxies {
     http: Option<String>,
     https: Option<String>,
     exceptions: String,
+}
+
+impl fmt::Debug for Proxies {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Proxies")
+    }
 }
 
 impl Proxies {
@@ -24,7 +32,15 @@ impl Proxies {
             let value = |name: &str| variable(name).filter(|value| !value.is_empty());
             value(name).or_else(|| value(&name.to_lowercase()))
         };
-        Self { http: read("HTTP_PROXY"), https: read("HTTPS_PROXY"), exceptions: read("NO_PROXY").unwrap_or_default() }
+        let proxy = |name: &str| {
+            let named = read(name)?;
+            Some(if named.contains("://") { named } else { format!("http://{named}") })
+        };
+        Self {
+            http: proxy("HTTP_PROXY"),
+            https: proxy("HTTPS_PROXY"),
+            exceptions: read("NO_PROXY").unwrap_or_default(),
+        }
     }
 
     /// Returns the proxy for a server. The client library would compare `NO_PROXY` with the address of the proxy instead of the

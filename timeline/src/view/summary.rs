@@ -22,7 +22,7 @@ pub struct Summary {
     pub revision: Option<u64>,
     /// The revision that is being replaced, as the sentence says it; of several the last one.
     pub replaces: Option<u64>,
-    /// Images of the template, joined.
+    /// Images of the current revision, joined; of the template where there is none.
     pub images: String,
     /// The verdict.
     pub verdict: Verdict,

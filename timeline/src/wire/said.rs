@@ -77,7 +77,7 @@ fn hash(sentences: &(impl Serialize + ?Sized)) -> u32 {
 }
 
 /// The difference of two versions of [`Said`].
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SaidDelta {
     /// The verdict and the figures, when they changed.
     pub view: Option<Box<View>>,

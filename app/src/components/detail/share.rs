@@ -14,7 +14,7 @@ use crate::detail::share::Link;
 pub const LOCAL: &str =
     "This address only works on this computer. To share it, open Rollcast under an address that others can reach.";
 
-/// Links to share of a page, each with a code for telephones and a button that copies it.
+/// Links to share of a page, each with a button that copies it; the first one with a code for telephones, if others can open it.
 #[component]
 pub fn ShareView(
     /// The workload that the links lead to.
