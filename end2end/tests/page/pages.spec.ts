@@ -128,6 +128,7 @@ test("what was chosen before the program was there stays chosen", async ({ page,
   await page.getByLabel("Pods as a table").check();
   release();
   await isLive(page, /Recording/);
+  await page.waitForLoadState("networkidle"); // all parts of the program, which take the way of this test, are there
   await expect(page.getByLabel("Pods as a table")).toBeChecked();
   await page.getByLabel("Pods as a table").blur();
   await page.keyboard.press("t");
