@@ -68,9 +68,7 @@ pub fn ComparePage(
         .took_millis
         .filter(|_| !durations.is_empty())
         .map(|took| view! { <Place took durations=durations.clone() beside/> });
-    let nothing = said
-        .is_empty()
-        .then_some("Its duration is not compared with earlier rollouts.");
+    let nothing = said.is_empty().then_some("Its duration is not compared with earlier rollouts.");
     let lines = said.into_iter().map(|line| view! { <p>{line}</p> }).collect_view();
     let startups = [Some(&course), other.as_ref()].into_iter().flatten().filter_map(|of| {
         let startup = of.startup.clone()?;
