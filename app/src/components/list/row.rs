@@ -12,8 +12,26 @@ use crate::list::row::RowText;
 use crate::list::tiny_score::TinyPicture;
 use crate::zone::Zone;
 
-/// Class names of the sentence of a Deployment, the sentence, why, and the picture, all of them of one moment.
-type Content = (String, String, String, TinyPicture);
+/// Texts and the picture of a Deployment, all of them of one moment.
+#[derive(Debug, Clone, Default, PartialEq)]
+struct RowContent {
+    /// Class names of the sentence.
+    class: String,
+    sentence: String,
+    why: String,
+    tiny: TinyPicture,
+}
+
+impl RowContent {
+    fn of(row: &RowText) -> Self {
+        Self {
+            class: format!("sentence {}", row.tone.name()),
+            sentence: row.sentence.clone(),
+            why: row.why.clone(),
+            tiny: row.tiny.clone(),
+        }
+    }
+}
 
 /// A Deployment's row of the list.
 #[component]
@@ -28,18 +46,14 @@ pub fn Row(
     let zone = Zone::of_page();
     let row: ReadSignal<RowText> = row.read_only().into();
     let text = move |read: fn(&RowText) -> &String| move || read(&row.read()).clone();
-    let content = move || -> Content {
-        let row = row.read();
-        (format!("sentence {}", row.tone.name()), row.sentence.clone(), row.why.clone(), row.tiny.clone())
-    };
-    let words = debounce(Signal::derive(content), Signal::stored(false));
-    let said = move |read: fn(&Content) -> &String| move || zone.said(read(&words.read()), row.read().near_millis);
+    let words = debounce(Signal::derive(move || RowContent::of(&row.read())), Signal::stored(false));
+    let said = move |read: fn(&RowContent) -> &String| move || zone.said(read(&words.read()), row.read().near_millis);
     let class = move || if matches!(row.read().tone, Tone::Bad | Tone::Busy) { "row" } else { "row stable" };
     let rollouts = move || format!("{}/rollouts", row.read().address);
     let images = Signal::derive(move || row.read().images.clone());
-    let tiny = Signal::derive(move || words.read().3.clone());
+    let tiny = Signal::derive(move || words.read().tiny.clone());
     let named = move || row.with(|row| [&*row.name, &row.place].join(", "));
-    let all = move || words.with(|words| zone.said(&[&*words.1, &words.2].join(" "), row.read().near_millis));
+    let all = move || words.with(|words| zone.said(&[&*words.sentence, &words.why].join(" "), row.read().near_millis));
     view! {
         <div class="line" on:keydown=move |event| keys::pressed_on_row(&event, board, key)>
             <a class=class node_ref=board.links.of(key) on:click=move |_| board.at.set_value(Some(key)) href=text(|row| &row.address) data-testid="deployment">
@@ -49,8 +63,8 @@ pub fn Row(
                 </span>
                 <span class="pods"><TinyScore tiny/></span>
                 <span class="says" title=all>
-                    <span class=move || words.read().0.clone()>{said(|words| &words.1)}</span>
-                    <span class="muted why">{said(|words| &words.2)}</span>
+                    <span class=move || words.read().class.clone()>{said(|words| &words.sentence)}</span>
+                    <span class="muted why">{said(|words| &words.why)}</span>
                 </span>
                 <span class="image"><b>{text(|row| &row.revision)}</b>" "<ImageName text=images/></span>
                 <span class="muted since">{text(|row| &row.since)}" ago"</span>
