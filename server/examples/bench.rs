@@ -15,9 +15,9 @@ use serde_json::{Value, json};
 use server::kube::translate::Object;
 use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
 use timeline::fact::{Kind, Seen};
-use timeline::view::{self, Now};
+use timeline::view::Now;
 use timeline::wire::{self, Delta, Objects, Said, ServerFrame, Snapshot};
-use timeline::{Change, History, Timeline, Uid, story};
+use timeline::{Change, History, Timeline, Uid};
 
 /// Counts what is allocated, at the cost of some speed: times are measured before it matters.
 #[global_allocator]
@@ -187,7 +187,7 @@ fn snapshot() {
     let model = timeline.model();
     let Some(uid) = model.deployments.keys().next().copied() else { return };
     let now = Now { millis: 60_000, skew_millis: 0 };
-    let said = |uid: Uid| Said::new(view::view(model, uid, now), story::story(model, uid));
+    let said = |uid: Uid| server::hub::describe_deployment(model, uid, now);
     let saying = best(&mut || drop(black_box(said(uid))));
     let copying = best(&mut || drop(black_box(Objects::of(model, uid))));
     let snapshot = Snapshot {

@@ -73,9 +73,13 @@ test("buttons of the playground and links to share work below the path", async (
   await expect(link).toBeVisible();
   const text = await link.evaluate((element) => (element as HTMLInputElement).value ?? element.textContent);
   expect(text).toContain(`${server.address}/clusters/`);
-  await page.goto(`${server.address}/wall`);
+});
+
+test("the code of a link that others can open is below the path", async ({ page, serve }) => {
+  const server = await serve(() => Server.replaying("rollout", "--hold-at", "9", "--base-path", `${BASE}/`, "--insecure-no-auth", "--public-url", "http://rollouts.example.com"));
+  await page.goto(`${server.page("rollout", "rollout", "nginx")}/share`);
   const code = await page.locator("img[src*='qr.svg']").first().getAttribute("src");
-  expect(code).toMatch(new RegExp(`^${BASE}/qr[.]svg[?]path=%2Ftools%2Frollcast%2F`));
+  expect(code).toMatch(new RegExp(`^${BASE}/qr[.]svg[?]path=%2Ftools%2Frollcast%2Fclusters%2F`));
 });
 
 test("a proxy may take the path away, and health checks need none", async ({ serve }) => {

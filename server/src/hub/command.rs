@@ -58,7 +58,7 @@ pub(super) struct PageData {
 impl PageData {
     pub(super) fn into_page(self) -> Snapshot {
         let Self { snapshot, model, now } = self;
-        let of = |uid| (Objects::of(&model, uid), describe_deployment(&model, uid, now));
+        let of = |uid| (Objects::of(&model, uid), describe_deployment(&model, uid, now).with_version());
         let (objects, said) = snapshot.deployment.map(of).unwrap_or_default();
         Snapshot { objects, said, ..snapshot }
     }
@@ -101,5 +101,5 @@ impl HubReader<'_> {
 
 /// Returns the view and the story of a Deployment at a time.
 pub fn describe_deployment(model: &Model, uid: Uid, now: Now) -> Said {
-    Said::new(view::view(model, uid, now), story::story(model, uid))
+    Said { view: view::view(model, uid, now), story: story::story(model, uid), ..Said::default() }
 }

@@ -29,10 +29,12 @@ pub struct SaidVersion {
 }
 
 impl Said {
-    /// Returns these sentences with their version.
-    pub fn new(view: Option<View>, story: Vec<Line>) -> Self {
-        let version = SaidVersion { view: hash(&view), story: hash(&story), lines: story.len() as u32 };
-        Self { view, story, version }
+    /// Returns these sentences with their version: a viewer may come back with them.
+    #[must_use]
+    pub fn with_version(self) -> Self {
+        let lines = self.story.len() as u32;
+        let version = SaidVersion { view: hash(&self.view), story: hash(&self.story), lines };
+        Self { version, ..self }
     }
 
     /// Takes what is said anew.
@@ -50,20 +52,19 @@ impl Said {
     /// Computes the difference to `before`; `None` when there is none.
     pub fn delta_since(&self, before: &Self) -> Option<SaidDelta> {
         let kept = self.story.iter().zip(&before.story).take_while(|(new, old)| new == old).count();
-        let is_same = kept == self.story.len() && kept == before.story.len();
-        let delta = SaidDelta {
-            view: self.view.clone().filter(|_| self.view != before.view).map(Box::new),
-            story: (!is_same).then(|| (kept as u32, self.story.get(kept..).unwrap_or_default().to_vec())),
-            version: self.version,
-        };
-        (delta.view.is_some() || delta.story.is_some()).then_some(delta)
+        self.delta(self.view != before.view, kept, before.story.len())
     }
 
     /// Computes the difference to sentences of which only the version is known; `None` when there is none.
     pub fn delta_since_version(&self, before: SaidVersion) -> Option<SaidDelta> {
-        let view = self.view.clone().filter(|_| self.version.view != before.view).map(Box::new);
         let lines = before.lines as usize;
         let kept = self.story.get(..lines).filter(|kept| hash(kept) == before.story).map_or(0, <[Line]>::len);
+        self.delta(self.version.view != before.view, kept, lines)
+    }
+
+    /// The difference to sentences with so many lines, of which so many stay.
+    fn delta(&self, is_view_new: bool, kept: usize, lines: usize) -> Option<SaidDelta> {
+        let view = self.view.clone().filter(|_| is_view_new).map(Box::new);
         let is_same = kept == self.story.len() && kept == lines;
         let story = (!is_same).then(|| (kept as u32, self.story.get(kept..).unwrap_or_default().to_vec()));
         (view.is_some() || story.is_some()).then_some(SaidDelta { view, story, version: self.version })

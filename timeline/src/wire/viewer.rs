@@ -22,7 +22,8 @@ pub struct DeploymentCopy {
     pub deployment: Option<Uid>,
     /// The sentences about it.
     pub said: Said,
-    position: Option<Position>,
+    /// Epoch and number of the last change in it; `None` before a snapshot.
+    place: Option<(u64, u64)>,
 }
 
 /// The result of taking a delta.
@@ -40,23 +41,21 @@ impl DeploymentCopy {
     /// Takes everything anew. `true` when this is another life of the server's timeline than the one the copy was of.
     pub fn take_snapshot(&mut self, snapshot: Snapshot) -> bool {
         let Snapshot { epoch, seq, deployment, objects, said, now_millis: _, looking_since_millis: _ } = snapshot;
-        let is_other_life = self.position.is_some_and(|position| position.epoch != epoch);
-        let position = Some(Position { epoch, seq, said: said.version });
-        *self = Self { model: objects.into(), deployment, said, position };
+        let is_other_life = self.place.is_some_and(|(before, _)| before != epoch);
+        *self = Self { model: objects.into(), deployment, said, place: Some((epoch, seq)) };
         is_other_life
     }
 
     /// Takes what happened since. One that is about what the copy knows already (after a subscription began anew) fits too.
     pub fn take_delta(&mut self, delta: Delta) -> Taken {
         let Delta { from, to, changes, said, now_millis: _ } = delta;
-        let Some(position) = &mut self.position else { return Taken::BeforeSnapshot };
-        if from > position.seq {
+        let Some((_, seq)) = &mut self.place else { return Taken::BeforeSnapshot };
+        if from > *seq {
             return Taken::Missed;
         }
-        position.seq = position.seq.max(to);
+        *seq = to.max(*seq);
         changes.iter().for_each(|change| self.model.apply_change(change));
         if let Some(said) = said {
-            position.said = said.version;
             self.said.take(said);
         }
         Taken::Fits
@@ -68,8 +67,8 @@ impl DeploymentCopy {
     }
 
     /// Where the copy stands; `None` before a snapshot.
-    pub const fn position(&self) -> Option<Position> {
-        self.position
+    pub fn position(&self) -> Option<Position> {
+        self.place.map(|(epoch, seq)| Position { epoch, seq, said: self.said.version })
     }
 }
 

@@ -81,7 +81,8 @@ fn snapshot(web: &Web) -> Snapshot {
         deployment: Some(uid),
         looking_since_millis: 0,
         objects: Objects::of(timeline.model(), uid),
-        said: Said::new(Some(web.view()), story::story(timeline.model(), uid)),
+        said: Said { view: Some(web.view()), story: story::story(timeline.model(), uid), ..Said::default() }
+            .with_version(),
     }
 }
 

@@ -82,8 +82,10 @@ fn Beside(
     view! {
         <div class=class data-testid=test_id data-revision=revision use:placed=style on:keydown=pressed>
             <div class=heading_class>{heading}<span class="was">{was}</span></div>
-            <div class="image"><ImageName text=images/></div>
-            <div class="counts hash mono">{hash}</div>
+            {(!is_out).then(|| view! {
+                <div class="image"><ImageName text=images/></div>
+                <div class="counts hash mono">{hash}</div>
+            })}
             <div class="counts" title=counts data-testid="counts">{counts}</div>
         </div>
     }

@@ -41,7 +41,8 @@ impl Hub {
     }
 
     fn describe(&self, deployment: Option<Uid>) -> Said {
-        deployment.map(|uid| describe_deployment(self.timeline.model(), uid, self.now())).unwrap_or_default()
+        let said = |uid| describe_deployment(self.timeline.model(), uid, self.now()).with_version();
+        deployment.map(said).unwrap_or_default()
     }
 
     pub(super) fn is_list_due(&self) -> bool {

@@ -303,7 +303,10 @@ fn a_pod_that_only_changes_its_state_again_and_again_lets_go_of_old_states() {
 
 #[test]
 fn what_is_said_anew_makes_a_copy_say_the_same() {
-    let said_of = |web: &Web| Said::new(at(web.timeline.model(), web.now), story::story(web.timeline.model(), WEB));
+    let said_of = |web: &Web| {
+        let (view, story) = (at(web.timeline.model(), web.now), story::story(web.timeline.model(), WEB));
+        Said { view, story, ..Said::default() }.with_version()
+    };
     let mut copy = Said::default();
     let mut known = Said::default();
     day(|web| {

@@ -13,6 +13,8 @@ use tokio::sync::watch as signal;
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, sleep};
 
+use crate::live::viewers::place;
+
 /// Longest time until a frame of what is known has come.
 const SENT_WITHIN: Duration = Duration::from_secs(5);
 
@@ -110,7 +112,6 @@ impl ViewerState {
     /// The copy is the server's. What happens elsewhere has a number and no frame.
     fn is_of(&self, ours: &DeploymentCopy) -> bool {
         let is_same = (&ours.model, ours.deployment) == (&self.copy.model, self.copy.deployment);
-        let place = |copy: &DeploymentCopy| copy.position().map(|position| (position.epoch, position.seq));
         assert!(is_same || place(ours) != place(&self.copy), "the viewer's copy differs at the same number");
         is_same
     }
