@@ -2,6 +2,8 @@
 
 use std::process::ExitCode;
 
+use clap::CommandFactory;
+use server::cli::commands::completion;
 use server::cli::{self, run};
 use server::telemetry::{log, print};
 
@@ -10,7 +12,12 @@ use server::telemetry::{log, print};
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    let cli = cli::Cli::read(std::env::args_os()).unwrap_or_else(|why| why.exit());
+    let arguments: Vec<_> = std::env::args_os().collect();
+    if cli::asks_for_completion(&arguments) {
+        return completion::for_kubectl(cli::Cli::command(), &arguments)
+            .map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS);
+    }
+    let cli = cli::Cli::read(arguments).unwrap_or_else(|why| why.exit());
     log::init(cli.usual_log());
     let runtime = match tokio::runtime::Runtime::new() {
         Ok(runtime) => runtime,

@@ -34,6 +34,8 @@ use crate::feed::playground;
 
 /// Name of the program as a kubectl plugin.
 const PLUGIN: &str = "kubectl-rollcast";
+/// Name under which kubectl starts it for what may be typed next.
+const COMPLETER: &str = "kubectl_complete-rollcast";
 
 /// Watch Kubernetes rollouts live in a browser. Rollcast only reads: it never changes anything in a cluster.
 #[derive(Debug, Parser)]
@@ -66,9 +68,8 @@ impl Cli {
     /// Returns the command line under the name that the program was started with: kubectl starts a plugin as `kubectl-rollcast`, and people
     /// write `kubectl rollcast`.
     fn named(program: Option<&OsString>) -> clap::Command {
-        let stem = program.and_then(|path| Path::new(path).file_stem());
         let command = Self::command();
-        if stem.is_some_and(|stem| stem == PLUGIN) { command.bin_name("kubectl rollcast") } else { command }
+        if is_named(program, PLUGIN) { command.bin_name("kubectl rollcast") } else { command }
     }
 
     /// Reads what the program was started with. What the environment names besides for other commands is not in the way: only what
@@ -100,6 +101,15 @@ impl Cli {
         }
         Ok(read)
     }
+}
+
+fn is_named(program: Option<&OsString>, name: &str) -> bool {
+    program.and_then(|path| Path::new(path).file_stem()).is_some_and(|stem| stem == name)
+}
+
+/// Whether kubectl asks for what may be typed next, instead of starting a command.
+pub fn asks_for_completion(arguments: &[OsString]) -> bool {
+    is_named(arguments.first(), COMPLETER)
 }
 
 /// Removes the quoted text from an error, if it is an address that may hold a password.

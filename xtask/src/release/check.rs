@@ -1,7 +1,7 @@
 //! Checks of what would be published: the program's files, the plugin as krew installs it, the image as it starts, and the workflows.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
 
@@ -33,11 +33,29 @@ pub fn run() -> Result<()> {
     let version = |program: PathBuf| process::output(&mut process::command(program, &["--version"]));
     let (expected, plugin) = (version(here.program())?, version(root.join("bin/kubectl-rollcast"))?);
     ensure!(plugin == expected, "the plugin is {plugin:?} instead of {expected:?}");
+    check_completion(&root.join("bin/kubectl-rollcast"))?;
     if here.is_linux() {
         let image = image::started_version(here)?;
         ensure!(image == expected, "the image has {image:?} instead of {expected:?}");
     }
     println!("{expected}: installed by krew, and started from its image");
+    Ok(())
+}
+
+/// Lets kubectl complete a command of the plugin.
+fn check_completion(plugin: &Path) -> Result<()> {
+    let folder = dist("completer");
+    std::fs::create_dir_all(&folder)?;
+    for name in ["kubectl-rollcast", "kubectl_complete-rollcast"] {
+        let link = folder.join(name);
+        if link.is_symlink() {
+            std::fs::remove_file(&link)?; // of an earlier run
+        }
+        std::os::unix::fs::symlink(plugin, link)?;
+    }
+    let mut kubectl = process::command(setup::ensure_binaries()?.kubernetes, &["kubectl"]);
+    let completed = process::output(kubectl.args(["__complete", "rollcast", "tr"]).env("PATH", &folder))?;
+    ensure!(completed.starts_with("trace\t") && completed.contains(":4"), "kubectl completes {completed:?}");
     Ok(())
 }
 

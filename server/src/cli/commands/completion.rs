@@ -1,10 +1,12 @@
-//! `rollcast completion` and `rollcast manual`: files for shells and for `man`, made from the command line itself.
+//! `rollcast completion` and `rollcast manual`: files for shells and for `man`, made from the command line itself. And the answers to kubectl
+//! that complete `kubectl rollcast`.
 
+use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::Path;
 
 use anyhow::Context;
-use clap_complete::Shell;
+use clap_complete::{Shell, engine};
 
 use crate::telemetry::print;
 
@@ -16,6 +18,27 @@ pub fn completion(mut command: clap::Command, shell: Shell) -> io::Result<()> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut command, "rollcast", &mut script);
     print::out().write_all(&script)
+}
+
+/// Prints what may stand in place of the last argument, as kubectl reads it of a program `kubectl_complete-PLUGIN`: a line for each, with its
+/// help after a tab; then what the shell does with them, as cobra numbers it: 4 completes no files, 0 does if there is nothing else.
+///
+/// # Errors
+/// When it cannot be printed.
+pub fn for_kubectl(mut command: clap::Command, arguments: &[OsString]) -> io::Result<()> {
+    let last = arguments.len().saturating_sub(1);
+    let candidates = engine::complete(&mut command, arguments.to_vec(), last, None).unwrap_or_default();
+    let mut lines = Vec::new();
+    for candidate in candidates.iter().filter(|candidate| !candidate.is_hide_set()) {
+        lines.extend_from_slice(candidate.get_value().as_encoded_bytes());
+        let help = candidate.get_help().map(ToString::to_string).unwrap_or_default();
+        if let Some(line) = help.lines().next() {
+            lines.extend([b"\t", line.as_bytes()].concat());
+        }
+        lines.push(b'\n');
+    }
+    lines.extend_from_slice(if lines.is_empty() { b":0\n" } else { b":4\n" });
+    io::stdout().lock().write_all(&lines)
 }
 
 /// Writes a manual page for each command into a folder.

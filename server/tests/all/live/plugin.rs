@@ -12,7 +12,11 @@ use crate::live::support::shop;
 
 /// The program under the name of a plugin.
 fn plugin(folder: &Path) -> Command {
-    let program = folder.join("kubectl-rollcast");
+    named("kubectl-rollcast", folder)
+}
+
+fn named(name: &str, folder: &Path) -> Command {
+    let program = folder.join(name);
     if !program.exists() {
         symlink(env!("CARGO_BIN_EXE_rollcast"), &program).unwrap();
     }
@@ -82,6 +86,18 @@ fn a_plugin_calls_itself_as_people_start_it() {
     let expected =
         format!("rollcast {} (development build, protocol {})\n", env!("CARGO_PKG_VERSION"), timeline::wire::PROTOCOL);
     assert_eq!(version, expected);
+}
+
+#[test]
+fn kubectl_is_told_what_may_be_typed_next() {
+    let folder = tempfile::tempdir().unwrap();
+    let next = |typed: &[&str]| text(named("kubectl_complete-rollcast", folder.path()).args(typed).output().unwrap());
+    assert_eq!(next(&["tr"]), "trace\tShow one rollout live in the terminal; q quits\n:4\n");
+    assert_eq!(next(&["wait", "web", "--fail"]).split_once('\t').unwrap().0, "--fail-fast");
+    assert_eq!(next(&["wait", "-o", "j"]).split_once('\t').unwrap().0, "json");
+    assert_eq!(next(&["open", "-n", ""]), ":0\n", "nothing is known of namespaces");
+    let commands = next(&[""]);
+    assert!(commands.contains("\nopen\t") && !commands.contains("manual"), "{commands}");
 }
 
 #[test]
