@@ -5,6 +5,7 @@
 
 mod install;
 mod kinds;
+mod postgres;
 mod readme;
 mod schemas;
 

@@ -88,9 +88,9 @@ enum Command {
         only: Vec<String>,
     },
     /// Run every test with nothing left out (hours): pictures at every number of pods, every story, chaos, 200 kills, the thousand
-    /// clusters of `invariants`, and the ten thousand seeds of `simulate`
+    /// clusters of `invariants`, the ten thousand seeds of `simulate`, and the files of a release
     Nightly {
-        /// Only these parts: lint, rust, page, cluster
+        /// Only these parts: lint, rust, page, cluster, release
         #[arg(long, value_delimiter = ',')]
         only: Vec<String>,
     },

@@ -22,7 +22,7 @@ pub use control_plane::{Binaries, KUBERNETES, OLDER_KUBERNETES, TEST_KUBERNETES,
 pub use firefox::ensure_firefox;
 pub use go_tools::ensure_go_tool;
 pub use node::ensure_node;
-pub use postgres::ensure_postgres;
+pub use postgres::{POSTGRES, ensure_postgres};
 pub use provider::ensure_provider;
 pub use static_linux::{STATIC_TOOLS, ensure_buildah, ensure_static_linux};
 pub use wasm::{Toolchain, ensure_wasm, flags_without_paths, paths_of_sources};

@@ -9,12 +9,14 @@ use std::process::Command;
 use anyhow::{Result, anyhow, bail, ensure};
 
 use crate::cluster::{Cluster, Running, test_real_node};
+use crate::release::{self, Command as Release, Platform};
 use crate::test_programs::{self, Tests, WHOLE, XTASK};
 use crate::{build, chart, process, setup};
 
 /// Where tests on clusters keep what happened in them.
 const RECORDED: &str = "target/recorded";
-const PARTS: [&str; 4] = ["lint", "rust", "page", "cluster"];
+/// The last one is run by night only.
+const PARTS: [&str; 5] = ["lint", "rust", "page", "cluster", "release"];
 
 /// Tests besides unit tests that take seconds: of the timeline, of the simulated cluster, and of the server's documents, words and rules.
 const QUICK: [&str; 9] =
@@ -46,6 +48,7 @@ pub fn run(only: &[String], is_whole: bool) -> Result<()> {
     for part in only {
         ensure!(PARTS.contains(&part.as_str()), "there is no part {part:?}; there are: {}", PARTS.join(", "));
     }
+    ensure!(is_whole || !only.iter().any(|part| part == "release"), "the part \"release\" is one of `nightly`");
     let wants = |part: &str| only.is_empty() || only.iter().any(|wanted| wanted == part);
     // What is built with Go is built beside the rest, which leaves it room.
     let needs_go = wants("cluster") || (wants("rust") && is_whole);
@@ -62,26 +65,54 @@ pub fn run(only: &[String], is_whole: bool) -> Result<()> {
     if wants("rust") {
         rust(&tests, is_whole)?;
     }
-    if !wants("page") && !wants("cluster") {
-        return Ok(());
+    if wants("page") || wants("cluster") {
+        in_browsers(&tests, is_whole, wants("page"), wants("cluster"))?;
     }
+    if is_whole && wants("release") { released() } else { Ok(()) }
+}
+
+/// The pages on recordings and on the playground, and the tests on clusters.
+fn in_browsers(tests: &Tests, is_whole: bool, wants_pages: bool, wants_clusters: bool) -> Result<()> {
     let mut browsers = browsers(is_whole)?;
-    if wants("page") {
+    if wants_pages {
         add_pages(&mut browsers)?;
     }
     let mut running = None;
-    let is_recorded = wants("cluster") && clusters(&tests, is_whole, &mut running, &mut browsers)?;
+    let is_recorded = wants_clusters && clusters(tests, is_whole, &mut running, &mut browsers)?;
     let passed = process::run(&mut browsers);
     if is_recorded {
         // What was recorded is looked at also when a browser test failed: it may say why.
-        invariants(&tests, "invariants::of_what_was_recorded_on_clusters")?;
+        invariants(tests, "invariants::of_what_was_recorded_on_clusters")?;
     }
     passed?;
     drop(running);
-    if is_whole && wants("cluster") && std::env::var_os(setup::TEST_KUBERNETES).is_none() {
+    if is_whole && wants_clusters && std::env::var_os(setup::TEST_KUBERNETES).is_none() {
         older_kubernetes()?;
     }
     Ok(())
+}
+
+/// Builds what a release has for this machine, installs the plugin with krew and the chart on a real node.
+fn released() -> Result<()> {
+    if !cfg!(target_os = "linux") || !process::is_installed("go") {
+        ensure!(
+            !process::is_ci(),
+            "the files of a release are checked on Linux with Go; with CI=true they may not be left out"
+        );
+        process::print_note("LEFT OUT: the files of a release (only on Linux with Go)");
+        return Ok(());
+    }
+    let platform = vec![Platform::here()];
+    for command in [
+        Release::Program { platform: None },
+        Release::Image { platform },
+        Release::Pack,
+        Release::Check,
+        Release::Workflows,
+    ] {
+        release::run(command)?;
+    }
+    chart::install()
 }
 
 /// The tests on clusters, with each older version of Kubernetes.

@@ -5,9 +5,9 @@ use std::path::Path;
 use super::apt::apt_install;
 
 /// Where Debian's packages put the programs, a folder per version.
-const PROGRAMS: &str = "/usr/lib/postgresql";
+pub const POSTGRES: &str = "/usr/lib/postgresql";
 
 /// A PostgreSQL server can be started here; false where there is none and none to install.
 pub fn ensure_postgres() -> bool {
-    Path::new(PROGRAMS).exists() || apt_install(&["postgresql"])
+    Path::new(POSTGRES).exists() || apt_install(&["postgresql"])
 }
