@@ -106,7 +106,7 @@ impl PodDetail {
             why: joined(&[&pod.now.reason, &pod.now.message]),
             facts: facts(model, pod, choices),
             start: if is_creation_seen { start(pod) } else { Vec::new() },
-            containers: pod.now.containers.iter().map(container).collect(),
+            containers: pod.now.containers.iter().map(|of| container(of, pod.state())).collect(),
             conditions: pod.now.conditions.iter().map(condition).collect(),
             history: history::spans(past, is_creation_seen, now.millis),
             commands: commands(workload, pod, last_set(model, pod)),
@@ -161,11 +161,15 @@ pub(crate) fn start(pod: &Pod) -> Vec<Step> {
     steps
 }
 
-fn container(of: &fact::Container) -> ContainerDetail {
+fn container(of: &fact::Container, pod: PodState) -> ContainerDetail {
+    // The last status of a pod that is gone tells what its containers did then.
+    let is_gone = pod == PodState::Gone;
+    let now_or_then = |state: &str| if is_gone { format!("was {state}") } else { state.to_owned() };
     let state = match &of.state {
+        None if is_gone => "had no status".to_owned(),
         None => "no status yet".to_owned(),
-        Some(ContainerState::Running) => "running".to_owned(),
-        Some(ContainerState::Waiting { reason, message }) => joined(&["waiting", reason, message]),
+        Some(ContainerState::Running) => now_or_then("running"),
+        Some(ContainerState::Waiting { reason, message }) => joined(&[&now_or_then("waiting"), reason, message]),
         Some(ContainerState::Terminated { exit_code, reason, message }) => {
             joined(&[&format!("ended with exit code {exit_code}"), reason, message])
         }
@@ -195,6 +199,11 @@ fn last_set<'m>(model: &'m Model, pod: &Pod) -> Option<&'m ReplicaSet> {
 fn commands(workload: &Workload, pod: &Pod, set: Option<&ReplicaSet>) -> Vec<Command> {
     let name = word(&pod.name);
     let kubectl = |what: &str, rest: String| Command::kubectl(what, &workload.namespace, &rest);
+    let events = kubectl("Its Events", format!("get events --field-selector involvedObject.uid={}", pod.uid));
+    if pod.gone_millis().is_some() {
+        // The API server has nothing but its Events any more, for an hour by default.
+        return vec![events];
+    }
     let mut all = Vec::new();
     if let Some(set) = set.filter(|_| pod.is_out_of_rotation()) {
         let labels = "{.spec.selector.matchLabels}";
@@ -214,7 +223,7 @@ fn commands(workload: &Workload, pod: &Pod, set: Option<&ReplicaSet>) -> Vec<Com
         let container = ended.map(|container| format!(" --container={}", word(&container.name))).unwrap_or_default();
         all.push(kubectl("Its logs before it ended", format!("logs {name}{container} --previous")));
     }
-    all.push(kubectl("Its Events", format!("get events --field-selector involvedObject.uid={}", pod.uid)));
+    all.push(events);
     all
 }
 
@@ -226,7 +235,7 @@ mod tests {
     fn a_part_and_a_status_are_told_in_words_of_their_own() {
         let told = |role| {
             let of = fact::Container::new("web".into(), role);
-            container(&of).role.label()
+            container(&of, PodState::Available).role.label()
         };
         assert_eq!([Role::Init, Role::Sidecar, Role::App].map(told), ["init", "sidecar", "app"]);
         let told = |status| {
@@ -237,5 +246,18 @@ mod tests {
         };
         let all = [ConditionStatus::True, ConditionStatus::False, ConditionStatus::Unknown];
         assert_eq!(all.map(told), ["true", "false", "unknown"]);
+    }
+
+    #[test]
+    fn a_container_of_a_pod_that_is_gone_does_not_run_any_more() {
+        let told = |state: Option<ContainerState>, pod| {
+            container(&fact::Container { state, ..fact::Container::new("web".into(), Role::App) }, pod).state
+        };
+        let waiting = || ContainerState::Waiting { reason: "Pull".into(), message: String::new() };
+        assert_eq!(told(Some(ContainerState::Running), PodState::Terminating), "running");
+        assert_eq!(told(Some(ContainerState::Running), PodState::Gone), "was running");
+        assert_eq!(told(Some(waiting()), PodState::Starting), "waiting: Pull");
+        assert_eq!(told(Some(waiting()), PodState::Gone), "was waiting: Pull");
+        assert_eq!([PodState::Starting, PodState::Gone].map(|pod| told(None, pod)), ["no status yet", "had no status"]);
     }
 }
