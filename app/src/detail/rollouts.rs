@@ -237,7 +237,7 @@ mod tests {
         assert_eq!(passed.took(), "superseded after 12 s, progress deadline passed");
         assert_eq!(
             line(Outcome::DeadlineExceeded, None).extremes(),
-            "Observed: peak 1 pod (at most 4 desired), lowest 3 available (limit 3)."
+            "Observed: peak 1 pod (ceiling: 4 desired), lowest 3 available (floor: 3)."
         );
         assert_eq!(line(Outcome::Progressing, None).began(|_| String::new()), "before watching began");
     }

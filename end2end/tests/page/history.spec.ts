@@ -195,7 +195,7 @@ for (const [width, height] of [[1440, 900], [390, 844]] as const) {
         const box = (await link.boundingBox())!;
         expect(box.x + box.width, name).toBeLessThanOrEqual(width);
       }
-      await expect(failed).toContainText(/peak \d+ pods? \(at most \d+ desired\), lowest \d+ available \(limit \d+\)/);
+      await expect(failed).toContainText(/peak \d+ pods? \(ceiling: \d+ desired\), lowest \d+ available \(floor: \d+\)/);
       await page.keyboard.press("Tab");
       await expect(failed.getByRole("link", { name: "Play", exact: true })).toBeFocused();
     });

@@ -27,7 +27,7 @@ test("four take the stage, the worst first, and the strip names the others in tu
   // What is drawn is explained at hand, triangles and limits too.
   const legend = page.getByRole("list", { name: "Legend" });
   await expect(legend).toBeInViewport({ ratio: 1 });
-  for (const words of ["terminating", "at most (replicas + maxSurge)", "a revision starts", "something went wrong"]) await expect(legend).toContainText(words);
+  for (const words of ["terminating", "ceiling (replicas + maxSurge)", "a revision starts", "something went wrong"]) await expect(legend).toContainText(words);
   const strip = page.locator("#strip-0");
   const first = await strip.textContent();
   expect(first).toMatch(/: /);

@@ -97,7 +97,7 @@ impl PastRollout {
         }
     }
 
-    /// Its extremes: "3 replicas, peak 4 pods (at most 4 desired), lowest 3 available (limit 3)".
+    /// Its extremes: "3 replicas, peak 4 pods (ceiling: 4 desired), lowest 3 available (floor: 3)".
     pub fn extremes(&self) -> String {
         let lowest = Some(self.min_available).filter(|_| replaces(self.trigger, self.revision));
         let limits = self.ceiling.zip(self.floor);
@@ -114,9 +114,9 @@ pub fn replaces(trigger: Trigger, revision: u64) -> bool {
 /// replaced nothing: it begins with none.
 pub fn extremes(peak_pods: u32, lowest: Option<u32>, limits: Option<(u32, u32)>) -> String {
     let (ceiling, floor) = limits.unzip();
-    let floor = floor.map(|floor| format!(" (limit {floor})")).unwrap_or_default();
+    let floor = floor.map(|floor| format!(" (floor: {floor})")).unwrap_or_default();
     // A new pod may be there before the old one that makes room for it is asked to go.
-    let ceiling = ceiling.map(|ceiling| format!(" (at most {ceiling} desired)")).unwrap_or_default();
+    let ceiling = ceiling.map(|ceiling| format!(" (ceiling: {ceiling} desired)")).unwrap_or_default();
     let lowest = lowest.map(|lowest| format!(", lowest {lowest} available{floor}")).unwrap_or_default();
     format!("peak {}{ceiling}{lowest}", count(peak_pods, "pod"))
 }
@@ -220,12 +220,12 @@ mod tests {
     #[test]
     fn extremes_stand_beside_their_limits() {
         let (limits, lowest) = (Some((13, 8)), Some(8));
-        assert_eq!(extremes(14, lowest, limits), "peak 14 pods (at most 13 desired), lowest 8 available (limit 8)");
+        assert_eq!(extremes(14, lowest, limits), "peak 14 pods (ceiling: 13 desired), lowest 8 available (floor: 8)");
         assert_eq!(extremes(1, lowest, None), "peak 1 pod, lowest 8 available");
         let trigger = Trigger::Created;
         let created =
             PastRollout { trigger, replicas: 3, peak_pods: 4, ceiling: Some(4), floor: Some(3), ..Default::default() };
-        assert_eq!(created.extremes(), "3 replicas, peak 4 pods (at most 4 desired)", "it begins with none");
+        assert_eq!(created.extremes(), "3 replicas, peak 4 pods (ceiling: 4 desired)", "it begins with none");
         let running = |revision| PastRollout { revision, ..PastRollout::default() };
         assert!(!running(1).extremes().contains("lowest") && running(2).extremes().contains("lowest 0 available"));
     }

@@ -19,8 +19,8 @@ pub fn WallLegend(
         <ul class=class aria-label="Legend">
             {states}
             <li><Swatch look=PodLook::Outside/>"out of rotation"</li>
-            <li><i class=format!("sample {}", Limit::Ceiling.name())></i>"at most (replicas + maxSurge)"</li>
-            <li><i class=format!("sample {}", Limit::Floor.name())></i>"at least (replicas − maxUnavailable)"</li>
+            <li><i class=format!("sample {}", Limit::Ceiling.name())></i>"ceiling (replicas + maxSurge)"</li>
+            <li><i class=format!("sample {}", Limit::Floor.name())></i>"floor (replicas − maxUnavailable)"</li>
             <Points/>
         </ul>
     }
