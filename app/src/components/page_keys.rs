@@ -45,5 +45,5 @@ pub fn KeyHelp(
 ) -> impl IntoView {
     let key = |(key, does): Key| view! { <dt>{key}</dt><dd>{does}</dd> };
     let keys = keys.into_iter().chain(EVERYWHERE).map(key).collect_view();
-    view! { <Popup id=LIST label="Keys" title="Keys (?)" class><dl>{keys}</dl></Popup> }
+    view! { <Popup id=LIST label="Shortcuts" title="Keyboard shortcuts (?)" class><dl>{keys}</dl></Popup> }
 }

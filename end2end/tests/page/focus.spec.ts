@@ -40,7 +40,7 @@ test("Esc, a click beside and a button close the legend and the keys, and the pa
   await page.waitForSelector("html[data-live=true]");
   await new RolloutPage(page).living(3).first().click();
   await expect(page.getByTestId("pod-detail")).toBeVisible();
-  for (const [name, id] of [["Legend", "legend"], ["Keys", "keys"]] as const) {
+  for (const [name, id] of [["Legend", "legend"], ["Shortcuts", "keys"]] as const) {
     const [button, popup] = [page.getByRole("button", { name, exact: true }), page.getByTestId(id)];
     const closed = [
       () => page.keyboard.press("Escape"),

@@ -33,7 +33,7 @@ for (const theme of ["light", "dark"] as const) {
     await page.goto(`${server.page(...place)}?theme=${theme}`);
     await isLive(page, /Recording/);
     for (const font of await served(page)) used.add(font);
-    await page.getByRole("button", { name: "Keys" }).click();
+    await page.getByRole("button", { name: "Shortcuts" }).click();
     for (const font of await served(page)) used.add(font);
     await page.keyboard.press("Escape");
     await page.getByTestId("pod").first().click();

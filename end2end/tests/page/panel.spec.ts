@@ -49,10 +49,10 @@ for (const [place, start, address] of places) {
         // At the end of the page as well, where the controls stand higher, and with the keys open.
         await page.evaluate(() => scrollTo(0, document.documentElement.scrollHeight));
         await expect.poll(() => covered(page)).toEqual([]);
-        await page.getByRole("button", { name: "Keys" }).click();
+        await page.getByRole("button", { name: "Shortcuts" }).click();
         await expect(page.locator("#keys dl")).toBeInViewport({ ratio: 1 });
         expect(await covered(page)).toEqual([]);
-        await page.getByRole("button", { name: "Keys" }).click();
+        await page.getByRole("button", { name: "Shortcuts" }).click();
         await page.evaluate(() => scrollTo(0, 0));
         // The end of what is opened can be read: it does not stay under the controls.
         await page.locator("#detail").evaluate((panel) => { panel.scrollTop = panel.scrollHeight; });

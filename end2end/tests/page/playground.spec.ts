@@ -28,7 +28,7 @@ test("the first story is told by itself, and the page shows what it tells", asyn
   await page.goto(server.address);
   await expect(page.getByTestId("deployment").filter({ hasText: "checkout" })).toBeVisible();
   await expect(page.getByTestId("playground").getByRole("button")).toHaveCount(0);
-  await page.getByRole("link", { name: "Watch it" }).click();
+  await page.getByRole("link", { name: "Watch live" }).click();
   await expect(page).toHaveURL(page_(server));
   // There the same place opens the buttons.
   await open(page);

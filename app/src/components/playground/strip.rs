@@ -64,7 +64,7 @@ fn Summary(
             </p>
             <p class="tale-sentence" title=about><span>{about}</span></p>
             <a class="choice take-part" href=move || playground.read().page.clone()>
-                {move || if playground.read().plays_story() { "Watch it" } else { "Open web" }}
+                {move || if playground.read().plays_story() { "Watch live" } else { "Open web" }}
             </a>
         </div>
     }
