@@ -56,7 +56,7 @@ impl Watches {
         });
         let stale = self.health.values().filter_map(|health| match health {
             Health::Stale { since_millis, retry_at_millis, why } => {
-                Some((*since_millis, Some(*retry_at_millis), why.clone()))
+                Some((*since_millis, *retry_at_millis, why.clone()))
             }
             _ => None,
         });
@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     fn stale(since_millis: Millis) -> Health {
-        Health::Stale { since_millis, retry_at_millis: since_millis + 5, why: "refused".into() }
+        Health::Stale { since_millis, retry_at_millis: Some(since_millis + 5), why: "refused".into() }
     }
 
     #[test]

@@ -107,8 +107,8 @@ pub enum Health {
     Stale {
         /// When it last said something, in milliseconds of the cluster's time.
         since_millis: Millis,
-        /// When it is tried again, in milliseconds of the cluster's time.
-        retry_at_millis: Millis,
+        /// When it is tried again, in milliseconds of the cluster's time; `None` where that goes on already.
+        retry_at_millis: Option<Millis>,
         /// The fault, in a sentence.
         why: String,
     },

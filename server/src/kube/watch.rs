@@ -228,11 +228,12 @@ impl Watch {
         self.send_stale(Duration::ZERO, why.to_owned()).await
     }
 
-    /// Nothing is heard since the last word; the next try comes after a while.
+    /// Nothing is heard since the last word; the next try comes after a while, or goes on already where there is no wait.
     async fn send_stale(&mut self, wait: Duration, why: String) -> Result<(), HubGone> {
         let clock = *self.cluster.clock.borrow();
         let since_millis = *self.last_response.get_or_insert(clock.now_millis());
-        self.send_health(Health::Stale { since_millis, retry_at_millis: clock.after(wait), why }).await
+        let retry_at_millis = (!wait.is_zero()).then(|| clock.after(wait));
+        self.send_health(Health::Stale { since_millis, retry_at_millis, why }).await
     }
 
     /// Watches from `position` and moves it along, until the watch ends.

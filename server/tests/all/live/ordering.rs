@@ -45,7 +45,7 @@ impl Source {
     }
 
     async fn stale(&self) {
-        self.health(Health::Stale { since_millis: 1, retry_at_millis: 2, why: "refused".into() }).await;
+        self.health(Health::Stale { since_millis: 1, retry_at_millis: Some(2), why: "refused".into() }).await;
     }
 
     /// A list is complete, and the watch that follows it is well.
