@@ -17,8 +17,14 @@ pub fn MissingDeployment(
     let zone = Zone::of_page();
     let Workload { cluster, namespace, name, .. } = board.workload.get_untracked();
     let looking = move || {
-        let since = zone.stamp(board.looking_since_millis.get());
         let cluster = safe(&cluster);
+        // Nothing new comes in a recording that stands still.
+        if board.is_recorded() {
+            let is_held = board.connection.read().speed_percent == 0;
+            let state = if is_held { "It is paused." } else { "This page shows it as soon as it appears." };
+            return format!("Recording {cluster} has no such Deployment at this point. {state}");
+        }
+        let since = zone.stamp(board.looking_since_millis.get());
         format!("Looking for it in cluster {cluster} since {since}. This page shows it as soon as it appears.")
     };
     let command = format!("kubectl --namespace {} get deployments", shell_word(&namespace));
