@@ -172,7 +172,7 @@ for (const [width, height] of [[1440, 900], [390, 844]] as const) {
         const box = (await row.boundingBox())!;
         expect(box.x).toBeGreaterThanOrEqual(0);
         expect(box.x + box.width, "no row is wider than the screen").toBeLessThanOrEqual(width);
-        await expect(row.locator(".sign")).toHaveText(/^(Complete|Superseded|Deadline passed|Deleted|In progress)$/);
+        await expect(row.locator(".sign")).toHaveText(/^(Complete|Superseded|Deadline passed|In trouble|Deleted|In progress)$/);
         await expect(row.locator(".sign")).toBeVisible();
         // A column beside the other, or two lines, and one more for a cause.
         const line = (await row.locator("time").boundingBox())!.height;

@@ -66,10 +66,12 @@ impl PastRollout {
             (Outcome::DeadlineExceeded, _) => (StatusMark::Bad, "Deadline passed", ""),
             (Outcome::Superseded, true) => (StatusMark::Bad, "Deadline passed", "then superseded"),
             (Outcome::Deleted, true) => (StatusMark::Bad, "Deadline passed", "then deleted"),
-            (Outcome::Superseded, false) => (StatusMark::quiet(had_trouble), "Superseded", ""),
-            (Outcome::Deleted, false) => (StatusMark::quiet(had_trouble), "Deleted", ""),
+            (Outcome::Superseded, false) if had_trouble => (StatusMark::Bad, "In trouble", "then superseded"),
+            (Outcome::Superseded, false) => (StatusMark::Quiet, "Superseded", ""),
+            (Outcome::Deleted, false) if had_trouble => (StatusMark::Bad, "In trouble", "then deleted"),
+            (Outcome::Deleted, false) => (StatusMark::Quiet, "Deleted", ""),
             (Outcome::Progressing, true) => (StatusMark::Bad, "In progress", "after its deadline"),
-            (Outcome::Progressing, false) if had_trouble => (StatusMark::Bad, "In progress", ""),
+            (Outcome::Progressing, false) if had_trouble => (StatusMark::Bad, "In progress", "in trouble"),
             (Outcome::Progressing, false) => (StatusMark::Busy, "In progress", ""),
         };
         Status { mark, word, note }
@@ -157,10 +159,6 @@ impl StatusMark {
         (Self::Quiet, "Superseded or deleted"),
     ];
 
-    const fn quiet(had_trouble: bool) -> Self {
-        if had_trouble { Self::Bad } else { Self::Quiet }
-    }
-
     /// Class name of the sign.
     pub const fn name(self) -> &'static str {
         match self {
@@ -191,8 +189,10 @@ mod tests {
         assert_eq!(status(Outcome::Complete, None, "why"), (StatusMark::Late, "Complete", "after trouble"));
         assert_eq!(status(Outcome::Complete, None, ""), (StatusMark::Ok, "Complete", ""));
         assert_eq!(status(Outcome::Superseded, None, ""), (StatusMark::Quiet, "Superseded", ""));
-        assert_eq!(status(Outcome::Superseded, None, "why"), (StatusMark::Bad, "Superseded", ""));
+        assert_eq!(status(Outcome::Superseded, None, "why"), (StatusMark::Bad, "In trouble", "then superseded"));
+        assert_eq!(status(Outcome::Deleted, None, "why"), (StatusMark::Bad, "In trouble", "then deleted"));
         assert_eq!(status(Outcome::Progressing, None, ""), (StatusMark::Busy, "In progress", ""));
+        assert_eq!(status(Outcome::Progressing, None, "why"), (StatusMark::Bad, "In progress", "in trouble"));
         let superseded = PastRollout {
             trigger: Trigger::Template,
             outcome: Outcome::Superseded,
