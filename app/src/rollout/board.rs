@@ -181,9 +181,10 @@ impl Board {
         zone.moment(at_millis, self.present())
     }
 
-    /// Formats the same with the zone.
+    /// Formats the same with the zone, and with the date in a recording, which may be of any day.
+    /// Follows the connection, too.
     pub fn dated(self, zone: Zone, at_millis: Millis) -> String {
-        format!("{} {}", self.moment(zone, at_millis), zone.name(at_millis))
+        zone.dated(at_millis, if self.is_recorded() { Millis::MAX } else { self.present() })
     }
 
     /// The time shown, in whole seconds. Follows it.
