@@ -29,9 +29,9 @@ pub fn RolloutsView(
         let address =
             workload.with_value(|workload| rollouts.with_untracked(|rollouts| rollouts.address(workload, &line)));
         let (name, took, images) = (line.name(), line.took(), line.images.clone());
+        let extremes = line.extremes();
         let moment = line.moment_millis;
-        let began =
-            move || format!("Began {}. {} ", line.began(|at| zone.dated(at, now_millis.get())), line.extremes());
+        let began = move || format!("Began {}.", line.began(|at| zone.dated(at, now_millis.get())));
         view! {
             <li>
                 {match (is_file, moment) {
@@ -43,7 +43,7 @@ pub fn RolloutsView(
                     }
                 }}
                 {format!(", {took}. ")}
-                <span class="muted">{began}<span class="mono">{images}</span></span>
+                <span class="muted"><span>{began}</span>" "<span>{extremes}</span>" "<span class="mono">{images}</span></span>
             </li>
         }
     };
