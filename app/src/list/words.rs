@@ -53,6 +53,20 @@ pub fn heading(query: &Query) -> String {
     }
 }
 
+/// Says of which days the recordings of a list are: ages count from their own clocks. Empty where there are none. `dated`
+/// formats times with their date.
+pub fn recorded(overall: &Overall, dated: impl Fn(Millis) -> String) -> String {
+    let is_recorded = |cluster: &&ClusterState| matches!(cluster.connection.state, ConnectionState::Replay { .. });
+    let moments = overall.clusters.iter().filter(is_recorded).map(|cluster| dated(cluster.now_millis));
+    let mut days: Vec<String> = moments.map(|at| at.split(' ').take(1).collect()).collect();
+    days.sort();
+    match days.as_slice() {
+        [] => String::new(),
+        [first, .., last] if first != last => format!("Recorded {first} to {last}"),
+        [day, ..] => format!("Recorded {day}"),
+    }
+}
+
 /// Formats the chip of a group.
 pub fn chip(group: Group, overall: &Overall) -> String {
     let words = if group == Group::Finished { "Finished" } else { group.words() };
@@ -209,6 +223,20 @@ mod tests {
         assert!(words.starts_with("No matches.") && is_part);
         let head = Head { of: Common::Group(Group::Stable), lines: 1 };
         assert_eq!(said(&Overall { heads: vec![head], all: 1, ..Overall::default() }, &other), (String::new(), false));
+    }
+
+    #[test]
+    fn recordings_have_their_days() {
+        let recording = |now_millis| {
+            let state = ConnectionState::Replay { name: "r".into() };
+            ClusterState { now_millis, ..cluster("r", state) }
+        };
+        let told =
+            |clusters: Vec<ClusterState>| recorded(&overall(1, clusters), |at| format!("day-{at} {}", clock(at)));
+        assert_eq!(told(vec![cluster("a", ConnectionState::Live)]), "");
+        assert_eq!(told(vec![cluster("a", ConnectionState::Live), recording(7)]), "Recorded day-7");
+        assert_eq!(told(vec![recording(7), recording(7)]), "Recorded day-7");
+        assert_eq!(told(vec![recording(7), recording(2), recording(5)]), "Recorded day-2 to day-7");
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use leptos::ev;
 use leptos::prelude::*;
 use leptos_router::hooks::{use_params_map, use_url};
+use timeline::Millis;
 use timeline::address;
 use timeline::address::at;
 use timeline::list::Query;
@@ -70,6 +71,7 @@ pub fn DeploymentsPage() -> impl IntoView {
         let rows = page.copy().overall.rows();
         view! { <Pages query=page.query window=page.window rows/> }
     });
+    let recorded = move || words::recorded(&overall.read(), |at_millis| zone.moment(at_millis, Millis::MAX));
     // Where there is nothing, there is nothing to search, and no colour to explain.
     let class = move || if overall.read().all == 0 && words::is_whole(&query.read()) { "list empty" } else { "list" };
     view! {
@@ -81,7 +83,7 @@ pub fn DeploymentsPage() -> impl IntoView {
         <Banner test_id="banner" words=Signal::derive(lost) countdown=Signal::derive(next)/>
         <Banner test_id="trouble" words=Signal::derive(move || words::trouble(&overall.read(), zone))/>
         <main class=class data-testid="overview">
-            <h1>{move || words::heading(&query.read())}" "<a class=move || if is_part() { "choice" } else { "unused" } href=at("/")>"All"</a></h1>
+            <h1>{move || words::heading(&query.read())}" "<a class=move || if is_part() { "choice" } else { "unused" } href=at("/")>"All"</a><span class="muted recorded">{recorded}</span></h1>
             <Filter board inputs/>
             // Below the links of the filter: those stay where they are, however the question changes.
             <Banner test_id="mistake" words=Signal::derive(move || overall.read().trouble.clone())/>
