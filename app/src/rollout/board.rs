@@ -181,10 +181,9 @@ impl Board {
         zone.moment(at_millis, self.present())
     }
 
-    /// Formats the same with the zone, and with the date in a recording, which may be of any day.
-    /// Follows the connection, too.
+    /// Formats the same with the zone.
     pub fn dated(self, zone: Zone, at_millis: Millis) -> String {
-        zone.dated(at_millis, if self.is_recorded() { Millis::MAX } else { self.present() })
+        format!("{} {}", self.moment(zone, at_millis), zone.name(at_millis))
     }
 
     /// The time shown, in whole seconds. Follows it.

@@ -46,11 +46,11 @@ test.describe("somewhere else on the earth", () => {
     await isLive(page, /Recording/);
     const moment = page.getByTestId("moment");
     // 04:53 UTC, five and a half hours ahead.
-    await expect(moment).toHaveText(/^2026-11-21 10:23:\d\d UTC[+]05:30$/);
+    await expect(moment).toHaveText(/^10:23:\d\d UTC[+]05:30$/);
     await expect(rollout.story.getByRole("button").first()).toHaveText(/^10:23:/);
     await expect(rollout.why).toHaveText(/10:3\d:\d\d UTC[+]05:30/);
     await page.getByTestId("zone").click();
-    await expect(moment).toHaveText(/^2026-11-21 04:53:\d\d UTC$/);
+    await expect(moment).toHaveText(/^04:53:\d\d UTC$/);
     await expect(rollout.why).toHaveText(/05:0\d:\d\d UTC/);
     await page.reload();
     await isLive(page, /Recording/);

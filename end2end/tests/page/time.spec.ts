@@ -94,7 +94,7 @@ test("the slider reaches from before the rollout to the present", async ({ page,
   await page.goto(server.page(...rollover));
   await isLive(page, /Recording/);
   const slider = page.getByRole("slider", { name: "Moment" });
-  await expect(slider).toHaveAttribute("aria-valuetext", "2026-11-21 04:53:18 UTC");
+  await expect(slider).toHaveAttribute("aria-valuetext", "04:53:18 UTC");
   await slider.fill("0");
   await expect(rollout.verdict).not.toContainText("Revision 3");
   await slider.fill("10000");

@@ -26,11 +26,14 @@ pub fn Axis(
     let point = move |key: u128| picture.points.row(key).map(|line| view! { <Point line picture/> });
     let choose = move |_| zone.toggle();
     let name = move || zone.name(picture.base_millis.get());
-    // Times of the axis are of this day, where that is not the present one.
+    // Times of the axis are of this day, where that is not the present one. A recording may be of any day.
     let board = Board::of_page();
     let day = Memo::new(move |_| {
-        let dated = board.map(|board| board.dated(zone, board.now_millis())).unwrap_or_default();
-        dated.split_once(' ').map(|(day, _)| day.to_owned()).filter(|day| day.contains('-')).unwrap_or_default()
+        let dated = board.map(|board| match board.now_millis() {
+            now if board.is_recorded() => zone.moment(now, Millis::MAX),
+            now => board.moment(zone, now),
+        });
+        dated.and_then(|dated| dated.split_once(' ').map(|(day, _)| day.to_owned())).unwrap_or_default()
     });
     view! {
         <span class="day-of-axis" data-testid="day">{move || day.get()}</span>
