@@ -2,7 +2,7 @@
 
 use timeline::Millis;
 use timeline::past::{PastRollout, UNKNOWN_CAUSE};
-use timeline::rollout::Outcome;
+use timeline::rollout::{Outcome, Trigger};
 
 use super::{CLOCKS_MILLIS, batches, insert_batch};
 use crate::database::Connection;
@@ -50,8 +50,11 @@ pub fn append(database: &mut Connection, head: LastBatch, commit: &Commit) -> Re
         database.run(row, &[cluster.into(), seq.into(), made_by.as_str().into(), body.as_slice().into()])?;
     }
     for rollout in &commit.rollouts {
-        let key = row_key(database, cluster, rollout)?;
-        write_row(database, cluster, rollout, key)?;
+        let (key, known) = row_key(database, cluster, rollout)?;
+        match known {
+            Some(known) => write_row(database, cluster, &with_known(rollout, &known), key)?,
+            None => write_row(database, cluster, rollout, key)?,
+        }
     }
     super::episode::write(database, cluster, &commit.episodes, &commit.snapshots)?;
     Ok(LastBatch { cluster, seq })
@@ -62,7 +65,7 @@ fn write_row(database: &mut Connection, cluster: i64, rollout: &PastRollout, key
     let row = "INSERT INTO rollouts (cluster, uid, number, namespace, started_millis, outcome, cause, is_deleted, text, rollout, revision, took_millis, first_available_millis, restarts, workload, images, over_millis, kind)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
          ON CONFLICT (cluster, uid, number) DO UPDATE SET started_millis = $5, outcome = $6, is_deleted = $8, rollout = $10, revision = $11, took_millis = $12, workload = $15, images = $16, over_millis = $17, kind = $18,
-         first_available_millis = CASE WHEN rollouts.took_millis < 0 THEN $13 ELSE rollouts.first_available_millis END,
+         first_available_millis = CASE WHEN rollouts.took_millis < 0 AND $13 >= 0 THEN $13 ELSE rollouts.first_available_millis END,
          restarts = CASE WHEN rollouts.took_millis < 0 THEN $14 ELSE rollouts.restarts END,
          cause = $7, text = $9";
     let change_cause = rollout.change_cause.as_deref().unwrap_or_default();
@@ -146,23 +149,48 @@ fn revision_of(rollout: &PastRollout) -> i64 {
     i64::try_from(rollout.revision).unwrap_or(i64::MAX)
 }
 
-/// Returns the key of a rollout's row, or the next one. It is the last row of its revision, as each rollout has a revision of its own;
-/// only if the newest ReplicaSet was deleted does a later rollout get the same, and that one begins after the end of the first.
-fn row_key(database: &mut Connection, cluster: i64, rollout: &PastRollout) -> Result<RowKey, StoreError> {
+/// Returns the key of a rollout's row and what it has, or the next key. It is the last row of its revision, as each rollout
+/// has a revision of its own; only if the newest ReplicaSet was deleted does a later rollout get the same, and that one begins
+/// after the end of the first.
+fn row_key(
+    database: &mut Connection,
+    cluster: i64,
+    rollout: &PastRollout,
+) -> Result<(RowKey, Option<PastRollout>), StoreError> {
     let uid = rollout.uid.to_string();
     let row =
-        "SELECT number, started_millis, took_millis, cause FROM rollouts WHERE cluster = $1 AND uid = $2 AND revision = $3 AND kind = 'rollout'
+        "SELECT number, started_millis, took_millis, cause, rollout FROM rollouts WHERE cluster = $1 AND uid = $2 AND revision = $3 AND kind = 'rollout'
          ORDER BY number DESC LIMIT 1";
     if let Some(row) = database.row(row, &[cluster.into(), uid.as_str().into(), revision_of(rollout).into()])? {
         let (number, started_millis, took) = (row.number(0)?, row.number(1)?, row.number(2)?);
         if took < 0 || rollout.started_millis <= started_millis + took + CLOCKS_MILLIS {
+            let known: Option<PastRollout> = serde_json::from_str(&row.text(4)?).ok();
+            let known = known.map(|known| PastRollout { started_millis, ..known });
             // The earliest observation is the nearest to its begin.
             let started_millis = started_millis.min(rollout.started_millis);
-            return Ok(RowKey { number, started_millis, cause: row.text(3)? });
+            return Ok((RowKey { number, started_millis, cause: row.text(3)? }, known));
         }
     }
     let number = next_number(database, cluster, &uid)?;
-    Ok(RowKey { number, started_millis: rollout.started_millis, cause: String::new() })
+    Ok((RowKey { number, started_millis: rollout.started_millis, cause: String::new() }, None))
+}
+
+/// Adds what an earlier observation of a rollout knew: a process that begins to watch in the middle of it did not see its begin.
+fn with_known(rollout: &PastRollout, known: &PastRollout) -> PastRollout {
+    let (first, second) =
+        if known.started_millis < rollout.started_millis { (known, rollout) } else { (rollout, known) };
+    let is_same_begin = second.started_millis - first.started_millis <= CLOCKS_MILLIS;
+    PastRollout {
+        trigger: match first.trigger {
+            Trigger::Unknown if is_same_begin => second.trigger,
+            trigger => trigger,
+        },
+        started_millis: first.started_millis,
+        deadline_millis: known.deadline_millis.or(rollout.deadline_millis),
+        peak_pods: known.peak_pods.max(rollout.peak_pods),
+        min_available: known.min_available.min(rollout.min_available),
+        ..rollout.clone()
+    }
 }
 
 /// Returns the outcomes of a rollout in the index: a passed deadline stays one of them, whatever comes after.

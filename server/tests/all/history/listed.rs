@@ -7,6 +7,7 @@ use server::history::options::Limits;
 use server::history::sql::Reader;
 use server::history::store::{Commit, Store};
 use timeline::past::{PastRollout, Search, UNKNOWN_CAUSE};
+use timeline::rollout::{Outcome, Trigger};
 use timeline::view::Now;
 use timeline::{Millis, Uid, Workload};
 
@@ -82,6 +83,62 @@ fn what_went_on_when_watching_began_is_told_once_it_is_over() {
     assert_eq!((over.took_millis(), over.outcome), (None, timeline::rollout::Outcome::Complete), "nobody saw it begin");
     assert_eq!(over.ended_millis.map(|ended| ended - over.started_millis), Some(5_000));
     assert!(told(0).is_none(), "what was complete when watching began was not seen");
+}
+
+/// A process that restarts in the middle of a rollout, and cannot read its checkpoint, sees it go on: what was seen before stays.
+#[test]
+fn a_begin_that_was_seen_stays_seen_after_a_restart() {
+    let began = indexed().rollouts.last().unwrap().clone();
+    let at = began.started_millis;
+    let seen = PastRollout {
+        ended_millis: None,
+        outcome: Outcome::Progressing,
+        first_available_millis: Some(700),
+        deadline_millis: Some(at + 10_000),
+        ..began
+    };
+    let joined = PastRollout {
+        trigger: Trigger::Unknown,
+        started_millis: at + 20_000,
+        first_available_millis: None,
+        deadline_millis: None,
+        peak_pods: 0,
+        min_available: seen.min_available + 1,
+        ..seen.clone()
+    };
+    let over = PastRollout { ended_millis: Some(at + 30_000), outcome: Outcome::Complete, ..joined.clone() };
+    for place in places() {
+        let mut store = place.open(SMALL);
+        let reader = Reader::new(&place.location);
+        let mut kept = |rollout: &PastRollout| {
+            store.commit(&[Commit { rollouts: vec![rollout.clone()], ..commit(None, None) }]).unwrap();
+            let mut found = reader.search(&Search::default(), &Permissions::All, None, 9).unwrap().rollouts;
+            assert_eq!(found.len(), 1);
+            found.remove(0)
+        };
+        let known = |rollout: PastRollout| {
+            (rollout.trigger, rollout.started_millis, rollout.deadline_millis, rollout.first_available_millis)
+        };
+        let first = known(kept(&seen));
+        assert_eq!(known(kept(&joined)), first);
+        let last = kept(&over);
+        assert_eq!((last.took_millis(), last.outcome), (Some(30_000), Outcome::Complete));
+        assert_eq!((last.peak_pods, last.min_available), (seen.peak_pods, seen.min_available));
+        assert_eq!(known(last), first);
+    }
+    // A begin that nobody saw stays unknown, unless another process saw it at that time.
+    for (later, trigger) in [(500, seen.trigger), (20_000, Trigger::Unknown)] {
+        for place in places() {
+            let mut store = place.open(SMALL);
+            let listed = PastRollout { trigger: Trigger::Unknown, ..seen.clone() };
+            let watched = PastRollout { started_millis: at + later, ..seen.clone() };
+            for rollout in [listed, watched] {
+                store.commit(&[Commit { rollouts: vec![rollout], ..commit(None, None) }]).unwrap();
+            }
+            let found = Reader::new(&place.location).search(&Search::default(), &Permissions::All, None, 9).unwrap();
+            assert_eq!(found.rollouts[0].trigger, trigger);
+        }
+    }
 }
 
 /// The cause that is found is the last one that is known, however the rollout ended.
