@@ -129,7 +129,7 @@ impl PodDetail {
 }
 
 fn facts(model: &Model, pod: &Pod, choices: &mut Choices<'_>) -> Vec<DetailFact> {
-    let set = pod.replica_set().and_then(|uid| model.replica_sets.get(&uid));
+    let set = last_set(model, pod);
     let chosen = choices.criteria(pod);
     let out = if pod.is_out_of_rotation() { "labels no longer match; no ReplicaSet controls it" } else { "" };
     let grace_ends = pod.now.deletion_at_millis.filter(|_| pod.state() == PodState::Terminating);
@@ -193,7 +193,7 @@ fn condition(of: &fact::PodCondition) -> ConditionDetail {
 
 /// The ReplicaSet that a pod belongs to, or belonged to before it was released.
 fn last_set<'m>(model: &'m Model, pod: &Pod) -> Option<&'m ReplicaSet> {
-    model.replica_sets.get(pod.owners.last()?)
+    model.replica_sets.get(&pod.owner.or(pod.owners.last().copied())?)
 }
 
 fn commands(workload: &Workload, pod: &Pod, set: Option<&ReplicaSet>) -> Vec<Command> {

@@ -250,7 +250,8 @@ impl RolloutScreen {
             return None;
         }
         // Since when it is in a state does not depend on whose ReplicaSet it was in then.
-        let side = if head.is_out { Side::Outside } else { Side::Inside { since_millis: None } };
+        let inside = |replica_set| Side::Inside { replica_set, since_millis: None };
+        let side = head.replica_set.map_or(Side::Outside, inside);
         let mut lived = bars::drawn_states(pod, side, state.frame);
         let (look, since_millis, until) =
             lived.find(|(_, from, to)| *from <= at_millis && to.is_none_or(|to| to > at_millis))?;

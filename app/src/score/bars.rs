@@ -1,12 +1,12 @@
 //! The bars: each pod's life as marks, one per state, in the slot it keeps.
 
-use timeline::Millis;
 use timeline::model::Pod;
 use timeline::phase::PodState;
+use timeline::{Millis, Uid};
 
 use super::frame::Frame;
 use super::ink::PodLook;
-use super::lanes::Side;
+use super::lanes::{Side, stays};
 use super::paint::BarMark;
 use super::places::{Density, bar_height, density};
 
@@ -22,7 +22,7 @@ pub fn drawn_states(
     frame: Frame,
 ) -> impl Iterator<Item = (PodLook, Millis, Option<Millis>)> + use<> {
     let segments = match side {
-        Side::Inside { since_millis } => cut_before(segments(pod), since_millis),
+        Side::Inside { replica_set, since_millis } => cut_before(segments(pod, replica_set), since_millis),
         Side::Outside => outside_segments(pod),
     };
     merge_flicker(segments, frame).into_iter().map(|Segment { look, from, to }| (look, from, to))
@@ -75,48 +75,92 @@ struct Segment {
     to: Option<Millis>,
 }
 
-/// A pod's bars in its ReplicaSet's band: its states, cut off where it was released.
-fn segments(pod: &Pod) -> Vec<Segment> {
-    let out_from = pod.released_millis();
-    let out_to = pod.adopted_millis().filter(|_| !pod.is_out_of_rotation());
+/// A pod's bars in a ReplicaSet's band: its states while that controlled it, with an end where it was released.
+fn segments(pod: &Pod, replica_set: Uid) -> Vec<Segment> {
+    let stays = stays(pod, Some(replica_set));
     let ends = pod.states.iter().skip(1).map(|(_, at)| Some(*at)).chain([None]);
     let mut segments = Vec::with_capacity(pod.states.len() + 1);
     for ((state, from), to) in pod.states.iter().zip(ends) {
         if *state == PodState::Gone {
-            if !pod.is_out_of_rotation() {
+            if pod.owner == Some(replica_set) {
                 segments.push(Segment { look: GONE, from: *from, to: Some(*from) });
             }
             continue;
         }
-        let look = PodLook::In(*state);
-        match out_from {
-            None => segments.push(Segment { look, from: *from, to }),
-            Some(out) => {
-                if *from < out {
-                    segments.push(Segment { look, from: *from, to: Some(to.map_or(out, |to| to.min(out))) });
-                }
-                if let Some(back) = out_to.filter(|back| to.is_none_or(|to| to > *back)) {
-                    segments.push(Segment { look, from: (*from).max(back), to });
-                }
+        for (since, until) in stays.clone() {
+            let is_later = until.is_some_and(|until| *from >= until);
+            let is_earlier = *from < since && to.is_some_and(|to| to <= since);
+            if !is_later && !is_earlier {
+                let to = to.map_or(until, |to| Some(until.map_or(to, |until| to.min(until))));
+                segments.push(Segment { look: PodLook::In(*state), from: (*from).max(since), to });
             }
         }
     }
-    if let Some(out) = out_from {
-        segments.push(Segment { look: GONE, from: out, to: Some(out) });
-    }
+    let ends = stays.filter_map(|(_, until)| until);
+    segments.extend(ends.map(|out| Segment { look: GONE, from: out, to: Some(out) }));
     segments
 }
 
-/// A pod's bar in the band "Out of rotation".
+/// A pod's bars in the band "Out of rotation".
 fn outside_segments(pod: &Pod) -> Vec<Segment> {
-    let back = pod.adopted_millis().filter(|_| !pod.is_out_of_rotation());
-    let segment = |from| Segment { look: PodLook::Outside, from, to: back.or(pod.gone_millis()) };
-    pod.released_millis().map(segment).into_iter().collect()
+    let segment = |(from, until): (Millis, Option<Millis>)| {
+        let to = until.or(pod.gone_millis());
+        Segment { look: PodLook::Outside, from, to }
+    };
+    stays(pod, None).map(segment).collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use timeline::model::Release;
+
     use super::*;
+
+    /// One ReplicaSet releases a pod, and another one adopts it: each draws it while it has it.
+    #[test]
+    fn a_pod_is_drawn_in_the_band_in_which_it_is() {
+        let [first, second, third] = [1, 2, 3].map(Uid::from_bits);
+        let release = |at_millis, adopted| Release { at_millis, adopted };
+        let pod = |releases: Vec<Release>, owner| Pod {
+            uid: Uid::from_bits(9),
+            namespace: "shop".into(),
+            name: "web-9".into(),
+            created_at_millis: 0,
+            owners: vec![first, second],
+            owner,
+            states: vec![(PodState::Starting, 0), (PodState::Available, 1_000), (PodState::Gone, 9_000)],
+            releases,
+            end_reason: None,
+            now: Arc::default(),
+        };
+        let drawn = |pod: &Pod, set: Option<Uid>| {
+            let segments = set.map_or_else(|| outside_segments(pod), |set| segments(pod, set));
+            segments.into_iter().map(|segment| (segment.look.name(), segment.from, segment.to)).collect::<Vec<_>>()
+        };
+        let (outside, gone) = (PodLook::Outside.name(), GONE.name());
+        let moved = pod(vec![release(2_000, Some((4_000, second)))], Some(second));
+        let before = [("starting", 0, Some(1_000)), ("available", 1_000, Some(2_000)), (gone, 2_000, Some(2_000))];
+        assert_eq!(drawn(&moved, Some(first)), before);
+        assert_eq!(drawn(&moved, None), [(outside, 2_000, Some(4_000))]);
+        let after = [("available", 4_000, Some(9_000)), (gone, 9_000, Some(9_000))];
+        assert_eq!(drawn(&moved, Some(second)), after);
+        assert_eq!(drawn(&moved, Some(third)), []);
+        let at_once = pod(vec![release(4_000, Some((4_000, second)))], Some(second));
+        assert_eq!((drawn(&at_once, None), drawn(&at_once, Some(second))), (Vec::new(), after.to_vec()));
+        // Released, taken back, and released again.
+        let out = pod(vec![release(2_000, Some((3_000, first))), release(4_000, None)], None);
+        assert_eq!(drawn(&out, None), [(outside, 2_000, Some(3_000)), (outside, 4_000, Some(9_000))]);
+        let twice = [
+            ("starting", 0, Some(1_000)),
+            ("available", 1_000, Some(2_000)),
+            ("available", 3_000, Some(4_000)),
+            (gone, 2_000, Some(2_000)),
+            (gone, 4_000, Some(4_000)),
+        ];
+        assert_eq!(drawn(&out, Some(first)), twice);
+    }
 
     #[test]
     fn of_a_replica_set_that_was_taken_over_nothing_is_drawn_before() {

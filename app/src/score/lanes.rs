@@ -52,6 +52,8 @@ pub struct BandHeading {
 pub enum Side {
     /// Band of its ReplicaSet.
     Inside {
+        /// The ReplicaSet.
+        replica_set: Uid,
         /// When the Deployment took the ReplicaSet over; `None` where it created it.
         since_millis: Option<Millis>,
     },
@@ -67,7 +69,10 @@ impl BandHeading {
 
     /// Where its pods are drawn, and since when.
     pub const fn side(&self) -> Side {
-        if self.is_out() { Side::Outside } else { Side::Inside { since_millis: self.taken_over_millis } }
+        match self.replica_set {
+            Some(replica_set) => Side::Inside { replica_set, since_millis: self.taken_over_millis },
+            None => Side::Outside,
+        }
     }
 
     /// The revision in few letters, as attributes tell it: "3", "out", "?".
@@ -87,11 +92,12 @@ pub fn bands(model: &Model, deployment: &Deployment, from_millis: Millis) -> Vec
     let bands = model
         .sets_of(deployment.uid)
         .filter_map(|set| {
-            let pods = sort_by_age(model.pods_of(set.uid));
+            let was_there = |pod: &&Pod| stays(pod, Some(set.uid)).next().is_some();
+            let pods = sort_by_age(model.pods_of(set.uid).filter(was_there));
             let from_millis = taken_over(set, deployment.uid).map_or(from_millis, |since| since.max(from_millis));
             let is_current = current == Some(set.uid);
             let is_live = set.removed_millis.is_none() && set.now.counts.desired > 0;
-            let is_seen = is_current || is_live || pods.iter().any(|pod| in_view(pod, from_millis));
+            let is_seen = is_current || is_live || pods.iter().any(|pod| in_view(pod, set.uid, from_millis));
             is_seen.then(|| band(deployment.uid, set, &pods, is_current, from_millis))
         })
         .collect();
@@ -120,19 +126,32 @@ fn sort_by_age<'m>(pods: impl Iterator<Item = &'m Pod>) -> Vec<&'m Pod> {
     order::sort_by(pods.collect(), |pod| (pod.first_seen_millis(), pod.uid.bits()))
 }
 
-fn in_view(pod: &Pod, from_millis: Millis) -> bool {
-    let left = pod.gone_millis().or(pod.released_millis().filter(|_| pod.is_out_of_rotation()));
-    left.is_none_or(|at| at > from_millis)
+/// Lists when a pod was in the band of a ReplicaSet, or in that of the pods out of rotation: since, until.
+pub fn stays(pod: &Pod, replica_set: Option<Uid>) -> impl Iterator<Item = (Millis, Option<Millis>)> + Clone {
+    let first = std::iter::once((pod.replica_set(), Millis::MIN));
+    let moves = first.chain(pod.releases.iter().flat_map(|release| {
+        let adopted = release.adopted.map(|(at, set)| (Some(set), at));
+        std::iter::once((None, release.at_millis)).chain(adopted)
+    }));
+    let ends = moves.clone().skip(1).map(|(_, at)| Some(at)).chain([None]);
+    let stays = moves.zip(ends).filter(move |((place, from), to)| *place == replica_set && *to != Some(*from));
+    stays.map(|((_, from), to)| (from, to))
+}
+
+/// When a pod left the band of a ReplicaSet; `None` while it is there.
+fn left_millis(pod: &Pod, set: Uid) -> Option<Millis> {
+    stays(pod, Some(set)).last().and_then(|(_, until)| until).or(pod.gone_millis())
+}
+
+fn in_view(pod: &Pod, set: Uid, from_millis: Millis) -> bool {
+    left_millis(pod, set).is_none_or(|at| at > from_millis)
 }
 
 /// Slots are given over the whole life of the ReplicaSet, so that none moves when an old pod leaves the picture.
 fn band(deployment: Uid, set: &ReplicaSet, pods: &[&Pod], is_current: bool, from_millis: Millis) -> Band {
-    let span = |pod: &Pod| {
-        let left = pod.gone_millis().or(pod.released_millis().filter(|_| pod.is_out_of_rotation()));
-        (pod.first_seen_millis(), left)
-    };
+    let span = |pod: &Pod| (pod.first_seen_millis(), left_millis(pod, set.uid));
     let mut placed = assign_slots(pods, span).0;
-    let mut seen = pods.iter().map(|pod| in_view(pod, from_millis));
+    let mut seen = pods.iter().map(|pod| in_view(pod, set.uid, from_millis));
     placed.retain(|_| seen.next().unwrap_or(false)); // placed in the order of the pods
     let slots = placed.iter().map(|(_, slot)| slot + 1).max().unwrap_or(0);
     let mine = |pod: &&&Pod| pod.owner == Some(set.uid) && pod.state() == PodState::Available;

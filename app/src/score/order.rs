@@ -87,6 +87,7 @@ mod tests {
                 state,
                 since_millis,
                 reason: String::new(),
+                replica_set: None,
                 revision,
                 is_newborn: false,
                 is_elsewhere: false,

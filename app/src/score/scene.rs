@@ -121,6 +121,8 @@ pub struct PodHead {
     pub since_millis: Millis,
     /// Why it is not well.
     pub reason: String,
+    /// ReplicaSet of its band; `None` where that is "Out of rotation".
+    pub replica_set: Option<Uid>,
     /// Revision of its band, where it has one.
     pub revision: Option<u64>,
     /// It was just made.
@@ -177,7 +179,9 @@ pub fn count_looks(
     let mut counts: Vec<(PodLook, usize)> = Vec::new();
     let set = replica_set.and_then(|uid| model.replica_sets.get(&uid));
     let side = match replica_set {
-        Some(_) => Side::Inside { since_millis: set.and_then(|set| lanes::taken_over(set, deployment)) },
+        Some(replica_set) => {
+            Side::Inside { replica_set, since_millis: set.and_then(|set| lanes::taken_over(set, deployment)) }
+        }
         None => Side::Outside,
     };
     let pods: Vec<&Pod> = match replica_set {
@@ -250,7 +254,7 @@ pub fn scene(model: &Model, deployment: Option<Uid>, said: &Said, frame: Frame, 
             let odd: Vec<&Pod> = odd.collect();
             unlisted += odd.len().saturating_sub(MOST_ROWS);
             let rows = odd.into_iter().take(MOST_ROWS);
-            scene.table.extend(rows.map(|pod| (key(&one.band, pod.uid), head(one, pod, false, frame.now_millis))));
+            scene.table.extend(rows.map(|pod| (key(&one.band, pod), head(one, pod, false, frame.now_millis))));
             continue;
         }
         for (pod, slot) in pods {
@@ -283,7 +287,7 @@ impl Scene {
 
     fn add_pod(&mut self, one: &PlacedBand, pod: &Pod, slot: u32, frame: Frame, known: &mut HashMap<Uid, f64>) {
         let y = one.place.first + (f64::from(slot) + 0.5) * one.place.row;
-        let (key, row) = (key(&one.band, pod.uid), one.place.row);
+        let (key, row) = (key(&one.band, pod), one.place.row);
         match (one.is_ribbon, frame.is_painted) {
             (true, _) => {}
             (false, true) => self.add_painted(one, pod, slot, frame),
@@ -308,9 +312,9 @@ impl Scene {
     }
 }
 
-/// The pod has left this band for the other one that it is drawn in; the table has its row there.
+/// The pod has left this band for another one that it is drawn in; the table has its row there.
 fn is_elsewhere(one: &PlacedBand, pod: &Pod) -> bool {
-    pod.is_out_of_rotation() != one.band.heading.is_out()
+    pod.owner != one.band.heading.replica_set
 }
 
 fn head(one: &PlacedBand, pod: &Pod, is_elsewhere: bool, now_millis: Millis) -> PodHead {
@@ -320,6 +324,7 @@ fn head(one: &PlacedBand, pod: &Pod, is_elsewhere: bool, now_millis: Millis) -> 
         state: pod.state(),
         since_millis: pod.since_millis(),
         reason: pod.now.reason.clone(),
+        replica_set: one.band.heading.replica_set,
         revision: one.band.heading.revision,
         is_newborn: now_millis - pod.first_seen_millis() < NEWBORN_MILLIS,
         is_elsewhere,
@@ -375,9 +380,13 @@ fn points(lines: &[Line], frame: Frame) -> KeyedList<Line> {
     points
 }
 
-/// A key within a band: a pod may be in its ReplicaSet's band and in "Out of rotation".
-fn key(band: &Band, uid: Uid) -> u128 {
-    if band.heading.is_out() { !uid.bits() } else { uid.bits() }
+/// A key within a band: a pod may be in the bands of several ReplicaSets and in "Out of rotation".
+fn key(band: &Band, pod: &Pod) -> u128 {
+    match band.heading.replica_set {
+        None => !pod.uid.bits(),
+        set if set == pod.replica_set() => pod.uid.bits(),
+        Some(set) => pod.uid.bits() ^ set.bits().rotate_left(64),
+    }
 }
 
 /// Gives a band the figures that were said with the verdict: the copy of the model may be a moment ahead of the words.
@@ -392,4 +401,35 @@ fn count(band: &mut Band, view: &View) {
 
 fn band_key(band: &Band) -> u128 {
     band.heading.replica_set.map_or(1, Uid::bits)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    #[test]
+    fn a_pod_has_a_key_in_each_band() {
+        let [first, second, third] = [1, 2, 3].map(Uid::from_bits);
+        let pod = Pod {
+            uid: Uid::from_bits(9),
+            namespace: "shop".into(),
+            name: "web-9".into(),
+            created_at_millis: 0,
+            owners: vec![first, second, third],
+            owner: Some(third),
+            states: vec![(PodState::Available, 0)],
+            releases: Vec::new(),
+            end_reason: None,
+            now: Arc::default(),
+        };
+        let key = |replica_set: Option<Uid>| {
+            let heading = BandHeading { replica_set, ..BandHeading::default() };
+            super::key(&Band { heading, living: 1, slots: 1, pods: Vec::new() }, &pod)
+        };
+        let keys = [Some(first), Some(second), Some(third), None].map(key);
+        let all: std::collections::HashSet<u128> = keys.into_iter().collect();
+        assert_eq!((keys[0], all.len()), (pod.uid.bits(), 4));
+    }
 }

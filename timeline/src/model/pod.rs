@@ -58,7 +58,7 @@ impl Pod {
         self.releases.iter().rev().find_map(|release| release.adopted).map(|(at, _)| at)
     }
 
-    /// The first ReplicaSet that controlled it: where it is drawn, wherever it went.
+    /// The first ReplicaSet that controlled it, wherever it went.
     pub fn replica_set(&self) -> Option<Uid> {
         self.owners.first().copied()
     }

@@ -146,7 +146,7 @@ fn pods_are_released_and_adopted_once_for_every_change_of_owner() {
     web.now = 40_000;
     web.pod(100, |pod| pod.meta.controller = Some(Uid::from_bits(77)));
     assert_eq!(times(&web), (Some(10_000), Some(30_000), Some(40_000), 2, false));
-    assert_eq!(known(&web, 100).unwrap().replica_set(), owner, "it is drawn where it began");
+    assert_eq!(known(&web, 100).unwrap().replica_set(), owner, "where it began");
 }
 
 /// A pod ends, after a change to it and to what owns it.
