@@ -2,6 +2,9 @@
 
 use timeline::words::{ShortImage, short_image};
 
+/// Marks around the name of an image in a sentence.
+const AROUND: [char; 8] = ['"', '\'', '(', ')', ',', '.', ':', ';'];
+
 /// Images of a template, or how they changed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ImageText {
@@ -55,11 +58,22 @@ fn with_more(tag: String, all: usize) -> String {
     if all > 1 { format!("{tag} +{}", all - 1) } else { tag }
 }
 
-/// A sentence with the short names of these images: the whole ones leave no room for what it says of them.
+/// A sentence with the short names of these images: the whole ones leave no room for what it says of them. One whose short name is
+/// that of another image stays whole.
 pub fn with_short_images<'i>(sentence: &str, images: impl Iterator<Item = &'i str>) -> String {
-    images.flat_map(split).fold(sentence.to_owned(), |sentence, image| {
-        if image.contains(['/', '@']) { sentence.replace(image, &short_image(image).to_string()) } else { sentence }
-    })
+    let images: Vec<&str> = images.flat_map(split).collect();
+    let short = |word: &str| {
+        let image = word.trim_matches(AROUND);
+        if !image.contains(['/', '@']) || !images.contains(&image) {
+            return None;
+        }
+        let short = short_image(image);
+        let is_another = |other: &&str| *other != image && short_image(other) == short;
+        let is_alone = !images.iter().any(is_another);
+        is_alone.then(|| word.replacen(image, &short.to_string(), 1))
+    };
+    let words = sentence.split(' ').map(|word| short(word).unwrap_or_else(|| word.to_owned()));
+    words.collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
@@ -103,5 +117,22 @@ mod tests {
         assert_eq!(said("image a.example/web:v1 is not found."), "image web:v1 is not found.");
         assert_eq!(said("image proxy:v2 is not found."), "image proxy:v2 is not found.");
         assert_eq!(with_short_images("all is well.", std::iter::empty()), "all is well.");
+        assert_eq!(said("\"a.example/web:v1\": not found, a.example/web:v1."), "\"web:v1\": not found, web:v1.");
+    }
+
+    #[test]
+    fn an_image_that_ends_like_another_one_is_no_part_of_it() {
+        let said = |sentence: &str, images: &str| with_short_images(sentence, std::iter::once(images));
+        let both = "image shop/web:v2 and image r.example/shop/web:v1.";
+        assert_eq!(said(both, "shop/web:v1, shop/web:v2"), "image web:v2 and image r.example/shop/web:v1.");
+        assert_eq!(said(both, "shop/web:v2, r.example/shop/web:v1"), "image web:v2 and image web:v1.");
+        assert_eq!(said("image a/web:v10.", "a/web:v1"), "image a/web:v10.");
+        // Two images with one short name are told apart.
+        for (one, other) in
+            [("r.example/a/web:v1", "a/web:v1"), ("b.example/web:1", "web:1"), ("web:1", "b.example/web:1")]
+        {
+            let sentence = format!("image {one} is not {other}.");
+            assert_eq!(said(&sentence, &format!("{one}, {other}")), sentence);
+        }
     }
 }
