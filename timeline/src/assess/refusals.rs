@@ -40,8 +40,8 @@ impl Assessment<'_> {
         }
         let (since, _) = self.deployment.verdicts.last()?;
         let is_unseen = verdict::kubectl(&self.deployment.now) == KubectlVerdict::NotObserved;
-        let mut events = messages::events(self.deployment, "Deployment", &self.deployment.name);
-        let event = events.find(|event| event.reason == "ReplicaSetCreateError" && is_since(event, *since))?;
+        let event =
+            self.last_refusal(("Deployment", self.deployment.name.as_str()), "ReplicaSetCreateError", *since)?;
         is_unseen.then(|| of_event(self.me(), event))
     }
 
@@ -51,7 +51,7 @@ impl Assessment<'_> {
             let told = self.of_condition(object(), failure);
             // The condition repeats the first refusal as long as there are some; Events have the last one.
             let since = told.since_millis.unwrap_or(set.first_seen_millis);
-            let last = self.last_refusal(set, &failure.reason, since);
+            let last = self.last_refusal(("ReplicaSet", set.name.as_str()), &failure.reason, since);
             let message = last.map_or(told.message, |event| refusal_text(event).to_owned());
             return Some((refused_by(&failure.reason), Evidence { message, ..told }));
         }
@@ -62,13 +62,13 @@ impl Assessment<'_> {
         }
         let scaled = set.scales.last().map_or(set.first_seen_millis, |scale| scale.at_millis);
         let made = self.model.pods_of(set.uid).map(Pod::first_seen_millis).max().unwrap_or(scaled);
-        let event = self.last_refusal(set, "FailedCreate", scaled.max(made))?;
+        let event = self.last_refusal(("ReplicaSet", set.name.as_str()), "FailedCreate", scaled.max(made))?;
         Some((Refused::Pods, of_event(object(), event)))
     }
 
-    /// Finds the last Event since then by which a ReplicaSet was refused something. Lists have Events by name, not by time.
-    fn last_refusal(&self, set: &ReplicaSet, reason: &str, since: Millis) -> Option<&Event> {
-        let events = messages::events(self.deployment, "ReplicaSet", &set.name);
+    /// Finds the last Event since then by which an object was refused something. Lists have Events by name, not by time.
+    fn last_refusal(&self, (kind, name): (&str, &str), reason: &str, since: Millis) -> Option<&Event> {
+        let events = messages::events(self.deployment, kind, name);
         let refusals = events.filter(|event| event.reason == reason && is_since(event, since));
         refusals.min_by_key(|event| std::cmp::Reverse(event.at_millis))
     }

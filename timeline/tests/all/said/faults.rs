@@ -1,6 +1,6 @@
 //! Faults are named for what they are.
 
-use crate::made::{SECOND, Web, condition, crashing, image, ready, set, waiting};
+use crate::made::{SECOND, WEB, Web, condition, crashing, image, ready, set, waiting};
 use timeline::fact::{ConditionStatus, ContainerState, EventFact, Image};
 use timeline::story::LineKind;
 use timeline::{Fact, Uid};
@@ -92,6 +92,36 @@ fn a_replica_set_that_is_refused_is_refused_although_the_spec_counts_as_unobserv
     web.now = 80_000;
     assert_eq!(web.verdict(), "[Failing] The next revision cannot start: the API server refuses the new ReplicaSet.");
     assert!(web.view().verdict.why.starts_with("The API server refuses the new ReplicaSet: no."), "{:?}", web.view());
+}
+
+/// Lists have Events by name: the one that arrives last may be old.
+#[test]
+fn of_the_refusals_of_a_replica_set_the_newest_one_is_told() {
+    let mut web = Web::live(3);
+    web.now = 60_000;
+    web.deployment(|deployment| {
+        deployment.meta.generation += 1;
+        deployment.spec.images = image("v2");
+        deployment.spec.progress_deadline_seconds = None;
+    });
+    web.now = 65_000;
+    for (number, seconds, message) in [(900, 64, "the newer one"), (901, 62, "the older one")] {
+        let event = EventFact {
+            uid: Uid::from_bits(number),
+            namespace: "shop".into(),
+            about: WEB,
+            about_kind: "Deployment".into(),
+            about_name: "web".into(),
+            container: String::new(),
+            reason: "ReplicaSetCreateError".into(),
+            message: message.into(),
+            is_warning: true,
+            count: 1,
+            last_millis: Some(seconds * 1_000),
+        };
+        web.timeline.apply(65_000, Fact::Event(Box::new(event)));
+    }
+    assert_eq!(web.view().reasons[0].sentence, "The API server refuses the new ReplicaSet: the newer one.");
 }
 
 #[test]
