@@ -7,7 +7,7 @@ use crate::words::{safe, short};
 
 /// Longest message that is a headline, in words.
 const LONGEST_MESSAGE: usize = 8;
-/// The same of a mount, which names what is mounted.
+/// Longest message about a mount, which names what is mounted, in words.
 const LONGEST_MOUNT: usize = 12;
 
 /// The fault in a few words: "image web:missing is not found", "container web crashes with exit code 1".
@@ -17,7 +17,7 @@ pub(super) fn matter(cause: &Cause, assessment: &Assessment<'_>) -> String {
         CauseKind::Image { image } => {
             let image = image.as_ref().map_or_else(|| "an image".to_owned(), |image| format!("image {}", safe(image)));
             let failure = pull_failure(assessment.deployment, &cause.kind, evidence);
-            let detail = || pull_detail(cause, assessment).filter(|detail| is_short(detail));
+            let detail = || pull_detail(cause, assessment).filter(|detail| is_short(detail, LONGEST_MESSAGE));
             match failure {
                 PullFailure::NotFound => format!("{image} is not found"),
                 PullFailure::Platform => format!("{image} has no variant for the node's platform"),
@@ -32,7 +32,7 @@ pub(super) fn matter(cause: &Cause, assessment: &Assessment<'_>) -> String {
         }
         CauseKind::BadContainer { container } => {
             let message = safe(evidence.message.trim().trim_end_matches('.'));
-            if evidence.reason == "CreateContainerConfigError" && is_short(&message) {
+            if evidence.reason == "CreateContainerConfigError" && is_short(&message, LONGEST_MESSAGE) {
                 message
             } else {
                 format!("container {} cannot be created ({})", safe(container), safe(&evidence.reason))
@@ -49,16 +49,15 @@ pub(super) fn matter(cause: &Cause, assessment: &Assessment<'_>) -> String {
         CauseKind::Starting { hold, .. } if hold.is_error() => {
             let words = start_words(&evidence.reason, &evidence.message);
             match hold {
-                StartHold::Mount if words.split_whitespace().count() > LONGEST_MOUNT => {
-                    "a volume cannot be mounted".to_owned()
-                }
+                StartHold::Mount if !is_short(&words, LONGEST_MOUNT) => "a volume cannot be mounted".to_owned(),
                 _ => words,
             }
         }
         CauseKind::Unschedulable { .. } if evidence.reason == "SchedulerError" => "the scheduler fails".to_owned(),
         CauseKind::Unschedulable { .. } => {
-            let claim = Some(scheduler_says(&evidence.message).trim_end_matches('.'));
-            let claim = claim.filter(|said| said.to_lowercase().contains("persistentvolumeclaim") && is_short(said));
+            let is_claim = |said: &&str| said.to_lowercase().contains("persistentvolumeclaim");
+            let claim = Some(scheduler_says(&evidence.message).trim_end_matches('.')).filter(is_claim);
+            let claim = claim.filter(|said| is_short(said, LONGEST_MESSAGE));
             claim.map_or_else(|| "no node fits its pods".to_owned(), safe)
         }
         CauseKind::NoScheduler => "no scheduler has placed its pods".to_owned(),
@@ -86,9 +85,9 @@ pub(super) fn matter(cause: &Cause, assessment: &Assessment<'_>) -> String {
     }
 }
 
-/// Few enough words for a headline.
-fn is_short(message: &str) -> bool {
-    (1..=LONGEST_MESSAGE).contains(&message.split_whitespace().count())
+/// A message that says something in few enough words for a headline.
+fn is_short(message: &str, most_words: usize) -> bool {
+    (1..=most_words).contains(&message.split_whitespace().count())
 }
 
 /// Names the admission plugin or webhook that refuses: `Pod Security "restricted" forbids`, "webhook policy denies".

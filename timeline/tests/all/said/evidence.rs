@@ -237,6 +237,14 @@ fn a_volume_that_an_old_pod_has_stays_named_and_is_a_deadlock() {
 }
 
 #[test]
+fn a_mount_that_fails_without_a_message_has_a_headline() {
+    let mut web = replacing(creating);
+    web.event(200, "FailedMount", "");
+    web.now += 30_000;
+    assert_eq!(matter(&web), "a volume cannot be mounted.");
+}
+
+#[test]
 fn an_image_that_was_pulled_is_not_waited_for() {
     let mut web = replacing(creating);
     web.event(200, "Pulling", "Pulling image \"web:v2\"");
