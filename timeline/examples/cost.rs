@@ -149,6 +149,7 @@ fn pod(number: u64, size: Size, seen: Seen, restarts: u32, is_ready: bool) -> Fa
                 ..meta(3, number, format!("web-{of}-7d9f8b6c5-{number:05}"), Some(set))
             },
             node: Some(format!("ip-10-0-12-{}.eu-central-1.compute.internal", number % 500)),
+            nominated_node: None,
             phase: Phase::Running,
             conditions: Vec::new(),
             reason: String::new(),

@@ -217,7 +217,7 @@ fn collect_names(value: &Value, found: &mut NameSets) {
             for (field, value) in fields {
                 match (field.as_str(), value) {
                     ("namespace", Value::String(name)) => drop(found.namespaces.insert(name.clone())),
-                    ("nodeName", Value::String(name)) => drop(found.nodes.insert(name.clone())),
+                    ("nodeName" | "nominatedNodeName", Value::String(name)) => drop(found.nodes.insert(name.clone())),
                     ("image", Value::String(name)) => drop(found.images.insert(name.clone())),
                     (_, value) => collect_names(value, found),
                 }

@@ -267,6 +267,8 @@ object! {
         reason: String,
         /// `status.message`: the sentence behind the reason.
         message: String,
+        /// `status.nominatedNodeName`: the node on which it is expected to be placed.
+        nominated_node_name: String,
         /// `status.conditions`: Ready, PodScheduled, DisruptionTarget and so on.
         conditions: Vec<Condition>,
         /// `status.containerStatuses`.

@@ -253,6 +253,7 @@ fn pod(object: decode::Pod) -> Result<PodFact, Unusable> {
     let cost = object.metadata.annotations.get("controller.kubernetes.io/pod-deletion-cost");
     Ok(PodFact {
         node: Some(spec.node_name).filter(|node| !node.is_empty()),
+        nominated_node: Some(status.nominated_node_name).filter(|node| !node.is_empty()),
         phase: match status.phase.as_str() {
             "Pending" => Phase::Pending,
             "Running" => Phase::Running,
@@ -483,6 +484,14 @@ mod tests {
         ] {
             let fact = replica_set(annotations.clone()).fact(Seen::Added);
             assert!(matches!(fact, Ok(Some(Fact::ReplicaSet(fact, _))) if fact.managed_by == told), "{annotations}");
+        }
+    }
+
+    #[test]
+    fn the_node_for_which_a_pod_is_nominated_is_read() {
+        for (status, told) in [(json!({ "nominatedNodeName": "node-7" }), Some("node-7")), (json!({}), None)] {
+            let fact = object(Kind::Pod, json!({ "status": status.clone() })).fact(Seen::Added);
+            assert!(matches!(fact, Ok(Some(Fact::Pod(fact, _))) if fact.nominated_node.as_deref() == told), "{status}");
         }
     }
 

@@ -228,6 +228,7 @@ impl Timeline {
             listed_millis: begun.listed_millis.or(pod.now.listed_millis),
             ready_since_millis: reading.ready_since_millis.or(pod.now.ready_since_millis),
             disruption: begun.disruption.filter(|new| known != Some(&new.0)).or_else(|| pod.now.disruption.clone()),
+            nominated_node: fact.nominated_node.as_deref().map(Box::from),
             deletion_cost: fact.deletion_cost,
             containers: remembering(&fact.containers, &pod.now.containers),
             conditions: fact.conditions.clone(),

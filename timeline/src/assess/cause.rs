@@ -177,13 +177,16 @@ pub enum CauseKind {
     },
     /// No node takes them.
     Unschedulable {
-        /// The answer of an autoscaler, where there is one.
+        /// The node for which they are nominated, or the answer of an autoscaler.
         node: Option<NewNode>,
     },
     /// Scheduling gates hold them.
     SchedulingGated,
-    /// No scheduler has looked at them.
-    NoScheduler,
+    /// No scheduler has said anything of them.
+    NoScheduler {
+        /// The node for which one of them is nominated.
+        nominated: Option<String>,
+    },
     /// They have a node, and none of their containers runs.
     Starting {
         /// The step that they wait for.
@@ -268,7 +271,8 @@ impl CauseKind {
     pub const fn is_of_new_pods(&self) -> bool {
         match self {
             Self::Image { .. } | Self::BadContainer { .. } | Self::NotStarted { .. } | Self::Crash(_) => true,
-            Self::PodsFailed { .. } | Self::Unschedulable { .. } | Self::SchedulingGated | Self::NoScheduler => true,
+            Self::PodsFailed { .. } | Self::Unschedulable { .. } => true,
+            Self::SchedulingGated | Self::NoScheduler { .. } => true,
             Self::Starting { .. } | Self::Init { .. } | Self::NotReady { .. } | Self::Gate { .. } => true,
             Self::NodeSilent { .. } | Self::MinReady { .. } => true,
             Self::ControllerSilent | Self::SetMissing | Self::Paused { .. } | Self::Refused { .. } => false,

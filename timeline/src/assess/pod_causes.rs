@@ -197,7 +197,10 @@ impl<'m> Assessment<'m> {
         let lasts = self.now.millis - pod.since_millis() > WORTH_MILLIS;
         match pod.now.reason.as_str() {
             "SchedulingGated" => Some(CauseKind::SchedulingGated),
-            "" => lasts.then_some(CauseKind::NoScheduler),
+            "" => {
+                let nominated = pod.now.nominated_node.as_deref().map(str::to_owned);
+                lasts.then_some(CauseKind::NoScheduler { nominated })
+            }
             _ => Some(CauseKind::Unschedulable { node: new_node(self.deployment, pod).or_else(|| comes.cloned()) }),
         }
     }
@@ -348,6 +351,7 @@ fn is_alike(one: &CauseKind, other: &CauseKind) -> bool {
 
 fn is_same_answer(one: &Option<NewNode>, other: &Option<NewNode>) -> bool {
     match (one, other) {
+        (Some(NewNode::Nominated(one)), Some(NewNode::Nominated(other))) => one == other,
         (Some(one), Some(other)) => std::mem::discriminant(one) == std::mem::discriminant(other),
         _ => one.is_none() == other.is_none(),
     }

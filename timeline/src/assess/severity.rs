@@ -21,6 +21,8 @@ use crate::rules::verdict;
 const IDLE_MILLIS: Millis = 60_000;
 /// Pods without a node are a fault after this time, where no node is being added.
 const UNSCHEDULABLE_MILLIS: Millis = 60_000;
+/// Pods that give way to one of a higher priority are gone after this time.
+const ROOM_MILLIS: Millis = 300_000;
 /// A node that is added is there after this time.
 pub(super) const NEW_NODE_MILLIS: Millis = 900_000;
 /// A container that cannot be made is tried again within this time.
@@ -66,7 +68,7 @@ impl Assessment<'_> {
             CauseKind::Paused { .. } | CauseKind::MinReady { .. } | CauseKind::OldTroubles { .. } => Severity::Normal,
             CauseKind::SchedulingGated => Severity::Normal,
             CauseKind::ControllerSilent | CauseKind::PodsMissing { .. } => bad_after(IDLE_MILLIS, Severity::Slow),
-            CauseKind::NoScheduler | CauseKind::OldNotGoing => bad_after(IDLE_MILLIS, Severity::Slow),
+            CauseKind::NoScheduler { .. } | CauseKind::OldNotGoing => bad_after(IDLE_MILLIS, Severity::Slow),
             CauseKind::SetMissing => Severity::Bad,
             CauseKind::Refused { older: Some(_), .. } => Severity::Normal,
             CauseKind::Refused { what, .. } => {
@@ -92,6 +94,7 @@ impl Assessment<'_> {
             {
                 Severity::Normal
             }
+            CauseKind::Unschedulable { node: Some(NewNode::Nominated(_)) } => bad_after(ROOM_MILLIS, Severity::Normal),
             CauseKind::Unschedulable { node: Some(NewNode::Comes(_)) } => bad_after(NEW_NODE_MILLIS, Severity::Normal),
             CauseKind::Unschedulable { node: Some(NewNode::Refused(_)) } => bad_after(FINAL_MILLIS, Severity::Normal),
             CauseKind::Unschedulable { node: None } => bad_after(UNSCHEDULABLE_MILLIS, Severity::Normal),

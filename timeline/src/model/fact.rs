@@ -325,6 +325,8 @@ pub struct PodFact {
     pub meta: Meta,
     /// `spec.nodeName`.
     pub node: Option<String>,
+    /// `status.nominatedNodeName`: where the scheduler makes room for it, or another program expects it.
+    pub nominated_node: Option<String>,
     /// `status.phase`.
     pub phase: Phase,
     /// `status.reason` (Evicted, NodeLost, …); empty when absent.

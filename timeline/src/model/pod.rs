@@ -163,6 +163,9 @@ pub struct PodNow {
     /// Condition `DisruptionTarget`, when it was true last: its reason, and when that arrived. In a box, as most pods have none.
     #[serde(with = "server_only")]
     pub disruption: Option<Box<(String, Millis)>>,
+    /// `status.nominatedNodeName`.
+    #[serde(with = "server_only")]
+    pub nominated_node: Option<Box<str>>,
     /// Its pod deletion cost.
     #[serde(with = "server_only")]
     pub deletion_cost: i32,

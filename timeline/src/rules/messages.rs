@@ -264,17 +264,22 @@ pub fn probe_kill(
     }
 }
 
-/// The answer of an autoscaler to a pod for which there is no node.
+/// What may become of a pod for which there is no node: room on one, or the answer of an autoscaler.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NewNode {
+    /// It is nominated for this one: the scheduler makes room there.
+    Nominated(String),
     /// One is being added, and who says so.
     Comes(&'static str),
     /// None will be added, and why.
     Refused(String),
 }
 
-/// Reads the last answer of an autoscaler to a pod that has no node.
+/// Reads for which node a pod without one is nominated, else the last answer of an autoscaler to it.
 pub fn new_node(deployment: &Deployment, pod: &Pod) -> Option<NewNode> {
+    if let Some(node) = pod.now.nominated_node.as_deref() {
+        return Some(NewNode::Nominated(node.to_owned()));
+    }
     events(deployment, "Pod", &pod.name).find_map(|event| match event.reason.as_str() {
         "NotTriggerScaleUp" => Some(NewNode::Refused(event.message.clone())),
         // Karpenter's, with the reason that the scheduler's Events have.

@@ -195,6 +195,7 @@ mod tests {
                 generation: 0,
             },
             node: Some("node-1".into()),
+            nominated_node: None,
             phase: Phase::Running,
             conditions: Vec::new(),
             reason: String::new(),

@@ -110,6 +110,10 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
         CauseKind::Unschedulable { node } => {
             let which = if pods == 1 { format!("pod {name}") } else { count(pods, "pod") };
             let node = match node {
+                Some(NewNode::Nominated(node)) => {
+                    let who = if pods == 1 { "It waits" } else { "They wait" };
+                    format!(" {who} for room on node {} (nominatedNodeName).", safe(node))
+                }
                 Some(NewNode::Comes(who)) => format!(" A node is being added ({who})."),
                 Some(NewNode::Refused(why)) => format!(" No node is added: {}", sentence_end(why)),
                 None => String::new(),
@@ -137,8 +141,14 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
             );
             format!("{} {verb} for {gates} ({one_is}).", pod_of(pods))
         }
-        CauseKind::NoScheduler => {
+        CauseKind::NoScheduler { nominated } => {
             let verb = if pods == 1 { "has" } else { "have" };
+            if let Some(node) = nominated {
+                let (pods, since, node) = (pod_of(pods), since.unwrap_or_default(), safe(node));
+                return format!(
+                    "{pods} {verb} had no node for {since}. Pod {name} is nominated for node {node}, and not bound yet."
+                );
+            }
             format!(
                 "{} {verb} had no node for {}, and no scheduler has said why ({one_is}). Either no scheduler has them, or it \
                  waits for a volume.",

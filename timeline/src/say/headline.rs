@@ -60,7 +60,8 @@ pub(super) fn matter(cause: &Cause, assessment: &Assessment<'_>) -> String {
             let claim = claim.filter(|said| is_short(said, LONGEST_MESSAGE));
             claim.map_or_else(|| "no node fits its pods".to_owned(), safe)
         }
-        CauseKind::NoScheduler => "no scheduler has placed its pods".to_owned(),
+        CauseKind::NoScheduler { nominated: Some(node) } => format!("its pods are not bound to node {}", safe(node)),
+        CauseKind::NoScheduler { nominated: None } => "no scheduler has placed its pods".to_owned(),
         CauseKind::PodsFailed { .. } => format!("its pods fail ({})", safe(&evidence.reason)).replace(" ()", ""),
         CauseKind::OldNotGoing => "old pods do not go".to_owned(),
         CauseKind::PodsMissing { .. } => "the ReplicaSet controller creates no pods".to_owned(),

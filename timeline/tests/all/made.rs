@@ -80,6 +80,7 @@ pub fn pod(number: u128, set: u128, name: &str) -> PodFact {
     PodFact {
         meta: meta(number, name, Some(set)),
         node: Some("node-1".into()),
+        nominated_node: None,
         phase: Phase::Running,
         conditions: Vec::new(),
         reason: String::new(),

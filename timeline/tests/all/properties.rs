@@ -166,6 +166,7 @@ pub fn fact(event: &Event, at: i64) -> Fact {
                 Box::new(PodFact {
                     meta,
                     node: (*state > 0).then(|| "node-1".to_owned()),
+                    nominated_node: None,
                     phase: match state {
                         0 | 1 => Phase::Pending,
                         6 => Phase::Failed,

@@ -282,6 +282,25 @@ fn pods_that_go_make_room_on_their_nodes() {
     assert_eq!(web.view().verdict.tone, Tone::Bad, "it should have been gone");
 }
 
+/// The scheduler has evicted pods of a lower priority, which need their time to go.
+#[test]
+fn a_pod_that_is_nominated_for_a_node_waits_for_room_there() {
+    let mut web = replacing(unplaced("Unschedulable", "0/1 nodes are available: 1 Insufficient cpu."));
+    web.event(200, "NotTriggerScaleUp", "no group fits");
+    web.pod(200, |pod| pod.nominated_node = Some("node-7".into()));
+    web.now += 70_000;
+    let waits = "No node fits pod p0200: 1 Insufficient cpu. It waits for room on node node-7 (nominatedNodeName).";
+    assert_eq!((first(&web).as_str(), web.view().verdict.tone), (waits, Tone::Busy));
+    web.now += 240_000;
+    assert_eq!(web.view().verdict.tone, Tone::Bad, "{}", web.verdict());
+    // Of a pod that waits for a volume before it is bound the scheduler says nothing else.
+    let mut web = replacing(unplaced("Unschedulable", ""));
+    web.pod(200, |pod| (pod.scheduled, pod.nominated_node) = (None, Some("node-7".into())));
+    web.now += 20_000;
+    let waits = "1 new pod has had no node for 20 s. Pod p0200 is nominated for node node-7, and not bound yet.";
+    assert_eq!(first(&web), waits);
+}
+
 #[test]
 fn a_node_that_is_added_for_one_pod_is_for_all() {
     let mut web = replacing(unplaced("Unschedulable", "0/1 nodes are available: 1 Insufficient cpu."));
