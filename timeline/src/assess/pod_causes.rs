@@ -79,7 +79,7 @@ impl<'m> Assessment<'m> {
             let is_made_again =
                 matches!(reason.as_str(), "CreateContainerError" | "RunContainerError" | "PostStartHookError");
             if !(is_made_again && container.last_exit.is_some() && crash::is_in_crash_loop(pod, self.now)) {
-                return Some((self.container_error(pod, container, reason), evidence));
+                return Some((self.container_error(pod, container, &evidence), evidence));
             }
         }
         if let Some(crash) = crash::crash(pod, self.now) {
@@ -99,10 +99,12 @@ impl<'m> Assessment<'m> {
     }
 
     /// Finds the cause of a container that waits with an error.
-    fn container_error(&self, pod: &Pod, container: &Container, reason: &str) -> CauseKind {
+    fn container_error(&self, pod: &Pod, container: &Container, evidence: &Evidence) -> CauseKind {
         let name = container.name.clone();
-        match reason {
-            reason if is_image_reason(reason) => CauseKind::Image { image: self.image_of(pod, container) },
+        match evidence.reason.as_str() {
+            reason if is_image_reason(reason) => {
+                CauseKind::Image { image: self.image_of(pod, container, &evidence.message) }
+            }
             "CreateContainerConfigError" | "CreateContainerError" | "RunContainerError" | "PostStartHookError" => {
                 CauseKind::BadContainer { container: name }
             }
@@ -110,13 +112,24 @@ impl<'m> Assessment<'m> {
         }
     }
 
-    /// The image that a container waits for: as the kubelet asks for it, else by the template of its ReplicaSet.
-    fn image_of(&self, pod: &Pod, container: &Container) -> Option<String> {
+    /// The image that a container waits for: its own, as the kubelet asks for it, or by the template of its ReplicaSet; or that of a
+    /// volume, which only the message names.
+    fn image_of(&self, pod: &Pod, container: &Container, message: &str) -> Option<String> {
         let told = Some(&container.waits_for_image).filter(|image| !image.is_empty());
-        told.cloned().or_else(|| {
+        let own = told.cloned().or_else(|| {
             let set = pod.owner.and_then(|set| self.model.replica_sets.get(&set))?;
             set.images.iter().find(|image| image.container == container.name).map(|image| image.image.clone())
-        })
+        });
+        let now = match &container.state {
+            Some(ContainerState::Waiting { message, .. }) => message.as_str(),
+            _ => "",
+        };
+        let named = messages::named_image(now).or_else(|| messages::named_image(message));
+        let is_own = |named: &&str| own.as_deref().is_some_and(|own| messages::is_same_image(named, own));
+        match named.filter(|named| !is_own(named)) {
+            Some(of_volume) => Some(of_volume.to_owned()),
+            None => own,
+        }
     }
 
     fn crash(&self, pod: &Pod, crash: crash::Crash<'_>) -> (CauseKind, Evidence) {

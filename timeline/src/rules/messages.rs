@@ -138,6 +138,31 @@ pub fn pull_detail<'t>(message: &'t str, events: impl Iterator<Item = &'t str>) 
     })
 }
 
+/// Finds the image that the kubelet or its runtime names as the one that it cannot pull.
+pub fn named_image(message: &str) -> Option<&str> {
+    let after = |mark: &str, end: char| message.split_once(mark).and_then(|(_, rest)| rest.split(end).next());
+    let quoted = after("image \"", '"');
+    let named = quoted.or_else(|| after("docker://", ' ')).or_else(|| after("image pull failed for ", ' '));
+    named
+        .map(|image| image.trim_end_matches(':'))
+        .filter(|image| !image.is_empty() && !image.contains(char::is_whitespace))
+}
+
+/// Two names may be of one image: a runtime adds the registry and a tag, and leaves out the tag beside a digest.
+pub fn is_same_image(one: &str, other: &str) -> bool {
+    let ([name, tag, digest], [other_name, other_tag, other_digest]) = (image_parts(one), image_parts(other));
+    let agree = |one: &str, other: &str| one == other || one.is_empty() || other.is_empty();
+    name == other_name && agree(tag, other_tag) && agree(digest, other_digest)
+}
+
+/// The name of an image without registry and path, its tag, and its digest.
+fn image_parts(image: &str) -> [&str; 3] {
+    let (place, digest) = image.split_once('@').unwrap_or((image, ""));
+    let last = place.rsplit_once('/').map_or(place, |(_, last)| last);
+    let (name, tag) = last.split_once(':').unwrap_or((last, ""));
+    [name, tag, digest]
+}
+
 /// The pull secrets of a pod that could not be read: "regcred".
 pub fn unread_pull_secrets<'m>(deployment: &'m Deployment, pod: &str) -> Option<&'m str> {
     let event = events(deployment, "Pod", pod).find(|event| event.reason == "FailedToRetrieveImagePullSecret")?;
@@ -410,6 +435,33 @@ mod tests {
             read_pull_failure("ImagePullBackOff", None, "Back-off pulling image", events),
             PullFailure::NotFound
         );
+    }
+
+    #[test]
+    fn the_image_that_is_pulled_is_named_by_kubelets_and_runtimes() {
+        for (message, image) in [
+            ("Back-off pulling image \"a.io/web:v1\": ErrImagePull: manifest unknown", Some("a.io/web:v1")),
+            ("Container image \"web:v1\" is not present with pull policy of Never", Some("web:v1")),
+            (
+                "initializing source docker://a.io:5000/web:v1: reading manifest v1 in a.io/web",
+                Some("a.io:5000/web:v1"),
+            ),
+            ("image pull failed for web:v1 because the registry is unavailable", Some("web:v1")),
+            ("Failed to inspect image \"\": deadline exceeded", None),
+            ("pull access denied, repository does not exist", None),
+        ] {
+            assert_eq!(named_image(message), image, "{message}");
+        }
+        for (one, other, is_same) in [
+            ("docker.io/library/web:v1", "web:v1", true),
+            ("docker.io/library/web:latest", "web", true),
+            ("a.io:5000/web@sha256:0f", "a.io:5000/web:v1@sha256:0f", true),
+            ("a.io/web:v1", "a.io/web:v2", false),
+            ("a.io/web@sha256:0f", "a.io/web@sha256:1f", false),
+            ("a.io/files:v1", "a.io/web:v1", false),
+        ] {
+            assert_eq!((is_same_image(one, other), is_same_image(other, one)), (is_same, is_same), "{one} {other}");
+        }
     }
 
     #[test]

@@ -196,6 +196,29 @@ fn a_pull_that_failed_is_told_in_the_words_of_the_registry() {
     );
 }
 
+/// The kubelet fails the container that mounts it, with the words of the pull.
+#[test]
+fn an_image_volume_that_cannot_be_pulled_is_named_and_not_the_image_of_a_container() {
+    for (reason, message) in [
+        (
+            "ErrImagePull",
+            "failed to pull and unpack image \"a.io/files:v9\": failed to resolve image: a.io/files:v9: not found",
+        ),
+        (
+            "ErrImagePull",
+            "initializing source docker://a.io/files:v9: reading manifest v9 in a.io/files: manifest unknown",
+        ),
+        ("ImagePullBackOff", "Back-off pulling image \"a.io/files:v9\": ErrImagePull: a.io/files:v9: not found"),
+    ] {
+        let web = replacing(|pod| {
+            pod.containers[0].state = Some(waiting(reason, message));
+            pod.containers[0].waits_for_image = "web:v2".into();
+        });
+        assert_eq!(matter(&web), "image a.io/files:v9 is not found.", "{message}");
+        assert_eq!(first(&web), "Image a.io/files:v9 cannot be pulled: not found (pod p0200).", "{message}");
+    }
+}
+
 #[test]
 fn names_decide_no_failure() {
     let failure = |image, message| {
