@@ -66,11 +66,10 @@ impl Assessment<'_> {
         Some((Refused::Pods, of_event(object(), event)))
     }
 
-    /// Finds the last Event since then by which an object was refused something. Lists have Events by name, not by time.
+    /// Finds the last Event since then by which an object was refused something.
     fn last_refusal(&self, (kind, name): (&str, &str), reason: &str, since: Millis) -> Option<&Event> {
-        let events = messages::events(self.deployment, kind, name);
-        let refusals = events.filter(|event| event.reason == reason && is_since(event, since));
-        refusals.min_by_key(|event| std::cmp::Reverse(event.at_millis))
+        let mut events = messages::events(self.deployment, kind, name);
+        events.find(|event| event.reason == reason && is_since(event, since))
     }
 
     /// The Deployment's own condition, which may be old: for who does not see what its ReplicaSets say.

@@ -1,7 +1,7 @@
 //! Reads messages of the kubelet, and Events about an object. Texts of the cluster decide as little as possible.
 
 use crate::Millis;
-use crate::model::{Deployment, Event, Pod};
+use crate::model::{Deployment, Event, Pod, order};
 
 /// Why an image cannot be pulled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -184,9 +184,12 @@ pub fn is_image_reason(reason: &str) -> bool {
     )
 }
 
-/// Events about an object ("Pod", "web-1"), the last one first.
-pub fn events<'m>(deployment: &'m Deployment, kind: &str, name: &str) -> impl Iterator<Item = &'m Event> {
-    deployment.events.iter().rev().filter(move |event| event.about.0 == kind && event.about.1 == name)
+/// Events about an object ("Pod", "web-1"), the last one first: by their own time, as lists have them by name. Of two at one time the
+/// one that arrived later is the last.
+pub fn events<'m>(deployment: &'m Deployment, kind: &str, name: &str) -> impl Iterator<Item = &'m Event> + use<'m> {
+    let events = deployment.events.iter().rev();
+    let events = events.filter(|event| event.about.0 == kind && event.about.1 == name).collect();
+    order::sort_by(events, |event: &&Event| (event.at_millis.saturating_neg(), 0)).into_iter()
 }
 
 /// Messages of Events about failures of a pod, the last one first.

@@ -1,7 +1,7 @@
 //! What kubelets, registries, schedulers and probes say reaches the sentence, and says no more than it means.
 
 use crate::made::{SECOND, Web, condition, crashing, ready, unready, waiting};
-use timeline::fact::{ConditionStatus, ContainerState, Exit, Phase, PodFact};
+use timeline::fact::{ConditionStatus, ContainerState, EventFact, Exit, Phase, PodFact};
 use timeline::view::Tone;
 
 /// The first sentence about causes.
@@ -337,6 +337,31 @@ fn a_node_that_is_added_for_one_pod_is_for_all() {
     web.now += 10_000;
     let comes = "No node fits 2 pods: 1 Insufficient cpu. A node is being added (cluster-autoscaler).";
     assert_eq!((first(&web).as_str(), web.view().verdict.tone), (comes, Tone::Busy));
+}
+
+/// Lists have Events by name, which tells when each came for the first time.
+#[test]
+fn the_last_answer_of_an_autoscaler_is_the_newest_by_its_own_time() {
+    let mut web = replacing(unplaced("Unschedulable", "0/1 nodes are available: 1 Insufficient cpu."));
+    web.now += 70_000;
+    let pod = web.timeline.model().pods.values().find(|pod| pod.name.ends_with("p0200")).unwrap().clone();
+    for (number, reason, seconds) in [(900, "NotTriggerScaleUp", 80), (901, "TriggeredScaleUp", 40)] {
+        let event = EventFact {
+            uid: timeline::Uid::from_bits(number),
+            namespace: pod.namespace.clone(),
+            about: pod.uid,
+            about_kind: "Pod".into(),
+            about_name: pod.name.clone(),
+            container: String::new(),
+            reason: reason.into(),
+            message: "max size reached".into(),
+            is_warning: false,
+            count: 1,
+            last_millis: Some(seconds * 1_000),
+        };
+        web.timeline.apply(web.now, timeline::Fact::Event(Box::new(event)));
+    }
+    assert_eq!(first(&web), "No node fits pod p0200: 1 Insufficient cpu. No node is added: max size reached.");
 }
 
 #[test]
