@@ -327,9 +327,22 @@ pub fn node_comes(event: &Event) -> Option<NewNode> {
     }
 }
 
+/// Words of the scheduler for what other pods have: the plugins `noderesources`, `interpodaffinity`, `nodeports`, `nodevolumelimits`,
+/// `volumerestrictions` and `dynamicresources`.
+const ROOM_TEXTS: [&str; 8] = [
+    "Insufficient",
+    "Too many pods",
+    "anti-affinity",
+    "free ports",
+    "max volume count",
+    "ReadWriteOncePod",
+    "no available disk",
+    "allocate all claims",
+];
+
 /// A pod has no node because pods have what it needs: one that goes may make room.
 pub fn needs_room(message: &str) -> bool {
-    ["Insufficient", "Too many pods", "anti-affinity", "free ports"].iter().any(|words| message.contains(words))
+    ROOM_TEXTS.iter().any(|words| message.contains(words))
 }
 
 /// The node of a pod was reported not to be ready since then, and its kubelet has reported nothing of the pod since.
@@ -465,6 +478,19 @@ mod tests {
         ] {
             assert_eq!((is_same_image(one, other), is_same_image(other, one)), (is_same, is_same), "{one} {other}");
         }
+    }
+
+    #[test]
+    fn a_pod_that_goes_gives_back_its_volumes_and_devices_too() {
+        for said in [
+            "2 node(s) exceed max volume count",
+            "1 node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod",
+            "1 node(s) had no available disk",
+            "1 cannot allocate all claims",
+        ] {
+            assert!(needs_room(&format!("0/4 nodes are available: {said}.")), "{said}");
+        }
+        assert!(!needs_room("0/4 nodes are available: 4 node(s) didn't match Pod's node affinity/selector."));
     }
 
     #[test]
