@@ -31,7 +31,9 @@ impl Timeline {
 pub(super) fn disrupted(disruption: Option<&str>) -> Option<EndReason> {
     match disruption? {
         "DeletionByPodGC" | "DeletionByTaintManager" => Some(EndReason::NodeLost),
-        "EvictionByEvictionAPI" | "PreemptionByScheduler" | "TerminationByKubelet" => Some(EndReason::Evicted),
+        "EvictionByEvictionAPI" | "PreemptionByScheduler" | "TerminationByKubelet" | "DeletionByDeviceTaintManager" => {
+            Some(EndReason::Evicted)
+        }
         _ => None,
     }
 }

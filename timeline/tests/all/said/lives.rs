@@ -171,6 +171,7 @@ fn why_a_pod_ends_is_what_it_says_itself_or_what_its_owners_did() {
         ("EvictionByEvictionAPI", EndReason::Evicted),
         ("PreemptionByScheduler", EndReason::Evicted),
         ("TerminationByKubelet", EndReason::Evicted),
+        ("DeletionByDeviceTaintManager", EndReason::Evicted),
         ("SomethingOfTomorrow", EndReason::DeletedManually),
     ] {
         assert_eq!(disrupted(by), Some(reason), "{by}");
