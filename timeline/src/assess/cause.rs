@@ -105,7 +105,7 @@ pub struct CrashCause {
     pub container: String,
     /// Its part in the pod.
     pub role: Role,
-    /// Exit code, when it was seen.
+    /// Exit code; `None` where nobody saw it.
     pub exit_code: Option<i32>,
     /// Killed for want of memory.
     pub is_out_of_memory: bool,

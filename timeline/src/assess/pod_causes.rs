@@ -143,13 +143,14 @@ impl<'m> Assessment<'m> {
             _ => exit.map(|exit| exit.reason.clone()).unwrap_or_default(),
         };
         let is_out_of_memory = exit.is_some_and(|exit| exit.reason == "OOMKilled") || reason == "OOMKilled";
-        let end = (container.name.as_str(), exit.map(|exit| exit.code));
+        let exit_code = exit.filter(|exit| !exit.is_unseen()).map(|exit| exit.code);
+        let end = (container.name.as_str(), exit_code);
         let probe = if is_out_of_memory { None } else { probe_kill(self.deployment, pod, end, (since, begun)) };
         let message = probe.as_ref().map(|probe| probe.message.clone()).filter(|message| !message.is_empty());
         let kind = CauseKind::Crash(Box::new(CrashCause {
             container: container.name.clone(),
             role: container.role,
-            exit_code: exit.map(|exit| exit.code),
+            exit_code,
             is_out_of_memory,
             start_error: exit.filter(|exit| Exit::is_start_error(&exit.reason)).map(|exit| exit.message.clone()),
             probe,

@@ -138,5 +138,6 @@ fn restarts(restarted: &[(&Pod, u32)]) -> String {
 fn last_end(pod: &Pod) -> Option<String> {
     let ended = pod.now.containers.iter().filter(|container| container.restarts > 0);
     let exit = ended.filter_map(|container| container.last_exit.as_ref()).max_by_key(|exit| exit.finished_millis)?;
-    Some(if exit.reason == "OOMKilled" { exit.reason.clone() } else { exit_words(exit.code) })
+    let is_named = exit.reason == "OOMKilled";
+    (!exit.is_unseen()).then(|| if is_named { exit.reason.clone() } else { exit_words(exit.code) })
 }

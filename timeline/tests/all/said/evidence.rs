@@ -124,6 +124,25 @@ fn a_container_that_never_ran_has_no_logs() {
     assert!(command(&web).starts_with("describe pod "), "{}", command(&web));
 }
 
+/// A node was started again, or the kubelet does not find the container any more: the exit code is made up.
+#[test]
+fn an_end_that_nobody_saw_has_no_exit_code() {
+    let said = |code: i32, reason: &'static str| {
+        let web = replacing(|pod| {
+            crashing(1)(pod);
+            pod.ready = None;
+            pod.containers[0].state = Some(ContainerState::Running);
+            pod.containers[0].last_exit = Some(Exit { code, reason: reason.into(), ..Exit::default() }.into());
+        });
+        first(&web)
+    };
+    for (code, reason) in [(255, "Unknown"), (137, "ContainerStatusUnknown")] {
+        let said = said(code, reason);
+        assert!(said.starts_with("Container web ended: 1 restart so far (pod p0200)."), "{said}");
+    }
+    assert!(said(255, "Error").starts_with("Container web ended with exit code 255: "), "{}", said(255, "Error"));
+}
+
 #[test]
 fn a_node_that_is_not_ready_is_named() {
     let mut web = Web::live(3);
