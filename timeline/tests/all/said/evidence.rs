@@ -339,7 +339,8 @@ fn a_pod_that_is_nominated_for_a_node_waits_for_room_there() {
     let mut web = replacing(unplaced("Unschedulable", ""));
     web.pod(200, |pod| (pod.scheduled, pod.nominated_node) = (None, Some("node-7".into())));
     web.now += 20_000;
-    let waits = "1 new pod has had no node for 20 s. Pod p0200 is nominated for node node-7, and not bound yet.";
+    let waits = "1 new pod has had no node for 20 s. Pod p0200 is nominated for node node-7; it may wait for a volume, a device \
+                 or other pods before it is bound.";
     assert_eq!(first(&web), waits);
 }
 
