@@ -359,6 +359,9 @@ pub fn users_of_volume(message: &str) -> impl Iterator<Item = &str> {
     names.split([',', ' ']).map(|name| name.trim_end_matches('.')).filter(|name| !name.is_empty())
 }
 
+/// The reason of Events about a volume whose files are given to the `fsGroup` of a pod; each says how many are done.
+const OWNERSHIP: &str = "VolumePermissionChangeInProgress";
+
 /// The step that a pod with a node waits for before its containers run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StartHold {
@@ -368,8 +371,12 @@ pub enum StartHold {
     Attach,
     /// The pod's sandbox, its network among it, cannot be made.
     Sandbox,
+    /// The kubelet gives the files of a volume to its `fsGroup`.
+    Ownership,
     /// Its devices (dynamic resources) cannot be prepared.
     Devices,
+    /// Its cgroup cannot be made.
+    Cgroup,
     /// An image is pulled.
     Pull,
     /// Nothing says.
@@ -379,7 +386,7 @@ pub enum StartHold {
 impl StartHold {
     /// Something failed, which the kubelet tries again.
     pub const fn is_error(self) -> bool {
-        matches!(self, Self::Mount | Self::Attach | Self::Sandbox | Self::Devices)
+        matches!(self, Self::Mount | Self::Attach | Self::Sandbox | Self::Devices | Self::Cgroup)
     }
 }
 
@@ -393,7 +400,7 @@ pub fn holds_start<'m>(deployment: &'m Deployment, pod: &Pod) -> Option<&'m Even
     };
     let is_sum = |event: &Event| event.message.starts_with("Unable to attach or mount volumes");
     let last = lately().next().filter(|event| event.reason != "Pulled")?;
-    let volume = |event: &&Event| event.reason.starts_with("Failed") && !is_sum(event);
+    let volume = |event: &&Event| (event.reason.starts_with("Failed") || event.reason == OWNERSHIP) && !is_sum(event);
     Some(if is_sum(last) { lately().find(volume).unwrap_or(last) } else { last })
 }
 
@@ -404,6 +411,8 @@ pub fn start_hold(reason: &str) -> Option<StartHold> {
         "FailedAttachVolume" => Some(StartHold::Attach),
         "FailedCreatePodSandBox" | "NetworkNotReady" => Some(StartHold::Sandbox),
         "FailedPrepareDynamicResources" => Some(StartHold::Devices),
+        "FailedCreatePodContainer" => Some(StartHold::Cgroup), // the kubelet's name of a pod's cgroup
+        OWNERSHIP => Some(StartHold::Ownership),
         "Pulling" => Some(StartHold::Pull),
         _ => None,
     }

@@ -175,6 +175,7 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
             let for_what = match hold {
                 StartHold::Sandbox => "for its sandbox",
                 StartHold::Devices => "for its devices",
+                StartHold::Cgroup => "for its cgroup",
                 _ => "for its volumes",
             };
             let others = if pods > 1 { format!(" {pods} pods do.") } else { String::new() };

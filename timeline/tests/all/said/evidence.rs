@@ -301,11 +301,25 @@ fn a_node_without_network_and_devices_are_named() {
     for (reason, message, said) in [
         ("NetworkNotReady", "network is not ready: cni plugin not initialized", "for its sandbox (NetworkNotReady)"),
         ("FailedPrepareDynamicResources", "Failed to prepare: no such claim", "for its devices"),
+        ("FailedCreatePodContainer", "unable to ensure pod container exists: no cgroup", "for its cgroup"),
     ] {
         let mut web = replacing(creating);
         web.event(200, reason, message);
         assert!(first(&web).contains(said) && first(&web).contains(message), "{}", first(&web));
     }
+}
+
+/// A volume with many files: the kubelet sums it up as one that does not come.
+#[test]
+fn a_volume_whose_files_get_another_owner_is_slow_and_no_error() {
+    let mut web = replacing(creating);
+    web.now += 40_000;
+    let files = "Setting volume ownership for 7d/volumes/data, processed 40000 files.";
+    web.event(200, "VolumePermissionChangeInProgress", files);
+    web.now += 90_000;
+    web.event(200, "FailedMount", "Unable to attach or mount volumes: unmounted volumes=[data]: deadline exceeded");
+    let waits = format!("Pod p0200 waits for its volumes (VolumePermissionChangeInProgress): {files}");
+    assert_eq!((first(&web), web.view().verdict.tone), (waits, Tone::Busy));
 }
 
 #[test]
