@@ -193,7 +193,7 @@ fn condition(of: &fact::PodCondition) -> ConditionDetail {
 
 /// The ReplicaSet that a pod belongs to, or belonged to before it was released.
 fn last_set<'m>(model: &'m Model, pod: &Pod) -> Option<&'m ReplicaSet> {
-    model.replica_sets.get(&pod.owner.or(pod.owners.last().copied())?)
+    model.replica_sets.get(&pod.last_owner()?)
 }
 
 fn commands(workload: &Workload, pod: &Pod, set: Option<&ReplicaSet>) -> Vec<Command> {

@@ -245,7 +245,7 @@ impl RolloutScreen {
         let head = self.0.picture.heads.row(key)?.get_untracked();
         let pod = state.copy.model.pods.get(&head.uid)?;
         let deployment = state.copy.deployment?;
-        let set = pod.owner.or(pod.owners.last().copied()).and_then(|set| state.copy.model.replica_sets.get(&set));
+        let set = pod.last_owner().and_then(|set| state.copy.model.replica_sets.get(&set));
         if set.and_then(|set| taken_over(set, deployment)).is_some_and(|since| at_millis < since) {
             return None;
         }

@@ -63,6 +63,12 @@ impl Pod {
         self.owners.first().copied()
     }
 
+    /// The ReplicaSet that controls it, or was the last one to do so.
+    pub fn last_owner(&self) -> Option<Uid> {
+        let adopted = self.releases.iter().rev().find_map(|release| release.adopted);
+        self.owner.or(adopted.map(|(_, set)| set)).or(self.owners.last().copied())
+    }
+
     /// The state it is in.
     pub fn state(&self) -> PodState {
         self.states.last().map_or(PodState::Scheduling, |(state, _)| *state)

@@ -55,7 +55,7 @@ impl Timeline {
 
     /// The Deployment whose story a pod is part of.
     fn teller(&self, pod: &Pod) -> Option<Uid> {
-        let set = self.model.replica_sets.get(&pod.owner.or(pod.owners.last().copied())?)?;
+        let set = self.model.replica_sets.get(&pod.last_owner()?)?;
         set.owner.or(set.owners.last().copied()).filter(|uid| self.model.deployments.contains_key(uid))
     }
 

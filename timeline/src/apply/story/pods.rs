@@ -228,7 +228,7 @@ impl Timeline {
         let Some(pod) = self.model.pods.get(&uid) else { return };
         let Some(deployment) = self.teller(pod) else { return };
         let name = pod.name.clone();
-        let set = pod.owners.last().and_then(|set| self.model.replica_sets.get(set));
+        let set = pod.last_owner().and_then(|set| self.model.replica_sets.get(&set));
         let revision = set.and_then(|set| set.revision());
         let is_orphaned = set.is_some_and(|set| set.now.deleting);
         let what = if is_adopted {

@@ -149,6 +149,21 @@ fn pods_are_released_and_adopted_once_for_every_change_of_owner() {
     assert_eq!(known(&web, 100).unwrap().replica_set(), owner, "where it began");
 }
 
+#[test]
+fn a_release_is_told_of_the_revision_that_had_the_pod() {
+    let mut web = Web::replacing();
+    for (seconds, controller) in [(30, None), (31, Some(SECOND)), (32, None), (33, Some(2)), (34, None)] {
+        web.now = seconds * 1_000;
+        web.pod(100, |pod| pod.meta.controller = controller.map(Uid::from_bits));
+    }
+    let told = web.told().into_iter();
+    let revisions: Vec<String> = told
+        .filter_map(|line| Some(line.strip_prefix("Pod p0100 released by revision ")?.split_once(':')?.0.to_owned()))
+        .collect();
+    assert_eq!(revisions, ["1", "2", "1"]);
+    assert_eq!(known(&web, 100).unwrap().last_owner(), Some(Uid::from_bits(2)));
+}
+
 /// A pod ends, after a change to it and to what owns it.
 fn ended(change: impl FnOnce(&mut Web)) -> Option<EndReason> {
     let mut web = Web::live(3);
