@@ -91,13 +91,18 @@ fn is_short(message: &str, most_words: usize) -> bool {
     (1..=most_words).contains(&message.split_whitespace().count())
 }
 
-/// Names the admission plugin or webhook that refuses: `Pod Security "restricted" forbids`, "webhook policy denies".
+/// Names the admission plugin, policy or webhook that refuses: `Pod Security "restricted" forbids`, "webhook policy denies".
 fn refuses(message: &str) -> String {
     let quoted =
         |after: &str| message.split_once(after).and_then(|(_, rest)| rest.split_once('"')).map(|(name, _)| name);
     if let Some(level) = quoted("violates PodSecurity \"") {
         let level = level.split(':').next().unwrap_or_default();
         return format!("Pod Security \"{}\" forbids", safe(level));
+    }
+    // ValidatingAdmissionPolicy 'policy' with binding 'binding' denied request: …
+    let policy = message.split_once("ValidatingAdmissionPolicy '").and_then(|(_, rest)| rest.split_once('\''));
+    if let Some((policy, _)) = policy {
+        return format!("policy {} denies", safe(policy));
     }
     match quoted("admission webhook \"").filter(|_| message.contains("denied the request")) {
         Some(webhook) => format!("webhook {} denies", safe(webhook)),

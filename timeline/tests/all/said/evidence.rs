@@ -462,6 +462,10 @@ fn who_forbids_pods_is_named() {
             "admission webhook \"policy.example.com\" denied the request: no",
             "webhook policy.example.com denies new pods.",
         ),
+        (
+            "pods \"web-1\" is forbidden: ValidatingAdmissionPolicy 'no-latest' with binding 'shop' denied request: no",
+            "policy no-latest denies new pods.",
+        ),
         ("Internal error occurred: failed calling webhook \"policy\": timeout", "the API server refuses new pods."),
         ("exceeded quota: q, requested: cpu=4, used: cpu=6, limited: cpu=8", "quota q has no room."),
     ] {
