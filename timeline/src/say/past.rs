@@ -1,7 +1,7 @@
 //! A verdict of a moment that is past, in the past tense.
 
 /// The verbs of verdicts and of their causes.
-const VERBS: [(&str, &str); 22] = [
+const VERBS: [(&str, &str); 24] = [
     ("is", "was"),
     ("are", "were"),
     ("has", "had"),
@@ -12,6 +12,8 @@ const VERBS: [(&str, &str); 22] = [
     ("crashes", "crashed"),
     ("runs", "ran"),
     ("refuses", "refused"),
+    ("denies", "denied"),
+    ("forbids", "forbade"),
     ("fits", "fitted"),
     ("looks", "looked"),
     ("fail", "failed"),
@@ -26,18 +28,19 @@ const VERBS: [(&str, &str); 22] = [
     ("exist", "existed"),
 ];
 
-/// The word after one of these is a name, whatever it is.
-const NAMED: [&str; 6] = ["container", "sidecar", "image", "gate", "quota", "pod"];
+/// The word after one of these is a name, whatever it is. None follows where "a", "an" or "readiness" comes before.
+const NAMED: [&str; 8] = ["container", "sidecar", "image", "gate", "quota", "pod", "webhook", "policy"];
 
 /// A sentence of [`super::verdict`] as it is said later: "Revision 3 was complete: 8 of 8 available."
 pub fn past(sentence: &str) -> String {
-    let mut before = "";
+    let (mut before, mut is_name) = ("", false);
     let mut said = Vec::new();
     for word in sentence.split(' ') {
         let bare = word.trim_end_matches(['.', ':', ',', ';']);
         let ending = word.get(bare.len()..).unwrap_or_default();
-        let verb = VERBS.iter().find(|(present, _)| *present == bare && !NAMED.contains(&before) && before != "not");
+        let verb = VERBS.iter().find(|(present, _)| *present == bare && !is_name && before != "not");
         said.push(verb.map_or_else(|| word.to_owned(), |(_, past)| format!("{past}{ending}")));
+        is_name = !is_name && NAMED.contains(&word) && !matches!(before, "a" | "an" | "readiness");
         before = word;
     }
     said.join(" ")
@@ -66,6 +69,26 @@ mod tests {
             (
                 "Revision 2 is failing: container web is killed because its liveness probe fails.",
                 "Revision 2 was failing: container web was killed because its liveness probe failed.",
+            ),
+            (
+                "Revision 2 cannot create pods: webhook policy denies new pods.",
+                "Revision 2 could not create pods: webhook policy denied new pods.",
+            ),
+            (
+                "Revision 2 is failing: container pod does not start (ReasonOfTomorrow).",
+                "Revision 2 was failing: container pod did not start (ReasonOfTomorrow).",
+            ),
+            (
+                "Revision 2 cannot start: an image cannot be pulled.",
+                "Revision 2 could not start: an image could not be pulled.",
+            ),
+            (
+                "Revision 2 is blocked: a readiness gate stays closed.",
+                "Revision 2 was blocked: a readiness gate stayed closed.",
+            ),
+            (
+                "Revision 2 cannot create pods: Pod Security \"restricted\" forbids new pods.",
+                "Revision 2 could not create pods: Pod Security \"restricted\" forbade new pods.",
             ),
             (
                 "Revisions 1 and 2 are being taken down before revision 3 starts.",
