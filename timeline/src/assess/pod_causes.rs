@@ -112,8 +112,8 @@ impl<'m> Assessment<'m> {
         }
     }
 
-    /// The image that a container waits for: its own, as the kubelet asks for it, or by the template of its ReplicaSet; or that of a
-    /// volume, which only the message names.
+    /// The image that a container waits for: its own, as the kubelet asks for it, or by the template of its ReplicaSet; or
+    /// that of a volume, which only the message names.
     fn image_of(&self, pod: &Pod, container: &Container, message: &str) -> Option<String> {
         let told = Some(&container.waits_for_image).filter(|image| !image.is_empty());
         let own = told.cloned().or_else(|| {

@@ -90,8 +90,8 @@ pub struct Exit {
 }
 
 impl Exit {
-    /// Nobody saw how it ended, and its exit code is made up: the kubelet writes 137 for a container that it cannot find any more, and
-    /// containerd 255 for one that ran before its node was started again.
+    /// Nobody saw how it ended, and its exit code is made up: the kubelet writes 137 for a container that it cannot find any
+    /// more, and containerd 255 for one that ran before its node was started again.
     pub fn is_unseen(&self) -> bool {
         matches!((self.reason.as_str(), self.code), ("ContainerStatusUnknown", _) | ("Unknown", 255))
     }

@@ -184,8 +184,8 @@ pub fn is_image_reason(reason: &str) -> bool {
     )
 }
 
-/// Events about an object ("Pod", "web-1"), the last one first: by their own time, as lists have them by name. Of two at one time the
-/// one that arrived later is the last.
+/// Events about an object ("Pod", "web-1"), the last one first: by their own time, as lists have them by name. Of two at
+/// one time the one that arrived later is the last.
 pub fn events<'m>(deployment: &'m Deployment, kind: &str, name: &str) -> impl Iterator<Item = &'m Event> + use<'m> {
     let events = deployment.events.iter().rev();
     let events = events.filter(|event| event.about.0 == kind && event.about.1 == name).collect();
@@ -327,8 +327,8 @@ pub fn node_comes(event: &Event) -> Option<NewNode> {
     }
 }
 
-/// Words of the scheduler for what other pods have: the plugins `noderesources`, `interpodaffinity`, `nodeports`, `nodevolumelimits`,
-/// `volumerestrictions` and `dynamicresources`.
+/// Words of the scheduler for what other pods have: the plugins `noderesources`, `interpodaffinity`, `nodeports`,
+/// `nodevolumelimits`, `volumerestrictions` and `dynamicresources`.
 const ROOM_TEXTS: [&str; 8] = [
     "Insufficient",
     "Too many pods",
@@ -493,7 +493,7 @@ mod tests {
     fn a_pod_that_goes_gives_back_its_volumes_and_devices_too() {
         for said in [
             "2 node(s) exceed max volume count",
-            "1 node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod",
+            "1 node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use",
             "1 node(s) had no available disk",
             "1 cannot allocate all claims",
         ] {

@@ -146,8 +146,8 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
             if let Some(node) = nominated {
                 let (pods, since, node) = (pod_of(pods), since.unwrap_or_default(), safe(node));
                 return format!(
-                    "{pods} {verb} had no node for {since}. Pod {name} is nominated for node {node}; it may wait for a volume, \
-                     a device or other pods before it is bound."
+                    "{pods} {verb} had no node for {since}. Pod {name} is nominated for node {node}; it may wait for a \
+                     volume, a device or other pods before it is bound."
                 );
             }
             format!(
