@@ -42,6 +42,11 @@ pub(super) fn matter(cause: &Cause, assessment: &Assessment<'_>) -> String {
         CauseKind::Refused { what, .. } => match (quota(&evidence.message), what) {
             (Some(quota), _) if quota.is_used_up => format!("quota {} is used up", quota.name),
             (Some(quota), _) => format!("quota {} has no room", quota.name),
+            (None, Refused::ReplicaSet | Refused::Pods)
+                if let Some(webhook) = quoted(&evidence.message, "failed calling webhook \"") =>
+            {
+                format!("webhook {} cannot be called", safe(webhook))
+            }
             (None, Refused::ReplicaSet) => format!("{} the new ReplicaSet", refuses(&evidence.message)),
             (None, Refused::Pods) => format!("{} new pods", refuses(&evidence.message)),
             (None, Refused::Deletion) => "the API server refuses to delete pods".to_owned(),
@@ -91,11 +96,14 @@ fn is_short(message: &str, most_words: usize) -> bool {
     (1..=most_words).contains(&message.split_whitespace().count())
 }
 
+/// Finds the text between these words and the next quotation mark.
+fn quoted<'m>(message: &'m str, after: &str) -> Option<&'m str> {
+    message.split_once(after).and_then(|(_, rest)| rest.split_once('"')).map(|(name, _)| name)
+}
+
 /// Names the admission plugin, policy or webhook that refuses: `Pod Security "restricted" forbids`, "webhook policy denies".
 fn refuses(message: &str) -> String {
-    let quoted =
-        |after: &str| message.split_once(after).and_then(|(_, rest)| rest.split_once('"')).map(|(name, _)| name);
-    if let Some(level) = quoted("violates PodSecurity \"") {
+    if let Some(level) = quoted(message, "violates PodSecurity \"") {
         let level = level.split(':').next().unwrap_or_default();
         return format!("Pod Security \"{}\" forbids", safe(level));
     }
@@ -104,7 +112,7 @@ fn refuses(message: &str) -> String {
     if let Some((policy, _)) = policy {
         return format!("policy {} denies", safe(policy));
     }
-    match quoted("admission webhook \"").filter(|_| message.contains("denied the request")) {
+    match quoted(message, "admission webhook \"").filter(|_| message.contains("denied the request")) {
         Some(webhook) => format!("webhook {} denies", safe(webhook)),
         None => "the API server refuses".to_owned(),
     }

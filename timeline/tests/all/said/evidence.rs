@@ -466,7 +466,8 @@ fn who_forbids_pods_is_named() {
             "pods \"web-1\" is forbidden: ValidatingAdmissionPolicy 'no-latest' with binding 'shop' denied request: no",
             "policy no-latest denies new pods.",
         ),
-        ("Internal error occurred: failed calling webhook \"policy\": timeout", "the API server refuses new pods."),
+        ("Internal error occurred: failed calling webhook \"policy\": timeout", "webhook policy cannot be called."),
+        ("Internal error occurred: resource quota evaluation timed out", "the API server refuses new pods."),
         ("exceeded quota: q, requested: cpu=4, used: cpu=6, limited: cpu=8", "quota q has no room."),
     ] {
         let mut web = Web::replacing();
