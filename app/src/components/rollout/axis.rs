@@ -1,6 +1,7 @@
 //! The time axis: ticks, and points where the story has something that stands out.
 
 use leptos::prelude::*;
+use timeline::Millis;
 use timeline::story::Line;
 
 use crate::browser::placed;
