@@ -38,7 +38,7 @@ pub fn for_kubectl(mut command: clap::Command, arguments: &[OsString]) -> io::Re
         lines.push(b'\n');
     }
     lines.extend_from_slice(if lines.is_empty() { b":0\n" } else { b":4\n" });
-    io::stdout().lock().write_all(&lines)
+    print::file(&lines)
 }
 
 /// Writes a manual page for each command into a folder.
