@@ -60,7 +60,7 @@ pub fn configured(asked: &Clusters, namespaces: &[String], file: &Config) -> Res
         let contexts = read(cluster.kubeconfig.as_ref())?;
         let context = contexts.choose(cluster.context.as_deref())?;
         let name = cluster.name.or_else(|| context.clone()).unwrap_or_else(|| "in-cluster".to_owned());
-        let credentials = Credentials::new(contexts, context, name).impersonating(asked.impersonation.impersonation());
+        let credentials = Credentials::new(contexts, context, name).impersonating(asked.impersonation.clone());
         if let Some(known) = all.iter().find(|known| known.credentials.name() == credentials.name()) {
             if known.credentials.is_same_place(&credentials) {
                 continue; // the same context named twice

@@ -8,7 +8,6 @@ pub mod clusters;
 pub mod commands;
 pub mod config;
 mod history;
-pub mod impersonation;
 mod listen;
 mod provider;
 pub mod run;
@@ -26,11 +25,11 @@ use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use timeline::wire::PROTOCOL;
 
 pub use self::history::{History, HistoryArguments, HistoryCommand, LocationError, RolloutSelector};
-pub use self::impersonation::ImpersonationOptions;
 pub use self::listen::{IncompleteTls, Listen, ServerOptions};
 pub use self::sign_in::{SignIn, SignInError};
 use crate::cli::terminal::options::{DeploymentArgument, FollowOptions, RemoteOptions, ShareArguments, Trace, Wait};
 use crate::feed::playground;
+use crate::kube::credentials::Impersonation;
 
 /// Name of the program as a kubectl plugin.
 const PLUGIN: &str = "kubectl-rollcast";
@@ -192,7 +191,7 @@ pub struct Clusters {
     pub all_contexts: bool,
     /// The user to impersonate.
     #[command(flatten)]
-    pub impersonation: ImpersonationOptions,
+    pub impersonation: Impersonation,
     /// Hide texts that people and programs in the clusters write: change causes, termination messages, probe responses
     #[arg(long, env = "ROLLCAST_HIDE_MESSAGES")]
     pub hide_messages: bool,

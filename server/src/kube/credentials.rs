@@ -17,21 +17,23 @@ use super::plugin::{self, PluginError};
 use super::{proxy::Proxies, reason};
 use crate::kube::loopback::is_this_machine;
 
-/// The user and groups that requests are made as, like kubectl's `--as` and `--as-group`. Without a user, the kubeconfig decides.
-#[derive(Debug, Clone, Default)]
+/// The user that requests to a cluster are made as, by kubectl's names. Without a user, the kubeconfig decides.
+#[derive(Debug, Clone, Default, clap::Args)]
 pub struct Impersonation {
-    /// The user.
-    pub user: Option<String>,
-    /// The groups.
-    pub groups: Vec<String>,
+    /// User to impersonate in requests to the Kubernetes API server
+    #[arg(long, env = "ROLLCAST_AS", value_name = "USER")]
+    pub r#as: Option<String>,
+    /// Group to impersonate, repeatable; requires --as
+    #[arg(long, env = "ROLLCAST_AS_GROUP", value_delimiter = ',', requires = "as", value_name = "GROUP")]
+    pub as_group: Vec<String>,
 }
 
 impl Impersonation {
     /// Overrides the impersonation of the kubeconfig.
     fn apply(&self, auth: &mut AuthInfo) {
-        let Some(user) = &self.user else { return };
+        let Some(user) = &self.r#as else { return };
         auth.impersonate = Some(user.clone());
-        auth.impersonate_groups = Some(self.groups.clone());
+        auth.impersonate_groups = Some(self.as_group.clone());
         (auth.impersonate_uid, auth.impersonate_user_extra) = (None, None); // of another user
     }
 }

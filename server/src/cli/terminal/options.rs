@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 
-use crate::cli::impersonation::ImpersonationOptions;
+use crate::kube::credentials::Impersonation;
 use crate::telemetry::clock::parse_duration;
 
 /// Options of following a rollout.
@@ -22,7 +22,7 @@ pub struct FollowOptions {
     pub kubeconfig: Option<PathBuf>,
     /// The user to impersonate.
     #[command(flatten)]
-    pub impersonation: ImpersonationOptions,
+    pub impersonation: Impersonation,
     /// URL of a running Rollcast server to follow, instead of the Kubernetes API server
     ///
     /// If the environment sets a server and also a context or a kubeconfig, the server wins.

@@ -106,7 +106,7 @@ async fn target(from: &FollowOptions) -> anyhow::Result<Target> {
     let contexts = Contexts::read(from.kubeconfig.as_deref())?;
     let context = contexts.choose(from.context.as_deref())?;
     let name = context.clone().unwrap_or_else(|| "in-cluster".to_owned());
-    let credentials = Credentials::new(contexts, context, name).impersonating(from.impersonation.impersonation());
+    let credentials = Credentials::new(contexts, context, name).impersonating(from.impersonation.clone());
     let target = credentials.target(&Pace::default()).await?;
     target.warnings.iter().for_each(|warning| print::error(&plain(warning)));
     Ok(target)
