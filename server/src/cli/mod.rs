@@ -29,6 +29,7 @@ pub use self::listen::{IncompleteTls, Listen, ServerOptions};
 pub use self::sign_in::{SignIn, SignInError};
 use crate::cli::terminal::options::{DeploymentArgument, FollowOptions, RemoteOptions, ShareArguments, Trace, Wait};
 use crate::feed::playground;
+use crate::feed::replay::ReplayOptions;
 use crate::kube::credentials::Impersonation;
 
 /// Name of the program as a kubectl plugin.
@@ -236,18 +237,9 @@ pub struct Replay {
     /// Recordings; each is served as a cluster named after its file
     #[arg(required = true, value_name = "FILE.jsonl")]
     pub files: Vec<PathBuf>,
-    /// Playback speed as a factor, from 0.01 to 1000
-    #[arg(long, env = "ROLLCAST_SPEED", default_value_t = 1.0, value_parser = speed, value_name = "X")]
-    pub speed: f64,
-    /// Start again at the end
-    #[arg(long, env = "ROLLCAST_LOOP")]
-    pub r#loop: bool,
-    /// Start when the first page is opened, so that it misses nothing
-    #[arg(long, env = "ROLLCAST_WHEN_WATCHED")]
-    pub when_watched: bool,
-    /// Jump to this second of the recording and stop there
-    #[arg(long, env = "ROLLCAST_HOLD_AT", conflicts_with_all = ["loop", "speed", "when_watched"], value_name = "SECONDS")]
-    pub hold_at: Option<f64>,
+    /// How they are played.
+    #[command(flatten)]
+    pub playback: ReplayOptions,
     /// Store the history of the replay in this folder; without it, nothing is stored
     ///
     /// Each start adds a new cluster; if the name of the file is taken, it gets a number. ROLLCAST_DATA_DIR does not set this option:
@@ -262,21 +254,9 @@ pub struct Replay {
 /// Arguments of `rollcast demo`.
 #[derive(Debug, Args)]
 pub struct Demo {
-    /// Seed of the random numbers: the same seed gives the same cluster
-    #[arg(long, env = "ROLLCAST_SEED", default_value_t = 1, value_name = "N")]
-    pub seed: u64,
-    /// Speed of the simulated time as a factor, from 0.01 to 1000
-    #[arg(long, env = "ROLLCAST_SPEED", default_value_t = 1.0, value_parser = speed, value_name = "X")]
-    pub speed: f64,
-    /// Port of the simulated Kubernetes API on loopback; 0 picks a free port
-    #[arg(long, env = "ROLLCAST_API_PORT", default_value_t = 0, value_name = "PORT")]
-    pub api_port: u16,
-    /// File to write the kubeconfig to [default: a new file in the folder for temporary files]
-    #[arg(long, env = "ROLLCAST_WRITE_KUBECONFIG", value_name = "FILE")]
-    pub write_kubeconfig: Option<PathBuf>,
-    /// Play no stories: only your own actions change the cluster
-    #[arg(long, env = "ROLLCAST_NO_STORIES")]
-    pub no_stories: bool,
+    /// Options of the simulated cluster.
+    #[command(flatten)]
+    pub playground: playground::Options,
     /// Store the history in this folder; without it, nothing is stored
     ///
     /// Each start is a new cluster with the same name, whatever the seed. ROLLCAST_DATA_DIR does not set this option: it names the
@@ -286,20 +266,6 @@ pub struct Demo {
     /// The address at which it serves, and under which names.
     #[command(flatten)]
     pub listen: Listen,
-}
-
-impl Demo {
-    /// The options of the simulated cluster.
-    pub fn playground(&self) -> playground::Options {
-        playground::Options {
-            seed: self.seed,
-            speed: self.speed,
-            api_port: self.api_port,
-            write_kubeconfig: self.write_kubeconfig.clone(),
-            has_stories: !self.no_stories,
-            is_stored: self.data_dir.is_some(),
-        }
-    }
 }
 
 /// Arguments of `rollcast record`.
@@ -400,11 +366,4 @@ pub struct Report {
     /// Recording to read
     #[arg(value_name = "FILE.jsonl")]
     pub file: PathBuf,
-}
-
-fn speed(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(speed) if speed.is_finite() && (0.01..=1000.0).contains(&speed) => Ok(speed),
-        _ => Err("must be a number from 0.01 to 1000".to_owned()),
-    }
 }

@@ -177,7 +177,7 @@ async fn demo(arguments: Demo) -> anyhow::Result<()> {
     let served = arguments.listen.clone().merge(&Config::default())?;
     let listener = listen(&served, false).await?;
     let viewers = Viewers::default();
-    let playground = Playground::start(&arguments.playground(), viewers.clone()).await?;
+    let playground = Playground::start(&arguments.playground, arguments.data_dir.is_some(), viewers.clone()).await?;
     let kubeconfig = playground.kubeconfig().to_path_buf();
     let clusters = Clusters { kubeconfig: Some(kubeconfig.clone()), ..Clusters::default() };
     let wanted = clusters::configured(&clusters, &[], &Config::default())?;
@@ -204,11 +204,7 @@ async fn replay(arguments: Replay) -> anyhow::Result<()> {
     }
     let served = arguments.listen.merge(&Config::default())?;
     let listener = listen(&served, false).await?;
-    let options = replay::ReplayOptions {
-        speed: arguments.speed,
-        repeat: arguments.r#loop,
-        hold_at_millis: arguments.hold_at.map(|seconds| (seconds * 1000.0) as i64),
-    };
+    let options = arguments.playback;
     let location = arguments.data_dir.map(Location::Folder);
     let archive = location.map(|location| Archive::start(Options { location, limits: Limits::for_recordings() }));
     let mut taken = match &archive {
@@ -224,9 +220,9 @@ async fn replay(arguments: Replay) -> anyhow::Result<()> {
             Some(archive) => tap::start(archive, &name, &[], Arc::default(), Retention::default()),
             None => Handle::start(&name, Arc::default(), Retention::default()),
         };
-        let first = arguments.when_watched.then(|| viewers.clone());
+        let first = options.when_watched.then(|| viewers.clone());
         let played = tokio::spawn(replay::play(events, name, recording, options, first));
-        if arguments.hold_at.is_some() {
+        if options.hold_at.is_some() {
             // The first viewer sees the moment, not what came before.
             played.await?;
             if let Some(archive) = &archive {

@@ -53,7 +53,7 @@ pub(super) fn replay(replay: &mut Replay, given: &ArgMatches) -> Result<(), Inva
     if !is_written(given, "data_dir") {
         replay.data_dir = None;
     }
-    let other = if replay.r#loop { Some("loop") } else { replay.hold_at.map(|_| "hold-at") };
+    let other = if replay.playback.r#loop { Some("loop") } else { replay.playback.hold_at.map(|_| "hold-at") };
     match other.filter(|_| replay.data_dir.is_some()) {
         Some(other) => Err((ErrorKind::ArgumentConflict, format!("--data-dir and --{other} cannot be used together"))),
         None => Ok(()),

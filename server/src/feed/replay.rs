@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 use crate::feed::recording::Recording;
 use crate::kube::{InitialState, SourceEvent};
-use crate::telemetry::clock::OwnClock;
+use crate::telemetry::clock::{OwnClock, parse_speed};
 use crate::telemetry::viewers::Viewers;
 
 /// Pause after the end of a recording.
@@ -19,14 +19,20 @@ const REST: Duration = Duration::from_secs(4);
 const LONGEST: Duration = Duration::from_hours(365 * 24);
 
 /// Options of a replay.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, clap::Args)]
 pub struct ReplayOptions {
-    /// Seconds of the recording per second.
+    /// Playback speed as a factor, from 0.01 to 1000
+    #[arg(long, env = "ROLLCAST_SPEED", default_value_t = 1.0, value_parser = parse_speed, value_name = "X")]
     pub speed: f64,
-    /// Begin again at the end.
-    pub repeat: bool,
-    /// Play this many milliseconds of the recording at once, and stop there.
-    pub hold_at_millis: Option<i64>,
+    /// Start again at the end
+    #[arg(long, env = "ROLLCAST_LOOP")]
+    pub r#loop: bool,
+    /// Start when the first page is opened, so that it misses nothing
+    #[arg(long, env = "ROLLCAST_WHEN_WATCHED")]
+    pub when_watched: bool,
+    /// Jump to this second of the recording and stop there
+    #[arg(long, env = "ROLLCAST_HOLD_AT", conflicts_with_all = ["loop", "speed", "when_watched"], value_name = "SECONDS")]
+    pub hold_at: Option<f64>,
 }
 
 /// A recording that cannot be played.
@@ -85,7 +91,7 @@ pub async fn play(
 ) {
     let Some((from, to)) = recording.span() else { return };
     loop {
-        let held = options.hold_at_millis.map(|after_millis| from.saturating_add(after_millis));
+        let held = options.hold_at.map(|seconds| from.saturating_add((seconds * 1000.0) as Millis));
         let mut clock = OwnClock {
             start_millis: held.unwrap_or(from),
             started: Instant::now(),
@@ -124,7 +130,7 @@ pub async fn play(
             return;
         }
         tokio::time::sleep(REST).await;
-        if !options.repeat {
+        if !options.r#loop {
             let end = OwnClock {
                 start_millis: to.saturating_add(REST.as_millis() as i64),
                 started: Instant::now(),

@@ -84,6 +84,17 @@ fn format(millis: Millis, format: &str) -> String {
     jiff::Timestamp::from_millisecond(millis).map(|at| at.strftime(format).to_string()).unwrap_or_default()
 }
 
+/// Parses the speed of a clock.
+///
+/// # Errors
+/// A sentence that says the range of speeds.
+pub fn parse_speed(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(speed) if speed.is_finite() && (0.01..=1000.0).contains(&speed) => Ok(speed),
+        _ => Err("must be a number from 0.01 to 1000".to_owned()),
+    }
+}
+
 /// Parses a duration: a whole number with the unit s, m, h or d.
 ///
 /// # Errors

@@ -27,7 +27,7 @@ use tokio::time::Instant;
 
 pub use self::requests::RESET;
 use crate::kube::SourceEvent;
-use crate::telemetry::clock::OwnClock;
+use crate::telemetry::clock::{OwnClock, parse_speed};
 use crate::telemetry::viewers::Viewers;
 
 /// Name of the cluster in pages and addresses.
@@ -51,20 +51,23 @@ struct State {
 }
 
 /// Options of a playground.
-#[derive(Debug)]
+#[derive(Debug, clap::Args)]
 pub struct Options {
-    /// Seed of the random numbers.
+    /// Seed of the random numbers: the same seed gives the same cluster
+    #[arg(long, env = "ROLLCAST_SEED", default_value_t = 1, value_name = "N")]
     pub seed: u64,
-    /// Speed of the simulated time, as a factor.
+    /// Speed of the simulated time as a factor, from 0.01 to 1000
+    #[arg(long, env = "ROLLCAST_SPEED", default_value_t = 1.0, value_parser = parse_speed, value_name = "X")]
     pub speed: f64,
-    /// Port of the simulated API; 0 picks a free one.
+    /// Port of the simulated Kubernetes API on loopback; 0 picks a free port
+    #[arg(long, env = "ROLLCAST_API_PORT", default_value_t = 0, value_name = "PORT")]
     pub api_port: u16,
-    /// File for the kubeconfig; a new temporary one by default.
+    /// File to write the kubeconfig to [default: a new file in the folder for temporary files]
+    #[arg(long, env = "ROLLCAST_WRITE_KUBECONFIG", value_name = "FILE")]
     pub write_kubeconfig: Option<PathBuf>,
-    /// Stories are played; without them only viewers change the cluster.
-    pub has_stories: bool,
-    /// Its history is stored, so each start needs UIDs and versions of its own.
-    pub is_stored: bool,
+    /// Play no stories: only your own actions change the cluster
+    #[arg(long, env = "ROLLCAST_NO_STORIES")]
+    pub no_stories: bool,
 }
 
 /// A running playground.
@@ -81,16 +84,18 @@ pub struct Playground {
 }
 
 impl Playground {
-    /// Starts the cluster, its API and the autopilot, and writes the kubeconfig.
+    /// Starts the cluster, its API and the autopilot, and writes the kubeconfig. Each start of a playground whose history is
+    /// stored has UIDs and versions of its own.
     ///
     /// # Errors
     /// When the port is taken or the kubeconfig cannot be written.
-    pub async fn start(options: &Options, viewers: Viewers) -> anyhow::Result<Arc<Self>> {
+    pub async fn start(options: &Options, is_stored: bool, viewers: Viewers) -> anyhow::Result<Arc<Self>> {
+        let has_stories = !options.no_stories;
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_millis());
         let now_millis = i64::try_from(now).unwrap_or_default();
         // A stored history has the cluster of before: this is another one, with UIDs and versions of its own.
-        let first_revision = if options.is_stored { now_millis.unsigned_abs() } else { 0 };
-        let world = world(options.seed, now_millis, first_revision, options.has_stories)?;
+        let first_revision = if is_stored { now_millis.unsigned_abs() } else { 0 };
+        let world = world(options.seed, now_millis, first_revision, has_stories)?;
         let cluster = Cluster::new(world);
         let clock = watch::Sender::new(start_clock(&cluster, options.speed));
         let listener = api::listen(options.api_port)
@@ -101,13 +106,13 @@ impl Playground {
         let of = Key::new("default", "web");
         let mut player = Player::new(of.clone());
         player.set_playing(false);
-        let is_waiting = options.has_stories;
-        let state = State { player, seed: options.seed, is_waiting, refused: String::new(), neighbour: (0, 0) };
+        let (refused, neighbour) = (String::new(), (0, 0));
+        let state = State { player, seed: options.seed, is_waiting: has_stories, refused, neighbour };
         let playground = Arc::new(Self {
             cluster: cluster.clone(),
             of,
             kubeconfig,
-            has_stories: options.has_stories,
+            has_stories,
             state: Mutex::new(state),
             strip: watch::Sender::new("".into()),
             clock,

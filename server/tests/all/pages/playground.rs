@@ -8,10 +8,10 @@ use axum::body::Body;
 use axum::http::{Request, StatusCode, header};
 use axum::response::Response;
 use http_body_util::BodyExt;
+use server::cli::Clusters;
 use server::cli::clusters;
 use server::cli::config::Config;
-use server::cli::{Clusters, Demo, Listen};
-use server::feed::playground::Playground;
+use server::feed::playground::{Options, Playground};
 use server::telemetry::viewers::Viewers;
 use server::web::http::router;
 use server::web::state::{Rollcast, Site};
@@ -33,16 +33,9 @@ async fn playground(name: &str) -> Arc<Rollcast> {
 
 async fn started(name: &str) -> (Arc<Playground>, PathBuf) {
     let kubeconfig = std::env::temp_dir().join(format!("rollcast-playground-{}-{name}", std::process::id()));
-    let arguments = Demo {
-        seed: 7,
-        speed: 1.0,
-        api_port: 0,
-        write_kubeconfig: Some(kubeconfig.clone()),
-        no_stories: true,
-        data_dir: None,
-        listen: Listen::default(),
-    };
-    (Playground::start(&arguments.playground(), Viewers::default()).await.unwrap(), kubeconfig)
+    let write_kubeconfig = Some(kubeconfig.clone());
+    let options = Options { seed: 7, speed: 1.0, api_port: 0, write_kubeconfig, no_stories: true };
+    (Playground::start(&options, false, Viewers::default()).await.unwrap(), kubeconfig)
 }
 
 async fn post(rollcast: &Arc<Rollcast>, form: &str, headers: &[(header::HeaderName, &str)]) -> Response {

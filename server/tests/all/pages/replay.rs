@@ -15,7 +15,7 @@ use crate::common::until::until;
 async fn a_recording_may_begin_with_its_first_viewer() {
     let (_, text) = common::recordings().into_iter().find(|(name, _)| name == "rollout").unwrap();
     let (hub, events) = Handle::start("rollout", Arc::default(), Retention::default());
-    let style = ReplayOptions { speed: 10.0, repeat: false, hold_at_millis: None };
+    let style = ReplayOptions { speed: 10.0, r#loop: false, when_watched: false, hold_at: None };
     let viewers = Viewers::default();
     let recording = Recording::read(&text);
     let (recorded_from, _) = recording.span().unwrap();
@@ -37,7 +37,7 @@ async fn a_line_that_is_stamped_before_the_first_one_is_played() {
     let mut recording = Recording::read(&text);
     recording.observed[0].at_millis += 1; // four tasks stamp the lines of four kinds
     let (hub, events) = Handle::start("rollout", Arc::default(), Retention::default());
-    let style = ReplayOptions { speed: 1_000.0, repeat: false, hold_at_millis: None };
+    let style = ReplayOptions { speed: 1_000.0, r#loop: false, when_watched: false, hold_at: None };
     tokio::spawn(replay::play(events, "rollout".into(), recording, style, None));
     let web = timeline::Workload::deployment("", "rollout", "nginx");
     until("the Deployment", async || hub.document(&web).await.unwrap().is_some()).await;
