@@ -71,7 +71,7 @@ pub fn configured(asked: &Clusters, namespaces: &[String], file: &Config) -> Res
             [namespaces, &cluster.namespaces, &file.namespaces].into_iter().find(|these| !these.is_empty());
         all.push(ClusterConfig {
             credentials,
-            accent: cluster.colour as u8,
+            accent: cluster.colour,
             namespaces: namespaces.map(<[String]>::to_vec).unwrap_or_default(),
             texts,
             pace: Arc::default(),

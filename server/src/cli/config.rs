@@ -161,38 +161,17 @@ pub struct Cluster {
     pub context: Option<String>,
     /// Name in pages and addresses.
     pub name: Option<String>,
-    /// Accent of its name on pages.
-    pub colour: Colour,
+    /// Accent of its name on pages, by its number; 0 for none.
+    #[serde(deserialize_with = "read_colour")]
+    pub colour: u8,
     /// Kubeconfig file of this cluster.
     pub kubeconfig: Option<PathBuf>,
     /// Namespaces to watch.
     pub namespaces: Vec<String>,
 }
 
-/// An accent; style sheets know it by its number.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Colour {
-    /// No accent.
-    #[default]
-    None,
-    /// Accent 1 of the style sheet.
-    Blue,
-    /// Accent 2 of the style sheet.
-    Amber,
-    /// Accent 3 of the style sheet.
-    Pink,
-    /// Accent 4 of the style sheet.
-    Green,
-    /// Accent 5 of the style sheet.
-    Violet,
-    /// Accent 6 of the style sheet.
-    Red,
-    /// Accent 7 of the style sheet.
-    Teal,
-    /// Accent 8 of the style sheet.
-    Grey,
-}
+/// Accents of clusters: style sheets know each by its place.
+const COLOURS: [&str; 9] = ["none", "blue", "amber", "pink", "green", "violet", "red", "teal", "grey"];
 
 /// A file that cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -273,6 +252,12 @@ fn read_duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Du
     parse_duration(&text).map(Some).map_err(serde::de::Error::custom)
 }
 
+fn read_colour<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u8, D::Error> {
+    let name = String::deserialize(deserializer)?;
+    let accent = (0..).zip(COLOURS).find(|(_, colour)| *colour == name).map(|(accent, _)| accent);
+    accent.ok_or_else(|| serde::de::Error::unknown_variant(&name, &COLOURS))
+}
+
 /// Reads a value from its text form.
 fn read_parsed<'de, T: FromStr<Err: Display>, D: Deserializer<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
     String::deserialize(deserializer)?.parse().map(Some).map_err(serde::de::Error::custom)
@@ -295,7 +280,7 @@ mod tests {
             .collect();
         let config: Config = example.parse().unwrap();
         assert_eq!(config.clusters.len(), 2);
-        assert_eq!(config.clusters[0].colour, Colour::Blue);
+        assert_eq!(config.clusters[0].colour, 1, "blue");
         assert_eq!(config.clusters[1].namespaces, ["shop"]);
         assert_eq!(config.history_age, Some(Duration::from_secs(86_400)));
     }
