@@ -95,11 +95,6 @@ impl Authorizer {
         })
     }
 
-    /// Returns the clusters.
-    pub(crate) fn clusters(&self) -> impl Iterator<Item = &Handle> {
-        self.clusters.iter()
-    }
-
     /// Returns the permissions of a viewer, now and whenever they change. The channel closes when the polling ends.
     ///
     /// # Errors

@@ -41,7 +41,7 @@ impl ClientView {
     /// # Errors
     /// When there are too many viewers.
     pub async fn new(rollcast: &Arc<Rollcast>, viewer: Viewer) -> Result<Self, TooManyViewers> {
-        let permissions = viewer.limit(rollcast.authorizer().watch(&viewer).await?.borrow().clone());
+        let permissions = viewer.limit(rollcast.authorizer.watch(&viewer).await?.borrow().clone());
         Ok(Self { rollcast: rollcast.clone(), viewer, permissions, from: None })
     }
 
@@ -59,7 +59,7 @@ impl ClientView {
 
     /// Returns whether they may see a namespace; `None` if its cluster does not respond.
     pub async fn check_namespace(&self, cluster: &str, namespace: &str) -> Option<bool> {
-        self.rollcast.authorizer().check_namespace(&self.viewer, cluster, namespace).await
+        self.rollcast.authorizer.check_namespace(&self.viewer, cluster, namespace).await
     }
 
     /// Replaces the permissions.
@@ -73,7 +73,7 @@ impl ClientView {
     /// # Errors
     /// When there are too many viewers.
     pub async fn watch_permissions(&self) -> Result<signal::Receiver<Arc<Permissions>>, TooManyViewers> {
-        self.rollcast.authorizer().watch(&self.viewer).await
+        self.rollcast.authorizer.watch(&self.viewer).await
     }
 
     /// Returns the viewer.
@@ -88,7 +88,7 @@ impl ClientView {
 
     /// The clusters that are seen.
     pub fn hubs(&self) -> impl Iterator<Item = &Handle> {
-        self.rollcast.authorizer().clusters().filter(|hub| self.permissions.of(hub.name()).is_some())
+        self.rollcast.all_hubs().filter(|hub| self.permissions.of(hub.name()).is_some())
     }
 
     /// Returns whether something of a namespace is visible.
@@ -104,7 +104,7 @@ impl ClientView {
 
     /// All of every cluster is seen, and with it what tells of all of them together.
     pub fn sees_all(&self) -> bool {
-        self.rollcast.authorizer().clusters().all(|hub| self.sees_all_of(hub.name()))
+        self.rollcast.all_hubs().all(|hub| self.sees_all_of(hub.name()))
     }
 
     /// A cluster that is seen.
@@ -211,7 +211,7 @@ impl ClientView {
 
     /// Lines of a list as they are now. Whoever answers a request with them has it [`Self::throttle`] first.
     pub async fn list_now(&self, query: &Query) -> ListResult {
-        self.rollcast.listings().now(query, &self.list_permissions()).await
+        self.rollcast.listings.now(query, &self.list_permissions()).await
     }
 
     /// Waits until something that takes long may be made for them once more.
@@ -221,7 +221,7 @@ impl ClientView {
 
     /// Follows a list.
     pub async fn follow(&self, query: &Query) -> ListSubscription {
-        let (listings, permissions, follower) = (self.rollcast.listings(), self.list_permissions(), self.client_key());
+        let (listings, permissions, follower) = (&self.rollcast.listings, self.list_permissions(), self.client_key());
         if !listings.is_followed(query, &permissions) {
             self.throttle().await;
             listings.renew(&permissions).await;
@@ -253,7 +253,7 @@ impl ClientView {
 
     /// The archive, for what asks it with [`Self::permissions`]; not for who came by a link to one rollout or moment.
     pub fn archive(&self) -> Option<&Archive> {
-        self.rollcast.archive().filter(|_| self.part().is_none())
+        self.rollcast.archive.as_ref().filter(|_| self.part().is_none())
     }
 
     /// Reads what is kept of a workload that is seen and of that UID; `None` where there is nothing, or nothing to see.

@@ -76,7 +76,7 @@ pub struct Rollcast {
     /// Number of snapshots that were sent to lagging viewers.
     pub resyncs: AtomicU64,
     /// The lists that viewers follow.
-    listings: Arc<Listings>,
+    pub(crate) listings: Arc<Listings>,
     /// Files of rollouts that are being made: that takes a while.
     pub exports: ExportLimit,
     /// Rate limit of expensive work of each client, on all of its streams together.
@@ -86,13 +86,13 @@ pub struct Rollcast {
     /// Previews that were drawn lately.
     pub previews: Previews,
     /// The stored history, if there is one.
-    archive: Option<Archive>,
+    pub(crate) archive: Option<Archive>,
     /// Connections that there are.
     pub connections: Arc<Connections>,
     /// Counters of all limits.
     pub limits: Arc<LimitCounters>,
     /// Permissions of viewers.
-    authorizer: Arc<Authorizer>,
+    pub(crate) authorizer: Arc<Authorizer>,
     /// Rollouts that are over and were looked at lately.
     past: RolloutCache,
     /// Rollouts and moments that people look at who came by a link to them.
@@ -143,7 +143,7 @@ impl Rollcast {
         })
     }
 
-    /// All hubs, whoever looks: for figures of the program.
+    /// All hubs, whoever looks.
     pub fn all_hubs(&self) -> impl Iterator<Item = &Handle> {
         self.clusters.values()
     }
@@ -196,21 +196,6 @@ impl Rollcast {
             Auth::Proxy(_) => known(false),
             Auth::Token(_) | Auth::Oidc(_) => known(true),
         }
-    }
-
-    /// Returns the permissions of viewers.
-    pub(crate) const fn authorizer(&self) -> &Arc<Authorizer> {
-        &self.authorizer
-    }
-
-    /// The lists that viewers follow.
-    pub(crate) const fn listings(&self) -> &Arc<Listings> {
-        &self.listings
-    }
-
-    /// Returns the stored history, if there is one.
-    pub(crate) const fn archive(&self) -> Option<&Archive> {
-        self.archive.as_ref()
     }
 
     /// Returns the hub for a hidden workload: empty, as for one that never existed.

@@ -120,7 +120,7 @@ impl Collector for Figures {
             alone(&mut encoder, "rollcast_links_unchecked", help, &unchecked)?;
         }
         limited(view, &mut encoder)?;
-        let lists = ConstGauge::new(i64::try_from(rollcast.listings().count()).unwrap_or(i64::MAX));
+        let lists = ConstGauge::new(i64::try_from(rollcast.listings.count()).unwrap_or(i64::MAX));
         alone(&mut encoder, "rollcast_lists", "Different lists that viewers follow.", &lists)?;
         let resyncs = ConstCounter::new(rollcast.resyncs.load(Ordering::Relaxed));
         let help = "Viewers that fell behind and received a new snapshot.";
