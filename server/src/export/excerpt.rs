@@ -17,7 +17,6 @@ use timeline::words::clock;
 use timeline::{History, Millis, Timeline, Uid, Workload, rollout};
 use tokio::time::Instant;
 
-use crate::access::clients::ClientKey;
 use crate::access::scope::LinkScope;
 use crate::export::rollout_data;
 use crate::history::Archive;
@@ -41,22 +40,20 @@ const FRESH: Duration = Duration::from_secs(30);
 const SHORTLY: Duration = Duration::from_secs(2);
 
 /// The excerpts that were looked at lately, and those that somebody has still.
-pub struct Excerpts(Arc<HubCache<LinkScope>>);
+pub struct Excerpts {
+    /// Their hubs.
+    pub(crate) hubs: Arc<HubCache<LinkScope>>,
+}
 
 impl Default for Excerpts {
     fn default() -> Self {
         let (of_one, of_links) = (MOST_OF_LINKS, MOST_OF_LINKS);
         let limits = CacheLimits { cached: CACHED, used: USED, builds: MADE_AT_ONCE, of_one, of_links };
-        Self(Arc::new(HubCache::new(&limits)))
+        Self { hubs: Arc::new(HubCache::new(&limits)) }
     }
 }
 
 impl Excerpts {
-    /// What a link opens, where that is known.
-    pub async fn find(&self, scope: &LinkScope) -> Option<OpenResult> {
-        self.0.find(scope, None)
-    }
-
     /// The excerpt that a link opens, out of the hub of its cluster or of what is stored of it.
     ///
     /// # Errors
@@ -77,12 +74,7 @@ impl Excerpts {
                 (why, lasts)
             })
         };
-        self.0.open(scope, None, build).await
-    }
-
-    /// A way to a hub for a client who follows it; `None` where the links of one maker open too many excerpts at once already.
-    pub fn add_follower(&self, hub: Handle, follower: &ClientKey) -> Option<Handle> {
-        self.0.add_follower(hub, follower)
+        self.hubs.open(scope, None, build).await
     }
 }
 
@@ -278,21 +270,21 @@ mod tests {
         let (live, events) = Handle::start("prod", Arc::default(), timeline::Retention::default());
         let opened = excerpts.open(&live, None, &moment("prod", 0)).await;
         assert!(opened.is_err());
-        assert!(excerpts.find(&moment("prod", 0)).await.is_some_and(|known| known.is_err()), "it is remembered");
-        assert!(excerpts.find(&moment("prod", 1)).await.is_none(), "of that one alone");
+        assert!(excerpts.hubs.find(&moment("prod", 0), None).is_some_and(|known| known.is_err()), "it is remembered");
+        assert!(excerpts.hubs.find(&moment("prod", 1), None).is_none(), "of that one alone");
         tokio::time::advance(SHORTLY).await;
-        assert!(excerpts.find(&moment("prod", 0)).await.is_none(), "it may have been listed meanwhile");
+        assert!(excerpts.hubs.find(&moment("prod", 0), None).is_none(), "it may have been listed meanwhile");
         let clock = OwnClock { start_millis: 0, started: Instant::now(), speed: 0.0 };
         events.send(SourceEvent::Played { name: String::new(), clock }).await.unwrap();
         live.connection().wait_for(|connection| connection.state.is_live()).await.unwrap();
         assert!(excerpts.open(&live, None, &moment("prod", 0)).await.is_err());
         tokio::time::advance(FRESH - SHORTLY).await;
         assert!(
-            excerpts.find(&moment("prod", 0)).await.is_some(),
+            excerpts.hubs.find(&moment("prod", 0), None).is_some(),
             "everything was listed: it is not asked for again soon"
         );
         tokio::time::advance(SHORTLY).await;
-        assert!(excerpts.find(&moment("prod", 0)).await.is_none());
+        assert!(excerpts.hubs.find(&moment("prod", 0), None).is_none());
     }
 
     #[tokio::test]

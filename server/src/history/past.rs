@@ -9,7 +9,6 @@ use tokio::time::Instant;
 use super::Archive;
 use super::hub_cache::{BuildPermit, CacheLimits, HubCache, OpenError, OpenResult, StaticHub};
 use super::store::EpisodeRecording;
-use crate::access::clients::ClientKey;
 use crate::feed::recording;
 use crate::hub::{FrozenTimeline, Handle};
 use crate::kube::Observed;
@@ -28,12 +27,16 @@ const FRESH: Duration = Duration::from_secs(5);
 
 /// The cache of stored rollouts.
 #[derive(Clone)]
-pub struct RolloutCache(Arc<HubCache<Workload>>);
+pub struct RolloutCache {
+    /// The hubs.
+    pub(crate) hubs: Arc<HubCache<Workload>>,
+}
 
 impl Default for RolloutCache {
     fn default() -> Self {
         let (of_one, of_links) = (MOST_OF_ONE, MOST_OF_LINKS);
-        Self(Arc::new(HubCache::new(&CacheLimits { cached: CACHED, used: USED, builds: BUILDS, of_one, of_links })))
+        let limits = CacheLimits { cached: CACHED, used: USED, builds: BUILDS, of_one, of_links };
+        Self { hubs: Arc::new(HubCache::new(&limits)) }
     }
 }
 
@@ -48,12 +51,7 @@ impl RolloutCache {
             let built = build(&archive, &of, until_millis, permit).await;
             built.map_err(|why| (Arc::new(why), Duration::ZERO))
         };
-        self.0.open(workload, until_millis, build).await
-    }
-
-    /// Counts a client who follows a hub, until the returned handle is dropped. `None` if the client follows too many.
-    pub(crate) fn add_follower(&self, hub: Handle, follower: &ClientKey) -> Option<Handle> {
-        self.0.add_follower(hub, follower)
+        self.hubs.open(workload, until_millis, build).await
     }
 }
 

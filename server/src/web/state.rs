@@ -243,7 +243,7 @@ impl Rollcast {
     pub(crate) async fn excerpt(&self, scope: &LinkScope, key: &ClientKey) -> Result<Handle, Arc<OpenError>> {
         let live = scope.cluster().and_then(|cluster| self.clusters.get(cluster));
         let live = live.ok_or_else(|| Arc::new(OpenError::Unknown))?;
-        if let Some(known) = self.excerpts.find(scope).await {
+        if let Some(known) = self.excerpts.hubs.find(scope, None) {
             return known;
         }
         self.throttle(key).await;
@@ -257,7 +257,8 @@ impl Rollcast {
 
     /// A way to a hub for a client who follows it; `None` where too many of those that are made for clients are followed already.
     pub(crate) fn subscribe_to(&self, hub: Handle, follower: &ClientKey) -> Option<Handle> {
-        let seat = self.past.add_follower(hub, follower).and_then(|hub| self.excerpts.add_follower(hub, follower));
+        let seat = self.past.hubs.add_follower(hub, follower);
+        let seat = seat.and_then(|hub| self.excerpts.hubs.add_follower(hub, follower));
         if seat.is_none() {
             self.limits.count_hit(Limit::Rollouts);
         }
@@ -267,7 +268,7 @@ impl Rollcast {
     /// There is something that a link to one rollout or one moment opens.
     pub(crate) async fn has_excerpt(&self, scope: &LinkScope) -> bool {
         let Some(live) = scope.cluster().and_then(|cluster| self.clusters.get(cluster)) else { return false };
-        self.excerpts.find(scope).await.is_some_and(|known| known.is_ok())
+        self.excerpts.hubs.find(scope, None).is_some_and(|known| known.is_ok())
             || excerpt::exists(live, self.archive.as_ref(), scope).await
     }
 }
