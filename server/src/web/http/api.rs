@@ -15,7 +15,7 @@ use timeline::document::Document;
 
 use super::export;
 use super::extract::NamedWorkload;
-use super::respond::{api_error, lost_rollout};
+use super::respond::{Refusal, lost_rollout};
 use super::status::connection;
 use crate::web::client_view::ClientView;
 use crate::web::limits::Limit;
@@ -57,33 +57,25 @@ pub(super) async fn deployments(view: ClientView) -> Response {
     Json(json!({ "clusters": clusters, "trouble": view.permissions().trouble() })).into_response()
 }
 
-pub(super) async fn timeline(view: ClientView, NamedWorkload(workload): NamedWorkload) -> Response {
+pub(super) async fn timeline(view: ClientView, NamedWorkload(workload): NamedWorkload) -> Result<Response, Refusal> {
     let Workload { cluster, kind, namespace, name, .. } = &workload;
-    let hub = match view.hub_at(&workload, None).await {
-        Ok(hub) => hub,
-        Err(lost) => {
-            let (status, why) = lost_rollout(&view, &lost, format!("This server does not watch cluster {cluster:?}."));
-            return api_error(status, why);
-        }
-    };
+    let unknown = || format!("This server does not watch cluster {cluster:?}.");
+    let hub = view.hub_at(&workload, None).await.map_err(|lost| lost_rollout(&view, &lost, unknown()))?;
     let kind = kind.name();
-    let missing = format!("There is no {kind} {name:?} in namespace {namespace:?} of cluster {cluster:?}.");
-    match hub.document(&workload).await {
-        Ok(Some(document)) => Json(DocumentResponse { document, connection: connection(&view, &hub) }).into_response(),
-        Ok(None) => api_error(StatusCode::NOT_FOUND, missing),
-        Err(ended) => api_error(StatusCode::SERVICE_UNAVAILABLE, ended.to_string()),
-    }
+    let missing = || format!("There is no {kind} {name:?} in namespace {namespace:?} of cluster {cluster:?}.");
+    let document = hub.document(&workload).await?.ok_or_else(|| Refusal(StatusCode::NOT_FOUND, missing()))?;
+    Ok(Json(DocumentResponse { document, connection: connection(&view, &hub) }).into_response())
 }
 
-pub(super) async fn recording(view: ClientView, NamedWorkload(workload): NamedWorkload) -> Response {
+pub(super) async fn recording(view: ClientView, NamedWorkload(workload): NamedWorkload) -> Result<Response, Refusal> {
     if !view.has_history() || workload.uid.is_none() || workload.rollout.is_none() {
-        return api_error(StatusCode::NOT_FOUND, "Name a rollout of the history with uid= and rollout=.".to_owned());
+        let why = "Name a rollout of the history with uid= and rollout=.";
+        return Err(Refusal(StatusCode::NOT_FOUND, why.to_owned()));
     }
     let Some(job) = view.rollcast().exports.begin(view.client_key()) else {
         view.rollcast().limits.count_hit(Limit::Exports);
         let why = "The server is creating other recordings, or still sending one to you. Try again in a moment.";
-        return api_error(StatusCode::SERVICE_UNAVAILABLE, why.to_owned());
+        return Err(Refusal(StatusCode::SERVICE_UNAVAILABLE, why.to_owned()));
     };
-    let recording = export::create(job, async move { export::lines(&view, workload, None, false).await });
-    recording.await.unwrap_or_else(|(status, why)| api_error(status, why))
+    export::create(job, async move { export::lines(&view, workload, None, false).await }).await
 }

@@ -8,7 +8,7 @@ use axum::response::{IntoResponse, Response};
 use hyper::body::Body as _;
 
 use super::extract::Client;
-use super::respond::api_error;
+use super::respond::Refusal;
 use crate::web::client_view::ClientView;
 use crate::web::send_queue::{ChunkedBody, owned_bytes};
 
@@ -34,7 +34,8 @@ pub(super) async fn buffer(request: Request, next: Next) -> Response {
         None => {
             let (status, why) =
                 (StatusCode::SERVICE_UNAVAILABLE, "Too many responses are still being sent. Try again in a moment.");
-            if is_api { api_error(status, why.to_owned()) } else { (status, format!("{why}\n")).into_response() }
+            let refusal = Refusal(status, why.to_owned());
+            if is_api { refusal.into_response() } else { (status, format!("{why}\n")).into_response() }
         }
     }
 }

@@ -9,7 +9,7 @@ use timeline::words::safe;
 
 use super::extract::{NamedWorkload, RequestAddress};
 use super::history_query::{Zone, zone};
-use super::respond::{missing, refuse, render_static};
+use super::respond::{Refusal, missing, refuse, render_static};
 use crate::web::client_view::ClientView;
 use crate::web::earlier;
 
@@ -37,7 +37,7 @@ pub(super) async fn page(
     let CompareQuery { revision, with, zone } = match compare_query(&asked_for) {
         Ok(query) => query,
         Err(wrong) => {
-            return refuse(view, StatusCode::BAD_REQUEST, wrong.to_string(), instead(&workload), request).await;
+            return refuse(view, wrong, instead(&workload), request).await;
         }
     };
     let Some(uid) = earlier::deployment(view, &workload).await else {
@@ -46,7 +46,7 @@ pub(super) async fn page(
     };
     let Some(all) = earlier::rollouts(view, &workload, uid).await else {
         let why = "Cannot read the history right now.".to_owned();
-        return refuse(view, StatusCode::SERVICE_UNAVAILABLE, why, instead(&workload), request).await;
+        return refuse(view, Refusal(StatusCode::SERVICE_UNAVAILABLE, why), instead(&workload), request).await;
     };
     let place = |revision: u64| all.iter().position(|rollout| rollout.revision == revision);
     let this = revision.map_or_else(|| (!all.is_empty()).then_some(0), place);
@@ -54,7 +54,7 @@ pub(super) async fn page(
     let Some((this, before)) = found else {
         let why =
             format!("The history has no rollout of {name} with this revision, or Rollcast did not see its start.");
-        return refuse(view, StatusCode::NOT_FOUND, why, instead(&workload), request).await;
+        return refuse(view, Refusal(StatusCode::NOT_FOUND, why), instead(&workload), request).await;
     };
     let other = match with {
         Some(revision) => all.iter().find(|rollout| rollout.revision == revision),
@@ -65,7 +65,7 @@ pub(super) async fn page(
             "The pods of revision {} of {name} are no longer in the history, or the cluster changed too much to load them.",
             this.revision
         );
-        return refuse(view, StatusCode::NOT_FOUND, why, instead(&workload), request).await;
+        return refuse(view, Refusal(StatusCode::NOT_FOUND, why), instead(&workload), request).await;
     };
     let other = match other {
         Some(other) => earlier::course(view, &workload, other).await,

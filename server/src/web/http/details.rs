@@ -15,7 +15,7 @@ use timeline::words::safe;
 use timeline::{Change, Uid, Workload, wire};
 
 use super::extract::{moment, origin};
-use super::respond::{refuse, render};
+use super::respond::{Refusal, refuse, render};
 use crate::hub::DeploymentState;
 use crate::web::client_view::ClientView;
 use crate::web::earlier;
@@ -119,7 +119,7 @@ async fn answer(
         Err(wrong) if is_part => return plain(StatusCode::BAD_REQUEST, &wrong.to_string()),
         Err(wrong) => {
             let instead = vec![(at("/"), "All Deployments".to_owned())];
-            return refuse(view, StatusCode::BAD_REQUEST, wrong.to_string(), instead, request).await;
+            return refuse(view, wrong, instead, request).await;
         }
     };
     let of = workload.clone();
@@ -132,7 +132,7 @@ async fn answer(
         None if is_part => plain(StatusCode::NOT_FOUND, &why),
         None => {
             let instead = vec![(address::workload(&workload), format!("The page of {}", safe(&workload.name)))];
-            refuse(view, StatusCode::NOT_FOUND, why, instead, request).await
+            refuse(view, Refusal(StatusCode::NOT_FOUND, why), instead, request).await
         }
         Some(detail) if is_part => part(&detail),
         Some(detail) => {

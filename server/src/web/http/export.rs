@@ -8,7 +8,7 @@ use timeline::address::{self, Address, InvalidParameter};
 use timeline::words::safe;
 
 use super::extract::{NamedWorkload, RequestAddress, file_name};
-use super::respond::{lost_rollout, refuse, unreadable_history};
+use super::respond::{Refusal, lost_rollout, refuse, unreadable_history};
 use crate::access::clients::{ClientKey, UsageGuard};
 use crate::export::export_limit::ExportJob;
 use crate::export::redact::Names;
@@ -59,12 +59,12 @@ pub(super) async fn download(
     let instead = vec![(address::whatever_bears_the_name(&workload), format!("The page of {name}"))];
     let ExportQuery { format, revision, is_redacted } = match export_query(&asked_for) {
         Ok(query) => query,
-        Err(wrong) => return refuse(&view, StatusCode::BAD_REQUEST, wrong.to_string(), instead, request).await,
+        Err(wrong) => return refuse(&view, wrong, instead, request).await,
     };
     let Some(job) = view.rollcast().exports.begin(view.client_key()) else {
         view.rollcast().limits.count_hit(Limit::Exports);
         let why = "The server is creating other files, or still sending one to you. Try again in a moment.".to_owned();
-        return refuse(&view, StatusCode::SERVICE_UNAVAILABLE, why, instead, request).await;
+        return refuse(&view, Refusal(StatusCode::SERVICE_UNAVAILABLE, why), instead, request).await;
     };
     let shown = view.clone();
     let file = create(job, async move {
@@ -75,7 +75,7 @@ pub(super) async fn download(
     });
     match file.await {
         Ok(response) => response,
-        Err((status, why)) => refuse(&view, status, why, instead, request).await,
+        Err(refusal) => refuse(&view, refusal, instead, request).await,
     }
 }
 
@@ -85,14 +85,12 @@ pub(super) async fn create(
     file: impl Future<Output = Result<Attachment, Refusal>> + Send + 'static,
 ) -> Result<Response, Refusal> {
     let made = tokio::spawn(async move { file.await.map(|file| file.attached(job.finish())) });
-    let ended = |_| Err((StatusCode::INTERNAL_SERVER_ERROR, "The file could not be created.".to_owned()));
+    let ended = |_| Err(Refusal(StatusCode::INTERNAL_SERVER_ERROR, "The file could not be created.".to_owned()));
     made.await.unwrap_or_else(ended)
 }
 
-pub(super) type Refusal = (StatusCode, String);
-
 async fn html(view: &ClientView, request: ExportRequest) -> Result<Attachment, Refusal> {
-    let unknown = || (StatusCode::NOT_FOUND, UNKNOWN.to_owned());
+    let unknown = || Refusal(StatusCode::NOT_FOUND, UNKNOWN.to_owned());
     let known = match view.hub(&request.workload).await {
         Some(hub) => export::html(&hub, request.clone()).await,
         None => Err(ExportError::Unknown),
@@ -108,7 +106,7 @@ async fn html(view: &ClientView, request: ExportRequest) -> Result<Attachment, R
     };
     let made = made.map_err(|error| match error {
         ExportError::Unknown => unknown(),
-        other => (StatusCode::SERVICE_UNAVAILABLE, format!("The file cannot be created: {other}.")),
+        other => Refusal(StatusCode::SERVICE_UNAVAILABLE, format!("The file cannot be created: {other}.")),
     })?;
     // It is handed on, not opened here: it has a content security policy of its own.
     Ok(Attachment { kind: "text/html; charset=utf-8", name: made.name, text: made.html })
@@ -135,9 +133,9 @@ pub(super) async fn lines(
 ) -> Result<Attachment, Refusal> {
     if !view.has_history() {
         let why = "This server stores no history, so it has no recording. Create one with `rollcast record`.";
-        return Err((StatusCode::NOT_FOUND, why.to_owned()));
+        return Err(Refusal(StatusCode::NOT_FOUND, why.to_owned()));
     }
-    let unknown = || (StatusCode::NOT_FOUND, UNKNOWN.to_owned());
+    let unknown = || Refusal(StatusCode::NOT_FOUND, UNKNOWN.to_owned());
     let kept = stored_rollout(view, &workload, revision).await.ok_or_else(unknown)?;
     let (Some(uid), Some(number)) = (kept.uid, kept.rollout) else { return Err(unknown()) };
     let cluster = kept.cluster.clone();

@@ -6,8 +6,8 @@ use app::history::{HistoryPayload, PastWorkload};
 use axum::Json;
 use axum::extract::Request;
 use axum::http::StatusCode;
-use axum::response::{IntoResponse, Response};
-use serde_json::json;
+use axum::response::Response;
+use serde_json::{Value, json};
 use timeline::address::at;
 use timeline::past::{PastRollout, Search};
 use timeline::wire::{Connection, Unwritten};
@@ -15,7 +15,7 @@ use timeline::{Millis, Uid};
 
 use super::extract::RequestAddress;
 use super::history_query::{HistoryQuery, Zone, days, history_query, place_parameter};
-use super::respond::{api_error, missing, refuse, render_static, unreadable_history};
+use super::respond::{Refusal, missing, refuse, render_static, unreadable_history};
 use super::status::connections;
 use crate::access::permissions::{Permissions, UNWRITTEN};
 use crate::history::WriteStatus;
@@ -50,7 +50,7 @@ pub(super) async fn page(view: ClientView, RequestAddress(address): RequestAddre
         Ok(asked) => asked,
         Err(wrong) => {
             let instead = vec![(at("/history"), "All rollouts in the history".to_owned())];
-            return refuse(view, StatusCode::BAD_REQUEST, wrong.to_string(), instead, request).await;
+            return refuse(view, wrong, instead, request).await;
         }
     };
     let Some(archive) = view.archive() else {
@@ -93,7 +93,7 @@ pub(super) async fn page(view: ClientView, RequestAddress(address): RequestAddre
             (payload, StatusCode::OK)
         }
         Err(why) => {
-            let (status, trouble) = unreadable_history(view, &why);
+            let Refusal(status, trouble) = unreadable_history(view, &why);
             (HistoryPayload { search, trouble, unwritten, ..HistoryPayload::default() }, status)
         }
     };
@@ -124,29 +124,16 @@ fn overview(
 }
 
 /// The history as JSON.
-pub(super) async fn json(view: ClientView, RequestAddress(address): RequestAddress) -> Response {
+pub(super) async fn json(view: ClientView, RequestAddress(address): RequestAddress) -> Result<Json<Value>, Refusal> {
     view.throttle().await;
+    let HistoryQuery { search, after, .. } = history_query(&address, clock::now_millis())?;
     let limit = |text: &str| text.parse().ok().filter(|limit| (1..=MOST).contains(limit));
-    let read =
-        history_query(&address, clock::now_millis()).and_then(|asked| Ok((asked, address.check("limit", limit)?)));
-    let (HistoryQuery { search, after, .. }, limit) = match read {
-        Ok(read) => read,
-        Err(wrong) => return api_error(StatusCode::BAD_REQUEST, wrong.to_string()),
-    };
-    let Some(archive) = view.archive() else {
-        return api_error(StatusCode::NOT_FOUND, "This server stores no history.".to_owned());
-    };
+    let limit = address.check("limit", limit)?.unwrap_or(LINES);
+    let none = || Refusal(StatusCode::NOT_FOUND, "This server stores no history.".to_owned());
+    let archive = view.archive().ok_or_else(none)?;
     let permissions = view.permissions().clone();
-    let found: Result<EpisodePage, StoreError> =
-        archive.read(move |reader| reader.search(&search, &permissions, after, limit.unwrap_or(LINES))).await;
-    match found {
-        Ok(found) => {
-            let after = found.next.map(place_parameter);
-            Json(json!({ "rollouts": found.rollouts, "after": after, "clusters": connections(&view) })).into_response()
-        }
-        Err(why) => {
-            let (status, why) = unreadable_history(&view, &why);
-            api_error(status, why)
-        }
-    }
+    let found = archive.read(move |reader| reader.search(&search, &permissions, after, limit)).await;
+    let EpisodePage { rollouts, next } = found.map_err(|why| unreadable_history(&view, &why))?;
+    let after = next.map(place_parameter);
+    Ok(Json(json!({ "rollouts": rollouts, "after": after, "clusters": connections(&view) })))
 }

@@ -24,7 +24,7 @@ use timeline::words::{clock, moment, safe};
 use timeline::{Millis, Model, Uid, Workload, rollout};
 
 use super::extract::{RequestAddress, moment as moment_of};
-use super::respond::{lost_rollout, missing, no_cluster, refuse, render};
+use super::respond::{Refusal, lost_rollout, missing, no_cluster, refuse, render};
 use crate::history::store::EpisodeSelector;
 use crate::hub::{Handle, ListedDeployment};
 use crate::web::client_view::ClientView;
@@ -77,7 +77,7 @@ pub(super) async fn workload(view: &ClientView, workload: Workload, asked_for: &
             return redirect(&link, asked_for);
         }
         let (why, instead) = (no_cluster(view, &workload.cluster), in_other_clusters(view, &workload).await);
-        return refuse(view, StatusCode::NOT_FOUND, why, instead, request).await;
+        return refuse(view, Refusal(StatusCode::NOT_FOUND, why), instead, request).await;
     };
     let page = address::whatever_bears_the_name(&workload);
     let name = safe(&workload.name);
@@ -85,16 +85,13 @@ pub(super) async fn workload(view: &ClientView, workload: Workload, asked_for: &
     let read = LinkParameters::read(asked_for).and_then(|named| Ok((named, asked_for.workload()?)));
     let (named, workload) = match read {
         Ok((named, meant)) => (named, meant.unwrap_or(workload)),
-        Err(wrong) => {
-            return refuse(view, StatusCode::BAD_REQUEST, wrong.to_string(), now(&page), request).await;
-        }
+        Err(wrong) => return refuse(view, wrong, now(&page), request).await,
     };
     let hub = match view.hub_at(&workload, named.at_millis).await {
         Ok(hub) => hub,
         Err(lost) => {
             let unknown = format!("No such rollout of {name}. Its history may have expired.");
-            let (status, why) = lost_rollout(view, &lost, unknown);
-            return refuse(view, status, why, now(&page), request).await;
+            return refuse(view, lost_rollout(view, &lost, unknown), now(&page), request).await;
         }
     };
     let connection = view.connection(&hub);
@@ -133,7 +130,7 @@ pub(super) async fn workload(view: &ClientView, workload: Workload, asked_for: &
             if let Some(link) = stored_link(view, &workload, named, snapshot.deployment, snapshot.now_millis).await {
                 return redirect(&link, asked_for);
             }
-            return refuse(view, StatusCode::NOT_FOUND, why, instead, request).await;
+            return refuse(view, Refusal(StatusCode::NOT_FOUND, why), instead, request).await;
         }
     };
     let status = if snapshot.deployment.is_some() { StatusCode::OK } else { StatusCode::NOT_FOUND };
@@ -308,7 +305,7 @@ pub(super) async fn by_uid(view: ClientView, RequestAddress(asked_for): RequestA
     let Ok(wanted) = uid.parse::<Uid>() else {
         let why = format!("{} is not a valid UID.", safe(uid));
         let instead = vec![(at("/"), "All Deployments".to_owned())];
-        return refuse(&view, StatusCode::BAD_REQUEST, why, instead, request).await;
+        return refuse(&view, Refusal(StatusCode::BAD_REQUEST, why), instead, request).await;
     };
     for hub in view.hubs() {
         let place = hub.read(move |reader| {

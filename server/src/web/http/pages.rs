@@ -58,7 +58,7 @@ async fn list(view: &ClientView, address: &Address, request: Request) -> Respons
         Err(wrong) => {
             let all = Query { cluster: all.cluster, namespace: all.namespace, ..Query::default() };
             let instead = vec![(timeline::address::list(&all), "The whole list".to_owned())];
-            refuse(view, StatusCode::BAD_REQUEST, wrong.to_string(), instead, request).await
+            refuse(view, wrong, instead, request).await
         }
     }
 }
@@ -97,7 +97,7 @@ async fn wall(view: &ClientView, address: &Address, request: Request) -> Respons
         }
         Err(wrong) => {
             let instead = vec![(at("/wall"), "The wall with all Deployments".to_owned())];
-            refuse(view, StatusCode::BAD_REQUEST, wrong.to_string(), instead, request).await
+            refuse(view, wrong, instead, request).await
         }
     }
 }

@@ -14,7 +14,7 @@ use axum::{Extension, Json};
 use leptos::prelude::{IntoView, provide_context, use_context};
 use leptos_axum::ResponseOptions;
 use serde_json::json;
-use timeline::address::at;
+use timeline::address::{InvalidParameter, at};
 use timeline::words::safe;
 
 use super::extract::origin;
@@ -22,11 +22,33 @@ use crate::access::share::Share;
 use crate::export::assets;
 use crate::history::hub_cache::OpenError;
 use crate::history::store::StoreError;
+use crate::hub::HubEnded;
 use crate::web::client_view::ClientView;
 use crate::web::state::Rollcast;
 
 /// Error text for a link that cannot be checked.
 pub(super) const UNCHECKED: &str = "Cannot check right now whether this link is still valid. Trying again in a moment.";
+
+/// A request that is not answered: the status, and why. As a response it is an error of the API.
+pub(super) struct Refusal(pub(super) StatusCode, pub(super) String);
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        (self.0, Json(json!({ "error": self.1 }))).into_response()
+    }
+}
+
+impl From<InvalidParameter> for Refusal {
+    fn from(wrong: InvalidParameter) -> Self {
+        Self(StatusCode::BAD_REQUEST, wrong.to_string())
+    }
+}
+
+impl From<HubEnded> for Refusal {
+    fn from(ended: HubEnded) -> Self {
+        Self(StatusCode::SERVICE_UNAVAILABLE, ended.to_string())
+    }
+}
 
 /// Somebody signed in, or did something with links: an answer carries it to those who write down who does what.
 #[derive(Clone)]
@@ -51,17 +73,17 @@ pub(super) async fn not_found(view: &ClientView, request: Request) -> Response {
 
 pub(super) async fn missing(view: &ClientView, why: String, request: Request) -> Response {
     let instead = vec![(at("/"), "All Deployments".to_owned())];
-    refuse(view, StatusCode::NOT_FOUND, why, instead, request).await
+    refuse(view, Refusal(StatusCode::NOT_FOUND, why), instead, request).await
 }
 
 /// A page that says what is wrong with an address, and where to go instead.
 pub(super) async fn refuse(
     view: &ClientView,
-    status: StatusCode,
-    why: String,
+    refusal: impl Into<Refusal>,
     instead: Vec<(String, String)>,
     request: Request,
 ) -> Response {
+    let Refusal(status, why) = refusal.into();
     // What was asked for is what is wrong with it, more often than the path.
     let asked = safe(&at(request.uri().path_and_query().map_or("/", |asked| asked.as_str())));
     let is_silent = view.permissions().is_silent();
@@ -161,34 +183,28 @@ pub(super) fn policy(nonce: &str) -> String {
     )
 }
 
-pub(super) fn api_error(status: StatusCode, sentence: String) -> Response {
-    (status, Json(json!({ "error": sentence }))).into_response()
-}
-
 /// Why a rollout cannot be shown; `unknown` where it is not known.
-pub(super) fn lost_rollout(view: &ClientView, lost: &OpenError, unknown: impl Into<String>) -> (StatusCode, String) {
+pub(super) fn lost_rollout(view: &ClientView, lost: &OpenError, unknown: impl Into<String>) -> Refusal {
     match lost {
-        OpenError::Unknown => (StatusCode::NOT_FOUND, unknown.into()),
+        OpenError::Unknown => Refusal(StatusCode::NOT_FOUND, unknown.into()),
         OpenError::Unreadable(why) => unreadable_history(view, why),
         OpenError::Full => {
             let why = "Too many past rollouts and moments are open. Try again in a moment.";
-            (StatusCode::SERVICE_UNAVAILABLE, why.to_owned())
+            Refusal(StatusCode::SERVICE_UNAVAILABLE, why.to_owned())
         }
     }
 }
 
 /// Status and text for unreadable history. The reason is for viewers who see everything: it may name a database or a
 /// folder.
-pub(super) fn unreadable_history(view: &ClientView, why: &StoreError) -> (StatusCode, String) {
-    match why {
-        why if view.sees_all() => {
-            (StatusCode::SERVICE_UNAVAILABLE, format!("Cannot read the history: {}.", safe(&why.to_string())))
-        }
-        why => {
-            tracing::debug!("cannot read the history: {why}");
-            (StatusCode::SERVICE_UNAVAILABLE, "Cannot read the history right now.".to_owned())
-        }
-    }
+pub(super) fn unreadable_history(view: &ClientView, why: &StoreError) -> Refusal {
+    let text = if view.sees_all() {
+        format!("Cannot read the history: {}.", safe(&why.to_string()))
+    } else {
+        tracing::debug!("cannot read the history: {why}");
+        "Cannot read the history right now.".to_owned()
+    };
+    Refusal(StatusCode::SERVICE_UNAVAILABLE, text)
 }
 
 /// A response with status 503 that browsers retry by themselves, so that a wall needs nobody.

@@ -14,7 +14,7 @@ use timeline::words::safe;
 
 use super::extract::{Client, OwnOrigin, RequestAddress, local, moment};
 use super::preview::{not_found as no_picture, picture as picture_of};
-use super::respond::{UNCHECKED, api_error, audit_share, refuse, render_bare};
+use super::respond::{Refusal, UNCHECKED, audit_share, refuse, render_bare};
 use crate::access::cookie::{SealPurpose, SessionKeys};
 use crate::access::scope::LinkScope;
 use crate::access::share::{LinksUnavailable, Share};
@@ -212,11 +212,12 @@ pub(super) async fn refuse_other_pages(
     Some(if is_for_a_page {
         (StatusCode::NOT_FOUND, format!("{why}\n")).into_response()
     } else if uri.path().starts_with("/api/") {
-        api_error(StatusCode::NOT_FOUND, why.to_owned())
+        Refusal(StatusCode::NOT_FOUND, why.to_owned()).into_response()
     } else {
         let instead = part.address().map(|address| (address, "The shared page".to_owned()));
         let request = Request::get(uri.clone()).body(axum::body::Body::empty()).unwrap_or_default();
-        refuse(view, StatusCode::NOT_FOUND, why.to_owned(), instead.into_iter().collect(), request).await
+        let refusal = Refusal(StatusCode::NOT_FOUND, why.to_owned());
+        refuse(view, refusal, instead.into_iter().collect(), request).await
     })
 }
 

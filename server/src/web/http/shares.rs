@@ -9,13 +9,13 @@ use axum::response::{IntoResponse, Redirect, Response};
 use axum::{Extension, Json};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 use timeline::address::{self, Address, Route, at};
 use timeline::words::safe;
 use timeline::{Millis, Uid, Workload};
 
 use super::extract::{OwnOrigin, RequestAddress, local, moment};
-use super::respond::{AuditEntry, api_error, audit_share, refuse, render_static};
+use super::respond::{AuditEntry, Refusal, audit_share, refuse, render_static};
 use crate::access::scope::{LinkScope, WorkloadName};
 use crate::access::share::{LinkRequest, LinksUnavailable, Share, ShareError, Shares};
 use crate::telemetry::clock;
@@ -40,10 +40,7 @@ pub(super) struct RevokeForm {
     id: String,
 }
 
-/// A link that is not made, or not shown.
-struct ShareRefusal(StatusCode, String);
-
-impl From<ShareError> for ShareRefusal {
+impl From<ShareError> for Refusal {
     fn from(why: ShareError) -> Self {
         let status = match why {
             ShareError::Time => StatusCode::BAD_REQUEST,
@@ -57,7 +54,7 @@ impl From<ShareError> for ShareRefusal {
     }
 }
 
-impl From<LinksUnavailable> for ShareRefusal {
+impl From<LinksUnavailable> for Refusal {
     fn from(why: LinksUnavailable) -> Self {
         Self(StatusCode::SERVICE_UNAVAILABLE, sentence(&why.to_string()))
     }
@@ -73,9 +70,9 @@ fn sentence(words: &str) -> String {
 }
 
 /// The links of this Rollcast, for who signed in and did not come by one.
-fn shares<'r>(rollcast: &'r Rollcast, view: &ClientView) -> Result<&'r Arc<Shares>, ShareRefusal> {
+fn shares<'r>(rollcast: &'r Rollcast, view: &ClientView) -> Result<&'r Arc<Shares>, Refusal> {
     let nothing =
-        || ShareRefusal(StatusCode::NOT_FOUND, "Share links are not available: this server has no sign-in.".to_owned());
+        || Refusal(StatusCode::NOT_FOUND, "Share links are not available: this server has no sign-in.".to_owned());
     let shares = rollcast.site.shares.as_ref().ok_or_else(nothing)?;
     match view.viewer().link {
         Some(_) => Err(ShareError::NotSignedIn.into()),
@@ -88,7 +85,7 @@ fn shares<'r>(rollcast: &'r Rollcast, view: &ClientView) -> Result<&'r Arc<Share
 async fn list_links(
     rollcast: &Rollcast,
     view: &ClientView,
-) -> Result<(Vec<Share>, Result<(), LinksUnavailable>), ShareRefusal> {
+) -> Result<(Vec<Share>, Result<(), LinksUnavailable>), Refusal> {
     let shares = shares(rollcast, view)?;
     let checked = shares.refresh().await;
     Ok((shares.list(view.viewer(), view.sees_all(), clock::now_millis()), checked))
@@ -203,19 +200,19 @@ async fn make_link(
     view: &ClientView,
     form: &ShareForm,
     origin: &str,
-) -> Result<(Share, String), ShareRefusal> {
+) -> Result<(Share, String), Refusal> {
     let shares = shares(rollcast, view)?;
     let to = local(&form.to);
     let why = "A link can open a Deployment, one of its rollouts or moments, or a wall without a search, if you may see it yourself.";
-    let (scope, to) = scope_of(view, &to).await.ok_or_else(|| ShareRefusal(StatusCode::BAD_REQUEST, why.to_owned()))?;
+    let (scope, to) = scope_of(view, &to).await.ok_or_else(|| Refusal(StatusCode::BAD_REQUEST, why.to_owned()))?;
     let lasts = if form.lasts.is_empty() { "1d" } else { &form.lasts };
-    let lasts = parse_duration(lasts).map_err(|why| ShareRefusal(StatusCode::BAD_REQUEST, format!("{why}.")))?;
+    let lasts = parse_duration(lasts).map_err(|why| Refusal(StatusCode::BAD_REQUEST, format!("{why}.")))?;
     let lasts = Millis::try_from(lasts.as_millis()).unwrap_or(Millis::MAX);
     let allows_preview = match form.preview.as_str() {
         "" | "no" => false,
         "yes" => true,
         _ => {
-            return Err(ShareRefusal(StatusCode::BAD_REQUEST, "preview must be yes or no.".to_owned()));
+            return Err(Refusal(StatusCode::BAD_REQUEST, "preview must be yes or no.".to_owned()));
         }
     };
     let wanted = LinkRequest { scope, to, lasts_millis: lasts, allows_preview };
@@ -262,7 +259,7 @@ pub(super) async fn make(
             let shown = show(&rollcast, &view, payload, StatusCode::OK, Request::default()).await;
             return (audit_share(&share, view.viewer().audit_name(), "made a link"), shown).into_response();
         }
-        Err(ShareRefusal(status, trouble)) => (SharesPayload { trouble, ..SharesPayload::default() }, status),
+        Err(Refusal(status, trouble)) => (SharesPayload { trouble, ..SharesPayload::default() }, status),
     };
     show(&rollcast, &view, payload, status, Request::default()).await
 }
@@ -275,17 +272,17 @@ pub(super) async fn revoke(
 ) -> Response {
     match revoke_link(&rollcast, &view, &id).await {
         Ok(()) => (audit_revocation(&view, &id), Redirect::to(&at(Route::Shares.pattern()))).into_response(),
-        Err(ShareRefusal(status, trouble)) => {
+        Err(Refusal(status, trouble)) => {
             let payload = SharesPayload { trouble, ..SharesPayload::default() };
             show(&rollcast, &view, payload, status, Request::default()).await
         }
     }
 }
 
-async fn revoke_link(rollcast: &Rollcast, view: &ClientView, id: &str) -> Result<(), ShareRefusal> {
+async fn revoke_link(rollcast: &Rollcast, view: &ClientView, id: &str) -> Result<(), Refusal> {
     match shares(rollcast, view)?.revoke(view.viewer(), view.sees_all(), id).await? {
         true => Ok(()),
-        false => Err(ShareRefusal(StatusCode::NOT_FOUND, "You have no such link.".to_owned())),
+        false => Err(Refusal(StatusCode::NOT_FOUND, "You have no such link.".to_owned())),
     }
 }
 
@@ -298,11 +295,11 @@ async fn show(
 ) -> Response {
     let (listed, checked) = match list_links(rollcast, view).await {
         Ok(listed) => listed,
-        Err(ShareRefusal(status, why)) => return refuse(view, status, why, Vec::new(), request).await,
+        Err(refusal) => return refuse(view, refusal, Vec::new(), request).await,
     };
     let mut status = status;
     if let (Err(why), true) = (checked, payload.trouble.is_empty()) {
-        ShareRefusal(status, payload.trouble) = why.into();
+        Refusal(status, payload.trouble) = why.into();
     }
     let line = |share: Share| SharedLine {
         opens: share.describe_scope(),
@@ -329,7 +326,7 @@ fn expiry(share: &Share) -> String {
     clock::stamp(share.until_millis)
 }
 
-fn as_json(share: &Share) -> serde_json::Value {
+fn as_json(share: &Share) -> Value {
     json!({
         "id": share.id, "scope": share.scope.sort(), "opens": share.describe_scope(), "to": share.to, "maker": share.maker,
         "madeMillis": share.made_millis, "untilMillis": share.until_millis, "allowsPreview": share.allows_preview,
@@ -337,16 +334,10 @@ fn as_json(share: &Share) -> serde_json::Value {
 }
 
 /// The links that somebody may revoke, for programs.
-pub(super) async fn list(State(rollcast): State<Arc<Rollcast>>, view: ClientView) -> Response {
-    let listed = match list_links(&rollcast, &view).await {
-        Ok((listed, Ok(()))) => Ok(listed),
-        Ok((_, Err(why))) => Err(why.into()),
-        Err(why) => Err(why),
-    };
-    match listed {
-        Ok(listed) => Json(json!({ "shares": listed.iter().map(as_json).collect::<Vec<_>>() })).into_response(),
-        Err(ShareRefusal(status, why)) => api_error(status, why),
-    }
+pub(super) async fn list(State(rollcast): State<Arc<Rollcast>>, view: ClientView) -> Result<Json<Value>, Refusal> {
+    let (listed, checked) = list_links(&rollcast, &view).await?;
+    checked?;
+    Ok(Json(json!({ "shares": listed.iter().map(as_json).collect::<Vec<_>>() })))
 }
 
 /// Makes one, for programs.
@@ -355,17 +346,13 @@ pub(super) async fn api_make(
     view: ClientView,
     Extension(OwnOrigin(origin)): Extension<OwnOrigin>,
     Form(form): Form<ShareForm>,
-) -> Response {
-    match make_link(&rollcast, &view, &form, &origin).await {
-        Ok((share, link)) => {
-            let mut told = as_json(&share);
-            if let Some(told) = told.as_object_mut() {
-                told.insert("link".to_owned(), link.into());
-            }
-            (audit_share(&share, view.viewer().audit_name(), "made a link"), Json(told)).into_response()
-        }
-        Err(ShareRefusal(status, why)) => api_error(status, why),
+) -> Result<Response, Refusal> {
+    let (share, link) = make_link(&rollcast, &view, &form, &origin).await?;
+    let mut told = as_json(&share);
+    if let Some(told) = told.as_object_mut() {
+        told.insert("link".to_owned(), link.into());
     }
+    Ok((audit_share(&share, view.viewer().audit_name(), "made a link"), Json(told)).into_response())
 }
 
 /// Takes one away, for programs.
@@ -373,9 +360,7 @@ pub(super) async fn api_revoke(
     State(rollcast): State<Arc<Rollcast>>,
     view: ClientView,
     Form(RevokeForm { id }): Form<RevokeForm>,
-) -> Response {
-    match revoke_link(&rollcast, &view, &id).await {
-        Ok(()) => (audit_revocation(&view, &id), StatusCode::NO_CONTENT).into_response(),
-        Err(ShareRefusal(status, why)) => api_error(status, why),
-    }
+) -> Result<Response, Refusal> {
+    revoke_link(&rollcast, &view, &id).await?;
+    Ok((audit_revocation(&view, &id), StatusCode::NO_CONTENT).into_response())
 }

@@ -9,13 +9,13 @@ use app::status::{
 use axum::Json;
 use axum::extract::Request;
 use axum::http::StatusCode;
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use serde::Serialize;
 use timeline::fact::Kind;
 use timeline::words::{moment, sentence_end};
 use timeline::{Millis, words};
 
-use super::respond::render_static;
+use super::respond::{Refusal, render_static};
 use crate::hub::{Handle, HubEnded};
 use crate::kube::{Health, RelistReason};
 use crate::telemetry::clock;
@@ -54,11 +54,8 @@ pub(super) async fn page(view: ClientView, request: Request) -> Response {
 }
 
 /// The same as JSON.
-pub(super) async fn json(view: ClientView) -> Response {
-    match gather(&view).await {
-        Ok(status) => Json(status).into_response(),
-        Err(ended) => super::respond::api_error(StatusCode::SERVICE_UNAVAILABLE, ended.to_string()),
-    }
+pub(super) async fn json(view: ClientView) -> Result<Json<StatusPayload>, Refusal> {
+    Ok(Json(gather(&view).await?))
 }
 
 async fn gather(view: &ClientView) -> Result<StatusPayload, HubEnded> {
