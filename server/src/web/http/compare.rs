@@ -4,27 +4,16 @@ use app::compare::ComparePayload;
 use axum::extract::Request;
 use axum::http::StatusCode;
 use axum::response::Response;
-use timeline::address::{self, Address, InvalidParameter};
+use timeline::address::{self, InvalidParameter};
 use timeline::words::safe;
 
 use super::extract::{NamedWorkload, RequestAddress};
-use super::history_query::{Zone, zone};
+use super::history_query::zone;
 use super::respond::{Refusal, missing, refuse, render_static};
 use crate::web::client_view::ClientView;
 use crate::web::earlier;
 
-/// The compared rollouts: the last one without a revision.
-struct CompareQuery {
-    revision: Option<u64>,
-    with: Option<u64>,
-    zone: Zone,
-}
-
-fn compare_query(address: &Address) -> Result<CompareQuery, InvalidParameter> {
-    Ok(CompareQuery { revision: address.parse("revision")?, with: address.parse("with")?, zone: zone(address)? })
-}
-
-/// The page.
+/// The page: of the last rollout without a revision.
 pub(super) async fn page(
     view: ClientView,
     NamedWorkload(workload): NamedWorkload,
@@ -34,11 +23,13 @@ pub(super) async fn page(
     let view = &view;
     let name = safe(&workload.name);
     let instead = |workload| vec![(address::workload(workload), format!("The page of {name}"))];
-    let CompareQuery { revision, with, zone } = match compare_query(&asked_for) {
-        Ok(query) => query,
-        Err(wrong) => {
-            return refuse(view, wrong, instead(&workload), request).await;
-        }
+    let read = || {
+        let (revision, with) = (asked_for.parse::<u64>("revision")?, asked_for.parse::<u64>("with")?);
+        Ok::<_, InvalidParameter>((revision, with, zone(&asked_for)?))
+    };
+    let (revision, with, zone) = match read() {
+        Ok(read) => read,
+        Err(wrong) => return refuse(view, wrong, instead(&workload), request).await,
     };
     let Some(uid) = earlier::deployment(view, &workload).await else {
         let why = format!("Rollcast has not seen a Deployment {name} there.");

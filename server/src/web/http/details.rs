@@ -8,7 +8,7 @@ use axum::extract::Request;
 use axum::http::StatusCode;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
-use timeline::address::{self, Address, at};
+use timeline::address::{self, Address, Route, at};
 use timeline::change::Subject;
 use timeline::removal_order::Choices;
 use timeline::words::safe;
@@ -33,7 +33,7 @@ pub(super) async fn pod(view: &ClientView, workload: Workload, asked_for: &Addre
         let detail = PodDetail::from_model((workload, then.deployment), then.model, pod, past, then.now, choices);
         Some(Detail::Pod(Box::new(detail)))
     };
-    answer(view, workload, asked_for, DetailTime::Requested, look, why, request).await
+    answer(view, workload, asked_for, look, why, request).await
 }
 
 pub(super) async fn revision(view: &ClientView, workload: Workload, asked_for: &Address, request: Request) -> Response {
@@ -45,7 +45,7 @@ pub(super) async fn revision(view: &ClientView, workload: Workload, asked_for: &
             RevisionDetail::from_model(workload, then.model, deployment, revision.parse().ok()?, then.now.millis)?;
         Some(Detail::Revision(Box::new(detail)))
     };
-    answer(view, workload, asked_for, DetailTime::Requested, look, why, request).await
+    answer(view, workload, asked_for, look, why, request).await
 }
 
 pub(super) async fn rollouts(view: &ClientView, workload: Workload, asked_for: &Address, request: Request) -> Response {
@@ -61,8 +61,7 @@ pub(super) async fn rollouts(view: &ClientView, workload: Workload, asked_for: &
             then.now.millis,
         )))
     };
-    // All of them, whichever moment is shown.
-    answer(view, workload, asked_for, DetailTime::Now, look, why, request).await
+    answer(view, workload, asked_for, look, why, request).await
 }
 
 /// Compares the last rollout of a Deployment, or that of the address, with those before it: sentences, and figures.
@@ -92,22 +91,13 @@ pub(super) async fn share(view: &ClientView, workload: Workload, asked_for: &Add
         let past = then.is_past.then_some(then.now.millis);
         Some(Detail::Share(ShareDetail::new(origin.clone(), uid, revision, past, then.now.millis)))
     };
-    answer(view, workload, asked_for, DetailTime::Requested, look, why, request).await
-}
-
-/// The time that a detail shows.
-enum DetailTime {
-    /// The one that is asked for.
-    Requested,
-    /// The present, whatever is asked for.
-    Now,
+    answer(view, workload, asked_for, look, why, request).await
 }
 
 async fn answer(
     view: &ClientView,
     workload: Workload,
     asked_for: &Address,
-    time: DetailTime,
     look: impl Fn(&Workload, &DeploymentState<'_>) -> Option<Detail> + Send + Sync + 'static,
     why: String,
     request: Request,
@@ -115,7 +105,8 @@ async fn answer(
     let is_part = asked_for.parameters.has("part");
     let asked = asked_for.workload().and_then(|named| Ok((named.unwrap_or(workload), moment(asked_for)?)));
     let (workload, at_millis) = match asked {
-        Ok((workload, at_millis)) => (workload, at_millis.filter(|_| matches!(time, DetailTime::Requested))),
+        // All rollouts are shown, whichever moment is asked for.
+        Ok((workload, at_millis)) => (workload, at_millis.filter(|_| asked_for.route != Route::Rollouts)),
         Err(wrong) if is_part => return plain(StatusCode::BAD_REQUEST, &wrong.to_string()),
         Err(wrong) => {
             let instead = vec![(at("/"), "All Deployments".to_owned())];

@@ -4,7 +4,7 @@ use axum::extract::Request;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use timeline::Workload;
-use timeline::address::{self, Address, InvalidParameter};
+use timeline::address::{self, InvalidParameter};
 use timeline::words::safe;
 
 use super::extract::{NamedWorkload, RequestAddress, file_name};
@@ -22,32 +22,6 @@ use crate::web::send_queue::owned_bytes;
 /// Error text for a missing rollout.
 const UNKNOWN: &str = "No such rollout. Its history may have expired.";
 
-/// File formats.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Format {
-    Html,
-    Lines,
-}
-
-struct ExportQuery {
-    format: Format,
-    revision: Option<u64>,
-    is_redacted: bool,
-}
-
-fn export_query(address: &Address) -> Result<ExportQuery, InvalidParameter> {
-    let format = |text: &str| match text {
-        "html" => Some(Format::Html),
-        "jsonl" => Some(Format::Lines),
-        _ => None,
-    };
-    Ok(ExportQuery {
-        format: address.check("format", format)?.unwrap_or(Format::Html),
-        revision: address.parse("revision")?,
-        is_redacted: address.check("redact", |text| (text == "yes").then_some(()))?.is_some(),
-    })
-}
-
 /// The file.
 pub(super) async fn download(
     view: ClientView,
@@ -57,8 +31,15 @@ pub(super) async fn download(
 ) -> Response {
     let name = safe(&workload.name);
     let instead = vec![(address::whatever_bears_the_name(&workload), format!("The page of {name}"))];
-    let ExportQuery { format, revision, is_redacted } = match export_query(&asked_for) {
-        Ok(query) => query,
+    let read = || {
+        let is_recording = |text: &str| matches!(text, "html" | "jsonl").then_some(text == "jsonl");
+        let is_recording = asked_for.check("format", is_recording)?.unwrap_or_default();
+        let revision = asked_for.parse("revision")?;
+        let is_redacted = asked_for.check("redact", |text| (text == "yes").then_some(()))?.is_some();
+        Ok::<_, InvalidParameter>((is_recording, revision, is_redacted))
+    };
+    let (is_recording, revision, is_redacted) = match read() {
+        Ok(read) => read,
         Err(wrong) => return refuse(&view, wrong, instead, request).await,
     };
     let Some(job) = view.rollcast().exports.begin(view.client_key()) else {
@@ -68,9 +49,9 @@ pub(super) async fn download(
     };
     let shown = view.clone();
     let file = create(job, async move {
-        match format {
-            Format::Html => html(&shown, ExportRequest { workload, revision, is_redacted }).await,
-            Format::Lines => lines(&shown, workload, revision, is_redacted).await,
+        match is_recording {
+            true => lines(&shown, workload, revision, is_redacted).await,
+            false => html(&shown, ExportRequest { workload, revision, is_redacted }).await,
         }
     });
     match file.await {
