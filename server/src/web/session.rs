@@ -187,8 +187,8 @@ async fn run(
             message = inbox.next() => {
                 let message = message.ok_or(SessionEnd::Left)?.map_err(unread)?;
                 match request(message)? {
-                    None => {}
-                    Some(Request::Follow(scope, since)) => {
+                    None | Some(ViewerFrame::Hello { .. }) => {}
+                    Some(ViewerFrame::Subscribe { scope, since }) => {
                         audit(&view, &scope, stream_request.from, "followed");
                         // What was named before is seen as far as everything else.
                         view = view.with_permissions(permissions.borrow().clone());
@@ -198,7 +198,7 @@ async fn run(
                         }
                         subscription = Box::pin(follow(out, &view, subscription, (scope, since))).await?;
                     }
-                    Some(Request::Moment(at_millis)) => {
+                    Some(ViewerFrame::Moment { at_millis }) => {
                         if let Subscription::Deployment(followed) = &subscription {
                             audit(&view, &Scope::Workload(followed.workload().clone()), stream_request.from, "looked at a moment");
                         }
@@ -251,12 +251,6 @@ async fn is_still_seen(
     }
 }
 
-/// A request of the viewer.
-enum Request {
-    Follow(Scope, Option<Position>),
-    Moment(Millis),
-}
-
 /// Why a session ends whose viewer's message cannot be read.
 fn unread(error: axum::Error) -> SessionEnd {
     match error.into_inner().downcast_ref::<TransportError>() {
@@ -268,7 +262,7 @@ fn unread(error: axum::Error) -> SessionEnd {
 }
 
 /// Reads what a viewer asks for; `None` for what needs no answer.
-fn request(message: Message) -> Result<Option<Request>, SessionEnd> {
+fn request(message: Message) -> Result<Option<ViewerFrame>, SessionEnd> {
     let bytes = match message {
         Message::Binary(bytes) => bytes,
         Message::Close(_) => return Err(SessionEnd::Left),
@@ -276,12 +270,10 @@ fn request(message: Message) -> Result<Option<Request>, SessionEnd> {
         Message::Text(_) => Bytes::new(), // no frame of ours
     };
     match wire::decode(&bytes) {
-        Ok(ViewerFrame::Hello { protocol, .. }) if protocol == PROTOCOL => Ok(None),
-        Ok(ViewerFrame::Subscribe { scope, since }) => Ok(Some(Request::Follow(scope, since))),
-        Ok(ViewerFrame::Moment { at_millis }) => Ok(Some(Request::Moment(at_millis))),
-        Ok(ViewerFrame::Hello { protocol, .. }) => Err(SessionEnd::Refused(format!(
+        Ok(ViewerFrame::Hello { protocol, .. }) if protocol != PROTOCOL => Err(SessionEnd::Refused(format!(
             "this server speaks protocol {PROTOCOL}, not {protocol}; use the same version of Rollcast"
         ))),
+        Ok(frame) => Ok(Some(frame)),
         Err(_) => Err(SessionEnd::Refused(format!(
             "this is not a frame of protocol {PROTOCOL}; use the same version of Rollcast"
         ))),
