@@ -62,6 +62,14 @@ struct ClientState {
     problem: Option<String>,
 }
 
+impl ClientState {
+    fn new(generation: u64, fetched: FetchedClient) -> Self {
+        let FetchedClient { client, address, is_confidential, fingerprint, expires_at_millis, .. } = fetched;
+        let (host, problem) = (host(&address), None);
+        Self { generation, host, client, is_confidential, fingerprint, expires_at_millis, problem }
+    }
+}
+
 #[derive(Default)]
 struct Renewals {
     is_under_way: bool,
@@ -90,7 +98,8 @@ impl Credentials {
         let fetched = self.fetch(CredentialRequest::Initial, pace).await?.ok_or_else(nothing)?;
         let (address, namespace, warnings) =
             (fetched.address.clone(), fetched.namespace.clone(), fetched.warnings.clone());
-        let (name, access) = (self.name().to_owned(), Access::new(self.clone(), fetched));
+        let access = Access::share(Some(self.clone()), ClientState::new(0, fetched));
+        let name = self.name().to_owned();
         Ok(Target { name, address, access, namespace, warnings })
     }
 }
@@ -109,15 +118,6 @@ impl Access {
             problem: None,
         };
         Self::share(None, current)
-    }
-
-    /// A client that can be replaced.
-    pub(super) fn new(credentials: Credentials, first: FetchedClient) -> Self {
-        let FetchedClient { client, address, is_confidential, fingerprint, expires_at_millis, .. } = first;
-        let host = host(&address);
-        let current =
-            ClientState { generation: 0, host, client, is_confidential, fingerprint, expires_at_millis, problem: None };
-        Self::share(Some(credentials), current)
     }
 
     fn share(credentials: Option<Credentials>, current: ClientState) -> Self {
@@ -216,15 +216,7 @@ impl Access {
                 tracing::info!(cluster.name = name, "credentials or address changed; created a new client");
                 // The kubeconfig may say by now what it did not say at the start.
                 fetched.warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
-                *current = ClientState {
-                    generation: current.generation + 1,
-                    host: host(&fetched.address),
-                    client: fetched.client,
-                    is_confidential: fetched.is_confidential,
-                    fingerprint: fetched.fingerprint,
-                    expires_at_millis: fetched.expires_at_millis,
-                    problem: None,
-                };
+                *current = ClientState::new(current.generation + 1, fetched);
                 true
             }
             Ok(None) => {

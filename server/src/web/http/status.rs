@@ -10,7 +10,7 @@ use axum::Json;
 use axum::extract::Request;
 use axum::http::StatusCode;
 use axum::response::Response;
-use serde::Serialize;
+use serde_json::{Value, json};
 use timeline::fact::Kind;
 use timeline::words::{moment, sentence_end};
 use timeline::{Millis, words};
@@ -21,22 +21,14 @@ use crate::kube::{Health, RelistReason};
 use crate::telemetry::clock;
 use crate::web::client_view::ClientView;
 
-/// A cluster's name and the state of its connection.
-#[derive(Serialize)]
-pub(super) struct NamedConnection {
-    name: String,
-    connection: ConnectionStatus,
-}
-
 /// Returns the state of a cluster's connection, as far as the viewer may see it.
 pub(super) fn connection(view: &ClientView, hub: &Handle) -> ConnectionStatus {
     ConnectionStatus::new(&view.connection(hub), hub.state_since_millis())
 }
 
 /// Returns the states of the connections to all clusters that the viewer may see.
-pub(super) fn connections(view: &ClientView) -> Vec<NamedConnection> {
-    let named = |hub: &Handle| NamedConnection { name: hub.name().to_owned(), connection: connection(view, hub) };
-    view.hubs().map(named).collect()
+pub(super) fn connections(view: &ClientView) -> Value {
+    view.hubs().map(|hub| json!({ "name": hub.name(), "connection": connection(view, hub) })).collect()
 }
 
 /// The page.
