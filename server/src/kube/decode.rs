@@ -24,11 +24,13 @@ fn or_default<'de, D: Deserializer<'de>, T: Default + Deserialize<'de>>(deserial
 }
 
 macro_rules! object {
-    ($($(#[$doc:meta])* $name:ident { $($(#[$field_doc:meta])* $field:ident: $type:ty,)* })*) => {$(
-        $(#[$doc])*
+    ($(
+        $(#[$doc:meta])* $name:ident $(<$of:ident = $usual:ty>)? { $($(#[$field_doc:meta])* $field:ident: $type:ty,)* }
+    )*) => {$(
         #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
         #[serde(rename_all = "camelCase")]
-        pub struct $name {
+        $(#[$doc])*
+        pub struct $name $(<$of = $usual>)? {
             $($(#[$field_doc])* #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_empty")] pub $field: $type,)*
         }
     )*};
@@ -39,46 +41,31 @@ fn is_empty<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
-/// `metadata`, reduced. Of a Deployment all labels are kept, for lists are searched by them.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(
-    rename_all = "camelCase",
-    bound(deserialize = "L: Default + Deserialize<'de>", serialize = "L: Default + PartialEq + Serialize")
-)]
-pub struct Meta<L = FilteredMap<Labels>> {
-    /// `metadata.uid`.
-    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_empty")]
-    pub uid: Option<String>,
-    /// `name`.
-    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_empty")]
-    pub name: String,
-    /// `namespace`.
-    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_empty")]
-    pub namespace: String,
-    /// `metadata.resourceVersion`: where this object stands in the history of its resource.
-    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_empty")]
-    pub resource_version: Option<String>,
-    /// `metadata.generation`: counts changes of the spec.
-    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_empty")]
-    pub generation: Option<i64>,
-    /// `metadata.creationTimestamp`, RFC 3339 in whole seconds.
-    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_empty")]
-    pub creation_timestamp: Option<String>,
-    /// `metadata.deletionTimestamp`, RFC 3339: when the grace period ends.
-    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_empty")]
-    pub deletion_timestamp: Option<String>,
-    /// `metadata.labels`; of other kinds than Deployments only the ones of [`LABELS`].
-    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_empty")]
-    pub labels: L,
-    /// `metadata.annotations`, only the ones of [`ANNOTATIONS`].
-    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_empty")]
-    pub annotations: FilteredMap<Annotations>,
-    /// `metadata.ownerReferences`.
-    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_empty")]
-    pub owner_references: Vec<OwnerReference>,
-}
-
 object! {
+    /// `metadata`, reduced. Of a Deployment all labels are kept, for lists are searched by them.
+    #[serde(bound(deserialize = "L: Default + Deserialize<'de>", serialize = "L: Default + PartialEq + Serialize"))]
+    Meta<L = FilteredMap<Labels> > {
+        /// `metadata.uid`.
+        uid: Option<String>,
+        /// `name`.
+        name: String,
+        /// `namespace`.
+        namespace: String,
+        /// `metadata.resourceVersion`: where this object stands in the history of its resource.
+        resource_version: Option<String>,
+        /// `metadata.generation`: counts changes of the spec.
+        generation: Option<i64>,
+        /// `metadata.creationTimestamp`, RFC 3339 in whole seconds.
+        creation_timestamp: Option<String>,
+        /// `metadata.deletionTimestamp`, RFC 3339: when the grace period ends.
+        deletion_timestamp: Option<String>,
+        /// `metadata.labels`; of other kinds than Deployments only the ones of [`LABELS`].
+        labels: L,
+        /// `metadata.annotations`, only the ones of [`ANNOTATIONS`].
+        annotations: FilteredMap<Annotations>,
+        /// `metadata.ownerReferences`.
+        owner_references: Vec<OwnerReference>,
+    }
     /// `metadata.ownerReferences[]`, reduced.
     OwnerReference {
         /// UID of the owner.
@@ -477,14 +464,9 @@ impl KeyFilter for Labels {
 }
 
 /// A map of strings of which only some keys are decoded.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[serde(transparent, bound = "")]
 pub struct FilteredMap<K>(BTreeMap<&'static str, String>, std::marker::PhantomData<K>);
-
-impl<K> Default for FilteredMap<K> {
-    fn default() -> Self {
-        Self(BTreeMap::new(), std::marker::PhantomData)
-    }
-}
 
 impl<K> FilteredMap<K> {
     /// The value under a key.
@@ -495,12 +477,6 @@ impl<K> FilteredMap<K> {
     /// Takes the value under a key away.
     pub fn remove(&mut self, key: &str) {
         self.0.remove(key);
-    }
-}
-
-impl<K> Serialize for FilteredMap<K> {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.0.serialize(serializer)
     }
 }
 
@@ -515,18 +491,18 @@ impl<'de, K: KeyFilter> Deserialize<'de> for FilteredMap<K> {
             }
 
             fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut decoded = FilteredMap::default();
+                let mut decoded = BTreeMap::new();
                 while let Some(key) = map.next_key::<Cow<'de, str>>()? {
                     match K::KEYS.iter().find(|known| **known == key) {
                         Some(known) => {
-                            decoded.0.insert(known, map.next_value()?);
+                            decoded.insert(*known, map.next_value()?);
                         }
                         None => {
                             map.next_value::<serde::de::IgnoredAny>()?;
                         }
                     }
                 }
-                Ok(decoded)
+                Ok(FilteredMap(decoded, self.0))
             }
         }
         deserializer.deserialize_map(Visitor(std::marker::PhantomData))

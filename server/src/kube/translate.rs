@@ -1,6 +1,6 @@
 //! From a decoded Kubernetes object to a fact. The only place that says what an absent or odd Kubernetes field means.
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize};
 use timeline::fact::{
     Condition, ConditionStatus, Container, ContainerState, DeploymentFact, DeploymentSpec, DeploymentStatus, EventFact,
     Exit, Image, IntOrPercent, Kind, Meta, Phase, PodCondition, PodFact, ReplicaSetCounts, ReplicaSetFact, Role, Seen,
@@ -27,8 +27,9 @@ const OWN_CONDITIONS: [&str; 5] =
 const MOST_CONDITIONS: usize = 16;
 const DEFAULT_HISTORY_LIMIT: u32 = 10;
 
-/// A decoded object of one of the kinds that are watched.
-#[derive(Debug, Clone, PartialEq)]
+/// A decoded object of one of the kinds that are watched. Written out again it has the decoded fields and no others.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
 pub enum Object {
     /// A Deployment.
     Deployment(Box<decode::Deployment>),
@@ -49,18 +50,6 @@ pub enum Unusable {
     /// It has no UID, or one that is not a UUID.
     #[error("has no usable metadata.uid")]
     Uid,
-}
-
-/// Written out again: the decoded fields and no others.
-impl Serialize for Object {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Deployment(o) => o.serialize(serializer),
-            Self::ReplicaSet(o) => o.serialize(serializer),
-            Self::Pod(o) => o.serialize(serializer),
-            Self::Event(o) => o.serialize(serializer),
-        }
-    }
 }
 
 impl Object {
