@@ -28,7 +28,7 @@ pub struct ResponseLimits {
 }
 
 /// Asks servers. hyper follows no redirect by itself: an answer that is one is given back as it is.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct HttpClient {
     pool: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
     tls: Arc<ClientConfig>,

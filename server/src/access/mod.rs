@@ -56,7 +56,7 @@ pub enum AuthMode {
 }
 
 /// The way in which viewers sign in.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub enum Auth {
     /// No sign-in, and only this machine can connect.
     #[default]

@@ -93,12 +93,6 @@ impl TokenSession {
 /// The review of a token by each cluster: its user.
 type TokenReviews = BTreeMap<String, RefreshingCache<(), Option<Subject>>>;
 
-impl std::fmt::Debug for TokenAuth {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("TokenAuth")
-    }
-}
-
 impl TokenAuth {
     /// Authenticates tokens at these clusters.
     pub fn new(keys: SessionKeys, clusters: Vec<(String, Reviewer)>) -> Self {

@@ -1,7 +1,5 @@
 //! Through which proxy a server is reached, by the rules that kubectl has.
 
-use std::fmt;
-
 use axum::http::Uri;
 use hyper_util::client::proxy::matcher::Matcher;
 
@@ -13,12 +11,6 @@ pub struct Proxies {
     http: Option<String>,
     https: Option<String>,
     exceptions: String,
-}
-
-impl fmt::Debug for Proxies {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Proxies")
-    }
 }
 
 impl Proxies {

@@ -35,7 +35,7 @@ pub struct Subject {
 }
 
 /// Sends reviews to a cluster. Clones share the limits.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Reviewer {
     endpoint: signal::Receiver<Option<ReviewEndpoint>>,
     permits: Arc<Semaphore>,
@@ -67,12 +67,6 @@ pub struct ReviewEndpoint {
     pub access: Access,
     /// Limits of requests.
     pub pace: Arc<Pace>,
-}
-
-impl std::fmt::Debug for ReviewEndpoint {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("ReviewEndpoint")
-    }
 }
 
 impl Reviewer {

@@ -46,10 +46,8 @@ pub(super) type Metadata = ProviderMetadata<
 >;
 
 /// Reads what the provider says of itself.
-#[derive(Debug)]
 pub(super) struct Discovery(Arc<Inner>);
 
-#[derive(Debug)]
 struct Inner {
     client: HttpClient,
     issuer: Issuer,

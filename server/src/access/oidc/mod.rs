@@ -59,12 +59,6 @@ struct Inner {
     attempts: RateLimit<IpAddr>,
 }
 
-impl std::fmt::Debug for Oidc {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Oidc")
-    }
-}
-
 /// State of a sign-in while the user is at the provider.
 #[derive(Serialize, Deserialize)]
 struct PendingSignIn {

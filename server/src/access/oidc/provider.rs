@@ -43,7 +43,6 @@ type OidcClient =
     CoreClient<EndpointSet, EndpointNotSet, EndpointNotSet, EndpointNotSet, EndpointMaybeSet, EndpointMaybeSet>;
 
 /// The provider.
-#[derive(Debug)]
 pub(super) struct Provider {
     pub(super) options: Options,
     client: HttpClient,
