@@ -84,8 +84,8 @@ pub(super) async fn sign_in(
 /// Lets somebody in whose session that cookie holds: whoever signs in is who they are, whichever link they came by before.
 pub(super) fn signed_in(viewer: Viewer, cookie: HeaderValue, to: &str) -> Response {
     let who = Extension(AuditEntry { who: viewer.name, did: "signed in", at: Route::SignIn.pattern().to_owned() });
-    let cookies = [(header::SET_COOKIE, cookie), (header::SET_COOKIE, SessionKeys::removal(SealPurpose::Link))];
-    (who, AppendHeaders(cookies), Redirect::to(to)).into_response()
+    let gone = AppendHeaders([(header::SET_COOKIE, SessionKeys::removal(SealPurpose::Link))]);
+    (who, AppendHeaders([(header::SET_COOKIE, cookie)]), gone, Redirect::to(to)).into_response()
 }
 
 /// Takes the session away.
