@@ -178,7 +178,7 @@ async fn demo(arguments: Demo) -> anyhow::Result<()> {
     let listener = listen(&served, false).await?;
     let viewers = Viewers::default();
     let playground = Playground::start(&arguments.playground, arguments.data_dir.is_some(), viewers.clone()).await?;
-    let kubeconfig = playground.kubeconfig().to_path_buf();
+    let kubeconfig = playground.kubeconfig.clone();
     let clusters = Clusters { kubeconfig: Some(kubeconfig.clone()), ..Clusters::default() };
     let wanted = clusters::configured(&clusters, &[], &Config::default())?;
     let location = arguments.data_dir.map(Location::Folder);

@@ -166,7 +166,8 @@ pub(crate) struct Connection {
     inner: Option<Inner>,
     /// The file or the database, for people.
     place: String,
-    is_lost: bool,
+    /// The connection is closed or does not respond any more.
+    pub(crate) is_lost: bool,
     /// Longest time in which a statement must respond.
     timeout: Duration,
 }
@@ -192,11 +193,6 @@ impl Drop for Connection {
 impl Connection {
     const fn new(inner: Inner, place: String, timeout: Duration) -> Self {
         Self { inner: Some(inner), place, is_lost: false, timeout }
-    }
-
-    /// Returns `true` if the connection is closed or does not respond any more.
-    pub(crate) const fn is_lost(&self) -> bool {
-        self.is_lost
     }
 
     fn is_postgres(&self) -> bool {

@@ -129,7 +129,7 @@ impl Postgres {
 
     /// Drops the locks if the connection is lost.
     fn check_connection<T>(&mut self, result: Result<T, StoreError>) -> Result<T, StoreError> {
-        if result.is_err() && self.connection.as_ref().is_some_and(Connection::is_lost) {
+        if result.is_err() && self.connection.as_ref().is_some_and(|connection| connection.is_lost) {
             self.connection = None;
             self.clusters.values_mut().for_each(|known| known.head = None);
         }

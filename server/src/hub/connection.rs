@@ -11,28 +11,17 @@ use crate::kube::Health;
 /// What is known of a cluster's watches.
 #[derive(Debug, Default)]
 pub(super) struct Watches {
-    health: BTreeMap<(Kind, Option<String>), Health>,
-    silent: Option<(Millis, String)>,
+    /// State of each watch.
+    pub(super) health: BTreeMap<(Kind, Option<String>), Health>,
+    /// The time of the last answer and what went wrong, while the cluster does not answer.
+    pub(super) silent: Option<(Millis, String)>,
     /// Nothing is watched: the recording of this name is played.
-    recording: Option<String>,
+    pub(super) recording: Option<String>,
 }
 
 impl Watches {
     pub(super) fn note(&mut self, kind: Kind, namespace: Option<String>, health: Health) {
         self.health.insert((kind, namespace), health);
-    }
-
-    pub(super) fn note_answer(&mut self, silent: Option<(Millis, String)>) {
-        self.silent = silent;
-    }
-
-    pub(super) fn note_recording(&mut self, name: String) {
-        self.recording = Some(name);
-    }
-
-    /// State of each watch.
-    pub(super) const fn states(&self) -> &BTreeMap<(Kind, Option<String>), Health> {
-        &self.health
     }
 
     /// Returns the watches that may not list.
@@ -143,7 +132,7 @@ mod tests {
             [Forbidden { verb: "list".into(), resource: "events".into(), namespace: None }]
         );
         watches.note(Kind::Pod, None, stale(20));
-        watches.note_answer(Some((10, "silent".into())));
+        watches.silent = Some((10, "silent".into()));
         assert_eq!(
             watches.connection().state,
             ConnectionState::Stale { since_millis: 10, retry_at_millis: None, why: "silent".into() }
@@ -155,7 +144,7 @@ mod tests {
             ConnectionState::Stale { since_millis: 5, retry_at_millis: None, why: "silent".into() }
         );
         watches.note(Kind::Pod, None, stale(20));
-        watches.note_answer(None);
+        watches.silent = None;
         assert_eq!(watches.connection().stale_kinds, <[&str; 0]>::default(), "nothing is live");
         watches.note(Kind::Deployment, None, Health::Live);
         assert_eq!(watches.connection().stale_kinds, ["pods"]);

@@ -14,8 +14,10 @@ use super::handle::Handle;
 
 /// A subscription to a Deployment and to the connection of its cluster.
 pub struct FollowedDeployment {
-    hub: Handle,
-    workload: Workload,
+    /// The hub of its cluster.
+    pub hub: Handle,
+    /// The Deployment.
+    pub workload: Workload,
     frames: broadcast::Receiver<Bytes>,
     connection: signal::Receiver<Connection>,
     /// Told as soon as everything that was published before it has been passed on.
@@ -61,16 +63,6 @@ impl Handle {
 }
 
 impl FollowedDeployment {
-    /// Returns the hub of its cluster.
-    pub const fn hub(&self) -> &Handle {
-        &self.hub
-    }
-
-    /// Returns the Deployment.
-    pub const fn workload(&self) -> &Workload {
-        &self.workload
-    }
-
     /// Waits for the next message. Cancel safe: a dropped future loses nothing.
     ///
     /// # Errors

@@ -13,7 +13,8 @@ const BOUNDS: [f64; 9] = [0.001, 0.005, 0.025, 0.1, 0.5, 1.0, 5.0, 20.0, 60.0];
 pub struct Lag {
     /// That of the last event; negative before the first one.
     last_millis: AtomicI64,
-    histogram: Histogram,
+    /// How many events had which lag, in seconds.
+    pub histogram: Histogram,
 }
 
 impl Default for Lag {
@@ -33,10 +34,5 @@ impl Lag {
     /// Returns the lag of the last event; `None` before the first one.
     pub fn last_millis(&self) -> Option<Millis> {
         Some(self.last_millis.load(Ordering::Relaxed)).filter(|lag_millis| *lag_millis >= 0)
-    }
-
-    /// Returns how many events had which lag, in seconds.
-    pub const fn histogram(&self) -> &Histogram {
-        &self.histogram
     }
 }

@@ -223,12 +223,12 @@ impl Hub {
                 self.tell_connection();
             }
             SourceEvent::Answers { silent } => {
-                self.watches.note_answer(silent);
+                self.watches.silent = silent;
                 self.tell_connection();
             }
             SourceEvent::Begins(initial) => self.restore(*initial),
             SourceEvent::Played { name, clock } => {
-                self.watches.note_recording(name);
+                self.watches.recording = Some(name);
                 self.set_clock(clock);
             }
             SourceEvent::Recorded { observed, .. } => self.recorded(*observed),
@@ -434,7 +434,7 @@ impl Hub {
                     observed: self.observed,
                     now_millis: self.clock.now_millis(),
                     now: self.now(),
-                    watches: self.watches.states(),
+                    watches: &self.watches.health,
                     epoch: self.epoch,
                     touched: &self.touched,
                 });

@@ -200,7 +200,7 @@ async fn run(
                     }
                     Some(ViewerFrame::Moment { at_millis }) => {
                         if let Subscription::Deployment(followed) = &subscription {
-                            audit(&view, &Scope::Workload(followed.workload().clone()), stream_request.from, "looked at a moment");
+                            audit(&view, &Scope::Workload(followed.workload.clone()), stream_request.from, "looked at a moment");
                         }
                         Box::pin(moment(out, &subscription, at_millis, &permissions)).await?;
                     }
@@ -209,7 +209,7 @@ async fn run(
             told = next(&mut subscription) => match (told?, &mut subscription) {
                 (Update::Frame(bytes), _) => send(out, bytes).await?,
                 (Update::Connection(_), Subscription::Deployment(followed)) => {
-                    let (cluster, connection) = (followed.hub().name().to_owned(), view.connection(followed.hub()));
+                    let (cluster, connection) = (followed.hub.name().to_owned(), view.connection(&followed.hub));
                     send_frame(out, &ServerFrame::Connection { cluster, connection }).await?;
                     // How fast time passes is news of what time it is: until now the viewer may have let it pass at another speed.
                     let now_millis = now(&subscription);
@@ -235,7 +235,7 @@ async fn is_still_seen(
     said: &mut Instant,
 ) -> bool {
     let Subscription::Deployment(followed) = subscription else { return true };
-    let workload = followed.workload();
+    let workload = &followed.workload;
     let shared = view.clone().with_permissions(permissions.borrow().clone());
     if !view.can_see(workload) || shared.can_see(workload) {
         *said = Instant::now();
@@ -288,8 +288,7 @@ async fn moment(
     permissions: &signal::Receiver<Arc<Permissions>>,
 ) -> Result<(), SessionEnd> {
     if let Subscription::Deployment(followed) = subscription {
-        let moment =
-            followed.hub().moment_frame(followed.workload(), at_millis).await.map_err(|_| SessionEnd::Broken)?;
+        let moment = followed.hub.moment_frame(&followed.workload, at_millis).await.map_err(|_| SessionEnd::Broken)?;
         if permissions.has_changed().unwrap_or(true) {
             return Ok(()); // what may be seen is looked at first; the page asks again
         }
@@ -311,7 +310,7 @@ async fn resubscribe(
             Ok(Subscription::List(listed))
         }
         Subscription::Deployment(followed) => {
-            let workload = followed.workload().clone();
+            let workload = followed.workload.clone();
             let has = |view: &ClientView| view.can_see(&workload);
             if has(before) == has(view) {
                 return Ok(Subscription::Deployment(followed));
@@ -420,7 +419,7 @@ async fn next(subscription: &mut Subscription) -> Result<Update, SessionEnd> {
 
 fn now(subscription: &Subscription) -> Millis {
     match subscription {
-        Subscription::Deployment(followed) => followed.hub().now_millis(),
+        Subscription::Deployment(followed) => followed.hub.now_millis(),
         _ => crate::telemetry::clock::now_millis(),
     }
 }

@@ -75,7 +75,7 @@ impl PostgresLinkStore {
         let done = act(connection, &mut known);
         if done.is_err() {
             self.known = None;
-            self.connection = self.connection.take().filter(|connection| !connection.is_lost());
+            self.connection = self.connection.take().filter(|connection| !connection.is_lost);
         }
         Ok(done?)
     }

@@ -74,7 +74,8 @@ pub struct Options {
 pub struct Playground {
     cluster: Cluster,
     of: Key,
-    kubeconfig: PathBuf,
+    /// Path of the kubeconfig.
+    pub kubeconfig: PathBuf,
     has_stories: bool,
     state: Mutex<State>,
     /// The strip as the text of an event; updated while there are receivers.
@@ -122,11 +123,6 @@ impl Playground {
         tokio::spawn(cluster.serve(listener));
         tokio::spawn(playground.clone().play());
         Ok(playground)
-    }
-
-    /// Returns the path of the kubeconfig.
-    pub fn kubeconfig(&self) -> &Path {
-        &self.kubeconfig
     }
 
     /// Returns the lines for the terminal at the start.

@@ -150,7 +150,7 @@ fn watches(view: &ClientView, encoder: &mut DescriptorEncoder<'_>) -> fmt::Resul
     let mut family = encoder.encode_descriptor(name, help, Some(&unit), MetricType::Histogram)?;
     for (hub, kind) in kinds(&hubs) {
         let labels = [("cluster", hub.name()), ("kind", kind.name())];
-        hub.counters().lags.get(kind).histogram().encode(family.encode_family(&labels)?)?;
+        hub.counters().lags.get(kind).histogram.encode(family.encode_family(&labels)?)?;
     }
     Ok(())
 }
