@@ -10,7 +10,7 @@ use timeline::Retention;
 use super::DeploymentArgument;
 use crate::cli::config::Config;
 use crate::database::server::{DatabaseUrl, InvalidAddress, PasswordError};
-use crate::history::options::{self, Limits, Location, Options};
+use crate::history::options::{Limits, Location, Options};
 use crate::history::private::{self, ExposedSecret};
 use crate::telemetry::clock::parse_duration;
 
@@ -110,8 +110,10 @@ fn read_password(file: &Path) -> Result<Vec<u8>, LocationError> {
     Ok(password)
 }
 
+/// The default folder on this platform; users without a home have none.
 fn default_location() -> Result<Location, LocationError> {
-    options::default_folder().map(Location::Folder).ok_or(LocationError::Folder)
+    let folder = dirs::state_dir().or_else(dirs::data_local_dir).ok_or(LocationError::Folder)?;
+    Ok(Location::Folder(folder.join("rollcast")))
 }
 
 /// The location of the history is unknown or invalid.

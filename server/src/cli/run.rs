@@ -24,7 +24,7 @@ use crate::cli::{clusters, commands};
 use crate::export::assets;
 use crate::feed::playground::Playground;
 use crate::feed::replay;
-use crate::history::options::{Limits, Location, Options};
+use crate::history::options::{Limits, Location, Options, UNLIMITED_AGE};
 use crate::history::private;
 use crate::history::{Archive, WriteStatus, tap};
 use crate::hub::Handle;
@@ -114,7 +114,7 @@ async fn serve(arguments: Serve) -> anyhow::Result<()> {
     }
     let auth = if matches!(auth, Auth::None) { served.site.auth } else { auth };
     let site = Site { auth, shares, audit, archive, ..served.site };
-    publish(hubs, viewers, listener, served.tls, site, FirstPage::default()).await
+    publish(hubs, viewers, listener, served.tls, site, "/", false).await
 }
 
 /// A server on loopback for one namespace, and a page of it in the browser.
@@ -149,12 +149,11 @@ async fn open(arguments: Open) -> anyhow::Result<()> {
     let served = Listen { listen: Some(address), ..Listen::default() }.merge(&Config::default())?;
     let listener = listen(&served, false).await?;
     let path = match (deployment, all_namespaces) {
-        (None, true) => FirstPage::default().path,
+        (None, true) => "/".to_owned(),
         _ => terminal::path(&target.name, &namespace, deployment),
     };
     let (hub, _) = cluster.watch(&WATCHED, Retention::default(), None);
-    let first = FirstPage { path, is_opened: !no_browser };
-    publish(vec![hub], Viewers::default(), listener, None, served.site, first).await
+    publish(vec![hub], Viewers::default(), listener, None, served.site, &path, !no_browser).await
 }
 
 /// Opens a page in the browser of the person at this machine. Where that fails, people open the address themselves.
@@ -190,7 +189,7 @@ async fn demo(arguments: Demo) -> anyhow::Result<()> {
     };
     let hubs: Vec<Handle> = wanted.into_iter().map(watch).collect();
     let site = Site { playground: Some(playground), archive, ..served.site };
-    let ended = publish(hubs, viewers, listener, served.tls, site, FirstPage::default()).await;
+    let ended = publish(hubs, viewers, listener, served.tls, site, "/", false).await;
     let _ = std::fs::remove_file(kubeconfig); // the cluster is gone as well
     ended
 }
@@ -206,7 +205,9 @@ async fn replay(arguments: Replay) -> anyhow::Result<()> {
     let listener = listen(&served, false).await?;
     let options = arguments.playback;
     let location = arguments.data_dir.map(Location::Folder);
-    let archive = location.map(|location| Archive::start(Options { location, limits: Limits::for_recordings() }));
+    // The data of recordings is old from the start.
+    let limits = Limits { age_millis: UNLIMITED_AGE, ..Limits::default() };
+    let archive = location.map(|location| Archive::start(Options { location, limits }));
     let mut taken = match &archive {
         Some(archive) => kept_clusters(archive).await?,
         None => BTreeSet::new(),
@@ -232,7 +233,7 @@ async fn replay(arguments: Replay) -> anyhow::Result<()> {
         hubs.push(hub);
     }
     let site = Site { archive, ..served.site };
-    publish(hubs, viewers, listener, served.tls, site, FirstPage::default()).await
+    publish(hubs, viewers, listener, served.tls, site, "/", false).await
 }
 
 /// Names of clusters that are kept. Who plays a recording to keep it can do so later as well: what is wrong is said at once.
@@ -353,26 +354,15 @@ async fn listen(served: &ServerOptions, do_people_sign_in: bool) -> anyhow::Resu
     })
 }
 
-/// The page that people begin with.
-struct FirstPage {
-    path: String,
-    /// In their browser, by this program.
-    is_opened: bool,
-}
-
-impl Default for FirstPage {
-    fn default() -> Self {
-        Self { path: "/".to_owned(), is_opened: false }
-    }
-}
-
+/// Serves until the program is interrupted. People begin at a path, which may be opened in their browser.
 async fn publish(
     hubs: Vec<Handle>,
     viewers: Viewers,
     listener: TcpListener,
     tls: Option<TlsFiles>,
     site: Site,
-    first: FirstPage,
+    path: &str,
+    is_opened: bool,
 ) -> anyhow::Result<()> {
     connections::raise_descriptor_limit();
     let archive = site.archive.clone();
@@ -385,9 +375,9 @@ async fn publish(
     // The one line for people and scripts alike; logs go to standard error.
     let here =
         ServerAddress { public: None, ..rollcast.site.server_address.clone() }.origin(&address.to_string(), false);
-    let page = format!("{here}{}", address::at(below_base(&first.path)));
+    let page = format!("{here}{}", address::at(below_base(path)));
     writeln!(print::out(), "Rollcast is at {page}")?;
-    if first.is_opened {
+    if is_opened {
         drop(open_browser(page)); // it goes on beside the server
     }
     if let Some(playground) = &rollcast.site.playground {

@@ -43,11 +43,6 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Returns the limits for recordings, whose data is old from the start.
-    pub fn for_recordings() -> Self {
-        Self { age_millis: UNLIMITED_AGE, ..Self::default() }
-    }
-
     /// Returns limits, with the default for each one that is not given.
     pub fn new(age: Option<Duration>, size: Option<ByteSize>) -> Self {
         let default = Self::default();
@@ -84,9 +79,4 @@ pub struct Options {
     pub location: Location,
     /// Maximum age and size.
     pub limits: Limits,
-}
-
-/// Returns the default folder on this platform. `None` if there is none, as for users without a home.
-pub fn default_folder() -> Option<PathBuf> {
-    dirs::state_dir().or_else(dirs::data_local_dir).map(|folder| folder.join("rollcast"))
 }

@@ -19,7 +19,8 @@ pub struct ExposedSecret(PathBuf);
 /// # Errors
 /// When all users can read or write it and others reach this server. If only the person at the machine does, it is logged.
 pub fn check(path: &Path, is_for_others: bool) -> Result<(), ExposedSecret> {
-    if !is_exposed(path) {
+    let is_exposed = path.metadata().is_ok_and(|known| known.permissions().mode() & 0o007 != 0);
+    if !is_exposed {
         return Ok(());
     }
     let exposed = ExposedSecret(path.to_owned());
@@ -68,10 +69,6 @@ pub fn restrict(path: &Path) {
     {
         tracing::warn!("other users can read {}, and its permissions cannot be changed: {why}", path.display());
     }
-}
-
-fn is_exposed(path: &Path) -> bool {
-    path.metadata().is_ok_and(|known| known.permissions().mode() & 0o007 != 0)
 }
 
 #[cfg(test)]

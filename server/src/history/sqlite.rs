@@ -25,19 +25,11 @@ const BESIDE: [&str; 2] = ["-wal", "-shm"];
 /// Name of the file that the writer locks.
 const LOCK: &str = "history.lock";
 /// The tables.
-const SCHEMA: Schema =
+pub(super) const SCHEMA: Schema =
     Schema { table: "_sqlx_migrations", migrations: &[include_str!("sqlite.sql")], unreleased: sqlite::UNRELEASED };
 
 /// Most pages that are freed at a time.
 const PAGES: u32 = 500;
-
-/// Opens the file of a folder to read it.
-///
-/// # Errors
-/// When it cannot be opened, or another version wrote it.
-pub(super) fn open_to_read(folder: &Path) -> Result<Connection, StoreError> {
-    Connection::open_file_to_read(&folder.join(FILE), &SCHEMA)
-}
 
 /// The store.
 pub struct Sqlite {
@@ -57,7 +49,8 @@ impl Sqlite {
     /// # Errors
     /// When another process writes there, a later version did, or the folder cannot be written.
     pub fn open(folder: &Path, limits: Limits) -> Result<Self, StoreError> {
-        create_folder(folder)?;
+        let created = fs::DirBuilder::new().recursive(true).mode(0o700).create(folder); // for its owner alone
+        created.map_err(|error| unwritable("create", folder, &error))?;
         let lock = lock(folder)?;
         let path = folder.join(FILE);
         let connection = match connect(&path) {
@@ -138,11 +131,6 @@ impl Store for Sqlite {
         let pages: i64 = number("page_count")? - number("freelist_count")?;
         number("page_size").map(|size| (pages * size).unsigned_abs())
     }
-}
-
-fn create_folder(folder: &Path) -> Result<(), StoreError> {
-    let created = fs::DirBuilder::new().recursive(true).mode(0o700).create(folder); // for its owner alone
-    created.map_err(|error| unwritable("create", folder, &error))
 }
 
 /// Returns the error of a file or folder that cannot be written, with what to change where that is known.

@@ -233,14 +233,9 @@ impl Handle {
     /// A hub of the same cluster that holds no objects: it answers those who may not see what they ask for.
     pub fn empty(&self) -> Self {
         let (nothing, _) = Self::start(&self.name, Arc::default(), Retention::default());
+        let (connection, clock) = (self.connection.clone(), self.clock.clone());
         // Whether a namespace is watched is hidden, too.
-        Self { accent: self.accent, reviewer: self.reviewer.clone(), ..nothing.with_signals_of(self) }
-    }
-
-    /// Returns this handle with the connection and the clock of another hub.
-    #[must_use]
-    pub fn with_signals_of(self, other: &Self) -> Self {
-        Self { connection: other.connection.clone(), clock: other.clock.clone(), ..self }
+        Self { accent: self.accent, reviewer: self.reviewer.clone(), connection, clock, ..nothing }
     }
 
     /// It is the way to the same hub.

@@ -152,6 +152,7 @@ impl Connections {
 /// # Errors
 /// When the system does not allow that.
 pub fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+    let has_no_ipv6 = |why: &io::Error| why.raw_os_error() == Some(Errno::AFNOSUPPORT.raw_os_error());
     match listen_at(address) {
         // "All addresses" is meant, whether or not this machine has IPv6.
         Err(why) if address.ip() == Ipv6Addr::UNSPECIFIED && has_no_ipv6(&why) => {
@@ -159,10 +160,6 @@ pub fn listen(address: SocketAddr) -> io::Result<TcpListener> {
         }
         listening => listening,
     }
-}
-
-fn has_no_ipv6(why: &io::Error) -> bool {
-    why.raw_os_error() == Some(Errno::AFNOSUPPORT.raw_os_error())
 }
 
 fn listen_at(address: SocketAddr) -> io::Result<TcpListener> {

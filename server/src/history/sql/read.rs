@@ -70,7 +70,9 @@ impl Reader {
 
     fn read<T>(&self, read: impl FnOnce(&mut Connection) -> Result<T, StoreError>) -> Result<T, StoreError> {
         match &self.source {
-            Source::File(folder) => read(&mut sqlite::open_to_read(folder)?),
+            Source::File(folder) => {
+                read(&mut Connection::open_file_to_read(&folder.join(sqlite::FILE), &sqlite::SCHEMA)?)
+            }
             Source::Server(pool) => read(&mut pool.connection(&postgres::SCHEMA)?),
         }
     }

@@ -251,7 +251,7 @@ fn link_target(
             let why = format!("Rollcast saw no rollout of revision {revision} of {name}, or its history has expired.");
             let nearest = deployment.rollouts.iter().min_by_key(|rollout| rollout.revision.abs_diff(revision));
             let nearest = nearest.map(|rollout| {
-                let link = address_of(page, deployment.uid, rollout.revision);
+                let link = format!("{page}?uid={}&revision={}", deployment.uid, rollout.revision);
                 (link, format!("Revision {}", rollout.revision))
             });
             // What came before watching began has no moments, but its ReplicaSet may be there.
@@ -265,10 +265,6 @@ fn link_target(
             LinkTarget::NotFound(why, instead.collect())
         }
     }
-}
-
-fn address_of(page: &str, uid: Uid, revision: u64) -> String {
-    format!("{page}?uid={uid}&revision={revision}")
 }
 
 /// The last moment of a revision; `Some(None)` while it is the current one, `None` when it was never seen.

@@ -141,8 +141,9 @@ fn watches(view: &ClientView, encoder: &mut DescriptorEncoder<'_>) -> fmt::Resul
     }
     let help = "Times that a kind was listed again.";
     let mut family = encoder.encode_descriptor("rollcast_relists", help, None, MetricType::Counter)?;
-    for ((hub, kind), reason) in kinds(&hubs).flat_map(|known| RelistReason::ALL.map(|reason| (known, reason))) {
-        let labels = [("cluster", hub.name()), ("kind", kind.name()), ("reason", reason.name())];
+    for ((hub, kind), (reason, name)) in kinds(&hubs).flat_map(|known| RelistReason::ALL.map(|reason| (known, reason)))
+    {
+        let labels = [("cluster", hub.name()), ("kind", kind.name()), ("reason", name)];
         ConstCounter::new(hub.sources().kind(kind).relists(reason)).encode(family.encode_family(&labels)?)?;
     }
     let help = "Seconds from the arrival of an event to its being applied to the timeline.";

@@ -128,7 +128,7 @@ fn kind_status(kind: Kind, watches: &[&Health], sees_all: bool, connection: &Con
 
 fn kind_figures(hub: &Handle, kind: Kind) -> KindFigures {
     let counted = hub.sources().kind(kind);
-    let relists = RelistReason::ALL.map(|reason| (reason.name(), counted.relists(reason)));
+    let relists = RelistReason::ALL.map(|(reason, name)| (name, counted.relists(reason)));
     KindFigures {
         last_event_millis: counted.last_event_millis(),
         lag_millis: hub.counters().lags.get(kind).last_millis(),
