@@ -1,39 +1,7 @@
 //! `rollcast.toml`: what to watch and where to serve, for those who do not want to say it every time. The command line and the
 //! environment win over the file. Every key is optional, none is ignored: a key that is not known is an error.
 //!
-//! ```toml
-//! listen = "127.0.0.1:7440"
-//! allow_host = ["rollouts.example.com"]
-//! namespaces = ["shop", "payments"]       # of every cluster that names none itself; without it, all of them
-//! history_age = "24h"                     # what pages hold in memory
-//! data_dir = "/var/lib/rollcast"          # what lasts; keep_for = "30d", keep_bytes = "2GB", or no_history = true
-//! # history = "postgres://rollcast@db.example.com/rollcast"  # instead of data_dir, for several Rollcasts
-//! # history_password_file = "/etc/rollcast/history-password"
-//!
-//! public_url = "https://rollouts.example.com"  # what links begin with
-//! # base_path = "/rollcast"               # where it shares a host with others
-//! # trust_proxy = ["10.0.0.0/24"]         # proxies in front, whose X-Forwarded-For and X-Forwarded-Proto are believed
-//! # public_pictures = true                # badges and previews for everybody, and for the pages of other sites
-//! # tls_cert = "/etc/rollcast/tls.crt"    # with tls_key: speak TLS; without them, a proxy in front may
-//! # allow_exec_plugins = true             # run what kubeconfigs name to fetch credentials, although others reach this server
-//! # insecure_no_auth = true              # serve to other machines although nobody has to sign in
-//!
-//! [auth]                                  # who is let in; without it, whoever reaches the address
-//! mode = "proxy"                          # or "token": with session_keys = "/etc/rollcast/keys"; or "oidc", see below
-//! proxy_from = ["10.0.0.7/32"]            # whose headers are believed: user_header, groups_header, user_prefix, groups_prefix
-//! # insecure_proxy_from_anywhere = true   # take 0.0.0.0/0 or ::/0 for proxy_from
-//! # oidc_issuer = "https://id.example.com"  # and oidc_client_id, oidc_client_secret_file, oidc_scopes, oidc_user_claim, oidc_groups_claim
-//!
-//! [[cluster]]
-//! context = "arn:aws:eks:eu-1:12345:cluster/prod"
-//! name = "prod-eu"                        # in pages and addresses; without it, the context's name
-//! colour = "blue"                         # an accent: blue, amber, pink, green, violet, red, teal or grey
-//!
-//! [[cluster]]
-//! context = "staging"
-//! kubeconfig = "/etc/rollcast/staging"    # without it, the usual one
-//! namespaces = ["shop"]
-//! ```
+//! `docs/configuration.md` has an example, which a test reads, and all keys.
 
 use std::collections::BTreeSet;
 use std::fmt::Display;
@@ -270,15 +238,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_example_of_this_file_is_read() {
-        let example: String = include_str!("config.rs")
-            .lines()
-            .skip_while(|line| !line.contains("```toml"))
-            .skip(1)
-            .take_while(|line| !line.contains("```"))
-            .map(|line| line.trim_start_matches("//!").to_owned() + "\n")
-            .collect();
-        let config: Config = example.parse().unwrap();
+    fn the_example_of_the_documents_is_read() {
+        let document = include_str!("../../../docs/configuration.md");
+        let example = document.split("```toml").nth(1).unwrap().split("```").next().unwrap();
+        let first =
+            "public_url = 'https://rollouts.example.com'\nhistory_age = '24h'\ndata_dir = '/var/lib/rollcast'\n";
+        let last = "[auth]\nmode = 'proxy'\nproxy_from = ['10.0.0.7/32']\n";
+        let config: Config = format!("{first}{example}{last}").parse().unwrap();
         assert_eq!(config.clusters.len(), 2);
         assert_eq!(config.clusters[0].colour, 1, "blue");
         assert_eq!(config.clusters[1].namespaces, ["shop"]);
