@@ -1,6 +1,6 @@
 //! Encrypted cookies of sessions and sign-ins. The first key encrypts; every key decrypts.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration as Wait;
 
@@ -85,10 +85,6 @@ pub enum SessionKeysError {
     Short(usize),
 }
 
-fn read_file(path: &Path) -> Result<String, SessionKeysError> {
-    std::fs::read_to_string(path).map_err(|source| SessionKeysError::File { path: path.to_owned(), source })
-}
-
 impl SessionKeys {
     /// A key that nobody else knows: sessions end with the program.
     pub fn generate() -> Self {
@@ -103,21 +99,14 @@ impl SessionKeys {
         self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The keys of a file, one in each line.
-    ///
-    /// # Errors
-    /// When there is none, or one is too short.
-    pub fn read(path: &Path) -> Result<Self, SessionKeysError> {
-        Self::parse(&read_file(path)?)
-    }
-
     /// Reads the keys of a file, and reloads them when the file changes. Invalid content is logged, and the previous
     /// keys stay in use.
     ///
     /// # Errors
     /// When there is none now, or one is too short.
     pub fn watch(path: PathBuf) -> Result<Self, SessionKeysError> {
-        let mut known = read_file(&path)?;
+        let unread = |source| SessionKeysError::File { path: path.clone(), source };
+        let mut known = std::fs::read_to_string(&path).map_err(unread)?;
         let keys = Self::parse(&known)?;
         let held = Arc::downgrade(&keys.0);
         tokio::spawn(async move {
@@ -144,7 +133,11 @@ impl SessionKeys {
         Ok(keys)
     }
 
-    fn parse(text: &str) -> Result<Self, SessionKeysError> {
+    /// The keys of a text, one in each line.
+    ///
+    /// # Errors
+    /// When there is none, or one is too short.
+    pub fn parse(text: &str) -> Result<Self, SessionKeysError> {
         let lines = (1..).zip(text.lines().map(str::trim)).filter(|(_, line)| !line.is_empty());
         let key = |(number, line): (usize, &str)| match line.len() >= SHORTEST {
             true => Ok(Key::derive_from(line.as_bytes())),
@@ -242,9 +235,7 @@ mod tests {
     }
 
     fn keys(lines: &[&str]) -> Result<SessionKeys, SessionKeysError> {
-        let file = tempfile::NamedTempFile::new().unwrap();
-        std::fs::write(file.path(), lines.join("\n")).unwrap();
-        SessionKeys::read(file.path())
+        SessionKeys::parse(&lines.join("\n"))
     }
 
     const OLD: &str = "0123456789abcdef0123456789abcdef";

@@ -46,9 +46,8 @@ async fn a_session_asks_again_once_and_tells_the_browser() {
 #[tokio::test]
 async fn what_a_browser_holds_goes_on_in_another_rollcast_with_the_same_keys() {
     let own = Own::start().await;
-    let file = tempfile::NamedTempFile::new().unwrap();
-    std::fs::write(file.path(), "0123456789abcdef0123456789abcdef").unwrap();
-    let rollcast = || async { with_keys(hasty(&own), SessionKeys::read(file.path()).unwrap()).await };
+    let keys = || SessionKeys::parse("0123456789abcdef0123456789abcdef").unwrap();
+    let rollcast = || async { with_keys(hasty(&own), keys()).await };
     let mut ann = Browser::new(&rollcast().await);
     own.sign_in(&mut ann).await;
     let first = ann.cookies.clone();

@@ -27,9 +27,7 @@ const NEW: &str = "fedcba9876543210fedcba9876543210";
 const PAGE: &str = "/clusters/prod/namespaces/rollover/deployments/web";
 
 fn keys(lines: &[&str]) -> SessionKeys {
-    let file = tempfile::NamedTempFile::new().unwrap();
-    std::fs::write(file.path(), lines.join("\n")).unwrap();
-    SessionKeys::read(file.path()).unwrap()
+    SessionKeys::parse(&lines.join("\n")).unwrap()
 }
 
 fn cookie(of: &HeaderValue) -> HeaderValue {

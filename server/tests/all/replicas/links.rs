@@ -227,11 +227,7 @@ mod in_postgres {
     async fn keys_are_changed_without_an_end_of_links() {
         const OLD: &str = "0123456789abcdef0123456789abcdef";
         const NEW: &str = "fedcba9876543210fedcba9876543210";
-        let keys = |lines: &[&str]| {
-            let file = tempfile::NamedTempFile::new().unwrap();
-            std::fs::write(file.path(), lines.join("\n")).unwrap();
-            SessionKeys::read(file.path()).unwrap()
-        };
+        let keys = |lines: &[&str]| SessionKeys::parse(&lines.join("\n")).unwrap();
         let server = shared().server();
         let (old, both, new) = (keys(&[OLD]), keys(&[NEW, OLD]), keys(&[NEW]));
         let before = one_of(&server, &old, PollInterval::default()).await;
