@@ -131,11 +131,6 @@ impl<'t> Host<'t> {
 }
 
 impl ServerAddress {
-    /// Under these names, besides addresses and `localhost`.
-    pub fn with_hosts(hosts: Vec<String>) -> Self {
-        Self { hosts, ..Self::default() }
-    }
-
     /// Others reach it by what it is called: not every name of it means this machine.
     pub fn is_known_elsewhere(&self) -> bool {
         let is_other = |name: &str| !Host::parse(name).is_some_and(Host::is_loopback);
@@ -239,7 +234,8 @@ mod tests {
 
     #[test]
     fn addresses_localhost_and_allowed_names_are_answered_to() {
-        let server_address = ServerAddress::with_hosts(vec!["rollcast.example.com".to_owned()]);
+        let hosts = vec!["rollcast.example.com".to_owned()];
+        let server_address = ServerAddress { hosts, ..ServerAddress::default() };
         for host in [
             "127.0.0.1:7440",
             "localhost",
@@ -312,7 +308,8 @@ mod tests {
 
     #[test]
     fn only_names_of_its_own_are_bound_to_tls() {
-        let tls = ServerAddress { has_tls: true, ..ServerAddress::with_hosts(vec!["rollouts.example.com".to_owned()]) };
+        let hosts = vec!["rollouts.example.com".to_owned()];
+        let tls = ServerAddress { has_tls: true, hosts, ..ServerAddress::default() };
         assert!(tls.is_secure_at("rollouts.example.com:7440"));
         assert!(public("https://rollouts.example.com").is_secure_at("rollouts.example.com"));
         for host in ["localhost:7440", "127.0.0.1", "[::1]:1", "10.0.0.7"] {

@@ -68,8 +68,8 @@ async fn asked(address: SocketAddr, known: &CertificateDer<'static>, host: &str)
 async fn tls_is_spoken_with_the_certificate_that_the_files_hold_now() {
     let folder = tempfile::tempdir().unwrap();
     let (files, first) = write(folder.path());
-    let server_address =
-        ServerAddress { has_tls: true, ..ServerAddress::with_hosts(vec!["rollouts.example.com".to_owned()]) };
+    let hosts = vec!["rollouts.example.com".to_owned()];
+    let server_address = ServerAddress { has_tls: true, hosts, ..ServerAddress::default() };
     let (address, connections) = listening(&files, Site { server_address, ..Site::default() }).await;
 
     let text = asked(address, &first, "rollouts.example.com").await.unwrap();

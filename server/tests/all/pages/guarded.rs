@@ -131,7 +131,8 @@ async fn badges_and_previews_are_for_everybody_only_where_that_is_said() {
 #[tokio::test]
 async fn no_request_of_another_site_or_by_another_name_is_answered() {
     let hosts = vec!["rollcast.example.com".to_owned()];
-    let named_host = router(with(Site { server_address: ServerAddress::with_hosts(hosts), ..Site::default() }).await);
+    let server_address = ServerAddress { hosts, ..ServerAddress::default() };
+    let named_host = router(with(Site { server_address, ..Site::default() }).await);
     let public = "https://rollouts.example.com".parse().ok();
     let secure = router(
         with(Site { server_address: ServerAddress { public, ..ServerAddress::default() }, ..Site::default() }).await,

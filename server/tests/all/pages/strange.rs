@@ -273,7 +273,7 @@ async fn strange_requests_are_answered() {
 fn strange_cookies_hosts_addresses_and_frames_are_none() {
     let keys = SessionKeys::generate();
     let server_address = [
-        ServerAddress::with_hosts(vec!["rollcast.example.com".to_owned()]),
+        ServerAddress { hosts: vec!["rollcast.example.com".to_owned()], ..ServerAddress::default() },
         ServerAddress { public: "https://rollcast.example.com".parse().ok(), ..ServerAddress::default() },
     ];
     let sealed = keys.seal_value(SealPurpose::Session, "a session").unwrap();
