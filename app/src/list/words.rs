@@ -57,13 +57,12 @@ pub fn heading(query: &Query) -> String {
 /// formats times with their date.
 pub fn recorded(overall: &Overall, dated: impl Fn(Millis) -> String) -> String {
     let is_recorded = |cluster: &&ClusterState| matches!(cluster.connection.state, ConnectionState::Replay { .. });
-    let moments = overall.clusters.iter().filter(is_recorded).map(|cluster| dated(cluster.now_millis));
-    let mut days: Vec<String> = moments.map(|at| at.split(' ').take(1).collect()).collect();
-    days.sort();
-    match days.as_slice() {
-        [] => String::new(),
-        [first, .., last] if first != last => format!("Recorded {first} to {last}"),
-        [day, ..] => format!("Recorded {day}"),
+    let moments = || overall.clusters.iter().filter(is_recorded).map(|cluster| cluster.now_millis);
+    let day = |at| dated(at).split(' ').take(1).collect::<String>();
+    match (moments().min().map(day), moments().max().map(day)) {
+        (Some(first), Some(last)) if first != last => format!("Recorded {first} to {last}"),
+        (Some(day), _) => format!("Recorded {day}"),
+        _ => String::new(),
     }
 }
 

@@ -6,7 +6,7 @@ use timeline::{Millis, Uid};
 
 use super::frame::Frame;
 use super::ink::PodLook;
-use super::lanes::{Side, stays};
+use super::lanes::{Side, each_stay};
 use super::paint::BarMark;
 use super::places::{Density, bar_height, density};
 
@@ -77,7 +77,6 @@ struct Segment {
 
 /// A pod's bars in a ReplicaSet's band: its states while that controlled it, with an end where it was released.
 fn segments(pod: &Pod, replica_set: Uid) -> Vec<Segment> {
-    let stays = stays(pod, Some(replica_set));
     let ends = pod.states.iter().skip(1).map(|(_, at)| Some(*at)).chain([None]);
     let mut segments = Vec::with_capacity(pod.states.len() + 1);
     for ((state, from), to) in pod.states.iter().zip(ends) {
@@ -87,27 +86,28 @@ fn segments(pod: &Pod, replica_set: Uid) -> Vec<Segment> {
             }
             continue;
         }
-        for (since, until) in stays.clone() {
+        each_stay(pod, Some(replica_set), &mut |since, until| {
             let is_later = until.is_some_and(|until| *from >= until);
             let is_earlier = *from < since && to.is_some_and(|to| to <= since);
             if !is_later && !is_earlier {
                 let to = to.map_or(until, |to| Some(until.map_or(to, |until| to.min(until))));
                 segments.push(Segment { look: PodLook::In(*state), from: (*from).max(since), to });
             }
-        }
+        });
     }
-    let ends = stays.filter_map(|(_, until)| until);
-    segments.extend(ends.map(|out| Segment { look: GONE, from: out, to: Some(out) }));
+    each_stay(pod, Some(replica_set), &mut |_, until| {
+        segments.extend(until.map(|out| Segment { look: GONE, from: out, to: Some(out) }));
+    });
     segments
 }
 
 /// A pod's bars in the band "Out of rotation".
 fn outside_segments(pod: &Pod) -> Vec<Segment> {
-    let segment = |(from, until): (Millis, Option<Millis>)| {
-        let to = until.or(pod.gone_millis());
-        Segment { look: PodLook::Outside, from, to }
-    };
-    stays(pod, None).map(segment).collect()
+    let mut segments = Vec::new();
+    each_stay(pod, None, &mut |from, until| {
+        segments.push(Segment { look: PodLook::Outside, from, to: until.or(pod.gone_millis()) });
+    });
+    segments
 }
 
 #[cfg(test)]

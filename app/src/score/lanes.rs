@@ -92,8 +92,7 @@ pub fn bands(model: &Model, deployment: &Deployment, from_millis: Millis) -> Vec
     let bands = model
         .sets_of(deployment.uid)
         .filter_map(|set| {
-            let was_there = |pod: &&Pod| stays(pod, Some(set.uid)).next().is_some();
-            let pods = sort_by_age(model.pods_of(set.uid).filter(was_there));
+            let pods = sort_by_age(model.pods_of(set.uid).filter(|pod| was_in(pod, set.uid)));
             let from_millis = taken_over(set, deployment.uid).map_or(from_millis, |since| since.max(from_millis));
             let is_current = current == Some(set.uid);
             let is_live = set.removed_millis.is_none() && set.now.counts.desired > 0;
@@ -126,21 +125,36 @@ fn sort_by_age<'m>(pods: impl Iterator<Item = &'m Pod>) -> Vec<&'m Pod> {
     order::sort_by(pods.collect(), |pod| (pod.first_seen_millis(), pod.uid.bits()))
 }
 
-/// Lists when a pod was in the band of a ReplicaSet, or in that of the pods out of rotation: since, until.
-pub fn stays(pod: &Pod, replica_set: Option<Uid>) -> impl Iterator<Item = (Millis, Option<Millis>)> + Clone {
-    let first = std::iter::once((pod.replica_set(), Millis::MIN));
-    let moves = first.chain(pod.releases.iter().flat_map(|release| {
-        let adopted = release.adopted.map(|(at, set)| (Some(set), at));
-        std::iter::once((None, release.at_millis)).chain(adopted)
-    }));
-    let ends = moves.clone().skip(1).map(|(_, at)| Some(at)).chain([None]);
-    let stays = moves.zip(ends).filter(move |((place, from), to)| *place == replica_set && *to != Some(*from));
-    stays.map(|((_, from), to)| (from, to))
+/// Calls a function with each time in which a pod was in the band of a ReplicaSet, or in that of the pods out of rotation: since,
+/// until. A page's program would pay for an iterator in bytes.
+pub fn each_stay(pod: &Pod, replica_set: Option<Uid>, call: &mut dyn FnMut(Millis, Option<Millis>)) {
+    let (mut place, mut from) = (pod.replica_set(), Millis::MIN);
+    let mut move_to = |next: Option<Uid>, at: Option<Millis>| {
+        if place == replica_set && at != Some(from) {
+            call(from, at);
+        }
+        (place, from) = (next, at.unwrap_or(from));
+    };
+    for release in &pod.releases {
+        move_to(None, Some(release.at_millis));
+        if let Some((at, set)) = release.adopted {
+            move_to(Some(set), Some(at));
+        }
+    }
+    move_to(None, None);
+}
+
+fn was_in(pod: &Pod, set: Uid) -> bool {
+    let mut was_in = false;
+    each_stay(pod, Some(set), &mut |_, _| was_in = true);
+    was_in
 }
 
 /// When a pod left the band of a ReplicaSet; `None` while it is there.
 fn left_millis(pod: &Pod, set: Uid) -> Option<Millis> {
-    stays(pod, Some(set)).last().and_then(|(_, until)| until).or(pod.gone_millis())
+    let mut left = None;
+    each_stay(pod, Some(set), &mut |_, until| left = until);
+    left.or(pod.gone_millis())
 }
 
 fn in_view(pod: &Pod, set: Uid, from_millis: Millis) -> bool {
