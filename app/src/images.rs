@@ -2,8 +2,8 @@
 
 use timeline::words::{ShortImage, short_image};
 
-/// Marks around the name of an image in a sentence.
-const AROUND: [char; 8] = ['"', '\'', '(', ')', ',', '.', ':', ';'];
+/// Marks around the name of an image in a sentence, and the space after it.
+const AROUND: &str = "\"'(),.:; ";
 
 /// Images of a template, or how they changed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -63,7 +63,7 @@ fn with_more(tag: String, all: usize) -> String {
 pub fn with_short_images<'i>(sentence: &str, images: impl Iterator<Item = &'i str>) -> String {
     let images: Vec<&str> = images.flat_map(split).collect();
     let short = |word: &str| {
-        let image = word.trim_matches(AROUND);
+        let image = word.trim_matches(|mark| AROUND.contains(mark));
         if !image.contains(['/', '@']) || !images.contains(&image) {
             return None;
         }
@@ -72,8 +72,14 @@ pub fn with_short_images<'i>(sentence: &str, images: impl Iterator<Item = &'i st
         let is_alone = !images.iter().any(is_another);
         is_alone.then(|| word.replacen(image, &short.to_string(), 1))
     };
-    let words = sentence.split(' ').map(|word| short(word).unwrap_or_else(|| word.to_owned()));
-    words.collect::<Vec<_>>().join(" ")
+    let mut shortened = String::with_capacity(sentence.len());
+    for word in sentence.split_inclusive(' ') {
+        match short(word) {
+            Some(short) => shortened += &short,
+            None => shortened += word,
+        }
+    }
+    shortened
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use crate::components::audience::Foot;
 use crate::components::playground::strip::StillStrip;
 use crate::components::preview::Origin;
 use crate::components::tokens::Drawings;
+use crate::detail::share::is_local;
 use crate::history::HistoryPayload;
 use crate::pages::compare::ComparePage;
 use crate::pages::exported::ExportedPage;
@@ -40,9 +41,12 @@ pub fn shell(page: Page, origin: &str, files: fn(Part) -> Vec<String>) -> impl I
     let parts = Part::for_page(&page).flat_map(files).map(
         |file| view! { <link rel="preload" r#as="fetch" crossorigin="anonymous" href=at(&format!("/pkg/parts/{file}"))/> },
     );
+    // Style sheets then leave out QR codes: no telephone can open an address that only this computer knows.
+    let local = is_local(origin).then(|| view! { <meta name="local"/> });
     let head = view! {
         // First, so that whoever reads only the beginning of a document finds what is said of it.
         <MetaTags/>
+        {local}
         {sheet}
         <link rel="modulepreload" href=versioned("/pkg/rollcast.js")/>
         <link rel="preload" r#as="fetch" crossorigin="anonymous" href=versioned("/pkg/rollcast_bg.wasm")/>

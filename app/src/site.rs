@@ -1,17 +1,15 @@
-//! Pages of this Rollcast besides those of Deployments, to which the header leads, and who can reach them.
+//! Pages of this Rollcast besides those of Deployments: the header leads to them.
 
 use leptos::prelude::*;
 use serde::{Deserialize, Serialize};
 
-/// Pages that not every Rollcast has, or not for everybody, and whether its address is only known here.
+/// Pages that not every Rollcast has, or not for everybody.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Site {
     /// Rollouts are kept beyond the life of the server: there is a history.
     pub has_history: bool,
     /// The viewer can make links for people without an account.
     pub has_links: bool,
-    /// Nobody else can reach this server under the address of the page.
-    pub is_local: bool,
 }
 
 impl Site {

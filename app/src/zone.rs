@@ -81,7 +81,7 @@ impl Zone {
     }
 
     /// The date, "2026-11-23"; follows the choice.
-    fn date(self, at_millis: Millis) -> String {
+    pub fn date(self, at_millis: Millis) -> String {
         self.0.with(|choice| match choice {
             Choice::Utc => words::date(at_millis),
             Choice::Own => words::date(at_millis - browser::behind_utc_millis(at_millis)),

@@ -92,7 +92,7 @@ pub fn Header(
         let is_itself = || trail.with(|trail| trail.name.is_empty());
         (section == of).then(|| if is_itself() { "page" } else { "true" })
     };
-    let Site { has_history, has_links, .. } = Site::of_app();
+    let Site { has_history, has_links } = Site::of_app();
     let past = move || trail.get().past();
     let pages = (!is_file).then(|| {
         view! {

@@ -129,7 +129,7 @@ impl ShareDetail {
 }
 
 /// Returns whether an origin, or an address below it, names the computer on which it is used.
-pub fn is_local(origin: &str) -> bool {
+pub(crate) fn is_local(origin: &str) -> bool {
     let place = origin.split_once("://").map_or(origin, |(_, place)| place);
     let host = match place.strip_prefix('[') {
         Some(rest) => rest.split(']').next(),

@@ -53,17 +53,21 @@ pub fn heading(query: &Query) -> String {
     }
 }
 
-/// Says of which days the recordings of a list are: ages count from their own clocks. Empty where there are none. `dated`
-/// formats times with their date.
-pub fn recorded(overall: &Overall, dated: impl Fn(Millis) -> String) -> String {
-    let is_recorded = |cluster: &&ClusterState| matches!(cluster.connection.state, ConnectionState::Replay { .. });
-    let moments = || overall.clusters.iter().filter(is_recorded).map(|cluster| cluster.now_millis);
-    let day = |at| dated(at).split(' ').take(1).collect::<String>();
-    match (moments().min().map(day), moments().max().map(day)) {
-        (Some(first), Some(last)) if first != last => format!("Recorded {first} to {last}"),
-        (Some(day), _) => format!("Recorded {day}"),
-        _ => String::new(),
+/// Says of which days the recordings of a list are: ages count from their own clocks. Empty where there are none. `day` formats the
+/// day of a time.
+pub fn recorded(overall: &Overall, day: impl Fn(Millis) -> String) -> String {
+    let (mut first, mut last) = (Millis::MAX, Millis::MIN);
+    for cluster in &overall.clusters {
+        if matches!(cluster.connection.state, ConnectionState::Replay { .. }) {
+            (first, last) = (first.min(cluster.now_millis), last.max(cluster.now_millis));
+        }
     }
+    if first > last {
+        return String::new();
+    }
+    let (first, last) = (day(first), day(last));
+    let rest = if first == last { String::new() } else { " to ".to_owned() + &last };
+    "Recorded ".to_owned() + &first + &rest
 }
 
 /// Formats the chip of a group.
@@ -230,8 +234,7 @@ mod tests {
             let state = ConnectionState::Replay { name: "r".into() };
             ClusterState { now_millis, ..cluster("r", state) }
         };
-        let told =
-            |clusters: Vec<ClusterState>| recorded(&overall(1, clusters), |at| format!("day-{at} {}", clock(at)));
+        let told = |clusters: Vec<ClusterState>| recorded(&overall(1, clusters), |at| format!("day-{at}"));
         assert_eq!(told(vec![cluster("a", ConnectionState::Live)]), "");
         assert_eq!(told(vec![cluster("a", ConnectionState::Live), recording(7)]), "Recorded day-7");
         assert_eq!(told(vec![recording(7), recording(7)]), "Recorded day-7");

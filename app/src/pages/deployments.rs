@@ -6,7 +6,6 @@ use std::rc::Rc;
 use leptos::ev;
 use leptos::prelude::*;
 use leptos_router::hooks::{use_params_map, use_url};
-use timeline::Millis;
 use timeline::address;
 use timeline::address::at;
 use timeline::list::Query;
@@ -71,7 +70,7 @@ pub fn DeploymentsPage() -> impl IntoView {
         let rows = page.copy().overall.rows();
         view! { <Pages query=page.query window=page.window rows/> }
     });
-    let recorded = move || words::recorded(&overall.read(), |at_millis| zone.moment(at_millis, Millis::MAX));
+    let recorded = move || words::recorded(&overall.read(), |at_millis| zone.date(at_millis));
     // Where there is nothing, there is nothing to search, and no colour to explain.
     let class = move || if overall.read().all == 0 && words::is_whole(&query.read()) { "list empty" } else { "list" };
     view! {

@@ -1,7 +1,6 @@
 //! The time axis: ticks, and points where the story has something that stands out.
 
 use leptos::prelude::*;
-use timeline::Millis;
 use timeline::story::Line;
 
 use crate::browser::placed;
@@ -30,11 +29,9 @@ pub fn Axis(
     // Times of the axis are of this day, where that is not the present one. A recording may be of any day.
     let board = Board::of_page();
     let day = Memo::new(move |_| {
-        let dated = board.map(|board| match board.now_millis() {
-            now if board.is_recorded() => zone.moment(now, Millis::MAX),
-            now => board.moment(zone, now),
-        });
-        dated.and_then(|dated| dated.split_once(' ').map(|(day, _)| day.to_owned())).unwrap_or_default()
+        let Some(board) = board else { return String::new() };
+        let now = board.now_millis();
+        if board.is_recorded() || board.moment(zone, now).contains('-') { zone.date(now) } else { String::new() }
     });
     view! {
         <span class="day-of-axis" data-testid="day">{move || day.get()}</span>

@@ -4,7 +4,6 @@ use leptos::prelude::*;
 use timeline::address;
 use timeline::list::Query;
 
-use crate::site::Site;
 use crate::wall;
 use crate::wall::board::WallBoard;
 use crate::zone::Zone;
@@ -33,18 +32,14 @@ pub fn Below(
         0 => String::new(), // not known before the page is alive
         now => format!("{} {}", zone.clock(now).get(..MINUTES).unwrap_or_default(), zone.name(now)),
     };
-    // No telephone can open an address that only this computer knows.
-    let code = (!Site::of_app().is_local).then(|| {
-        let code = address::at(&format!("/qr.svg?path={}", address::segment(&address::list(&query))));
-        view! { <img class="qr" src=code alt="A QR code: this list" width="76" height="76"/> }
-    });
+    let code = address::at(&format!("/qr.svg?path={}", address::segment(&address::list(&query))));
     view! {
         <footer class="below">
             <span id="stable-count" data-testid="stable-count">{move || wall::stable_count(&board.overall.read())}</span>
             {(0..wall::AT_ONCE).map(told).collect_view()}
             <span class="spread"></span>
             <span id="connections" data-testid="connections" title=connections>{connections}</span>
-            {code}
+            <img class="qr" src=code alt="A QR code: this list" width="76" height="76"/>
             <b id="clock" data-testid="clock">{clock}</b>
         </footer>
     }

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use app::components::audience::Audience;
-use app::detail::share::is_local;
 use app::payload::{Page, Payload};
 use app::playground::Playground;
 use app::site::Site;
@@ -106,7 +105,7 @@ pub(super) async fn render_static<V: IntoView + 'static>(
     shell: impl Fn(&'static str) -> V + Clone + Send + Sync + 'static,
 ) -> Response {
     let audience = view.rollcast().audience(view.viewer());
-    let (site, playground) = (site(view, &audience, &origin(&request)), playground(view));
+    let (site, playground) = (site(view, &audience), playground(view));
     let shell = move |build| {
         provide_context(site);
         provide_context(audience.clone());
@@ -118,10 +117,10 @@ pub(super) async fn render_static<V: IntoView + 'static>(
     render_bare(view.rollcast(), status, request, shell).await
 }
 
-/// Returns the pages that a viewer can open, and whether others can reach them under that origin.
-fn site(view: &ClientView, audience: &Audience, origin: &str) -> Site {
+/// Returns the pages that a viewer can open.
+fn site(view: &ClientView, audience: &Audience) -> Site {
     let has_links = matches!(audience, Audience::Known { can_share: true, .. });
-    Site { has_history: view.has_history(), has_links, is_local: is_local(origin) }
+    Site { has_history: view.has_history(), has_links }
 }
 
 /// The playground as its strip shows it now, where there is one.
@@ -148,7 +147,7 @@ pub(super) async fn render_bare<V: IntoView + 'static>(
 pub(super) async fn render(view: &ClientView, payload: Payload, status: StatusCode, request: Request) -> Response {
     let origin = origin(&request);
     let audience = view.rollcast().audience(view.viewer());
-    let (site, playground) = (site(view, &audience, &origin), playground(view));
+    let (site, playground) = (site(view, &audience), playground(view));
     let page = Page { build: view.rollcast().build.to_owned(), payload, playground, site };
     let shell = move || {
         set_policy();
