@@ -27,7 +27,7 @@ pub fn pack() -> Result<()> {
     std::fs::write(dist("rollcast.yaml"), krew(&sums, &repository()))?;
     std::fs::write(dist("rollcast.rb"), formula(&sums, &repository()))?;
     std::fs::write(dist("notes.md"), format!("{}\n{}\n", notes(&changelog)?, tools(&platforms)?))?;
-    sboms()?;
+    sbom()?;
     chart()?;
     std::fs::write(dist("SHA256SUMS"), checksums()?)?;
     for entry in std::fs::read_dir(dist(""))? {
@@ -206,33 +206,26 @@ fn registry() -> String {
     format!("ghcr.io/{}", repository_name())
 }
 
-/// Writes the bills of materials of the program and of the page in it: every crate with version, licence and checksum, as CycloneDX.
-fn sboms() -> Result<()> {
+/// Writes the bill of materials of the program: every crate with version, licence and checksum, those of the page in it too, as
+/// CycloneDX.
+fn sbom() -> Result<PathBuf> {
     let tool = setup::ensure_cyclonedx().context("no bill of materials without cargo-cyclonedx")?;
-    let cyclonedx = ["cyclonedx", "--format", "json", "--override-filename", "rollcast.cdx", "--target"];
-    for (package, target, features, made) in [
-        ("server", Platform::LinuxAmd64.target(), "default", "rollcast.cdx.json"),
-        ("app", "wasm32-unknown-unknown", "hydrate", "rollcast-page.cdx.json"),
-    ] {
-        let mut command = process::command(&tool, &cyclonedx);
-        command.args([target, "--features", features, "--manifest-path"]);
-        process::run(command.arg(process::workspace_path(package).join("Cargo.toml")))?;
-        // One is written for each member of the workspace.
-        for member in ["app", "selector", "simcluster", "timeline", "xtask", "server"] {
-            let written = process::workspace_path(member).join("rollcast.cdx.json");
-            if member == package {
-                let text = std::fs::read_to_string(&written).context("no bill of materials was written")?;
-                std::fs::write(
-                    dist(made),
-                    text.replace(&format!("file://{}/", process::root().display()), "file:///"),
-                )?;
-            }
-            if written.exists() {
-                std::fs::remove_file(written)?;
-            }
+    let target = Platform::LinuxAmd64.target();
+    let mut command = process::command(tool, &["cyclonedx", "--format", "json", "--target", target]);
+    command.args(["--override-filename", "rollcast.cdx", "--manifest-path"]);
+    process::run(command.arg(process::workspace_path("server/Cargo.toml")))?;
+    let made = dist("rollcast.cdx.json");
+    for member in ["app", "selector", "simcluster", "timeline", "xtask", "server"] {
+        let written = process::workspace_path(member).join("rollcast.cdx.json");
+        if member == "server" {
+            let text = std::fs::read_to_string(&written).context("no SBOM of the server was written")?;
+            std::fs::write(&made, text.replace(&format!("file://{}/", process::root().display()), "file:///"))?;
+        }
+        if written.exists() {
+            std::fs::remove_file(written)?;
         }
     }
-    Ok(())
+    Ok(made)
 }
 
 #[cfg(test)]
