@@ -149,6 +149,11 @@ mod tests {
         assert_eq!(drawn(&moved, Some(third)), []);
         let at_once = pod(vec![release(4_000, Some((4_000, second)))], Some(second));
         assert_eq!((drawn(&at_once, None), drawn(&at_once, Some(second))), (Vec::new(), after.to_vec()));
+        // What nobody saw happen.
+        let same = pod(vec![release(2_000, Some((2_000, first)))], Some(first));
+        assert_eq!(drawn(&same, Some(first)).len(), 3, "it was never away");
+        let taken = pod(Vec::new(), Some(second));
+        assert_eq!((drawn(&taken, Some(first)).len(), drawn(&taken, Some(second)).len()), (0, 3));
         // Released, taken back, and released again.
         let out = pod(vec![release(2_000, Some((3_000, first))), release(4_000, None)], None);
         assert_eq!(drawn(&out, None), [(outside, 2_000, Some(3_000)), (outside, 4_000, Some(9_000))]);

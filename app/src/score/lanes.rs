@@ -104,12 +104,11 @@ pub fn bands(model: &Model, deployment: &Deployment, from_millis: Millis) -> Vec
         (i64::from(band.heading.is_current), u128::from(band.heading.revision.map_or(0, |revision| revision + 1)))
     });
     let out = model.pods_of_deployment(deployment.uid).into_iter().filter(|pod| {
-        let visible_since = pod.adopted_millis().filter(|_| !pod.is_out_of_rotation()).or(pod.gone_millis());
-        pod.released_millis().is_some() && visible_since.is_none_or(|until| until > from_millis)
+        pod.released_millis().is_some() && left_millis(pod, None).is_none_or(|until| until > from_millis)
     });
     let out = order::sort_by(out.collect(), |pod: &&Pod| (pod.released_millis().unwrap_or_default(), pod.uid.bits()));
     if !out.is_empty() {
-        let span = |pod: &Pod| (pod.released_millis().unwrap_or_default(), pod.adopted_millis().or(pod.gone_millis()));
+        let span = |pod: &Pod| (pod.released_millis().unwrap_or_default(), left_millis(pod, None));
         let (pods, slots) = assign_slots(&out, span);
         bands.push(Band {
             heading: BandHeading::default(),
@@ -128,20 +127,28 @@ fn sort_by_age<'m>(pods: impl Iterator<Item = &'m Pod>) -> Vec<&'m Pod> {
 /// Calls a function with each time in which a pod was in the band of a ReplicaSet, or in that of the pods out of rotation: since,
 /// until. A page's program would pay for an iterator in bytes.
 pub fn each_stay(pod: &Pod, replica_set: Option<Uid>, call: &mut dyn FnMut(Millis, Option<Millis>)) {
-    let (mut place, mut from) = (pod.replica_set(), Millis::MIN);
-    let mut move_to = |next: Option<Uid>, at: Option<Millis>| {
-        if place == replica_set && at != Some(from) {
-            call(from, at);
-        }
-        (place, from) = (next, at.unwrap_or(from));
-    };
+    // One that changed hands without a release was seen after that.
+    let first = if pod.releases.is_empty() { pod.owner.or(pod.replica_set()) } else { pod.replica_set() };
+    let (mut place, mut from) = (first, Millis::MIN);
     for release in &pod.releases {
-        move_to(None, Some(release.at_millis));
+        let out = release.at_millis;
+        if release.adopted.is_some_and(|(at, set)| at == out && place == Some(set)) {
+            continue; // it was never away
+        }
+        if place == replica_set && from != out {
+            call(from, Some(out));
+        }
+        (place, from) = (None, out);
         if let Some((at, set)) = release.adopted {
-            move_to(Some(set), Some(at));
+            if replica_set.is_none() && at != out {
+                call(out, Some(at));
+            }
+            (place, from) = (Some(set), at);
         }
     }
-    move_to(None, None);
+    if place == replica_set {
+        call(from, None);
+    }
 }
 
 fn was_in(pod: &Pod, set: Uid) -> bool {
@@ -150,20 +157,20 @@ fn was_in(pod: &Pod, set: Uid) -> bool {
     was_in
 }
 
-/// When a pod left the band of a ReplicaSet; `None` while it is there.
-fn left_millis(pod: &Pod, set: Uid) -> Option<Millis> {
+/// When a pod left the band of a ReplicaSet, or that of the pods out of rotation; `None` while it is there.
+fn left_millis(pod: &Pod, set: Option<Uid>) -> Option<Millis> {
     let mut left = None;
-    each_stay(pod, Some(set), &mut |_, until| left = until);
+    each_stay(pod, set, &mut |_, until| left = until);
     left.or(pod.gone_millis())
 }
 
 fn in_view(pod: &Pod, set: Uid, from_millis: Millis) -> bool {
-    left_millis(pod, set).is_none_or(|at| at > from_millis)
+    left_millis(pod, Some(set)).is_none_or(|at| at > from_millis)
 }
 
 /// Slots are given over the whole life of the ReplicaSet, so that none moves when an old pod leaves the picture.
 fn band(deployment: Uid, set: &ReplicaSet, pods: &[&Pod], is_current: bool, from_millis: Millis) -> Band {
-    let span = |pod: &Pod| (pod.first_seen_millis(), left_millis(pod, set.uid));
+    let span = |pod: &Pod| (pod.first_seen_millis(), left_millis(pod, Some(set.uid)));
     let mut placed = assign_slots(pods, span).0;
     let mut seen = pods.iter().map(|pod| in_view(pod, set.uid, from_millis));
     placed.retain(|_| seen.next().unwrap_or(false)); // placed in the order of the pods

@@ -184,7 +184,7 @@ pub enum CauseKind {
     SchedulingGated,
     /// No scheduler has said anything of them.
     NoScheduler {
-        /// The node for which one of them is nominated.
+        /// The node for which the first of them is nominated: all of them are nominated for one.
         nominated: Option<String>,
     },
     /// They have a node, and none of their containers runs.

@@ -357,6 +357,9 @@ fn is_alike(one: &CauseKind, other: &CauseKind) -> bool {
         (CauseKind::Image { image: a }, CauseKind::Image { image: b }) => a == b,
         (CauseKind::Starting { hold: a, .. }, CauseKind::Starting { hold: b, .. }) => a == b,
         (CauseKind::Unschedulable { node: a }, CauseKind::Unschedulable { node: b }) => is_same_answer(a, b),
+        (CauseKind::NoScheduler { nominated: a }, CauseKind::NoScheduler { nominated: b }) => {
+            a.is_some() == b.is_some()
+        }
         (CauseKind::NodeSilent { node: a }, CauseKind::NodeSilent { node: b }) => a == b,
         (CauseKind::NotReady { was_ready: a, .. }, CauseKind::NotReady { was_ready: b, .. }) => a == b,
         _ => std::mem::discriminant(one) == std::mem::discriminant(other),
@@ -365,7 +368,6 @@ fn is_alike(one: &CauseKind, other: &CauseKind) -> bool {
 
 fn is_same_answer(one: &Option<NewNode>, other: &Option<NewNode>) -> bool {
     match (one, other) {
-        (Some(NewNode::Nominated(one)), Some(NewNode::Nominated(other))) => one == other,
         (Some(one), Some(other)) => std::mem::discriminant(one) == std::mem::discriminant(other),
         _ => one.is_none() == other.is_none(),
     }

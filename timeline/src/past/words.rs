@@ -66,12 +66,12 @@ impl PastRollout {
             (Outcome::DeadlineExceeded, _) => (StatusMark::Bad, "Deadline passed", ""),
             (Outcome::Superseded, true) => (StatusMark::Bad, "Deadline passed", "then superseded"),
             (Outcome::Deleted, true) => (StatusMark::Bad, "Deadline passed", "then deleted"),
-            (Outcome::Superseded, false) if had_trouble => (StatusMark::Bad, "In trouble", "then superseded"),
+            (Outcome::Superseded, false) if had_trouble => (StatusMark::Bad, "Superseded", "after trouble"),
             (Outcome::Superseded, false) => (StatusMark::Quiet, "Superseded", ""),
-            (Outcome::Deleted, false) if had_trouble => (StatusMark::Bad, "In trouble", "then deleted"),
+            (Outcome::Deleted, false) if had_trouble => (StatusMark::Bad, "Deleted", "after trouble"),
             (Outcome::Deleted, false) => (StatusMark::Quiet, "Deleted", ""),
             (Outcome::Progressing, true) => (StatusMark::Bad, "In progress", "after its deadline"),
-            (Outcome::Progressing, false) if had_trouble => (StatusMark::Bad, "In progress", "in trouble"),
+            (Outcome::Progressing, false) if had_trouble => (StatusMark::Bad, "In progress", "after trouble"),
             (Outcome::Progressing, false) => (StatusMark::Busy, "In progress", ""),
         };
         Status { mark, word, note }
@@ -189,10 +189,10 @@ mod tests {
         assert_eq!(status(Outcome::Complete, None, "why"), (StatusMark::Late, "Complete", "after trouble"));
         assert_eq!(status(Outcome::Complete, None, ""), (StatusMark::Ok, "Complete", ""));
         assert_eq!(status(Outcome::Superseded, None, ""), (StatusMark::Quiet, "Superseded", ""));
-        assert_eq!(status(Outcome::Superseded, None, "why"), (StatusMark::Bad, "In trouble", "then superseded"));
-        assert_eq!(status(Outcome::Deleted, None, "why"), (StatusMark::Bad, "In trouble", "then deleted"));
+        assert_eq!(status(Outcome::Superseded, None, "why"), (StatusMark::Bad, "Superseded", "after trouble"));
+        assert_eq!(status(Outcome::Deleted, None, "why"), (StatusMark::Bad, "Deleted", "after trouble"));
         assert_eq!(status(Outcome::Progressing, None, ""), (StatusMark::Busy, "In progress", ""));
-        assert_eq!(status(Outcome::Progressing, None, "why"), (StatusMark::Bad, "In progress", "in trouble"));
+        assert_eq!(status(Outcome::Progressing, None, "why"), (StatusMark::Bad, "In progress", "after trouble"));
         let superseded = PastRollout {
             trigger: Trigger::Template,
             outcome: Outcome::Superseded,

@@ -295,7 +295,7 @@ pub fn probe_kill(
 /// What may become of a pod for which there is no node: room on one, or the answer of an autoscaler.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NewNode {
-    /// It is nominated for this one: the scheduler makes room there.
+    /// It is nominated for this one: the scheduler makes room there, or is about to bind it.
     Nominated(String),
     /// One is being added, and who says so.
     Comes(&'static str),
@@ -303,19 +303,20 @@ pub enum NewNode {
     Refused(String),
 }
 
-/// Reads for which node a pod without one is nominated, else the last answer of an autoscaler to it.
+/// Reads the last answer of an autoscaler to a pod without a node, and for which node it is nominated where none is being added.
 pub fn new_node(deployment: &Deployment, pod: &Pod) -> Option<NewNode> {
-    if let Some(node) = pod.now.nominated_node.as_deref() {
-        return Some(NewNode::Nominated(node.to_owned()));
-    }
-    events(deployment, "Pod", &pod.name).find_map(|event| match event.reason.as_str() {
+    let answer = events(deployment, "Pod", &pod.name).find_map(|event| match event.reason.as_str() {
         "NotTriggerScaleUp" => Some(NewNode::Refused(event.message.clone())),
         // Karpenter's, with the reason that the scheduler's Events have.
         "FailedScheduling" => {
             text(event).strip_prefix("Failed to schedule pod, ").map(|why| NewNode::Refused(why.to_owned()))
         }
         _ => node_comes(event),
-    })
+    });
+    match (answer, pod.now.nominated_node.as_deref()) {
+        (answer @ Some(NewNode::Comes(_)), _) | (answer, None) => answer,
+        (_, Some(node)) => Some(NewNode::Nominated(node.to_owned())),
+    }
 }
 
 /// The Event says that a node is being added.
@@ -359,7 +360,7 @@ pub fn users_of_volume(message: &str) -> impl Iterator<Item = &str> {
     names.split([',', ' ']).map(|name| name.trim_end_matches('.')).filter(|name| !name.is_empty())
 }
 
-/// The reason of Events about a volume whose files are given to the `fsGroup` of a pod; each says how many are done.
+/// The reason of Events about a volume whose files are given to the `fsGroup` of a pod.
 const OWNERSHIP: &str = "VolumePermissionChangeInProgress";
 
 /// The step that a pod with a node waits for before its containers run.

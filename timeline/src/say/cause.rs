@@ -109,10 +109,14 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
         }
         CauseKind::Unschedulable { node } => {
             let which = if pods == 1 { format!("pod {name}") } else { count(pods, "pod") };
+            // The scheduler keeps the condition of its last failure until it has bound a pod.
+            let is_nominated = matches!(node, Some(NewNode::Nominated(_)));
             let node = match node {
-                Some(NewNode::Nominated(node)) => {
-                    let who = if pods == 1 { "It waits" } else { "They wait" };
-                    format!(" {who} for room on node {} (nominatedNodeName).", safe(node))
+                Some(NewNode::Nominated(node)) if pods == 1 => {
+                    format!(" It is nominated for node {}, and waits for room there or to be bound.", safe(node))
+                }
+                Some(NewNode::Nominated(_)) => {
+                    " They are nominated for nodes, and wait for room there or to be bound.".to_owned()
                 }
                 Some(NewNode::Comes(who)) => format!(" A node is being added ({who})."),
                 Some(NewNode::Refused(why)) => format!(" No node is added: {}", sentence_end(why)),
@@ -126,7 +130,11 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
             } else {
                 String::new()
             };
-            let what = if evidence.reason == "SchedulerError" { "The scheduler fails for" } else { "No node fits" };
+            let what = match (evidence.reason.as_str(), is_nominated) {
+                ("SchedulerError", _) => "The scheduler fails for",
+                (_, true) => "No node fitted",
+                (_, false) => "No node fits",
+            };
             format!("{what} {which}{}{node}{room}", tail(scheduler_says(&evidence.message)))
         }
         CauseKind::SchedulingGated => {

@@ -2,7 +2,7 @@
 
 use super::cause::{crashes, pull_detail, quota, scheduler_says, start_words};
 use crate::assess::{Assessment, Cause, CauseKind, Refused, pull_failure};
-use crate::rules::messages::{PullFailure, StartHold};
+use crate::rules::messages::{NewNode, PullFailure, StartHold};
 use crate::words::{safe, short};
 
 /// Longest message that is a headline, in words.
@@ -55,17 +55,19 @@ pub(super) fn matter(cause: &Cause, assessment: &Assessment<'_>) -> String {
             let words = start_words(&evidence.reason, &evidence.message);
             match hold {
                 StartHold::Mount if !is_short(&words, LONGEST_MOUNT) => "a volume cannot be mounted".to_owned(),
+                StartHold::Cgroup => "the cgroup of a pod cannot be made".to_owned(),
                 _ => words,
             }
         }
         CauseKind::Unschedulable { .. } if evidence.reason == "SchedulerError" => "the scheduler fails".to_owned(),
+        CauseKind::Unschedulable { node: Some(NewNode::Nominated(_)) } => "its pods wait for a node".to_owned(),
         CauseKind::Unschedulable { .. } => {
             let is_claim = |said: &&str| said.to_lowercase().contains("persistentvolumeclaim");
             let claim = Some(scheduler_says(&evidence.message).trim_end_matches('.')).filter(is_claim);
             let claim = claim.filter(|said| is_short(said, LONGEST_MESSAGE));
             claim.map_or_else(|| "no node fits its pods".to_owned(), safe)
         }
-        CauseKind::NoScheduler { nominated: Some(node) } => format!("its pods are not bound to node {}", safe(node)),
+        CauseKind::NoScheduler { nominated: Some(_) } => "its pods are not bound yet".to_owned(),
         CauseKind::NoScheduler { nominated: None } => "no scheduler has placed its pods".to_owned(),
         CauseKind::PodsFailed { .. } => format!("its pods fail ({})", safe(&evidence.reason)).replace(" ()", ""),
         CauseKind::OldNotGoing => "old pods do not go".to_owned(),

@@ -160,7 +160,9 @@ impl Installation<'_> {
         let hosts = self.install(json!({ "auth": { "mode": "token" }, "history": history }))?;
         let headers = format!("Authorization: Bearer {}\r\n", self.token()?);
         let [host] = &hosts[..] else { bail!("not one pod: {hosts:?}") };
-        self.until(host, "/", "", (303, ""))?; // to the page on which people sign in
+        for path in ["/", "/api/v1/deployments"] {
+            self.until(host, path, "", (303, ""))?; // to the page on which people sign in
+        }
         self.until(host, "/api/v1/deployments", &headers, (200, "\"name\":\"rollcast\""))?;
         self.roll_out("kept")?;
         self.until(host, "/history?kind=rollout", &headers, (200, ">kept<"))?;

@@ -21,7 +21,11 @@ pub fn MissingDeployment(
         // Nothing new comes in a recording that stands still.
         if board.is_recorded() {
             let is_held = board.connection.read().speed_percent == 0;
-            let state = if is_held { "It is paused." } else { "This page shows it as soon as it appears." };
+            let state = if is_held {
+                "Nothing new comes while it stands still."
+            } else {
+                "This page shows it as soon as it appears."
+            };
             return format!("Recording {cluster} has no such Deployment at this point. {state}");
         }
         let since = zone.stamp(board.looking_since_millis.get());

@@ -187,6 +187,7 @@ fn with_known(rollout: &PastRollout, known: &PastRollout) -> PastRollout {
         },
         started_millis: first.started_millis,
         deadline_millis: known.deadline_millis.or(rollout.deadline_millis),
+        available_millis: known.available_millis.or(rollout.available_millis),
         peak_pods: known.peak_pods.max(rollout.peak_pods),
         min_available: known.min_available.min(rollout.min_available),
         ..rollout.clone()

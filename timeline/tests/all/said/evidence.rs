@@ -345,10 +345,17 @@ fn a_pod_that_is_nominated_for_a_node_waits_for_room_there() {
     web.event(200, "NotTriggerScaleUp", "no group fits");
     web.pod(200, |pod| pod.nominated_node = Some("node-7".into()));
     web.now += 70_000;
-    let waits = "No node fits pod p0200: 1 Insufficient cpu. It waits for room on node node-7 (nominatedNodeName).";
+    let waits = "No node fitted pod p0200: 1 Insufficient cpu. It is nominated for node node-7, and waits for room there or to be bound.";
     assert_eq!((first(&web).as_str(), web.view().verdict.tone), (waits, Tone::Busy));
     web.now += 240_000;
     assert_eq!(web.view().verdict.tone, Tone::Bad, "{}", web.verdict());
+    // The scheduler nominates a pod also while it binds it to a node that was added.
+    let mut web = replacing(unplaced("Unschedulable", "0/1 nodes are available: 1 Insufficient cpu."));
+    web.event(200, "TriggeredScaleUp", "pod triggered scale-up");
+    web.now += 360_000;
+    web.pod(200, |pod| pod.nominated_node = Some("node-7".into()));
+    assert_eq!(web.view().verdict.tone, Tone::Busy, "{}", web.verdict());
+    assert!(first(&web).ends_with("A node is being added (cluster-autoscaler)."), "{}", first(&web));
     // Of a pod that waits for a volume before it is bound the scheduler says nothing else.
     let mut web = replacing(unplaced("Unschedulable", ""));
     web.pod(200, |pod| (pod.scheduled, pod.nominated_node) = (None, Some("node-7".into())));
