@@ -39,7 +39,7 @@ pub fn Below(
             {(0..wall::AT_ONCE).map(told).collect_view()}
             <span class="spread"></span>
             <span id="connections" data-testid="connections" title=connections>{connections}</span>
-            <img class="qr" src=code alt="A QR code: this list" width="76" height="76"/>
+            <img class="qr" src=code alt="A QR code: this list" width="76" height="76" loading="lazy"/>
             <b id="clock" data-testid="clock">{clock}</b>
         </footer>
     }
