@@ -279,6 +279,9 @@ impl Client {
                 self.reload_for(&build);
             }
             Ok(frame) => {
+                if matches!(frame, ServerFrame::Hello { .. }) {
+                    browser::remember_here(RELOADED_FOR, None); // the other build may come again
+                }
                 self.0.queue.borrow_mut().push(frame);
                 if browser::is_hidden() {
                     self.drain(); // timers may run once a minute only

@@ -9,6 +9,8 @@ use crate::process;
 /// Clones the commit into two folders, builds the program in both and compares them. Changes that are not committed are left out.
 pub fn run() -> Result<()> {
     let (folder, platform) = (process::workspace_path("target/reproduce"), Platform::here());
+    // Named once: somebody may commit while the first program is built.
+    let commit = process::output(&mut process::command("git", &["rev-parse", "HEAD"]))?;
     let mut programs = Vec::new();
     // The names differ in length, so a remaining path changes the program.
     for name in ["first", "the-second-folder"] {
@@ -17,6 +19,8 @@ pub fn run() -> Result<()> {
             std::fs::remove_dir_all(&checkout)?;
         }
         process::run(process::command("git", &["clone", "--quiet", "--no-hardlinks", "."]).arg(&checkout))?;
+        let at_commit = ["checkout", "--quiet", "--detach", commit.trim()];
+        process::run(process::command("git", &at_commit).current_dir(&checkout))?;
         let build = ["xtask", "release", "program", "--platform", &platform.name()];
         process::run(process::command("cargo", &build).current_dir(&checkout))?;
         programs.push(checkout.join(format!("target/dist/programs/{}/rollcast", platform.name())));
