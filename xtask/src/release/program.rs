@@ -10,6 +10,9 @@ use crate::{page, process, setup};
 /// The profile of `Cargo.toml` for programs that are released.
 const PROFILE: &str = "release-lto";
 
+/// Flags of C compilers for the same bytes at all times.
+const WITHOUT_TIME: [&str; 3] = ["-Wno-builtin-macro-redefined", "-D__DATE__=\"\"", "-D__TIME__=\"\""];
+
 /// Builds page and program of a platform and returns the program's path below `target/dist`.
 pub fn build(platform: Platform) -> Result<PathBuf> {
     page::build()?;
@@ -25,10 +28,11 @@ pub fn build(platform: Platform) -> Result<PathBuf> {
         cargo.arg("build");
     }
     cargo.args(["--profile", PROFILE, "--locked", "--package", "server", "--bin", "rollcast", "--target", target]);
-    // Removes the build machine's paths from Rust and C code.
+    // Removes the build machine's paths from Rust and C code, and the time of building, which mimalloc has.
     let flags = setup::flags_without_paths();
-    let of_c: Vec<String> =
-        setup::paths_of_sources().iter().map(|path| format!("-ffile-prefix-map={path}/=")).collect();
+    let paths = setup::paths_of_sources();
+    let paths = paths.iter().map(|path| format!("-ffile-prefix-map={path}/="));
+    let of_c: Vec<String> = paths.chain(WITHOUT_TIME.map(str::to_owned)).collect();
     cargo.env("CARGO_ENCODED_RUSTFLAGS", flags.join("\u{1f}"));
     cargo.env(format!("CFLAGS_{}", target.replace('-', "_")), of_c.join(" "));
     process::run(cargo.env("ROLLCAST_COMMIT", commit()?))?;
