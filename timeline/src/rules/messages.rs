@@ -2,6 +2,7 @@
 
 use crate::Millis;
 use crate::model::{Deployment, Event, Pod, order};
+use crate::words::image_parts;
 
 /// Why an image cannot be pulled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -153,14 +154,6 @@ pub fn is_same_image(one: &str, other: &str) -> bool {
     let ([name, tag, digest], [other_name, other_tag, other_digest]) = (image_parts(one), image_parts(other));
     let agree = |one: &str, other: &str| one == other || one.is_empty() || other.is_empty();
     name == other_name && agree(tag, other_tag) && agree(digest, other_digest)
-}
-
-/// The name of an image without registry and path, its tag, and its digest.
-fn image_parts(image: &str) -> [&str; 3] {
-    let (place, digest) = image.split_once('@').unwrap_or((image, ""));
-    let last = place.rsplit_once('/').map_or(place, |(_, last)| last);
-    let (name, tag) = last.split_once(':').unwrap_or((last, ""));
-    [name, tag, digest]
 }
 
 /// The pull secrets of a pod that could not be read: "regcred".

@@ -151,19 +151,18 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
         }
         CauseKind::NoScheduler { nominated } => {
             let verb = if pods == 1 { "has" } else { "have" };
-            if let Some(node) = nominated {
-                let (pods, since, node) = (pod_of(pods), since.unwrap_or_default(), safe(node));
-                return format!(
-                    "{pods} {verb} had no node for {since}. Pod {name} is nominated for node {node}; it may wait for a \
-                     volume, a device or other pods before it is bound."
-                );
+            let unplaced = format!("{} {verb} had no node for {}", pod_of(pods), since.unwrap_or_default());
+            match nominated {
+                Some(node) => format!(
+                    "{unplaced}. Pod {name} is nominated for node {}; it may wait for a volume, a device or other pods \
+                     before it is bound.",
+                    safe(node)
+                ),
+                None => format!(
+                    "{unplaced}, and no scheduler has said why ({one_is}). Either no scheduler has them, or it waits for a \
+                     volume."
+                ),
             }
-            format!(
-                "{} {verb} had no node for {}, and no scheduler has said why ({one_is}). Either no scheduler has them, or it \
-                 waits for a volume.",
-                pod_of(pods),
-                since.unwrap_or_default()
-            )
         }
         CauseKind::Starting { hold: StartHold::Unknown, time } => {
             let verb = if pods == 1 { "has been starting" } else { "have been starting" };

@@ -28,13 +28,19 @@ impl fmt::Display for ShortImage {
 /// Shortens an image: "registry.example.com:5000/shop/web:v2" is "web:v2".
 pub fn short_image(image: &str) -> ShortImage {
     let image: String = visible(image.trim()).collect();
-    let (place, digest) = image.split_once('@').unwrap_or((&image, ""));
-    // A colon before the last slash is that of a registry's port.
-    let last = place.rsplit('/').find(|part| !part.is_empty()).unwrap_or(place);
-    let (name, tag) = last.split_once(':').unwrap_or((last, ""));
+    let [name, tag, digest] = image_parts(&image);
     let digest: String = digest.rsplit(':').next().unwrap_or_default().chars().take(SHORT_DIGEST).collect();
     let marked = |mark: char, text: &str| if text.is_empty() { String::new() } else { format!("{mark}{}", safe(text)) };
     ShortImage { name: safe(name), tag: marked(':', tag) + &marked('@', &digest) }
+}
+
+/// The name of an image without registry and path, its tag, and its digest.
+pub fn image_parts(image: &str) -> [&str; 3] {
+    let (place, digest) = image.split_once('@').unwrap_or((image, ""));
+    // A colon before the last slash is that of a registry's port.
+    let last = place.rsplit('/').find(|part| !part.is_empty()).unwrap_or(place);
+    let (name, tag) = last.split_once(':').unwrap_or((last, ""));
+    [name, tag, digest]
 }
 
 /// Images in container order, joined. Of one that is too long the end is kept, which has the tag; of too many the first.

@@ -6,7 +6,7 @@ mod image;
 
 use crate::Millis;
 
-pub use image::{ShortImage, images, short_image};
+pub use image::{ShortImage, image_parts, images, short_image};
 
 /// Longest cluster message repeated in a sentence, in characters.
 const LONGEST_MESSAGE: usize = 200;
