@@ -176,14 +176,11 @@ impl Cluster {
         process::run(process::command(&binaries.kubernetes, &["certificates"]).arg(self.folder.join("pki")))?;
         self.write_kubeconfig(ports.apiserver)?;
         self.start_control_plane(&binaries, &ports)?;
-        while !self.answers(&binaries) {
-            ensure!(
-                started.elapsed() < START_LIMIT,
-                "the API server did not start; see {}",
-                self.folder.join("apiserver.log").display()
-            );
-            std::thread::sleep(Duration::from_millis(100)); // polling another process
-        }
+        let log = self.folder.join("apiserver.log");
+        process::poll(START_LIMIT, || {
+            ensure!(self.answers(&binaries), "the API server did not start; see {}", log.display());
+            Ok(())
+        })?;
         self.start_rest(&binaries, &ports)?;
         process::print_note(&format!("the control plane answers after {:.1} s", started.elapsed().as_secs_f32()));
         Ok(())

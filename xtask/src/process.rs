@@ -97,6 +97,17 @@ pub fn succeeds_within(command: &mut Command, limit: Duration) -> bool {
     false
 }
 
+/// Tries something that another process has to make possible, until it succeeds, for at most so long. The error is the last one.
+pub fn poll<T>(limit: Duration, mut attempt: impl FnMut() -> Result<T>) -> Result<T> {
+    let started = Instant::now();
+    loop {
+        match attempt() {
+            Err(_) if started.elapsed() < limit => std::thread::sleep(Duration::from_millis(100)),
+            ended => return ended,
+        }
+    }
+}
+
 /// This is continuous integration, where nothing may be left out silently.
 pub fn is_ci() -> bool {
     std::env::var("CI").is_ok_and(|value| value == "true")

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::BufRead;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
@@ -137,15 +137,12 @@ impl Step {
             kubectl.run(&filled(line, memory))?;
         }
         if let Some((arguments, text)) = &self.until {
-            let (arguments, started) = (filled(arguments, memory), Instant::now());
-            loop {
+            let arguments = filled(arguments, memory);
+            process::poll(WAIT_LIMIT, || {
                 let now = kubectl.run(&format!("get {arguments}")).unwrap_or_default();
-                if now == *text {
-                    break;
-                }
-                ensure!(started.elapsed() < WAIT_LIMIT, "waited for {text:?} from `get {arguments}`, it says {now:?}");
-                std::thread::sleep(Duration::from_millis(150)); // polling another process
-            }
+                ensure!(now == *text, "waited for {text:?} from `get {arguments}`, it says {now:?}");
+                Ok(())
+            })?;
         }
         Ok(())
     }
@@ -227,7 +224,8 @@ impl Kubectl {
         Self { kubeconfig: Some(kubeconfig.to_path_buf()), ..self.clone() }
     }
 
-    fn in_namespace(&self, namespace: &str) -> Self {
+    /// Points it at a namespace.
+    pub fn in_namespace(&self, namespace: &str) -> Self {
         Self { namespace: Some(namespace.to_owned()), ..self.clone() }
     }
 
@@ -244,7 +242,7 @@ impl Kubectl {
     }
 
     /// Runs one line, of words as a shell has them.
-    fn run(&self, line: &str) -> Result<String> {
+    pub fn run(&self, line: &str) -> Result<String> {
         let arguments = shlex::split(line).with_context(|| format!("a quotation in {line:?} does not end"))?;
         process::output(self.command().args(arguments))
     }

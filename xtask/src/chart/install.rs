@@ -5,14 +5,15 @@
 use std::net::{TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, anyhow, ensure};
 use serde_json::{Value, json};
 
 use super::postgres::Postgres;
 use super::{CHART, Helm, RELEASE};
 use crate::cluster::{Cluster, Running};
 use crate::release::{self, Platform};
-use crate::{process, server, setup};
+use crate::story::Kubectl;
+use crate::{process, server};
 
 /// A page may take so long to be right.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -32,10 +33,14 @@ const PAGES: [(&str, &str); 6] = [
 /// Storage class of the volume of the test: there is nothing that makes volumes.
 const CLASS: &str = "folder";
 
+/// Selects the pods of the chart.
+const SELECTOR: &str = "--selector=app.kubernetes.io/name=rollcast";
+
 /// The chart on a cluster of its own.
 struct Installation<'a> {
     helm: &'a Helm,
     cluster: &'a Cluster,
+    kubectl: Kubectl,
     gateway: String,
     /// Port of the gateway that leads to the API server.
     port: u16,
@@ -51,28 +56,21 @@ pub fn run(helm: &Helm) -> Result<()> {
     ensure!(cluster.add_real_node_with(&[archive])?, "the chart is installed on a real node, which cannot run here");
     let gateway = cluster.gateway()?;
     let port = forward(&gateway, cluster.api_port()?)?;
-    let installation = Installation { helm, cluster, gateway, port };
-    installation.kubectl(&format!("create namespace {RELEASE}"))?;
-    installation.kubectl(&format!("label namespace {RELEASE} pod-security.kubernetes.io/enforce=restricted"))?;
+    let kubectl = Kubectl::find()?.with(&cluster.kubeconfig()).in_namespace(RELEASE);
+    kubectl.run(&format!("create namespace {RELEASE}"))?;
+    kubectl.run(&format!("label namespace {RELEASE} pod-security.kubernetes.io/enforce=restricted"))?;
+    // Somebody who may see everything.
+    kubectl.run("create serviceaccount viewer")?;
+    kubectl.run(&format!("create clusterrolebinding viewer --clusterrole=view --serviceaccount={RELEASE}:viewer"))?;
+    let installation = Installation { helm, cluster, kubectl, gateway, port };
     installation.open_to_everyone()?;
     installation.with_tokens_and_a_claim()?;
     installation.as_two_pods()
 }
 
 impl Installation<'_> {
-    fn kubectl(&self, arguments: &str) -> Result<String> {
-        let mut kubectl = process::command(setup::ensure_binaries()?.kubernetes, &["kubectl", "--namespace", RELEASE]);
-        process::output(kubectl.args(arguments.split(' ')).env("KUBECONFIG", self.cluster.kubeconfig()))
-    }
-
-    fn apply(&self, object: &Value) -> Result<String> {
-        let file = self.cluster.folder().join("object.json");
-        std::fs::write(&file, object.to_string())?;
-        self.kubectl(&format!("apply --filename {}", file.display()))
-    }
-
     /// Installs the chart, or changes its values, and returns the addresses of its pods once all are ready.
-    fn install(&self, chosen: Value) -> Result<Vec<String>> {
+    fn install<const PODS: usize>(&self, chosen: Value) -> Result<[String; PODS]> {
         let file = self.cluster.folder().join("values.json");
         std::fs::write(&file, self.values(chosen).to_string())?;
         let started = Instant::now();
@@ -85,61 +83,51 @@ impl Installation<'_> {
     }
 
     /// Waits for the Deployment and returns the addresses of its pods.
-    fn ready(&self) -> Result<Vec<String>> {
-        let ready = self.kubectl("rollout status deployment/rollcast --timeout=90s");
+    fn ready<const PODS: usize>(&self) -> Result<[String; PODS]> {
+        let ready = self.kubectl.run("rollout status deployment/rollcast --timeout=90s");
         let why = || {
-            let told = ["describe pods", "logs deployment/rollcast"].map(|what| self.kubectl(what).unwrap_or_default());
+            let told =
+                ["describe pods", "logs deployment/rollcast"].map(|what| self.kubectl.run(what).unwrap_or_default());
             told.join("\n")
         };
         ready.with_context(why)?;
-        let started = Instant::now();
-        loop {
-            // Pods that are deleted have the address for as long as they end.
-            let pods = self.kubectl("get pods --selector=app.kubernetes.io/name=rollcast --output=json")?;
-            let pods: Value = serde_json::from_str(&pods)?;
-            let pods = pods.pointer("/items").and_then(Value::as_array).context("no pods")?;
-            if pods.iter().all(|pod| pod.pointer("/metadata/deletionTimestamp").is_none()) {
-                let addresses = pods.iter().map(|pod| pod.pointer("/status/podIP").and_then(Value::as_str));
-                return addresses.map(|address| Ok(format!("{}:7440", address.context("no address")?))).collect();
-            }
-            ensure!(started.elapsed() < LIMIT, "old pods do not end");
-            std::thread::sleep(Duration::from_millis(200)); // polling another program
-        }
+        // Pods that are deleted have their addresses for as long as they end.
+        process::poll(LIMIT, || {
+            let addresses =
+                self.kubectl.run(&format!("get pods {SELECTOR} --output=jsonpath={{.items[*].status.podIP}}"))?;
+            let hosts: Vec<String> = addresses.split(' ').map(|address| format!("{address}:7440")).collect();
+            hosts.try_into().map_err(|hosts| anyhow!("there are not {PODS} pods, but {hosts:?}"))
+        })
     }
 
     /// Asks a pod for a path until the answer has that status and text.
     fn until(&self, host: &str, path: &str, headers: &str, (status, text): (u16, &str)) -> Result<()> {
-        let begun = Instant::now();
         let headers = format!("Accept: text/html\r\n{headers}");
-        loop {
+        let asked = process::poll(LIMIT, || {
             let last = server::get(host, path, &headers).map(|response| (response.status, response.text()));
-            if last.as_ref().is_ok_and(|(said, body)| *said == status && body.contains(text)) {
-                return Ok(());
-            }
-            ensure!(
-                begun.elapsed() < LIMIT,
-                "http://{host}{path} does not say {status} and {text:?}, but {last:?}; its log: {}",
-                self.kubectl("logs --selector=app.kubernetes.io/name=rollcast --prefix --tail=100").unwrap_or_default()
-            );
-            std::thread::sleep(Duration::from_millis(200)); // polling another program
-        }
+            let is_right = last.as_ref().is_ok_and(|(said, body)| *said == status && body.contains(text));
+            ensure!(is_right, "http://{host}{path} does not say {status} and {text:?}, but {last:?}");
+            Ok(())
+        });
+        let logs = || self.kubectl.run(&format!("logs {SELECTOR} --prefix --tail=100")).unwrap_or_default();
+        asked.with_context(logs)
     }
 
     /// Rolls out a new image of a Deployment whose pods have no containers.
     fn roll_out(&self, deployment: &str) -> Result<()> {
-        self.kubectl(&format!("--namespace default create deployment {deployment} --image={deployment}:v1"))?;
-        let rolled_out = format!("--namespace default rollout status deployment/{deployment} --timeout=60s");
-        self.kubectl(&rolled_out)?;
-        self.kubectl(&format!("--namespace default set image deployment/{deployment} {deployment}={deployment}:v2"))?;
-        self.kubectl(&rolled_out)?;
+        let kubectl = self.kubectl.in_namespace("default");
+        kubectl.run(&format!("create deployment {deployment} --image={deployment}:v1"))?;
+        let rolled_out = format!("rollout status deployment/{deployment} --timeout=60s");
+        kubectl.run(&rolled_out)?;
+        kubectl.run(&format!("set image deployment/{deployment} {deployment}={deployment}:v2"))?;
+        kubectl.run(&rolled_out)?;
         Ok(())
     }
 
     fn open_to_everyone(&self) -> Result<()> {
-        let hosts = self.install(json!({ "auth": { "mode": "none", "insecureNoAuth": true } }))?;
-        let [host] = &hosts[..] else { bail!("not one pod: {hosts:?}") };
+        let [host] = self.install(json!({ "auth": { "mode": "none", "insecureNoAuth": true } }))?;
         for (path, text) in PAGES {
-            self.until(host, path, "", (200, text))?;
+            self.until(&host, path, "", (200, text))?;
         }
         process::print_note(&format!("the pod answers {} addresses as it should", PAGES.len()));
         Ok(())
@@ -149,7 +137,7 @@ impl Installation<'_> {
     fn with_tokens_and_a_claim(&self) -> Result<()> {
         let folder = self.cluster.folder().join("volume");
         process::run(process::command("install", &["--directory", "--mode", "0777"]).arg(&folder))?;
-        self.apply(&json!({
+        self.kubectl.apply(&json!({
             "apiVersion": "v1", "kind": "PersistentVolume", "metadata": { "name": "rollcast" },
             "spec": {
                 "capacity": { "storage": "4Gi" }, "accessModes": ["ReadWriteOnce"], "storageClassName": CLASS,
@@ -157,19 +145,17 @@ impl Installation<'_> {
             },
         }))?;
         let history = json!({ "persistence": { "enabled": true, "storageClass": CLASS } });
-        let hosts = self.install(json!({ "auth": { "mode": "token" }, "history": history }))?;
+        let [host] = self.install(json!({ "auth": { "mode": "token" }, "history": history }))?;
         let headers = format!("Authorization: Bearer {}\r\n", self.token()?);
-        let [host] = &hosts[..] else { bail!("not one pod: {hosts:?}") };
         for path in ["/", "/api/v1/deployments"] {
-            self.until(host, path, "", (303, ""))?; // to the page on which people sign in
+            self.until(&host, path, "", (303, ""))?; // to the page on which people sign in
         }
-        self.until(host, "/api/v1/deployments", &headers, (200, "\"name\":\"rollcast\""))?;
+        self.until(&host, "/api/v1/deployments", &headers, (200, "\"name\":\"rollcast\""))?;
         self.roll_out("kept")?;
-        self.until(host, "/history?kind=rollout", &headers, (200, ">kept<"))?;
-        self.kubectl("delete pods --selector=app.kubernetes.io/name=rollcast")?;
-        let hosts = self.ready()?;
-        let [host] = &hosts[..] else { bail!("not one pod: {hosts:?}") };
-        self.until(host, "/history?kind=rollout", &headers, (200, ">kept<"))?;
+        self.until(&host, "/history?kind=rollout", &headers, (200, ">kept<"))?;
+        self.kubectl.run(&format!("delete pods {SELECTOR}"))?;
+        let [host] = self.ready()?;
+        self.until(&host, "/history?kind=rollout", &headers, (200, ">kept<"))?;
         process::print_note("without a token nothing is shown; the history is there after the pod was replaced");
         Ok(())
     }
@@ -177,13 +163,12 @@ impl Installation<'_> {
     /// Both pods show what one of them wrote.
     fn as_two_pods(&self) -> Result<()> {
         let postgres = Postgres::start(&self.gateway)?;
-        self.kubectl(&format!("create secret generic database --from-literal=url={}", postgres.url))?;
-        self.kubectl(&format!("create secret generic keys --from-literal=keys={}", "k".repeat(43)))?;
+        self.kubectl.run(&format!("create secret generic database --from-literal=url={}", postgres.url))?;
+        self.kubectl.run(&format!("create secret generic keys --from-literal=keys={}", "k".repeat(43)))?;
         let history = json!({ "storage": "postgres", "existingSecret": "database" });
         let keys = json!({ "existingSecret": "keys" });
         let values = json!({ "auth": { "mode": "token" }, "history": history, "replicaCount": 2, "sessionKeys": keys });
-        let hosts = self.install(values)?;
-        ensure!(hosts.len() == 2, "not two pods: {hosts:?}");
+        let hosts: [String; 2] = self.install(values)?;
         let headers = format!("Authorization: Bearer {}\r\n", self.token()?);
         self.roll_out("shared")?;
         for host in &hosts {
@@ -193,13 +178,8 @@ impl Installation<'_> {
         Ok(())
     }
 
-    /// A token of somebody who may see everything.
     fn token(&self) -> Result<String> {
-        if self.kubectl("get serviceaccount viewer").is_err() {
-            self.kubectl("create serviceaccount viewer")?;
-            self.kubectl("create clusterrolebinding viewer --clusterrole=view --serviceaccount=rollcast:viewer")?;
-        }
-        self.kubectl("create token viewer")
+        self.kubectl.run("create token viewer")
     }
 
     /// Values for the real node: its image, its taint, and the way to an API server that no Service leads to. The API server of tests adds no

@@ -3,7 +3,7 @@
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 
@@ -38,15 +38,12 @@ impl Postgres {
         let child = server.stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
         let started =
             Self { child, folder, url: format!("postgres://postgres@{address}:{port}/postgres?sslmode=disable") };
-        let begun = Instant::now();
-        let is_ready = || {
+        process::poll(START_LIMIT, || {
             let mut ready = Command::new(programs.join("pg_isready"));
-            ready.args(["-q", "-h", address, "-p", &port.to_string()]).status().is_ok_and(|status| status.success())
-        };
-        while !is_ready() {
-            ensure!(begun.elapsed() < START_LIMIT, "PostgreSQL does not start");
-            std::thread::sleep(Duration::from_millis(50)); // polling another program
-        }
+            let ready = ready.args(["-q", "-h", address, "-p", &port.to_string()]).status()?;
+            ensure!(ready.success(), "PostgreSQL does not start");
+            Ok(())
+        })?;
         Ok(started)
     }
 }

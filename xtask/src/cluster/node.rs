@@ -8,7 +8,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use serde_json::json;
@@ -107,12 +107,11 @@ pub fn remove(folder: &Path) -> Result<()> {
         .and_then(serde_json::Value::as_u64)
         .and_then(|number| u8::try_from(number).ok())
         .context("no number")?;
-    let started = Instant::now();
     for cgroup in hierarchies().map(|hierarchy| hierarchy.join(name(number))) {
-        while cgroup.exists() && !remove_cgroup(&cgroup) {
-            ensure!(started.elapsed() < REMOVE_LIMIT, "the cgroup {} is still in use", cgroup.display());
-            std::thread::sleep(Duration::from_millis(50)); // polling the kernel
-        }
+        process::poll(REMOVE_LIMIT, || {
+            ensure!(!cgroup.exists() || remove_cgroup(&cgroup), "the cgroup {} is still in use", cgroup.display());
+            Ok(())
+        })?;
     }
     let _ = process::command("ip", &["link", "delete", &name(number)]).stderr(Stdio::null()).status();
     if !(0..MOST_NODES).any(|number| bridge_file(number).exists()) {
