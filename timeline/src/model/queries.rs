@@ -64,7 +64,7 @@ impl Model {
     pub fn counted_pods(&self, deployment: Uid) -> Vec<&Pod> {
         let mine = self.sets_of(deployment).filter(|set| set.owner == Some(deployment));
         let pods = mine.flat_map(|set| {
-            let is_last = move |pod: &&Pod| pod.owner.or(pod.owners.last().copied()) == Some(set.uid);
+            let is_last = move |pod: &&Pod| pod.last_owner() == Some(set.uid);
             self.pods_of(set.uid).filter(is_last)
         });
         order::sort_by(pods.collect(), |pod: &&Pod| (pod.first_seen_millis(), pod.uid.bits()))

@@ -102,6 +102,17 @@ impl Part {
     }
 }
 
+/// The ReplicaSet that took a pod up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Adopter {
+    /// The one that let go of it.
+    Same,
+    /// Another one, which carries this revision.
+    Revision(Option<u64>),
+    /// One that does not belong to the Deployment.
+    Elsewhere,
+}
+
 /// In which way pods had to leave a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum NodeDeparture {
@@ -288,10 +299,12 @@ pub enum Happening {
         /// The ReplicaSet was being deleted without its pods; else their labels no longer match.
         is_orphaned: bool,
     },
-    /// A ReplicaSet took a pod up again.
+    /// A ReplicaSet took a pod up.
     Adopted {
         /// Name of the pod.
         pod: String,
+        /// The ReplicaSet.
+        by: Adopter,
     },
     /// The Deployment does not control a ReplicaSet any more.
     SetReleased {

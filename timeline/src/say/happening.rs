@@ -1,6 +1,6 @@
 //! A moment of the story in words.
 
-use crate::model::story::{Happening, NodeDeparture, Part};
+use crate::model::story::{Adopter, Happening, NodeDeparture, Part};
 use crate::model::{EndReason, Trigger};
 use crate::words::{capitalized, count, duration, list, safe, sentence_end, short};
 
@@ -96,7 +96,15 @@ pub fn happening(happening: &Happening) -> String {
                 pod_name(pod)
             )
         }
-        Happening::Adopted { pod } => format!("Pod {} adopted again: its labels match.", pod_name(pod)),
+        Happening::Adopted { pod, by } => {
+            let by = match by {
+                Adopter::Same => "again: its labels match".to_owned(),
+                Adopter::Revision(Some(revision)) => format!("by revision {revision}: its labels match there"),
+                Adopter::Revision(None) => "by another ReplicaSet: its labels match there".to_owned(),
+                Adopter::Elsewhere => "by a ReplicaSet that does not belong to this Deployment".to_owned(),
+            };
+            format!("Pod {} adopted {by}.", pod_name(pod))
+        }
         Happening::CleanedUp { hash, revision, limit } => format!(
             "Old ReplicaSet {}{} cleaned up (revisionHistoryLimit {limit}).",
             safe(hash),
