@@ -121,6 +121,8 @@ pub struct CrashCause {
     pub is_since: bool,
     /// It ends again and again.
     pub is_loop: bool,
+    /// Its own restart policy does not start it again.
+    pub is_final: bool,
     /// For how long it runs again; `None` while it does not run.
     pub runs_millis: Option<Millis>,
     /// Its pod has several containers.

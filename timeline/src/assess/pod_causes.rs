@@ -158,6 +158,7 @@ impl<'m> Assessment<'m> {
             exits: crash.exits,
             is_since: pod.now.first_restarts == 0 && !failed_before(pod, begun),
             is_loop: crash.is_loop,
+            is_final: container.is_final,
             runs_millis: crash.runs_since_millis.map(|since| self.now.millis - since),
             is_one_of_several: pod.now.containers.len() > 1,
         }));
@@ -342,14 +343,14 @@ fn is_pull_of_another(pod: &Pod, container: &Container) -> bool {
 
 /// A container waits with an error, and not because it is being made.
 fn fails(reason: &str) -> bool {
-    !matches!(reason, "" | "ContainerCreating" | "PodInitializing")
+    !messages::is_ordinary_wait(reason)
 }
 
 /// Causes that are said in one sentence.
 fn is_alike(one: &CauseKind, other: &CauseKind) -> bool {
     match (one, other) {
         (CauseKind::Crash(a), CauseKind::Crash(b)) => {
-            a.is_loop == b.is_loop
+            (a.is_loop, a.is_final) == (b.is_loop, b.is_final)
                 && a.is_out_of_memory == b.is_out_of_memory
                 && a.container == b.container
                 && a.probe.is_some() == b.probe.is_some()

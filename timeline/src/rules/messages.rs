@@ -163,6 +163,15 @@ pub fn unread_pull_secrets<'m>(deployment: &'m Deployment, pod: &str) -> Option<
     rest.split_once(')').map(|(names, _)| names).filter(|names| !names.is_empty())
 }
 
+/// The reason of containers that are removed and started again with all others of their pod (`restartPolicyRules`).
+pub const RESTARTING_ALL: &str = "RestartingAllContainers";
+
+/// The reason of a container that waits as every container does: to be made, for the init containers, or to be made again with all
+/// others of its pod.
+pub fn is_ordinary_wait(reason: &str) -> bool {
+    matches!(reason, "" | "ContainerCreating" | "PodInitializing" | RESTARTING_ALL)
+}
+
 /// Reasons for which a container waits for its image.
 pub fn is_image_reason(reason: &str) -> bool {
     matches!(

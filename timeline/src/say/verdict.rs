@@ -184,7 +184,7 @@ fn failing(cause: &Cause, assessment: &Assessment<'_>) -> String {
 /// It was rolled out, and its containers crash: which, how, how often. The same whether they run at the moment or not.
 fn crashing(assessment: &Assessment<'_>) -> String {
     let crash = assessment.causes.iter().find_map(|cause| match &cause.kind {
-        CauseKind::Crash(crash) => Some(crash),
+        CauseKind::Crash(crash) if crash.is_loop => Some(crash),
         _ => None,
     });
     let what =
