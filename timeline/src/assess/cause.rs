@@ -145,7 +145,7 @@ pub enum CauseKind {
     SetMissing,
     /// Somebody paused it.
     Paused {
-        /// The template was edited meanwhile.
+        /// The template was edited meanwhile, or no revision was made of it yet.
         is_edited: bool,
     },
     /// The API server refuses what the controllers ask for.

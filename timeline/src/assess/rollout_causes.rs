@@ -101,7 +101,8 @@ impl<'m> Assessment<'m> {
             since_millis: paused.map(|mark| mark.at_millis),
             ..Evidence::default()
         };
-        Some(self.rate_cause(CauseKind::Paused { is_edited: self.awaits_revision }, 0, evidence))
+        let is_edited = self.awaits_revision || self.awaits_first_revision();
+        Some(self.rate_cause(CauseKind::Paused { is_edited }, 0, evidence))
     }
 
     /// Nobody can move: no old pod may go, and a new one finds no place.

@@ -29,6 +29,9 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
             let since = evidence.since_millis.map(|since| (assessment.now.millis - since).div_euclid(1_000) * 1_000);
             format!("The Deployment controller has not reacted for {least}{}.", since.map(duration).unwrap_or_default())
         }
+        CauseKind::Paused { is_edited: true } if assessment.awaits_first_revision() => {
+            format!("The first revision is waiting: image {}.", images(&spec.images))
+        }
         CauseKind::Paused { is_edited: true } if assessment.current.is_some_and(|set| set.images == spec.images) => {
             "A change of the template is waiting; its images are the same.".to_owned()
         }
