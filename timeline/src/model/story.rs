@@ -118,6 +118,8 @@ pub enum Adopter {
 pub enum NodeDeparture {
     /// They were evicted.
     Evicted,
+    /// They were evicted because they used more local storage than their own limit.
+    OverLimit,
     /// The node shut down.
     ShutDown,
     /// A pod of higher priority needed their place.
@@ -396,7 +398,9 @@ impl Happening {
             | Self::Deleting
             | Self::Deleted
             | Self::Failed { .. }
-            | Self::LeftNode { why: NodeDeparture::Tainted | NodeDeparture::Lost, .. } => LineKind::Bad,
+            | Self::LeftNode { why: NodeDeparture::OverLimit | NodeDeparture::Tainted | NodeDeparture::Lost, .. } => {
+                LineKind::Bad
+            }
             Self::Event { .. } => LineKind::Event,
             Self::Superseded { .. }
             | Self::Scaled { .. }

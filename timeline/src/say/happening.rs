@@ -259,6 +259,9 @@ fn left(pod: &str, pods: u32, node: &str, why: NodeDeparture, resource: &str) ->
             format!("{who} evicted from node {node}, which was low on {}; the revision stays.", safe(resource))
         }
         NodeDeparture::Evicted => format!("{who} evicted from node {node}; the revision stays."),
+        NodeDeparture::OverLimit => {
+            format!("{who} evicted from node {node} for using more local storage than allowed; the revision stays.")
+        }
         NodeDeparture::ShutDown => format!("{who} ended because node {node} shuts down; the revision stays."),
         NodeDeparture::Preempted => {
             let verb = if pods == 1 { "was" } else { "were" };
@@ -275,7 +278,7 @@ fn ended(pod: &str, reason: EndReason, was_released: bool) -> String {
         EndReason::DeletedManually if was_released => format!("Pod {name}, which was outside its ReplicaSet, deleted."),
         EndReason::DeletedManually => format!("Pod {name} was deleted, not by the rollout; the revision stays."),
         EndReason::Evicted => format!("Pod {name} evicted."),
-        EndReason::NodeLost => format!("Pod {name} lost: its node is gone."),
+        EndReason::NodeLost => format!("Pod {name} lost: its node is gone, or evicted it by a taint."),
         EndReason::Unknown => unseen(pod, 1, true),
         EndReason::DeploymentDeleted => format!("Pod {name} is deleted with its Deployment."),
         EndReason::ReplicaSetDeleted => format!("Pod {name} is deleted with its ReplicaSet."),
