@@ -305,6 +305,9 @@ pub(super) fn crashes(crash: &CrashCause) -> String {
     match (crash.exit_code, &crash.probe) {
         _ if crash.is_final => format!("{who} {} and is not started again", last_end(crash)),
         _ if crash.is_out_of_memory => format!("{who} runs out of memory"),
+        (_, Some(kill)) if kill.probe == messages::RESIZE => {
+            format!("{who} is restarted for a resize of its resources")
+        }
         (_, Some(probe)) => format!("{who} is killed because its {} fails", probe.probe),
         (Some(_), None) if let Some(message) = &crash.start_error => {
             let because = message.trim().rsplit(": ").next().filter(|because| !because.is_empty());
