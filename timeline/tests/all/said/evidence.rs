@@ -674,4 +674,7 @@ fn a_pod_that_its_kubelet_cannot_end_says_why() {
     web.event(200, "FailedKillPod", error);
     let said = "the kubelet cannot end it: plugin type=\"calico\" failed (delete): Unauthorized.";
     assert!(web.view().verdict.why.contains(said), "{}", web.view().verdict.why);
+    web.pod(200, |pod| pod.phase = Phase::Succeeded);
+    let said = "its containers have ended; a volume that is still mounted or a finalizer holds it.";
+    assert!(web.view().verdict.why.contains(said), "{}", web.view().verdict.why);
 }
