@@ -73,7 +73,7 @@ impl Model {
     /// Counts the pods that count for nobody since `deployment` let go of their ReplicaSet, and that run on.
     pub fn count_let_go_pods(&self, deployment: Uid) -> u32 {
         let is_let_go = move |set: &&ReplicaSet| {
-            set.owner.is_none() && set.removed_millis.is_none() && set.owners.last() == Some(&deployment)
+            set.owner.is_none() && set.removed_millis.is_none() && set.last_owner() == Some(deployment)
         };
         self.replica_sets
             .linked_few(&self.sets_of, deployment)

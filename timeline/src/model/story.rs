@@ -325,6 +325,8 @@ pub enum Happening {
         pods: u32,
         /// It was this Deployment's before.
         is_again: bool,
+        /// It was nobody's before, as far as that was seen.
+        is_orphan: bool,
     },
     /// The Deployment was gone, and exists again: the cluster was restored from a backup.
     Back {

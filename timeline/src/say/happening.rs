@@ -71,8 +71,12 @@ pub fn happening(happening: &Happening) -> String {
             };
             format!("ReplicaSet {} does not belong to this Deployment any more{run}.", safe(name))
         }
-        Happening::SetTaken { name, pods, is_again } => {
-            let taken = if *is_again { "taken up again" } else { "taken over from another Deployment" };
+        Happening::SetTaken { name, pods, is_again, is_orphan } => {
+            let taken = match (is_again, is_orphan) {
+                (true, _) => "taken up again",
+                (false, true) => "adopted, which belonged to no Deployment",
+                (false, false) => "taken over from another Deployment",
+            };
             let with = if *pods == 0 { String::new() } else { format!(", with {}", count(*pods, "pod")) };
             format!("ReplicaSet {} {taken}{with}.", safe(name))
         }

@@ -61,7 +61,7 @@ impl Timeline {
     /// The Deployment whose story the pods of a ReplicaSet are part of.
     fn teller_of_set(&self, set: Uid) -> Option<Uid> {
         let set = self.model.replica_sets.get(&set)?;
-        set.owner.or(set.owners.last().copied()).filter(|uid| self.model.deployments.contains_key(uid))
+        set.last_owner().filter(|uid| self.model.deployments.contains_key(uid))
     }
 
     /// A rollout starts, or was there when watching began.
