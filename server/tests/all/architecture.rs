@@ -188,6 +188,23 @@ fn tests_that_are_named_beside_a_promise_exist() {
     assert!(named > 20, "{named}");
 }
 
+/// docs/security.md names tests after their file. An ellipsis stands for the end of a long name.
+#[test]
+fn tests_that_the_page_on_security_names_exist() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let document = std::fs::read_to_string(root.join("../docs/security.md")).unwrap();
+    let code: String = ["src", "tests"].iter().flat_map(|folder| sources(&root.join(folder)).into_values()).collect();
+    let is_name = |text: &&str| {
+        text.contains('_') && text.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || "_…".contains(c))
+    };
+    let texts = document.split('`').filter_map(|text| text.rsplit_once("::"));
+    let named: Vec<&str> = texts.map(|(_, test)| test).filter(is_name).collect();
+    assert!(named.len() > 50, "{named:?}");
+    let missing: Vec<&str> =
+        named.into_iter().filter(|test| !code.contains(&format!("fn {}", test.trim_end_matches('…')))).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
 /// Documents name files by their path, or by the end of it.
 #[test]
 fn files_that_documents_name_exist() {
