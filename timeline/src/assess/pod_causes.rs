@@ -14,6 +14,8 @@ use crate::rules::messages::{
     self, NewNode, PullFailure, StartHold, is_image_reason, new_node, probe_kill, probe_saw, read_pull_failure,
 };
 
+/// The reason of a pod that ended well, as its containers have it.
+pub const COMPLETED: &str = "Completed";
 /// Pods that failed as a whole are a cause for this long: a node that refuses one refuses the next at once.
 const FAILED_MILLIS: Millis = 60_000;
 /// The ordinary steps of a start are worth a sentence after this time.
@@ -171,13 +173,13 @@ impl<'m> Assessment<'m> {
         (kind, Evidence { reason, message, ..of_pod(pod, begun) })
     }
 
-    /// Pods that failed as a whole lately, while others are missing. Where a replacement failed too that had been ready, the next one
+    /// Pods that failed as a whole lately, or ended well, while others are missing. Where a replacement failed too that had been ready, the next one
     /// may, whether any is missing or not.
     fn failed_pods(&self, pods: &[&Pod]) -> Option<Cause> {
         let set = self.current?;
         let available = self.model.pod_counts(set.uid).available;
-        let leftovers = pods.iter().copied().filter(|pod| pod.is_leftover());
-        let failures: Vec<(&Pod, Millis)> = leftovers.filter_map(|pod| Some((pod, pod.now.terminal_millis?))).collect();
+        let ended = pods.iter().copied().filter(|pod| !pod.state().is_ending());
+        let failures: Vec<(&Pod, Millis)> = ended.filter_map(|pod| Some((pod, pod.now.terminal_millis?))).collect();
         let late: Vec<_> = failures.iter().filter(|(_, at)| self.now.millis - at <= FAILED_MILLIS).collect();
         let (pod, since) = **late.first()?;
         let mut times: Vec<Millis> = failures.iter().map(|(_, at)| *at).collect();
@@ -194,7 +196,11 @@ impl<'m> Assessment<'m> {
         if available >= set.now.counts.desired && !replacements.any(|(pod, _)| was_ready(pod)) {
             return None;
         }
-        Some(self.rate_cause(CauseKind::PodsFailed { is_repeated }, late.len() as u32, of_pod(pod, since)))
+        let mut evidence = of_pod(pod, since);
+        if pod.state() == PodState::Finished {
+            evidence.reason = COMPLETED.to_owned();
+        }
+        Some(self.rate_cause(CauseKind::PodsFailed { is_repeated }, late.len() as u32, evidence))
     }
 
     /// A node that is being added for one of these pods, which has none yet: others that fit on it get no answer of their own.

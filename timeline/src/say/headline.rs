@@ -1,6 +1,7 @@
 //! The cause that decides, in the few words of a headline; [`super::cause`] has its figures.
 
 use super::cause::{crashes, pull_detail, quota, scheduler_says, start_words};
+use crate::assess::pod_causes::COMPLETED;
 use crate::assess::{Assessment, Cause, CauseKind, Refused, pull_failure};
 use crate::rules::messages::{NewNode, PullFailure, StartHold};
 use crate::words::{safe, short};
@@ -69,6 +70,9 @@ pub(super) fn matter(cause: &Cause, assessment: &Assessment<'_>) -> String {
         }
         CauseKind::NoScheduler { nominated: Some(_) } => "its pods are not bound yet".to_owned(),
         CauseKind::NoScheduler { nominated: None } => "no scheduler has placed its pods".to_owned(),
+        CauseKind::PodsFailed { .. } if evidence.reason == COMPLETED => {
+            "its pods end with exit code 0 (Completed)".to_owned()
+        }
         CauseKind::PodsFailed { .. } => format!("its pods fail ({})", safe(&evidence.reason)).replace(" ()", ""),
         CauseKind::OldNotGoing => "old pods do not go".to_owned(),
         CauseKind::PodsMissing { .. } => "the ReplicaSet controller creates no pods".to_owned(),

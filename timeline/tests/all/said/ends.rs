@@ -84,6 +84,24 @@ fn pods_that_a_node_refuses_again_and_again_hold_a_rollout_up() {
     assert_eq!(told, ["20 pods failed: OutOfcpu; the revision stays 2."]);
 }
 
+/// The only container has a restartPolicy of its own, and is done.
+#[test]
+fn pods_that_end_well_again_and_again_hold_a_rollout_up() {
+    let mut web = Web::replacing();
+    for number in 0..3 {
+        web.now += 5_000;
+        web.add_pod(200 + number, SECOND, |_| {});
+        web.now += 1_000;
+        web.pod(200 + number, |pod| (pod.phase, pod.containers[0].is_final) = (Phase::Succeeded, true));
+    }
+    web.report();
+    assert_eq!(
+        web.view().reasons[0].sentence,
+        "3 new pods ended within a minute (one is p0200): all containers ended with exit code 0 and are not started again."
+    );
+    assert_eq!(web.verdict(), "[Blocked] Revision 2 is blocked: its pods end with exit code 0 (Completed).");
+}
+
 #[test]
 fn pods_of_a_replica_set_that_went_to_another_deployment_are_not_counted() {
     let mut web = Web::live(3);
