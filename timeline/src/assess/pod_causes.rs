@@ -368,7 +368,13 @@ fn is_alike(one: &CauseKind, other: &CauseKind) -> bool {
             a.is_some() == b.is_some()
         }
         (CauseKind::NodeSilent { node: a }, CauseKind::NodeSilent { node: b }) => a == b,
-        (CauseKind::NotReady { was_ready: a, .. }, CauseKind::NotReady { was_ready: b, .. }) => a == b,
+        (CauseKind::Gate { gate: a, .. }, CauseKind::Gate { gate: b, .. }) => a == b,
+        (CauseKind::BadContainer { container: a }, CauseKind::BadContainer { container: b }) => a == b,
+        (CauseKind::NotStarted { container: a }, CauseKind::NotStarted { container: b }) => a == b,
+        (
+            CauseKind::NotReady { was_ready: a, is_startup: starts, .. },
+            CauseKind::NotReady { was_ready: b, is_startup: other_starts, .. },
+        ) => (a, starts) == (b, other_starts),
         _ => std::mem::discriminant(one) == std::mem::discriminant(other),
     }
 }
