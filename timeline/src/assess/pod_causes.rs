@@ -38,7 +38,9 @@ impl<'m> Assessment<'m> {
         let comes = self.coming_node(pods);
         for pod in pods.iter().copied() {
             let Some((kind, evidence)) = self.of_new_pod(pod, comes.as_ref()) else { continue };
-            let same = groups.iter_mut().find(|(known, ..)| is_alike(known, &kind));
+            let same = groups
+                .iter_mut()
+                .find(|(known, shown, _)| is_alike(known, &kind) && names_the_same(&kind, shown, &evidence));
             match same {
                 Some((known, shown, alike)) => {
                     alike.push(pod);
@@ -377,6 +379,12 @@ fn is_alike(one: &CauseKind, other: &CauseKind) -> bool {
         ) => (a, starts) == (b, other_starts),
         _ => std::mem::discriminant(one) == std::mem::discriminant(other),
     }
+}
+
+/// The evidence of two pods that are not ready is of the same containers.
+fn names_the_same(kind: &CauseKind, one: &Evidence, other: &Evidence) -> bool {
+    let names = |evidence: &Evidence| messages::unready_containers(&evidence.message).map(str::to_owned);
+    !matches!(kind, CauseKind::NotReady { .. }) || names(one) == names(other)
 }
 
 fn is_same_answer(one: &Option<NewNode>, other: &Option<NewNode>) -> bool {

@@ -389,7 +389,7 @@ fn pods_that_wait_for_a_gate_or_a_node_are_counted() {
 #[test]
 fn pods_that_wait_for_different_things_are_told_apart() {
     let mut web = Web::replacing();
-    web.set(SECOND, |set| set.counts.desired = 6);
+    web.set(SECOND, |set| set.counts.desired = 9);
     for (number, gate) in [(200, "shop/open"), (201, "shop/paid")] {
         let message = format!("corresponding condition of pod readiness gate \"{gate}\" does not exist.");
         web.add_pod(number, SECOND, |pod| {
@@ -400,6 +400,12 @@ fn pods_that_wait_for_different_things_are_told_apart() {
         web.add_pod(number, SECOND, |pod| {
             unready(pod);
             pod.containers[0].is_in_startup = is_in_startup;
+        });
+    }
+    for (number, names) in [(212, "web proxy"), (213, "web"), (214, "web")] {
+        let message = format!("containers with unready status: [{names}]");
+        web.add_pod(number, SECOND, |pod| {
+            pod.ready = Some(condition(ConditionStatus::False, "ContainersNotReady", &message));
         });
     }
     for (number, container) in [(220, "web"), (221, "proxy")] {
@@ -413,7 +419,9 @@ fn pods_that_wait_for_different_things_are_told_apart() {
     for begin in [
         "Waiting for readiness gate shop/open on 1 pod ",
         "Waiting for readiness gate shop/paid on 1 pod ",
-        "1 new pod is running but not ready ",
+        "1 new pod is running but not ready for ",
+        "1 new pod is running but not ready (containers web, proxy) for ",
+        "2 new pods are running but not ready (container web) for ",
         "1 new pod is running but the startup probe has not passed ",
         "Container web cannot be created (CreateContainerConfigError, pod p0220)",
         "Container proxy cannot be created (CreateContainerConfigError, pod p0221)",
