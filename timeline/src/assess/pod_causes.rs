@@ -48,6 +48,10 @@ impl<'m> Assessment<'m> {
                         (&mut *known, &kind)
                     {
                         *saw = saw.take().or_else(|| other.clone()); // since when is told of the first
+                    } else if let (CauseKind::Crash(known), CauseKind::Crash(other)) = (&mut *known, &kind) {
+                        // A code that only some of them ended with is not said of all.
+                        let is_other = other.exit_code.is_some() && known.exit_code != other.exit_code;
+                        known.exit_code = known.exit_code.filter(|_| !is_other);
                     } else if self.says_more((known, shown), (&kind, &evidence)) {
                         (*known, *shown) = (kind, evidence);
                     }
