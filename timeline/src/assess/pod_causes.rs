@@ -179,8 +179,8 @@ impl<'m> Assessment<'m> {
         (kind, Evidence { reason, message, ..of_pod(pod, begun) })
     }
 
-    /// Pods that failed as a whole lately, or ended well, while others are missing. Where a replacement failed too that had been ready, the next one
-    /// may, whether any is missing or not.
+    /// Pods that failed as a whole lately, or ended well, while others are missing. Where a replacement failed too that had been ready,
+    /// the next one may, whether any is missing or not.
     fn failed_pods(&self, pods: &[&Pod]) -> Option<Cause> {
         let set = self.current?;
         let available = self.model.pod_counts(set.uid).available;
@@ -206,7 +206,10 @@ impl<'m> Assessment<'m> {
         if pod.state() == PodState::Finished {
             evidence.reason = COMPLETED.to_owned();
         }
-        Some(self.rate_cause(CauseKind::PodsFailed { is_repeated }, late.len() as u32, evidence))
+        // The sentence has one reason: others are not counted with it.
+        let is_alike = |other: &Pod| (other.state(), &other.now.reason) == (pod.state(), &pod.now.reason);
+        let alike = late.iter().filter(|(other, _)| is_alike(other)).count() as u32;
+        Some(self.rate_cause(CauseKind::PodsFailed { is_repeated }, alike, evidence))
     }
 
     /// A node that is being added for one of these pods, which has none yet: others that fit on it get no answer of their own.

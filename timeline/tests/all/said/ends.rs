@@ -84,6 +84,17 @@ fn pods_that_a_node_refuses_again_and_again_hold_a_rollout_up() {
     assert_eq!(told, ["20 pods failed: OutOfcpu; the revision stays 2."]);
 }
 
+#[test]
+fn pods_that_failed_for_another_reason_are_not_counted_with_the_first() {
+    let mut web = Web::live(3);
+    web.now = 60_000;
+    for (pod, reason) in [(100, "OutOfcpu"), (101, "UnexpectedAdmissionError"), (102, "OutOfcpu")] {
+        web.pod(pod, |pod| (pod.phase, pod.reason) = (Phase::Failed, reason.into()));
+    }
+    web.report();
+    assert_eq!(web.view().reasons[0].sentence, "2 pods failed within a minute, OutOfcpu (one is p0100).");
+}
+
 /// The only container has a restartPolicy of its own, and is done.
 #[test]
 fn pods_that_end_well_again_and_again_hold_a_rollout_up() {
