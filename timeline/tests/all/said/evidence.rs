@@ -98,9 +98,10 @@ fn a_container_that_is_restarted_for_a_resize_does_not_crash() {
     for restarts in [1, 2] {
         web.now += 60_000;
         web.event(100, "Killing", "Container web resize requires restart");
+        let started_millis = Some(web.now);
         web.pod(100, |pod| {
             unready(pod);
-            pod.containers[0].restarts = restarts;
+            (pod.containers[0].restarts, pod.containers[0].started_millis) = (restarts, started_millis);
             pod.containers[0].last_exit = Some(Exit { code: 143, reason: "Error".into(), ..Exit::default() }.into());
         });
         web.report();
