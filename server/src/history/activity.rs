@@ -13,7 +13,8 @@ const SETTLE_MILLIS: Millis = 60_000;
 pub fn is_at_rest(model: &Model, workload: Uid) -> bool {
     let Some(deployment) = model.deployments.get(&workload) else { return true };
     let is_counted = |pod: &&Pod| pod.state() != PodState::Gone && !pod.is_out_of_rotation() && !pod.is_leftover();
-    let mut pods = model.pods_of_deployment(workload).into_iter().filter(is_counted);
+    // Those of a ReplicaSet that it let go, and those that passed to another one's, are no concern of it.
+    let mut pods = model.counted_pods(workload).into_iter().filter(is_counted);
     if deployment.is_over() {
         return pods.next().is_none();
     }
@@ -76,5 +77,54 @@ impl ActivityTracker {
     pub fn undo(&mut self, ActivityChanges { active, settled }: ActivityChanges) {
         self.0.extend(active.into_iter().map(|uid| (uid, Activity::Unknown)));
         self.0.extend(settled.into_iter().map(|uid| (uid, Activity::AtRest { since_millis: Millis::MIN / 2 })));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+    use timeline::Timeline;
+    use timeline::fact::{Kind, Seen};
+
+    use super::*;
+    use crate::kube::translate::Object;
+
+    fn uid(number: u32) -> String {
+        format!("00000000-0000-4000-8000-{number:012}")
+    }
+
+    /// An object of that number, controlled by that one.
+    fn object(number: u32, owner: Option<(&str, u32)>, of: &Value) -> Value {
+        let owners: Vec<Value> =
+            owner.iter().map(|(kind, of)| json!({ "kind": kind, "controller": true, "uid": uid(*of) })).collect();
+        let metadata = json!({ "uid": uid(number), "name": format!("web-{number}"), "ownerReferences": owners });
+        json!({ "metadata": metadata, "spec": of["spec"], "status": of["status"] })
+    }
+
+    #[test]
+    fn a_workload_is_at_rest_beside_pods_that_it_let_go() {
+        let mut timeline = Timeline::new();
+        let mut tell = |kind: Kind, object: &Value| {
+            let fact = Object::decode(kind, &object.to_string()).unwrap().fact(Seen::Added).unwrap().unwrap();
+            timeline.apply(1_000, fact);
+        };
+        let one = json!({ "spec": { "replicas": 1 }, "status": { "replicas": 1, "availableReplicas": 1 } });
+        let ready = json!({
+            "spec": { "nodeName": "node-1", "containers": [{ "name": "web" }] },
+            "status": {
+                "phase": "Running",
+                "conditions": [{ "type": "Ready", "status": "True" }],
+                "containerStatuses": [{ "name": "web", "state": { "running": {} } }],
+            },
+        });
+        tell(Kind::Deployment, &object(1, None, &one));
+        for (set, pod) in [(2, 3), (4, 5)] {
+            tell(Kind::ReplicaSet, &object(set, Some(("Deployment", 1)), &one));
+            tell(Kind::Pod, &object(pod, Some(("ReplicaSet", set)), &ready));
+        }
+        tell(Kind::ReplicaSet, &object(2, None, &one));
+        let workload = uid(1).parse().unwrap();
+        assert_eq!(timeline.model().pods_of_deployment(workload).len(), 2);
+        assert!(is_at_rest(timeline.model(), workload));
     }
 }

@@ -172,7 +172,7 @@ pub enum CauseKind {
     },
     /// A container ended, once or again and again.
     Crash(Box<CrashCause>),
-    /// Pods failed as a whole (Evicted, OutOfcpu, …), lately.
+    /// Pods failed as a whole (Evicted, OutOfcpu, …), or ended well, lately.
     PodsFailed {
         /// One that was created after another one had failed is among them.
         is_repeated: bool,

@@ -14,6 +14,8 @@ use crate::rules::messages::{
     self, NewNode, PullFailure, StartHold, is_image_reason, new_node, probe_kill, probe_saw, read_pull_failure,
 };
 
+/// The reason of a pod that ended well, as its containers have it.
+pub const COMPLETED: &str = "Completed";
 /// Pods that failed as a whole are a cause for this long: a node that refuses one refuses the next at once.
 const FAILED_MILLIS: Millis = 60_000;
 /// The ordinary steps of a start are worth a sentence after this time.
@@ -36,7 +38,9 @@ impl<'m> Assessment<'m> {
         let comes = self.coming_node(pods);
         for pod in pods.iter().copied() {
             let Some((kind, evidence)) = self.of_new_pod(pod, comes.as_ref()) else { continue };
-            let same = groups.iter_mut().find(|(known, ..)| is_alike(known, &kind));
+            let same = groups
+                .iter_mut()
+                .find(|(known, shown, _)| is_alike(known, &kind) && names_the_same(&kind, shown, &evidence));
             match same {
                 Some((known, shown, alike)) => {
                     alike.push(pod);
@@ -44,6 +48,10 @@ impl<'m> Assessment<'m> {
                         (&mut *known, &kind)
                     {
                         *saw = saw.take().or_else(|| other.clone()); // since when is told of the first
+                    } else if let (CauseKind::Crash(known), CauseKind::Crash(other)) = (&mut *known, &kind) {
+                        // A code that only some of them ended with is not said of all.
+                        let is_other = other.exit_code.is_some() && known.exit_code != other.exit_code;
+                        known.exit_code = known.exit_code.filter(|_| !is_other);
                     } else if self.says_more((known, shown), (&kind, &evidence)) {
                         (*known, *shown) = (kind, evidence);
                     }
@@ -175,13 +183,13 @@ impl<'m> Assessment<'m> {
         (kind, Evidence { reason, message, ..of_pod(pod, begun) })
     }
 
-    /// Pods that failed as a whole lately, while others are missing. Where a replacement failed too that had been ready, the next one
-    /// may, whether any is missing or not.
+    /// Pods that failed as a whole lately, or ended well, while others are missing. Where a replacement failed too that had been ready,
+    /// the next one may, whether any is missing or not.
     fn failed_pods(&self, pods: &[&Pod]) -> Option<Cause> {
         let set = self.current?;
         let available = self.model.pod_counts(set.uid).available;
-        let leftovers = pods.iter().copied().filter(|pod| pod.is_leftover());
-        let failures: Vec<(&Pod, Millis)> = leftovers.filter_map(|pod| Some((pod, pod.now.terminal_millis?))).collect();
+        let ended = pods.iter().copied().filter(|pod| !pod.state().is_ending());
+        let failures: Vec<(&Pod, Millis)> = ended.filter_map(|pod| Some((pod, pod.now.terminal_millis?))).collect();
         let late: Vec<_> = failures.iter().filter(|(_, at)| self.now.millis - at <= FAILED_MILLIS).collect();
         let (pod, since) = **late.first()?;
         let mut times: Vec<Millis> = failures.iter().map(|(_, at)| *at).collect();
@@ -198,13 +206,24 @@ impl<'m> Assessment<'m> {
         if available >= set.now.counts.desired && !replacements.any(|(pod, _)| was_ready(pod)) {
             return None;
         }
-        let exit = pod.now.containers.iter().find_map(|container| match container.state {
-            Some(ContainerState::Terminated { exit_code, .. }) if exit_code != 0 && pod.now.message.is_empty() => {
-                Some((container.name.clone(), exit_code))
-            }
-            _ => None,
-        });
-        Some(self.rate_cause(CauseKind::PodsFailed { is_repeated, exit }, late.len() as u32, of_pod(pod, since)))
+        let exit_of = |pod: &Pod| {
+            pod.now.containers.iter().find_map(|container| match container.state {
+                Some(ContainerState::Terminated { exit_code, .. }) if exit_code != 0 && pod.now.message.is_empty() => {
+                    Some((container.name.clone(), exit_code))
+                }
+                _ => None,
+            })
+        };
+        let (mut evidence, exit) = (of_pod(pod, since), exit_of(pod));
+        if pod.state() == PodState::Finished {
+            evidence.reason = COMPLETED.to_owned();
+        }
+        // The sentence has one reason: others are not counted with it.
+        let is_alike = |other: &Pod| {
+            (other.state(), &other.now.reason) == (pod.state(), &pod.now.reason) && exit_of(other) == exit
+        };
+        let alike = late.iter().filter(|(other, _)| is_alike(other)).count() as u32;
+        Some(self.rate_cause(CauseKind::PodsFailed { is_repeated, exit }, alike, evidence))
     }
 
     /// A node that is being added for one of these pods, which has none yet: others that fit on it get no answer of their own.
@@ -375,9 +394,21 @@ fn is_alike(one: &CauseKind, other: &CauseKind) -> bool {
             a.is_some() == b.is_some()
         }
         (CauseKind::NodeSilent { node: a }, CauseKind::NodeSilent { node: b }) => a == b,
-        (CauseKind::NotReady { was_ready: a, .. }, CauseKind::NotReady { was_ready: b, .. }) => a == b,
+        (CauseKind::Gate { gate: a, .. }, CauseKind::Gate { gate: b, .. }) => a == b,
+        (CauseKind::BadContainer { container: a }, CauseKind::BadContainer { container: b }) => a == b,
+        (CauseKind::NotStarted { container: a }, CauseKind::NotStarted { container: b }) => a == b,
+        (
+            CauseKind::NotReady { was_ready: a, is_startup: starts, .. },
+            CauseKind::NotReady { was_ready: b, is_startup: other_starts, .. },
+        ) => (a, starts) == (b, other_starts),
         _ => std::mem::discriminant(one) == std::mem::discriminant(other),
     }
+}
+
+/// The evidence of two pods that are not ready is of the same containers.
+fn names_the_same(kind: &CauseKind, one: &Evidence, other: &Evidence) -> bool {
+    let names = |evidence: &Evidence| messages::unready_containers(&evidence.message).map(str::to_owned);
+    !matches!(kind, CauseKind::NotReady { .. }) || names(one) == names(other)
 }
 
 fn is_same_answer(one: &Option<NewNode>, other: &Option<NewNode>) -> bool {

@@ -1,5 +1,6 @@
 //! A cause in words, with what decides out of messages that say it at length.
 
+use crate::assess::pod_causes::COMPLETED;
 use crate::assess::rollout_causes::room_comes;
 use crate::assess::{Assessment, Cause, CauseKind, CrashCause, Obstacle, Refused, Severity, StartTime, pull_failure};
 use crate::model::fact::Role;
@@ -107,10 +108,15 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
             }
         }
         CauseKind::PodsFailed { exit, .. } => {
+            let is_done = evidence.reason == COMPLETED;
+            let verb = if is_done { "ended" } else { "failed" };
             let (who, one_is) = match pods {
-                1 => (format!("A {} failed", if is_new { "new pod" } else { "pod" }), format!("pod {name}")),
-                pods => (format!("{} failed within a minute", pod_of(pods)), format!("one is {name}")),
+                1 => (format!("A {} {verb}", if is_new { "new pod" } else { "pod" }), format!("pod {name}")),
+                pods => (format!("{} {verb} within a minute", pod_of(pods)), format!("one is {name}")),
             };
+            if is_done {
+                return format!("{who} ({one_is}): all containers ended with exit code 0 and are not started again.");
+            }
             let reason =
                 if evidence.reason.is_empty() { String::new() } else { format!(", {}", safe(&evidence.reason)) };
             let end = match exit {

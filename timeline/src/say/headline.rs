@@ -1,6 +1,7 @@
 //! The cause that decides, in the few words of a headline; [`super::cause`] has its figures.
 
 use super::cause::{crashes, exit_words, pull_detail, quota, scheduler_says, start_words, without_pod};
+use crate::assess::pod_causes::COMPLETED;
 use crate::assess::{Assessment, Cause, CauseKind, Refused, pull_failure};
 use crate::rules::messages::{self, NewNode, PullFailure, StartHold};
 use crate::words::{safe, short};
@@ -74,6 +75,9 @@ pub(super) fn matter(cause: &Cause, assessment: &Assessment<'_>) -> String {
         CauseKind::NoScheduler { nominated: None } => "no scheduler has placed its pods".to_owned(),
         CauseKind::PodsFailed { exit: Some((_, code)), .. } if evidence.reason == "Error" => {
             format!("its pods fail ({})", exit_words(*code))
+        }
+        CauseKind::PodsFailed { .. } if evidence.reason == COMPLETED => {
+            "its pods end with exit code 0 (Completed)".to_owned()
         }
         CauseKind::PodsFailed { .. } => format!("its pods fail ({})", safe(&evidence.reason)).replace(" ()", ""),
         CauseKind::OldNotGoing => "old pods do not go".to_owned(),

@@ -1,7 +1,7 @@
 //! A verdict of a moment that is past, in the past tense.
 
 /// The verbs of verdicts and of their causes.
-const VERBS: [(&str, &str); 24] = [
+const VERBS: [(&str, &str); 25] = [
     ("is", "was"),
     ("are", "were"),
     ("has", "had"),
@@ -21,6 +21,7 @@ const VERBS: [(&str, &str); 24] = [
     ("creates", "created"),
     ("makes", "made"),
     ("stays", "stayed"),
+    ("end", "ended"),
     ("ends", "ended"),
     ("starts", "started"),
     ("ago", "before"),

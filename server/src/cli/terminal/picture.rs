@@ -261,13 +261,13 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "a test ends where its assumptions do")]
 
     use timeline::view::{self, Now};
-    use timeline::{Timeline, story};
+    use timeline::{Change, Timeline, story};
 
     use super::*;
     use crate::feed::recording::Recording;
 
-    /// Draws a recording after so many seconds.
-    fn shown(recording: &str, seconds: i64, width: usize, height: usize) -> String {
+    /// Follows a recording for so many seconds; until when that is.
+    fn followed(recording: &str, seconds: i64) -> (Follower, Millis) {
         let recording = Recording::read(recording);
         let until = recording.span().unwrap().0 + seconds * 1000;
         let mut timeline = Timeline::new();
@@ -280,6 +280,12 @@ mod tests {
         (follower.copy.model, follower.copy.deployment) = (timeline.model().only(uid), Some(uid));
         follower.copy.said.view = view::view(timeline.model(), uid, Now { millis: until, skew_millis: 0 });
         follower.copy.said.story = story::story(timeline.model(), uid);
+        (follower, until)
+    }
+
+    /// Draws a recording after so many seconds.
+    fn shown(recording: &str, seconds: i64, width: usize, height: usize) -> String {
+        let (follower, until) = followed(recording, seconds);
         let lines = picture(&follower, "shop/web in test", width, height, until);
         lines.iter().map(|line| format!("{}\n", line.to_string().trim_end())).collect()
     }
@@ -292,6 +298,18 @@ mod tests {
     #[test]
     fn a_pod_out_of_rotation_in_a_terminal() {
         insta::assert_snapshot!(shown(include_str!("../../../tests/traces/relabel-pod.jsonl"), 8, 100, 40));
+    }
+
+    #[test]
+    fn a_pod_that_another_replica_set_adopted_is_in_one_block() {
+        let (mut follower, _) = followed(include_str!("../../../tests/traces/rolling-one-by-one.jsonl"), 12);
+        let model = &mut follower.copy.model;
+        let living = model.pods.values().find(|pod| pod.state() != PodState::Gone && pod.owner.is_some());
+        let (pod, owner) = living.map(|pod| (pod.uid, pod.owner)).unwrap();
+        let other = model.replica_sets.keys().copied().find(|set| Some(*set) != owner).unwrap();
+        model.apply_change(&Change::PodAdopted(pod, other, 0));
+        let blocks = blocks(&follower, follower.copy.deployment.unwrap());
+        assert_eq!(blocks.iter().filter(|block| block.pods.iter().any(|one| one.uid == pod)).count(), 1);
     }
 
     #[test]

@@ -104,6 +104,35 @@ fn pods_that_fail_with_their_containers_say_how_those_ended() {
 }
 
 #[test]
+fn pods_that_failed_for_another_reason_are_not_counted_with_the_first() {
+    let mut web = Web::live(3);
+    web.now = 60_000;
+    for (pod, reason) in [(100, "OutOfcpu"), (101, "UnexpectedAdmissionError"), (102, "OutOfcpu")] {
+        web.pod(pod, |pod| (pod.phase, pod.reason) = (Phase::Failed, reason.into()));
+    }
+    web.report();
+    assert_eq!(web.view().reasons[0].sentence, "2 pods failed within a minute, OutOfcpu (one is p0100).");
+}
+
+/// The only container has a restartPolicy of its own, and is done.
+#[test]
+fn pods_that_end_well_again_and_again_hold_a_rollout_up() {
+    let mut web = Web::replacing();
+    for number in 0..3 {
+        web.now += 5_000;
+        web.add_pod(200 + number, SECOND, |_| {});
+        web.now += 1_000;
+        web.pod(200 + number, |pod| (pod.phase, pod.containers[0].is_final) = (Phase::Succeeded, true));
+    }
+    web.report();
+    assert_eq!(
+        web.view().reasons[0].sentence,
+        "3 new pods ended within a minute (one is p0200): all containers ended with exit code 0 and are not started again."
+    );
+    assert_eq!(web.verdict(), "[Blocked] Revision 2 is blocked: its pods end with exit code 0 (Completed).");
+}
+
+#[test]
 fn pods_of_a_replica_set_that_went_to_another_deployment_are_not_counted() {
     let mut web = Web::live(3);
     web.now = 20_000;

@@ -101,8 +101,7 @@ fn a_container_that_is_restarted_for_a_resize_does_not_crash() {
         let started_millis = Some(web.now);
         web.pod(100, |pod| {
             unready(pod);
-            pod.containers[0].started_millis = started_millis;
-            pod.containers[0].restarts = restarts;
+            (pod.containers[0].restarts, pod.containers[0].started_millis) = (restarts, started_millis);
             pod.containers[0].last_exit = Some(Exit { code: 143, reason: "Error".into(), ..Exit::default() }.into());
         });
         web.report();
@@ -111,6 +110,25 @@ fn a_container_that_is_restarted_for_a_resize_does_not_crash() {
         assert_eq!(web.view().verdict.tone, Tone::Busy, "{}", web.verdict());
         assert!(!web.view().reasons[0].is_fatal);
     }
+}
+
+#[test]
+fn an_exit_code_of_some_pods_is_not_told_of_all() {
+    let said = |codes: [i32; 2]| {
+        let mut web = Web::replacing();
+        web.set(SECOND, |set| set.counts.desired = 2);
+        for (number, code) in [200, 201].into_iter().zip(codes) {
+            web.add_pod(number, SECOND, |pod| {
+                crashing(2)(pod);
+                pod.ready = None;
+                pod.containers[0].last_exit = Some(Exit { code, reason: "Error".into(), ..Exit::default() }.into());
+            });
+        }
+        web.report();
+        first(&web)
+    };
+    assert_eq!(said([1, 1]), "Container web crashes with exit code 1 in 2 pods (pod p0200: 2 restarts so far).");
+    assert_eq!(said([1, 137]), "Container web crashes in 2 pods (pod p0200: 2 restarts so far).");
 }
 
 #[test]

@@ -387,6 +387,50 @@ fn pods_that_wait_for_a_gate_or_a_node_are_counted() {
 }
 
 #[test]
+fn pods_that_wait_for_different_things_are_told_apart() {
+    let mut web = Web::replacing();
+    web.set(SECOND, |set| set.counts.desired = 9);
+    for (number, gate) in [(200, "shop/open"), (201, "shop/paid")] {
+        let message = format!("corresponding condition of pod readiness gate \"{gate}\" does not exist.");
+        web.add_pod(number, SECOND, |pod| {
+            pod.ready = Some(condition(ConditionStatus::False, "ReadinessGatesNotReady", &message));
+        });
+    }
+    for (number, is_in_startup) in [(210, false), (211, true)] {
+        web.add_pod(number, SECOND, |pod| {
+            unready(pod);
+            pod.containers[0].is_in_startup = is_in_startup;
+        });
+    }
+    for (number, names) in [(212, "web proxy"), (213, "web"), (214, "web")] {
+        let message = format!("containers with unready status: [{names}]");
+        web.add_pod(number, SECOND, |pod| {
+            pod.ready = Some(condition(ConditionStatus::False, "ContainersNotReady", &message));
+        });
+    }
+    for (number, container) in [(220, "web"), (221, "proxy")] {
+        web.add_pod(number, SECOND, |pod| {
+            pod.containers[0].name = container.into();
+            pod.containers[0].state = Some(waiting("CreateContainerConfigError", "secret \"db\" not found"));
+        });
+    }
+    web.now += 15_000;
+    let said = causes(&web);
+    for begin in [
+        "Waiting for readiness gate shop/open on 1 pod ",
+        "Waiting for readiness gate shop/paid on 1 pod ",
+        "1 new pod is running but not ready for ",
+        "1 new pod is running but not ready (containers web, proxy) for ",
+        "2 new pods are running but not ready (container web) for ",
+        "1 new pod is running but the startup probe has not passed ",
+        "Container web cannot be created (CreateContainerConfigError, pod p0220)",
+        "Container proxy cannot be created (CreateContainerConfigError, pod p0221)",
+    ] {
+        assert_eq!(said.iter().filter(|cause| cause.starts_with(begin)).count(), 1, "{begin}: {said:#?}");
+    }
+}
+
+#[test]
 fn pods_that_are_ready_become_available_together_or_one_after_the_other() {
     let ready_at = |times: &[i64]| {
         let mut web = Web::replacing();
