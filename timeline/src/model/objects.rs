@@ -340,7 +340,7 @@ pub enum MarkKind {
 }
 
 /// A ReplicaSet and its story.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ReplicaSet {
     /// `metadata.uid`.
     pub uid: Uid,

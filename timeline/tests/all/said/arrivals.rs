@@ -5,7 +5,7 @@ use timeline::model::Gap;
 use timeline::story::LineKind;
 use timeline::{Fact, Millis, Timeline, Uid};
 
-use crate::made::{SECOND, WEB, Web, deployment, set};
+use crate::made::{SECOND, WEB, Web, deployment, set, warning};
 
 const HOUR: Millis = 3_600_000;
 
@@ -124,19 +124,7 @@ fn the_last_pod_to_be_ready_for_long_enough_makes_all_available() {
 
 /// An Event with its own UID, 1,000 more than that of what it is about.
 fn event(about: u128, count: u32) -> EventFact {
-    EventFact {
-        uid: Uid::from_bits(1_000 + about),
-        namespace: "shop".into(),
-        about: Uid::from_bits(about),
-        about_kind: "ReplicaSet".into(),
-        about_name: "web-2".into(),
-        container: String::new(),
-        reason: "FailedCreate".into(),
-        message: "quota".into(),
-        is_warning: true,
-        count,
-        last_millis: None,
-    }
+    EventFact { count, ..warning(1_000 + about, about, ("ReplicaSet", "web-2"), "FailedCreate", "quota") }
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! What is certain at once, and what is given time: by what the kubelet, the API server and Events say.
 
-use crate::made::{SECOND, Web, condition, crashing, next_revision, waiting};
-use timeline::fact::{ConditionStatus, ContainerState, EventFact, PodFact};
-use timeline::{Fact, Uid};
+use crate::made::{SECOND, Web, condition, crashing, next_revision, waiting, warning};
+use timeline::Fact;
+use timeline::fact::{ConditionStatus, ContainerState, PodFact};
 
 /// Revision 2 replaces revision 1; its only pod so far is changed, and nothing lasts yet.
 fn rolling(change: impl FnOnce(&mut PodFact)) -> Web {
@@ -21,19 +21,7 @@ fn is_failing(web: &Web) -> bool {
 }
 
 fn event(web: &mut Web, uid: u128, kind: &str, name: &str, reason: &str, message: &str) {
-    let fact = EventFact {
-        uid: Uid::from_bits(uid),
-        namespace: "shop".into(),
-        about: Uid::from_bits(if kind == "Pod" { 200 } else { 1 }),
-        about_kind: kind.into(),
-        about_name: name.into(),
-        container: String::new(),
-        reason: reason.into(),
-        message: message.into(),
-        is_warning: true,
-        count: 1,
-        last_millis: None,
-    };
+    let fact = warning(uid, if kind == "Pod" { 200 } else { 1 }, (kind, name), reason, message);
     web.timeline.apply(web.now, Fact::Event(Box::new(fact)));
 }
 

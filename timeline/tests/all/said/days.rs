@@ -1,6 +1,6 @@
 //! Whole sequences, and everything that is said at each of their moments: read the snapshots as a user would.
 
-use crate::made::{SECOND, Web, condition, crashing, image, next_revision, ready, set, unready, waiting};
+use crate::made::{SECOND, Web, condition, crashing, image, next_revision, ready, set, unready, waiting, warning};
 use crate::said::shown::Shown;
 use timeline::fact::{
     ConditionStatus, Container, ContainerState, EventFact, IntOrPercent, Kind, Phase, Role, Strategy,
@@ -35,19 +35,8 @@ fn observed(web: &mut Web, revision: u64) {
 }
 
 fn event(about: u128, kind: &str, name: &str, reason: &str, message: &str, count: u32) -> Fact {
-    Fact::Event(Box::new(EventFact {
-        uid: Uid::from_bits(9_000 + about),
-        namespace: "shop".into(),
-        about: Uid::from_bits(about),
-        about_kind: kind.into(),
-        about_name: name.into(),
-        container: String::new(),
-        reason: reason.into(),
-        message: message.into(),
-        is_warning: true,
-        count,
-        last_millis: None,
-    }))
+    let warning = warning(9_000 + about, about, (kind, name), reason, message);
+    Fact::Event(Box::new(EventFact { count, ..warning }))
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! What kubelets, registries, schedulers and probes say reaches the sentence, and says no more than it means.
 
-use crate::made::{SECOND, Web, condition, crashing, ready, unready, waiting};
+use crate::made::{SECOND, Web, condition, crashing, ready, unready, waiting, warning};
 use timeline::fact::{ConditionStatus, ContainerState, EventFact, Exit, Phase, PodFact};
 use timeline::view::Tone;
 
@@ -387,19 +387,8 @@ fn the_last_answer_of_an_autoscaler_is_the_newest_by_its_own_time() {
     web.now += 70_000;
     let pod = web.timeline.model().pods.values().find(|pod| pod.name.ends_with("p0200")).unwrap().clone();
     for (number, reason, seconds) in [(900, "NotTriggerScaleUp", 80), (901, "TriggeredScaleUp", 40)] {
-        let event = EventFact {
-            uid: timeline::Uid::from_bits(number),
-            namespace: pod.namespace.clone(),
-            about: pod.uid,
-            about_kind: "Pod".into(),
-            about_name: pod.name.clone(),
-            container: String::new(),
-            reason: reason.into(),
-            message: "max size reached".into(),
-            is_warning: false,
-            count: 1,
-            last_millis: Some(seconds * 1_000),
-        };
+        let warning = warning(number, pod.uid.bits(), ("Pod", &pod.name), reason, "max size reached");
+        let event = EventFact { is_warning: false, last_millis: Some(seconds * 1_000), ..warning };
         web.timeline.apply(web.now, timeline::Fact::Event(Box::new(event)));
     }
     assert_eq!(first(&web), "No node fits pod p0200: 1 Insufficient cpu. No node is added: max size reached.");

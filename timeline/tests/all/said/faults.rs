@@ -1,9 +1,9 @@
 //! Faults are named for what they are.
 
-use crate::made::{SECOND, WEB, Web, condition, crashing, image, ready, set, waiting};
+use crate::made::{SECOND, Web, condition, crashing, image, ready, set, waiting, warning};
+use timeline::Fact;
 use timeline::fact::{ConditionStatus, ContainerState, EventFact, Image};
 use timeline::story::LineKind;
-use timeline::{Fact, Uid};
 
 #[test]
 fn failures_are_named_for_what_they_are() {
@@ -106,19 +106,8 @@ fn of_the_refusals_of_a_replica_set_the_newest_one_is_told() {
     });
     web.now = 65_000;
     for (number, seconds, message) in [(900, 64, "the newer one"), (901, 62, "the older one")] {
-        let event = EventFact {
-            uid: Uid::from_bits(number),
-            namespace: "shop".into(),
-            about: WEB,
-            about_kind: "Deployment".into(),
-            about_name: "web".into(),
-            container: String::new(),
-            reason: "ReplicaSetCreateError".into(),
-            message: message.into(),
-            is_warning: true,
-            count: 1,
-            last_millis: Some(seconds * 1_000),
-        };
+        let warning = warning(number, 1, ("Deployment", "web"), "ReplicaSetCreateError", message);
+        let event = EventFact { last_millis: Some(seconds * 1_000), ..warning };
         web.timeline.apply(65_000, Fact::Event(Box::new(event)));
     }
     assert_eq!(web.view().reasons[0].sentence, "The API server refuses the new ReplicaSet: the newer one.");
@@ -145,19 +134,8 @@ fn the_image_that_fails_is_named_and_not_its_neighbour() {
 fn an_event_counts_once_however_often_it_comes() {
     let mut web = Web::live(1);
     let event = |uid: u128, count: u32| {
-        Fact::Event(Box::new(EventFact {
-            uid: Uid::from_bits(uid),
-            namespace: "shop".into(),
-            about: Uid::from_bits(1),
-            about_kind: "Deployment".into(),
-            about_name: "web".into(),
-            container: String::new(),
-            reason: "Odd".into(),
-            message: "why".into(),
-            is_warning: true,
-            count,
-            last_millis: None,
-        }))
+        let warning = warning(uid, 1, ("Deployment", "web"), "Odd", "why");
+        Fact::Event(Box::new(EventFact { count, ..warning }))
     };
     // More Events than are kept, each told again and again.
     for round in 1..=3 {

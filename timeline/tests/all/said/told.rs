@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use crate::made::{self, SECOND, WEB, Web, condition, image, next_revision, ready, set};
+use crate::made::{self, SECOND, WEB, Web, condition, image, next_revision, ready, set, warning};
 use timeline::fact::{ConditionStatus, EventFact, Kind, Phase, ReplicaSetFact, Seen};
 use timeline::story::{self, LineKind};
-use timeline::{Fact, Millis, Timeline, Uid};
+use timeline::{Fact, Millis, Timeline};
 
 /// "seconds text" of everything that is told after that time.
 pub fn since(web: &Web, from: Millis) -> Vec<String> {
@@ -316,19 +316,8 @@ fn a_gap_is_told_from_one_second_on_and_grows_into_one() {
 fn events_of_one_reason_are_one_line_at_their_own_last_time() {
     let mut web = Web::live(1);
     let event = |uid: u128, at: Option<Millis>, message: &str, count: u32, is_warning: bool| {
-        Fact::Event(Box::new(EventFact {
-            uid: Uid::from_bits(uid),
-            namespace: "shop".into(),
-            about: Uid::from_bits(100),
-            about_kind: "Pod".into(),
-            about_name: "web-2-p0100".into(),
-            container: String::new(),
-            reason: "Unhealthy".into(),
-            message: message.into(),
-            is_warning,
-            count,
-            last_millis: at,
-        }))
+        let warning = warning(uid, 100, ("Pod", "web-2-p0100"), "Unhealthy", message);
+        Fact::Event(Box::new(EventFact { is_warning, count, last_millis: at, ..warning }))
     };
     web.timeline.apply(60_000, event(900, None, "normal", 9, false));
     assert_eq!(since(&web, 6_000), Vec::<String>::new(), "objects tell it better");
