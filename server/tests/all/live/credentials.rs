@@ -17,7 +17,7 @@ use timeline::wire::ConnectionState;
 use timeline::{Retention, fact::Kind};
 
 use crate::common::until::until;
-use crate::live::support::{FakeApi, Verb, Watched, deployment, is_stale, pod, quick, replica_set, until_connection};
+use crate::live::support::{Verb, Watched, is_stale, pod, quick, shop_of, until_connection};
 
 /// A folder of its own with a kubeconfig, gone when the test ends.
 struct Folder(PathBuf);
@@ -110,14 +110,6 @@ fn token(token: &str) -> String {
     format!(r#"{{"token":"{token}"}}"#)
 }
 
-async fn shop() -> FakeApi {
-    let api = FakeApi::start().await;
-    api.put(deployment(1, 1));
-    api.put(replica_set(2, 1, 1));
-    api.put(pod(10, 2, "web-a"));
-    api
-}
-
 async fn until_stale(watched: &Watched, words: &str) {
     until_connection(&watched.hub, words, |now| is_stale(now, words)).await;
 }
@@ -128,7 +120,7 @@ async fn until_live(hub: &Handle) {
 
 #[tokio::test]
 async fn a_token_that_is_written_anew_is_taken_up() {
-    let (api, folder) = (shop().await, Folder::new());
+    let (api, folder) = (shop_of(1, &["web-a"]).await, Folder::new());
     api.take_only("one");
     folder.write(api.address, &token("one"));
     let watched = folder.watch().await;
@@ -144,7 +136,7 @@ async fn a_token_that_is_written_anew_is_taken_up() {
 
 #[tokio::test]
 async fn a_command_is_asked_again_when_its_token_is_refused() {
-    let (api, folder) = (shop().await, Folder::new());
+    let (api, folder) = (shop_of(1, &["web-a"]).await, Folder::new());
     api.take_only("run-1");
     let script = answer(r#"{"token":"run-%s"}"#) + r#" "$runs""#;
     folder.write(api.address, &folder.user_of(&script));
@@ -164,7 +156,7 @@ async fn a_command_is_asked_again_when_its_token_is_refused() {
 
 #[tokio::test]
 async fn credentials_that_end_soon_are_renewed_before_they_are_refused() {
-    let (api, folder) = (shop().await, Folder::new());
+    let (api, folder) = (shop_of(1, &["web-a"]).await, Folder::new());
     let soon = jiff::Timestamp::from_second(server::telemetry::clock::now_millis() / 1000 + 62).unwrap();
     let script = answer(r#"{"token":"run-%s","expirationTimestamp":"%s"}"#)
         + &format!(r#" "$runs" "$([ "$runs" = 1 ] && echo {soon} || echo 2100-01-01T00:00:00Z)""#);
@@ -181,7 +173,7 @@ async fn credentials_that_end_soon_are_renewed_before_they_are_refused() {
 
 #[tokio::test]
 async fn credentials_that_last_are_not_renewed() {
-    let (api, folder) = (shop().await, Folder::new());
+    let (api, folder) = (shop_of(1, &["web-a"]).await, Folder::new());
     let script = answer(r#"{"token":"run-%s","expirationTimestamp":"2100-01-01T00:00:00Z"}"#) + r#" "$runs""#;
     folder.write(api.address, &folder.user_of(&script));
     let watched = folder.watch_at(Pace { probe: Duration::from_millis(20), ..quick() }).await;
@@ -192,7 +184,7 @@ async fn credentials_that_last_are_not_renewed() {
 
 #[tokio::test]
 async fn a_command_that_answers_nothing_good_is_asked_less_and_less_often() {
-    let (api, folder) = (shop().await, Folder::new());
+    let (api, folder) = (shop_of(1, &["web-a"]).await, Folder::new());
     api.take_only("another");
     let script = answer(r#"{"token":"run-%s"}"#) + r#" "$runs""#;
     folder.write(api.address, &folder.user_of(&script));
@@ -209,7 +201,7 @@ async fn a_command_that_answers_nothing_good_is_asked_less_and_less_often() {
 
 #[tokio::test]
 async fn what_is_wrong_with_the_kubeconfig_is_said_and_tried_again() {
-    let (api, folder) = (shop().await, Folder::new());
+    let (api, folder) = (shop_of(1, &["web-a"]).await, Folder::new());
     api.take_only("one");
     folder.write(api.address, &token("one"));
     let watched = folder.watch().await;
@@ -228,9 +220,11 @@ async fn what_is_wrong_with_the_kubeconfig_is_said_and_tried_again() {
 
 #[tokio::test]
 async fn a_cluster_that_moved_is_found_where_the_kubeconfig_says_and_listed_again() {
-    let (api, folder) = (shop().await, Folder::new());
-    let (before, closed) =
-        (shop().await, tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap());
+    let (api, folder) = (shop_of(1, &["web-a"]).await, Folder::new());
+    let (before, closed) = (
+        shop_of(1, &["web-a"]).await,
+        tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap(),
+    );
     before.put(pod(11, 2, "web-b"));
     folder.write(before.address, "{}");
     // Failures alone do not list again here.
@@ -254,7 +248,7 @@ fn runs(process: &str) -> bool {
 
 #[tokio::test]
 async fn a_command_that_hangs_is_ended_and_tried_again() {
-    let (api, folder) = (shop().await, Folder::new());
+    let (api, folder) = (shop_of(1, &["web-a"]).await, Folder::new());
     api.take_only("good");
     let script =
         format!("if [ \"$runs\" -lt 3 ]; then sleep 1000 & echo $! >> hung; wait; fi\n{}", answer(&token("good")));
@@ -274,7 +268,7 @@ async fn a_command_that_hangs_is_ended_and_tried_again() {
 
 #[tokio::test]
 async fn a_kubeconfig_that_is_mended_while_a_cluster_waits_for_its_first_credentials_is_read_again() {
-    let (api, folder) = (shop().await, Folder::new());
+    let (api, folder) = (shop_of(1, &["web-a"]).await, Folder::new());
     api.take_only("good");
     folder.write(api.address, &folder.user_of("exit 3"));
     let hub = folder.cluster().watch(&Kind::ALL, Retention::default(), None).0;
@@ -285,7 +279,7 @@ async fn a_kubeconfig_that_is_mended_while_a_cluster_waits_for_its_first_credent
 
 #[tokio::test]
 async fn a_kubeconfig_that_is_gone_as_soon_as_it_is_read_is_enough() {
-    let (api, folder) = (shop().await, Folder::new());
+    let (api, folder) = (shop_of(1, &["web-a"]).await, Folder::new());
     folder.write(api.address, "{}");
     let wanted = folder.cluster();
     std::fs::remove_file(folder.kubeconfig()).unwrap();
@@ -294,7 +288,7 @@ async fn a_kubeconfig_that_is_gone_as_soon_as_it_is_read_is_enough() {
 
 #[tokio::test]
 async fn where_others_reach_it_no_command_is_run_whenever_the_kubeconfig_names_it() {
-    let (api, folder) = (shop().await, Folder::new());
+    let (api, folder) = (shop_of(1, &["web-a"]).await, Folder::new());
     api.take_only("good");
     let command = folder.user_of(&answer(&token("good")));
     folder.write(api.address, &command);
@@ -325,7 +319,7 @@ async fn where_others_reach_it_no_command_is_run_whenever_the_kubeconfig_names_i
 
 #[tokio::test]
 async fn a_token_that_the_kubeconfig_names_goes_before_its_command() {
-    let (api, folder) = (shop().await, Folder::new());
+    let (api, folder) = (shop_of(1, &["web-a"]).await, Folder::new());
     api.take_only("written");
     let file = folder.0.join("token");
     std::fs::write(&file, "written").unwrap();

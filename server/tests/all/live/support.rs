@@ -564,11 +564,15 @@ pub fn is_stale(connection: &Connection, words: &str) -> bool {
 
 /// An API server with a Deployment of two pods.
 pub async fn shop() -> FakeApi {
+    shop_of(2, &["web-a", "web-b"]).await
+}
+
+/// An API server with a Deployment of so many replicas, of which these pods exist.
+pub async fn shop_of(replicas: u32, pods: &[&str]) -> FakeApi {
     let api = FakeApi::start().await;
-    api.put(deployment(1, 2));
-    api.put(replica_set(2, 1, 2));
-    api.put(pod(10, 2, "web-a"));
-    api.put(pod(11, 2, "web-b"));
+    api.put(deployment(1, replicas));
+    api.put(replica_set(2, 1, replicas));
+    (10..).zip(pods).for_each(|(number, name)| api.put(pod(number, 2, name)));
     api
 }
 
