@@ -199,17 +199,6 @@ async fn a_list_that_never_comes_ends_when_the_cluster_falls_silent_and_begins_a
 }
 
 #[tokio::test]
-async fn a_list_that_stops_or_trickles_is_given_up_and_begun_anew() {
-    let (short, long) = (Duration::from_millis(200), Duration::from_secs(300));
-    for (fault, answer, page) in [(Fault::Stall("{".into()), short, long), (Fault::Trickle, long, short)] {
-        let api = shop_of(2, &["web-a"]).await;
-        api.fault(Verb::List, "pods", fault);
-        let watched = Watched::start(&api, &[], |pace| (pace.answer, pace.page) = (answer, page));
-        watched.until_pods(&["web-a"]).await;
-    }
-}
-
-#[tokio::test]
 async fn a_refusal_whose_text_never_comes_is_a_refusal() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
