@@ -165,7 +165,7 @@ async fn a_provider_that_answers_badly_is_said_in_our_words() {
         browser.get("/sign-in/start?to=/").await.check_namespace(StatusCode::SERVICE_UNAVAILABLE, SILENT);
         own.with(|doings| assert_eq!(doings.discovered, 1, "{answers:?}"));
         own.with(|doings| doings.answers = Answers::Well);
-        super::site::until("it answers again", async || {
+        crate::common::until::until("it answers again", async || {
             browser.get("/sign-in/start?to=/").await.status == StatusCode::SEE_OTHER
         })
         .await;
@@ -287,7 +287,8 @@ async fn no_cookie_but_ones_own_shows_anything_at_any_address() {
     let mut late = Browser::new(&rollcast);
     own.sign_in(&mut late).await;
     let expired = session(&late);
-    super::site::until("it has expired", async || late.clone().list().await.0 == StatusCode::UNAUTHORIZED).await;
+    crate::common::until::until("it has expired", async || late.clone().list().await.0 == StatusCode::UNAUTHORIZED)
+        .await;
     let tampered = {
         let mut bytes = session(&good).into_bytes();
         let at = bytes.len() / 2;

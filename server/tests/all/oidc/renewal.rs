@@ -14,7 +14,8 @@ use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 
 use super::browser::{Browser, SESSION};
 use super::own::{Answers, Own, key, now};
-use super::site::{options, site, until, with_keys};
+use super::site::{options, site, with_keys};
+use crate::common::until::until;
 
 /// Asked again every second.
 fn hasty(own: &Own) -> Options {
