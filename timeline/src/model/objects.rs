@@ -184,10 +184,11 @@ impl Event {
 }
 
 /// The verdict of `kubectl rollout status`, from one Deployment object; [`crate::rules::verdict`] computes it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum KubectlVerdict {
     /// The controller has not seen the spec yet.
+    #[default]
     NotObserved,
     /// No progress for `progressDeadlineSeconds`.
     DeadlineExceeded,

@@ -63,6 +63,7 @@ pub enum Verb {
     Version,
 }
 
+#[derive(Default)]
 struct World {
     version: u64,
     /// Most objects of a page, and how long the server takes for one.
@@ -88,26 +89,6 @@ struct World {
 
 /// The line of a watch that says that its position has expired.
 pub const EXPIRED: &str = r#"{"type":"ERROR","object":{"kind":"Status","code":410,"reason":"Expired"}}"#;
-
-impl Default for World {
-    fn default() -> Self {
-        Self {
-            version: 0,
-            page: (2, Duration::ZERO), // so that every longer list is paged
-            streams_lists: false,
-            objects: BTreeMap::new(),
-            faults: BTreeMap::new(),
-            standing: BTreeMap::new(),
-            requests: Vec::new(),
-            impersonated: BTreeSet::new(),
-            token: None,
-            refusals: 0,
-            history: Vec::new(),
-            expired: BTreeMap::new(),
-            lists: BTreeMap::new(),
-        }
-    }
-}
 
 /// The fake API server.
 #[derive(Clone)]
@@ -141,7 +122,9 @@ impl FakeApi {
     }
 
     fn new(address: std::net::SocketAddr) -> Self {
-        Self { world: Arc::default(), events: broadcast::channel(1024).0, hang_up: broadcast::channel(8).0, address }
+        let world = World { page: (2, Duration::ZERO), ..World::default() }; // so that every longer list is paged
+        let (events, hang_up) = (broadcast::channel(1024).0, broadcast::channel(8).0);
+        Self { world: Arc::new(Mutex::new(world)), events, hang_up, address }
     }
 
     fn router(&self) -> Router {
