@@ -3,8 +3,8 @@
 import { copyFileSync, mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Page } from "@playwright/test";
-import { expect, isLive, RolloutPage, test } from "../../fixtures/test.ts";
+import type { Page, WebSocketRoute } from "@playwright/test";
+import { expect, isLive, openLive, openRecording, RolloutPage, test } from "../../fixtures/test.ts";
 import { recording } from "../../fixtures/environment.ts";
 import { Server } from "../../fixtures/server.ts";
 
@@ -80,8 +80,7 @@ test("a page of a cluster that is not watched any more says so, and keeps its pi
 test("lists name the clusters that there are after a restart, and say which one is not watched", async ({ page, serve, complaints }) => {
   const { before, after } = renamed("quota");
   const server = await serve(() => Server.start(before));
-  await page.goto(`${server.address}/clusters/first`);
-  await page.waitForSelector("html[data-live=true]");
+  await openLive(page, `${server.address}/clusters/first`);
   await expect(page.getByTestId("cluster")).toContainText("first");
   await server.kill();
   await serve(() => Server.start(after, port(server)));
@@ -94,8 +93,7 @@ test("lists name the clusters that there are after a restart, and say which one 
 test("seats on the wall are taken anew when the clusters are others after a restart", async ({ page, serve, complaints }) => {
   const { before, after } = renamed("quota");
   const server = await serve(() => Server.start(before));
-  await page.goto(`${server.address}/wall`);
-  await page.waitForSelector("html[data-live=true]");
+  await openLive(page, `${server.address}/wall`);
   await expect(page.locator(".tile")).toContainText("first / ");
   await server.kill();
   await serve(() => Server.start(after, port(server)));
@@ -105,40 +103,25 @@ test("seats on the wall are taken anew when the clusters are others after a rest
   complaints.length = 0;
 });
 
-test("a moment is asked for again when its answer does not come", async ({ page, serve }) => {
-  let swallowed = 0;
-  await page.routeWebSocket(/api[/]v1[/]stream/, (viewer) => {
-    const server = viewer.connectToServer();
-    viewer.onMessage((message) => {
-      const isQuestion = typeof message !== "string" && message[0] === 2; // Moment
-      if (isQuestion && swallowed === 0) swallowed++;
-      else server.send(message);
+const FAULTS: Record<string, (viewer: WebSocketRoute) => void> = {
+  "its answer does not come": () => {},
+  "the link breaks": (viewer) => void viewer.close(),
+};
+for (const [what, fault] of Object.entries(FAULTS)) {
+  test(`a moment is asked for again when ${what}`, async ({ page, serve }) => {
+    let questions = 0;
+    await page.routeWebSocket(/api[/]v1[/]stream/, (viewer) => {
+      const server = viewer.connectToServer();
+      viewer.onMessage((message) => {
+        const isQuestion = typeof message !== "string" && message[0] === 2; // Moment
+        if (isQuestion && questions++ === 0) fault(viewer);
+        else server.send(message);
+      });
     });
+    const server = await serve(() => Server.replaying("rollover", "--hold-at", "12"));
+    const rollout = await openRecording(page, server.page("rollover", "rollover", "web"));
+    await rollout.story.locator("li").filter({ hasText: "Revision 2 starts" }).getByRole("button").click();
+    await expect(rollout.verdict).toContainText("Revision 2 was replacing revision 1: 0 of 10");
+    expect(questions).toBeGreaterThan(1);
   });
-  const server = await serve(() => Server.replaying("rollover", "--hold-at", "12"));
-  const rollout = new RolloutPage(page);
-  await page.goto(server.page("rollover", "rollover", "web"));
-  await isLive(page, /Recording/);
-  await rollout.story.locator("li").filter({ hasText: "Revision 2 starts" }).getByRole("button").click();
-  await expect(rollout.verdict).toContainText("Revision 2 was replacing revision 1: 0 of 10");
-  expect(swallowed).toBe(1);
-});
-
-test("a moment that is shown when the link breaks is asked for again", async ({ page, serve }) => {
-  let breaks = 0;
-  await page.routeWebSocket(/api[/]v1[/]stream/, (viewer) => {
-    const server = viewer.connectToServer();
-    viewer.onMessage((message) => {
-      const isQuestion = typeof message !== "string" && message[0] === 2; // Moment
-      if (isQuestion && breaks++ === 0) void viewer.close();
-      else server.send(message);
-    });
-  });
-  const server = await serve(() => Server.replaying("rollover", "--hold-at", "12"));
-  const rollout = new RolloutPage(page);
-  await page.goto(server.page("rollover", "rollover", "web"));
-  await isLive(page, /Recording/);
-  await rollout.story.locator("li").filter({ hasText: "Revision 2 starts" }).getByRole("button").click();
-  await expect(rollout.verdict).toContainText("Revision 2 was replacing revision 1: 0 of 10");
-  expect(breaks).toBeGreaterThan(1);
-});
+}

@@ -4,7 +4,7 @@ import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Page } from "@playwright/test";
-import { expect, isLive, RolloutPage, test } from "../../fixtures/test.ts";
+import { expect, isLive, openLive, RolloutPage, test } from "../../fixtures/test.ts";
 import { Server } from "../../fixtures/server.ts";
 
 const BASE = "/tools/rollcast";
@@ -34,8 +34,7 @@ test("everything is below the path, also after going from page to page", async (
   const streams: string[] = [];
   page.on("websocket", (socket) => streams.push(new URL(socket.url()).pathname));
   const rollout = new RolloutPage(page);
-  await page.goto(`${server.address}/`);
-  await page.waitForSelector("html[data-live=true]");
+  await openLive(page, `${server.address}/`);
   expect(await strayed(page)).toEqual([]);
   await rollout.mark();
   await page.getByTestId("deployment").filter({ hasText: "web" }).first().click();

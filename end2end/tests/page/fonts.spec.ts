@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Page } from "@playwright/test";
-import { expect, isLive, test } from "../../fixtures/test.ts";
+import { expect, openRecording, test } from "../../fixtures/test.ts";
 import { recording } from "../../fixtures/environment.ts";
 import { fontsOf, type Drawn } from "../../fixtures/fonts.ts";
 import { Server } from "../../fixtures/server.ts";
@@ -30,8 +30,7 @@ for (const theme of ["light", "dark"] as const) {
     await expect(page.getByTestId("deployment")).toHaveCount(names.length);
     for (const font of await served(page)) used.add(font);
 
-    await page.goto(`${server.page(...place)}?theme=${theme}`);
-    await isLive(page, /Recording/);
+    await openRecording(page, `${server.page(...place)}?theme=${theme}`);
     for (const font of await served(page)) used.add(font);
     await page.getByRole("button", { name: "Shortcuts" }).click();
     for (const font of await served(page)) used.add(font);

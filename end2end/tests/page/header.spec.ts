@@ -8,7 +8,7 @@ import { recording } from "../../fixtures/environment.ts";
 import { recorded } from "../../fixtures/made.mjs";
 import { Reviewer } from "../../fixtures/reviewer.ts";
 import { Server, type Document } from "../../fixtures/server.ts";
-import { expect, isLive, test } from "../../fixtures/test.ts";
+import { expect, openLive, openRecording, test } from "../../fixtures/test.ts";
 
 const SIZES = [[1440, 900, 80], [390, 844, 140]] as const;
 const folder = () => mkdtempSync(join(tmpdir(), "rollcast-"));
@@ -121,8 +121,7 @@ test("many clusters are a menu, and those in trouble stand beside it", async ({ 
   const names = ["rollover", "rollout", "kill-pod", "recreate", "quota"];
   const server = await serve(() => Server.start(["replay", ...names.map(recording), "--hold-at", "12"]));
   await page.setViewportSize({ width: 1440, height: 900 });
-  await page.goto(server.address);
-  await page.waitForSelector("html[data-live=true]");
+  await openLive(page, server.address);
   const menu = page.getByTestId("clusters");
   await expect(menu).toHaveText(/^5 recordings/);
   await expect(page.getByTestId("cluster").first()).toBeHidden();
@@ -158,8 +157,7 @@ test("the name is there however long all names are", async ({ page, serve }, inf
   const server = await serve(() => Server.start(["replay", file, "--hold-at", "60"]));
   for (const [width, height, most] of SIZES) {
     await page.setViewportSize({ width, height });
-    await page.goto(server.page(long("cluster"), long("namespace"), long("name")));
-    await isLive(page, /Recording/);
+    await openRecording(page, server.page(long("cluster"), long("namespace"), long("name")));
     const now = await measured(page);
     expect(now.trail).toEqual([long("cluster"), long("namespace"), long("name")]);
     expect(now.hereWidth, `${width}: the name has more than half of what there is`).toBeGreaterThan(width === 1440 ? 380 : 90);

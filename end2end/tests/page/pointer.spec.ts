@@ -5,13 +5,12 @@ import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import type { Page } from "@playwright/test";
 import { recording } from "../../fixtures/environment.ts";
-import { atRest, expect, RolloutPage, test } from "../../fixtures/test.ts";
+import { atRest, expect, openLive, RolloutPage, test } from "../../fixtures/test.ts";
 import { Server, type Serve } from "../../fixtures/server.ts";
 
 async function opened(page: Page, serve: Serve): Promise<RolloutPage> {
   const server = await serve(() => Server.replaying("rollover", "--hold-at", "12"));
-  await page.goto(server.page("rollover", "rollover", "web"));
-  await page.waitForSelector("html[data-live=true]");
+  await openLive(page, server.page("rollover", "rollover", "web"));
   return new RolloutPage(page);
 }
 
@@ -114,8 +113,7 @@ test("a rollout that is kept is shown from a little before its begin to a little
     }, { intervals: [1_000] })
     .toBe(true);
   const { uid, number, startedMillis, endedMillis } = third!;
-  await page.goto(`${server.page("rollover", "rollover", "web")}?uid=${uid}&rollout=${number}`);
-  await page.waitForSelector("html[data-live=true]");
+  await openLive(page, `${server.page("rollover", "rollover", "web")}?uid=${uid}&rollout=${number}`);
   const took = (endedMillis! - startedMillis) / 1000;
   // Old pods may take a little longer to end than the rollout.
   await expect.poll(() => seconds(page)).toBeGreaterThan(took * 1.1);
