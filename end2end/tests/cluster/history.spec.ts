@@ -1,15 +1,13 @@
 /// History that lasts, on a real control plane: a server that is killed goes on where it was, and what it kept is found and opened.
 
-import { mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { AxeBuilder } from "@axe-core/playwright";
 import { expect, openLive, test } from "../../fixtures/test.ts";
-import { kubeconfig } from "../../fixtures/environment.ts";
+import { kubeconfig, temporaryFolder } from "../../fixtures/environment.ts";
 import { Server } from "../../fixtures/server.ts";
 
 test("what was rolled out is there after the server was killed, as a list, as a gap and pod by pod", async ({ page, serve, tell }) => {
   const story = tell("rollout");
-  const folder = mkdtempSync(`${tmpdir()}/rollcast-history-`);
+  const folder = temporaryFolder();
   const first = await serve(() => Server.start(["serve", "--kubeconfig", kubeconfig(), "--data-dir", folder]));
   await openLive(page, first.page("rollcast-test", story.namespace, "nginx"));
   await story.toTheEnd();

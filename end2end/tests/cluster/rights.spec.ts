@@ -2,9 +2,8 @@
 /// taken away. API servers that stream lists need no right to list for that: what is watched without it goes through a proxy that
 /// refuses to stream.
 
-import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { root, kubeconfig } from "../../fixtures/environment.ts";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { root, kubeconfig, temporaryFolder } from "../../fixtures/environment.ts";
 import { create, manifests, without, type Manifest } from "../../fixtures/manifests.ts";
 import { PagingProxy } from "../../fixtures/paging.ts";
 import { accountKubeconfig, asked, place, somebody } from "../../fixtures/people.ts";
@@ -44,7 +43,7 @@ test("every page works with the rights of the manifests, and names each right th
   const namespaces: [string, string] = [`rights-a-${started}`, `rights-b-${started}`];
   await Promise.all(namespaces.map(place));
   const made: string[] = [];
-  const folder = mkdtempSync(`${tmpdir()}/rights-`);
+  const folder = temporaryFolder();
   const accounts: Account[] = [];
   const proxy = await PagingProxy.of(readFileSync(kubeconfig(), "utf8"));
   const make = async (name: string, isWide: boolean, missing?: readonly [string, string], isPaged = missing?.[0] === "list") => {
@@ -115,7 +114,7 @@ test("people sign in with the rights of the manifests, and are told which right 
   await place(namespace);
   const token = await somebody("ann", namespace);
   const made: string[] = [];
-  const folder = mkdtempSync(`${tmpdir()}/rights-`);
+  const folder = temporaryFolder();
   const start = async (name: string, resource?: string) => {
     const own = `${name}-${started}`;
     await account(wide(namespace, own), made, (role) => (resource && !watches(role) ? without(role, "create", resource) : role));

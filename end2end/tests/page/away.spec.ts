@@ -1,11 +1,10 @@
 /// Tabs that nobody looks at, clusters that are not there any more, answers that do not come.
 
-import { copyFileSync, mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { copyFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Page, WebSocketRoute } from "@playwright/test";
 import { expect, isLive, openLive, openRecording, RolloutPage, test } from "../../fixtures/test.ts";
-import { recording } from "../../fixtures/environment.ts";
+import { recording, temporaryFolder } from "../../fixtures/environment.ts";
 import { Server } from "../../fixtures/server.ts";
 
 /// As in a tab in the background: no animation frames, and timers only now and then.
@@ -51,7 +50,7 @@ for (const path of ["/", "/wall"])
 
 /// The same recording under two names: a server that is started again watches another cluster of the same Deployments.
 function renamed(name: string): { before: string[]; after: string[] } {
-  const folder = mkdtempSync(join(tmpdir(), "rollcast-"));
+  const folder = temporaryFolder();
   const replay = (as: string) => {
     copyFileSync(recording(name), join(folder, `${as}.jsonl`));
     return ["replay", join(folder, `${as}.jsonl`), "--hold-at", "14"];

@@ -1,16 +1,15 @@
 /// A server below a path of a host that it shares with others: every link, file, form and stream of it is below that path.
 
-import { mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Page } from "@playwright/test";
+import { temporaryFolder } from "../../fixtures/environment.ts";
 import { expect, isLive, openLive, RolloutPage, test } from "../../fixtures/test.ts";
 import { Server } from "../../fixtures/server.ts";
 
 const BASE = "/tools/rollcast";
 
 const start = () => {
-  const folder = mkdtempSync(join(tmpdir(), "rollcast-base-"));
+  const folder = temporaryFolder();
   return Server.simulating(join(folder, "kubeconfig"), "--base-path", `${BASE}/`, "--data-dir", folder);
 };
 

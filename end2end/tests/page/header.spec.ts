@@ -1,25 +1,23 @@
 /// The header: on every page the same links in the same place, where the page is, and never more of the screen than it needs.
 
-import { mkdtempSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "@playwright/test";
-import { recording } from "../../fixtures/environment.ts";
+import { recording, temporaryFolder } from "../../fixtures/environment.ts";
 import { recorded } from "../../fixtures/made.mjs";
 import { Reviewer } from "../../fixtures/reviewer.ts";
 import { Server, type Document } from "../../fixtures/server.ts";
 import { expect, openLive, openRecording, test } from "../../fixtures/test.ts";
 
 const SIZES = [[1440, 900, 80], [390, 844, 140]] as const;
-const folder = () => mkdtempSync(join(tmpdir(), "rollcast-"));
 let playground: Server, signedIn: Server, forTokens: Server;
 let reviewer: Reviewer | undefined;
 
 test.beforeAll(async () => {
-  const [kubeconfig, reviewed] = [join(folder(), "kubeconfig"), join(folder(), "kubeconfig")];
-  playground = await Server.start(["demo", "--write-kubeconfig", kubeconfig, "--data-dir", folder()]);
+  const [kubeconfig, reviewed] = [join(temporaryFolder(), "kubeconfig"), join(temporaryFolder(), "kubeconfig")];
+  playground = await Server.start(["demo", "--write-kubeconfig", kubeconfig, "--data-dir", temporaryFolder()]);
   reviewer = await Reviewer.before(kubeconfig, reviewed);
-  signedIn = await Server.start(["serve", "--kubeconfig", reviewed, "--data-dir", folder(), "--auth", "proxy", "--auth-proxy-from", "127.0.0.1"]);
+  signedIn = await Server.start(["serve", "--kubeconfig", reviewed, "--data-dir", temporaryFolder(), "--auth", "proxy", "--auth-proxy-from", "127.0.0.1"]);
   forTokens = await Server.start(["serve", "--kubeconfig", kubeconfig, "--auth", "token"]);
 });
 test.afterAll(async () => {

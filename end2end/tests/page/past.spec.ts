@@ -1,9 +1,8 @@
 /// What is past is told as past: with its date, in the past tense, with nothing that was not known yet, and without a command that would change what is there today.
 
-import { mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Page } from "@playwright/test";
+import { temporaryFolder } from "../../fixtures/environment.ts";
 import { exported } from "../../fixtures/export.ts";
 import { expect, isLive, openRecording, RolloutPage, test } from "../../fixtures/test.ts";
 import { Server } from "../../fixtures/server.ts";
@@ -61,7 +60,7 @@ test("a file of a failing rollout offers no command either", async ({ page, cont
 });
 
 test("a kept rollout tells its day and nothing that was still to come", async ({ page, serve }) => {
-  const folder = mkdtempSync(join(tmpdir(), "rollcast-"));
+  const folder = temporaryFolder();
   const server = await serve(() => Server.simulating(join(folder, "kubeconfig"), "--speed", "5", "--data-dir", join(folder, "kept")));
   const rollout = new RolloutPage(page);
   const act = (action: string) => page.request.post(`${server.address}/playground`, { form: { action }, headers: { origin: server.address } });

@@ -1,14 +1,12 @@
 /// The playground: a story by itself, buttons that do what their commands say, without scripts as well.
 
-import { mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { AxeBuilder } from "@axe-core/playwright";
 import type { Page } from "@playwright/test";
+import { temporaryFolder } from "../../fixtures/environment.ts";
 import { expect, isLive, RolloutPage, test } from "../../fixtures/test.ts";
 import { Server } from "../../fixtures/server.ts";
 
-const kubeconfig = () => join(mkdtempSync(join(tmpdir(), "rollcast-")), "kubeconfig");
+const kubeconfig = () => `${temporaryFolder()}/kubeconfig`;
 const still = () => Server.simulating(kubeconfig());
 const page_ = (server: Server) => server.page("playground", "default", "web");
 const more = (page: Page) => page.getByTestId("playground-more");

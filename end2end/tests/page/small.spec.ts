@@ -1,14 +1,13 @@
 /// Small screens: verdict, budget, the current revision and the one that it replaces are in view at once; what does not fit scrolls
 /// inside the picture, which keeps the current revision in view.
 
-import { mkdtempSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { AxeBuilder } from "@axe-core/playwright";
 import type { Locator, Page, TestInfo } from "@playwright/test";
 import { recorded, type MadeSet, type State } from "../../fixtures/made.mjs";
 import { expect, openLive, RolloutPage, test } from "../../fixtures/test.ts";
-import { recording } from "../../fixtures/environment.ts";
+import { recording, temporaryFolder } from "../../fixtures/environment.ts";
 import { Server } from "../../fixtures/server.ts";
 
 const SIZES = [[1280, 720], [1440, 900], [390, 844]] as const;
@@ -108,7 +107,7 @@ for (const [width, height] of SIZES) {
     });
 
     test("the playground", async ({ page, serve }) => {
-      const kubeconfig = join(mkdtempSync(join(tmpdir(), "rollcast-")), "kubeconfig");
+      const kubeconfig = join(temporaryFolder(), "kubeconfig");
       const server = await serve(() => Server.start(["demo", "--write-kubeconfig", kubeconfig]));
       await openLive(page, `${server.address}/playground`);
       await expect(new RolloutPage(page).beside(2)).toBeVisible({ timeout: 30_000 });
