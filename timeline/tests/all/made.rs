@@ -190,6 +190,11 @@ impl Web {
         web
     }
 
+    /// The same at that time.
+    pub fn at(self, now: Millis) -> Self {
+        Self { now, ..self }
+    }
+
     fn tell(&mut self, fact: Fact) {
         let changes = self.timeline.apply(self.now, fact);
         self.history.note(self.now, &changes);

@@ -80,8 +80,7 @@ fn a_gap_is_of_the_namespace_that_nobody_looked_at_and_of_what_was_there() {
         };
         web.timeline.apply(web.now, fact);
     };
-    let mut web = Web::live(3);
-    web.now = 60_000;
+    let mut web = Web::live(3).at(60_000);
     away(&mut web, Some("cafe"), 20_000);
     away(&mut web, None, 60_000);
     assert_eq!(gaps(&web), [], "another namespace, and no time at all");
@@ -129,8 +128,7 @@ fn event(about: u128, count: u32) -> EventFact {
 
 #[test]
 fn events_wait_for_what_they_are_about_and_for_its_owner() {
-    let mut web = Web::live(3);
-    web.now = 20_000;
+    let mut web = Web::live(3).at(20_000);
     web.timeline.apply(web.now, Fact::Event(Box::new(event(SECOND, 1))));
     assert_eq!(web.lines(LineKind::Event), <[String; 0]>::default());
     // It belongs to nobody at first: nobody's story tells of it.
@@ -144,8 +142,7 @@ fn events_wait_for_what_they_are_about_and_for_its_owner() {
 
 #[test]
 fn of_an_event_that_came_twice_before_what_it_is_about_the_newest_words_count() {
-    let mut web = Web::live(3);
-    web.now = 20_000;
+    let mut web = Web::live(3).at(20_000);
     for count in 1..=3 {
         web.timeline.apply(web.now, Fact::Event(Box::new(event(SECOND, count))));
     }

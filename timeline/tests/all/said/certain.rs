@@ -62,8 +62,7 @@ fn a_crash_is_a_loop_from_the_second_exit_on_where_it_is_news() {
     assert!(is_failing(&rolling(crashing(1))));
     // A pod that ran for days: its restarts are no news, unless it crashes now.
     let old = |state: ContainerState| {
-        let mut web = Web::live(3);
-        web.now = 20_000;
+        let mut web = Web::live(3).at(20_000);
         web.pod(100, |pod| {
             crashing(7)(pod);
             pod.containers[0].state = Some(state);

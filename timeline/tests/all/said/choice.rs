@@ -7,8 +7,7 @@ use timeline::{Millis, Uid};
 
 /// Revision 1 has two pods, one on each node, ready since they were made at 0 s.
 fn two() -> Web {
-    let mut web = Web::live(0);
-    web.now = 0;
+    let mut web = Web::live(0).at(0);
     web.set(2, |set| set.counts.desired = 2);
     for number in 0..2u128 {
         web.add_pod(100 + number, 2, |pod| {
@@ -140,8 +139,7 @@ fn equal_pods_are_let_go_of_by_chance() {
 #[test]
 fn of_pods_on_a_node_the_one_with_more_neighbours_goes() {
     let crowded = |gone_on: &str, others: &[&str]| {
-        let mut web = Web::live(0);
-        web.now = 0;
+        let mut web = Web::live(0).at(0);
         web.set(2, |set| set.counts.desired = 1 + others.len() as u32);
         for (number, node) in (100..).zip(std::iter::once(&gone_on).chain(others)) {
             web.add_pod(number, 2, |pod| {
@@ -228,8 +226,7 @@ fn what_changed_half_a_second_before_may_have_been_known_or_not() {
 #[test]
 fn only_those_that_stay_are_compared_and_only_with_those_that_were_let_go_of() {
     let several = |second_at: Millis| {
-        let mut web = Web::live(0);
-        web.now = 0;
+        let mut web = Web::live(0).at(0);
         web.set(2, |set| set.counts.desired = 4);
         for number in 100..104 {
             web.add_pod(number, 2, |pod| {
@@ -247,13 +244,11 @@ fn only_those_that_stay_are_compared_and_only_with_those_that_were_let_go_of() {
     assert_eq!(several(60_100), (4, 2), "they went in one round");
     assert_eq!(several(60_101), (4, 3), "the other one went later");
     // Somebody deleted it: nothing was chosen.
-    let mut web = two();
-    web.now = 60_000;
+    let mut web = two().at(60_000);
     web.kill_pod(100);
     assert_eq!(pairs(&web), Vec::new());
     // All went: nothing is explained.
-    let mut web = two();
-    web.now = 60_000;
+    let mut web = two().at(60_000);
     web.set(2, |set| set.counts.desired = 0);
     (100..102).for_each(|pod| web.kill_pod(pod));
     assert_eq!(pairs(&web), Vec::new());
@@ -264,8 +259,7 @@ fn only_those_that_stay_are_compared_and_only_with_those_that_were_let_go_of() {
 #[test]
 fn criteria_are_told_once_each_in_the_order_of_kubernetes_and_not_where_one_is_unclear() {
     let criteria = |change: &dyn Fn(&mut Web)| {
-        let mut web = Web::live(0);
-        web.now = 0;
+        let mut web = Web::live(0).at(0);
         web.set(2, |set| set.counts.desired = 4);
         for number in 100..104 {
             web.add_pod(number, 2, |pod| {
@@ -306,8 +300,7 @@ fn ages_are_by_the_clock_of_the_cluster() {
 #[test]
 fn what_is_the_same_for_pods_that_went_together_is_looked_at_once() {
     let looks = |pods: u128| {
-        let mut web = Web::live(0);
-        web.now = 0;
+        let mut web = Web::live(0).at(0);
         web.set(2, |set| set.counts.desired = pods as u32 + 4);
         (100..100 + pods + 4).for_each(|number| web.add_pod(number, 2, ready_since(0)));
         // One half goes, and the other half a minute later.

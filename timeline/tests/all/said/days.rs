@@ -368,8 +368,7 @@ fn faults_as_they_grow_old() {
     at(&mut web, &mut shown, "an init container works", &[30_000, 30_001]);
     let mut web = Web::replacing();
     at(&mut web, &mut shown, "no pods are made", &[30_000, 30_001]);
-    let mut web = Web::live(3);
-    web.now = 20_000;
+    let mut web = Web::live(3).at(20_000);
     web.edit("v2");
     at(&mut web, &mut shown, "the controller is silent", &[25_000, 25_001]);
     let mut web = Web::replacing();

@@ -8,8 +8,7 @@ use timeline::story::LineKind;
 
 /// A pod of revision 1 was evicted long ago and lies about; its replacement is ready.
 fn with_leftover() -> Web {
-    let mut web = Web::live(3);
-    web.now = 20_000;
+    let mut web = Web::live(3).at(20_000);
     web.pod(100, |pod| {
         (pod.phase, pod.reason, pod.ready) = (Phase::Failed, "Evicted".into(), None);
         pod.disruption = Some("TerminationByKubelet".into());
@@ -86,8 +85,7 @@ fn pods_that_a_node_refuses_again_and_again_hold_a_rollout_up() {
 
 #[test]
 fn pods_of_a_replica_set_that_went_to_another_deployment_are_not_counted() {
-    let mut web = Web::live(3);
-    web.now = 20_000;
+    let mut web = Web::live(3).at(20_000);
     web.set(2, |set| set.meta.controller = Some(Uid::from_bits(77)));
     let mut again = set(3, 1, 3, 0);
     (again.desired_replicas, again.images) = (Some(3), image("v1"));
@@ -102,8 +100,7 @@ fn pods_of_a_replica_set_that_went_to_another_deployment_are_not_counted() {
 
 #[test]
 fn the_revision_that_stays_is_the_one_of_then() {
-    let mut web = Web::live(3);
-    web.now = 20_000;
+    let mut web = Web::live(3).at(20_000);
     web.kill_pod(100);
     web.delete_pod(100);
     web.add_ready_pod(103, 2);
@@ -125,8 +122,7 @@ fn the_revision_that_stays_is_the_one_of_then() {
 
 #[test]
 fn pods_that_went_before_anybody_looked_are_not_told_to_be_deleted_from_outside() {
-    let mut web = Web::live(3);
-    web.now = 20_000;
+    let mut web = Web::live(3).at(20_000);
     next_revision(&mut web, 2, [1, 2]);
     web.kill_pod(100);
     let mut late = web.first_listed();
@@ -135,8 +131,7 @@ fn pods_that_went_before_anybody_looked_are_not_told_to_be_deleted_from_outside(
     late.delete_pod(100);
     assert_eq!(late.told(), ["Watching begins: revision 2 with image web:v2."]);
     // Nor those that were asked to go while nobody looked for a while.
-    let mut web = Web::live(3);
-    web.now = 600_000;
+    let mut web = Web::live(3).at(600_000);
     web.unseen_pod(100, |pod| pod.meta.deletion_at_millis = Some(620_000));
     web.relisted(10_000);
     let outside = web.lines(LineKind::Outside);
@@ -145,8 +140,7 @@ fn pods_that_went_before_anybody_looked_are_not_told_to_be_deleted_from_outside(
 
 #[test]
 fn a_taint_is_no_lost_node() {
-    let mut web = Web::live(3);
-    web.now = 20_000;
+    let mut web = Web::live(3).at(20_000);
     web.pod(100, |pod| {
         pod.disruption = Some("DeletionByTaintManager".into());
         pod.meta.deletion_at_millis = Some(50_000);

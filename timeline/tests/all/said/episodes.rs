@@ -7,11 +7,7 @@ use crate::made::{WEB, Web, crashing, ready, unready};
 
 /// A Deployment at rest, as the recording of an episode begins.
 fn at_rest(replicas: u32) -> Web {
-    let mut web = Web::live(replicas);
-    web.now = 100_000;
-    let mut web = web.first_listed();
-    web.now = 105_000;
-    web
+    Web::live(replicas).at(100_000).first_listed().at(105_000)
 }
 
 /// The kind, begin, end and title of an episode that is over.
@@ -128,8 +124,7 @@ fn no_duration_is_told_where_the_begin_or_a_part_was_not_observed() {
     let mut web = Web::live(3);
     web.pod(100, unready);
     web.now = 100_000;
-    let mut web = web.first_listed();
-    web.now = 160_000;
+    let mut web = web.first_listed().at(160_000);
     web.pod(100, ready);
     assert_eq!(title(&web), "1 of 3 pods was not available");
     let mut web = at_rest(3);

@@ -161,8 +161,7 @@ fn a_revision_that_was_refused_is_undone_to_the_one_that_runs() {
 
 #[test]
 fn the_first_rollout_has_nothing_to_go_back_to() {
-    let mut web = Web::made(1);
-    web.now = 2_000;
+    let mut web = Web::made(1).at(2_000);
     web.pod(100, |pod| {
         pod.phase = Phase::Pending;
         pod.containers[0].state = Some(waiting("ErrImagePull", "web:v1: not found"));
@@ -223,8 +222,7 @@ fn a_revision_whose_pods_do_not_work_is_not_gone_back_to() {
 #[test]
 fn logs_are_shown_of_the_container_that_crashes_and_of_the_run_that_ended() {
     let shown = |restarts: u32, is_alone: bool| {
-        let mut web = Web::live(1);
-        web.now = 20_000;
+        let mut web = Web::live(1).at(20_000);
         web.pod(100, |pod| {
             crashing(restarts)(pod);
             if !is_alone {

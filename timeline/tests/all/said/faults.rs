@@ -62,8 +62,7 @@ fn the_restarts_of_a_crash_loop_are_told_with_the_time_since_its_first_exit() {
 #[test]
 fn what_is_refused_is_named() {
     let said = |reason: &str, progressing: bool| {
-        let mut web = Web::live(3);
-        web.now = 60_000;
+        let mut web = Web::live(3).at(60_000);
         web.deployment(|deployment| {
             let told =
                 Some(condition(if progressing { ConditionStatus::False } else { ConditionStatus::True }, reason, "no"));
@@ -82,8 +81,7 @@ fn what_is_refused_is_named() {
 
 #[test]
 fn a_replica_set_that_is_refused_is_refused_although_the_spec_counts_as_unobserved() {
-    let mut web = Web::live(3);
-    web.now = 60_000;
+    let mut web = Web::live(3).at(60_000);
     web.deployment(|deployment| {
         deployment.meta.generation += 1;
         deployment.spec.images = image("v2");
@@ -97,8 +95,7 @@ fn a_replica_set_that_is_refused_is_refused_although_the_spec_counts_as_unobserv
 /// Lists have Events by name: the one that arrives last may be old.
 #[test]
 fn of_the_refusals_of_a_replica_set_the_newest_one_is_told() {
-    let mut web = Web::live(3);
-    web.now = 60_000;
+    let mut web = Web::live(3).at(60_000);
     web.deployment(|deployment| {
         deployment.meta.generation += 1;
         deployment.spec.images = image("v2");
@@ -115,8 +112,7 @@ fn of_the_refusals_of_a_replica_set_the_newest_one_is_told() {
 
 #[test]
 fn the_image_that_fails_is_named_and_not_its_neighbour() {
-    let mut web = Web::live(3);
-    web.now = 20_000;
+    let mut web = Web::live(3).at(20_000);
     let mut next = set(SECOND, 2, 1, 0);
     next.images.push(Image { container: "proxy".into(), image: "proxy:missing".into() });
     web.add_set(SECOND, next);

@@ -12,8 +12,7 @@ fn end(web: &Web, number: u128) -> Option<EndReason> {
 
 /// What is told of a pod that ends as a whole.
 fn failed(change: impl FnOnce(&mut PodFact)) -> Vec<String> {
-    let mut web = Web::live(3);
-    web.now = 60_000;
+    let mut web = Web::live(3).at(60_000);
     web.pod(100, |pod| {
         pod.phase = Phase::Failed;
         change(pod);
@@ -53,8 +52,7 @@ fn an_eviction_names_what_the_node_was_low_on() {
 #[test]
 fn a_pod_that_is_preempted_is_deleted_by_nobody() {
     let preempted = |is_kept: bool, after: i64| {
-        let mut web = Web::live(3);
-        web.now = 60_000;
+        let mut web = Web::live(3).at(60_000);
         web.pod(100, |pod| pod.disruption = Some("PreemptionByScheduler".into()));
         if !is_kept {
             web.pod(100, |pod| pod.disruption = None);
@@ -74,8 +72,7 @@ fn a_pod_that_is_preempted_is_deleted_by_nobody() {
 
 #[test]
 fn pods_that_leave_a_node_before_and_after_a_rollout_began_are_told_apart() {
-    let mut web = Web::live(3);
-    web.now = 60_000;
+    let mut web = Web::live(3).at(60_000);
     web.pod(100, |pod| (pod.phase, pod.reason) = (Phase::Failed, "Evicted".into()));
     crate::made::next_revision(&mut web, 2, [1, 3]);
     web.now = 70_000;
@@ -92,8 +89,7 @@ fn pods_that_leave_a_node_before_and_after_a_rollout_began_are_told_apart() {
 
 #[test]
 fn many_pods_that_somebody_deletes_are_few_lines() {
-    let mut web = Web::live(50);
-    web.now = 60_000;
+    let mut web = Web::live(50).at(60_000);
     (0..50).for_each(|number| web.kill_pod(100 + number));
     let told = since(&web, 60_000);
     assert_eq!(told.len(), 4, "{told:#?}");
@@ -108,8 +104,7 @@ fn many_pods_that_somebody_deletes_are_few_lines() {
 /// The line is old, and what is taken back of it is a moment old: the number is the one that it was before.
 #[test]
 fn pods_that_a_late_replica_set_explains_are_taken_back_from_an_older_line() {
-    let mut web = Web::live(9);
-    web.now = 60_000;
+    let mut web = Web::live(9).at(60_000);
     (100..105).for_each(|pod| web.kill_pod(pod));
     let two = "60000 2 more pods were deleted, not by the rollout; the revision stays 1.";
     assert_eq!(since(&web, 60_000)[3], two);
@@ -131,8 +126,7 @@ fn pods_that_a_late_replica_set_explains_are_taken_back_from_an_older_line() {
 /// Kubernetes deletes the pods of a namespace first, and Deployments and ReplicaSets when they are gone.
 #[test]
 fn pods_that_went_with_their_namespace_were_deleted_by_nobody() {
-    let mut web = Web::live(4);
-    web.now = 60_000;
+    let mut web = Web::live(4).at(60_000);
     (100..104).for_each(|pod| web.kill_pod(pod));
     assert_eq!(since(&web, 60_000).len(), 4);
     web.now = 90_000;
@@ -151,8 +145,7 @@ fn pods_that_went_with_their_namespace_were_deleted_by_nobody() {
 #[test]
 fn pods_that_were_replaced_or_went_long_before_went_on_their_own() {
     for (is_replaced, gone_at) in [(true, 100_000), (false, 660_001)] {
-        let mut web = Web::live(2);
-        web.now = 60_000;
+        let mut web = Web::live(2).at(60_000);
         web.kill_pod(100);
         if is_replaced {
             web.now = 61_000;
@@ -167,8 +160,7 @@ fn pods_that_were_replaced_or_went_long_before_went_on_their_own() {
 
 #[test]
 fn pods_that_were_asked_to_go_while_nobody_looked_are_one_line() {
-    let mut web = Web::live(4);
-    web.now = 60_000;
+    let mut web = Web::live(4).at(60_000);
     (100..103).for_each(|pod| web.unseen_pod(pod, |pod| pod.meta.deletion_at_millis = Some(80_000)));
     web.relisted(30_000);
     let told: Vec<String> =

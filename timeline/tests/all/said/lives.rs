@@ -40,8 +40,7 @@ fn pods_that_nobody_controls_or_that_are_gone_are_not_known() {
 
 #[test]
 fn a_life_is_states_with_their_beginnings_and_equal_neighbours_are_one() {
-    let mut web = Web::live(1);
-    web.now = 10_000;
+    let mut web = Web::live(1).at(10_000);
     web.pod(100, |pod| pod.node = Some("node-2".into()));
     web.now = 20_000;
     web.pod(100, unready);
@@ -73,8 +72,7 @@ fn a_life_is_states_with_their_beginnings_and_equal_neighbours_are_one() {
 
 #[test]
 fn a_pod_that_failed_as_a_whole_is_active_until_then_and_left_over() {
-    let mut web = Web::live(1);
-    web.now = 10_000;
+    let mut web = Web::live(1).at(10_000);
     web.pod(100, |pod| (pod.phase, pod.reason) = (Phase::Failed, "Evicted".into()));
     let pod = known(&web, 100).unwrap();
     assert_eq!((pod.state(), pod.now.terminal_millis), (PodState::Failing, Some(10_000)));
@@ -166,8 +164,7 @@ fn a_release_is_told_of_the_revision_that_had_the_pod() {
 
 /// A pod ends, after a change to it and to what owns it.
 fn ended(change: impl FnOnce(&mut Web)) -> Option<EndReason> {
-    let mut web = Web::live(3);
-    web.now = 60_000;
+    let mut web = Web::live(3).at(60_000);
     change(&mut web);
     end(&web, 100)
 }
@@ -226,8 +223,7 @@ fn why_a_pod_ends_is_what_it_says_itself_or_what_its_owners_did() {
 
 #[test]
 fn of_three_pods_that_one_asks_for_two_are_scaled_down() {
-    let mut web = Web::live(3);
-    web.now = 60_000;
+    let mut web = Web::live(3).at(60_000);
     web.set(2, |set| set.counts.desired = 1);
     (100..103).for_each(|pod| web.kill_pod(pod));
     let ends: Vec<_> = (100..103).map(|pod| end(&web, pod).unwrap()).collect();
@@ -247,8 +243,7 @@ fn an_end_is_decided_better_for_a_second_and_then_no_more() {
     assert_eq!(smaller_after(1_000), Some(EndReason::ScaledDown));
     assert_eq!(smaller_after(1_001), Some(EndReason::DeletedManually));
     // Each end on its own: the second one is decided better after the first one was.
-    let mut web = Web::live(3);
-    web.now = 60_000;
+    let mut web = Web::live(3).at(60_000);
     (100..102).for_each(|pod| web.kill_pod(pod));
     web.set(2, |set| set.counts.desired = 2);
     let manually = Some(EndReason::DeletedManually);
@@ -275,8 +270,7 @@ fn an_end_is_decided_better_for_a_second_and_then_no_more() {
 #[test]
 fn what_a_list_tells_of_an_end_is_that_it_is_not_known_unless_something_says_why() {
     let listed = |gap: Option<Millis>, change: fn(&mut Web)| {
-        let mut web = Web::live(3);
-        web.now = 60_000;
+        let mut web = Web::live(3).at(60_000);
         change(&mut web);
         match gap {
             Some(since) => web.relisted(since),
@@ -294,8 +288,7 @@ fn what_a_list_tells_of_an_end_is_that_it_is_not_known_unless_something_says_why
     };
     assert_eq!(listed(Some(30_000), evicted), Some(EndReason::Evicted));
     // One that is missing in a list: without a gap somebody deleted it, with one nobody knows.
-    let mut web = Web::live(3);
-    web.now = 60_000;
+    let mut web = Web::live(3).at(60_000);
     let present = vec![Uid::from_bits(101), Uid::from_bits(102)];
     let list = |gap_since_millis| Fact::Listed {
         kind: Kind::Pod,
@@ -312,8 +305,7 @@ fn what_a_list_tells_of_an_end_is_that_it_is_not_known_unless_something_says_why
     web.timeline.apply(60_000, list(Some(30_000)));
     assert_eq!(end(&web, 100), Some(EndReason::Unknown));
     // It was seen to be going before nobody looked.
-    let mut web = Web::live(3);
-    web.now = 20_000;
+    let mut web = Web::live(3).at(20_000);
     web.kill_pod(100);
     web.timeline.apply(60_000, list(Some(30_000)));
     assert_eq!(end(&web, 100), Some(EndReason::DeletedManually));
@@ -359,8 +351,7 @@ fn a_pod_without_a_node_or_a_grace_period_is_deleted_at_once_by_controllers_too(
 #[test]
 fn a_pod_that_had_to_leave_its_node_is_told_with_the_way_it_left() {
     let told = |change: fn(&mut PodFact), is_marked: bool| {
-        let mut web = Web::live(1);
-        web.now = 60_000;
+        let mut web = Web::live(1).at(60_000);
         web.pod(100, |pod| {
             (pod.phase, pod.ready) = (if is_marked { Phase::Running } else { Phase::Failed }, None);
             pod.meta.deletion_at_millis = is_marked.then_some(90_000);
@@ -384,8 +375,7 @@ fn a_pod_that_had_to_leave_its_node_is_told_with_the_way_it_left() {
 
 #[test]
 fn ready_pods_count_when_their_replica_sets_seconds_are_over() {
-    let mut web = Web::live(0);
-    web.now = 100_000;
+    let mut web = Web::live(0).at(100_000);
     web.set(2, |set| set.min_ready_seconds = 10);
     web.add_pod(200, 2, |pod| {
         pod.ready = Some(condition(ConditionStatus::True, "", ""));
@@ -404,8 +394,7 @@ fn ready_pods_count_when_their_replica_sets_seconds_are_over() {
     assert_eq!((web.timeline.next_due_millis(), web.view().counts.available), (None, 1));
     // One whose seconds are over in this very moment counts at once.
     for (ready_since, state) in [(110_000, PodState::Available), (110_001, PodState::Ready)] {
-        let mut other = Web::live(0);
-        other.now = 120_000;
+        let mut other = Web::live(0).at(120_000);
         other.set(2, |set| set.min_ready_seconds = 10);
         other.add_pod(201, 2, |pod| {
             ready(pod);
@@ -431,8 +420,7 @@ fn ready_pods_count_when_their_replica_sets_seconds_are_over() {
 fn whole_seconds_do_not_tell_clocks_apart() {
     // Its clock is so much behind ours; a pod is ready at 100 s by its clock, and counts ten seconds later.
     let due = |behind: Millis| {
-        let mut web = Web::live(0);
-        web.now = 100_000 + behind;
+        let mut web = Web::live(0).at(100_000 + behind);
         web.set(2, |set| set.min_ready_seconds = 10);
         for number in 0..40 {
             web.add_pod(300 + number, 2, |pod| pod.meta.created_at_millis = 100_000 - 500);
@@ -451,8 +439,7 @@ fn whole_seconds_do_not_tell_clocks_apart() {
 
 #[test]
 fn states_that_a_list_tells_first_began_at_a_time_that_nobody_saw() {
-    let mut web = Web::live(2);
-    web.now = 60_000;
+    let mut web = Web::live(2).at(60_000);
     web.unseen_pod(100, unready);
     web.relisted(30_000);
     let listed = |web: &Web, number| known(web, number).unwrap().now.listed_millis;
@@ -469,8 +456,7 @@ fn states_that_a_list_tells_first_began_at_a_time_that_nobody_saw() {
 
 #[test]
 fn more_seconds_are_asked_of_pods_that_are_ready_and_its_own() {
-    let mut web = Web::live(3);
-    web.now = 60_000;
+    let mut web = Web::live(3).at(60_000);
     web.pod(100, unready);
     web.pod(101, |pod| pod.meta.controller = None);
     for pod in [101, 102] {

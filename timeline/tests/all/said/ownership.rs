@@ -19,8 +19,7 @@ fn triggers(timeline: &Timeline, deployment: Uid) -> Vec<(u64, Trigger)> {
 
 /// A ReplicaSet of two pods loses the labels that its Deployment selects; another one of the same template is made.
 fn let_go() -> Web {
-    let mut web = Web::live(2);
-    web.now = 60_000;
+    let mut web = Web::live(2).at(60_000);
     web.set(2, |set| set.meta.controller = None);
     let mut again = set(12, 1, 2, 0);
     (again.meta.name, again.template_hash, again.images) = ("web-1b".into(), "1b".into(), image("v1"));
@@ -42,8 +41,7 @@ fn a_replica_set_that_is_let_go_is_told_with_its_pods() {
 
 #[test]
 fn a_replica_set_that_is_taken_up_again_is_no_rollback() {
-    let mut web = let_go();
-    web.now = 80_000;
+    let mut web = let_go().at(80_000);
     web.set(2, |set| set.meta.controller = Some(WEB));
     web.now = 80_010;
     web.set(2, |set| set.revision = Some(2));
@@ -83,8 +81,7 @@ fn a_rollback_is_one_whose_template_was_another_in_between() {
 
 #[test]
 fn a_rollback_to_a_revision_that_never_worked_says_so() {
-    let mut web = Web::live(3);
-    web.now = 20_000;
+    let mut web = Web::live(3).at(20_000);
     next_revision(&mut web, 2, [1, 3]);
     web.now = 30_000;
     next_revision(&mut web, 3, [1, 0]);
@@ -145,8 +142,7 @@ fn a_deployment_that_is_deleted_without_its_pods_says_that_they_run_on() {
     let told: Vec<String> = story::story(timeline.model(), blue).into_iter().map(|line| line.text).collect();
     let let_go = "ReplicaSet blue-84454c4 does not belong to this Deployment any more; its 2 pods run on.";
     assert!(told.iter().any(|line| line == let_go), "{told:#?}");
-    let mut web = Web::live(2);
-    web.now = 60_000;
+    let mut web = Web::live(2).at(60_000);
     web.set(2, |set| set.meta.controller = None);
     web.delete_deployment();
     assert_eq!(web.view().verdict.why, "2 pods still run without it.");

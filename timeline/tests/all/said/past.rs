@@ -132,23 +132,20 @@ fn what_starts_tell_of_a_moment_is_how_it_was() {
 
 #[test]
 fn reasons_of_another_time_are_not_shown_in_the_past() {
-    let mut web = Web::live(1);
-    web.now = 10_000;
+    let mut web = Web::live(1).at(10_000);
     web.pod(100, |pod| {
         (pod.ready, pod.reason) = (Some(condition(ConditionStatus::False, "ContainersNotReady", "why")), String::new());
     });
     let reason = |at| web.timeline.model().as_of(WEB, at).pods.get(&Uid::from_bits(100)).unwrap().now.reason.clone();
     assert_eq!([reason(9_999), reason(10_000)], ["", "ContainersNotReady"]);
     // Released and adopted in one instant it is owned.
-    let mut web = Web::live(1);
-    web.now = 10_000;
+    let mut web = Web::live(1).at(10_000);
     web.pod(100, |pod| pod.meta.controller = None);
     web.pod(100, |pod| pod.meta.controller = Some(Uid::from_bits(2)));
     let owner = |at| web.timeline.model().as_of(WEB, at).pods.get(&Uid::from_bits(100)).unwrap().owner;
     assert_eq!([owner(9_999), owner(10_000)], [Some(Uid::from_bits(2)); 2]);
     // Gaps that were not over yet are not known of.
-    let mut web = Web::live(1);
-    web.now = 50_000;
+    let mut web = Web::live(1).at(50_000);
     web.relisted(20_000);
     let gaps = |at| web.timeline.model().as_of(WEB, at).deployments.get(&WEB).unwrap().gaps.len();
     assert_eq!([gaps(49_999), gaps(50_000)], [0, 1]);
@@ -227,8 +224,7 @@ fn what_ended_before_the_cut_goes_and_what_lives_stays() {
 #[test]
 fn deleted_deployments_go_with_everything_when_they_are_old_or_too_many() {
     let gone = |at: Millis, retention: Retention, is_on_screen: bool| {
-        let mut web = Web::live(2);
-        web.now = 50_000;
+        let mut web = Web::live(2).at(50_000);
         web.delete_deployment();
         web.now = 60_000;
         web.delete_set(2);
@@ -249,8 +245,7 @@ fn deleted_deployments_go_with_everything_when_they_are_old_or_too_many() {
     assert!(gone(70_001, many, false));
     assert!(!gone(70_001, Retention { deleted: 1, ..many }, false));
     // While something of it exists it is not over.
-    let mut web = Web::live(1);
-    web.now = 50_000;
+    let mut web = Web::live(1).at(50_000);
     web.delete_deployment();
     web.timeline.prune(90_000, &Retention { age_millis: 0, deleted: 0, ..ALL }, &BTreeSet::new());
     assert_eq!((web.timeline.model().deployments.len(), web.timeline.model().pods.len()), (1, 1));

@@ -36,8 +36,7 @@ fn what_a_list_says_exists_exists() {
 
 #[test]
 fn what_is_there_again_goes_on_as_if_it_had_never_gone() {
-    let mut web = restored();
-    web.now = 130_000;
+    let mut web = restored().at(130_000);
     web.kill_pod(100);
     let told = "130000 Pod p0100 was deleted, not by the rollout; the revision stays 1.";
     assert_eq!(since(&web, 130_000), [told]);
@@ -52,8 +51,7 @@ fn what_is_there_again_goes_on_as_if_it_had_never_gone() {
 
 #[test]
 fn a_late_word_of_what_is_gone_brings_nothing_back() {
-    let mut web = Web::live(1);
-    web.now = 60_000;
+    let mut web = Web::live(1).at(60_000);
     web.delete_deployment();
     web.deployment(|_| {});
     assert!(web.verdict().starts_with("[Ended]"), "{}", web.verdict());

@@ -46,8 +46,7 @@ fn an_outage_is_told_of_a_replica_set_that_caused_it() {
 
 #[test]
 fn recreate_that_never_completed_is_taken_down_before_the_next_revision() {
-    let mut web = Web::live(3);
-    web.now = 20_000;
+    let mut web = Web::live(3).at(20_000);
     web.deployment(|deployment| deployment.spec.strategy = Strategy::Recreate);
     web.take_over(|_| {});
     web.report();
@@ -64,8 +63,7 @@ fn recreate_that_never_completed_is_taken_down_before_the_next_revision() {
 
 #[test]
 fn a_deadline_that_passed_for_the_revision_before_is_not_told_of_the_rollback() {
-    let mut web = Web::replacing();
-    web.now = 630_000;
+    let mut web = Web::replacing().at(630_000);
     let mut passed = condition(ConditionStatus::False, "ProgressDeadlineExceeded", "timed out");
     passed.last_update_millis = Some(629_000);
     web.deployment(|deployment| deployment.status.progressing = Some(passed));
@@ -100,8 +98,7 @@ fn a_deadline_that_passed_for_the_revision_before_is_not_told_of_the_rollback() 
 
 #[test]
 fn recreate_takes_down_for_edits_that_are_not_decoded_too() {
-    let mut web = Web::live(3);
-    web.now = 20_000;
+    let mut web = Web::live(3).at(20_000);
     web.deployment(|deployment| {
         deployment.meta.generation += 1;
         deployment.spec.strategy = Strategy::Recreate;
@@ -117,8 +114,7 @@ fn recreate_takes_down_for_edits_that_are_not_decoded_too() {
 
 #[test]
 fn paused_with_nothing_to_do_nothing_waits() {
-    let mut web = Web::live(3);
-    web.now = 60_000;
+    let mut web = Web::live(3).at(60_000);
     web.deployment(|deployment| deployment.spec.paused = true);
     assert_eq!(web.view().verdict.why, "No change of the template is waiting.");
     assert_eq!(web.view().next, "Changes of the template wait until somebody resumes the rollout.");
@@ -147,13 +143,11 @@ fn a_rollback_by_recreate_after_a_scale_is_a_rollout_before_its_deployment_says_
 #[test]
 fn what_is_lost_once_all_pods_were_there_is_no_part_of_the_rollout() {
     // All three are available, and the controller has not reported it yet.
-    let mut web = Web::replaced();
-    web.now = 21_000;
+    let mut web = Web::replaced().at(21_000);
     web.pod(200, unready);
     assert_eq!(web.verdict(), "[Recovering] Revision 2: 2 of 3 available.");
     // One that was never there is.
-    let mut web = Web::live(3);
-    web.now = 20_000;
+    let mut web = Web::live(3).at(20_000);
     web.take_over(|_| {});
     (200..202).for_each(|pod| web.pod(pod, ready));
     web.now = 21_000;

@@ -145,8 +145,7 @@ fn old_pods_that_outlive_their_grace_period_hold_recreate_up() {
     web.now = ends + 60_001;
     assert_eq!(web.verdict(), "[Blocked] Revision 2 is blocked: old pods do not go.");
     let at = |change: fn(&mut Web)| {
-        let mut web = taken_down(change);
-        web.now = 65_000;
+        let web = taken_down(change).at(65_000);
         causes(&web).into_iter().find(|cause| cause.contains("terminating for longer")).unwrap_or_default()
     };
     assert!(at(|_| {}).starts_with(late));
@@ -170,8 +169,7 @@ fn old_pods_that_outlive_their_grace_period_hold_recreate_up() {
     };
     assert_eq!(at(new), "");
     // Of a revision that is being taken down before the next one is there, all are.
-    let mut web = Web::live(3);
-    web.now = 20_000;
+    let mut web = Web::live(3).at(20_000);
     web.deployment(|deployment| deployment.spec.strategy = Strategy::Recreate);
     web.take_down(2, 100);
     web.now = 70_000;
@@ -183,8 +181,7 @@ fn old_pods_that_outlive_their_grace_period_hold_recreate_up() {
 #[test]
 fn pods_that_nobody_makes_are_missed_after_half_a_minute() {
     let behind = |web: &Web| causes(web).into_iter().find(|cause| cause.contains("behind")).unwrap_or_default();
-    let mut web = Web::live(3);
-    web.now = 60_000;
+    let mut web = Web::live(3).at(60_000);
     web.scale(2, 5);
     web.now = 90_000;
     assert_eq!(behind(&web), "");
@@ -213,16 +210,14 @@ fn pods_that_nobody_makes_are_missed_after_half_a_minute() {
 fn what_began_before_anybody_looked_lasts_at_least_since_then() {
     let least = |web: &Web| web.view().reasons.into_iter().map(|reason| reason.evidence.is_least).collect::<Vec<_>>();
     // The spec is not observed: when that began is known to those who watched.
-    let mut web = Web::live(3);
-    web.now = 60_000;
+    let mut web = Web::live(3).at(60_000);
     web.deployment(|deployment| deployment.meta.generation += 1);
     let mut late = web.first_listed();
     (web.now, late.now) = (70_000, 70_000);
     assert_eq!((least(&web), least(&late)), (vec![false], vec![true]));
     assert!(late.verdict().ends_with("has not reacted for 10 s."), "{}", late.verdict());
     // It began while nobody looked.
-    let mut web = Web::live(3);
-    web.now = 60_000;
+    let mut web = Web::live(3).at(60_000);
     web.unseen(|deployment, _| deployment.meta.generation += 1);
     web.relisted(30_000);
     web.now = 70_000;
@@ -234,8 +229,7 @@ fn what_began_before_anybody_looked_lasts_at_least_since_then() {
     late.now += 10_000;
     assert_eq!(least(&late), [false]);
     // Pods that were missing from the beginning.
-    let mut web = Web::replacing();
-    web.now = 60_000;
+    let mut web = Web::replacing().at(60_000);
     let mut late = web.first_listed();
     (web.now, late.now) = (80_000, 100_000);
     assert_eq!((least(&web), least(&late)), (vec![false], vec![true]));
@@ -340,8 +334,7 @@ fn restarts_of_a_pod_that_never_was_ready_are_told_with_their_time() {
 
 #[test]
 fn pods_that_failed_are_a_cause_for_a_minute_while_others_are_missing() {
-    let mut web = Web::live(3);
-    web.now = 60_000;
+    let mut web = Web::live(3).at(60_000);
     web.pod(100, |pod| (pod.phase, pod.reason) = (Phase::Failed, "OutOfcpu".into()));
     web.report();
     let failed = "A pod failed, OutOfcpu (pod p0100).";

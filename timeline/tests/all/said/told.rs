@@ -26,8 +26,7 @@ fn pods_that_fail_or_leave_within_a_minute_of_each_other_are_told_together() {
     assert_eq!(failed(60_000), ["60000 3 pods failed: OutOfcpu; the revision stays 1."]);
     assert_eq!(failed(60_001).len(), 3);
     // For other reasons, or of another revision, on their own.
-    let mut web = Web::live(3);
-    web.now = 60_000;
+    let mut web = Web::live(3).at(60_000);
     web.pod(100, |pod| (pod.phase, pod.reason) = (Phase::Failed, "OutOfcpu".into()));
     web.pod(101, |pod| (pod.phase, pod.reason) = (Phase::Failed, "OutOfmemory".into()));
     next_revision(&mut web, 2, [1, 3]);
@@ -46,8 +45,7 @@ fn pods_that_fail_or_leave_within_a_minute_of_each_other_are_told_together() {
 
 /// One of two pods is deleted from outside; another one is made so much later, and is available 4 s after the first went.
 fn replaced(after: Millis) -> Vec<String> {
-    let mut web = Web::live(2);
-    web.now = 60_000;
+    let mut web = Web::live(2).at(60_000);
     web.kill_pod(100);
     web.now += after;
     web.add_pod(102, 2, |_| {});
@@ -76,8 +74,7 @@ fn a_replacement_is_one_that_is_made_within_five_seconds() {
 #[test]
 fn a_replacement_that_nobody_waits_for_any_longer_is_not_followed() {
     let followed = |gone: Millis, made: Millis, available: Millis| {
-        let mut web = Web::live(2);
-        web.now = 60_000;
+        let mut web = Web::live(2).at(60_000);
         web.kill_pod(100);
         web.now = 60_000 + gone;
         web.delete_pod(100);
@@ -93,16 +90,14 @@ fn a_replacement_that_nobody_waits_for_any_longer_is_not_followed() {
     assert!(followed(1_000, 2_000, 3_600_000).contains("available after 1 h"), "{}", followed(1_000, 2_000, 3_600_000));
     assert!(!followed(1_000, 2_000, 3_600_001).contains("available after"));
     // That the new one went is not that the old one did.
-    let mut web = Web::live(2);
-    web.now = 60_000;
+    let mut web = Web::live(2).at(60_000);
     web.kill_pod(100);
     web.add_pod(102, 2, ready);
     web.now = 61_000;
     web.delete_pod(102);
     assert!(!since(&web, 60_000)[0].contains("drained"), "{:?}", since(&web, 60_000));
     // Those that nothing replaces are given up, and are not in the way of one that is awaited.
-    let mut web = Web::live(40);
-    web.now = 60_000;
+    let mut web = Web::live(40).at(60_000);
     web.kill_pod(100);
     web.add_pod(300, 2, |_| {});
     for pod in 101..135 {
@@ -116,8 +111,7 @@ fn a_replacement_that_nobody_waits_for_any_longer_is_not_followed() {
 
 #[test]
 fn a_replacement_that_goes_while_the_old_pod_drains_says_nothing_of_that_one() {
-    let mut web = Web::live(2);
-    web.now = 60_000;
+    let mut web = Web::live(2).at(60_000);
     web.kill_pod(100);
     web.add_pod(102, 2, |_| {});
     web.now = 61_000;
@@ -132,8 +126,7 @@ fn a_replacement_that_goes_while_the_old_pod_drains_says_nothing_of_that_one() {
 
 #[test]
 fn each_pod_that_is_deleted_has_a_replacement_of_its_own() {
-    let mut web = Web::live(2);
-    web.now = 60_000;
+    let mut web = Web::live(2).at(60_000);
     web.kill_pod(100);
     web.kill_pod(101);
     (102..104).for_each(|pod| web.add_pod(pod, 2, |_| {}));
@@ -151,8 +144,7 @@ fn each_pod_that_is_deleted_has_a_replacement_of_its_own() {
         "{told:#?}"
     );
     // One that a list tells of is not known to be made for it.
-    let mut web = Web::live(1);
-    web.now = 60_000;
+    let mut web = Web::live(1).at(60_000);
     web.kill_pod(100);
     let made = crate::made::pod(102, 2, "web-2-p0102");
     web.timeline.apply(60_500, Fact::Pod(Box::new(made), Seen::InList));
@@ -189,8 +181,7 @@ fn a_replica_set_that_is_deleted_is_followed_until_something_is_available_again(
         "60000 ReplicaSet 1 was deleted, not by its Deployment, created again at once; 1 min 30 s with nothing available."
     );
     let at_once = |after: Millis| {
-        let mut web = Web::live(1);
-        web.now = 60_000;
+        let mut web = Web::live(1).at(60_000);
         web.delete_set(2);
         web.now += after;
         web.kill_pod(100);
@@ -270,16 +261,14 @@ fn a_rollout_is_told_once_with_what_becomes_known_of_it() {
 #[test]
 fn a_gap_is_told_from_one_second_on_and_grows_into_one() {
     let gap = |since_millis: Millis| {
-        let mut web = Web::live(1);
-        web.now = 60_000;
+        let mut web = Web::live(1).at(60_000);
         web.listed(Kind::Pod, Some(since_millis));
         since(&web, 6_000)
     };
     assert_eq!(gap(59_001), Vec::<String>::new());
     assert_eq!(gap(59_000), ["60000 Not observed for 1.0 s: what happened in between is not known."]);
     // Events illustrate only.
-    let mut web = Web::live(1);
-    web.now = 60_000;
+    let mut web = Web::live(1).at(60_000);
     web.listed(Kind::Event, Some(30_000));
     assert_eq!(since(&web, 6_000), Vec::<String>::new());
     // Lists of several kinds tell of the same gap, or of more of it.
@@ -288,8 +277,7 @@ fn a_gap_is_told_from_one_second_on_and_grows_into_one() {
     web.listed(Kind::ReplicaSet, Some(30_000));
     assert_eq!(since(&web, 6_000), ["61000 Not observed for 31 s: what happened in between is not known."]);
     // In one moment, too.
-    let mut web = Web::live(1);
-    web.now = 60_000;
+    let mut web = Web::live(1).at(60_000);
     web.listed(Kind::Pod, Some(40_000));
     web.listed(Kind::ReplicaSet, Some(30_000));
     web.listed(Kind::Deployment, Some(45_000));
@@ -306,8 +294,7 @@ fn a_gap_is_told_from_one_second_on_and_grows_into_one() {
     web.listed(Kind::Pod, Some(30_000));
     assert_eq!((gaps(&web), web.timeline.seq()), (1, known), "the same gap is no news");
     // Nobody looked before it was made: that is no gap of it.
-    let mut web = Web::live(1);
-    web.now = 61_000;
+    let mut web = Web::live(1).at(61_000);
     web.listed(Kind::Pod, Some(-9_000));
     assert_eq!(since(&web, 6_000), ["61000 Not observed for 1 min 1 s: what happened in between is not known."]);
 }
@@ -368,8 +355,7 @@ fn events_of_one_reason_are_one_line_at_their_own_last_time() {
 
 #[test]
 fn a_deadline_that_passes_is_told_once_per_rollout() {
-    let mut web = Web::replacing();
-    web.now = 60_000;
+    let mut web = Web::replacing().at(60_000);
     let passed = || Some(condition(ConditionStatus::False, "ProgressDeadlineExceeded", ""));
     web.deployment(|deployment| deployment.status.progressing = passed());
     web.now = 61_000;
