@@ -190,6 +190,13 @@ impl Web {
         web
     }
 
+    /// The same, and it is reported.
+    pub fn reported() -> Self {
+        let mut web = Self::replaced();
+        web.report();
+        web
+    }
+
     /// The same at that time.
     pub fn at(self, now: Millis) -> Self {
         Self { now, ..self }
@@ -217,12 +224,17 @@ impl Web {
         self.tell(Fact::Deployment(Box::new(self.deployment.clone()), Seen::Modified));
     }
 
-    /// The template changes.
-    pub fn edit(&mut self, version: &str) {
+    /// Somebody edits the Deployment.
+    pub fn edit_spec(&mut self, change: impl FnOnce(&mut DeploymentFact)) {
         self.deployment(|deployment| {
             deployment.meta.generation += 1;
-            deployment.spec.images = image(version);
+            change(deployment);
         });
+    }
+
+    /// The template changes.
+    pub fn edit(&mut self, version: &str) {
+        self.edit_spec(|deployment| deployment.spec.images = image(version));
     }
 
     pub fn delete_deployment(&mut self) {
@@ -419,10 +431,7 @@ impl Web {
 
     /// `kubectl scale`, and what the Deployment controller makes of it while one ReplicaSet has all pods.
     pub fn scale(&mut self, number: u128, replicas: u32) {
-        self.deployment(|deployment| {
-            deployment.meta.generation += 1;
-            deployment.spec.replicas = replicas;
-        });
+        self.edit_spec(|deployment| deployment.spec.replicas = replicas);
         self.set(number, |set| {
             set.counts.desired = replicas;
             (set.desired_replicas, set.max_replicas) = (Some(replicas), Some(replicas + replicas.div_ceil(4)));

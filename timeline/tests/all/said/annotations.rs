@@ -13,8 +13,7 @@ fn rollouts(web: &Web) -> Vec<u64> {
 
 #[test]
 fn a_revision_that_only_the_annotation_names_is_no_rollout() {
-    let mut web = Web::replaced();
-    web.report();
+    let mut web = Web::reported();
     let before = (web.told(), web.verdict());
     // One that was never there, one whose ReplicaSet is kept without pods, and the first number that is free.
     for (at, revision) in [(60_000, 77), (70_000, 1), (80_000, 3)] {
@@ -110,10 +109,7 @@ fn a_restart_is_one_whose_time_became_another() {
     let mut web = Web::live(3);
     let mut begin = |at, revision: u64, restarted_at: Option<&str>| {
         web.now = at;
-        web.deployment(|deployment| {
-            deployment.meta.generation += 1;
-            deployment.restarted_at = restarted_at.map(str::to_owned);
-        });
+        web.edit_spec(|deployment| deployment.restarted_at = restarted_at.map(str::to_owned));
         let mut made = set(u128::from(revision) + 1, revision, 1, 0);
         (made.images, made.restarted_at) = (image("v1"), restarted_at.map(str::to_owned));
         web.add_set(u128::from(revision) + 1, made);
@@ -131,9 +127,8 @@ fn a_restart_with_another_edit_is_a_change_of_the_template() {
     let mut web = Web::live(3);
     let mut begin = |at, revision: u64, restarted_at: &str, apart: u64| {
         web.now = at;
-        web.deployment(|deployment| {
-            deployment.meta.generation += 1;
-            (deployment.restarted_at, deployment.template_apart) = (Some(restarted_at.to_owned()), Some(apart));
+        web.edit_spec(|deployment| {
+            (deployment.restarted_at, deployment.template_apart) = (Some(restarted_at.to_owned()), Some(apart))
         });
         let mut made = set(u128::from(revision) + 1, revision, 1, 0);
         (made.images, made.restarted_at) = (image("v1"), Some(restarted_at.to_owned()));

@@ -9,9 +9,7 @@ use crate::made::{SECOND, WEB, Web, deployment, meta, next_revision};
 
 /// Revision 1 until 20 s, revision 2 from then on, revision 3 from 40 s on.
 fn three() -> Web {
-    let mut web = Web::replaced();
-    web.report();
-    web.now = 40_000;
+    let mut web = Web::reported().at(40_000);
     next_revision(&mut web, 3, [1, 3]);
     web.now = 50_000;
     web.report();

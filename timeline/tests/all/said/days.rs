@@ -170,10 +170,7 @@ fn scaled_paused_restarted_and_undone() {
     web.deployment(|deployment| deployment.spec.paused = false);
     // Scaled in the middle of it: both grow.
     web.now = 81_000;
-    web.deployment(|deployment| {
-        deployment.meta.generation += 1;
-        deployment.spec.replicas = 8;
-    });
+    web.edit_spec(|deployment| deployment.spec.replicas = 8);
     for (number, desired) in [(2, 6), (SECOND, 4)] {
         web.set(number, |set| {
             set.counts.desired = desired;
@@ -200,10 +197,7 @@ fn scaled_paused_restarted_and_undone() {
     let mut third = set(4, 4, 2, 0);
     (third.images, third.restarted_at) = (image("v1"), Some("then".into()));
     (third.desired_replicas, third.max_replicas) = (Some(8), Some(10));
-    web.deployment(|deployment| {
-        deployment.meta.generation += 1;
-        deployment.restarted_at = Some("then".into());
-    });
+    web.edit_spec(|deployment| deployment.restarted_at = Some("then".into()));
     web.add_set(4, third);
     observed(&mut web, 4);
     shown.look("restarted", &web);

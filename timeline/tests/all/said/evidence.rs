@@ -95,8 +95,7 @@ fn a_container_that_ends_by_itself_is_not_killed_by_a_probe() {
 #[test]
 fn only_crashes_that_came_with_a_rollout_are_undone() {
     let crashed = |minutes: i64| {
-        let mut web = Web::replaced();
-        web.report();
+        let mut web = Web::reported();
         web.now += minutes * 60_000;
         web.pod(200, |pod| {
             crashing(2)(pod);
@@ -573,8 +572,7 @@ fn of_two_images_each_has_its_own_error() {
 
 #[test]
 fn one_end_is_told_until_the_container_has_started_again() {
-    let mut web = Web::replaced();
-    web.report();
+    let mut web = Web::reported();
     web.now += 3_600_000;
     web.pod(200, |pod| {
         pod.ready = None;
@@ -592,8 +590,7 @@ fn one_end_is_told_until_the_container_has_started_again() {
 
 #[test]
 fn restarts_of_earlier_troubles_are_not_told_with_the_time_of_the_last_ones() {
-    let mut web = Web::replaced();
-    web.report();
+    let mut web = Web::reported();
     web.now += 60_000;
     web.pod(200, crashing(5));
     web.now += 60_000;
@@ -612,8 +609,7 @@ fn restarts_of_earlier_troubles_are_not_told_with_the_time_of_the_last_ones() {
 
 #[test]
 fn a_crash_loop_begins_after_the_last_long_time_that_the_pod_was_ready() {
-    let mut web = Web::replaced();
-    web.report();
+    let mut web = Web::reported();
     web.now += 60_000;
     web.pod(200, unready);
     web.now += 2_000;
@@ -631,8 +627,7 @@ fn a_crash_loop_begins_after_the_last_long_time_that_the_pod_was_ready() {
 
 #[test]
 fn a_pod_that_its_kubelet_cannot_end_says_why() {
-    let mut web = Web::replaced();
-    web.report();
+    let mut web = Web::reported();
     web.pod(200, |pod| pod.meta.deletion_at_millis = Some(60_000));
     web.add_ready_pod(210, SECOND);
     web.report();

@@ -146,9 +146,7 @@ fn undoing_leads_to_the_revision_that_still_works() {
 
 #[test]
 fn a_revision_that_was_refused_is_undone_to_the_one_that_runs() {
-    let mut web = Web::replaced();
-    web.report();
-    web.now = 60_000;
+    let mut web = Web::reported().at(60_000);
     web.deployment(|deployment| {
         (deployment.meta.generation, deployment.spec.images) = (deployment.meta.generation + 1, image("v3"));
         let why = "admission webhook \"policy\" denied the request: no latest tags";

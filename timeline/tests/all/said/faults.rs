@@ -82,8 +82,7 @@ fn what_is_refused_is_named() {
 #[test]
 fn a_replica_set_that_is_refused_is_refused_although_the_spec_counts_as_unobserved() {
     let mut web = Web::live(3).at(60_000);
-    web.deployment(|deployment| {
-        deployment.meta.generation += 1;
+    web.edit_spec(|deployment| {
         deployment.spec.images = image("v2");
         deployment.status.progressing = Some(condition(ConditionStatus::False, "ReplicaSetCreateError", "no"));
     });
@@ -96,8 +95,7 @@ fn a_replica_set_that_is_refused_is_refused_although_the_spec_counts_as_unobserv
 #[test]
 fn of_the_refusals_of_a_replica_set_the_newest_one_is_told() {
     let mut web = Web::live(3).at(60_000);
-    web.deployment(|deployment| {
-        deployment.meta.generation += 1;
+    web.edit_spec(|deployment| {
         deployment.spec.images = image("v2");
         deployment.spec.progress_deadline_seconds = None;
     });

@@ -176,8 +176,7 @@ fn pods_that_were_asked_to_go_while_nobody_looked_are_one_line() {
 
 #[test]
 fn old_replica_sets_that_a_lower_limit_removes_are_cleaned_up_whichever_stream_is_faster() {
-    let mut web = Web::replaced();
-    web.report();
+    let mut web = Web::reported();
     web.set(2, |set| set.counts = Default::default());
     web.now = 60_000;
     web.delete_set(2);

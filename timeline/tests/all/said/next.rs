@@ -49,8 +49,7 @@ fn what_a_rolling_update_does_or_waits_for() {
     // The floor was raised: two must come before one may go.
     let mut web = rolling(2, 0);
     web.pod(100, |pod| pod.phase = Phase::Failed);
-    web.deployment(|deployment| {
-        deployment.meta.generation += 1;
+    web.edit_spec(|deployment| {
         deployment.spec.replicas = 4;
         deployment.spec.strategy =
             Strategy::RollingUpdate { max_surge: IntOrPercent::Int(1), max_unavailable: IntOrPercent::Int(0) };
@@ -85,10 +84,7 @@ fn what_is_scaled_is_made_or_removed() {
 fn pods_that_are_too_many_are_removed() {
     let mut web = Web::live(3).at(60_000);
     web.pod(100, unready);
-    web.deployment(|deployment| {
-        deployment.meta.generation += 1;
-        deployment.spec.replicas = 1;
-    });
+    web.edit_spec(|deployment| deployment.spec.replicas = 1);
     web.pod(101, unready);
     web.pod(102, unready);
     assert_eq!(next(&web), "2 pods too many are removed.");

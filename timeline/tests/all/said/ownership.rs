@@ -59,9 +59,7 @@ fn a_replica_set_that_is_taken_up_again_is_no_rollback() {
 
 #[test]
 fn a_rollback_is_one_whose_template_was_another_in_between() {
-    let mut web = Web::replaced();
-    web.report();
-    web.now = 60_000;
+    let mut web = Web::reported().at(60_000);
     web.edit("v1");
     web.set(2, |set| (set.revision, set.counts.desired) = (Some(3), 1));
     web.deployment(|deployment| deployment.revision = Some(3));

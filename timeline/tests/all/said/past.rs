@@ -162,8 +162,7 @@ fn pruned(web: &mut Web, at: Millis, retention: Retention) -> Option<Millis> {
 
 /// Revision 2 took over at 20 s, and was scaled at 30 s and 40 s; everything goes on.
 fn grown() -> Web {
-    let mut web = Web::replaced();
-    web.report();
+    let mut web = Web::reported();
     for (now, replicas) in [(30_000, 4), (40_000, 5)] {
         web.now = now;
         web.scale(SECOND, replicas);

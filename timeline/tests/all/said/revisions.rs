@@ -142,8 +142,7 @@ fn a_rollout_stands_as_its_last_verdict_says_unless_it_ended() {
     assert_eq!(outcomes(&web), [Complete, Superseded, Progressing]);
     web.delete_deployment();
     assert_eq!(outcomes(&web), [Complete, Superseded, Deleted]);
-    let mut web = Web::replaced();
-    web.report();
+    let web = Web::reported();
     assert_eq!(outcomes(&web), [Complete, Complete]);
 }
 

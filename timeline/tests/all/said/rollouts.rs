@@ -8,9 +8,7 @@ use timeline::{Millis, rollout};
 
 #[test]
 fn a_rollback_after_a_scale_is_a_rollout() {
-    let mut web = Web::replaced();
-    web.report();
-    web.now = 40_000;
+    let mut web = Web::reported().at(40_000);
     web.scale(SECOND, 5);
     (3..5).for_each(|number| web.add_ready_pod(200 + number, SECOND));
     web.report();
@@ -31,9 +29,7 @@ fn a_rollback_after_a_scale_is_a_rollout() {
 #[test]
 fn an_outage_is_told_of_a_replica_set_that_caused_it() {
     // An old, empty one goes; later nobody asks for pods.
-    let mut web = Web::replaced();
-    web.report();
-    web.now = 60_000;
+    let mut web = Web::reported().at(60_000);
     web.delete_set(2);
     web.now = 70_000;
     (0..3).for_each(|number| web.delete_pod(200 + number));
@@ -99,10 +95,7 @@ fn a_deadline_that_passed_for_the_revision_before_is_not_told_of_the_rollback() 
 #[test]
 fn recreate_takes_down_for_edits_that_are_not_decoded_too() {
     let mut web = Web::live(3).at(20_000);
-    web.deployment(|deployment| {
-        deployment.meta.generation += 1;
-        deployment.spec.strategy = Strategy::Recreate;
-    });
+    web.edit_spec(|deployment| deployment.spec.strategy = Strategy::Recreate);
     web.take_down(2, 100);
     assert_eq!(web.verdict(), "[Taking down] Revision 1 is being taken down before the next one starts.");
     assert!(
@@ -122,9 +115,7 @@ fn paused_with_nothing_to_do_nothing_waits() {
 
 #[test]
 fn a_rollback_by_recreate_after_a_scale_is_a_rollout_before_its_deployment_says_so() {
-    let mut web = Web::replaced();
-    web.report();
-    web.now = 40_000;
+    let mut web = Web::reported().at(40_000);
     web.scale(SECOND, 5);
     web.now = 60_000;
     web.deployment(|deployment| deployment.spec.strategy = Strategy::Recreate);

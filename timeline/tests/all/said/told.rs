@@ -212,9 +212,7 @@ fn a_replica_set_that_is_deleted_is_followed_until_something_is_available_again(
 #[test]
 fn an_old_empty_replica_set_is_cleaned_up_by_the_history_limit() {
     let gone = |limit: u32, change: fn(&mut Web)| {
-        let mut web = Web::replaced();
-        web.report();
-        web.now = 60_000;
+        let mut web = Web::reported().at(60_000);
         web.deployment(|deployment| deployment.spec.revision_history_limit = limit);
         change(&mut web);
         web.delete_set(2);
@@ -235,13 +233,8 @@ fn an_old_empty_replica_set_is_cleaned_up_by_the_history_limit() {
 #[test]
 fn a_rollout_is_told_once_with_what_becomes_known_of_it() {
     // The Deployment's annotation comes first; its ReplicaSet says a moment later that it is a rollback, and why.
-    let mut web = Web::replaced();
-    web.report();
-    web.now = 60_000;
-    web.deployment(|deployment| {
-        deployment.meta.generation += 1;
-        (deployment.revision, deployment.spec.images) = (Some(3), image("v1"));
-    });
+    let mut web = Web::reported().at(60_000);
+    web.edit_spec(|deployment| (deployment.revision, deployment.spec.images) = (Some(3), image("v1")));
     assert_eq!(since(&web, 60_000), Vec::<String>::new());
     web.now = 60_500;
     web.set(2, |set| (set.revision, set.change_cause) = (Some(3), Some("back".into())));
