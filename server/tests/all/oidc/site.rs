@@ -17,6 +17,7 @@ use server::telemetry::viewers::Viewers;
 use server::web::state::{Rollcast, Site};
 use timeline::Retention;
 
+use super::own::Own;
 use crate::common;
 use crate::common::fed::feed;
 use crate::common::reviewer::answered;
@@ -37,6 +38,13 @@ pub fn options(issuer: &str) -> Options {
         public: None,
         times: Times { retry_after: Duration::from_millis(100), ..Times::default() },
     }
+}
+
+/// A provider of our own, and a Rollcast whose people sign in there.
+pub async fn own_site() -> (Own, Arc<Rollcast>) {
+    let own = Own::start().await;
+    let rollcast = site(options(&own.issuer)).await;
+    (own, rollcast)
 }
 
 /// A Rollcast whose people sign in as these options say.
