@@ -3,7 +3,7 @@
 import { copyFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Page, WebSocketRoute } from "@playwright/test";
-import { expect, isLive, openLive, openRecording, RolloutPage, test } from "../../fixtures/test.ts";
+import { expect, isLive, openLive, openRecording, RolloutPage, takeNotifications, test } from "../../fixtures/test.ts";
 import { recording, temporaryFolder } from "../../fixtures/environment.ts";
 import { Server } from "../../fixtures/server.ts";
 
@@ -18,17 +18,7 @@ const hide = (page: Page) =>
 
 test("a tab in the background tells in its title and its icon how a rollout ends, and notifies", async ({ page, serve }) => {
   await hide(page);
-  await page.addInitScript(() => {
-    const told: string[] = [];
-    class Told {
-      static permission = "granted";
-      static requestPermission = () => Promise.resolve("granted");
-      constructor(title: string) {
-        told.push(title);
-      }
-    }
-    Object.assign(window, { Notification: Told, told });
-  });
+  const told = await takeNotifications(page);
   const server = await serve(() => Server.replaying("rollout", "--when-watched", "--speed", "2"));
   await page.goto(server.page("rollout", "rollout", "nginx"));
   await page.getByRole("button", { name: "Notify me" }).click();
@@ -36,7 +26,7 @@ test("a tab in the background tells in its title and its icon how a rollout ends
   await expect(page.locator("link[rel=icon]")).toHaveAttribute("href", /icon-busy[.]svg/);
   await expect(page).toHaveTitle(/^Complete: /, { timeout: 30_000 });
   await expect(page.locator("link[rel=icon]")).toHaveAttribute("href", /icon[.]svg/);
-  expect((await page.evaluate(() => (window as unknown as { told: string[] }).told)).at(-1)).toMatch(/^Complete: /);
+  expect((await told()).at(-1)).toMatch(/^Complete: /);
 });
 
 for (const path of ["/", "/wall"])

@@ -1,7 +1,7 @@
 /// Manners: what keys reach, what screen readers are told, what browsers are asked for, and links that mean the very Deployment that is looked at.
 
 import type { Page } from "@playwright/test";
-import { expect, isLive, openLive, openRecording, RolloutPage, test } from "../../fixtures/test.ts";
+import { expect, isLive, openLive, openRecording, RolloutPage, takeNotifications, test } from "../../fixtures/test.ts";
 import { recording } from "../../fixtures/environment.ts";
 import { Server } from "../../fixtures/server.ts";
 
@@ -135,13 +135,7 @@ test("links below a Deployment mean the one that is looked at", async ({ page, s
 });
 
 test("of which Deployment notifications are wanted is known however its page was reached", async ({ page, serve }) => {
-  await page.addInitScript(() => {
-    class Told {
-      static permission = "granted";
-      static requestPermission = () => Promise.resolve("granted");
-    }
-    Object.assign(window, { Notification: Told });
-  });
+  await takeNotifications(page);
   const server = await serve(() => Server.start(["replay", ...["rollover", "rollout"].map(recording), "--hold-at", "12"]));
   const notify = page.getByRole("button", { name: "Notify me" });
   const open = async (name: string) => {

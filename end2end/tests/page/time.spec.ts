@@ -1,6 +1,6 @@
 /// The controls of time on recordings: stop, step, slide, play, link to a moment, back to the present.
 
-import { expect, isLive, openLive, openRecording, test } from "../../fixtures/test.ts";
+import { expect, isLive, openLive, openRecording, takeNotifications, test } from "../../fixtures/test.ts";
 import { Server } from "../../fixtures/server.ts";
 
 const rollover = ["rollover", "rollover", "web"] as const;
@@ -186,17 +186,7 @@ test("links that others can open have a code", async ({ page, serve }) => {
 
 test("who asks for it is notified, and the icon tells how it stands", async ({ page, serve, context }) => {
   await context.grantPermissions(["notifications"]);
-  await page.addInitScript(() => {
-    const told: string[] = [];
-    class Told {
-      static permission = "granted";
-      static requestPermission = () => Promise.resolve("granted");
-      constructor(title: string, options: { body: string }) {
-        told.push(`${title}: ${options.body}`);
-      }
-    }
-    Object.assign(window, { Notification: Told, told });
-  });
+  const told = await takeNotifications(page);
   const server = await serve(() => Server.replaying("rollout", "--when-watched", "--speed", "2"));
   await page.goto(server.page("rollout", "rollout", "nginx"));
   await page.getByRole("button", { name: "Notify me" }).click();
@@ -204,7 +194,6 @@ test("who asks for it is notified, and the icon tells how it stands", async ({ p
   await expect(page.locator("link[rel=icon]")).toHaveAttribute("href", /icon-busy[.]svg/, { timeout: 30_000 });
   await expect(page.getByTestId("verdict")).toContainText("Revision 3 is complete", { timeout: 30_000 });
   await expect(page.locator("link[rel=icon]")).toHaveAttribute("href", /icon[.]svg/);
-  const told = () => page.evaluate(() => (window as unknown as { told: string[] }).told);
   expect((await told()).at(-1)).toContain("Revision 3 is complete");
   expect((await told()).filter((one) => one.includes("Revision 3"))).toHaveLength(1);
 });
