@@ -3,42 +3,27 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use server::cli::Clusters;
 use server::cli::clusters;
 use server::cli::config::{self, Config};
-use server::hub::Handle;
 use server::kube::Pace;
-use server::kube::credentials::Credentials;
-use server::kube::kubeconfig::Contexts;
-use timeline::wire::ConnectionState;
 use timeline::{Retention, fact::Kind};
 
 use crate::common::until::until;
-use crate::live::support::{Verb, Watched, is_stale, pod, quick, shop_of, until_connection};
+use crate::live::support::{Verb, Watched, is_stale, pod, quick, shop_of, until_connection, until_live, until_stale};
 
 /// A folder of its own with a kubeconfig, gone when the test ends.
-struct Folder(PathBuf);
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
+struct Folder(tempfile::TempDir);
 
 impl Folder {
     fn new() -> Self {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let path = std::env::temp_dir().join(format!("rollcast-credentials-{}-{number}", std::process::id()));
-        std::fs::create_dir_all(&path).unwrap();
-        Self(path)
+        Self(tempfile::tempdir().unwrap())
     }
 
     fn kubeconfig(&self) -> PathBuf {
-        self.0.join("config")
+        self.0.path().join("config")
     }
 
     /// Writes the kubeconfig; whoever reads sees the old one or the new one.
@@ -52,15 +37,15 @@ impl Folder {
     }
 
     fn write_text(&self, text: &str) {
-        let next = self.0.join("next");
+        let next = self.0.path().join("next");
         std::fs::write(&next, text).unwrap();
         std::fs::rename(next, self.kubeconfig()).unwrap();
     }
 
     /// A user whose token comes from a script, which also counts its runs.
     fn user_of(&self, script: &str) -> String {
-        let path = self.0.join("command");
-        let folder = self.0.display();
+        let path = self.0.path().join("command");
+        let folder = self.0.path().display();
         std::fs::write(&path, format!("cd {folder}\necho run >> runs\nruns=$(wc -l < runs)\n{script}")).unwrap();
         let path = path.display();
         format!(
@@ -69,7 +54,7 @@ impl Folder {
     }
 
     fn runs(&self) -> usize {
-        std::fs::read_to_string(self.0.join("runs")).unwrap_or_default().lines().count()
+        std::fs::read_to_string(self.0.path().join("runs")).unwrap_or_default().lines().count()
     }
 
     fn cluster(&self) -> clusters::ClusterConfig {
@@ -94,10 +79,7 @@ impl Folder {
     }
 
     async fn watch_at(&self, pace: Pace) -> Watched {
-        let contexts = Contexts::read(Some(&self.kubeconfig())).unwrap();
-        let context = contexts.choose(None).unwrap();
-        let target = Credentials::new(contexts, context, "fake".into()).target(&pace).await.unwrap();
-        Watched::with(target.access, &[], pace)
+        Watched::by_kubeconfig(&self.kubeconfig(), pace).await
     }
 }
 
@@ -108,14 +90,6 @@ fn answer(status: &str) -> String {
 
 fn token(token: &str) -> String {
     format!(r#"{{"token":"{token}"}}"#)
-}
-
-async fn until_stale(watched: &Watched, words: &str) {
-    until_connection(&watched.hub, words, |now| is_stale(now, words)).await;
-}
-
-async fn until_live(hub: &Handle) {
-    until_connection(hub, "live", |now| now.state == ConnectionState::Live).await;
 }
 
 #[tokio::test]
@@ -261,7 +235,7 @@ async fn a_command_that_hangs_is_ended_and_tried_again() {
     }
     until_live(&hub).await;
     assert_eq!(folder.runs(), 3);
-    let hung = std::fs::read_to_string(folder.0.join("hung")).unwrap();
+    let hung = std::fs::read_to_string(folder.0.path().join("hung")).unwrap();
     assert_eq!(hung.lines().count(), 2);
     until("what it started has ended", async || !hung.lines().any(runs)).await;
 }
@@ -305,7 +279,7 @@ async fn where_others_reach_it_no_command_is_run_whenever_the_kubeconfig_names_i
     until_connection(&hub, "it is refused again", |now| is_stale(now, "refused")).await;
     until("it is asked with what it has", async || api.refusals() > 3).await;
     // The same of an old kind, which the client library would run.
-    let script = folder.0.join("command").display().to_string();
+    let script = folder.0.path().join("command").display().to_string();
     let provider = serde_json::json!({ "name": "gcp", "config": { "cmd-path": "sh", "cmd-args": script } });
     folder.write(api.address, &serde_json::json!({ "auth-provider": provider }).to_string());
     let cluster = folder.cluster().without_commands();
@@ -321,7 +295,7 @@ async fn where_others_reach_it_no_command_is_run_whenever_the_kubeconfig_names_i
 async fn a_token_that_the_kubeconfig_names_goes_before_its_command() {
     let (api, folder) = (shop_of(1, &["web-a"]).await, Folder::new());
     api.take_only("written");
-    let file = folder.0.join("token");
+    let file = folder.0.path().join("token");
     std::fs::write(&file, "written").unwrap();
     let command = folder.user_of(&answer(&token("fetched")));
     for written in [r#""token":"written""#.to_owned(), format!(r#""tokenFile":"{}""#, file.display())] {

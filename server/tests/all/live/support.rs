@@ -4,6 +4,7 @@
 //! and lays out faults with `fault`: the next matching request gets that fault instead of a good answer.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -18,6 +19,8 @@ use serde_json::{Value, json};
 use server::history::{Archive, tap};
 use server::hub::Handle;
 use server::kube::access::Access;
+use server::kube::credentials::Credentials;
+use server::kube::kubeconfig::Contexts;
 use server::kube::{self, Counters, Pace, TextPolicy};
 use server::telemetry::viewers::Viewers;
 use timeline::fact::Kind;
@@ -480,6 +483,14 @@ impl Watched {
         Self::begin(access, namespaces, settings, None)
     }
 
+    /// The same, with the credentials of the current context of a kubeconfig.
+    pub async fn by_kubeconfig(path: &Path, settings: Pace) -> Self {
+        let contexts = Contexts::read(Some(path)).unwrap();
+        let context = contexts.choose(None).unwrap();
+        let target = Credentials::new(contexts, context, "fake".into()).target(&settings).await.unwrap();
+        Self::with(target.access, &[], settings)
+    }
+
     /// The same, and what is observed is kept.
     pub fn kept(api: &FakeApi, archive: &Archive) -> Self {
         Self::kept_of(api, archive, &[])
@@ -538,6 +549,16 @@ pub async fn until_connection(hub: &Handle, what: &str, is: impl FnMut(&Connecti
     let reached = tokio::time::timeout(Duration::from_secs(20), connection.wait_for(is)).await;
     let reached = reached.map(|reached| reached.unwrap().clone());
     reached.unwrap_or_else(|_| panic!("never came: {what}; it is {:?}", hub.connection().borrow()))
+}
+
+/// Waits until a hub is live.
+pub async fn until_live(hub: &Handle) {
+    until_connection(hub, "live", |connection| connection.state == ConnectionState::Live).await;
+}
+
+/// Waits until a cluster is stale, for a reason with these words.
+pub async fn until_stale(watched: &Watched, words: &str) {
+    until_connection(&watched.hub, words, |connection| is_stale(connection, words)).await;
 }
 
 /// Whether it is stale, for a reason with these words.
