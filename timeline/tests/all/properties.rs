@@ -11,7 +11,7 @@ use timeline::fact::{
 };
 use timeline::phase::PodState;
 use timeline::viewer::{DeploymentCopy, Taken};
-use timeline::wire::{self, Delta, Objects, Said, Snapshot};
+use timeline::wire::{self, Delta, Objects, Snapshot};
 use timeline::{Change, Fact, Model, Retention, Timeline, Uid};
 
 /// One observation, small enough that runs of them meet each other.
@@ -201,16 +201,7 @@ fn travelled(from: u64, to: u64, changes: &[Change]) -> Delta {
 /// Everything of a model as it arrives at a viewer, in a snapshot of each Deployment and the rest object by object.
 fn arrived(model: &Model, seq: u64) -> DeploymentCopy {
     let mut copy = DeploymentCopy::default();
-    let snapshot = Snapshot {
-        epoch: 1,
-        seq,
-        now_millis: 0,
-        deployment: None,
-        looking_since_millis: 0,
-        objects: Objects::default(),
-        said: Said::default(),
-    };
-    copy.take_snapshot(snapshot);
+    copy.take_snapshot(Snapshot { epoch: 1, seq, ..Snapshot::default() });
     let deployments = model.deployments.values().map(|known| Change::Deployment(Box::new(known.clone())));
     let sets = model.replica_sets.values().map(|known| Change::ReplicaSet(Box::new(known.clone())));
     let pods = model.pods.values().map(|known| Change::Pod(Box::new(known.clone())));
