@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::CommandFactory;
 use server::cli::commands::completion;
 use server::cli::{self, run};
-use server::telemetry::{log, print};
+use server::telemetry::{causes, log, print};
 
 /// glibc's allocator keeps the memory of a burst; this one gives it back.
 #[global_allocator]
@@ -33,6 +33,6 @@ fn main() -> ExitCode {
 }
 
 fn failed(error: &anyhow::Error) -> ExitCode {
-    print::error(&format!("{error:#}"));
+    print::error(&causes::join(&**error));
     ExitCode::from(2)
 }

@@ -125,7 +125,8 @@ fn older_kubernetes() -> Result<()> {
 
 /// The Rust tests, except those on clusters.
 fn rust(tests: &Tests, is_whole: bool) -> Result<()> {
-    let mut environment: Vec<(&str, OsString)> = Vec::new();
+    // Backtraces of tests that wait name the runtime only, and hide the message in a short report.
+    let mut environment: Vec<(&str, OsString)> = vec![("RUST_BACKTRACE", "0".into())];
     if std::env::var_os("RUST_TEST_THREADS").is_none() {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         environment.push(("RUST_TEST_THREADS", processors.max(LEAST_THREADS).to_string().into()));

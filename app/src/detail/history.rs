@@ -105,6 +105,9 @@ pub(super) fn ended_because(pod: &Pod) -> Option<&'static str> {
     let is_evicted = pod.end_reason == Some(EndReason::Evicted);
     match (disruption, pod.now.reason.as_str()) {
         (Some("PreemptionByScheduler"), _) if is_evicted => Some("a pod of higher priority took its place"),
+        (Some("DeletionByTaintManager"), _) if pod.end_reason == Some(EndReason::NodeLost) => {
+            Some("its node has a taint that it does not tolerate, as nodes have that do not answer")
+        }
         (_, "Terminated" | "Shutdown" | "NodeShutdown") if is_evicted => Some("its node shut down"),
         _ => pod.end_reason.map(because),
     }
@@ -113,7 +116,7 @@ pub(super) fn ended_because(pod: &Pod) -> Option<&'static str> {
 /// Why a pod ended.
 const fn because(reason: EndReason) -> &'static str {
     match reason {
-        EndReason::NodeLost => "its node is gone",
+        EndReason::NodeLost => "its node is gone, or evicted it by a taint",
         EndReason::Evicted => "it was evicted, preempted, or ended by its kubelet",
         EndReason::DeploymentDeleted => "its Deployment was deleted",
         EndReason::ReplicaSetDeleted => "its ReplicaSet was deleted",
@@ -129,6 +132,31 @@ mod tests {
     use timeline::phase::PodState;
 
     use super::*;
+
+    #[test]
+    fn a_taint_is_no_lost_node() {
+        let ended = |reason: &str| {
+            let now = timeline::model::PodNow {
+                disruption: Some(Box::new((reason.to_owned(), 0))),
+                ..timeline::model::PodNow::default()
+            };
+            let pod = Pod {
+                uid: Uid::from_bits(1),
+                namespace: String::new(),
+                name: String::new(),
+                created_at_millis: 0,
+                owners: Vec::new(),
+                owner: None,
+                states: Vec::new(),
+                releases: Vec::new(),
+                end_reason: Some(EndReason::NodeLost),
+                now: std::sync::Arc::new(now),
+            };
+            ended_because(&pod).unwrap()
+        };
+        assert!(ended("DeletionByTaintManager").starts_with("its node has a taint"));
+        assert!(ended("DeletionByPodGC").starts_with("its node is gone"));
+    }
 
     #[test]
     fn each_line_lasts_until_the_next_one_and_the_oldest_go() {

@@ -27,11 +27,18 @@ app.kubernetes.io/name: rollcast
 app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end -}}
 
-{{- define "rollcast.labels" -}}
+{{- define "rollcast.ownLabels" -}}
 {{ include "rollcast.selectorLabels" . }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
+{{- end -}}
+
+{{- define "rollcast.labels" -}}
+{{ include "rollcast.ownLabels" . }}
+{{- with .Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
 {{- end -}}
 
 {{/* Metadata of an object: name, namespace and labels. */}}

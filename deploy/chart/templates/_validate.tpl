@@ -94,6 +94,35 @@
 {{- fail (printf "podLabels has %s, which the chart sets: remove it" $key) -}}
 {{- end -}}
 {{- end -}}
+{{- range $key, $_ := include "rollcast.ownLabels" . | fromYaml -}}
+{{- if hasKey $.Values.commonLabels $key -}}
+{{- fail (printf "commonLabels has %s, which the chart sets: remove it" $key) -}}
+{{- end -}}
+{{- end -}}
+{{- range $key, $_ := .Values.commonLabels -}}
+{{- range $value, $labels := dict
+  "podLabels" $.Values.podLabels
+  "serviceMonitor.labels" $.Values.serviceMonitor.labels
+  "prometheusRule.labels" $.Values.prometheusRule.labels
+  "grafanaDashboard.labels" $.Values.grafanaDashboard.labels
+-}}
+{{- if hasKey $labels $key -}}
+{{- fail (printf "%s has %s, which commonLabels sets: remove one of them" $value $key) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- $ports := dict "http" true -}}
+{{- range .Values.extraContainers -}}
+{{- if eq .name "rollcast" -}}
+{{- fail "extraContainers has the name rollcast, which the chart sets: choose another name" -}}
+{{- end -}}
+{{- range .ports -}}
+{{- if .name }}{{ $_ := set $ports .name true }}{{ end -}}
+{{- end -}}
+{{- end -}}
+{{- if and (kindIs "string" .Values.service.targetPort) (not (hasKey $ports .Values.service.targetPort)) -}}
+{{- fail (printf "service.targetPort is %s, but no container of extraContainers has a port of that name" .Values.service.targetPort) -}}
+{{- end -}}
 {{- if hasKey .Values.podAnnotations "checksum/config" -}}
 {{- fail "podAnnotations has checksum/config, which the chart sets: remove it" -}}
 {{- end -}}

@@ -43,7 +43,7 @@ pub enum FetchError {
     #[error("no response within {} s", .0.as_secs())]
     Timeout(Duration),
     /// The connection could not be made, or broke.
-    #[error("{0}")]
+    #[error(transparent)]
     Connection(#[from] Error),
     /// The answer broke off, or is too large.
     #[error("the response is incomplete, or larger than {0} bytes")]

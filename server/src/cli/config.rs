@@ -15,6 +15,8 @@ use ipnet::IpNet;
 use serde::{Deserialize, Deserializer};
 
 use crate::access::AuthMode;
+use crate::cli::history::INVALID_SIZE;
+use crate::cli::listen::parse_address;
 use crate::database::server::DatabaseUrl;
 use crate::telemetry::clock::parse_duration;
 use crate::web::server_address::{BasePath, PublicUrl};
@@ -27,6 +29,7 @@ const NAME: &str = "rollcast.toml";
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
     /// Address and port to serve on.
+    #[serde(deserialize_with = "read_address")]
     pub listen: Option<SocketAddr>,
     /// Host names under which browsers may reach this server.
     pub allow_host: Vec<String>,
@@ -64,6 +67,7 @@ pub struct Config {
     #[serde(deserialize_with = "read_duration")]
     pub keep_for: Option<Duration>,
     /// Keep at most this much.
+    #[serde(deserialize_with = "read_size")]
     pub keep_bytes: Option<ByteSize>,
     /// Pages hold what ended at most this long ago.
     #[serde(deserialize_with = "read_duration")]
@@ -220,6 +224,15 @@ fn read_duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Du
     parse_duration(&text).map(Some).map_err(serde::de::Error::custom)
 }
 
+fn read_address<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<SocketAddr>, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    parse_address(&text).map(Some).map_err(serde::de::Error::custom)
+}
+
+fn read_size<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<ByteSize>, D::Error> {
+    ByteSize::deserialize(deserializer).map(Some).map_err(|_| serde::de::Error::custom(INVALID_SIZE))
+}
+
 fn read_colour<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u8, D::Error> {
     let name = String::deserialize(deserializer)?;
     let accent = (0..).zip(COLOURS).find(|(_, colour)| *colour == name).map(|(accent, _)| accent);
@@ -255,6 +268,8 @@ mod tests {
             ("listne = 1", "unknown field `listne`"),
             ("listen = \"here\"", "line 1"),
             ("history_age = \"10\"", "whole number with a unit"),
+            ("listen = \"localhost\"", "line 1: must be an IP address and a port"),
+            ("keep_bytes = \"much\"", "line 1: must be a size, such as 500MB"),
             ("[[cluster]]\ncolour = \"mauve\"", "unknown variant `mauve`"),
             ("[[cluster]]\nname = \"a\"\n[[cluster]]\ncontext = \"a\"", "two clusters are named \"a\""),
             ("[[cluster]]\nname = \"\"", "is empty"),

@@ -14,6 +14,14 @@ use crate::history::options::{Limits, Location, Options};
 use crate::history::private::{self, ExposedSecret};
 use crate::telemetry::clock::parse_duration;
 
+/// Error of a size that cannot be parsed.
+pub(super) const INVALID_SIZE: &str = "must be a size, such as 500MB or 2GB";
+
+/// Reads a size of the history.
+fn parse_size(text: &str) -> Result<ByteSize, String> {
+    text.parse().map_err(|_: String| INVALID_SIZE.to_owned())
+}
+
 /// Options of the history.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "History options")]
@@ -36,7 +44,7 @@ pub struct History {
     #[arg(long, env = "ROLLCAST_KEEP_FOR", value_parser = parse_duration, value_name = "TIME")]
     pub keep_for: Option<Duration>,
     /// Maximum size of the history database, for example 500MB or 2GB; the oldest history is deleted first [default: 2GB]
-    #[arg(long, env = "ROLLCAST_KEEP_BYTES", value_name = "SIZE")]
+    #[arg(long, env = "ROLLCAST_KEEP_BYTES", value_parser = parse_size, value_name = "SIZE")]
     pub keep_bytes: Option<ByteSize>,
     /// How far back pages show history, for example 90m, 24h or 7d [default: 24h]
     #[arg(long, env = "ROLLCAST_HISTORY_AGE", value_parser = parse_duration, value_name = "TIME")]
@@ -174,7 +182,7 @@ pub enum HistoryCommand {
         #[arg(long, env = "ROLLCAST_KEEP_FOR", value_parser = parse_duration, value_name = "TIME")]
         keep_for: Option<Duration>,
         /// Maximum size of the history database, for example 500MB or 2GB [default: 2GB]
-        #[arg(long, env = "ROLLCAST_KEEP_BYTES", value_name = "SIZE")]
+        #[arg(long, env = "ROLLCAST_KEEP_BYTES", value_parser = parse_size, value_name = "SIZE")]
         keep_bytes: Option<ByteSize>,
     },
     /// Write one rollout as a recording to standard output, for `rollcast replay` and `rollcast export`

@@ -17,7 +17,7 @@ use crate::web::tls::TlsFiles;
 #[command(next_help_heading = "Server options")]
 pub struct Listen {
     /// Address and port to listen on [default: 127.0.0.1:7440]
-    #[arg(long, env = "ROLLCAST_LISTEN", value_name = "ADDRESS:PORT")]
+    #[arg(long, env = "ROLLCAST_LISTEN", value_parser = parse_address, value_name = "ADDRESS:PORT")]
     pub listen: Option<SocketAddr>,
     /// Additional host name of this server, repeatable; localhost always works, and IP addresses without --public-url
     #[arg(long, env = "ROLLCAST_ALLOW_HOST", value_delimiter = ',', value_name = "NAME")]
@@ -51,6 +51,11 @@ pub struct Listen {
     /// Without --auth, this is required to listen beyond loopback and for --public-url, --trust-proxy and --allow-host.
     #[arg(long, env = "ROLLCAST_INSECURE_NO_AUTH")]
     pub insecure_no_auth: bool,
+}
+
+/// Reads an address and a port to listen on.
+pub(super) fn parse_address(text: &str) -> Result<SocketAddr, String> {
+    text.parse().map_err(|_| "must be an IP address and a port, such as 127.0.0.1:7440 or [::]:7440".to_owned())
 }
 
 /// An address, or a network such as 10.0.0.0/8.

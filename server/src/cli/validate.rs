@@ -1,11 +1,13 @@
 //! Checks of option combinations. Options of the command line must fit together, and override the environment, which
 //! may be set for other commands.
 
+use std::net::{Ipv4Addr, SocketAddr};
+
 use clap::ArgMatches;
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 
-use super::{Demo, Replay};
+use super::{Demo, Open, Replay};
 use crate::cli::terminal::options::{FollowOptions, Wait};
 
 /// An invalid combination, with a sentence about it.
@@ -39,6 +41,13 @@ pub(super) fn follow(from: &mut FollowOptions, given: &ArgMatches) -> Result<(),
         needs(given, name, "server", from.server.is_some())?;
     }
     Ok(())
+}
+
+/// The address that the environment names is that of `rollcast serve`.
+pub(super) fn open(open: &mut Open, given: &ArgMatches) {
+    if !is_written(given, "listen") {
+        open.listen = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+    }
 }
 
 /// The folder that the environment names is that of real clusters.
@@ -100,6 +109,13 @@ mod tests {
             panic!("a folder")
         };
         assert!(demo.data_dir.is_some());
+        for (arguments, why) in [
+            (&["serve", "--listen", "localhost:7440"][..], "must be an IP address and a port, such as 127.0.0.1:7440"),
+            (&["serve", "--keep-bytes", "much"], "must be a size, such as 500MB or 2GB"),
+        ] {
+            let refused = read(arguments).unwrap_err();
+            assert!(refused.contains(why), "{refused}");
+        }
         let Ok(Cli { command: Some(Command::Wait(wait)) }) = read(&whole) else { panic!("it fits together") };
         assert!(wait.redact && wait.from.remote.token_file.is_some());
     }

@@ -172,8 +172,24 @@ object! {
         name: String,
         /// `image`: the reference of its image.
         image: String,
-        /// `restartPolicy`: "Always" makes an init container a sidecar.
+        /// `restartPolicy`: "Always" makes an init container a sidecar; absent where that of the pod holds.
         restart_policy: String,
+        /// `restartPolicyRules`: what is done after some exit codes instead.
+        restart_policy_rules: Vec<RestartRule>,
+    }
+    /// A rule of `restartPolicyRules`.
+    RestartRule {
+        /// `action`: "Restart" or "RestartAllContainers".
+        action: String,
+        /// `exitCodes`: the exit codes that it is for.
+        exit_codes: Option<ExitCodes>,
+    }
+    /// `exitCodes` of a rule.
+    ExitCodes {
+        /// `operator`: "In" or "NotIn".
+        operator: String,
+        /// `values`.
+        values: Vec<i64>,
     }
     /// `status` of a Deployment.
     DeploymentStatus {

@@ -37,6 +37,13 @@ pub(super) fn of(error: &(dyn Error + 'static)) -> String {
     if let Some(why) = layers(error).find_map(|error| error.downcast_ref::<io::Error>()).and_then(by_system) {
         return why;
     }
+    let unresolved = |text: String| {
+        let why = text.strip_prefix("failed to lookup address information: ")?;
+        Some(format!("cannot resolve the name of the server: {why}"))
+    };
+    if let Some(why) = layers(error).map(ToString::to_string).find_map(unresolved) {
+        return timeline::words::safe(&why);
+    }
     // Outer layers only say that a request failed.
     timeline::words::safe(&causes::join(error))
 }
@@ -99,6 +106,9 @@ mod tests {
         let refused = std::net::TcpStream::connect("127.0.0.1:1").unwrap_err();
         let deep = kube::Error::Service(Box::new(kube::Error::Service(Box::new(refused))));
         assert_eq!(of(&deep), "connection refused");
+        let unresolved = io::Error::other("failed to lookup address information: Name or service not known");
+        let unresolved = kube::Error::Service(Box::new(unresolved));
+        assert_eq!(of(&unresolved), "cannot resolve the name of the server: Name or service not known");
         let ours = kube::Error::Service(Box::new(io::Error::other("no life sign")));
         assert!(of(&ours).contains("no life sign"), "{}", of(&ours));
     }

@@ -263,6 +263,23 @@ fn pod(object: decode::Pod) -> Result<PodFact, Unusable> {
     })
 }
 
+/// The kubelet starts a container again that ended with this exit code (`ContainerShouldRestart` in `pkg/api/v1/pod/util.go`). The
+/// policy of pods of a ReplicaSet is Always.
+fn is_started_again(spec: &decode::ContainerSpec, exit_code: i32) -> bool {
+    let is_meant = |codes: &decode::ExitCodes| {
+        let is_named = codes.values.contains(&i64::from(exit_code));
+        matches!((codes.operator.as_str(), is_named), ("In", true) | ("NotIn", false))
+    };
+    let rule = spec.restart_policy_rules.iter().find(|rule| rule.exit_codes.as_ref().is_some_and(is_meant));
+    let is_ruled = rule.is_some_and(|rule| matches!(rule.action.as_str(), "Restart" | "RestartAllContainers"));
+    is_ruled
+        || match spec.restart_policy.as_str() {
+            "Never" => false,
+            "OnFailure" => exit_code != 0,
+            _ => true,
+        }
+}
+
 fn container(spec: decode::ContainerSpec, role: Role, statuses: &[decode::ContainerStatus]) -> Container {
     let status = statuses.iter().find(|status| status.name == spec.name);
     let state = status.map(|status| &status.state).and_then(|state| match state {
@@ -279,6 +296,9 @@ fn container(spec: decode::ContainerSpec, role: Role, statuses: &[decode::Contai
     });
     let ended = status.and_then(|s| s.state.terminated.as_ref().or(s.last_state.terminated.as_ref()));
     let running = status.and_then(|status| status.state.running.as_ref());
+    let is_final = status
+        .and_then(|status| status.state.terminated.as_ref())
+        .is_some_and(|ended| ended.reason != messages::RESTARTING_ALL && !is_started_again(&spec, exit_code(ended)));
     let waits_for = |status: &decode::ContainerStatus| {
         let waiting = status.state.waiting.as_ref()?;
         messages::is_image_reason(&waiting.reason).then(|| status.image.clone())
@@ -288,6 +308,7 @@ fn container(spec: decode::ContainerSpec, role: Role, statuses: &[decode::Contai
         role,
         state,
         restarts: status.and_then(|s| s.restart_count).map_or(0, number),
+        is_final,
         last_exit: ended.map(|ended| Box::new(exit(ended))),
         started_millis: running.and_then(|running| running.started_at.as_deref().and_then(millis)),
         is_in_startup: running.is_some() && status.is_some_and(|status| status.started == Some(false)),
@@ -481,6 +502,48 @@ mod tests {
         for (status, told) in [(json!({ "nominatedNodeName": "node-7" }), Some("node-7")), (json!({}), None)] {
             let fact = object(Kind::Pod, json!({ "status": status.clone() })).fact(Seen::Added);
             assert!(matches!(fact, Ok(Some(Fact::Pod(fact, _))) if fact.nominated_node.as_deref() == told), "{status}");
+        }
+    }
+
+    #[test]
+    fn a_container_that_its_own_policy_does_not_start_again_ended_for_good() {
+        let is_final = |policy: &str, rules: Value, code: i64, reason: &str| {
+            let spec = json!({ "name": "job", "restartPolicy": policy, "restartPolicyRules": rules });
+            let ended = json!({ "terminated": { "exitCode": code, "reason": reason } });
+            let status = json!({ "containerStatuses": [{ "name": "job", "state": ended }] });
+            let pod = object(Kind::Pod, json!({ "spec": { "containers": [spec] }, "status": status }));
+            match pod.fact(Seen::Added) {
+                Ok(Some(Fact::Pod(pod, _))) => pod.containers[0].is_final,
+                other => panic!("{other:?}"),
+            }
+        };
+        let none = || json!([]);
+        for (policy, code, expected) in [
+            ("", 0, false),
+            ("", 1, false),
+            ("Always", 0, false),
+            ("Never", 0, true),
+            ("Never", 1, true),
+            ("OnFailure", 0, true),
+            ("OnFailure", 1, false),
+        ] {
+            assert_eq!(is_final(policy, none(), code, "Error"), expected, "{policy} {code}");
+        }
+        assert!(!is_final("Never", none(), 137, "RestartingAllContainers"), "it is started with all others");
+        let rule = |action: &str, operator: &str| json!([{ "action": action, "exitCodes": { "operator": operator, "values": [42, 43] } }]);
+        for (action, operator, code, expected) in [
+            ("Restart", "In", 42, false),
+            ("Restart", "In", 1, true),
+            ("Restart", "NotIn", 42, true),
+            ("Restart", "NotIn", 1, false),
+            ("RestartAllContainers", "In", 43, false),
+            ("ActionOfTomorrow", "In", 42, true),
+        ] {
+            assert_eq!(
+                is_final("Never", rule(action, operator), code, "Error"),
+                expected,
+                "{action} {operator} {code}"
+            );
         }
     }
 

@@ -327,7 +327,15 @@ impl Watch {
         }
         // Other credentials are tried as soon as they are there.
         let _ = tokio::time::timeout(wait, self.cluster.access.renewed(self.generation)).await;
-        Ok(())
+        self.send_trying().await
+    }
+
+    /// Says that the wait is over: a try that hangs must not name the time at which it began.
+    async fn send_trying(&mut self) -> Result<(), HubGone> {
+        let Some(Health::Stale { since_millis, retry_at_millis: Some(_), why }) = self.health.clone() else {
+            return Ok(());
+        };
+        self.send_health(Health::Stale { since_millis, retry_at_millis: None, why }).await
     }
 
     fn note_response(&mut self) -> Millis {

@@ -43,6 +43,23 @@ fn crates_depend_in_one_direction() {
     }
 }
 
+/// docs/dependencies.md has the reason for each crate.
+#[test]
+fn every_dependency_has_a_reason() {
+    let output = Command::new(env!("CARGO")).args(["metadata", "--format-version=1", "--no-deps"]).output().unwrap();
+    let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let packages = metadata["packages"].as_array().unwrap();
+    let own: BTreeSet<&str> = packages.iter().map(|package| package["name"].as_str().unwrap()).collect();
+    let all = packages.iter().flat_map(|package| package["dependencies"].as_array().unwrap());
+    let needed = all.map(|dependency| dependency["name"].as_str().unwrap()).filter(|name| !own.contains(name));
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let document = std::fs::read_to_string(root.join("docs/dependencies.md")).unwrap();
+    let cells = document.lines().filter_map(|line| line.strip_prefix("| ")?.split(" | ").next());
+    let named: BTreeSet<&str> = cells.flat_map(|cell| cell.split([',', ' ', ';', '(', ')'])).collect();
+    let missing: BTreeSet<&str> = needed.filter(|name| !named.contains(name)).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
 /// Storage, permissions and sources work without pages. The playground's strip is the exception.
 #[test]
 fn rooms_below_export_do_not_import_the_pages() {
@@ -186,6 +203,23 @@ fn tests_that_are_named_beside_a_promise_exist() {
         }
     }
     assert!(named > 20, "{named}");
+}
+
+/// docs/security.md names tests after their file. An ellipsis stands for the end of a long name.
+#[test]
+fn tests_that_the_page_on_security_names_exist() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let document = std::fs::read_to_string(root.join("../docs/security.md")).unwrap();
+    let code: String = ["src", "tests"].iter().flat_map(|folder| sources(&root.join(folder)).into_values()).collect();
+    let is_name = |text: &&str| {
+        text.contains('_') && text.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || "_…".contains(c))
+    };
+    let texts = document.split('`').filter_map(|text| text.rsplit_once("::"));
+    let named: Vec<&str> = texts.map(|(_, test)| test).filter(is_name).collect();
+    assert!(named.len() > 50, "{named:?}");
+    let missing: Vec<&str> =
+        named.into_iter().filter(|test| !code.contains(&format!("fn {}", test.trim_end_matches('…')))).collect();
+    assert!(missing.is_empty(), "{missing:?}");
 }
 
 /// Documents name files by their path, or by the end of it.

@@ -78,6 +78,13 @@ fn without_a_command_it_tells_what_it_found_and_what_fits() {
 }
 
 #[test]
+fn an_error_says_its_cause_once() {
+    let database = ["--history", "postgres://a@127.0.0.1:1/x", "--history-password-file", "/nope"];
+    let text = refusal(&[&["history", "check"][..], &database].concat());
+    assert_eq!(text.matches("No such file").count(), 1, "{text}");
+}
+
+#[test]
 fn help_says_everything() {
     for command in [
         &["--help"][..],

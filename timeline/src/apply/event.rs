@@ -9,11 +9,11 @@ use crate::model::fact::EventFact;
 use crate::{Change, Millis, Uid};
 
 /// A Normal Event that says what no object tells: a node that is added for a pod, or is not; an image that is pulled, or was; a probe
-/// that has a container killed.
+/// or a resize that has a container killed.
 fn explains(fact: &EventFact) -> bool {
     match fact.reason.as_str() {
         "TriggeredScaleUp" | "NotTriggerScaleUp" | "Nominated" | "Pulling" | "Pulled" => true,
-        "Killing" => fact.message.contains("probe"),
+        "Killing" => fact.message.contains("probe") || fact.message.contains("resize requires restart"),
         _ => false,
     }
 }

@@ -55,8 +55,20 @@ pub(super) fn left(disruption: Option<&str>, fact: Option<&PodFact>) -> NodeDepa
         Some("PreemptionByScheduler") => NodeDeparture::Preempted,
         _ if fact.is_some_and(is_shut_down) => NodeDeparture::ShutDown,
         _ if fact.is_some_and(|fact| fact.reason == "Preempting") => NodeDeparture::Preempted,
+        _ if fact.is_some_and(is_over_limit) => NodeDeparture::OverLimit,
         _ => NodeDeparture::Evicted,
     }
+}
+
+/// Its kubelet evicted it for what it wrote itself, and not for what its node is low on (`localStorageEviction` in
+/// `eviction_manager.go`).
+fn is_over_limit(fact: &PodFact) -> bool {
+    let texts = [
+        "exceeded its local ephemeral storage limit",
+        "ephemeral local storage usage exceeds",
+        "Usage of EmptyDir volume",
+    ];
+    fact.reason == "Evicted" && texts.iter().any(|text| fact.message.contains(text))
 }
 
 /// Its kubelet ended it because the node shuts down (`nodeshutdown_manager.go`; the last two were written before 1.22).

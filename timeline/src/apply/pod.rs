@@ -83,10 +83,10 @@ impl Timeline {
                 self.change_owner(at, uid, fact.meta.controller);
             } else if let Some(set) = fact.meta.controller {
                 self.note_replacement(set);
-                let mut owners = self.model.pods.get(&uid).map(|pod| pod.owners.clone()).unwrap_or_default();
-                if !owners.contains(&set) {
-                    owners.push(set);
-                }
+                // The owner that it begins with is the first one, also in another life.
+                let mut owners = vec![set];
+                let earlier = self.model.pods.get(&uid).map(|pod| pod.owners.as_slice()).unwrap_or_default();
+                owners.extend(earlier.iter().filter(|owner| **owner != set));
                 if is_back {
                     self.settling.retain(|end| end.pod != uid);
                     self.untell_end(uid);
@@ -201,11 +201,12 @@ impl Timeline {
         match (owner, controller) {
             (Some(_), None) => {
                 self.emit(Change::PodReleased(uid, at));
-                self.tell_owner(at, uid, false);
+                self.tell_release(at, uid);
             }
             (before, Some(set)) if before != Some(set) => {
+                let last = self.model.pods.get(&uid).and_then(Pod::last_owner);
                 self.emit(Change::PodAdopted(uid, set, at));
-                self.tell_owner(at, uid, true);
+                self.tell_adoption(at, uid, set, last);
             }
             _ => {}
         }

@@ -130,6 +130,11 @@ impl<'m> Assessment<'m> {
         rollout::current_revision(self.model, self.deployment).or_else(last)
     }
 
+    /// No revision was ever made of the template: it was paused before.
+    pub fn awaits_first_revision(&self) -> bool {
+        self.current.is_none() && self.deployment.now.revision.is_none() && self.sees_sets
+    }
+
     /// More pods are desired than the limits allow, because they were lowered since and nothing was raised since then.
     pub fn is_lowered(&self) -> bool {
         let [.., (_, before), (since, now)] = self.deployment.limits.as_slice() else { return false };

@@ -121,6 +121,8 @@ pub struct CrashCause {
     pub is_since: bool,
     /// It ends again and again.
     pub is_loop: bool,
+    /// Its own restart policy does not start it again.
+    pub is_final: bool,
     /// For how long it runs again; `None` while it does not run.
     pub runs_millis: Option<Millis>,
     /// Its pod has several containers.
@@ -143,7 +145,7 @@ pub enum CauseKind {
     SetMissing,
     /// Somebody paused it.
     Paused {
-        /// The template was edited meanwhile.
+        /// The template was edited meanwhile, or no revision was made of it yet.
         is_edited: bool,
     },
     /// The API server refuses what the controllers ask for.

@@ -52,7 +52,8 @@ fn of_container<'p>(pod: &Pod, container: &'p Container, now: Now) -> Option<Cra
     let told_since = container.started_millis.map(|at| at.saturating_add(now.skew_millis).min(now.millis));
     let runs_since_millis = is_running.then(|| told_since.unwrap_or_else(|| pod.since_millis()));
     let runs_for = runs_since_millis.map_or(0, |since| now.millis - since);
-    let is_loop = is_told || container.ends_again_and_again() || (exits >= LOOP_EXITS && is_backing_off);
+    let is_again = is_told || container.ends_again_and_again() || (exits >= LOOP_EXITS && is_backing_off);
+    let is_loop = is_again && !container.is_final;
     let has_recovered = runs_for >= container.recovers_after_millis();
     // One exit is worth a word until the pod is ready again, or takes longer than a start does.
     let is_starting = container.is_in_startup && runs_for < FORGETS_MILLIS;

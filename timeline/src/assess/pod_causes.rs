@@ -153,11 +153,12 @@ impl<'m> Assessment<'m> {
             exit_code,
             is_out_of_memory,
             start_error: exit.filter(|exit| Exit::is_start_error(&exit.reason)).map(|exit| exit.message.clone()),
+            is_loop: crash.is_loop && probe.as_ref().is_none_or(|probe| probe.probe != messages::RESIZE),
             probe,
             restarts: container.restarts,
             exits: crash.exits,
             is_since: pod.now.first_restarts == 0 && !failed_before(pod, begun),
-            is_loop: crash.is_loop,
+            is_final: container.is_final,
             runs_millis: crash.runs_since_millis.map(|since| self.now.millis - since),
             is_one_of_several: pod.now.containers.len() > 1,
         }));
@@ -342,17 +343,17 @@ fn is_pull_of_another(pod: &Pod, container: &Container) -> bool {
 
 /// A container waits with an error, and not because it is being made.
 fn fails(reason: &str) -> bool {
-    !matches!(reason, "" | "ContainerCreating" | "PodInitializing")
+    !messages::is_ordinary_wait(reason)
 }
 
 /// Causes that are said in one sentence.
 fn is_alike(one: &CauseKind, other: &CauseKind) -> bool {
     match (one, other) {
         (CauseKind::Crash(a), CauseKind::Crash(b)) => {
-            a.is_loop == b.is_loop
+            (a.is_loop, a.is_final) == (b.is_loop, b.is_final)
                 && a.is_out_of_memory == b.is_out_of_memory
                 && a.container == b.container
-                && a.probe.is_some() == b.probe.is_some()
+                && a.probe.as_ref().map(|kill| kill.probe) == b.probe.as_ref().map(|kill| kill.probe)
         }
         (CauseKind::Image { image: a }, CauseKind::Image { image: b }) => a == b,
         (CauseKind::Starting { hold: a, .. }, CauseKind::Starting { hold: b, .. }) => a == b,

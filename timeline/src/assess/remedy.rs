@@ -129,7 +129,11 @@ impl Assessment<'_> {
                 // What never ran wrote nothing.
                 (CauseKind::Crash(crash), Some(_)) if crash.start_error.is_none() => {
                     let container = Some(&crash.container).filter(|_| crash.is_one_of_several).cloned();
-                    Remedy::ShowLogs { pod: name.to_owned(), container, is_previous: crash.restarts > 0 }
+                    Remedy::ShowLogs {
+                        pod: name.to_owned(),
+                        container,
+                        is_previous: crash.restarts > 0 && !crash.is_final,
+                    }
                 }
                 _ => Remedy::ShowPod(name.to_owned()),
             },

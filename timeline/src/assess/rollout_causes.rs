@@ -101,7 +101,8 @@ impl<'m> Assessment<'m> {
             since_millis: paused.map(|mark| mark.at_millis),
             ..Evidence::default()
         };
-        Some(self.rate_cause(CauseKind::Paused { is_edited: self.awaits_revision }, 0, evidence))
+        let is_edited = self.awaits_revision || self.awaits_first_revision();
+        Some(self.rate_cause(CauseKind::Paused { is_edited }, 0, evidence))
     }
 
     /// Nobody can move: no old pod may go, and a new one finds no place.
@@ -148,8 +149,10 @@ impl<'m> Assessment<'m> {
         let new = self.current.filter(|set| set.now.counts.desired > 0);
         let is_old = |set: &&ReplicaSet| new.is_none_or(|new| new.uid != set.uid);
         let old = self.model.owned_sets(self.deployment.uid).filter(is_old);
-        // The controller does not wait for one that has ended and is only held by a finalizer.
-        let pods = old.flat_map(|set| self.noteworthy_pods(set)).filter(|pod| pod.now.terminal_millis.is_none());
+        // The controller waits neither for one that has ended and is only held by a finalizer, nor for one that is no ReplicaSet's.
+        let mine =
+            |set: &'m ReplicaSet| self.noteworthy_pods(set).into_iter().filter(move |pod| pod.owner == Some(set.uid));
+        let pods = old.flat_map(mine).filter(|pod| pod.now.terminal_millis.is_none());
         let mut late = pods.filter_map(|pod| Some((pod, overdue(pod, self.now)?)));
         let (pod, ended) = late.next()?;
         let evidence = Evidence { since_millis: Some(ended), ..of_pod(pod, ended) };
@@ -222,7 +225,7 @@ pub fn overdue(pod: &Pod, now: Now) -> Option<Millis> {
 pub fn room_comes(model: &Model, deployment: &Deployment, counts: Counts, message: &str, now: Now) -> bool {
     let is_overdue = |set: &ReplicaSet| {
         let pods = model.noteworthy_pods(set.uid, now.millis, now.skew_millis);
-        pods.into_iter().any(|pod| overdue(pod, now).is_some())
+        pods.into_iter().any(|pod| pod.owner == Some(set.uid) && overdue(pod, now).is_some())
     };
     counts.terminating > 0 && messages::needs_room(message) && !model.controlled_sets(deployment.uid).any(is_overdue)
 }

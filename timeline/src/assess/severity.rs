@@ -85,7 +85,7 @@ impl Assessment<'_> {
             CauseKind::Image { .. } => bad_after(PULL_RETRY_MILLIS, Severity::Normal),
             CauseKind::BadContainer { .. } => bad_after(CONTAINER_RETRY_MILLIS, Severity::Normal),
             CauseKind::NotStarted { .. } => bad_after(PASSES_MILLIS, Severity::Normal),
-            CauseKind::Crash(crash) if crash.is_loop => Severity::Bad,
+            CauseKind::Crash(crash) if crash.is_loop || crash.is_final => Severity::Bad,
             CauseKind::Crash(_) => Severity::Normal,
             CauseKind::PodsFailed { is_repeated: true } => Severity::Bad,
             CauseKind::PodsFailed { .. } => Severity::Normal,
@@ -177,6 +177,7 @@ impl Assessment<'_> {
             CauseKind::Starting { hold: StartHold::Mount, .. } => {
                 evidence.message.ends_with("not found") && lasts(MISSING_VOLUME_MILLIS)
             }
+            CauseKind::Crash(crash) if crash.is_final => lasts(FINAL_MILLIS),
             CauseKind::Crash(crash) => crash.is_loop && (crash.role != Role::Init || crash.exits >= INIT_EXITS),
             _ => false,
         }

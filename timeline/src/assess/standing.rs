@@ -243,7 +243,9 @@ impl Assessment<'_> {
 
     /// Containers of the current revision crash again and again, also while they run for the moment.
     pub fn is_crashing(&self) -> bool {
-        let is_loop = |cause: &Cause| cause.severity == Severity::Bad && matches!(cause.kind, CauseKind::Crash(_));
+        let is_loop = |cause: &Cause| {
+            cause.severity == Severity::Bad && matches!(&cause.kind, CauseKind::Crash(crash) if crash.is_loop)
+        };
         self.causes.iter().any(is_loop)
     }
 

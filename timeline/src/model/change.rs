@@ -296,10 +296,11 @@ pub(crate) fn prunable_states(pod: &Pod, before: Millis) -> usize {
     if old > 0 && state(0) == state(old + 1) { old - 1 } else { old }
 }
 
-/// Counts the releases that can go: all but the last one before `before`, which tells who controlled the pod then.
+/// Counts the releases that can go: all but the last one before `before`, which tells who controlled the pod then. Of a pod that
+/// several controlled, the one before it stays too, which tells who released it.
 pub(crate) fn prunable_releases(pod: &Pod, before: Millis) -> usize {
     let old = pod.releases.iter().take_while(|release| release.at_millis < before).count();
-    old.saturating_sub(1)
+    old.saturating_sub(if pod.owners.len() > 1 { 2 } else { 1 })
 }
 
 fn change_rollout(deployment: &mut Deployment, index: u32, rollout: &Rollout) {

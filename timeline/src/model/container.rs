@@ -26,6 +26,8 @@ pub struct Container {
     pub state: Option<ContainerState>,
     /// `restartCount`: how often it was started again.
     pub restarts: u32,
+    /// It ended, and its own restart policy does not start it again.
+    pub is_final: bool,
     /// Its last end: `state.terminated`, else `lastState.terminated`. In a box, as most containers have none.
     pub last_exit: Option<Box<Exit>>,
     /// `running.startedAt`, the kubelet's clock.
@@ -46,6 +48,7 @@ impl Container {
             role,
             state: None,
             restarts: 0,
+            is_final: false,
             last_exit: None,
             started_millis: None,
             is_in_startup: false,
@@ -91,9 +94,10 @@ pub struct Exit {
 
 impl Exit {
     /// Nobody saw how it ended, and its exit code is made up: the kubelet writes 137 for a container that it cannot find any
-    /// more, and containerd 255 for one that ran before its node was started again.
+    /// more or that it removes to start all of a pod again, and containerd 255 for one that ran before its node was started again.
     pub fn is_unseen(&self) -> bool {
-        matches!((self.reason.as_str(), self.code), ("ContainerStatusUnknown", _) | ("Unknown", 255))
+        let (reason, code) = (self.reason.as_str(), self.code);
+        matches!((reason, code), ("ContainerStatusUnknown" | "RestartingAllContainers", _) | ("Unknown", 255))
     }
 
     /// A reason of containers whose first process could not be started.

@@ -386,6 +386,12 @@ impl ReplicaSet {
         before.map_or_else(first, |(_, owner)| *owner)
     }
 
+    /// The Deployment that controls it, or was the last one to do so.
+    pub fn last_owner(&self) -> Option<Uid> {
+        let before = self.owner_changes.iter().rev().find_map(|(_, owner)| *owner);
+        self.owner.or(before).or(self.owners.first().copied())
+    }
+
     /// The revision it carries now.
     pub fn revision(&self) -> Option<u64> {
         self.revisions.last().map(|(revision, _)| *revision)

@@ -66,7 +66,8 @@ impl Pod {
     /// The ReplicaSet that controls it, or was the last one to do so.
     pub fn last_owner(&self) -> Option<Uid> {
         let adopted = self.releases.iter().rev().find_map(|release| release.adopted);
-        self.owner.or(adopted.map(|(_, set)| set)).or(self.owners.last().copied())
+        // One that was never adopted was let go by the one that made it, whoever adopts it later.
+        self.owner.or(adopted.map(|(_, set)| set)).or(self.replica_set())
     }
 
     /// The state it is in.

@@ -236,7 +236,7 @@ pub(super) struct PodIndex {
 impl PodIndex {
     /// The part of a pod.
     pub(super) fn part(&self, pod: &Pod) -> IndexedPod {
-        let home = pod.owner.or(pod.owners.last().copied());
+        let home = pod.last_owner();
         let is_released = !pod.releases.is_empty();
         let since_millis = || home.and_then(|set| self.sets.get(&set)).map_or(Millis::MIN, |set| set.since_millis);
         let is_over = pod.now.terminal_millis.is_some() && !pod.state().is_ending();

@@ -64,7 +64,7 @@ impl Model {
     pub fn counted_pods(&self, deployment: Uid) -> Vec<&Pod> {
         let mine = self.sets_of(deployment).filter(|set| set.owner == Some(deployment));
         let pods = mine.flat_map(|set| {
-            let is_last = move |pod: &&Pod| pod.owner.or(pod.owners.last().copied()) == Some(set.uid);
+            let is_last = move |pod: &&Pod| pod.last_owner() == Some(set.uid);
             self.pods_of(set.uid).filter(is_last)
         });
         order::sort_by(pods.collect(), |pod: &&Pod| (pod.first_seen_millis(), pod.uid.bits()))
@@ -73,7 +73,7 @@ impl Model {
     /// Counts the pods that count for nobody since `deployment` let go of their ReplicaSet, and that run on.
     pub fn count_let_go_pods(&self, deployment: Uid) -> u32 {
         let is_let_go = move |set: &&ReplicaSet| {
-            set.owner.is_none() && set.removed_millis.is_none() && set.owners.last() == Some(&deployment)
+            set.owner.is_none() && set.removed_millis.is_none() && set.last_owner() == Some(deployment)
         };
         self.replica_sets
             .linked_few(&self.sets_of, deployment)

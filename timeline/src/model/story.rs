@@ -102,11 +102,24 @@ impl Part {
     }
 }
 
+/// The ReplicaSet that took a pod up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Adopter {
+    /// The one that let go of it.
+    Same,
+    /// Another one, which carries this revision.
+    Revision(Option<u64>),
+    /// One that does not belong to the Deployment.
+    Elsewhere,
+}
+
 /// In which way pods had to leave a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum NodeDeparture {
     /// They were evicted.
     Evicted,
+    /// They were evicted because they used more local storage than their own limit.
+    OverLimit,
     /// The node shut down.
     ShutDown,
     /// A pod of higher priority needed their place.
@@ -288,10 +301,12 @@ pub enum Happening {
         /// The ReplicaSet was being deleted without its pods; else their labels no longer match.
         is_orphaned: bool,
     },
-    /// A ReplicaSet took a pod up again.
+    /// A ReplicaSet took a pod up.
     Adopted {
         /// Name of the pod.
         pod: String,
+        /// The ReplicaSet.
+        by: Adopter,
     },
     /// The Deployment does not control a ReplicaSet any more.
     SetReleased {
@@ -310,6 +325,8 @@ pub enum Happening {
         pods: u32,
         /// It was this Deployment's before.
         is_again: bool,
+        /// It was nobody's before, as far as that was seen.
+        is_orphan: bool,
     },
     /// The Deployment was gone, and exists again: the cluster was restored from a backup.
     Back {
@@ -383,7 +400,9 @@ impl Happening {
             | Self::Deleting
             | Self::Deleted
             | Self::Failed { .. }
-            | Self::LeftNode { why: NodeDeparture::Tainted | NodeDeparture::Lost, .. } => LineKind::Bad,
+            | Self::LeftNode { why: NodeDeparture::OverLimit | NodeDeparture::Tainted | NodeDeparture::Lost, .. } => {
+                LineKind::Bad
+            }
             Self::Event { .. } => LineKind::Event,
             Self::Superseded { .. }
             | Self::Scaled { .. }

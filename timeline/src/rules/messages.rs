@@ -163,6 +163,15 @@ pub fn unread_pull_secrets<'m>(deployment: &'m Deployment, pod: &str) -> Option<
     rest.split_once(')').map(|(names, _)| names).filter(|names| !names.is_empty())
 }
 
+/// The reason of containers that are removed and started again with all others of their pod (`restartPolicyRules`).
+pub const RESTARTING_ALL: &str = "RestartingAllContainers";
+
+/// The reason of a container that waits as every container does: to be made, for the init containers, or to be made again with all
+/// others of its pod.
+pub fn is_ordinary_wait(reason: &str) -> bool {
+    matches!(reason, "" | "ContainerCreating" | "PodInitializing" | RESTARTING_ALL)
+}
+
 /// Reasons for which a container waits for its image.
 pub fn is_image_reason(reason: &str) -> bool {
     matches!(
@@ -190,10 +199,13 @@ pub fn failures<'m>(deployment: &'m Deployment, pod: &str) -> impl Iterator<Item
     events(deployment, "Pod", pod).filter(|event| event.reason == "Failed").map(|event| event.message.as_str())
 }
 
+/// The kubelet stops a container to start it again with other resources, as its `resizePolicy` wants: no fault of the container.
+pub const RESIZE: &str = "resize";
+
 /// The probe or hook for which the kubelet kills a container.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProbeKill {
-    /// "liveness probe", "startup probe" or "postStart hook".
+    /// "liveness probe", "startup probe" or "postStart hook"; or [`RESIZE`].
     pub probe: &'static str,
     /// The result of the probe: "HTTP probe failed with statuscode: 503"; empty where no Event tells.
     pub message: String,
@@ -262,12 +274,17 @@ pub fn probe_kill(
         }
         let message = Some(event.message.as_str()).filter(|_| event.reason == "Killing")?;
         let rest = message.strip_prefix("Init container ").or_else(|| message.strip_prefix("Container "))?;
-        let what = rest.strip_prefix(container)?.strip_prefix(" failed ")?;
+        let rest = rest.strip_prefix(container)?;
+        if rest.starts_with(" resize requires restart") {
+            return Some(RESIZE);
+        }
+        let what = rest.strip_prefix(" failed ")?;
         ["liveness probe", "startup probe"].into_iter().find(|probe| what.starts_with(probe))
     };
     // After many of them the kubelet leaves Events out. What it stops may end in order.
     let is_stopped = exit_code.is_some_and(|code| code == 0 || STOPPED.contains(&code));
-    let earlier = || of_pod(trouble_millis).filter(|_| is_stopped).find_map(killed_for);
+    let fault = |event: &Event| killed_for(event).filter(|probe| *probe != RESIZE);
+    let earlier = || of_pod(trouble_millis).filter(|_| is_stopped).find_map(fault);
     let killed = recent().find_map(killed_for).or_else(earlier);
     let saw = recent().filter(|event| event.container.is_empty() || event.container == container).find_map(|event| {
         let liveness = seen(event, "Liveness probe").map(|saw| ("liveness probe", saw.to_owned()));

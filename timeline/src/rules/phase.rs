@@ -10,6 +10,7 @@
 use crate::Millis;
 pub use crate::model::PodState;
 use crate::model::fact::{ConditionStatus, Container, ContainerState, Phase, PodFact, Role};
+use crate::rules::messages::{RESTARTING_ALL, is_ordinary_wait};
 
 /// The state of a pod, with the details that explain it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -136,20 +137,24 @@ pub fn available_at(ready_since_millis: Option<Millis>, min_ready_seconds: u32) 
 
 fn failed_container(containers: &[Container]) -> Option<(&str, &str)> {
     containers.iter().find_map(|container| match &container.state {
-        Some(ContainerState::Waiting { reason, message })
-            if !matches!(reason.as_str(), "" | "ContainerCreating" | "PodInitializing") =>
-        {
+        Some(ContainerState::Waiting { reason, message }) if !is_ordinary_wait(reason) => {
             Some((reason.as_str(), message.as_str()))
         }
-        Some(ContainerState::Terminated { exit_code, reason, message }) if *exit_code != 0 => {
+        Some(ContainerState::Terminated { exit_code, reason, message })
+            if *exit_code != 0 && reason != RESTARTING_ALL =>
+        {
             Some((if reason.is_empty() { "Error" } else { reason.as_str() }, message.as_str()))
         }
         _ => None,
     })
 }
 
+/// One that ended well and is not started again is no step of a start any more.
 fn every_app_container_runs(containers: &[Container]) -> bool {
-    containers.iter().filter(|c| c.role != Role::Init).all(|c| c.state == Some(ContainerState::Running))
+    let runs = |container: &Container| {
+        container.state == Some(ContainerState::Running) || (container.is_final && is_done(container))
+    };
+    containers.iter().filter(|c| c.role != Role::Init).all(runs)
 }
 
 #[cfg(test)]
@@ -216,7 +221,7 @@ mod tests {
         assert_eq!(state(&|pod| pod.containers = vec![container(Role::App, ended(1))]), Failing);
         assert_eq!(state(&|pod| pod.containers = vec![container(Role::App, waiting("NewReasonOfTomorrow"))]), Failing);
         // What every start goes through is no failure.
-        for reason in ["", "ContainerCreating", "PodInitializing"] {
+        for reason in ["", "ContainerCreating", "PodInitializing", "RestartingAllContainers"] {
             assert_eq!(
                 state(&|pod| pod.containers = vec![container(Role::App, waiting(reason))]),
                 Starting,
@@ -236,6 +241,16 @@ mod tests {
         // Sidecars count as app containers; init containers that ended well do not.
         assert_eq!(state(&|pod| pod.containers.push(container(Role::Sidecar, None))), Starting);
         assert_eq!(state(&|pod| pod.containers.push(container(Role::Init, ended(0)))), Unready);
+        // A container that ended well and is not started again does not make the pod start for ever.
+        let ended_well =
+            |is_final| state(&|pod| pod.containers.push(Container { is_final, ..container(Role::App, ended(0)) }));
+        assert_eq!([ended_well(true), ended_well(false)], [Unready, Starting]);
+        let removed = ContainerState::Terminated {
+            exit_code: 137,
+            reason: "RestartingAllContainers".into(),
+            message: String::new(),
+        };
+        assert_eq!(state(&|pod| pod.containers.push(container(Role::App, Some(removed.clone())))), Starting);
         assert_eq!(state(&|pod| pod.phase = Phase::Unknown), Starting);
         assert_eq!(state(&|pod| (pod.phase, pod.containers) = (Phase::Pending, Vec::new())), Starting);
     }

@@ -29,6 +29,9 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
             let since = evidence.since_millis.map(|since| (assessment.now.millis - since).div_euclid(1_000) * 1_000);
             format!("The Deployment controller has not reacted for {least}{}.", since.map(duration).unwrap_or_default())
         }
+        CauseKind::Paused { is_edited: true } if assessment.awaits_first_revision() => {
+            format!("The first revision is waiting: image {}.", images(&spec.images))
+        }
         CauseKind::Paused { is_edited: true } if assessment.current.is_some_and(|set| set.images == spec.images) => {
             "A change of the template is waiting; its images are the same.".to_owned()
         }
@@ -92,10 +95,15 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
             let saw = saw.map(|saw| format!(" The probe saw: {}", sentence_end(saw))).unwrap_or_default();
             let start = crash.start_error.as_deref().map(messages::last_step).filter(|said| !said.is_empty());
             let start = start.map(|said| format!(" The kubelet says: {}", sentence_end(said))).unwrap_or_default();
+            let end = match pods {
+                _ if !crash.is_final => "",
+                0 | 1 => " Its restartPolicy says so: the pod does not become ready.",
+                _ => " Its restartPolicy says so: the pods do not become ready.",
+            };
             // Restarts are those of one pod.
             match pods {
-                0 | 1 => format!("{what}{times} (pod {name}).{saw}{start}{runs}"),
-                pods => format!("{what} in {pods} pods (pod {name}{times}).{saw}{start}{runs}"),
+                0 | 1 => format!("{what}{times} (pod {name}).{saw}{start}{runs}{end}"),
+                pods => format!("{what} in {pods} pods (pod {name}{times}).{saw}{start}{runs}{end}"),
             }
         }
         CauseKind::PodsFailed { .. } => {
@@ -295,7 +303,11 @@ pub(super) fn crashes(crash: &CrashCause) -> String {
     };
     let who = format!("{who} {}", safe(&crash.container));
     match (crash.exit_code, &crash.probe) {
+        _ if crash.is_final => format!("{who} {} and is not started again", last_end(crash)),
         _ if crash.is_out_of_memory => format!("{who} runs out of memory"),
+        (_, Some(kill)) if kill.probe == messages::RESIZE => {
+            format!("{who} is restarted for a resize of its resources")
+        }
         (_, Some(probe)) => format!("{who} is killed because its {} fails", probe.probe),
         (Some(_), None) if let Some(message) = &crash.start_error => {
             let because = message.trim().rsplit(": ").next().filter(|because| !because.is_empty());
@@ -307,6 +319,17 @@ pub(super) fn crashes(crash: &CrashCause) -> String {
         (Some(code), None) => format!("{who} ended with {}", exit_words(code)),
         (None, None) if crash.is_loop => format!("{who} crashes"),
         (None, None) => format!("{who} ended"),
+    }
+}
+
+/// The end of a container that is not started again: "ended with exit code 1", "ran out of memory".
+fn last_end(crash: &CrashCause) -> String {
+    match (crash.exit_code, &crash.probe) {
+        _ if crash.is_out_of_memory => "ran out of memory".to_owned(),
+        (_, Some(probe)) => format!("was killed because its {} failed", probe.probe),
+        (Some(0), None) => "ended with exit code 0 (Completed)".to_owned(),
+        (Some(code), None) => format!("ended with {}", exit_words(code)),
+        (None, None) => "ended".to_owned(),
     }
 }
 

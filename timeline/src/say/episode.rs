@@ -113,6 +113,7 @@ fn departure(node: &str, why: NodeDeparture, resource: &str) -> String {
     match why {
         NodeDeparture::Evicted if resource.is_empty() => format!("evicted from node {node}"),
         NodeDeparture::Evicted => format!("evicted from node {node}, which was low on {}", safe(resource)),
+        NodeDeparture::OverLimit => format!("evicted from node {node} for using more local storage than allowed"),
         NodeDeparture::ShutDown => format!("ended because node {node} shut down"),
         NodeDeparture::Preempted => format!("preempted by a pod of higher priority on node {node}"),
         NodeDeparture::Tainted => format!("had to leave node {node} because of a taint"),

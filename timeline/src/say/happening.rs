@@ -1,6 +1,6 @@
 //! A moment of the story in words.
 
-use crate::model::story::{Happening, NodeDeparture, Part};
+use crate::model::story::{Adopter, Happening, NodeDeparture, Part};
 use crate::model::{EndReason, Trigger};
 use crate::words::{capitalized, count, duration, list, safe, sentence_end, short};
 
@@ -71,8 +71,12 @@ pub fn happening(happening: &Happening) -> String {
             };
             format!("ReplicaSet {} does not belong to this Deployment any more{run}.", safe(name))
         }
-        Happening::SetTaken { name, pods, is_again } => {
-            let taken = if *is_again { "taken up again" } else { "taken over from another Deployment" };
+        Happening::SetTaken { name, pods, is_again, is_orphan } => {
+            let taken = match (is_again, is_orphan) {
+                (true, _) => "taken up again",
+                (false, true) => "adopted, which belonged to no Deployment",
+                (false, false) => "taken over from another Deployment",
+            };
             let with = if *pods == 0 { String::new() } else { format!(", with {}", count(*pods, "pod")) };
             format!("ReplicaSet {} {taken}{with}.", safe(name))
         }
@@ -96,7 +100,15 @@ pub fn happening(happening: &Happening) -> String {
                 pod_name(pod)
             )
         }
-        Happening::Adopted { pod } => format!("Pod {} adopted again: its labels match.", pod_name(pod)),
+        Happening::Adopted { pod, by } => {
+            let by = match by {
+                Adopter::Same => "again: its labels match".to_owned(),
+                Adopter::Revision(Some(revision)) => format!("by revision {revision}: its labels match there"),
+                Adopter::Revision(None) => "by another ReplicaSet: its labels match there".to_owned(),
+                Adopter::Elsewhere => "by a ReplicaSet that does not belong to this Deployment".to_owned(),
+            };
+            format!("Pod {} adopted {by}.", pod_name(pod))
+        }
         Happening::CleanedUp { hash, revision, limit } => format!(
             "Old ReplicaSet {}{} cleaned up (revisionHistoryLimit {limit}).",
             safe(hash),
@@ -251,6 +263,9 @@ fn left(pod: &str, pods: u32, node: &str, why: NodeDeparture, resource: &str) ->
             format!("{who} evicted from node {node}, which was low on {}; the revision stays.", safe(resource))
         }
         NodeDeparture::Evicted => format!("{who} evicted from node {node}; the revision stays."),
+        NodeDeparture::OverLimit => {
+            format!("{who} evicted from node {node} for using more local storage than allowed; the revision stays.")
+        }
         NodeDeparture::ShutDown => format!("{who} ended because node {node} shuts down; the revision stays."),
         NodeDeparture::Preempted => {
             let verb = if pods == 1 { "was" } else { "were" };
@@ -267,7 +282,7 @@ fn ended(pod: &str, reason: EndReason, was_released: bool) -> String {
         EndReason::DeletedManually if was_released => format!("Pod {name}, which was outside its ReplicaSet, deleted."),
         EndReason::DeletedManually => format!("Pod {name} was deleted, not by the rollout; the revision stays."),
         EndReason::Evicted => format!("Pod {name} evicted."),
-        EndReason::NodeLost => format!("Pod {name} lost: its node is gone."),
+        EndReason::NodeLost => format!("Pod {name} lost: its node is gone, or evicted it by a taint."),
         EndReason::Unknown => unseen(pod, 1, true),
         EndReason::DeploymentDeleted => format!("Pod {name} is deleted with its Deployment."),
         EndReason::ReplicaSetDeleted => format!("Pod {name} is deleted with its ReplicaSet."),

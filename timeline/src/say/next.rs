@@ -42,6 +42,9 @@ fn moving(assessment: &Assessment<'_>) -> String {
 fn paused(assessment: &Assessment<'_>) -> String {
     let is_edited = assessment.causes.iter().any(|cause| cause.kind == CauseKind::Paused { is_edited: true });
     let resuming = match assessment.kubectl {
+        _ if assessment.awaits_first_revision() => {
+            "The first revision is rolled out when somebody resumes the rollout; no progress deadline runs until then."
+        }
         _ if is_edited => {
             "The change is rolled out when somebody resumes the rollout; no progress deadline runs until then."
         }

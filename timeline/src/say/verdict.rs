@@ -184,7 +184,7 @@ fn failing(cause: &Cause, assessment: &Assessment<'_>) -> String {
 /// It was rolled out, and its containers crash: which, how, how often. The same whether they run at the moment or not.
 fn crashing(assessment: &Assessment<'_>) -> String {
     let crash = assessment.causes.iter().find_map(|cause| match &cause.kind {
-        CauseKind::Crash(crash) => Some(crash),
+        CauseKind::Crash(crash) if crash.is_loop => Some(crash),
         _ => None,
     });
     let what =
@@ -303,12 +303,16 @@ fn leftovers(assessment: &Assessment<'_>) -> String {
     let overdue: Vec<crate::Millis> =
         pods.iter().filter_map(|pod| rollout_causes::overdue(pod, assessment.now)).collect();
     let late = overdue.len() as u32;
-    let them = if late == 1 { "it" } else { "them" };
+    let (them, their) = if late == 1 { ("it", "its") } else { ("them", "their") };
     let since = overdue.into_iter().min().map(|since| {
-        let stays = pods.iter().filter(|pod| rollout_causes::overdue(pod, assessment.now).is_some());
-        let errors: Option<Vec<String>> = stays.map(|pod| kill_error(assessment.deployment, pod)).collect();
+        let stays = || pods.iter().filter(|pod| rollout_causes::overdue(pod, assessment.now).is_some());
+        let errors: Option<Vec<String>> = stays().map(|pod| kill_error(assessment.deployment, pod)).collect();
         let why = match errors.as_deref() {
             Some([error, ..]) => format!("the kubelet cannot end {them}: {}", sentence_end(error)),
+            // A kubelet lets go of a pod once its volumes are not mounted any more (`SyncTerminatedPod` in `kubelet.go`).
+            _ if stays().all(|pod| pod.now.terminal_millis.is_some()) => {
+                format!("{their} containers have ended; a volume that is still mounted or a finalizer holds {them}.")
+            }
             _ => format!("the node does not answer, or a finalizer holds {them}."),
         };
         let since = moment(since, assessment.now.millis);

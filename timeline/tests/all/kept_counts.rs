@@ -18,7 +18,7 @@ fn counts(model: &Model, set: Uid) -> PodCounts {
     let mut counts = PodCounts::default();
     for pod in model.pods_of(set).filter(|pod| pod.state() != PodState::Gone) {
         let (state, is_leftover) = (pod.state(), pod.is_leftover());
-        let is_out = pod.is_out_of_rotation() && pod.owners.last() == Some(&set);
+        let is_out = pod.is_out_of_rotation() && pod.last_owner() == Some(set);
         counts.out_of_rotation += u32::from(is_out && !is_leftover && state != PodState::Finished);
         if pod.owner != Some(set) {
             continue;
@@ -81,7 +81,7 @@ fn check(model: &Model, now_millis: i64, at_millis: &[i64]) {
             let mut kept = steps::Counts::default();
             kept.iter_mut().zip(first).for_each(|(all, count)| *all = count);
             let moves = moves.iter().map(|one| (one.at_millis, one.layer as usize, one.by)).collect();
-            let home = |pod: &&Pod| pod.owner.or(pod.owners.last().copied()) == Some(*set);
+            let home = |pod: &&Pod| pod.last_owner() == Some(*set);
             let pods: Vec<&Pod> = model.pods_of(*set).filter(home).collect();
             let counted = steps::steps(&pods, |_, state| PodLayer::of(state).map(|layer| layer as usize), *at);
             assert_eq!(steps::steps_after((*at, kept), moves), counted, "{set} from {at}");

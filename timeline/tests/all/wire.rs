@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_reflection::{ContainerFormat, Format, Named, Samples, Tracer, TracerConfig, VariantFormat};
 use timeline::fact::{ConditionStatus, Container, ContainerState, Image, Kind, PodCondition, Role};
 use timeline::list::{By, Column, Common, Group, RowDelta};
-use timeline::model::story::{Entry, Happening};
+use timeline::model::story::{Adopter, Entry, Happening};
 use timeline::model::{EndReason, Event, RemovedBecause, ScaleCause};
 use timeline::phase::PodState;
 use timeline::story::LineKind;
@@ -141,7 +141,7 @@ fn no_frame_holds_what_stays_on_the_server() {
     const STAYS: &str = "stays-on-the-server";
     let stays = || STAYS.to_owned();
     let failed = || Some(made::condition(ConditionStatus::True, STAYS, STAYS));
-    let entry = || Entry { id: 1, at_millis: 0, what: Happening::Adopted { pod: stays() } };
+    let entry = || Entry { id: 1, at_millis: 0, what: Happening::Adopted { pod: stays(), by: Adopter::Same } };
     let event = || Event { reason: stays(), message: stays(), about: (stays(), stays()), ..Event::default() };
     let mut full = snapshot(&Web::live(3));
     let known = &mut full.objects.deployments[0];

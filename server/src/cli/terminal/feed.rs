@@ -260,6 +260,7 @@ async fn subscribe(server: &RemoteServer, scope: Scope) -> Result<Socket, String
     let opened = tokio::time::timeout(OPENING, opening).await.map_err(|_| SILENT.to_owned())?;
     let (mut socket, _) = opened.map_err(|error| match error {
         tungstenite::Error::Http(answer) if answer.status() == StatusCode::UNAUTHORIZED => SIGN_IN_ADVICE.to_owned(),
+        tungstenite::Error::Io(error) => error.to_string(),
         error => error.to_string(),
     })?;
     let hello = ViewerFrame::Hello { protocol: PROTOCOL, build: String::new() };

@@ -131,7 +131,7 @@ fn blocks(follower: &Follower, uid: Uid) -> Vec<Block<'_>> {
     });
     let mut blocks = Vec::new();
     for set in sets {
-        let pods = existing_pods(model.pods_of(set.uid).filter(|pod| !pod.is_out_of_rotation()));
+        let pods = existing_pods(model.pods_of(set.uid).filter(|pod| pod.owner == Some(set.uid)));
         let is_current = current == Some(set.uid);
         if pods.is_empty() && !is_current && set.now.counts.desired == 0 {
             continue;

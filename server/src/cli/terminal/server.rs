@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::Context;
 use bytes::Bytes;
 use http::header::AUTHORIZATION;
-use http::{HeaderValue, Request, Response, Uri};
+use http::{HeaderValue, Request, Response, StatusCode, Uri};
 use timeline::{Workload, address};
 
 use super::plain;
@@ -71,6 +71,11 @@ impl RemoteServer {
     /// Fetches a path.
     pub(super) async fn get(&self, path: &str, limits: ResponseLimits) -> anyhow::Result<String> {
         let answer = self.send(Request::get(path).body(Bytes::new())?, limits).await?;
+        self.text(answer)
+    }
+
+    /// Reads the text of a response that is no error.
+    fn text(&self, answer: Response<Bytes>) -> anyhow::Result<String> {
         anyhow::ensure!(answer.status().is_success(), "{self} responded {}", answer.status());
         Ok(String::from_utf8(answer.into_body().into())?)
     }
@@ -85,7 +90,12 @@ impl RemoteServer {
         let path = address::file(workload, revision);
         let mark = if path.contains('?') { '&' } else { '?' };
         let asked = if is_redacted { format!("{path}{mark}redact=yes") } else { path };
-        self.get(&asked, FILE_LIMITS).await
+        let answer = self.send(Request::get(asked).body(Bytes::new())?, FILE_LIMITS).await?;
+        anyhow::ensure!(
+            answer.status() != StatusCode::NOT_FOUND,
+            "{self} has no such rollout, or does not show it to you; check the name, --namespace and --revision"
+        );
+        self.text(answer)
     }
 }
 

@@ -178,6 +178,20 @@ async fn a_server_that_falls_silent_is_stale_and_then_live_again() {
     watched.until_pods(&["web-a", "web-b", "web-c"]).await;
 }
 
+#[tokio::test]
+async fn a_try_that_hangs_names_no_time_that_is_past() {
+    let api = shop().await;
+    api.stand(Verb::List, "pods", Some(Fault::Status(500)));
+    let watched = Watched::start(&api, &[], quick);
+    let has_time = |connection: &Connection| match &connection.state {
+        ConnectionState::Stale { retry_at_millis, .. } => Some(retry_at_millis.is_some()),
+        _ => None,
+    };
+    until_connection(&watched.hub, "a wait", |connection| has_time(connection) == Some(true)).await;
+    api.stand(Verb::List, "pods", Some(Fault::Hang));
+    until_connection(&watched.hub, "a try", |connection| has_time(connection) == Some(false)).await;
+}
+
 /// What is told of a cluster that is asked for nothing but whether it answers.
 fn probed(client: ::kube::Client) -> mpsc::Receiver<SourceEvent> {
     told(client, &[], &[])

@@ -55,8 +55,13 @@ impl Timeline {
 
     /// The Deployment whose story a pod is part of.
     fn teller(&self, pod: &Pod) -> Option<Uid> {
-        let set = self.model.replica_sets.get(&pod.last_owner()?)?;
-        set.owner.or(set.owners.last().copied()).filter(|uid| self.model.deployments.contains_key(uid))
+        self.teller_of_set(pod.last_owner()?)
+    }
+
+    /// The Deployment whose story the pods of a ReplicaSet are part of.
+    fn teller_of_set(&self, set: Uid) -> Option<Uid> {
+        let set = self.model.replica_sets.get(&set)?;
+        set.last_owner().filter(|uid| self.model.deployments.contains_key(uid))
     }
 
     /// A rollout starts, or was there when watching began.

@@ -4,8 +4,8 @@ use crate::apply::Timeline;
 use crate::apply::leaving::PodDeparture;
 use crate::apply::pending::AwaitedReplacement;
 use crate::model::fact::PodFact;
-use crate::model::story::{Entry, Happening};
-use crate::model::{EndReason, PodState};
+use crate::model::story::{Adopter, Entry, Happening};
+use crate::model::{EndReason, PodState, ReplicaSet};
 use crate::rules::rollout;
 use crate::{Millis, Uid};
 
@@ -223,20 +223,31 @@ impl Timeline {
         id
     }
 
-    /// A ReplicaSet let go of a pod, or took one up.
-    pub(in crate::apply) fn tell_owner(&mut self, at: Millis, uid: Uid, is_adopted: bool) {
+    /// A ReplicaSet let go of a pod.
+    pub(in crate::apply) fn tell_release(&mut self, at: Millis, uid: Uid) {
         let Some(pod) = self.model.pods.get(&uid) else { return };
         let Some(deployment) = self.teller(pod) else { return };
         let name = pod.name.clone();
         let set = pod.last_owner().and_then(|set| self.model.replica_sets.get(&set));
         let revision = set.and_then(|set| set.revision());
         let is_orphaned = set.is_some_and(|set| set.now.deleting);
-        let what = if is_adopted {
-            Happening::Adopted { pod: name }
-        } else {
-            Happening::Released { pod: name, revision, is_orphaned }
-        };
-        self.tell(deployment, at, what);
+        self.tell(deployment, at, Happening::Released { pod: name, revision, is_orphaned });
+    }
+
+    /// A ReplicaSet took a pod up that `last` controlled before. Where the two belong to different Deployments, both are told.
+    pub(in crate::apply) fn tell_adoption(&mut self, at: Millis, uid: Uid, set: Uid, last: Option<Uid>) {
+        // Of one that is not known yet it cannot be told whose it is.
+        let Some(revision) = self.model.replica_sets.get(&set).map(ReplicaSet::revision) else { return };
+        let Some(pod) = self.model.pods.get(&uid).map(|pod| pod.name.clone()) else { return };
+        let by = if last == Some(set) { Adopter::Same } else { Adopter::Revision(revision) };
+        let new = self.teller_of_set(set);
+        if let Some(deployment) = new {
+            self.tell(deployment, at, Happening::Adopted { pod: pod.clone(), by });
+        }
+        let old = last.and_then(|last| self.teller_of_set(last));
+        if let Some(deployment) = old.filter(|old| Some(*old) != new) {
+            self.tell(deployment, at, Happening::Adopted { pod, by: Adopter::Elsewhere });
+        }
     }
 
     /// A ReplicaSet made a pod while we watched: it replaces the first one that was just deleted from outside.

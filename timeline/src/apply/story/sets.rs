@@ -62,7 +62,7 @@ impl Timeline {
     pub(in crate::apply) fn tell_set_owner(&mut self, at: Millis, uid: Uid, before: Option<Uid>, is_again: bool) {
         let Some(set) = self.model.replica_sets.get(&uid) else { return };
         let (owner, pods) = (set.owner, self.model.pod_counts(uid).active);
-        let name = set.name.clone();
+        let (name, is_orphan) = (set.name.clone(), !is_again && set.owners.len() < 2);
         if let Some(before) = before {
             let is_taken = owner.is_some();
             self.tell(before, at, Happening::SetReleased { name: name.clone(), pods, is_taken });
@@ -70,7 +70,7 @@ impl Timeline {
         // A Deployment that begins with a ReplicaSet that was there says so when its rollout begins.
         let has_begun = |owner: &Uid| self.model.deployments.get(owner).is_some_and(|known| !known.rollouts.is_empty());
         if let Some(owner) = owner.filter(has_begun) {
-            self.tell(owner, at, Happening::SetTaken { name, pods, is_again });
+            self.tell(owner, at, Happening::SetTaken { name, pods, is_again, is_orphan });
         }
     }
 

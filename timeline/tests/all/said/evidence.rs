@@ -93,6 +93,25 @@ fn a_container_that_ends_by_itself_is_not_killed_by_a_probe() {
 }
 
 #[test]
+fn a_container_that_is_restarted_for_a_resize_does_not_crash() {
+    let mut web = Web::live(2);
+    for restarts in [1, 2] {
+        web.now += 60_000;
+        web.event(100, "Killing", "Container web resize requires restart");
+        web.pod(100, |pod| {
+            unready(pod);
+            pod.containers[0].restarts = restarts;
+            pod.containers[0].last_exit = Some(Exit { code: 143, reason: "Error".into(), ..Exit::default() }.into());
+        });
+        web.report();
+        let said = "Container web is restarted for a resize of its resources: ";
+        assert!(first(&web).starts_with(said), "{}", first(&web));
+        assert_eq!(web.view().verdict.tone, Tone::Busy, "{}", web.verdict());
+        assert!(!web.view().reasons[0].is_fatal);
+    }
+}
+
+#[test]
 fn only_crashes_that_came_with_a_rollout_are_undone() {
     let crashed = |minutes: i64| {
         let mut web = Web::reported();
@@ -638,5 +657,8 @@ fn a_pod_that_its_kubelet_cannot_end_says_why() {
                  desc = failed to destroy network for sandbox \\\"d2ab\\\": plugin type=\\\"calico\\\" failed (delete): Unauthorized\"";
     web.event(200, "FailedKillPod", error);
     let said = "the kubelet cannot end it: plugin type=\"calico\" failed (delete): Unauthorized.";
+    assert!(web.view().verdict.why.contains(said), "{}", web.view().verdict.why);
+    web.pod(200, |pod| pod.phase = Phase::Succeeded);
+    let said = "its containers have ended; a volume that is still mounted or a finalizer holds it.";
     assert!(web.view().verdict.why.contains(said), "{}", web.view().verdict.why);
 }

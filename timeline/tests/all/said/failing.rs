@@ -1,8 +1,8 @@
 //! Faults that are certain outrank everything at once, those that may pass do not; what comes next, what the progress deadline
 //! does, and which command undoes it.
 
-use crate::made::{SECOND, Web, condition, crashing, image, next_revision, waiting};
-use timeline::fact::{ConditionStatus, Phase, PodFact};
+use crate::made::{SECOND, Web, condition, crashing, image, next_revision, unready, waiting};
+use timeline::fact::{ConditionStatus, Container, ContainerState, Exit, Phase, PodFact, Role};
 use timeline::view::Tone;
 
 /// Revision 2 replaces revision 1, and its only pod so far is changed; it is looked at one second later.
@@ -237,6 +237,47 @@ fn logs_are_shown_of_the_container_that_crashes_and_of_the_run_that_ended() {
         shown(3, false),
         "Show the logs of the container that ended: logs web-2-p0100 --container=web --previous"
     );
+}
+
+#[test]
+fn a_container_that_its_own_policy_does_not_start_again_is_no_crash_loop() {
+    let ended = |code: i32, restarts: u32| {
+        move |pod: &mut PodFact| {
+            unready(pod);
+            let reason = if code == 0 { "Completed" } else { "Error" };
+            let state = ContainerState::Terminated { exit_code: code, reason: reason.into(), message: String::new() };
+            let last_exit = Exit { code, reason: reason.into(), ..Exit::default() };
+            let (state, last_exit) = (Some(state), Some(last_exit.into()));
+            let job = Container::new("job".into(), Role::App);
+            pod.containers.push(Container { state, restarts, last_exit, is_final: true, ..job });
+        }
+    };
+    for (code, restarts, end, times) in [
+        (1, 0, "ended with exit code 1", ""),
+        (0, 0, "ended with exit code 0 (Completed)", ""),
+        (0, 3, "ended with exit code 0 (Completed)", ": 3 restarts so far"),
+    ] {
+        let mut web = rolling(ended(code, restarts));
+        let headline = format!("[Failing] Revision 2 is failing: container job {end} and is not started again.");
+        assert_eq!(web.verdict(), headline);
+        let why = format!(
+            "Container job {end} and is not started again{times} (pod p0200). Its restartPolicy says so: the pod does not \
+             become ready."
+        );
+        assert!(web.view().verdict.why.starts_with(&why), "{}", web.view().verdict.why);
+        assert!(!web.view().next.contains("again"), "{}", web.view().next);
+        assert!(!web.view().reasons[0].is_fatal);
+        web.now += 20_000;
+        assert!(web.view().reasons[0].is_fatal);
+    }
+    // Also where it was available before.
+    let mut web = Web::live(2);
+    web.now = 60_000;
+    web.pod(100, ended(0, 0));
+    web.report();
+    let headline = "container job ended with exit code 0 (Completed) and is not started again.";
+    assert_eq!(web.verdict(), format!("[Degraded] Revision 1 has 1 of 2 available: {headline}"));
+    assert_eq!(command(&web), "Show the logs of the container that ended: logs web-2-p0100 --container=job");
 }
 
 /// What a replacement that was evicted too makes of it lasts for a minute from then on, also where its predecessor failed long before.

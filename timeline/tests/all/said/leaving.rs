@@ -44,8 +44,16 @@ fn an_eviction_names_what_the_node_was_low_on() {
         evicted(memory),
         ["60000 Pod p0100 evicted from node node-1, which was low on memory; the revision stays."]
     );
-    let other = "Pod ephemeral local storage usage exceeds the total limit of containers 1Gi.";
-    assert_eq!(evicted(other), ["60000 Pod p0100 evicted from node node-1; the revision stays."]);
+    let over =
+        "60000 Pod p0100 evicted from node node-1 for using more local storage than allowed; the revision stays.";
+    for other in [
+        "Pod ephemeral local storage usage exceeds the total limit of containers 1Gi. ",
+        "Container web exceeded its local ephemeral storage limit \"1Gi\". ",
+        "Usage of EmptyDir volume \"cache\" exceeds the limit \"1Gi\". ",
+    ] {
+        assert_eq!(evicted(other), [over]);
+    }
+    assert_eq!(evicted("of another kubelet"), ["60000 Pod p0100 evicted from node node-1; the revision stays."]);
 }
 
 /// The scheduler marks a pod and then deletes it; its kubelet may write the condition anew in between.

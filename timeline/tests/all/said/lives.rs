@@ -1,6 +1,6 @@
 //! The lives of pods: which are known, what they are counted as, why they ended.
 
-use crate::made::{SECOND, WEB, Web, condition, pod, ready, unready};
+use crate::made::{SECOND, WEB, Web, condition, deployment, meta, pod, ready, set, unready};
 use timeline::budget::Sums;
 use timeline::fact::{ConditionStatus, Kind, Phase, PodFact, Seen, Strategy};
 use timeline::model::{EndReason, Pod};
@@ -160,6 +160,58 @@ fn a_release_is_told_of_the_revision_that_had_the_pod() {
         .collect();
     assert_eq!(revisions, ["1", "2", "1"]);
     assert_eq!(known(&web, 100).unwrap().last_owner(), Some(Uid::from_bits(2)));
+}
+
+#[test]
+fn an_adoption_is_told_of_the_replica_set_that_has_the_pod_now() {
+    let adopted = |web: &Web| -> Vec<String> {
+        web.told().into_iter().filter_map(|line| Some(line.strip_prefix("Pod p0100 adopted ")?.to_owned())).collect()
+    };
+    let mut web = Web::replacing();
+    let steps = [(30, None), (31, Some(SECOND)), (32, None), (33, Some(SECOND)), (34, Some(2))];
+    for (seconds, controller) in steps {
+        web.now = seconds * 1_000;
+        web.pod(100, |pod| pod.meta.controller = controller.map(Uid::from_bits));
+    }
+    let told = [
+        "by revision 2: its labels match there.",
+        "again: its labels match.",
+        "by revision 1: its labels match there.",
+    ];
+    assert_eq!(adopted(&web), told);
+    // Of another Deployment.
+    let mut web = Web::live(2);
+    let mut other = deployment();
+    other.meta = meta(9, "other", None);
+    web.timeline.apply(web.now, Fact::Deployment(Box::new(other), Seen::Added));
+    let mut theirs = set(20, 1, 1, 0);
+    theirs.meta = meta(20, "other-1", Some(9));
+    web.timeline.apply(web.now, Fact::ReplicaSet(Box::new(theirs), Seen::Added));
+    for (now, controller) in [(60_000, None), (61_000, Some(20))] {
+        web.now = now;
+        web.pod(100, |pod| pod.meta.controller = controller.map(Uid::from_bits));
+    }
+    assert_eq!(adopted(&web), ["by a ReplicaSet that does not belong to this Deployment."]);
+    // One that is not known may be anybody's.
+    web.now = 70_000;
+    web.pod(101, |pod| pod.meta.controller = Some(Uid::from_bits(77)));
+    assert!(!web.told().iter().any(|line| line.starts_with("Pod p0101 adopted")), "{:#?}", web.told());
+}
+
+#[test]
+fn a_released_pod_counts_for_the_replica_set_that_let_go_of_it() {
+    let mut web = Web::replacing();
+    for (seconds, controller) in [(30, None), (31, Some(SECOND)), (32, Some(2)), (33, None)] {
+        web.now = seconds * 1_000;
+        web.pod(100, |pod| pod.meta.controller = controller.map(Uid::from_bits));
+    }
+    let out = |at| {
+        let then = web.timeline.model().as_of(WEB, at);
+        [2, SECOND].map(|set| then.pod_counts(Uid::from_bits(set)).out_of_rotation)
+    };
+    assert_eq!([out(29_999), out(30_000), out(31_000), out(33_000)], [[0, 0], [1, 0], [0, 0], [1, 0]]);
+    let now = [2, SECOND].map(|set| web.timeline.model().pod_counts(Uid::from_bits(set)).out_of_rotation);
+    assert_eq!(now, [1, 0]);
 }
 
 /// A pod ends, after a change to it and to what owns it.

@@ -1,8 +1,9 @@
 //! What comes next, and what the progress deadline will do: every sentence.
 
-use crate::made::{SECOND, Web, condition, crashing, ready, unready};
-use timeline::fact::{ConditionStatus, IntOrPercent, Phase, Strategy};
-use timeline::view::{Hold, Tone};
+use crate::made::{SECOND, WEB, Web, condition, crashing, deployment, ready, unready};
+use timeline::fact::{ConditionStatus, DeploymentStatus, IntOrPercent, Kind, Phase, Seen, Strategy};
+use timeline::view::{self, Hold, Now, Tone};
+use timeline::{Fact, Timeline};
 
 fn next(web: &Web) -> String {
     web.view().next
@@ -113,6 +114,24 @@ fn while_it_is_paused_replicas_are_spread_all_the_same() {
     web.edit("v2");
     let edited = "The change is rolled out when somebody resumes the rollout; no progress deadline runs until then.";
     assert_eq!(next(&web), edited);
+}
+
+#[test]
+fn a_deployment_that_is_created_paused_waits_with_its_first_revision() {
+    let mut timeline = Timeline::new();
+    for kind in Kind::ALL {
+        timeline.apply(0, Fact::Listed { kind, namespace: None, present: Vec::new(), gap_since_millis: None });
+    }
+    let mut created = deployment();
+    (created.revision, created.spec.paused) = (None, true);
+    created.status = DeploymentStatus { observed_generation: 2, ..DeploymentStatus::default() };
+    timeline.apply(1_000, Fact::Deployment(Box::new(created), Seen::Added));
+    let seen = view::view(timeline.model(), WEB, Now { millis: 2_000, skew_millis: 0 }).unwrap();
+    assert_eq!(seen.verdict.sentence, "Paused: 0 of 3 pods available.");
+    assert_eq!(seen.verdict.why, "The first revision is waiting: image web:v2.");
+    let next =
+        "The first revision is rolled out when somebody resumes the rollout; no progress deadline runs until then.";
+    assert_eq!(seen.next, next);
 }
 
 #[test]

@@ -147,6 +147,32 @@ fn a_deployment_that_is_deleted_without_its_pods_says_that_they_run_on() {
 }
 
 #[test]
+fn a_replica_set_that_came_back_and_is_let_go_is_of_the_one_that_had_it_last() {
+    let mut web = Web::live(2);
+    let mut other = DeploymentFact { meta: made::meta(9, "other", None), ..made::deployment() };
+    other.revision = Some(1);
+    web.timeline.apply(web.now, Fact::Deployment(Box::new(other), Seen::Added));
+    for (now, owner) in [(60_000, Some(Uid::from_bits(9))), (61_000, Some(WEB)), (62_000, None)] {
+        web.now = now;
+        web.set(2, |set| set.meta.controller = owner);
+    }
+    web.delete_deployment();
+    assert_eq!(web.view().verdict.why, "2 pods still run without it.");
+}
+
+#[test]
+fn a_replica_set_that_was_nobodys_is_taken_from_nobody() {
+    let mut web = Web::live(2);
+    let mut orphan = set(12, 1, 0, 0);
+    (orphan.meta, orphan.revision) = (made::meta(12, "web-old", None), None);
+    web.now = 60_000;
+    web.add_set(12, orphan);
+    web.now = 61_000;
+    web.set(12, |set| set.meta.controller = Some(WEB));
+    assert_eq!(since(&web, 60_000), ["61000 ReplicaSet web-old adopted, which belonged to no Deployment."]);
+}
+
+#[test]
 fn a_takeover_leaves_the_past_of_a_deployment_as_it_was() {
     let (timeline, _, green) = taken_over();
     let model = timeline.model();

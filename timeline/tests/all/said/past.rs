@@ -337,6 +337,18 @@ fn releases_are_pruned_but_the_last_one_before_the_cut() {
 }
 
 #[test]
+fn of_a_released_pod_that_several_controlled_the_cut_leaves_who_released_it() {
+    let mut web = Web::replacing();
+    for (now, controller) in [(30_000, None), (40_000, Some(SECOND)), (50_000, None)] {
+        web.now = now;
+        web.pod(100, |pod| pod.meta.controller = controller.map(Uid::from_bits));
+    }
+    assert_eq!(pruned(&mut web, 100_000, Retention { age_millis: 40_000, ..ALL }), Some(60_000));
+    let last = web.timeline.model().pods.get(&Uid::from_bits(100)).unwrap().last_owner();
+    assert_eq!(last, Some(Uid::from_bits(SECOND)));
+}
+
+#[test]
 fn releases_alone_are_reason_enough_for_a_cut() {
     let mut web = Web::live(1);
     let mut other = deployment();

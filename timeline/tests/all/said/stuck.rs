@@ -150,6 +150,8 @@ fn old_pods_that_outlive_their_grace_period_hold_recreate_up() {
     };
     assert!(at(|_| {}).starts_with(late));
     assert!(at(|web| web.delete_pod(100)).starts_with("2 old pods have"));
+    let released = |web: &mut Web| web.pod(100, |pod| pod.meta.controller = None);
+    assert!(at(released).starts_with("2 old pods have"), "nobody waits for one that is no ReplicaSet's");
     let one = at(|web| [100, 101].into_iter().for_each(|pod| web.delete_pod(pod)));
     let words = "1 old pod has been terminating for longer than the grace period and must be gone first (pod p0102).";
     assert_eq!(one, words);
