@@ -202,6 +202,18 @@ impl Web {
         Self { now, ..self }
     }
 
+    /// Time passes until then; what happens next arrives at that time.
+    pub fn wait_until(&mut self, now: Millis) -> &mut Self {
+        self.now = now;
+        self
+    }
+
+    /// So much time passes.
+    pub fn wait(&mut self, millis: Millis) -> &mut Self {
+        self.now += millis;
+        self
+    }
+
     fn tell(&mut self, fact: Fact) {
         let changes = self.timeline.apply(self.now, fact);
         self.history.note(self.now, &changes);

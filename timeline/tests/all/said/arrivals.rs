@@ -90,8 +90,7 @@ fn a_gap_is_of_the_namespace_that_nobody_looked_at_and_of_what_was_there() {
     // Another kind was away for a shorter time at once: the same gap. One that goes on is a longer one.
     away(&mut web, Some("shop"), 30_000);
     assert_eq!(gaps(&web), [first]);
-    web.now = 70_000;
-    web.delete_deployment();
+    web.wait_until(70_000).delete_deployment();
     web.now = 90_000;
     away(&mut web, Some("shop"), 75_000);
     assert_eq!(gaps(&web), [first], "it was deleted before");
@@ -103,8 +102,7 @@ fn the_last_pod_to_be_ready_for_long_enough_makes_all_available() {
     web.deployment(|deployment| deployment.spec.min_ready_seconds = 10);
     web.set(2, |set| set.min_ready_seconds = 10);
     for (second, pod) in (1..).zip(100..103) {
-        web.now = second * 1_000;
-        web.pod(pod, |pod| {
+        web.wait_until(second * 1_000).pod(pod, |pod| {
             crate::made::ready(pod);
             if let Some(ready) = &mut pod.ready {
                 ready.last_transition_millis = Some(second * 1_000);

@@ -67,8 +67,7 @@ fn with_a_leftover_zero_is_zero_and_growing_is_growing() {
 fn pods_that_a_node_refuses_again_and_again_hold_a_rollout_up() {
     let mut web = Web::replacing();
     for number in 0..20 {
-        web.now += 1_000;
-        web.add_pod(200 + number, SECOND, |pod| {
+        web.wait(1_000).add_pod(200 + number, SECOND, |pod| {
             (pod.phase, pod.reason) = (Phase::Failed, "OutOfcpu".into());
             pod.message = "Node didn't have enough resource: cpu".into();
             pod.containers[0].state = None;
@@ -109,8 +108,7 @@ fn the_revision_that_stays_is_the_one_of_then() {
     // A pod of the old revision, in the middle of a rollout.
     web.now = 40_000;
     next_revision(&mut web, 2, [1, 3]);
-    web.now = 41_000;
-    web.kill_pod(101);
+    web.wait_until(41_000).kill_pod(101);
     let killed = "Pod p0101 was deleted, not by the rollout; the revision stays 2.";
     assert!(web.told().iter().any(|line| line.starts_with(killed)), "{:#?}", web.told());
     // Later the first ReplicaSet carries another revision: what was told stands.
@@ -126,8 +124,7 @@ fn pods_that_went_before_anybody_looked_are_not_told_to_be_deleted_from_outside(
     next_revision(&mut web, 2, [1, 2]);
     web.kill_pod(100);
     let mut late = web.first_listed();
-    late.now += 2_000;
-    late.add_pod(200, 3, |_| {});
+    late.wait(2_000).add_pod(200, 3, |_| {});
     late.delete_pod(100);
     assert_eq!(late.told(), ["Watching begins: revision 2 with image web:v2."]);
     // Nor those that were asked to go while nobody looked for a while.
@@ -154,8 +151,7 @@ fn a_moment_after_a_second_release_shows_a_pod_that_nobody_owns() {
     let mut web = Web::live(3);
     let owner = Some(Uid::from_bits(2));
     for (now, controller) in [(10_000, None), (20_000, owner), (30_000, None), (40_000, owner)] {
-        web.now = now;
-        web.pod(100, |pod| pod.meta.controller = controller);
+        web.wait_until(now).pod(100, |pod| pod.meta.controller = controller);
     }
     let owners: Vec<Option<Uid>> = [9_000, 15_000, 25_000, 35_000, 45_000]
         .into_iter()
@@ -165,8 +161,7 @@ fn a_moment_after_a_second_release_shows_a_pod_that_nobody_owns() {
     // Without the last adoption.
     let mut web = Web::live(3);
     for (now, controller) in [(10_000, None), (20_000, owner), (30_000, None)] {
-        web.now = now;
-        web.pod(100, |pod| pod.meta.controller = controller);
+        web.wait_until(now).pod(100, |pod| pod.meta.controller = controller);
     }
     let owner_at = |at| web.timeline.model().as_of(WEB, at).pods.get(&Uid::from_bits(100)).unwrap().owner;
     assert_eq!([owner_at(25_000), owner_at(35_000)], [owner, None]);

@@ -119,8 +119,7 @@ fn the_deadline_is_said_with_what_it_does() {
     assert!(web.view().next.contains("No progress deadline is set;"), "{}", web.view().next);
     let mut web = Web::live(3);
     web.deployment(|deployment| deployment.spec.progress_deadline_seconds = Some(600));
-    web.now = 60_000;
-    web.scale(2, 4);
+    web.wait_until(60_000).scale(2, 4);
     web.add_pod(200, 2, crashing(2));
     web.report();
     assert_eq!(
@@ -272,8 +271,7 @@ fn a_container_that_its_own_policy_does_not_start_again_is_no_crash_loop() {
     }
     // Also where it was available before.
     let mut web = Web::live(2);
-    web.now = 60_000;
-    web.pod(100, ended(0, 0));
+    web.wait_until(60_000).pod(100, ended(0, 0));
     web.report();
     let headline = "container job ended with exit code 0 (Completed) and is not started again.";
     assert_eq!(web.verdict(), format!("[Degraded] Revision 1 has 1 of 2 available: {headline}"));
@@ -286,12 +284,10 @@ fn it_is_degraded_until_no_pod_has_failed_for_a_minute() {
     let mut web = Web::live(2);
     web.report();
     let evict = |web: &mut Web, now, pod: u128| {
-        web.now = now;
-        web.pod(pod, |pod| (pod.phase, pod.reason) = (Phase::Failed, "Evicted".into()));
+        web.wait_until(now).pod(pod, |pod| (pod.phase, pod.reason) = (Phase::Failed, "Evicted".into()));
         web.report();
         assert!(web.verdict().starts_with(if pod == 100 { "[Recovering]" } else { "[Degraded]" }), "{}", web.verdict());
-        web.now = now + 10;
-        web.add_ready_pod(pod + 100, 2);
+        web.wait_until(now + 10).add_ready_pod(pod + 100, 2);
         web.report();
     };
     evict(&mut web, 10_000, 100);

@@ -39,14 +39,12 @@ fn failures_are_named_for_what_they_are() {
 fn the_restarts_of_a_crash_loop_are_told_with_the_time_since_its_first_exit() {
     let mut web = Web::live(3);
     for restarts in 1..=5 {
-        web.now += 20_000;
-        web.pod(100, |pod| {
+        web.wait(20_000).pod(100, |pod| {
             pod.ready = None;
             crashing(restarts)(pod);
         });
         if restarts < 5 {
-            web.now += 5_000;
-            web.pod(100, |pod| {
+            web.wait(5_000).pod(100, |pod| {
                 ready(pod);
                 pod.containers[0].state = Some(ContainerState::Running);
             });

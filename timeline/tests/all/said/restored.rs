@@ -9,8 +9,7 @@ use timeline::phase::PodState;
 fn restored() -> Web {
     let mut web = Web::live(3);
     let backup = web.first_listed();
-    web.now = 60_000;
-    web.delete_deployment();
+    web.wait_until(60_000).delete_deployment();
     web.delete_set(2);
     (100..103).for_each(|pod| web.delete_pod(pod));
     web.now = 111_000;
@@ -44,8 +43,7 @@ fn what_is_there_again_goes_on_as_if_it_had_never_gone() {
     web.add_ready_pod(103, 2);
     web.report();
     assert_eq!(web.verdict(), "[Complete] Revision 1 is complete: 3 of 3 available.");
-    web.now = 140_000;
-    web.delete_deployment();
+    web.wait_until(140_000).delete_deployment();
     assert!(web.verdict().starts_with("[Ended]"), "{}", web.verdict());
 }
 

@@ -28,8 +28,7 @@ fn a_complete_deployment_that_is_scaled_up_does_not_recover_from_anything() {
 fn from_zero_it_scales_up_too() {
     let mut web = Web::live(0);
     assert_eq!(web.verdict(), "[Scaled to zero] Revision 1 is scaled to zero.");
-    web.now = 60_000;
-    web.scale(2, 3);
+    web.wait_until(60_000).scale(2, 3);
     (0..3).for_each(|number| web.add_pod(200 + number, 2, |_| {}));
     web.report();
     assert_eq!(web.verdict(), "[Scaling up] Revision 1 is scaling up: 0 of 3 available.");
@@ -43,8 +42,7 @@ fn down_to_few_and_up_again_is_scaling_and_what_fell_below_the_few_is_not() {
     web.delete_pod(103);
     web.report();
     assert_eq!(web.verdict(), "[Complete] Revision 1 is complete: 2 of 2 available.");
-    web.now = 80_000;
-    web.scale(2, 4);
+    web.wait_until(80_000).scale(2, 4);
     web.add_pod(200, 2, |_| {});
     web.add_pod(201, 2, |_| {});
     web.report();

@@ -139,8 +139,7 @@ fn a_replica_set_that_went_unseen_went_with_its_deployment_when_that_is_told_wit
         let mut web = Web::live(1).at(60_000);
         web.lose_set(2);
         web.listed(Kind::ReplicaSet, Some(30_000));
-        web.now += after;
-        web.delete_deployment();
+        web.wait(after).delete_deployment();
         web.told().iter().any(|line| line.contains("disappeared while not observed"))
     };
     assert_eq!([told(60_000), told(600_000), told(600_001)], [false, false, true]);
@@ -163,8 +162,7 @@ fn a_kind_that_may_not_be_read_any_more_is_not_seen() {
             web.view()
         );
         // The pods that were seen last stand still; what the status says goes on.
-        web.now = 61_000;
-        web.deployment(|deployment| deployment.status.available = 1);
+        web.wait_until(61_000).deployment(|deployment| deployment.status.available = 1);
         if kind == Kind::Pod {
             web.set(2, |set| set.counts.available = 1);
         }
