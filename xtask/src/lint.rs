@@ -29,7 +29,7 @@ pub fn sources() -> Result<()> {
 
 /// Checks what we use. Tests of a change leave it out: it depends on `Cargo.lock` alone, and cargo-deny takes minutes to build.
 fn dependencies() -> Result<()> {
-    match setup::ensure_deny() {
+    match setup::DENY.ensure() {
         Some(deny) => with_deny(&deny),
         None => {
             let what = "licences, sources and advisories of dependencies";
