@@ -15,12 +15,12 @@ use ipnet::IpNet;
 use serde::{Deserialize, Deserializer};
 
 use crate::access::AuthMode;
-use crate::cli::history::INVALID_SIZE;
-use crate::cli::listen::parse_address;
 use crate::database::server::DatabaseUrl;
 use crate::telemetry::clock::parse_duration;
 use crate::web::server_address::{BasePath, PublicUrl};
 
+/// Error of a size that cannot be parsed.
+const INVALID_SIZE: &str = "must be a size, such as 500MB or 2GB";
 /// Looked for where no file is named.
 const NAME: &str = "rollcast.toml";
 
@@ -217,6 +217,16 @@ fn describe(text: &str, error: &toml::de::Error) -> String {
         None => error.message().to_owned(),
     };
     format!("{place}{}", why.trim_end())
+}
+
+/// Reads an address and a port to listen on.
+pub(super) fn parse_address(text: &str) -> Result<SocketAddr, String> {
+    text.parse().map_err(|_| "must be an IP address and a port, such as 127.0.0.1:7440 or [::]:7440".to_owned())
+}
+
+/// Reads a size of the history.
+pub(super) fn parse_size(text: &str) -> Result<ByteSize, String> {
+    text.parse().map_err(|_: String| INVALID_SIZE.to_owned())
 }
 
 fn read_duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {

@@ -8,19 +8,11 @@ use clap::{Args, Subcommand};
 use timeline::Retention;
 
 use super::DeploymentArgument;
-use crate::cli::config::Config;
+use crate::cli::config::{Config, parse_size};
 use crate::database::server::{DatabaseUrl, InvalidAddress, PasswordError};
 use crate::history::options::{Limits, Location, Options};
 use crate::history::private::{self, ExposedSecret};
 use crate::telemetry::clock::parse_duration;
-
-/// Error of a size that cannot be parsed.
-pub(super) const INVALID_SIZE: &str = "must be a size, such as 500MB or 2GB";
-
-/// Reads a size of the history.
-fn parse_size(text: &str) -> Result<ByteSize, String> {
-    text.parse().map_err(|_: String| INVALID_SIZE.to_owned())
-}
 
 /// Options of the history.
 #[derive(Debug, Args)]

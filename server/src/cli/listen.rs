@@ -7,7 +7,7 @@ use clap::Args;
 use ipnet::IpNet;
 
 use crate::access::Auth;
-use crate::cli::config::Config;
+use crate::cli::config::{Config, parse_address};
 use crate::web::server_address::{BasePath, PublicUrl, ServerAddress};
 use crate::web::state::Site;
 use crate::web::tls::TlsFiles;
@@ -51,11 +51,6 @@ pub struct Listen {
     /// Without --auth, this is required to listen beyond loopback and for --public-url, --trust-proxy and --allow-host.
     #[arg(long, env = "ROLLCAST_INSECURE_NO_AUTH")]
     pub insecure_no_auth: bool,
-}
-
-/// Reads an address and a port to listen on.
-pub(super) fn parse_address(text: &str) -> Result<SocketAddr, String> {
-    text.parse().map_err(|_| "must be an IP address and a port, such as 127.0.0.1:7440 or [::]:7440".to_owned())
 }
 
 /// An address, or a network such as 10.0.0.0/8.

@@ -327,7 +327,7 @@ pub struct Open {
         env = "ROLLCAST_LISTEN",
         hide_env = true,
         default_value = "127.0.0.1:0",
-        value_parser = listen::parse_address,
+        value_parser = config::parse_address,
         value_name = "ADDRESS:PORT"
     )]
     pub listen: SocketAddr,

@@ -104,7 +104,12 @@ impl SignIn {
         let (keys_file, shares_file) = (keys_file.or(file.session_keys.clone()), shares_file.or(file.shares.clone()));
         let keys = || keys_file.clone().map_or_else(|| Ok(SessionKeys::generate()), SessionKeys::watch);
         let (auth, keys) = match mode {
-            AuthMode::None => return Ok((Auth::None, None)),
+            AuthMode::None => {
+                if let Some(option) = self.option_without_effect(&file) {
+                    tracing::warn!("{option} has no effect, because sign-in is off: turn it on with --auth");
+                }
+                return Ok((Auth::None, None));
+            }
             AuthMode::Proxy => (Auth::Proxy(self.proxy(file)?), keys()?),
             AuthMode::Token => {
                 let keys = keys()?;
@@ -128,6 +133,16 @@ impl SignIn {
             (_, file) => Shares::open(keys, file)?,
         };
         Ok((auth, Some(shares)))
+    }
+
+    /// Returns an option that has an effect only with sign-in, if it is set.
+    fn option_without_effect(&self, file: &config::Auth) -> Option<&'static str> {
+        let options = [
+            (!self.auth_proxy_from.is_empty() || !file.proxy_from.is_empty(), "--auth-proxy-from"),
+            (self.provider.oidc_issuer.is_some() || file.oidc_issuer.is_some(), "--oidc-issuer"),
+            (self.session_keys.is_some() || file.session_keys.is_some(), "--session-keys"),
+        ];
+        options.into_iter().find_map(|(is_set, option)| is_set.then_some(option))
     }
 
     /// Creates sign-in by a proxy.
@@ -195,4 +210,28 @@ pub enum SignInError {
     /// There is nobody to trust.
     #[error("this machine has no trusted certificate authorities: {0}")]
     Authorities(#[from] std::io::Error),
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Arguments {
+        #[command(flatten)]
+        sign_in: SignIn,
+    }
+
+    #[test]
+    fn an_option_that_needs_sign_in_is_named() {
+        let option = |arguments: &[&str]| {
+            let all = [&["rollcast"], arguments].concat();
+            Arguments::parse_from(all).sign_in.option_without_effect(&config::Auth::default())
+        };
+        assert_eq!(option(&[]), None);
+        assert_eq!(option(&["--session-keys", "keys"]), Some("--session-keys"));
+        assert_eq!(option(&["--auth-proxy-from", "10.0.0.7"]), Some("--auth-proxy-from"));
+    }
 }

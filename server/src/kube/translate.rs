@@ -514,7 +514,7 @@ mod tests {
             let pod = object(Kind::Pod, json!({ "spec": { "containers": [spec] }, "status": status }));
             match pod.fact(Seen::Added) {
                 Ok(Some(Fact::Pod(pod, _))) => pod.containers[0].is_final,
-                other => panic!("{other:?}"),
+                _ => unreachable!("{policy} {code}"),
             }
         };
         let none = || json!([]);
@@ -530,7 +530,10 @@ mod tests {
             assert_eq!(is_final(policy, none(), code, "Error"), expected, "{policy} {code}");
         }
         assert!(!is_final("Never", none(), 137, "RestartingAllContainers"), "it is started with all others");
-        let rule = |action: &str, operator: &str| json!([{ "action": action, "exitCodes": { "operator": operator, "values": [42, 43] } }]);
+        let rule = |action: &str, operator: &str| {
+            let codes = json!({ "operator": operator, "values": [42, 43] });
+            json!([{ "action": action, "exitCodes": codes }])
+        };
         for (action, operator, code, expected) in [
             ("Restart", "In", 42, false),
             ("Restart", "In", 1, true),

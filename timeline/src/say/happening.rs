@@ -103,8 +103,8 @@ pub fn happening(happening: &Happening) -> String {
         Happening::Adopted { pod, by } => {
             let by = match by {
                 Adopter::Same => "again: its labels match".to_owned(),
-                Adopter::Revision(Some(revision)) => format!("by revision {revision}: its labels match there"),
-                Adopter::Revision(None) => "by another ReplicaSet: its labels match there".to_owned(),
+                Adopter::Revision(Some(revision)) => format!("by revision {revision}: its labels match"),
+                Adopter::Revision(None) => "by another ReplicaSet: its labels match".to_owned(),
                 Adopter::Elsewhere => "by a ReplicaSet that does not belong to this Deployment".to_owned(),
             };
             format!("Pod {} adopted {by}.", pod_name(pod))

@@ -163,11 +163,7 @@ fn an_adoption_is_told_of_the_replica_set_that_has_the_pod_now() {
     for (seconds, controller) in steps {
         web.wait_until(seconds * 1_000).pod(100, |pod| pod.meta.controller = controller.map(Uid::from_bits));
     }
-    let told = [
-        "by revision 2: its labels match there.",
-        "again: its labels match.",
-        "by revision 1: its labels match there.",
-    ];
+    let told = ["by revision 2: its labels match.", "again: its labels match.", "by revision 1: its labels match."];
     assert_eq!(adopted(&web), told);
     // Of another Deployment.
     let mut web = Web::live(2);
