@@ -8,7 +8,7 @@ import { create, manifests, without, type Manifest } from "../../fixtures/manife
 import { PagingProxy } from "../../fixtures/paging.ts";
 import { accountKubeconfig, asked, place, somebody } from "../../fixtures/people.ts";
 import { Server } from "../../fixtures/server.ts";
-import { expect, isLive, RolloutPage, test } from "../../fixtures/test.ts";
+import { expect, openWatched, RolloutPage, test } from "../../fixtures/test.ts";
 
 const RIGHTS = ["deployments.apps", "replicasets.apps", "pods", "events"].flatMap((resource) => ["list", "watch"].map((verb) => [verb, resource] as const));
 const ROLES = ["ClusterRole", "Role"];
@@ -81,8 +81,7 @@ test("every page works with the rights of the manifests, and names each right th
 
   // All pages of those who lack nothing.
   for (const name of ["wide", "narrow"]) {
-    await page.goto(server.page(name, namespaces[1], "web"));
-    await isLive(page);
+    await openWatched(page, server.page(name, namespaces[1], "web"));
     await expect(new RolloutPage(page).verdict).toHaveText("Revision 1 is complete: 2 of 2 available.");
     await expect(page.getByTestId("forbidden")).toBeHidden();
     for (const path of [`/clusters/${name}/namespaces/${namespaces[1]}`, `/wall?cluster=${name}`, `/history?cluster=${name}`]) {

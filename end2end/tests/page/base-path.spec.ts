@@ -3,7 +3,7 @@
 import { join } from "node:path";
 import type { Page } from "@playwright/test";
 import { temporaryFolder } from "../../fixtures/environment.ts";
-import { expect, isLive, openLive, RolloutPage, test } from "../../fixtures/test.ts";
+import { expect, isLive, openLive, openWatched, RolloutPage, test } from "../../fixtures/test.ts";
 import { Server } from "../../fixtures/server.ts";
 
 const BASE = "/tools/rollcast";
@@ -63,8 +63,7 @@ test("everything is below the path, also after going from page to page", async (
 
 test("buttons of the playground and links to share work below the path", async ({ page, serve }) => {
   const server = await serve(start);
-  await page.goto(`${server.address}/playground`);
-  await isLive(page);
+  await openWatched(page, `${server.address}/playground`);
   expect(new URL(page.url()).pathname).toContain(`${BASE}/clusters/`);
   await page.goto(`${page.url().split("?")[0]!}/share`);
   const link = page.getByTestId("links").locator("input, code").first();

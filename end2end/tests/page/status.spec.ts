@@ -2,15 +2,14 @@
 
 import { AxeBuilder } from "@axe-core/playwright";
 import { temporaryFolder } from "../../fixtures/environment.ts";
-import { expect, isLive, test } from "../../fixtures/test.ts";
+import { expect, openWatched, test } from "../../fixtures/test.ts";
 import { Server } from "../../fixtures/server.ts";
 
 const simulating = () => Server.simulating(`${temporaryFolder()}/kubeconfig`);
 
 test("the mark of the connection leads to the state of each kind", async ({ page, serve }) => {
   const server = await serve(simulating);
-  await page.goto(server.page("playground", "default", "web"));
-  await isLive(page);
+  await openWatched(page, server.page("playground", "default", "web"));
   await page.locator("#chip").click();
   await expect(page).toHaveURL(/\/status$/);
   const cluster = page.getByTestId("cluster");
