@@ -87,9 +87,9 @@ fn rank(millis: Millis, took: &[Millis]) -> String {
     let (faster, many) = (took.iter().filter(|took| **took < millis).count(), took.len());
     match faster {
         _ if many == 0 => String::new(),
-        0 if many == 1 => "no slower than 1 earlier".to_owned(),
+        0 if many == 1 => "no slower than the earlier one".to_owned(),
         0 => format!("no slower than any of {many} earlier"),
-        _ if faster == many && many == 1 => "slower than 1 earlier".to_owned(),
+        _ if faster == many && many == 1 => "slower than the earlier one".to_owned(),
         _ if faster == many => format!("slower than all {many} earlier"),
         _ => format!("slower than {faster} of {many} earlier"),
     }

@@ -176,6 +176,8 @@ pub enum CauseKind {
     PodsFailed {
         /// One that was created after another one had failed is among them.
         is_repeated: bool,
+        /// The container of the example that ended, and its exit code, where the pod has no message.
+        exit: Option<(String, i32)>,
     },
     /// No node takes them.
     Unschedulable {

@@ -9,7 +9,7 @@ use super::crash;
 use super::rollout_causes::{of_pod, troubled_since};
 use crate::Millis;
 use crate::model::fact::{Container, ContainerState, Exit, Role};
-use crate::model::{Pod, PodState};
+use crate::model::{Event, Pod, PodState};
 use crate::rules::messages::{
     self, NewNode, PullFailure, StartHold, is_image_reason, new_node, probe_kill, probe_saw, read_pull_failure,
 };
@@ -87,7 +87,11 @@ impl<'m> Assessment<'m> {
         }
         let since = pod.since_millis();
         match pod.state() {
-            PodState::Scheduling => self.scheduling(pod, comes).map(|kind| (kind, of_pod(pod, since))),
+            PodState::Scheduling => self.scheduling(pod, comes).map(|kind| {
+                let is_unsaid = matches!(kind, CauseKind::NoScheduler { nominated: None });
+                let event = messages::holds_scheduling(self.deployment, pod).filter(|_| is_unsaid);
+                (kind, by_event(event, pod, since))
+            }),
             PodState::Starting => self.starting(pod),
             PodState::Unready => self.unready(pod),
             PodState::Failing if pod.now.terminal_millis.is_none() => {
@@ -194,7 +198,13 @@ impl<'m> Assessment<'m> {
         if available >= set.now.counts.desired && !replacements.any(|(pod, _)| was_ready(pod)) {
             return None;
         }
-        Some(self.rate_cause(CauseKind::PodsFailed { is_repeated }, late.len() as u32, of_pod(pod, since)))
+        let exit = pod.now.containers.iter().find_map(|container| match container.state {
+            Some(ContainerState::Terminated { exit_code, .. }) if exit_code != 0 && pod.now.message.is_empty() => {
+                Some((container.name.clone(), exit_code))
+            }
+            _ => None,
+        });
+        Some(self.rate_cause(CauseKind::PodsFailed { is_repeated, exit }, late.len() as u32, of_pod(pod, since)))
     }
 
     /// A node that is being added for one of these pods, which has none yet: others that fit on it get no answer of their own.
@@ -240,12 +250,7 @@ impl<'m> Assessment<'m> {
         }
         let event = messages::holds_start(self.deployment, pod);
         let hold = event.and_then(|event| messages::start_hold(&event.reason)).unwrap_or(StartHold::Unknown);
-        let evidence = match event {
-            Some(event) => {
-                Evidence { reason: event.reason.clone(), message: event.message.clone(), ..of_pod(pod, since) }
-            }
-            None => of_pod(pod, since),
-        };
+        let evidence = by_event(event, pod, since);
         (hold.is_error() || spent_millis > WORTH_MILLIS).then_some((CauseKind::Starting { hold, time }, evidence))
     }
 
@@ -314,6 +319,14 @@ impl<'m> Assessment<'m> {
             _ => PullFailure::Unknown,
         };
         failure(known) == PullFailure::Unknown && failure(other) != PullFailure::Unknown
+    }
+}
+
+/// A pod as an Event tells of it, or as it tells of itself.
+fn by_event(event: Option<&Event>, pod: &Pod, since: Millis) -> Evidence {
+    match event {
+        Some(event) => Evidence { reason: event.reason.clone(), message: event.message.clone(), ..of_pod(pod, since) },
+        None => of_pod(pod, since),
     }
 }
 

@@ -87,7 +87,7 @@ impl Assessment<'_> {
             CauseKind::NotStarted { .. } => bad_after(PASSES_MILLIS, Severity::Normal),
             CauseKind::Crash(crash) if crash.is_loop || crash.is_final => Severity::Bad,
             CauseKind::Crash(_) => Severity::Normal,
-            CauseKind::PodsFailed { is_repeated: true } => Severity::Bad,
+            CauseKind::PodsFailed { is_repeated: true, .. } => Severity::Bad,
             CauseKind::PodsFailed { .. } => Severity::Normal,
             CauseKind::Unschedulable { .. }
                 if room_comes(self.model, self.deployment, self.counts, &evidence.message, self.now) =>

@@ -251,7 +251,7 @@ impl Assessment<'_> {
 
     /// Pods failed as a whole, and their replacements did.
     fn replacements_fail(&self) -> bool {
-        self.causes.iter().any(|cause| cause.kind == CauseKind::PodsFailed { is_repeated: true })
+        self.causes.iter().any(|cause| matches!(cause.kind, CauseKind::PodsFailed { is_repeated: true, .. }))
     }
 
     fn is_stuck(&self) -> bool {

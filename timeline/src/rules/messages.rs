@@ -415,6 +415,14 @@ pub fn holds_start<'m>(deployment: &'m Deployment, pod: &Pod) -> Option<&'m Even
     Some(if is_sum(last) { lately().find(volume).unwrap_or(last) } else { last })
 }
 
+/// The Event that says why no scheduler looks at a pod: a ResourceClaim of it cannot be created.
+pub fn holds_scheduling<'m>(deployment: &'m Deployment, pod: &Pod) -> Option<&'m Event> {
+    events(deployment, "Pod", &pod.name).find(|event| event.reason == CLAIM)
+}
+
+/// The reason of Events of the resource claim controller.
+pub const CLAIM: &str = "FailedResourceClaimCreation";
+
 /// The step of a start that an Event tells of.
 pub fn start_hold(reason: &str) -> Option<StartHold> {
     match reason {

@@ -72,7 +72,7 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
             "Container {} cannot be created ({}, {one_is}): {}",
             safe(container),
             safe(&evidence.reason),
-            sentence_end(&evidence.message)
+            sentence_end(without_pod(&evidence.message))
         ),
         CauseKind::NotStarted { container } => {
             let container =
@@ -106,14 +106,18 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
                 pods => format!("{what} in {pods} pods (pod {name}{times}).{saw}{start}{runs}{end}"),
             }
         }
-        CauseKind::PodsFailed { .. } => {
+        CauseKind::PodsFailed { exit, .. } => {
             let (who, one_is) = match pods {
                 1 => (format!("A {} failed", if is_new { "new pod" } else { "pod" }), format!("pod {name}")),
                 pods => (format!("{} failed within a minute", pod_of(pods)), format!("one is {name}")),
             };
             let reason =
                 if evidence.reason.is_empty() { String::new() } else { format!(", {}", safe(&evidence.reason)) };
-            format!("{who}{reason} ({one_is}){}", tail(&evidence.message))
+            let end = match exit {
+                Some((container, code)) => format!(": container {} ended with {}.", safe(container), exit_words(*code)),
+                None => tail(&evidence.message),
+            };
+            format!("{who}{reason} ({one_is}){end}")
         }
         CauseKind::Unschedulable { node } => {
             let which = if pods == 1 { format!("pod {name}") } else { count(pods, "pod") };
@@ -166,16 +170,19 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
                      before it is bound.",
                     safe(node)
                 ),
+                None if evidence.reason == messages::CLAIM => {
+                    format!("{unplaced} ({one_is}): {}", sentence_end(&evidence.message))
+                }
                 None => format!(
-                    "{unplaced}, and no scheduler has said why ({one_is}). Either no scheduler has them, or it waits for a \
-                     volume."
+                    "{unplaced}, and no scheduler has said why ({one_is}). Either no scheduler takes them, or it waits for \
+                     a volume or a device."
                 ),
             }
         }
         CauseKind::Starting { hold: StartHold::Unknown, time } => {
             let verb = if pods == 1 { "has been starting" } else { "have been starting" };
             format!(
-                "{} {verb} for {}; no container runs yet ({one_is}).{}",
+                "{} {verb} for {}; no container is reported running yet ({one_is}).{}",
                 pod_of(pods),
                 since.unwrap_or_default(),
                 over(time)
@@ -331,6 +338,11 @@ fn last_end(crash: &CrashCause) -> String {
         (Some(code), None) => format!("ended with {}", exit_words(code)),
         (None, None) => "ended".to_owned(),
     }
+}
+
+/// The message of a container that cannot be created, without the pod and the container that the kubelet names after it.
+pub(super) fn without_pod(message: &str) -> &str {
+    message.split_once(" (pod: \"").map_or(message, |(said, _)| said)
 }
 
 /// An exit code, with its signal where it is one.

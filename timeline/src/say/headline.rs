@@ -1,12 +1,12 @@
 //! The cause that decides, in the few words of a headline; [`super::cause`] has its figures.
 
-use super::cause::{crashes, pull_detail, quota, scheduler_says, start_words};
+use super::cause::{crashes, exit_words, pull_detail, quota, scheduler_says, start_words, without_pod};
 use crate::assess::{Assessment, Cause, CauseKind, Refused, pull_failure};
-use crate::rules::messages::{NewNode, PullFailure, StartHold};
+use crate::rules::messages::{self, NewNode, PullFailure, StartHold};
 use crate::words::{safe, short};
 
 /// Longest message that is a headline, in words.
-const LONGEST_MESSAGE: usize = 8;
+const LONGEST_MESSAGE: usize = 9;
 /// Longest message about a mount, which names what is mounted, in words.
 const LONGEST_MOUNT: usize = 12;
 
@@ -31,7 +31,7 @@ pub(super) fn matter(cause: &Cause, assessment: &Assessment<'_>) -> String {
             }
         }
         CauseKind::BadContainer { container } => {
-            let message = safe(evidence.message.trim().trim_end_matches('.'));
+            let message = safe(without_pod(&evidence.message).trim().trim_end_matches('.'));
             if evidence.reason == "CreateContainerConfigError" && is_short(&message, LONGEST_MESSAGE) {
                 message
             } else {
@@ -68,7 +68,13 @@ pub(super) fn matter(cause: &Cause, assessment: &Assessment<'_>) -> String {
             claim.map_or_else(|| "no node fits its pods".to_owned(), safe)
         }
         CauseKind::NoScheduler { nominated: Some(_) } => "its pods are not bound yet".to_owned(),
+        CauseKind::NoScheduler { nominated: None } if evidence.reason == messages::CLAIM => {
+            "a ResourceClaim of its pods cannot be created".to_owned()
+        }
         CauseKind::NoScheduler { nominated: None } => "no scheduler has placed its pods".to_owned(),
+        CauseKind::PodsFailed { exit: Some((_, code)), .. } if evidence.reason == "Error" => {
+            format!("its pods fail ({})", exit_words(*code))
+        }
         CauseKind::PodsFailed { .. } => format!("its pods fail ({})", safe(&evidence.reason)).replace(" ()", ""),
         CauseKind::OldNotGoing => "old pods do not go".to_owned(),
         CauseKind::PodsMissing { .. } => "the ReplicaSet controller creates no pods".to_owned(),

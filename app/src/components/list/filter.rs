@@ -67,7 +67,7 @@ pub fn Filter(
     let first = query.get_untracked();
     view! {
         <form class="filter" method="get" role="search" action=place on:submit=submit>
-            <input id="q" type="search" name="q" value=first.text node_ref=inputs.text on:keydown=pressed on:input=move |_| seek.run(()) placeholder="Name, namespace, image, status, revision" aria-label="Search" autocomplete="off"/>
+            <input id="q" type="search" name="q" value=first.text node_ref=inputs.text on:keydown=pressed on:input=move |_| seek.run(()) placeholder="Name, image, status, revision" aria-label="Search" autocomplete="off"/>
             <input id="labels" type="text" name="labels" value=first.labels node_ref=inputs.labels on:keydown=pressed on:input=move |_| seek.run(()) placeholder="Labels: app=web,tier!=db" aria-label="Labels" autocomplete="off" spellcheck="false"/>
             <Kept name="show" value=Signal::derive(move || query.read().group.map(|group| group.name().to_owned()))/>
             <Kept name="by" value=Signal::derive(move || (query.read().by == By::Place).then(|| "namespace".to_owned()))/>

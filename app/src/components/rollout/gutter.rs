@@ -17,7 +17,7 @@ use crate::score::style_sheet;
 
 /// Bands lower than this have room for a line, of those out of rotation too; for two lines, and for three.
 const ONE_LINE: f64 = 52.0;
-const ONE_LINE_OUT: f64 = 48.0;
+const ONE_LINE_OUT: f64 = 36.0;
 const TWO_LINES: f64 = 68.0;
 const THREE_LINES: f64 = 86.0;
 
@@ -93,14 +93,14 @@ fn Beside(
 
 fn class(band: &BandRow) -> String {
     let current = if band.heading.is_current { " current" } else { "" };
-    let one_line = if band.heading.is_out() { ONE_LINE_OUT } else { ONE_LINE };
+    let (out, one_line) = if band.heading.is_out() { (" out", ONE_LINE_OUT) } else { ("", ONE_LINE) };
     let room = match band.place.height {
         height if height < one_line => " low",
         height if height < TWO_LINES => " short plain",
         height if height < THREE_LINES => " short",
         _ => "",
     };
-    format!("beside{current}{room}")
+    format!("beside{current}{out}{room}")
 }
 
 fn counts(band: &BandRow) -> String {

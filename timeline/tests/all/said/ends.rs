@@ -2,7 +2,7 @@
 
 use crate::made::{SECOND, WEB, Web, image, next_revision, ready, set};
 use timeline::Uid;
-use timeline::fact::Phase;
+use timeline::fact::{ContainerState, Phase};
 use timeline::model::EndReason;
 use timeline::story::LineKind;
 
@@ -80,6 +80,25 @@ fn pods_that_a_node_refuses_again_and_again_hold_a_rollout_up() {
     );
     let told: Vec<String> = web.told().into_iter().filter(|line| line.contains("OutOfcpu")).collect();
     assert_eq!(told, ["20 pods failed: OutOfcpu; the revision stays 2."]);
+}
+
+#[test]
+fn pods_that_fail_with_their_containers_say_how_those_ended() {
+    let mut web = Web::replacing();
+    for number in 0..3 {
+        web.now += 5_000;
+        web.add_pod(200 + number, SECOND, |pod| {
+            pod.phase = Phase::Failed;
+            let (exit_code, reason, message) = (1, "Error".into(), String::new());
+            pod.containers[0].state = Some(ContainerState::Terminated { exit_code, reason, message });
+        });
+    }
+    web.report();
+    assert_eq!(web.verdict(), "[Blocked] Revision 2 is blocked: its pods fail (exit code 1).");
+    assert_eq!(
+        web.view().reasons[0].sentence,
+        "3 new pods failed within a minute, Error (one is p0200): container web ended with exit code 1."
+    );
 }
 
 #[test]

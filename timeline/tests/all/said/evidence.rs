@@ -98,8 +98,10 @@ fn a_container_that_is_restarted_for_a_resize_does_not_crash() {
     for restarts in [1, 2] {
         web.now += 60_000;
         web.event(100, "Killing", "Container web resize requires restart");
+        let started_millis = Some(web.now);
         web.pod(100, |pod| {
             unready(pod);
+            pod.containers[0].started_millis = started_millis;
             pod.containers[0].restarts = restarts;
             pod.containers[0].last_exit = Some(Exit { code: 143, reason: "Error".into(), ..Exit::default() }.into());
         });
@@ -307,7 +309,11 @@ fn an_image_that_was_pulled_is_not_waited_for() {
     web.now += 50_000;
     assert!(first(&web).starts_with("1 new pod is waiting for its image for 50 s"), "{}", first(&web));
     web.event(200, "Pulled", "Successfully pulled image \"web:v2\" in 3s");
-    assert!(first(&web).starts_with("1 new pod has been starting for 50 s; no container runs yet"), "{}", first(&web));
+    assert!(
+        first(&web).starts_with("1 new pod has been starting for 50 s; no container is reported running yet"),
+        "{}",
+        first(&web)
+    );
 }
 
 #[test]
@@ -453,7 +459,11 @@ fn a_claim_and_a_scheduler_that_fails_are_no_lack_of_nodes() {
     });
     web.now += 70_000;
     assert_eq!(matter(&web), "no scheduler has placed its pods.");
-    assert!(first(&web).ends_with("Either no scheduler has them, or it waits for a volume."), "{}", first(&web));
+    assert!(first(&web).ends_with("or it waits for a volume or a device."), "{}", first(&web));
+    web.event(200, "FailedResourceClaimCreation", "PodResourceClaim gpu: resource claim template \"gpu\" not found");
+    assert_eq!(matter(&web), "a ResourceClaim of its pods cannot be created.");
+    let claim = "1 new pod has had no node for 1 min 10 s (pod p0200): PodResourceClaim gpu: resource claim template \"gpu\" not found.";
+    assert_eq!(first(&web), claim);
 }
 
 #[test]

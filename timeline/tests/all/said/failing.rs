@@ -55,6 +55,14 @@ fn what_may_pass_is_given_the_time_of_its_next_try() {
         (waits("ErrImagePull", "net/http: timeout"), 30_000, "image web:v2 cannot be pulled (timeout)."),
         (waits("ImagePullBackOff", "Back-off"), 30_000, "image web:v2 cannot be pulled."),
         (waits("CreateContainerConfigError", "configmap \"shop\" not found"), 10_000, "configmap \"shop\" not found."),
+        (
+            waits(
+                "CreateContainerConfigError",
+                "container has runAsNonRoot and image will run as root (pod: \"web-a_shop(7de80353)\", container: web)",
+            ),
+            10_000,
+            "container has runAsNonRoot and image will run as root.",
+        ),
         (waits("NewReasonOfTomorrow", "odd"), 30_000, "container web does not start (NewReasonOfTomorrow)."),
     ] {
         let remedy = web.view().remedy.map(|remedy| remedy.what);

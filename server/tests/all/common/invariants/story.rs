@@ -89,7 +89,7 @@ fn said_rightly(
     let named: Vec<&String> = match &entry.what {
         Happening::Killed { pod, replacement, .. } => replacement.iter().map(|(name, _)| name).chain([pod]).collect(),
         Happening::Ended { pod, .. } | Happening::LeftNode { pod, .. } | Happening::Failed { pod, .. } => vec![pod],
-        Happening::Released { pod, .. } | Happening::Adopted { pod } => vec![pod],
+        Happening::Released { pod, .. } | Happening::Adopted { pod, .. } => vec![pod],
         _ => Vec::new(),
     };
     for pod in named {
