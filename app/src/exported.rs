@@ -105,8 +105,6 @@ impl Exported {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "a test ends where its assumptions do")]
-
     use timeline::story::{Line, LineKind};
 
     use super::*;

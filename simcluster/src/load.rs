@@ -111,8 +111,6 @@ impl Load {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "a test ends where its assumptions do")]
-
     use super::*;
 
     #[test]

@@ -105,22 +105,25 @@ pub fn is_active(pod: &Pod) -> bool {
     !is_finished(pod) && !is_deleting(&pod.metadata)
 }
 
-/// Sets a condition; the time of its last change stays when only words change. Returns whether anything did.
-pub fn set_condition(status: &mut PodStatus, mut desired: PodCondition) -> bool {
+/// Sets a condition, with reason and message; the time of its last change stays when only words change.
+pub fn set_condition(status: &mut PodStatus, r#type: &str, is_true: bool, why: Option<(&str, &str)>, now: &Time) {
+    let mut desired = PodCondition {
+        type_: r#type.to_owned(),
+        status: if is_true { "True" } else { "False" }.to_owned(),
+        reason: why.map(|(reason, _)| reason.to_owned()),
+        message: why.map(|(_, message)| message.to_owned()),
+        last_transition_time: Some(now.clone()),
+        ..PodCondition::default()
+    };
     let conditions = status.conditions.get_or_insert_default();
     match conditions.iter_mut().find(|condition| condition.type_ == desired.type_) {
         Some(known) => {
             if known.status == desired.status {
                 desired.last_transition_time = known.last_transition_time.clone();
             }
-            let is_changed = *known != desired;
             *known = desired;
-            is_changed
         }
-        None => {
-            conditions.push(desired);
-            true
-        }
+        None => conditions.push(desired),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use k8s_openapi::api::core::v1::{Node, NodeSelectorTerm, Pod, PodCondition, PodSpec, Toleration};
+use k8s_openapi::api::core::v1::{Node, NodeSelectorTerm, Pod, PodSpec, Toleration};
 
 use crate::agenda::Task;
 use crate::events::NewEvent;
@@ -31,13 +31,7 @@ fn bind(world: &mut World, key: &Key, pod: &Pod, node: &str) {
         if let Some(spec) = &mut pod.spec {
             spec.node_name = Some(node.to_owned());
         }
-        let condition = PodCondition {
-            type_: "PodScheduled".to_owned(),
-            status: "True".to_owned(),
-            last_transition_time: Some(now),
-            ..PodCondition::default()
-        };
-        meta::set_condition(pod.status.get_or_insert_default(), condition);
+        meta::set_condition(pod.status.get_or_insert_default(), "PodScheduled", true, None, &now);
     });
     let message = format!("Successfully assigned {}/{} to {node}", key.namespace, key.name);
     world.record_event(NewEvent::about::<Pod>(&pod.metadata, COMPONENT, "Scheduled", message));
@@ -47,15 +41,8 @@ fn refuse(world: &mut World, key: &Key, pod: &Pod, why: &str) {
     let now = time::second(world.now_millis());
     world.unschedulable.insert(key.clone());
     world.modify::<Pod>(key, Write::Status, |pod| {
-        let condition = PodCondition {
-            type_: "PodScheduled".to_owned(),
-            status: "False".to_owned(),
-            reason: Some("Unschedulable".to_owned()),
-            message: Some(why.to_owned()),
-            last_transition_time: Some(now),
-            ..PodCondition::default()
-        };
-        meta::set_condition(pod.status.get_or_insert_default(), condition);
+        let why = Some(("Unschedulable", why));
+        meta::set_condition(pod.status.get_or_insert_default(), "PodScheduled", false, why, &now);
     });
     world.record_event(NewEvent::about::<Pod>(&pod.metadata, COMPONENT, "FailedScheduling", why.to_owned()).warning());
     world.wake_autoscaler();

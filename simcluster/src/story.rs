@@ -355,8 +355,6 @@ fn no_pod_starts(world: &World, of: &Key) -> bool {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "a test ends where its assumptions do")]
-
     use super::*;
     use crate::Settings;
     use crate::world::Pool;

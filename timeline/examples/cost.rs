@@ -57,10 +57,10 @@ fn meta(kind: u128, number: u64, name: String, controller: Option<Uid>) -> Meta 
         namespace: format!("shop-{}", number % 50),
         name,
         created_at_millis: START_MILLIS - 3_600_000,
-        deletion_at_millis: None,
         controller: controller.filter(|_| kind > 1),
         generation: 1,
         version: Some(number + 1),
+        ..Meta::default()
     }
 }
 
@@ -82,20 +82,18 @@ fn deployment(number: u64, size: Size) -> Fact {
             meta: meta(1, number, format!("web-{number}"), None),
             labels: BTreeMap::from([("app".to_owned(), format!("web-{number}"))]),
             revision: Some(size.old_sets + 1),
-            restarted_at: None,
             template: Some(size.old_sets),
             template_apart: Some(size.old_sets),
             spec: DeploymentSpec {
                 replicas,
                 strategy: Strategy::RollingUpdate { max_surge: share, max_unavailable: share },
-                min_ready_seconds: 0,
-                paused: false,
                 progress_deadline_seconds: Some(600),
                 revision_history_limit: 10,
                 images: vec![Image {
                     container: "web".to_owned(),
                     image: "registry.example.com/shop/web:v1".to_owned(),
                 }],
+                ..DeploymentSpec::default()
             },
             status: DeploymentStatus {
                 observed_generation: 1,
@@ -105,6 +103,7 @@ fn deployment(number: u64, size: Size) -> Fact {
                 progressing: told(ConditionStatus::True, "NewReplicaSetAvailable"),
                 replica_failure: None,
             },
+            ..DeploymentFact::default()
         }),
         Seen::InList,
     )
@@ -122,17 +121,11 @@ fn replica_set(number: u64, index: u64, size: Size) -> Fact {
             revision: Some(index + 1),
             desired_replicas: Some(size.each as u32),
             max_replicas: Some(size.each as u32),
-            change_cause: None,
-            managed_by: String::new(),
-            version: String::new(),
-            min_ready_seconds: 0,
             images: vec![Image { container: "web".to_owned(), image: "registry.example.com/shop/web:v1".to_owned() }],
-            restarted_at: None,
             template_hash: format!("{index:x}"),
             template: Some(index),
-            probe_millis: 0,
-            failure: None,
             counts: ReplicaSetCounts { desired: pods, replicas: pods, available: pods },
+            ..ReplicaSetFact::default()
         }),
         Seen::InList,
     )
@@ -149,22 +142,16 @@ fn pod(number: u64, size: Size, seen: Seen, restarts: u32, is_ready: bool) -> Fa
                 ..meta(3, number, format!("web-{of}-7d9f8b6c5-{number:05}"), Some(set))
             },
             node: Some(format!("ip-10-0-12-{}.eu-central-1.compute.internal", number % 500)),
-            nominated_node: None,
             phase: Phase::Running,
-            conditions: Vec::new(),
-            reason: String::new(),
-            message: String::new(),
             ready: told(ready, if is_ready { "" } else { "ContainersNotReady" }),
             scheduled: told(ConditionStatus::True, ""),
-            disruption: None,
-            deletion_cost: 0,
-            is_graceless: false,
             containers: vec![Container {
                 state: Some(ContainerState::Running),
                 restarts,
                 started_millis: Some(START_MILLIS - 3_600_000),
                 ..Container::new("web".to_owned(), Role::App)
             }],
+            ..PodFact::default()
         }),
         seen,
     )

@@ -47,10 +47,7 @@ pub fn print() -> Result<()> {
     setup::ensure_node_modules()?;
     let browser = setup::ensure_browser()?;
     for pods in ["500", "5000"] {
-        let mut frames = process::command("node", &["measure/frames.mjs"]);
-        frames.current_dir(process::workspace_path("end2end")).arg(&rollcast).args([pods, "50"]);
-        browser.configure(&mut frames);
-        process::run(&mut frames)?;
+        process::run(browser.node("measure/frames.mjs").arg(&rollcast).args([pods, "50"]))?;
     }
     if !process::is_installed("go") {
         process::print_note("LEFT OUT: latency on a real control plane (no Go here)");
@@ -69,10 +66,7 @@ pub fn print() -> Result<()> {
         let serve = ["serve", "--listen", "127.0.0.1:0", history, "--kubeconfig"];
         let server = Server::start(process::command(&rollcast, &serve).arg(&kubeconfig))?;
         let page = format!("{}/clusters/rollcast-test/namespaces/{namespace}/deployments/basic", server.address);
-        let mut measure = process::command("node", &["measure/latency.mjs"]);
-        measure.current_dir(process::workspace_path("end2end")).arg(&kubeconfig).args([page.as_str(), namespace]);
-        browser.configure(&mut measure);
-        process::run(&mut measure)?;
+        process::run(browser.node("measure/latency.mjs").arg(&kubeconfig).args([page.as_str(), namespace]))?;
     }
     Ok(())
 }

@@ -17,7 +17,7 @@ const UNCHECKED: [&str; 2] = ["404.html", "toc.html"];
 /// Checks the links of all documents, builds the book, and checks the links of its pages.
 pub fn build() -> Result<()> {
     documents::check()?;
-    let mdbook = setup::ensure_mdbook().context("the book needs mdBook, which cannot be installed here")?;
+    let mdbook = setup::MDBOOK.ensure().context("the book needs mdBook, which cannot be installed here")?;
     process::run(&mut process::command(mdbook, &["build"]))?;
     let output = process::workspace_path(OUTPUT);
     copy_linked_files(&output)?;

@@ -60,15 +60,12 @@ pub fn take(folder: &str) -> Result<()> {
     std::fs::create_dir_all(&folder)?;
     for moment in read()? {
         let seconds = moment.seconds.to_string();
-        let mut replay =
-            process::command(&rollcast, &["replay", "--listen", "127.0.0.1:0", "--hold-at", seconds.as_str()]);
-        let server = Server::start(replay.arg(moment.file()))?;
-        let mut take = process::command("node", &["measure/moment.mjs"]);
+        let server = Server::replaying(&rollcast, &seconds, [moment.file()])?;
+        let mut take = browser.node("measure/moment.mjs");
         take.arg(format!("{}{}", server.address, moment.address()))
             .arg(folder.join(format!("{}.webp", moment.name)))
             .arg(format!("{WIDTH}x{}", moment.height.unwrap_or(HEIGHT)))
             .arg(LIMIT_BYTES.to_string());
-        browser.configure(take.current_dir(process::workspace_path("end2end")));
         process::run(&mut take)?;
     }
     Ok(())

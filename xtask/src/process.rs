@@ -108,9 +108,12 @@ pub fn poll<T>(limit: Duration, mut attempt: impl FnMut() -> Result<T>) -> Resul
     }
 }
 
-/// This is continuous integration, where nothing may be left out silently.
-pub fn is_ci() -> bool {
-    std::env::var("CI").is_ok_and(|value| value == "true")
+/// Says what is left out, and why. Fails in continuous integration, where nothing may be left out.
+pub fn leave_out(what: &str, why: &str) -> Result<()> {
+    let is_ci = std::env::var("CI").is_ok_and(|value| value == "true");
+    ensure!(!is_ci, "with CI=true {what} may not be left out ({why})");
+    print_note(&format!("LEFT OUT: {what} ({why})"));
+    Ok(())
 }
 
 /// The program is on the PATH.

@@ -2,10 +2,13 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+
+use crate::process;
 
 /// A response may take so long to arrive.
 const READ_LIMIT: Duration = Duration::from_secs(30);
@@ -39,6 +42,12 @@ impl Server {
         let address =
             line.split_whitespace().last().context("rollcast did not start")?.trim_end_matches('/').to_owned();
         Ok(Self { child, address })
+    }
+
+    /// Starts one that plays recordings until so many seconds after their begin.
+    pub fn replaying(rollcast: &Path, seconds: &str, files: impl IntoIterator<Item = PathBuf>) -> Result<Self> {
+        let mut replay = process::command(rollcast, &["replay", "--listen", "127.0.0.1:0", "--hold-at", seconds]);
+        Self::start(replay.args(files))
     }
 
     /// Requests a path; each header ends with a line break.

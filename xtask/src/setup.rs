@@ -16,7 +16,7 @@ mod wasm;
 use anyhow::Result;
 
 pub use browser::{ensure_browser, ensure_node_modules};
-pub use cargo_tool::{ensure_cyclonedx, ensure_deny, ensure_mdbook};
+pub use cargo_tool::{CYCLONEDX, DENY, MDBOOK};
 pub use chart_tools::{ChartTools, ensure_chart_tools, ensure_helm};
 pub use control_plane::{Binaries, KUBERNETES, OLDER_KUBERNETES, TEST_KUBERNETES, ensure_binaries, minor};
 pub use firefox::ensure_firefox;
@@ -44,7 +44,7 @@ pub fn everything() -> Result<()> {
             "no PostgreSQL here, and none to install: the tests of history in a database will be left out",
         );
     }
-    if ensure_deny().is_none() {
+    if DENY.ensure().is_none() {
         process::print_note(
             "no cargo-deny here, and none to install: licences and sources of dependencies will not be checked",
         );

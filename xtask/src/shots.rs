@@ -1,5 +1,7 @@
 //! Screenshots of chosen moments: recordings held at fixed times, both themes, several widths; and a film of one of them.
 
+use std::path::Path;
+
 use anyhow::Result;
 
 use crate::server::Server;
@@ -34,6 +36,12 @@ const FILM_TIMES: [&str; 3] = ["1795236788750", "1795236801250", "250"];
 /// No file of the repository has more bytes.
 const FILM_LIMIT: &str = "1000000";
 
+/// Plays recordings until so many seconds after their begin.
+fn held(rollcast: &Path, seconds: &str, names: &[&str]) -> Result<Server> {
+    let traces = process::workspace_path("server/tests/traces");
+    Server::replaying(rollcast, seconds, names.iter().map(|name| traces.join(format!("{name}.jsonl"))))
+}
+
 /// Makes the film into a folder.
 pub fn film(folder: &str) -> Result<()> {
     let rollcast = build::build()?;
@@ -41,15 +49,13 @@ pub fn film(folder: &str) -> Result<()> {
     let folder = process::workspace_path(folder);
     std::fs::create_dir_all(&folder)?;
     let (recording, deployment, size, scale) = FILM;
-    let trace = process::workspace_path("server/tests/traces").join(format!("{recording}.jsonl"));
     // Held after the last moment of the film, so that the slider comes near its end.
-    let mut replay = process::command(&rollcast, &["replay", "--listen", "127.0.0.1:0", "--hold-at", "16"]);
-    let server = Server::start(replay.arg(trace))?;
+    let server = held(&rollcast, "16", &[recording])?;
     let address =
         format!("{}/clusters/{recording}/namespaces/{recording}/deployments/{deployment}?theme=dark", server.address);
     let file = folder.join(format!("{recording}.webp"));
-    let mut film = process::command("node", &["measure/film.mjs", &address, &file.display().to_string(), size, scale]);
-    browser.configure(film.current_dir(process::workspace_path("end2end")).args(FILM_TIMES).arg(FILM_LIMIT));
+    let mut film = browser.node("measure/film.mjs");
+    film.arg(address).arg(&file).args([size, scale]).args(FILM_TIMES).arg(FILM_LIMIT);
     process::run(&mut film)?;
     println!("{}", file.display());
     Ok(())
@@ -65,13 +71,9 @@ pub fn sheet(folder: &str) -> Result<()> {
     let mut demo = process::command(&rollcast, &["demo", "--listen", "127.0.0.1:0", "--write-kubeconfig"]);
     demo.arg(data.join("kubeconfig")).arg("--data-dir").arg(&data);
     let playground = Server::start(&mut demo)?;
-    let traces = process::workspace_path("server/tests/traces");
-    let mut replay = process::command(&rollcast, &["replay", "--listen", "127.0.0.1:0", "--hold-at", MANY_HELD_AT]);
-    replay.args(SHEET.map(|name| traces.join(format!("{name}.jsonl"))));
-    let recordings = Server::start(&mut replay)?;
-    let mut sheet = process::command("node", &["measure/sheet.mjs", &playground.address, &recordings.address]);
-    browser.configure(sheet.current_dir(process::workspace_path("end2end")).arg(&folder));
-    process::run(&mut sheet)
+    let recordings = held(&rollcast, MANY_HELD_AT, &SHEET)?;
+    let mut sheet = browser.node("measure/sheet.mjs");
+    process::run(sheet.args([&playground.address, &recordings.address]).arg(&folder))
 }
 
 /// Takes them into a folder.
@@ -80,26 +82,17 @@ pub fn take(folder: &str) -> Result<()> {
     let browser = setup::ensure_browser()?;
     let folder = process::workspace_path(folder);
     std::fs::create_dir_all(&folder)?;
-    let traces = process::workspace_path("server/tests/traces");
-    let held = |seconds: &str, names: &[&str]| {
-        let mut replay = process::command(&rollcast, &["replay", "--listen", "127.0.0.1:0", "--hold-at", seconds]);
-        replay.args(names.iter().map(|name| traces.join(format!("{name}.jsonl"))));
-        Server::start(&mut replay)
-    };
     let shoot = |name: &str, address: &str, size: &str, click: &str, says: &str| {
         let file = folder.join(format!("{name}.png"));
-        let mut shoot = process::command("node", &["measure/shoot.mjs", address, &file.display().to_string(), size]);
-        shoot.current_dir(process::workspace_path("end2end")).args([click, says]);
-        browser.configure(&mut shoot);
-        process::run(&mut shoot)
+        process::run(browser.node("measure/shoot.mjs").arg(address).arg(file).args([size, click, says]))
     };
     for (name, recording, seconds, deployment, size, theme) in MOMENTS {
-        let server = held(seconds, &[recording])?;
+        let server = held(&rollcast, seconds, &[recording])?;
         let place = format!("clusters/{recording}/namespaces/{recording}/deployments/{deployment}");
         let click = if theme.contains("&at=") { "#gutter > :last-child a" } else { "" }; // with the current revision opened
         shoot(name, &format!("{}/{place}?theme={theme}", server.address), size, click, "")?;
     }
-    let server = held(MANY_HELD_AT, &MANY)?;
+    let server = held(&rollcast, MANY_HELD_AT, &MANY)?;
     for (name, size, page) in OF_MANY {
         shoot(name, &format!("{}{page}", server.address), size, "", "")?;
     }

@@ -6,7 +6,7 @@
 use std::ffi::OsString;
 use std::process::Command;
 
-use anyhow::{Result, anyhow, bail, ensure};
+use anyhow::{Result, anyhow, ensure};
 
 use crate::cluster::{Cluster, Running, test_real_node};
 use crate::release::{self, Command as Release, Platform};
@@ -24,6 +24,8 @@ const QUICK: [&str; 9] =
 
 /// Modules of the server's tests whose ignored tests need more than this machine, or a command of their own. Other ignored tests run by night.
 const NOT_BY_NIGHT: [&str; 5] = ["chaos::", "faithful::", "invariants::", "kubelet::", "signed::"];
+
+const NO_GO: &str = "no Go here";
 
 /// Rust tests that run at once on few processors: most of them wait, for a server or for a time that is to pass.
 const LEAST_THREADS: usize = 4;
@@ -95,12 +97,7 @@ fn in_browsers(tests: &Tests, is_whole: bool, wants_pages: bool, wants_clusters:
 /// Builds what a release has for this machine, installs the plugin with krew and the chart on a real node.
 fn released() -> Result<()> {
     if !cfg!(target_os = "linux") || !process::is_installed("go") {
-        ensure!(
-            !process::is_ci(),
-            "the files of a release are checked on Linux with Go; with CI=true they may not be left out"
-        );
-        process::print_note("LEFT OUT: the files of a release (only on Linux with Go)");
-        return Ok(());
+        return process::leave_out("the files of a release", "only on Linux with Go");
     }
     let platform = vec![Platform::here()];
     for command in [
@@ -136,13 +133,8 @@ fn rust(tests: &Tests, is_whole: bool) -> Result<()> {
     }
     let mut left_out = Vec::new();
     if !setup::ensure_postgres() {
-        ensure!(
-            !process::is_ci(),
-            "the tests of history in a database need PostgreSQL; with CI=true they may not be left out"
-        );
-        process::print_note(
-            "LEFT OUT: the tests of history in a database (there is no PostgreSQL here, and none to install)",
-        );
+        let why = "there is no PostgreSQL here, and none to install";
+        process::leave_out("the tests of history in a database", why)?;
         environment.push(("ROLLCAST_TEST_NO_POSTGRES", "yes".into()));
         left_out.extend(["--skip", "in_postgres"]);
     }
@@ -160,11 +152,7 @@ fn rust(tests: &Tests, is_whole: bool) -> Result<()> {
         return Ok(());
     }
     if setup::ensure_provider()?.is_none() {
-        ensure!(
-            !process::is_ci(),
-            "the tests of signing in at a provider need Go; with CI=true they may not be left out"
-        );
-        process::print_note("LEFT OUT: the tests of signing in at a real provider (no Go here)");
+        process::leave_out("the tests of signing in at a real provider", NO_GO)?;
         left_out.extend(["--skip", "at_dex"]);
     }
     left_out.extend(NOT_BY_NIGHT.iter().flat_map(|module| ["--skip", module]));
@@ -190,34 +178,25 @@ fn browsers(is_whole: bool) -> Result<Command> {
 /// Adds the pages in Chromium and Firefox.
 fn add_pages(command: &mut Command) -> Result<()> {
     command.arg("--project=page");
-    match setup::ensure_firefox() {
-        Some(firefox) => drop(command.arg("--project=firefox").env("FIREFOX", firefox)),
-        None if process::is_ci() => {
-            bail!("the tests in Firefox need one (FIREFOX names it); with CI=true they may not be left out")
-        }
-        None => process::print_note("LEFT OUT: the tests in Firefox (there is none here, and none to install)"),
-    }
+    let Some(firefox) = setup::ensure_firefox() else {
+        let why = "FIREFOX names none, there is none here, and none to install";
+        return process::leave_out("the tests in Firefox", why);
+    };
+    command.arg("--project=firefox").env("FIREFOX", firefox);
     Ok(())
 }
 
 /// The tests on clusters that need no browser; adds those that do. Returns whether there is a cluster, and recordings with it.
 fn clusters(tests: &Tests, is_whole: bool, running: &mut Option<Running>, browsers: &mut Command) -> Result<bool> {
-    let is_ci = process::is_ci();
     if is_whole && process::is_installed("go") {
         chart::run(false)?;
     } else if is_whole {
-        ensure!(!is_ci, "the checks of the Helm chart need Go; with CI=true they may not be left out");
-        process::print_note("LEFT OUT: the checks of the Helm chart (no Go here)");
+        process::leave_out("the checks of the Helm chart", NO_GO)?;
     }
-    let kubectl = kubectl(tests, is_ci)?;
+    let kubectl = kubectl(tests)?;
     let Some(kubeconfig) = kubeconfig(running)? else {
-        ensure!(
-            !is_ci,
-            "the tests on a real control plane need Go or ROLLCAST_TEST_KUBECONFIG; with CI=true they may not be left out"
-        );
-        process::print_note(
-            "LEFT OUT: the tests on a real control plane (no Go here, and ROLLCAST_TEST_KUBECONFIG is not set)",
-        );
+        let why = "no Go here, and ROLLCAST_TEST_KUBECONFIG is not set";
+        process::leave_out("the tests on a real control plane", why)?;
         return Ok(false);
     };
     let recorded = process::workspace_path(RECORDED);
@@ -252,10 +231,7 @@ fn clusters(tests: &Tests, is_whole: bool, running: &mut Option<Running>, browse
             browsers.env("ROLLCAST_PROVIDER", provider);
         }
     } else {
-        ensure!(!is_ci, "Kubernetes' own verdicts and the provider need Go; with CI=true they may not be left out");
-        process::print_note(
-            "LEFT OUT: the comparison with Kubernetes' own verdicts, and signing in at a provider (no Go here)",
-        );
+        process::leave_out("the comparison with Kubernetes' own verdicts, and signing in at a provider", NO_GO)?;
     }
     Ok(true)
 }
@@ -295,17 +271,14 @@ fn build_with_go(is_whole: bool) -> Result<()> {
 }
 
 /// kubectl on the simulated cluster. Returns which kubectl that is.
-fn kubectl(tests: &Tests, is_ci: bool) -> Result<Option<String>> {
+fn kubectl(tests: &Tests) -> Result<Option<String>> {
     let program = if process::is_installed("go") {
         format!("{} kubectl", setup::ensure_binaries()?.kubernetes.display())
     } else if process::is_installed("kubectl") {
         "kubectl".to_owned()
-    } else if is_ci {
-        bail!("the tests of kubectl need Go or kubectl; with CI=true they may not be left out");
     } else {
-        process::print_note(
-            "LEFT OUT: kubectl on the simulated cluster, and what it says of the manifests' account (neither Go nor kubectl here)",
-        );
+        let what = "kubectl on the simulated cluster, and what it says of the manifests' account";
+        process::leave_out(what, "neither Go nor kubectl here")?;
         return Ok(None);
     };
     tests.run_ignored("simcluster", &["kubectl::"], &[], &[("ROLLCAST_KUBECTL", program.clone().into())])?;

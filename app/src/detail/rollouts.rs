@@ -169,8 +169,6 @@ fn was(model: &Model, deployment: &Deployment, of: &Rollout) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use timeline::fact::{DeploymentFact, DeploymentSpec, DeploymentStatus, Meta, Seen};
     use timeline::{Fact, Timeline};
 
@@ -180,23 +178,11 @@ mod tests {
 
     fn deployment() -> DeploymentFact {
         DeploymentFact {
-            meta: Meta {
-                uid: WEB,
-                namespace: "shop".into(),
-                name: "web".into(),
-                created_at_millis: 0,
-                deletion_at_millis: None,
-                controller: None,
-                version: None,
-                generation: 1,
-            },
-            labels: BTreeMap::new(),
+            meta: Meta { uid: WEB, namespace: "shop".into(), name: "web".into(), generation: 1, ..Meta::default() },
             revision: Some(1),
-            restarted_at: None,
-            template: None,
-            template_apart: None,
             spec: DeploymentSpec { replicas: 3, ..DeploymentSpec::default() },
             status: DeploymentStatus { observed_generation: 1, ..DeploymentStatus::default() },
+            ..DeploymentFact::default()
         }
     }
 

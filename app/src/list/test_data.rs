@@ -2,7 +2,7 @@
 
 use timeline::list::ClusterState;
 use timeline::verdict::KubectlVerdict;
-use timeline::view::{LAYERS, Lately, Summary, Tone, Verdict};
+use timeline::view::{Summary, Tone, Verdict};
 use timeline::wire::{Connection, ConnectionState};
 
 /// A cluster, and how it is reached.
@@ -22,20 +22,8 @@ pub fn summary(tone: Tone) -> Summary {
         namespace: "shop".into(),
         name: "web".into(),
         revision: Some(2),
-        replaces: None,
         images: "web:v2".into(),
-        verdict: Verdict {
-            badge: String::new(),
-            tone,
-            sentence: String::new(),
-            why: String::new(),
-            kubectl: KubectlVerdict::Complete,
-        },
-        next: String::new(),
-        pods: [0; LAYERS],
-        desired: 0,
-        lately: Lately::default(),
-        since_millis: 0,
-        finished_millis: None,
+        verdict: Verdict { tone, kubectl: KubectlVerdict::Complete, ..Verdict::default() },
+        ..Summary::default()
     }
 }

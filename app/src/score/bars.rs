@@ -112,8 +112,6 @@ fn outside_segments(pod: &Pod) -> Vec<Segment> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use timeline::model::Release;
 
     use super::*;
@@ -127,13 +125,11 @@ mod tests {
             uid: Uid::from_bits(9),
             namespace: "shop".into(),
             name: "web-9".into(),
-            created_at_millis: 0,
             owners: vec![first, second],
             owner,
             states: vec![(PodState::Starting, 0), (PodState::Available, 1_000), (PodState::Gone, 9_000)],
             releases,
-            end_reason: None,
-            now: Arc::default(),
+            ..Pod::default()
         };
         let drawn = |pod: &Pod, set: Option<Uid>| {
             let segments = set.map_or_else(|| outside_segments(pod), |set| segments(pod, set));

@@ -230,7 +230,6 @@ fn assign_slots(pods: &[&Pod], span: impl Fn(&Pod) -> (Millis, Option<Millis>)) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::Arc;
     use timeline::fact::ReplicaSetCounts;
     use timeline::model::ReplicaSetNow;
 
@@ -245,9 +244,7 @@ mod tests {
             owners: vec![Uid::from_bits(99)],
             owner: Some(Uid::from_bits(99)),
             states,
-            releases: Vec::new(),
-            end_reason: None,
-            now: Arc::default(),
+            ..Pod::default()
         }
     }
 
@@ -258,22 +255,15 @@ mod tests {
             uid: Uid::from_bits(99),
             namespace: "shop".into(),
             name: "web-1".into(),
-            created_at_millis: 0,
-            first_seen_millis: 0,
-            removed_millis: None,
-            removed_because: None,
             template_hash: "1".into(),
-            images: Vec::new(),
-            restarted_at: None,
             owner,
             owners: vec![Uid::from_bits(1)],
-            owner_changes: Vec::new(),
             revisions: vec![(1, None)],
-            scales: Vec::new(),
             now: ReplicaSetNow {
                 counts: ReplicaSetCounts { desired: 2, replicas: 2, available: 2 },
                 ..ReplicaSetNow::default()
             },
+            ..ReplicaSet::default()
         };
         let pods = [pod(1, 0, None), pod(2, 0, None)];
         let heading = |owner| band(Uid::from_bits(1), &set(owner), &pods.iter().collect::<Vec<_>>(), false, 0).heading;

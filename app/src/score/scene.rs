@@ -405,8 +405,6 @@ fn band_key(band: &Band) -> u128 {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
 
     #[test]
@@ -416,13 +414,10 @@ mod tests {
             uid: Uid::from_bits(9),
             namespace: "shop".into(),
             name: "web-9".into(),
-            created_at_millis: 0,
             owners: vec![first, second, third],
             owner: Some(third),
             states: vec![(PodState::Available, 0)],
-            releases: Vec::new(),
-            end_reason: None,
-            now: Arc::default(),
+            ..Pod::default()
         };
         let key = |replica_set: Option<Uid>| {
             let heading = BandHeading { replica_set, ..BandHeading::default() };

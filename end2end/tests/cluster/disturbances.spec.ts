@@ -1,6 +1,6 @@
 /// What people do to pods, and what becomes of it.
 
-import { cluster, expect, isLive, RolloutPage, test } from "../../fixtures/test.ts";
+import { cluster, expect, openWatched, RolloutPage, test } from "../../fixtures/test.ts";
 import { Server } from "../../fixtures/server.ts";
 
 test("a killed pod raises no revision and lingers beside its replacement", async ({ page, serve, tell }) => {
@@ -8,8 +8,7 @@ test("a killed pod raises no revision and lingers beside its replacement", async
   const story = tell("kill-pod");
   const rollout = new RolloutPage(page);
   await story.steps(3); // deployed, complete, a pod chosen
-  await page.goto(server.page(cluster, story.namespace, "nginx"));
-  await isLive(page);
+  await openWatched(page, server.page(cluster, story.namespace, "nginx"));
   await expect(rollout.pods(1, "available")).toHaveCount(3);
 
   await story.next(); // killed
@@ -27,8 +26,7 @@ test("a relabelled pod moves out of rotation and back", async ({ page, serve, te
   const story = tell("relabel-pod");
   const rollout = new RolloutPage(page);
   await story.steps(3);
-  await page.goto(server.page(cluster, story.namespace, "nginx"));
-  await isLive(page);
+  await openWatched(page, server.page(cluster, story.namespace, "nginx"));
 
   await story.next(); // the label is gone
   await expect(page.getByTestId("gutter-out")).toBeVisible();

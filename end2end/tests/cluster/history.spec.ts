@@ -1,18 +1,15 @@
 /// History that lasts, on a real control plane: a server that is killed goes on where it was, and what it kept is found and opened.
 
-import { mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { AxeBuilder } from "@axe-core/playwright";
-import { expect, test } from "../../fixtures/test.ts";
-import { kubeconfig } from "../../fixtures/environment.ts";
+import { expect, openLive, test } from "../../fixtures/test.ts";
+import { kubeconfig, temporaryFolder } from "../../fixtures/environment.ts";
 import { Server } from "../../fixtures/server.ts";
 
 test("what was rolled out is there after the server was killed, as a list, as a gap and pod by pod", async ({ page, serve, tell }) => {
   const story = tell("rollout");
-  const folder = mkdtempSync(`${tmpdir()}/rollcast-history-`);
+  const folder = temporaryFolder();
   const first = await serve(() => Server.start(["serve", "--kubeconfig", kubeconfig(), "--data-dir", folder]));
-  await page.goto(first.page("rollcast-test", story.namespace, "nginx"));
-  await page.waitForSelector("html[data-live=true]");
+  await openLive(page, first.page("rollcast-test", story.namespace, "nginx"));
   await story.toTheEnd();
   await expect(page.getByTestId("verdict")).toContainText("Revision 3 is complete");
   const before = (await first.document("rollcast-test", story.namespace, "nginx")).deployments[0]!;
@@ -31,8 +28,7 @@ test("what was rolled out is there after the server was killed, as a list, as a 
   await expect(past).toHaveCount(3);
   await expect(past.first()).toContainText("revision 3");
   await expect(past.first()).toContainText("Complete");
-  await page.goto(second.page("rollcast-test", story.namespace, "nginx"));
-  await page.waitForSelector("html[data-live=true]");
+  await openLive(page, second.page("rollcast-test", story.namespace, "nginx"));
   await expect(page.getByTestId("story")).toContainText("Revision 2 is complete");
   const after = (await second.document("rollcast-test", story.namespace, "nginx")).deployments[0]!;
   // However short it was, the time between is a gap: from the last word that was written to the first list.
@@ -43,13 +39,11 @@ test("what was rolled out is there after the server was killed, as a list, as a 
   expect(after.scales).toEqual(before.scales);
 
   // One of them by itself, at its end and in the middle.
-  await page.goto(`${second.page("rollcast-test", story.namespace, "nginx")}?uid=${before.uid}&rollout=1`);
-  await page.waitForSelector("html[data-live=true]");
+  await openLive(page, `${second.page("rollcast-test", story.namespace, "nginx")}?uid=${before.uid}&rollout=1`);
   await expect(page.getByTestId("linked")).toContainText("Recording of a finished rollout");
   await expect(page.getByTestId("verdict")).toContainText("Revision 2 was complete");
   const middle = new Date(before.rollouts[1]!.startedMillis! + 400).toISOString();
-  await page.goto(`${second.page("rollcast-test", story.namespace, "nginx")}?uid=${before.uid}&rollout=1&at=${middle}`);
-  await page.waitForSelector("html[data-live=true]");
+  await openLive(page, `${second.page("rollcast-test", story.namespace, "nginx")}?uid=${before.uid}&rollout=1&at=${middle}`);
   await expect(page.getByTestId("verdict")).toContainText("Revision 2 was replacing revision 1");
 
   // From the list it plays from its begin to its end.
@@ -80,8 +74,7 @@ test("a folder that cannot be written is said, and the page goes on", async ({ p
   const story = tell("rollout");
   const server = await serve(() => Server.start(["serve", "--kubeconfig", kubeconfig(), "--data-dir", "/dev/null/nowhere"]));
   await story.steps(2);
-  await page.goto(server.page("rollcast-test", story.namespace, "nginx"));
-  await page.waitForSelector("html[data-live=true]");
+  await openLive(page, server.page("rollcast-test", story.namespace, "nginx"));
   await expect(page.getByTestId("unwritten")).toContainText(/History has not been written since .*: cannot create .dev.null.nowhere: .* Live data is still shown[.]/);
   await expect(page.getByTestId("verdict")).toContainText("Revision 1 is complete");
 });

@@ -2,7 +2,7 @@
 
 import { writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { expect, test } from "../../fixtures/test.ts";
+import { expect, openLive, test } from "../../fixtures/test.ts";
 import { kubeconfig } from "../../fixtures/environment.ts";
 import { Server } from "../../fixtures/server.ts";
 
@@ -16,8 +16,7 @@ test("three namespaces and three clusters, of which one is dead, on one list and
     `[[cluster]]\nname = "gone"\nkubeconfig = "${dead}"\n[[cluster]]\nname = "here"\ncolour = "teal"\nkubeconfig = "${kubeconfig()}"\n[[cluster]]\nname = "narrow"\nkubeconfig = "${kubeconfig()}"\nnamespaces = ["${killed.namespace}"]\n`,
   );
   const server = await serve(() => Server.start(["serve", "--config", file]));
-  await page.goto(`${server.address}/?cluster=here`);
-  await page.waitForSelector("html[data-live=true]");
+  await openLive(page, `${server.address}/?cluster=here`);
   const row = (namespace: string) => page.locator(".row").filter({ hasText: `/ ${namespace}` });
 
   // The dead one keeps nobody waiting.

@@ -1,6 +1,6 @@
 /// When words fail: the page says so within seconds, keeps its picture, and recovers by itself.
 
-import { cluster, expect, isLive, RolloutPage, test } from "../../fixtures/test.ts";
+import { cluster, expect, openWatched, RolloutPage, test } from "../../fixtures/test.ts";
 import { Server } from "../../fixtures/server.ts";
 
 test("a server that is killed and started again is noticed, and the page recovers by itself", async ({ page, serve, tell, complaints }) => {
@@ -8,8 +8,7 @@ test("a server that is killed and started again is noticed, and the page recover
   const story = tell("rollout");
   const rollout = new RolloutPage(page);
   await story.steps(2);
-  await page.goto(server.page(cluster, story.namespace, "nginx"));
-  await isLive(page);
+  await openWatched(page, server.page(cluster, story.namespace, "nginx"));
   await rollout.mark();
 
   await server.kill();

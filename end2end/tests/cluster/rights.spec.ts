@@ -2,14 +2,13 @@
 /// taken away. API servers that stream lists need no right to list for that: what is watched without it goes through a proxy that
 /// refuses to stream.
 
-import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { root, kubeconfig } from "../../fixtures/environment.ts";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { root, kubeconfig, temporaryFolder } from "../../fixtures/environment.ts";
 import { create, manifests, without, type Manifest } from "../../fixtures/manifests.ts";
 import { PagingProxy } from "../../fixtures/paging.ts";
 import { accountKubeconfig, asked, place, somebody } from "../../fixtures/people.ts";
 import { Server } from "../../fixtures/server.ts";
-import { expect, isLive, RolloutPage, test } from "../../fixtures/test.ts";
+import { expect, openWatched, RolloutPage, test } from "../../fixtures/test.ts";
 
 const RIGHTS = ["deployments.apps", "replicasets.apps", "pods", "events"].flatMap((resource) => ["list", "watch"].map((verb) => [verb, resource] as const));
 const ROLES = ["ClusterRole", "Role"];
@@ -44,7 +43,7 @@ test("every page works with the rights of the manifests, and names each right th
   const namespaces: [string, string] = [`rights-a-${started}`, `rights-b-${started}`];
   await Promise.all(namespaces.map(place));
   const made: string[] = [];
-  const folder = mkdtempSync(`${tmpdir()}/rights-`);
+  const folder = temporaryFolder();
   const accounts: Account[] = [];
   const proxy = await PagingProxy.of(readFileSync(kubeconfig(), "utf8"));
   const make = async (name: string, isWide: boolean, missing?: readonly [string, string], isPaged = missing?.[0] === "list") => {
@@ -82,8 +81,7 @@ test("every page works with the rights of the manifests, and names each right th
 
   // All pages of those who lack nothing.
   for (const name of ["wide", "narrow"]) {
-    await page.goto(server.page(name, namespaces[1], "web"));
-    await isLive(page);
+    await openWatched(page, server.page(name, namespaces[1], "web"));
     await expect(new RolloutPage(page).verdict).toHaveText("Revision 1 is complete: 2 of 2 available.");
     await expect(page.getByTestId("forbidden")).toBeHidden();
     for (const path of [`/clusters/${name}/namespaces/${namespaces[1]}`, `/wall?cluster=${name}`, `/history?cluster=${name}`]) {
@@ -115,7 +113,7 @@ test("people sign in with the rights of the manifests, and are told which right 
   await place(namespace);
   const token = await somebody("ann", namespace);
   const made: string[] = [];
-  const folder = mkdtempSync(`${tmpdir()}/rights-`);
+  const folder = temporaryFolder();
   const start = async (name: string, resource?: string) => {
     const own = `${name}-${started}`;
     await account(wide(namespace, own), made, (role) => (resource && !watches(role) ? without(role, "create", resource) : role));

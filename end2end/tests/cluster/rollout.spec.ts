@@ -1,6 +1,6 @@
 /// The main job: revision 2 replaces revision 1, pod by pod, live, without a reload.
 
-import { cluster, expect, isLive, RolloutPage, test } from "../../fixtures/test.ts";
+import { cluster, expect, isLive, openWatched, RolloutPage, test } from "../../fixtures/test.ts";
 import { Server } from "../../fixtures/server.ts";
 
 test("revision 2 replaces revision 1 before our eyes", async ({ page, serve, tell }) => {
@@ -35,8 +35,7 @@ test("a reload in the middle of a rollout shows the same state, also without scr
   const address = server.page(cluster, story.namespace, "web");
   const rollout = new RolloutPage(page);
   await story.steps(4); // it has halted
-  await page.goto(address);
-  await isLive(page);
+  await openWatched(page, address);
   const halted = "Revision 2 is replacing revision 1: 0 of 4 new pods available.";
   const states = async (of: RolloutPage) => {
     const heads = of.page.locator("[data-testid=pod]:not([data-state=gone])");

@@ -6,7 +6,7 @@ import { kubeconfig, providerBinary } from "../../fixtures/environment.ts";
 import { allow, asked, place, somebody } from "../../fixtures/people.ts";
 import { freePort, Provider } from "../../fixtures/provider.ts";
 import { Server } from "../../fixtures/server.ts";
-import { cluster, expect, isLive, RolloutPage, test } from "../../fixtures/test.ts";
+import { cluster, expect, isLive, openWatched, RolloutPage, test } from "../../fixtures/test.ts";
 
 test("a viewer signs in on the way to a link, sees their namespace, and is asked again when their token is gone", async ({ page, serve }) => {
   test.setTimeout(240_000);
@@ -36,8 +36,7 @@ test("a viewer signs in on the way to a link, sees their namespace, and is asked
   await page.goto(server.page(cluster, other, "web"));
   await expect(page.getByTestId("missing")).toContainText(`No Deployment web in namespace ${other}`);
 
-  await page.goto(server.page(cluster, own, "web"));
-  await isLive(page);
+  await openWatched(page, server.page(cluster, own, "web"));
   await asked("DELETE", `/api/v1/namespaces/${own}/serviceaccounts/ann`);
   await expect(page, "an open page asks to sign in again").toHaveURL(/\/sign-in\?to=/, { timeout: 90_000 });
   await asked("DELETE", `/api/v1/namespaces/${own}`);
@@ -95,8 +94,7 @@ test("a link opens one Deployment for who has no account, until it is revoked", 
   await theirs.goto(`${server.address}/`);
   await expect(theirs.getByTestId("overview")).toContainText(own);
   await expect(theirs.getByTestId("overview")).not.toContainText(other);
-  await theirs.goto(server.page(cluster, own, "web"));
-  await isLive(theirs);
+  await openWatched(theirs, server.page(cluster, own, "web"));
 
   await page.getByRole("button", { name: /^Revoke/ }).click();
   await expect(page.getByText("You have no active links.")).toBeVisible();

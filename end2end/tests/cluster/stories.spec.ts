@@ -3,7 +3,7 @@
 
 import { readdirSync } from "node:fs";
 import type { Page } from "@playwright/test";
-import { cluster, expect, isLive, test } from "../../fixtures/test.ts";
+import { cluster, expect, openWatched, test } from "../../fixtures/test.ts";
 import type { Oracle } from "../../fixtures/oracle.ts";
 import { Server, type Document } from "../../fixtures/server.ts";
 import { kubeconfig } from "../../fixtures/environment.ts";
@@ -117,8 +117,7 @@ for (const file of readdirSync(folder).sort()) {
     const expected = expectations(new URL(file, folder));
     const deployment = deploymentOf(name);
     const recorder = await record(kubeconfig(), story.namespace);
-    await page.goto(server.page(cluster, story.namespace, deployment));
-    await isLive(page);
+    await openWatched(page, server.page(cluster, story.namespace, deployment));
     await look(page);
     await story.toTheEnd();
     await expect(async () => {

@@ -1,6 +1,6 @@
 /// The pages as one application: going from page to page, the viewer's time zone, and what is said when the program cannot go on.
 
-import { expect, isLive, RolloutPage, test } from "../../fixtures/test.ts";
+import { expect, isLive, openLive, openRecording, RolloutPage, test } from "../../fixtures/test.ts";
 import { recording } from "../../fixtures/environment.ts";
 import { Server } from "../../fixtures/server.ts";
 
@@ -13,8 +13,7 @@ test("from the list to a Deployment and back nothing is loaded, and socket, sear
   page.on("websocket", (socket) => sockets.push(socket.url()));
   const rollout = new RolloutPage(page);
   await page.setViewportSize({ width: 900, height: 260 }); // so that the list scrolls
-  await page.goto(server.address);
-  await page.waitForSelector("html[data-live=true]");
+  await openLive(page, server.address);
   await rollout.mark();
   await page.getByRole("searchbox").fill("e");
   await expect(page).toHaveURL(/[?]q=e$/);
@@ -41,9 +40,7 @@ test.describe("somewhere else on the earth", () => {
 
   test("times are the viewer's own, and UTC on request, which is remembered", async ({ page, serve }) => {
     const server = await serve(() => Server.replaying("rollover", "--hold-at", "12"));
-    const rollout = new RolloutPage(page);
-    await page.goto(server.page(...rollover));
-    await isLive(page, /Recording/);
+    const rollout = await openRecording(page, server.page(...rollover));
     const moment = page.getByTestId("moment");
     // 04:53 UTC, five and a half hours ahead.
     await expect(moment).toHaveText(/^10:23:\d\d UTC[+]05:30$/);
@@ -61,8 +58,7 @@ test.describe("somewhere else on the earth", () => {
 
   test("a wall's zone stands in its address", async ({ page, serve }) => {
     const server = await serve(held);
-    await page.goto(`${server.address}/wall?zone=America/New_York`);
-    await page.waitForSelector("html[data-live=true]");
+    await openLive(page, `${server.address}/wall?zone=America/New_York`);
     await expect(page.getByTestId("clock")).toHaveText(/ (EST|EDT|UTC-0[45]:00)$/);
     const refused = await page.request.get(`${server.address}/wall?zone=nowhere`);
     expect([refused.status(), await refused.text()]).toEqual([400, expect.stringContaining("name of a time zone")]);
@@ -80,8 +76,7 @@ test("where WebAssembly is forbidden the page says so and stays as it was render
 
 test("when the program panics the page says so instead of standing still", async ({ page, serve, complaints }) => {
   const server = await serve(() => Server.replaying("rollover", "--hold-at", "12"));
-  await page.goto(server.page(...rollover));
-  await isLive(page, /Recording/);
+  await openRecording(page, server.page(...rollover));
   // What is left of a panic is a trap of the program.
   await page.evaluate(() => { setTimeout(() => { throw new WebAssembly.RuntimeError("unreachable"); }); });
   await expect(page.getByTestId("stopped")).toBeVisible();
@@ -110,8 +105,7 @@ test("storage that is forbidden takes nothing away", async ({ page, serve }) => 
       Object.defineProperty(globalThis, name, { get: () => { throw new DOMException("forbidden", "SecurityError"); } });
     }
   });
-  await page.goto(server.page(...rollover));
-  await isLive(page, /Recording/);
+  await openRecording(page, server.page(...rollover));
   await page.getByTestId("zone").click();
   await expect(page.getByTestId("moment")).toHaveText(/UTC$/);
 });

@@ -1,11 +1,10 @@
 /// Tabs that nobody looks at, clusters that are not there any more, answers that do not come.
 
-import { copyFileSync, mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { copyFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Page } from "@playwright/test";
-import { expect, isLive, RolloutPage, test } from "../../fixtures/test.ts";
-import { recording } from "../../fixtures/environment.ts";
+import type { Page, WebSocketRoute } from "@playwright/test";
+import { expect, isLive, openLive, openRecording, RolloutPage, takeNotifications, test } from "../../fixtures/test.ts";
+import { recording, temporaryFolder } from "../../fixtures/environment.ts";
 import { Server } from "../../fixtures/server.ts";
 
 /// As in a tab in the background: no animation frames, and timers only now and then.
@@ -19,17 +18,7 @@ const hide = (page: Page) =>
 
 test("a tab in the background tells in its title and its icon how a rollout ends, and notifies", async ({ page, serve }) => {
   await hide(page);
-  await page.addInitScript(() => {
-    const told: string[] = [];
-    class Told {
-      static permission = "granted";
-      static requestPermission = () => Promise.resolve("granted");
-      constructor(title: string) {
-        told.push(title);
-      }
-    }
-    Object.assign(window, { Notification: Told, told });
-  });
+  const told = await takeNotifications(page);
   const server = await serve(() => Server.replaying("rollout", "--when-watched", "--speed", "2"));
   await page.goto(server.page("rollout", "rollout", "nginx"));
   await page.getByRole("button", { name: "Notify me" }).click();
@@ -37,7 +26,7 @@ test("a tab in the background tells in its title and its icon how a rollout ends
   await expect(page.locator("link[rel=icon]")).toHaveAttribute("href", /icon-busy[.]svg/);
   await expect(page).toHaveTitle(/^Complete: /, { timeout: 30_000 });
   await expect(page.locator("link[rel=icon]")).toHaveAttribute("href", /icon[.]svg/);
-  expect((await page.evaluate(() => (window as unknown as { told: string[] }).told)).at(-1)).toMatch(/^Complete: /);
+  expect((await told()).at(-1)).toMatch(/^Complete: /);
 });
 
 for (const path of ["/", "/wall"])
@@ -51,7 +40,7 @@ for (const path of ["/", "/wall"])
 
 /// The same recording under two names: a server that is started again watches another cluster of the same Deployments.
 function renamed(name: string): { before: string[]; after: string[] } {
-  const folder = mkdtempSync(join(tmpdir(), "rollcast-"));
+  const folder = temporaryFolder();
   const replay = (as: string) => {
     copyFileSync(recording(name), join(folder, `${as}.jsonl`));
     return ["replay", join(folder, `${as}.jsonl`), "--hold-at", "14"];
@@ -80,8 +69,7 @@ test("a page of a cluster that is not watched any more says so, and keeps its pi
 test("lists name the clusters that there are after a restart, and say which one is not watched", async ({ page, serve, complaints }) => {
   const { before, after } = renamed("quota");
   const server = await serve(() => Server.start(before));
-  await page.goto(`${server.address}/clusters/first`);
-  await page.waitForSelector("html[data-live=true]");
+  await openLive(page, `${server.address}/clusters/first`);
   await expect(page.getByTestId("cluster")).toContainText("first");
   await server.kill();
   await serve(() => Server.start(after, port(server)));
@@ -94,8 +82,7 @@ test("lists name the clusters that there are after a restart, and say which one 
 test("seats on the wall are taken anew when the clusters are others after a restart", async ({ page, serve, complaints }) => {
   const { before, after } = renamed("quota");
   const server = await serve(() => Server.start(before));
-  await page.goto(`${server.address}/wall`);
-  await page.waitForSelector("html[data-live=true]");
+  await openLive(page, `${server.address}/wall`);
   await expect(page.locator(".tile")).toContainText("first / ");
   await server.kill();
   await serve(() => Server.start(after, port(server)));
@@ -105,40 +92,25 @@ test("seats on the wall are taken anew when the clusters are others after a rest
   complaints.length = 0;
 });
 
-test("a moment is asked for again when its answer does not come", async ({ page, serve }) => {
-  let swallowed = 0;
-  await page.routeWebSocket(/api[/]v1[/]stream/, (viewer) => {
-    const server = viewer.connectToServer();
-    viewer.onMessage((message) => {
-      const isQuestion = typeof message !== "string" && message[0] === 2; // Moment
-      if (isQuestion && swallowed === 0) swallowed++;
-      else server.send(message);
+const FAULTS: Record<string, (viewer: WebSocketRoute) => void> = {
+  "its answer does not come": () => {},
+  "the link breaks": (viewer) => void viewer.close(),
+};
+for (const [what, fault] of Object.entries(FAULTS)) {
+  test(`a moment is asked for again when ${what}`, async ({ page, serve }) => {
+    let questions = 0;
+    await page.routeWebSocket(/api[/]v1[/]stream/, (viewer) => {
+      const server = viewer.connectToServer();
+      viewer.onMessage((message) => {
+        const isQuestion = typeof message !== "string" && message[0] === 2; // Moment
+        if (isQuestion && questions++ === 0) fault(viewer);
+        else server.send(message);
+      });
     });
+    const server = await serve(() => Server.replaying("rollover", "--hold-at", "12"));
+    const rollout = await openRecording(page, server.page("rollover", "rollover", "web"));
+    await rollout.story.locator("li").filter({ hasText: "Revision 2 starts" }).getByRole("button").click();
+    await expect(rollout.verdict).toContainText("Revision 2 was replacing revision 1: 0 of 10");
+    expect(questions).toBeGreaterThan(1);
   });
-  const server = await serve(() => Server.replaying("rollover", "--hold-at", "12"));
-  const rollout = new RolloutPage(page);
-  await page.goto(server.page("rollover", "rollover", "web"));
-  await isLive(page, /Recording/);
-  await rollout.story.locator("li").filter({ hasText: "Revision 2 starts" }).getByRole("button").click();
-  await expect(rollout.verdict).toContainText("Revision 2 was replacing revision 1: 0 of 10");
-  expect(swallowed).toBe(1);
-});
-
-test("a moment that is shown when the link breaks is asked for again", async ({ page, serve }) => {
-  let breaks = 0;
-  await page.routeWebSocket(/api[/]v1[/]stream/, (viewer) => {
-    const server = viewer.connectToServer();
-    viewer.onMessage((message) => {
-      const isQuestion = typeof message !== "string" && message[0] === 2; // Moment
-      if (isQuestion && breaks++ === 0) void viewer.close();
-      else server.send(message);
-    });
-  });
-  const server = await serve(() => Server.replaying("rollover", "--hold-at", "12"));
-  const rollout = new RolloutPage(page);
-  await page.goto(server.page("rollover", "rollover", "web"));
-  await isLive(page, /Recording/);
-  await rollout.story.locator("li").filter({ hasText: "Revision 2 starts" }).getByRole("button").click();
-  await expect(rollout.verdict).toContainText("Revision 2 was replacing revision 1: 0 of 10");
-  expect(breaks).toBeGreaterThan(1);
-});
+}

@@ -1,16 +1,15 @@
 /// A server below a path of a host that it shares with others: every link, file, form and stream of it is below that path.
 
-import { mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Page } from "@playwright/test";
-import { expect, isLive, RolloutPage, test } from "../../fixtures/test.ts";
+import { temporaryFolder } from "../../fixtures/environment.ts";
+import { expect, isLive, openLive, openWatched, RolloutPage, test } from "../../fixtures/test.ts";
 import { Server } from "../../fixtures/server.ts";
 
 const BASE = "/tools/rollcast";
 
 const start = () => {
-  const folder = mkdtempSync(join(tmpdir(), "rollcast-base-"));
+  const folder = temporaryFolder();
   return Server.simulating(join(folder, "kubeconfig"), "--base-path", `${BASE}/`, "--data-dir", folder);
 };
 
@@ -34,8 +33,7 @@ test("everything is below the path, also after going from page to page", async (
   const streams: string[] = [];
   page.on("websocket", (socket) => streams.push(new URL(socket.url()).pathname));
   const rollout = new RolloutPage(page);
-  await page.goto(`${server.address}/`);
-  await page.waitForSelector("html[data-live=true]");
+  await openLive(page, `${server.address}/`);
   expect(await strayed(page)).toEqual([]);
   await rollout.mark();
   await page.getByTestId("deployment").filter({ hasText: "web" }).first().click();
@@ -65,8 +63,7 @@ test("everything is below the path, also after going from page to page", async (
 
 test("buttons of the playground and links to share work below the path", async ({ page, serve }) => {
   const server = await serve(start);
-  await page.goto(`${server.address}/playground`);
-  await isLive(page);
+  await openWatched(page, `${server.address}/playground`);
   expect(new URL(page.url()).pathname).toContain(`${BASE}/clusters/`);
   await page.goto(`${page.url().split("?")[0]!}/share`);
   const link = page.getByTestId("links").locator("input, code").first();

@@ -5,7 +5,7 @@ import type { Page } from "@playwright/test";
 import { isWhole, recording } from "../../fixtures/environment.ts";
 import { recorded } from "../../fixtures/made.mjs";
 import { Server } from "../../fixtures/server.ts";
-import { expect, isLive, RolloutPage, test } from "../../fixtures/test.ts";
+import { expect, openLive, openRecording, RolloutPage, test } from "../../fixtures/test.ts";
 
 interface Line {
   observedAtMillis: number;
@@ -48,8 +48,7 @@ test("a headline stays for a second, however often it changes", async ({ page, s
   writeFileSync(file, flapping(Array.from({ length: 50 }, (_, turn) => 2_000 + turn * 350)).join("\n"));
   const server = await serve(() => Server.start(["replay", file]));
   for (const [address, selector] of [[server.page("flapping", "shop", "web"), "#verdict"], [server.address, "[data-testid=deployment] .sentence"]] as const) {
-    await page.goto(address);
-    await page.waitForSelector("html[data-live=true]");
+    await openLive(page, address);
     await watch(page, selector);
     await expect.poll(async () => (await told(page)).length, { timeout: 15_000 }).toBeGreaterThan(3);
     const all = await told(page);
@@ -64,8 +63,7 @@ test("what is contradicted at once is not shown", async ({ page, serve }, info) 
   // Not ready for 20 ms, and later for good.
   writeFileSync(file, flapping([6_000, 6_020, 9_000]).join("\n"));
   const server = await serve(() => Server.start(["replay", file]));
-  await page.goto(server.page("flash", "shop", "web"));
-  await isLive(page, /Recording/);
+  await openRecording(page, server.page("flash", "shop", "web"));
   await expect(page.getByTestId("verdict")).toContainText("is complete");
   await watch(page, "#verdict");
   await page.getByTestId("available").evaluate((figure) => {
@@ -89,8 +87,7 @@ test("whatever is said, the picture stays where it is, at every size", async ({ 
   test.setTimeout(180_000);
   const server = await serve(() => Server.start(["replay", ...RECORDINGS.map(([name]) => recording(name)), "--hold-at", "60"]));
   for (const [cluster, namespace, name] of RECORDINGS) {
-    await page.goto(server.page(cluster, namespace, name));
-    await isLive(page, /Recording/);
+    await openRecording(page, server.page(cluster, namespace, name));
     const said = new Set<string>();
     const tops = new Map<string, Set<number>>();
     const { begin, end } = await page.evaluate(async (address) => {

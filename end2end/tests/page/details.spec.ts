@@ -1,7 +1,7 @@
 /// Details of pods and revisions, and hostile text in them.
 
 import { readFileSync, writeFileSync } from "node:fs";
-import { expect, isLive, RolloutPage, test } from "../../fixtures/test.ts";
+import { expect, openRecording, RolloutPage, test } from "../../fixtures/test.ts";
 import { recording } from "../../fixtures/environment.ts";
 import { recorded } from "../../fixtures/made.mjs";
 import { Server } from "../../fixtures/server.ts";
@@ -10,9 +10,7 @@ const failing = ["failing-rollout-halts-then-undo", "failing-rollout-halts-then-
 
 test("a pod opens with its history, conditions and commands", async ({ page, serve }) => {
   const server = await serve(() => Server.replaying(failing[0], "--hold-at", "8.5"));
-  const rollout = new RolloutPage(page);
-  await page.goto(server.page(...failing));
-  await isLive(page, /Recording/);
+  const rollout = await openRecording(page, server.page(...failing));
   await rollout.pods(2, "unready").first().click();
   const detail = page.getByTestId("pod-detail");
   await expect(detail).toContainText("running, not ready for");
@@ -32,8 +30,7 @@ test("a pod opens with its history, conditions and commands", async ({ page, ser
 test("a pod that its ReplicaSet let go of says why it was this one", async ({ page, serve }) => {
   const server = await serve(() => Server.replaying("rollout", "--hold-at", "40"));
   const deployment = server.page("rollout", "rollout", "nginx");
-  await page.goto(deployment);
-  await isLive(page, /Recording/);
+  await openRecording(page, deployment);
   await expect(new RolloutPage(page).living(3)).toHaveCount(3); // the recording is read
   await page.goto(`${deployment}/pods/d5df9231-6731-4bb1-b841-e0b61036f296`);
   await expect(page.locator(".facts")).toContainText("2 pods of this Deployment were on its node, more than on others");
@@ -41,9 +38,7 @@ test("a pod that its ReplicaSet let go of says why it was this one", async ({ pa
 
 test("by keys alone: from a band to its pods, into one, and back", async ({ page, serve }) => {
   const server = await serve(() => Server.replaying(failing[0], "--hold-at", "8.5"));
-  const rollout = new RolloutPage(page);
-  await page.goto(server.page(...failing));
-  await isLive(page, /Recording/);
+  const rollout = await openRecording(page, server.page(...failing));
   await rollout.beside(2).getByRole("link").focus();
   await page.keyboard.press("ArrowDown");
   await expect(rollout.pods(2).first()).toBeFocused();
@@ -67,9 +62,7 @@ test("a revision that superseded another is compared with that one and with what
 
 test("a pod out of rotation has the commands that show which label it lost", async ({ page, serve }) => {
   const server = await serve(() => Server.replaying("relabel-pod", "--hold-at", "7"));
-  const rollout = new RolloutPage(page);
-  await page.goto(server.page("relabel-pod", "relabel-pod", "nginx"));
-  await isLive(page, /Recording/);
+  const rollout = await openRecording(page, server.page("relabel-pod", "relabel-pod", "nginx"));
   await rollout.pods("out").first().click();
   const detail = page.getByTestId("pod-detail");
   await expect(detail).toContainText("labels no longer match");
@@ -81,9 +74,7 @@ test("a pod out of rotation has the commands that show which label it lost", asy
 
 test("a revision opens with its difference from the one before", async ({ page, serve }) => {
   const server = await serve(() => Server.replaying(failing[0], "--hold-at", "8.5"));
-  const rollout = new RolloutPage(page);
-  await page.goto(server.page(...failing));
-  await isLive(page, /Recording/);
+  const rollout = await openRecording(page, server.page(...failing));
   await rollout.beside(2).getByRole("link").click();
   const detail = page.getByTestId("revision-detail");
   await expect(detail).toContainText("nginx: image test:v1 → test:unready");
@@ -136,9 +127,7 @@ test("hostile text stays text and breaks nothing", async ({ page, serve }, info)
   const server = await serve(() => Server.start(["replay", file, "--hold-at", "12"]));
   let dialogs = 0;
   page.on("dialog", (dialog) => void (dialogs++, dialog.dismiss()));
-  const rollout = new RolloutPage(page);
-  await page.goto(server.page("hostile", "image-missing", "web"));
-  await isLive(page, /Recording/);
+  const rollout = await openRecording(page, server.page("hostile", "image-missing", "web"));
   const isCalm = async () => {
     expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)).toBe(true);
     expect(await page.locator("img").count()).toBe(0);

@@ -1,7 +1,7 @@
 /// Keys and focus: nothing that cannot be seen has the focus, what is open closes, and the focus returns.
 
 import type { Page } from "@playwright/test";
-import { atRest, expect, RolloutPage, test } from "../../fixtures/test.ts";
+import { atRest, expect, openLive, RolloutPage, test } from "../../fixtures/test.ts";
 import { Server } from "../../fixtures/server.ts";
 
 const place = ["rollover", "rollover", "web"] as const;
@@ -20,8 +20,7 @@ const focused = (page: Page) =>
 
 test("Tab leads to the controls of time, and to nothing that cannot be seen", async ({ page, serve }) => {
   const server = await serve(held);
-  await page.goto(server.page(...place));
-  await page.waitForSelector("html[data-live=true]");
+  await openLive(page, server.page(...place));
   const seen: string[] = [];
   for (let stop = 0; stop < 80; stop++) {
     await page.keyboard.press("Tab");
@@ -36,8 +35,7 @@ test("Tab leads to the controls of time, and to nothing that cannot be seen", as
 
 test("Esc, a click beside and a button close the legend and the keys, and the panel stays", async ({ page, serve }) => {
   const server = await serve(held);
-  await page.goto(server.page(...place));
-  await page.waitForSelector("html[data-live=true]");
+  await openLive(page, server.page(...place));
   await new RolloutPage(page).living(3).first().click();
   await expect(page.getByTestId("pod-detail")).toBeVisible();
   for (const [name, id] of [["Legend", "legend"], ["Shortcuts", "keys"]] as const) {
@@ -79,8 +77,7 @@ test("the list of keys opens with ? on every page of the program", async ({ page
 
 test("after a panel the focus is on the pod whose bar was chosen", async ({ page, serve }) => {
   const server = await serve(held);
-  await page.goto(server.address);
-  await page.waitForSelector("html[data-live=true]");
+  await openLive(page, server.address);
   await page.keyboard.press("j");
   await page.keyboard.press("Enter");
   const rollout = new RolloutPage(page);
@@ -98,8 +95,7 @@ test("after a panel the focus is on the pod whose bar was chosen", async ({ page
 test("the table of pods takes nothing of the picture's height", async ({ page, serve }) => {
   await page.setViewportSize({ width: 1440, height: 900 });
   const server = await serve(held);
-  await page.goto(server.page(...place));
-  await page.waitForSelector("html[data-live=true]");
+  await openLive(page, server.page(...place));
   const height = async () => (await page.locator("#scroller").boundingBox())!.height;
   const before = await height();
   await page.keyboard.press("t");

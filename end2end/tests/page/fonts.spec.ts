@@ -1,11 +1,9 @@
 /// Fonts: pages bring their own, so that they look the same on every machine.
 
-import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { readFileSync, writeFileSync } from "node:fs";
 import type { Page } from "@playwright/test";
-import { expect, isLive, test } from "../../fixtures/test.ts";
-import { recording } from "../../fixtures/environment.ts";
+import { expect, openRecording, test } from "../../fixtures/test.ts";
+import { recording, temporaryFolder } from "../../fixtures/environment.ts";
 import { fontsOf, type Drawn } from "../../fixtures/fonts.ts";
 import { Server } from "../../fixtures/server.ts";
 
@@ -30,8 +28,7 @@ for (const theme of ["light", "dark"] as const) {
     await expect(page.getByTestId("deployment")).toHaveCount(names.length);
     for (const font of await served(page)) used.add(font);
 
-    await page.goto(`${server.page(...place)}?theme=${theme}`);
-    await isLive(page, /Recording/);
+    await openRecording(page, `${server.page(...place)}?theme=${theme}`);
     for (const font of await served(page)) used.add(font);
     await page.getByRole("button", { name: "Shortcuts" }).click();
     for (const font of await served(page)) used.add(font);
@@ -54,7 +51,7 @@ for (const theme of ["light", "dark"] as const) {
   });
 
   test(`so is the playground, ${theme}`, { tag }, async ({ page, serve }) => {
-    const server = await serve(() => Server.simulating(join(mkdtempSync(join(tmpdir(), "rollcast-")), "kubeconfig")));
+    const server = await serve(() => Server.simulating(`${temporaryFolder()}/kubeconfig`));
     for (const address of [server.page("playground", "default", "web"), server.address]) {
       await page.goto(`${address}?theme=${theme}`);
       await expect(page.getByTestId("playground")).toBeVisible();

@@ -1,25 +1,23 @@
 /// The header: on every page the same links in the same place, where the page is, and never more of the screen than it needs.
 
-import { mkdtempSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "@playwright/test";
-import { recording } from "../../fixtures/environment.ts";
+import { recording, temporaryFolder } from "../../fixtures/environment.ts";
 import { recorded } from "../../fixtures/made.mjs";
 import { Reviewer } from "../../fixtures/reviewer.ts";
 import { Server, type Document } from "../../fixtures/server.ts";
-import { expect, isLive, test } from "../../fixtures/test.ts";
+import { expect, openLive, openRecording, test } from "../../fixtures/test.ts";
 
 const SIZES = [[1440, 900, 80], [390, 844, 140]] as const;
-const folder = () => mkdtempSync(join(tmpdir(), "rollcast-"));
 let playground: Server, signedIn: Server, forTokens: Server;
 let reviewer: Reviewer | undefined;
 
 test.beforeAll(async () => {
-  const [kubeconfig, reviewed] = [join(folder(), "kubeconfig"), join(folder(), "kubeconfig")];
-  playground = await Server.start(["demo", "--write-kubeconfig", kubeconfig, "--data-dir", folder()]);
+  const [kubeconfig, reviewed] = [join(temporaryFolder(), "kubeconfig"), join(temporaryFolder(), "kubeconfig")];
+  playground = await Server.start(["demo", "--write-kubeconfig", kubeconfig, "--data-dir", temporaryFolder()]);
   reviewer = await Reviewer.before(kubeconfig, reviewed);
-  signedIn = await Server.start(["serve", "--kubeconfig", reviewed, "--data-dir", folder(), "--auth", "proxy", "--auth-proxy-from", "127.0.0.1"]);
+  signedIn = await Server.start(["serve", "--kubeconfig", reviewed, "--data-dir", temporaryFolder(), "--auth", "proxy", "--auth-proxy-from", "127.0.0.1"]);
   forTokens = await Server.start(["serve", "--kubeconfig", kubeconfig, "--auth", "token"]);
 });
 test.afterAll(async () => {
@@ -121,8 +119,7 @@ test("many clusters are a menu, and those in trouble stand beside it", async ({ 
   const names = ["rollover", "rollout", "kill-pod", "recreate", "quota"];
   const server = await serve(() => Server.start(["replay", ...names.map(recording), "--hold-at", "12"]));
   await page.setViewportSize({ width: 1440, height: 900 });
-  await page.goto(server.address);
-  await page.waitForSelector("html[data-live=true]");
+  await openLive(page, server.address);
   const menu = page.getByTestId("clusters");
   await expect(menu).toHaveText(/^5 recordings/);
   await expect(page.getByTestId("cluster").first()).toBeHidden();
@@ -158,8 +155,7 @@ test("the name is there however long all names are", async ({ page, serve }, inf
   const server = await serve(() => Server.start(["replay", file, "--hold-at", "60"]));
   for (const [width, height, most] of SIZES) {
     await page.setViewportSize({ width, height });
-    await page.goto(server.page(long("cluster"), long("namespace"), long("name")));
-    await isLive(page, /Recording/);
+    await openRecording(page, server.page(long("cluster"), long("namespace"), long("name")));
     const now = await measured(page);
     expect(now.trail).toEqual([long("cluster"), long("namespace"), long("name")]);
     expect(now.hereWidth, `${width}: the name has more than half of what there is`).toBeGreaterThan(width === 1440 ? 380 : 90);

@@ -1,9 +1,7 @@
 /// The form of the History page: what is asked for stands in the address, and only that is shown.
 
-import { mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
 import type { Page } from "@playwright/test";
-import { recording } from "../../fixtures/environment.ts";
+import { recording, temporaryFolder } from "../../fixtures/environment.ts";
 import { Server, type Serve } from "../../fixtures/server.ts";
 import { expect, test } from "../../fixtures/test.ts";
 
@@ -27,7 +25,7 @@ const ask = async (server: Server, query = ""): Promise<Kept[]> => ((await (awai
 
 /// A server that keeps what it has played, all of it, and its rollouts.
 async function kept(serve: Serve): Promise<[Server, Kept[]]> {
-  const folder = mkdtempSync(`${tmpdir()}/rollcast-played-`);
+  const folder = temporaryFolder();
   const server = await serve(() => Server.start(["replay", ...Object.keys(RECORDINGS).map(recording), "--speed", "1000", "--data-dir", folder]));
   const count = Object.values(RECORDINGS).reduce((sum, rollouts) => sum + rollouts);
   let before = "";

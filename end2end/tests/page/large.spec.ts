@@ -4,7 +4,7 @@ import { writeFileSync } from "node:fs";
 import type { Page } from "@playwright/test";
 import { AxeBuilder } from "@axe-core/playwright";
 import { recorded, type MadeSet, type State } from "../../fixtures/made.mjs";
-import { expect, test } from "../../fixtures/test.ts";
+import { expect, openLive, test } from "../../fixtures/test.ts";
 import { Server } from "../../fixtures/server.ts";
 
 const of = (pods: number, ...states: State[]): State[] => Array.from({ length: pods }, (_, index) => states[index % states.length]!);
@@ -32,8 +32,7 @@ for (const [width, height] of [[1920, 1080], [2560, 1440]] as const) {
     const server = await serve(() => Server.start(["replay", ...files, "--hold-at", "90"]));
     await page.setViewportSize({ width, height });
     for (const name of ["one", "four"]) {
-      await page.goto(server.page(name, "shop", "web"));
-      await page.waitForSelector("html[data-live=true]");
+      await openLive(page, server.page(name, "shop", "web"));
       const table = page.getByTestId("pod-table");
       await expect.poll(() => heightOf(page, "[data-testid=pod-table]")).toBeGreaterThan(60);
       await expect(table).toBeInViewport({ ratio: 1 });
@@ -49,8 +48,7 @@ for (const [width, height] of [[1920, 1080], [2560, 1440]] as const) {
       await page.setViewportSize({ width, height });
       await expect.poll(() => heightOf(page, "[data-testid=pod-table]")).toBeGreaterThan(60);
     }
-    await page.goto(server.page("forty", "shop", "web"));
-    await page.waitForSelector("html[data-live=true]");
+    await openLive(page, server.page("forty", "shop", "web"));
     await expect(page.getByTestId("pod").first()).toBeVisible();
     await expect.poll(() => heightOf(page, "[data-testid=twin]")).toBeLessThan(2);
     expect(await heightOf(page, "#scroller")).toBeGreaterThan(height / 2);

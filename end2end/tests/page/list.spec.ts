@@ -2,7 +2,7 @@
 
 import { writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { expect, test } from "../../fixtures/test.ts";
+import { expect, openLive, test } from "../../fixtures/test.ts";
 import { recording } from "../../fixtures/environment.ts";
 import { longNames } from "../../fixtures/long.ts";
 import { Server } from "../../fixtures/server.ts";
@@ -43,8 +43,7 @@ test("words, labels and groups narrow the list, and the address keeps them", asy
 
 test("keys go to the search, from row to row, and into one", async ({ page, serve }) => {
   const server = await serve(start);
-  await page.goto(server.address);
-  await page.waitForSelector("html[data-live=true]");
+  await openLive(page, server.address);
   await page.keyboard.press("/");
   await expect(page.getByRole("searchbox")).toBeFocused();
   await page.keyboard.type("jk");
@@ -82,8 +81,7 @@ test("by namespace there is a heading for each, and finished rollouts are a link
 
 test("a column sorts the list, by click and by key; the address says so, and so it is on the way back", async ({ page, serve }) => {
   const server = await serve(start);
-  await page.goto(server.address);
-  await page.waitForSelector("html[data-live=true]");
+  await openLive(page, server.address);
   const rows = page.getByTestId("deployment");
   const column = (name: string) => page.getByRole("columnheader", { name, exact: true });
   await expect(column("Status")).toHaveAttribute("aria-sort", "ascending");
@@ -131,8 +129,7 @@ test("of an image the tag is shown, in the list and beside its band, and all of 
   const server = await serve(() => Server.start(["replay", long, "--hold-at", "14"]));
   const isWhole = (text: Element) => text.scrollWidth <= text.clientWidth + 1;
   await page.setViewportSize({ width: 1280, height: 720 });
-  await page.goto(server.address);
-  await page.waitForSelector("html[data-live=true]");
+  await openLive(page, server.address);
   const row = page.getByTestId("deployment");
   const listed = row.locator(".image-name");
   await expect(listed).toHaveText("checkout:2026.11.12-rc12");
@@ -146,8 +143,7 @@ test("of an image the tag is shown, in the list and beside its band, and all of 
 
 test("lines change, come and go while one looks", async ({ page, serve }) => {
   const server = await serve(() => Server.start(["replay", recording("rollout"), recording("deleted-and-recreated"), "--speed", "2", "--loop"]));
-  await page.goto(server.address);
-  await page.waitForSelector("html[data-live=true]");
+  await openLive(page, server.address);
   await expect(page.getByTestId("head").filter({ hasText: "In progress" })).toBeVisible({ timeout: 30_000 });
   await expect(page).toHaveTitle(/in progress — Rollcast$/);
   await expect(page.locator(".row").filter({ hasText: "rollout / rollout" })).toContainText("Revision 3 is complete", { timeout: 60_000 });
@@ -174,8 +170,7 @@ function many(deployments: number): string {
 
 test("of 2,000 Deployments only those in view are made, wherever one looks", async ({ page, serve }) => {
   const server = await serve(() => Server.start(["replay", many(2000), "--hold-at", "1"]));
-  await page.goto(server.address);
-  await page.waitForSelector("html[data-live=true]");
+  await openLive(page, server.address);
   await expect(page.getByTestId("count")).toHaveText("2,000 of 2,000");
   await expect(page.getByTestId("deployment").first()).toContainText("service-0000");
   await page.evaluate(() => scrollTo(0, document.body.scrollHeight));

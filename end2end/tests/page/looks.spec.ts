@@ -1,6 +1,6 @@
 /// Ten moments of recordings, the list and the wall, as they look in both themes. Accept new looks with `--update-snapshots`, and look at them.
 
-import { expect, isLive, test } from "../../fixtures/test.ts";
+import { expect, openLive, openRecording, test } from "../../fixtures/test.ts";
 import { recording } from "../../fixtures/environment.ts";
 import { Server } from "../../fixtures/server.ts";
 
@@ -27,8 +27,7 @@ for (const theme of ["light", "dark"] as const) {
     test(`${look} looks as it should, ${theme}`, { tag }, async ({ page, serve }) => {
       const server = await serve(() => Server.replaying(name, "--hold-at", String(seconds)));
       await page.setViewportSize({ width: 1240, height: 700 });
-      await page.goto(`${server.page(name, name, deployment)}?theme=${theme}`);
-      await isLive(page, /Recording/);
+      await openRecording(page, `${server.page(name, name, deployment)}?theme=${theme}`);
       await expect(page).toHaveScreenshot(`${look}-${theme}.png`);
     });
   }
@@ -37,8 +36,7 @@ for (const theme of ["light", "dark"] as const) {
     const names = ["quota", "proportional-scaling", "rollover", "pause-midway", "kill-pod"];
     const server = await serve(() => Server.start(["replay", ...names.map((name) => recording(name)), "--hold-at", "14"]));
     await page.setViewportSize({ width: 1440, height: 800 });
-    await page.goto(`${server.address}?theme=${theme}`);
-    await page.waitForSelector("html[data-live=true]");
+    await openLive(page, `${server.address}?theme=${theme}`);
     await expect(page.getByTestId("deployment")).toHaveCount(names.length);
     await expect(page).toHaveScreenshot(`list-${theme}.png`);
     await page.setViewportSize({ width: 1920, height: 1080 });

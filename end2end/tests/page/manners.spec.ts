@@ -1,7 +1,7 @@
 /// Manners: what keys reach, what screen readers are told, what browsers are asked for, and links that mean the very Deployment that is looked at.
 
 import type { Page } from "@playwright/test";
-import { expect, isLive, RolloutPage, test } from "../../fixtures/test.ts";
+import { expect, isLive, openLive, openRecording, RolloutPage, takeNotifications, test } from "../../fixtures/test.ts";
 import { recording } from "../../fixtures/environment.ts";
 import { Server } from "../../fixtures/server.ts";
 
@@ -15,8 +15,7 @@ const uidOf = async (page: Page) => {
 
 test("space opens a pod as Enter does, and whoever closes it is back at the pod, or at the picture where that has gone", async ({ page, serve }) => {
   const server = await serve(held);
-  await page.goto(address(server));
-  await isLive(page, /Recording/);
+  await openRecording(page, address(server));
   const pods = page.getByTestId("pod");
   await pods.first().focus();
   await page.keyboard.press(" ");
@@ -32,8 +31,7 @@ test("space opens a pod as Enter does, and whoever closes it is back at the pod,
 
 test("no screen reader is told what changes by the second", async ({ page, serve, complaints }) => {
   const server = await serve(held);
-  await page.goto(address(server));
-  await isLive(page, /Recording/);
+  await openRecording(page, address(server));
   await expect(page.getByTestId("moment")).toHaveAttribute("aria-live", "off");
   const chip = page.getByTestId("live");
   await expect(chip).toHaveAttribute("aria-live", "polite");
@@ -76,8 +74,7 @@ for (const [words, answer] of [["copied", "resolve"], ["not allowed here", "reje
       Object.assign(window, { asked });
     }, answer);
     const server = await serve(held);
-    await page.goto(address(server));
-    await isLive(page, /Recording/);
+    await openRecording(page, address(server));
     const button = page.getByRole("button", { name: "Copy link" });
     await button.click();
     await page.waitForFunction(() => "end" in (window as unknown as { asked: object }).asked);
@@ -101,8 +98,7 @@ test("the screen stays on for the wall and not for what comes after it", async (
   });
   const server = await serve(held);
   const locks = () => page.evaluate(() => (window as unknown as { held: { now: number; ever: number } }).held);
-  await page.goto(server.address);
-  await page.waitForSelector("html[data-live=true]");
+  await openLive(page, server.address);
   await page.getByRole("link", { name: "Wall" }).click();
   await expect(page.getByTestId("wall")).toBeVisible();
   await expect.poll(locks).toEqual({ now: 1, ever: 1 });
@@ -118,8 +114,7 @@ test("the screen stays on for the wall and not for what comes after it", async (
 
 test("links below a Deployment mean the one that is looked at", async ({ page, serve }) => {
   const server = await serve(held);
-  await page.goto(address(server));
-  await isLive(page, /Recording/);
+  await openRecording(page, address(server));
   const links = ["#detail", "header", "#gutter", "[data-testid=pod-table]"].map((part) => `${part} a`).join(", ");
   const below = () => page.locator(links).evaluateAll((links) =>
     links.map((link) => (link as HTMLAnchorElement).href).filter((href) => /[/]deployments[/][^/]+[/]/.test(href)));
@@ -129,8 +124,7 @@ test("links below a Deployment mean the one that is looked at", async ({ page, s
   for (const href of plain) expect(new URL(href).search).toBe("");
   const link = page.url();
   const uid = await uidOf(page);
-  await page.goto(`${link}?uid=${uid}`);
-  await isLive(page, /Recording/);
+  await openRecording(page, `${link}?uid=${uid}`);
   await page.keyboard.press("t");
   const meant = await below();
   expect(meant).toHaveLength(plain.length);
@@ -141,18 +135,11 @@ test("links below a Deployment mean the one that is looked at", async ({ page, s
 });
 
 test("of which Deployment notifications are wanted is known however its page was reached", async ({ page, serve }) => {
-  await page.addInitScript(() => {
-    class Told {
-      static permission = "granted";
-      static requestPermission = () => Promise.resolve("granted");
-    }
-    Object.assign(window, { Notification: Told });
-  });
+  await takeNotifications(page);
   const server = await serve(() => Server.start(["replay", ...["rollover", "rollout"].map(recording), "--hold-at", "12"]));
   const notify = page.getByRole("button", { name: "Notify me" });
   const open = async (name: string) => {
-    await page.goto(server.address);
-    await page.waitForSelector("html[data-live=true]");
+    await openLive(page, server.address);
     await page.getByTestId("deployment").filter({ hasText: name }).click();
     await expect(page).toHaveURL(/[/]deployments[/]/);
     await expect(notify).toBeVisible();
@@ -166,7 +153,6 @@ test("of which Deployment notifications are wanted is known however its page was
   await expect(notify).toHaveAttribute("aria-pressed", "true");
   await page.reload();
   await expect(notify).toHaveAttribute("aria-pressed", "true");
-  await page.goto(`${page.url()}?uid=${await uidOf(page)}`);
-  await isLive(page, /Recording/);
+  await openRecording(page, `${page.url()}?uid=${await uidOf(page)}`);
   await expect(notify).toHaveAttribute("aria-pressed", "true");
 });

@@ -1,9 +1,7 @@
 /// What is opened beside the picture leaves the controls of time in reach.
 
-import { mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import type { Page } from "@playwright/test";
+import { temporaryFolder } from "../../fixtures/environment.ts";
 import { expect, isLive, RolloutPage, test } from "../../fixtures/test.ts";
 import { Server } from "../../fixtures/server.ts";
 
@@ -31,7 +29,7 @@ const wide = [
 ];
 const places = [
   ["a recording", () => Server.replaying("rollover", "--hold-at", "9.5"), (server: Server) => server.page("rollover", "rollover", "web")],
-  ["the playground", () => Server.simulating(join(mkdtempSync(join(tmpdir(), "rollcast-")), "kubeconfig")), (server: Server) => server.page("playground", "default", "web")],
+  ["the playground", () => Server.simulating(`${temporaryFolder()}/kubeconfig`), (server: Server) => server.page("playground", "default", "web")],
 ] as const;
 
 for (const [place, start, address] of places) {

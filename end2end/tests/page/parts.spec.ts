@@ -1,7 +1,7 @@
 /// The program comes in parts: a page loads its own with the program, another's when one goes there, and says so where one does not come.
 
 import type { Page } from "@playwright/test";
-import { expect, isLive, RolloutPage, test } from "../../fixtures/test.ts";
+import { expect, isLive, openLive, RolloutPage, test } from "../../fixtures/test.ts";
 import { Server } from "../../fixtures/server.ts";
 
 const held = () => Server.replaying("rollover", "--hold-at", "12");
@@ -21,8 +21,7 @@ test("each page loads its own part, and others when one goes there or opens them
   const server = await serve(held);
   const asked = asking(page);
   const rollout = new RolloutPage(page);
-  await page.goto(server.address);
-  await page.waitForSelector("html[data-live=true]");
+  await openLive(page, server.address);
   expect(asked).toEqual(["lists"]);
   await rollout.mark();
   await page.getByTestId("deployment").first().click();
@@ -80,8 +79,7 @@ for (const [how, answer] of [["is not there", 404], ["does not come", 0]] as con
     const isHeldBack = async (part: string) =>
       page.route(new RegExp(`/parts/${part}-`), (route) => (answer ? route.fulfill({ status: answer }) : route.abort()));
     await isHeldBack("pictures");
-    await page.goto(server.address);
-    await page.waitForSelector("html[data-live=true]");
+    await openLive(page, server.address);
     await page.getByTestId("deployment").first().click();
     await saysSo();
     await expect(page.getByTestId("deployment")).toHaveCount(1); // as it was

@@ -1,11 +1,10 @@
 /// What is past is told as past: with its date, in the past tense, with nothing that was not known yet, and without a command that would change what is there today.
 
-import { mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Page } from "@playwright/test";
+import { temporaryFolder } from "../../fixtures/environment.ts";
 import { exported } from "../../fixtures/export.ts";
-import { expect, isLive, RolloutPage, test } from "../../fixtures/test.ts";
+import { expect, isLive, openRecording, RolloutPage, test } from "../../fixtures/test.ts";
 import { Server } from "../../fixtures/server.ts";
 
 const FAILING = ["deadline-exceeded", "deadline-exceeded", "web"] as const;
@@ -26,9 +25,7 @@ async function isPast(page: Page): Promise<void> {
 
 test("a past moment of a failing rollout offers no command that changes today's cluster", async ({ page, serve, browser }) => {
   const server = await serve(() => Server.replaying("deadline-exceeded", "--hold-at", "12"));
-  const rollout = new RolloutPage(page);
-  await page.goto(server.page(...FAILING));
-  await isLive(page, /Recording/);
+  const rollout = await openRecording(page, server.page(...FAILING));
   await expect(rollout.verdict).toContainText("Revision 2 is failing");
   await expect(page.getByTestId("remedy")).toContainText("rollout undo");
   await page.goto(`${server.page(...FAILING)}?at=2026-11-21T04:53:40Z`);
@@ -63,7 +60,7 @@ test("a file of a failing rollout offers no command either", async ({ page, cont
 });
 
 test("a kept rollout tells its day and nothing that was still to come", async ({ page, serve }) => {
-  const folder = mkdtempSync(join(tmpdir(), "rollcast-"));
+  const folder = temporaryFolder();
   const server = await serve(() => Server.simulating(join(folder, "kubeconfig"), "--speed", "5", "--data-dir", join(folder, "kept")));
   const rollout = new RolloutPage(page);
   const act = (action: string) => page.request.post(`${server.address}/playground`, { form: { action }, headers: { origin: server.address } });

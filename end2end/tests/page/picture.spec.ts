@@ -7,7 +7,7 @@ import type { Server } from "../../fixtures/server.ts";
 import { address, blocks, held, inked, look, measure, measureAll, part, stateOf, type View } from "../../fixtures/picture.ts";
 import { distance, mean, share, type Box, type Colour } from "../../fixtures/pixels.mjs";
 import { isWhole } from "../../fixtures/environment.ts";
-import { expect, test } from "../../fixtures/test.ts";
+import { expect, openLive, test } from "../../fixtures/test.ts";
 
 /// Thousands of pods take a small machine their time.
 test.beforeEach(() => test.setTimeout(600_000));
@@ -121,13 +121,11 @@ test("no scripts, twice the pixels, another zoom, another theme, paper: the pict
     await still.goto(server.page(`n${pods}`, "shop", "web"));
     measureAll(await look(still), pods, `${pods} pods without scripts`);
     const large = await sharp.newPage();
-    await large.goto(address(server, `n${pods}`, "dark"));
-    await large.waitForSelector("html[data-live=true]");
+    await openLive(large, address(server, `n${pods}`, "dark"));
     measureAll(await look(large), pods, `${pods} pods with twice the pixels`);
 
     await page.emulateMedia({ colorScheme: "light", media: "screen" });
-    await page.goto(server.page(`n${pods}`, "shop", "web"));
-    await page.waitForSelector("html[data-live=true]");
+    await openLive(page, server.page(`n${pods}`, "shop", "web"));
     measureAll(await look(page), pods, `${pods} pods`);
     await page.emulateMedia({ colorScheme: "dark", media: "screen" });
     measureAll(await look(page), pods, `${pods} pods, now dark`);
@@ -177,8 +175,7 @@ for (const theme of THEMES) {
     const server = await serve(() => held(info, Object.fromEntries(counts.map((pods) => [`m${pods}`, mixed(pods)]))));
     const views = new Map<number, View>();
     for (const pods of counts) {
-      await page.goto(address(server, `m${pods}`, theme));
-      await page.waitForSelector("html[data-live=true]");
+      await openLive(page, address(server, `m${pods}`, theme));
       views.set(pods, await look(page));
     }
     for (const [one, more] of [[120, 121], [500, 501]] as const) {
@@ -202,8 +199,7 @@ test("more revisions than any picture is high are painted where their bands are"
   const server = await serve(() => held(info, { many: sets }));
   const context = await browser.newContext({ deviceScaleFactor: 2, viewport: { width: 1280, height: 720 } });
   const page = await context.newPage();
-  await page.goto(address(server, "many", "light"));
-  await page.waitForSelector("html[data-live=true]");
+  await openLive(page, address(server, "many", "light"));
   const scroller = page.getByRole("region", { name: "Revisions and their pods" });
   await expect(page.locator("[data-testid=gutter][data-revision='140']")).toBeInViewport();
   for (const top of [0, 1_500, 100_000]) {

@@ -1,14 +1,12 @@
 /// The playground: a story by itself, buttons that do what their commands say, without scripts as well.
 
-import { mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { AxeBuilder } from "@axe-core/playwright";
 import type { Page } from "@playwright/test";
-import { expect, isLive, RolloutPage, test } from "../../fixtures/test.ts";
+import { temporaryFolder } from "../../fixtures/environment.ts";
+import { expect, isLive, openWatched, RolloutPage, test } from "../../fixtures/test.ts";
 import { Server } from "../../fixtures/server.ts";
 
-const kubeconfig = () => join(mkdtempSync(join(tmpdir(), "rollcast-")), "kubeconfig");
+const kubeconfig = () => `${temporaryFolder()}/kubeconfig`;
 const still = () => Server.simulating(kubeconfig());
 const page_ = (server: Server) => server.page("playground", "default", "web");
 const more = (page: Page) => page.getByTestId("playground-more");
@@ -16,8 +14,7 @@ const open = (page: Page) => more(page).locator("> summary").click();
 
 test("the first story is told by itself, and the page shows what it tells", async ({ page, serve }) => {
   const server = await serve(() => Server.start(["demo", "--write-kubeconfig", kubeconfig()]));
-  await page.goto(`${server.address}/playground`);
-  await isLive(page);
+  await openWatched(page, `${server.address}/playground`);
   const strip = page.getByTestId("playground");
   await expect(strip).toContainText("What happens during a rollout?");
   await expect(strip).toContainText("kubectl set image deployment/web web=web:v2", { timeout: 30_000 });
@@ -37,9 +34,7 @@ test("the first story is told by itself, and the page shows what it tells", asyn
 
 test("buttons do what their commands say, without a reload", async ({ page, serve }) => {
   const server = await serve(still);
-  const rollout = new RolloutPage(page);
-  await page.goto(page_(server));
-  await isLive(page);
+  const rollout = await openWatched(page, page_(server));
   await rollout.mark();
   await open(page);
   const strip = page.getByTestId("playground");
@@ -98,9 +93,7 @@ test("buttons do what their commands say, without a reload", async ({ page, serv
 
 test("begun again, the page says what became of the old cluster and leads to the new one", async ({ page, serve }) => {
   const server = await serve(still);
-  const rollout = new RolloutPage(page);
-  await page.goto(page_(server));
-  await isLive(page);
+  const rollout = await openWatched(page, page_(server));
   await expect(rollout.pods(1, "available")).toHaveCount(4, { timeout: 30_000 });
   const choices = async () => (await page.locator("#play-pods option").allTextContents()).sort();
   await expect.poll(choices).toHaveLength(5); // they come on a stream of their own
@@ -172,8 +165,7 @@ for (const viewport of sizes) {
     const told = await telling(page, server, Object.values(texts));
     await page.route("**/playground/events", (route) => route.fulfill({ contentType: "text/event-stream", body: `data: ${told}\n\n` }));
     await page.setViewportSize(viewport);
-    await page.goto(page_(server));
-    await isLive(page);
+    await openWatched(page, page_(server));
     await page.request.post(`${server.address}/playground`, { form: { action: "version" }, headers: { origin: server.address } });
     await expect(new RolloutPage(page).living(2)).not.toHaveCount(0);
     const strip = page.getByTestId("playground");
@@ -223,8 +215,7 @@ test("whether the strip is open is remembered", async ({ page, serve }) => {
 test("where nothing may be stored the strip works all the same", async ({ page, serve }) => {
   const server = await serve(still);
   await page.addInitScript(() => Object.defineProperty(window, "localStorage", { get: () => { throw new DOMException("forbidden", "SecurityError"); } }));
-  await page.goto(page_(server));
-  await isLive(page);
+  await openWatched(page, page_(server));
   await open(page);
   await page.getByRole("button", { name: "Next version" }).click();
   await expect(page.locator("#play-version")).toHaveAttribute("title", "kubectl set image deployment/web web=web:v3");
@@ -238,8 +229,7 @@ test("where nothing may be stored the strip works all the same", async ({ page, 
 for (const theme of ["light", "dark"]) {
   test(`the strip can be used by everyone (${theme})`, async ({ page, serve }) => {
     const server = await serve(still);
-    await page.goto(`${page_(server)}?theme=${theme}`);
-    await isLive(page);
+    await openWatched(page, `${page_(server)}?theme=${theme}`);
     const isClean = async () => {
       const found = await new AxeBuilder({ page }).include("#playground").analyze();
       expect(found.violations.map(({ id, nodes }) => [id, nodes.map((node) => node.html)])).toEqual([]);

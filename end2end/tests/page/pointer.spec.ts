@@ -1,17 +1,14 @@
 /// The picture answers the mouse: it tells what is pointed at, its wheel shows more time or less, and it can be dragged; the slider goes through all
 /// that is kept.
 
-import { mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
 import type { Page } from "@playwright/test";
-import { recording } from "../../fixtures/environment.ts";
-import { atRest, expect, RolloutPage, test } from "../../fixtures/test.ts";
+import { recording, temporaryFolder } from "../../fixtures/environment.ts";
+import { atRest, expect, openLive, RolloutPage, test } from "../../fixtures/test.ts";
 import { Server, type Serve } from "../../fixtures/server.ts";
 
 async function opened(page: Page, serve: Serve): Promise<RolloutPage> {
   const server = await serve(() => Server.replaying("rollover", "--hold-at", "12"));
-  await page.goto(server.page("rollover", "rollover", "web"));
-  await page.waitForSelector("html[data-live=true]");
+  await openLive(page, server.page("rollover", "rollover", "web"));
   return new RolloutPage(page);
 }
 
@@ -102,7 +99,7 @@ test("the slider reaches the first moment that is kept, and has marks for rollou
 });
 
 test("a rollout that is kept is shown from a little before its begin to a little after its end, and played from its begin", async ({ page, serve }) => {
-  const folder = mkdtempSync(`${tmpdir()}/rollcast-played-`);
+  const folder = temporaryFolder();
   const server = await serve(() => Server.start(["replay", recording("rollover"), "--speed", "1000", "--data-dir", folder]));
   type Kept = { revision: number; number: number; uid: string; startedMillis: number; endedMillis: number | null };
   let third: Kept | undefined;
@@ -114,8 +111,7 @@ test("a rollout that is kept is shown from a little before its begin to a little
     }, { intervals: [1_000] })
     .toBe(true);
   const { uid, number, startedMillis, endedMillis } = third!;
-  await page.goto(`${server.page("rollover", "rollover", "web")}?uid=${uid}&rollout=${number}`);
-  await page.waitForSelector("html[data-live=true]");
+  await openLive(page, `${server.page("rollover", "rollover", "web")}?uid=${uid}&rollout=${number}`);
   const took = (endedMillis! - startedMillis) / 1000;
   // Old pods may take a little longer to end than the rollout.
   await expect.poll(() => seconds(page)).toBeGreaterThan(took * 1.1);

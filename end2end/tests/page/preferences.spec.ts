@@ -1,6 +1,6 @@
 /// What viewers tell their system: dark or light also without scripts, less motion, colours of their own.
 
-import { expect, isLive, RolloutPage, test } from "../../fixtures/test.ts";
+import { expect, openRecording, test } from "../../fixtures/test.ts";
 import { Server } from "../../fixtures/server.ts";
 
 test("a page without scripts is dark where the system prefers it", async ({ browser, serve }) => {
@@ -23,9 +23,7 @@ test("with less motion nothing is animated while pods come and go", async ({ pag
     Object.assign(window, { moved });
   });
   const server = await serve(() => Server.replaying("rollout", "--when-watched", "--speed", "4"));
-  const rollout = new RolloutPage(page);
-  await page.goto(server.page("rollout", "rollout", "nginx"));
-  await isLive(page, /Recording/);
+  const rollout = await openRecording(page, server.page("rollout", "rollout", "nginx"));
   await expect(rollout.verdict).toHaveText("Revision 3 is complete: 3 of 3 available.", { timeout: 60_000 });
   expect(await page.evaluate(() => (window as unknown as { moved: string[] }).moved)).toEqual([]);
 });
@@ -33,8 +31,7 @@ test("with less motion nothing is animated while pods come and go", async ({ pag
 test("in colours of one's own marks keep theirs: they carry the meaning", async ({ page, serve }) => {
   await page.emulateMedia({ forcedColors: "active" });
   const server = await serve(() => Server.replaying("image-missing", "--hold-at", "20"));
-  await page.goto(server.page("image-missing", "image-missing", "web"));
-  await isLive(page, /Recording/);
+  await openRecording(page, server.page("image-missing", "image-missing", "web"));
   const colour = (selector: string, of: string, pseudo?: string) =>
     page.locator(selector).first().evaluate((element, [of, pseudo]) => getComputedStyle(element, pseudo).getPropertyValue(of!), [of, pseudo] as const);
   const failing = await page.evaluate(() => {

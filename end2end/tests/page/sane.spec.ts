@@ -4,11 +4,10 @@
 ///
 /// The nightly run tests the whole product. The ordinary run tests each pair of page and mode, page and size, mode and size, and long names on all pages of a recording.
 
-import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "@playwright/test";
-import { isWhole, recording } from "../../fixtures/environment.ts";
+import { isWhole, recording, temporaryFolder } from "../../fixtures/environment.ts";
 import { createLongDeployment, longestRecording, nameOfLength, restartDeployment, type LongWorkload } from "../../fixtures/long.ts";
 import { Reviewer } from "../../fixtures/reviewer.ts";
 import { routes } from "../../fixtures/routes.ts";
@@ -30,7 +29,6 @@ const MOST_TABS = isWhole ? 300 : 40;
 /// The ordinary run goes through every so many pages of a mode by Tab, others in each mode.
 const TABS_EVERY = 5;
 const OTHERS = ["--insecure-no-auth", "--allow-host", "rollouts.example.com"];
-const folder = () => mkdtempSync(join(tmpdir(), "rollcast-"));
 
 /// A server that tests share, with the workload that they look at.
 interface Served {
@@ -59,9 +57,9 @@ interface Playground extends Served {
   kubeconfig: string;
 }
 async function playground(names: Names, options: string[]): Promise<Playground> {
-  const kubeconfig = join(folder(), "kubeconfig");
+  const kubeconfig = join(temporaryFolder(), "kubeconfig");
   const isLong = names === "long names";
-  const server = await run(["demo", "--write-kubeconfig", kubeconfig, "--data-dir", folder(), ...(isLong ? ["--no-stories"] : []), ...options]);
+  const server = await run(["demo", "--write-kubeconfig", kubeconfig, "--data-dir", temporaryFolder(), ...(isLong ? ["--no-stories"] : []), ...options]);
   const place = isLong ? await createLongDeployment(kubeconfig) : { namespace: "default", name: "web" };
   return { server, kubeconfig, workload: { cluster: "playground", ...place }, restart: () => restartDeployment(kubeconfig, place.namespace, place.name) };
 }
@@ -73,15 +71,15 @@ async function watching(names: Names, kind: string, options: string[], kubeconfi
   return shared(`serve ${kind} ${names}`, async () => {
     const file = (await kubeconfigOf?.(kubeconfig)) ?? kubeconfig;
     const cluster = names === "long names" ? nameOfLength("context", 100) : workload.cluster;
-    const renamed = join(folder(), "kubeconfig");
+    const renamed = join(temporaryFolder(), "kubeconfig");
     writeFileSync(renamed, readFileSync(file, "utf8").replaceAll('"playground"', `"${cluster}"`));
-    const server = await run(["serve", "--kubeconfig", renamed, "--data-dir", folder(), ...options]);
+    const server = await run(["serve", "--kubeconfig", renamed, "--data-dir", temporaryFolder(), ...options]);
     return { server, workload: { ...workload, cluster }, restart: restart! };
   });
 }
 
 async function reviewed(kubeconfig: string): Promise<string> {
-  const written = join(folder(), "kubeconfig");
+  const written = join(temporaryFolder(), "kubeconfig");
   const reviewer = await Reviewer.before(kubeconfig, written);
   stops.push(() => reviewer.end());
   return written;
@@ -90,7 +88,7 @@ async function reviewed(kubeconfig: string): Promise<string> {
 const replayed = (names: Names) =>
   shared(`replay ${names}`, async () => {
     const ordinary = { file: recording("image-missing"), workload: { cluster: "image-missing", namespace: "image-missing", name: "web" } };
-    const { file, workload } = names === "long names" ? longestRecording(folder()) : ordinary;
+    const { file, workload } = names === "long names" ? longestRecording(temporaryFolder()) : ordinary;
     return { server: await run(["replay", file, "--hold-at", "14"]), workload };
   });
 

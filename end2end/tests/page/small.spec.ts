@@ -1,14 +1,13 @@
 /// Small screens: verdict, budget, the current revision and the one that it replaces are in view at once; what does not fit scrolls
 /// inside the picture, which keeps the current revision in view.
 
-import { mkdtempSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { AxeBuilder } from "@axe-core/playwright";
 import type { Locator, Page, TestInfo } from "@playwright/test";
 import { recorded, type MadeSet, type State } from "../../fixtures/made.mjs";
-import { expect, RolloutPage, test } from "../../fixtures/test.ts";
-import { recording } from "../../fixtures/environment.ts";
+import { expect, openLive, RolloutPage, test } from "../../fixtures/test.ts";
+import { recording, temporaryFolder } from "../../fixtures/environment.ts";
 import { Server } from "../../fixtures/server.ts";
 
 const SIZES = [[1280, 720], [1440, 900], [390, 844]] as const;
@@ -95,25 +94,22 @@ for (const [width, height] of SIZES) {
 
     test("three revisions while one overtakes another", async ({ page, serve }) => {
       const server = await serve(() => Server.start(["replay", recording("rollover"), "--hold-at", "8"]));
-      await page.goto(server.page("rollover", "rollover", "web"));
-      await page.waitForSelector("html[data-live=true]");
+      await openLive(page, server.page("rollover", "rollover", "web"));
       await allInView(page, 3, 1);
     });
 
     test("six revisions, and rollouts of 40, 300 and 1,000 pods", async ({ page, serve }, info) => {
       const server = await serve(() => held(info, "six", "midway40", "midway300", "midway1000"));
       for (const [name, current] of [["six", 6], ["midway40", 2], ["midway300", 2], ["midway1000", 2]] as const) {
-        await page.goto(server.page(name, "shop", "web"));
-        await page.waitForSelector("html[data-live=true]");
+        await openLive(page, server.page(name, "shop", "web"));
         await allInView(page, current, 1);
       }
     });
 
     test("the playground", async ({ page, serve }) => {
-      const kubeconfig = join(mkdtempSync(join(tmpdir(), "rollcast-")), "kubeconfig");
+      const kubeconfig = join(temporaryFolder(), "kubeconfig");
       const server = await serve(() => Server.start(["demo", "--write-kubeconfig", kubeconfig]));
-      await page.goto(`${server.address}/playground`);
-      await page.waitForSelector("html[data-live=true]");
+      await openLive(page, `${server.address}/playground`);
       await expect(new RolloutPage(page).beside(2)).toBeVisible({ timeout: 30_000 });
       await allInView(page, 2, 1);
     });
@@ -130,8 +126,7 @@ test.describe("on a phone", () => {
       return Server.start(["replay", recording("rollout"), file, "--hold-at", "14"]);
     });
     for (const [address, revision, said] of [[server.page("rollout", "rollout", "nginx"), 2, "3 desired, 3 available"], [server.page("midway40", "shop", "web"), 2, "40 desired, 10 available"]] as const) {
-      await page.goto(address);
-      await page.waitForSelector("html[data-live=true]");
+      await openLive(page, address);
       const counts = new RolloutPage(page).beside(revision).getByTestId("counts");
       await expect(counts).toHaveText(said);
       await expect(counts).toBeVisible();
@@ -144,8 +139,7 @@ test.describe("on a phone", () => {
 test("counts of a thousand pods stand whole beside their picture in the list", async ({ page, serve }, info) => {
   const server = await serve(() => held(info, "midway1000"));
   await page.setViewportSize({ width: 1280, height: 720 });
-  await page.goto(server.address);
-  await page.waitForSelector("html[data-live=true]");
+  await openLive(page, server.address);
   const counted = page.locator(".row .counted").filter({ hasText: "/1000" });
   await expect(counted).toBeVisible();
   expect(await counted.evaluate((counted) => counted.getBoundingClientRect().right <= counted.parentElement!.getBoundingClientRect().right)).toBe(true);
@@ -162,8 +156,7 @@ test.describe("more revisions than fit", () => {
 
   test("the current one is kept in view until the viewer scrolls", async ({ page, serve }, info) => {
     const server = await serve(() => held(info, "many"));
-    await page.goto(server.page("many", "shop", "web"));
-    await page.waitForSelector("html[data-live=true]");
+    await openLive(page, server.page("many", "shop", "web"));
     await expect.poll(() => isCurrentSeen(page)).toBe(true);
     await page.setViewportSize({ width: 1280, height: 480 });
     await expect.poll(() => isCurrentSeen(page)).toBe(true);
@@ -188,8 +181,7 @@ test.describe("more revisions than fit", () => {
   test("a key that scrolls counts also at the moment at which the height changes", async ({ page, serve }, info) => {
     const server = await serve(() => held(info, "many"));
     await page.setViewportSize({ width: 1280, height: 480 });
-    await page.goto(server.page("many", "shop", "web"));
-    await page.waitForSelector("html[data-live=true]");
+    await openLive(page, server.page("many", "shop", "web"));
     await expect.poll(() => top(page)).toBeGreaterThan(0);
     const height = () => scroller(page).evaluate((scroller) => scroller.clientHeight);
     const before = await height();
@@ -209,8 +201,7 @@ test.describe("more revisions than fit", () => {
   test("axis, budget and bars are one above the other, whatever scrolls", async ({ page, serve }, info) => {
     const server = await serve(() => held(info, "many", "midway40"));
     for (const name of ["many", "midway40"]) {
-      await page.goto(server.page(name, "shop", "web"));
-      await page.waitForSelector("html[data-live=true]");
+      await openLive(page, server.page(name, "shop", "web"));
       const sides = async (part: Locator) => part.evaluate((part) => [part.getBoundingClientRect().left, part.getBoundingClientRect().right]);
       await expect.poll(() => sides(page.locator("#picture-box"))).toEqual(await sides(page.locator("#strip")));
     }
@@ -219,8 +210,7 @@ test.describe("more revisions than fit", () => {
   for (const theme of ["light", "dark"]) {
     test(`nothing in the way of people who need assistance, ${theme}`, async ({ page, serve }, info) => {
       const server = await serve(() => held(info, "many"));
-      await page.goto(`${server.page("many", "shop", "web")}?theme=${theme}`);
-      await page.waitForSelector("html[data-live=true]");
+      await openLive(page, `${server.page("many", "shop", "web")}?theme=${theme}`);
       const { violations } = await new AxeBuilder({ page }).analyze();
       expect(violations.map(({ id, nodes }) => [id, nodes.map((node) => node.html)])).toEqual([]);
     });
@@ -238,8 +228,7 @@ test.describe("more revisions than fit", () => {
         return to - from > 20;
       })).toBe(true);
     };
-    await page.goto(server.page("many", "shop", "web"));
-    await page.waitForSelector("html[data-live=true]");
+    await openLive(page, server.page("many", "shop", "web"));
     await page.emulateMedia({ media: "print" });
     await whole(page);
     const still = await browser.newPage({ javaScriptEnabled: false, viewport: { width: 1280, height: 720 } });
@@ -256,8 +245,7 @@ test("on a phone a row names its Deployment, and of its place the end is seen", 
   const server = await serve(() => Server.start(["replay", file, "--hold-at", "90"]));
   for (const width of [390, 820]) {
     await page.setViewportSize({ width, height: 844 });
-    await page.goto(server.address);
-    await page.waitForSelector("html[data-live=true]");
+    await openLive(page, server.address);
     const row = page.getByTestId("deployment").filter({ has: page.locator("b", { hasText: /^web$/ }) });
     const name = row.locator(".name b");
     if (width === 390) {

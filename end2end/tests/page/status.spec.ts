@@ -1,18 +1,15 @@
 /// The status page: reached from the connection's mark, the same without scripts, readable on a phone, in both themes.
 
-import { mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { AxeBuilder } from "@axe-core/playwright";
-import { expect, isLive, test } from "../../fixtures/test.ts";
+import { temporaryFolder } from "../../fixtures/environment.ts";
+import { expect, openWatched, test } from "../../fixtures/test.ts";
 import { Server } from "../../fixtures/server.ts";
 
-const simulating = () => Server.simulating(join(mkdtempSync(join(tmpdir(), "rollcast-")), "kubeconfig"));
+const simulating = () => Server.simulating(`${temporaryFolder()}/kubeconfig`);
 
 test("the mark of the connection leads to the state of each kind", async ({ page, serve }) => {
   const server = await serve(simulating);
-  await page.goto(server.page("playground", "default", "web"));
-  await isLive(page);
+  await openWatched(page, server.page("playground", "default", "web"));
   await page.locator("#chip").click();
   await expect(page).toHaveURL(/\/status$/);
   const cluster = page.getByTestId("cluster");

@@ -3,7 +3,7 @@
 import { writeFileSync } from "node:fs";
 import type { Locator, Page, TestInfo } from "@playwright/test";
 import { uid } from "../../fixtures/made.mjs";
-import { expect, test } from "../../fixtures/test.ts";
+import { expect, openLive, test } from "../../fixtures/test.ts";
 import { Server } from "../../fixtures/server.ts";
 
 const began = Date.parse("2026-11-21T10:00:00Z");
@@ -53,8 +53,7 @@ const hasFocus = (page: Page) => page.evaluate(() => document.activeElement !== 
 for (const [name, whose, becomes] of [["alpha", "overtakes others", "alpha"], ["beta", "is overtaken", "beta"], ["gamma", "goes", "epsilon"]] as const)
   test(`a row of the list that ${whose} keeps the focus, or leaves it to the one in its place`, async ({ page, serve }, info) => {
     const server = await serve(() => replaying(info, "--when-watched"));
-    await page.goto(`${server.address}/?sort=available`);
-    await page.waitForSelector("html[data-live=true]");
+    await openLive(page, `${server.address}/?sort=available`);
     await expect(page.getByTestId("deployment")).toHaveCount(4); // who looks first sees an empty list for a moment
     await page.keyboard.press("j");
     await expect(page.getByTestId("deployment").first()).toBeFocused();
@@ -70,8 +69,7 @@ for (const [name, whose, becomes] of [["alpha", "overtakes others", "alpha"], ["
 
 test("when all rows go, the focus stays where they were", async ({ page, serve }, info) => {
   const server = await serve(() => replaying(info, "--when-watched"));
-  await page.goto(`${server.address}/?q=gamma`);
-  await page.waitForSelector("html[data-live=true]");
+  await openLive(page, `${server.address}/?q=gamma`);
   await expect(page.getByTestId("deployment")).toHaveCount(1);
   await page.keyboard.press("j");
   expect(await focused(page.getByTestId("deployment"))).toMatch(/^gamma/);
@@ -81,8 +79,7 @@ test("when all rows go, the focus stays where they were", async ({ page, serve }
 
 test("another order of the list is announced", async ({ page, serve }, info) => {
   const server = await serve(() => replaying(info, "--hold-at", "1"));
-  await page.goto(server.address);
-  await page.waitForSelector("html[data-live=true]");
+  await openLive(page, server.address);
   const announced = page.getByTestId("announced");
   await expect(announced).toHaveRole("status");
   const head = page.getByRole("columnheader", { name: "Since", exact: true }).getByRole("link");
@@ -96,8 +93,7 @@ test("another order of the list is announced", async ({ page, serve }, info) => 
 
 test.describe("on a Deployment's page", () => {
   const opened = async (page: Page, server: Server) => {
-    await page.goto(server.page("rollover", "rollover", "web"));
-    await page.waitForSelector("html[data-live=true]");
+    await openLive(page, server.page("rollover", "rollover", "web"));
   };
 
   test("the table of pods is sorted by keys; the order is told and announced, and holds while pods come and go", async ({ page, serve }) => {

@@ -1,15 +1,13 @@
 /// The controls of time on recordings: stop, step, slide, play, link to a moment, back to the present.
 
-import { expect, isLive, RolloutPage, test } from "../../fixtures/test.ts";
+import { expect, isLive, openLive, openRecording, takeNotifications, test } from "../../fixtures/test.ts";
 import { Server } from "../../fixtures/server.ts";
 
 const rollover = ["rollover", "rollover", "web"] as const;
 
 test("the story leads to its moments, and words and picture are those of then", async ({ page, serve }) => {
   const server = await serve(() => Server.replaying("rollover", "--hold-at", "12"));
-  const rollout = new RolloutPage(page);
-  await page.goto(server.page(...rollover));
-  await isLive(page, /Recording/);
+  const rollout = await openRecording(page, server.page(...rollover));
   await expect(rollout.verdict).toContainText("Revision 3 is replacing revision 1");
   const line = rollout.story.locator("li").filter({ hasText: "Revision 2 starts" });
   await line.getByRole("button").click();
@@ -32,9 +30,7 @@ test("the story leads to its moments, and words and picture are those of then", 
 
 test("keys step through changes and rollouts, and back to the present", async ({ page, serve }) => {
   const server = await serve(() => Server.replaying("rollover", "--hold-at", "12"));
-  const rollout = new RolloutPage(page);
-  await page.goto(server.page(...rollover));
-  await isLive(page, /Recording/);
+  const rollout = await openRecording(page, server.page(...rollover));
   const moment = page.getByTestId("moment");
   const at = async () => new URL(page.url()).searchParams.get("at") ?? "";
   await page.keyboard.press("ArrowLeft");
@@ -59,9 +55,7 @@ test("keys step through changes and rollouts, and back to the present", async ({
 
 test("a moment plays at its speed until it is the present", async ({ page, serve }) => {
   const server = await serve(() => Server.replaying("rollover", "--hold-at", "12"));
-  const rollout = new RolloutPage(page);
-  await page.goto(server.page(...rollover));
-  await isLive(page, /Recording/);
+  const rollout = await openRecording(page, server.page(...rollover));
   await rollout.story.locator("li").filter({ hasText: "Revision 3 starts" }).getByRole("button").click();
   await expect(page.getByRole("button", { name: "Play" })).toBeVisible();
   await page.getByLabel("Speed").selectOption("25");
@@ -75,9 +69,7 @@ test("a moment plays at its speed until it is the present", async ({ page, serve
 
 test("while one looks at the past the present goes on and says so", async ({ page, serve, request }) => {
   const server = await serve(() => Server.replaying("rollout", "--when-watched"));
-  const rollout = new RolloutPage(page);
-  await page.goto(server.page("rollout", "rollout", "nginx"));
-  await isLive(page, /Recording/);
+  const rollout = await openRecording(page, server.page("rollout", "rollout", "nginx"));
   await expect(rollout.story).toContainText("Revision 1");
   await page.getByRole("button", { name: "Pause" }).click();
   await expect(page.getByTestId("back-to-live")).toHaveText(/To the latest, \d+ new/, { timeout: 60_000 });
@@ -90,9 +82,7 @@ test("while one looks at the past the present goes on and says so", async ({ pag
 
 test("the slider reaches from before the rollout to the present", async ({ page, serve }) => {
   const server = await serve(() => Server.replaying("rollover", "--hold-at", "12"));
-  const rollout = new RolloutPage(page);
-  await page.goto(server.page(...rollover));
-  await isLive(page, /Recording/);
+  const rollout = await openRecording(page, server.page(...rollover));
   const slider = page.getByRole("slider", { name: "Moment" });
   await expect(slider).toHaveAttribute("aria-valuetext", "04:53:18 UTC");
   await slider.fill("0");
@@ -137,8 +127,7 @@ test("a link to a revision leads to its last moment, or to the present", async (
 
 test("more or less time is shown on demand", async ({ page, serve }) => {
   const server = await serve(() => Server.replaying("rollover", "--hold-at", "12"));
-  await page.goto(server.page(...rollover));
-  await isLive(page, /Recording/);
+  await openRecording(page, server.page(...rollover));
   // Seconds that the picture shows.
   const seconds = () => page.locator("#picture-box").evaluate((box) => Math.round(Number(box.getAttribute("viewBox")!.split(" ")[2])));
   // The least that fits a rollout; the window glides there.
@@ -171,8 +160,7 @@ test("a link to a revision says when another one is live", async ({ page, serve,
 
 test("links to share, with a code, are beside the picture", async ({ page, serve }) => {
   const server = await serve(() => Server.replaying("rollout", "--hold-at", "9"));
-  await page.goto(server.page("rollout", "rollout", "nginx"));
-  await page.waitForSelector("html[data-live=true]");
+  await openLive(page, server.page("rollout", "rollout", "nginx"));
   await page.getByRole("link", { name: "Share" }).click();
   await expect(page.getByTestId("links").getByRole("listitem")).toHaveCount(1);
   await expect(page.getByTestId("local")).toContainText("only works on this computer");
@@ -198,17 +186,7 @@ test("links that others can open have a code", async ({ page, serve }) => {
 
 test("who asks for it is notified, and the icon tells how it stands", async ({ page, serve, context }) => {
   await context.grantPermissions(["notifications"]);
-  await page.addInitScript(() => {
-    const told: string[] = [];
-    class Told {
-      static permission = "granted";
-      static requestPermission = () => Promise.resolve("granted");
-      constructor(title: string, options: { body: string }) {
-        told.push(`${title}: ${options.body}`);
-      }
-    }
-    Object.assign(window, { Notification: Told, told });
-  });
+  const told = await takeNotifications(page);
   const server = await serve(() => Server.replaying("rollout", "--when-watched", "--speed", "2"));
   await page.goto(server.page("rollout", "rollout", "nginx"));
   await page.getByRole("button", { name: "Notify me" }).click();
@@ -216,15 +194,13 @@ test("who asks for it is notified, and the icon tells how it stands", async ({ p
   await expect(page.locator("link[rel=icon]")).toHaveAttribute("href", /icon-busy[.]svg/, { timeout: 30_000 });
   await expect(page.getByTestId("verdict")).toContainText("Revision 3 is complete", { timeout: 30_000 });
   await expect(page.locator("link[rel=icon]")).toHaveAttribute("href", /icon[.]svg/);
-  const told = () => page.evaluate(() => (window as unknown as { told: string[] }).told);
   expect((await told()).at(-1)).toContain("Revision 3 is complete");
   expect((await told()).filter((one) => one.includes("Revision 3"))).toHaveLength(1);
 });
 
 test("the title follows the verdict", async ({ page, serve }) => {
   const server = await serve(() => Server.replaying("rollover", "--hold-at", "12"));
-  await page.goto(server.page(...rollover));
-  await isLive(page, /Recording/);
+  await openRecording(page, server.page(...rollover));
   await expect(page).toHaveTitle(/^Rolling out: /);
   await page.getByTestId("story").locator("li").filter({ hasText: "is complete" }).getByRole("button").click();
   await expect(page).toHaveTitle(/^(Finishing|Complete): /);

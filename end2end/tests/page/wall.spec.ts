@@ -1,6 +1,6 @@
 /// The wall: directs itself, tells when nothing goes on or it is stale, needs nobody. Time is the browser's clock, which the test moves.
 
-import { expect, test } from "../../fixtures/test.ts";
+import { expect, openLive, test } from "../../fixtures/test.ts";
 import { recording } from "../../fixtures/environment.ts";
 import { longNames } from "../../fixtures/long.ts";
 import { defects } from "../../fixtures/sane.ts";
@@ -14,8 +14,7 @@ test.use({ viewport: { width: 1920, height: 1080 } });
 test("four take the stage, the worst first, and the strip names the others in turn", async ({ page, serve }) => {
   await page.clock.install();
   const server = await serve(() => held("14", "rollout", ...active));
-  await page.goto(`${server.address}/wall?theme=dark&rotate=10`);
-  await page.waitForSelector("html[data-live=true]");
+  await openLive(page, `${server.address}/wall?theme=dark&rotate=10`);
   await page.clock.runFor(2_000);
   const tiles = page.locator(".tile");
   await expect(tiles).toHaveCount(4);
@@ -100,8 +99,7 @@ test("after ten minutes everything moves a little, and comes back; after hours o
   test.setTimeout(300_000); // eleven hours of the page's timers
   await page.clock.install();
   const server = await serve(() => held("14", "quota"));
-  await page.goto(`${server.address}/wall`);
-  await page.waitForSelector("html[data-live=true]");
+  await openLive(page, `${server.address}/wall`);
   const place = () => page.getByTestId("wall").evaluate((wall) => (wall as HTMLElement).style.transform);
   expect(await place()).toBe("");
   const seen = new Set<string>();
@@ -122,8 +120,7 @@ test("after ten minutes everything moves a little, and comes back; after hours o
 
 test("what is over stays a while, then the wall says that nothing goes on", { tag: "@nightly" }, async ({ page, serve }) => {
   const server = await serve(() => Server.start(["replay", recording("rollout"), "--when-watched", "--speed", "2"]));
-  await page.goto(`${server.address}/wall`);
-  await page.waitForSelector("html[data-live=true]");
+  await openLive(page, `${server.address}/wall`);
   const tile = page.getByTestId("tile").first();
   await expect(tile).toHaveClass(/tile busy/, { timeout: 20_000 });
   await expect(tile).toHaveClass("tile ok", { timeout: 20_000 });
@@ -134,8 +131,7 @@ test("what is over stays a while, then the wall says that nothing goes on", { ta
 
 test("scope, columns and sound are in the address; what makes no sense is told", async ({ page, serve }) => {
   const server = await serve(() => held("14", "rollout", ...active));
-  await page.goto(`${server.address}/wall?cluster=rollover&columns=3&sound=on`);
-  await page.waitForSelector("html[data-live=true]");
+  await openLive(page, `${server.address}/wall?cluster=rollover&columns=3&sound=on`);
   await expect(page.locator(".tile")).toHaveCount(1);
   await expect(page.locator(".tile")).toContainText("rollover / rollover");
   await expect(page.locator(".tiles")).toHaveClass(/columns-3/);
@@ -148,8 +144,7 @@ test("scope, columns and sound are in the address; what makes no sense is told",
 
 test("a cut, a restart and sleep pass without a human; meanwhile it says that it is stale", async ({ page, serve, complaints }) => {
   const server = await serve(() => held("14", "quota", "rollover"));
-  await page.goto(`${server.address}/wall`);
-  await page.waitForSelector("html[data-live=true]");
+  await openLive(page, `${server.address}/wall`);
   await expect(page.locator(".tile")).toHaveCount(2);
   await server.kill();
   await expect(page.getByTestId("stale")).toHaveText(/^Rollcast unreachable since [\d:]+ UTC[.] Showing last known data[.] Next try in \d+ s[.]$/, { timeout: 10_000 });
@@ -176,8 +171,7 @@ test("a new version reloads the wall, once", async ({ page, serve }) => {
   let loads = 0;
   page.on("load", () => loads++);
   const server = await serve(() => held("14", "quota"));
-  await page.goto(`${server.address}/wall`);
-  await page.waitForSelector("html[data-live=true]");
+  await openLive(page, `${server.address}/wall`);
   await expect
     .poll(async () => {
       await page.clock.runFor(1_000).catch(() => undefined); // while it reloads there is no page

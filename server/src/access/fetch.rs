@@ -117,8 +117,6 @@ fn connector() -> HttpConnector {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "a test ends where its assumptions do")]
-
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     use tokio::net::TcpListener;
 

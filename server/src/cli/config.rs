@@ -256,8 +256,6 @@ fn read_parsed<'de, T: FromStr<Err: Display>, D: Deserializer<'de>>(deserializer
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "a test ends where its assumptions do")]
-
     use super::*;
 
     #[test]

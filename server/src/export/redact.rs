@@ -230,8 +230,6 @@ fn collect_names(value: &Value, found: &mut NameSets) {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "a test ends where its assumptions do")]
-
     use super::*;
 
     fn names() -> Names {

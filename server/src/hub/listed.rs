@@ -120,32 +120,22 @@ impl ListedDeployments {
 #[cfg(test)]
 mod tests {
     use timeline::verdict::KubectlVerdict;
-    use timeline::view::{LAYERS, Lately, Verdict};
+    use timeline::view::Verdict;
 
     use super::*;
 
     fn summary(tone: Tone, since_millis: Millis, finished_millis: Millis) -> Summary {
-        let verdict = Verdict {
-            badge: String::new(),
-            tone,
-            sentence: String::new(),
-            why: String::new(),
-            kubectl: KubectlVerdict::Complete,
-        };
+        let verdict = Verdict { tone, kubectl: KubectlVerdict::Complete, ..Verdict::default() };
         Summary {
             uid: Uid::from_bits(1),
             namespace: "shop".into(),
             name: "web".into(),
             revision: Some(7),
-            replaces: None,
-            images: String::new(),
             verdict,
-            next: String::new(),
-            pods: [0; LAYERS],
             desired: 1,
-            lately: Lately::default(),
             since_millis,
             finished_millis: Some(finished_millis),
+            ..Summary::default()
         }
     }
 

@@ -140,8 +140,6 @@ fn bookmark<'de, D: Deserializer<'de>>(deserializer: D) -> Result<LineResult, D:
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "a test ends where its assumptions do")]
-
     use super::*;
 
     const POD: &str = r#"{"metadata":{"name":"web","uid":"00000000-0000-4000-8000-000000000001"}}"#;

@@ -58,8 +58,6 @@ fn has_odd_condition(conditions: &[Condition]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "a test ends where its assumptions do")]
-
     use super::*;
     use timeline::fact::Kind;
 

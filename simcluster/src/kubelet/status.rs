@@ -2,11 +2,12 @@
 
 use k8s_openapi::api::core::v1::{
     ContainerState, ContainerStateRunning, ContainerStateTerminated, ContainerStateWaiting, ContainerStatus, Pod,
-    PodCondition, PodIP, PodStatus,
+    PodIP, PodStatus,
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 use super::pod::{behavior, closed_gate, duration, long_name};
+use crate::meta::set_condition;
 use crate::object::Key;
 use crate::runtime::{Behavior, Step, crash_back_off};
 use crate::world::Write;
@@ -115,24 +116,6 @@ fn become_ready(pod: &Pod, status: &mut PodStatus, now: &Time) {
             set_condition(status, "Ready", false, Some(("ReadinessGatesNotReady", &why)), now);
         }
     }
-}
-
-pub(super) fn set_condition(
-    status: &mut PodStatus,
-    r#type: &str,
-    is_true: bool,
-    why: Option<(&str, &str)>,
-    now: &Time,
-) {
-    let condition = PodCondition {
-        type_: r#type.to_owned(),
-        status: if is_true { "True" } else { "False" }.to_owned(),
-        reason: why.map(|(reason, _)| reason.to_owned()),
-        message: why.map(|(_, message)| message.to_owned()),
-        last_transition_time: Some(now.clone()),
-        ..PodCondition::default()
-    };
-    meta::set_condition(status, condition);
 }
 
 fn waiting_for(reason: &str, message: Option<&str>) -> ContainerState {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::{Pod, PodCondition};
+use k8s_openapi::api::core::v1::Pod;
 
 use super::{World, Write};
 use crate::agenda::Task;
@@ -127,15 +127,8 @@ impl World {
     pub(crate) fn mark_disrupted(&mut self, key: &Key, reason: &str, message: &str) {
         let now = time::second(self.now_millis);
         self.modify::<Pod>(key, Write::Status, |pod| {
-            let condition = PodCondition {
-                type_: "DisruptionTarget".to_owned(),
-                status: "True".to_owned(),
-                reason: Some(reason.to_owned()),
-                message: Some(message.to_owned()),
-                last_transition_time: Some(now),
-                ..PodCondition::default()
-            };
-            meta::set_condition(pod.status.get_or_insert_default(), condition);
+            let why = Some((reason, message));
+            meta::set_condition(pod.status.get_or_insert_default(), "DisruptionTarget", true, why, &now);
         });
     }
 

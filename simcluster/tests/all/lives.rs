@@ -35,6 +35,12 @@ impl Lived {
         Self::of(json!({ "containers": [container("web", args, more)] }))
     }
 
+    /// The same after so many seconds.
+    fn passed(mut self, seconds: i64) -> Self {
+        self.pass(seconds);
+        self
+    }
+
     fn pass(&mut self, seconds: i64) -> &mut Self {
         let until = self.world.now_millis() + seconds * 1000;
         while let Some(next) = self.world.next_millis().filter(|next| *next <= until) {
@@ -134,8 +140,7 @@ fn message(pod: &Pod, name: &str) -> String {
 #[test]
 fn a_pod_is_ready_at_the_first_probe_after_its_program_is() {
     let probe = http(json!({ "initialDelaySeconds": 5, "periodSeconds": 3 }));
-    let mut lived = Lived::alone(&["ready=12"], json!({ "readinessProbe": probe }));
-    lived.pass(60);
+    let lived = Lived::alone(&["ready=12"], json!({ "readinessProbe": probe })).passed(60);
     assert_eq!(
         lived.words_of("web"),
         ["ContainerCreating, 0 restarts", "running, not ready, 0 restarts", "running, ready, 0 restarts"]
@@ -158,15 +163,15 @@ fn a_pod_is_ready_at_the_first_probe_after_its_program_is() {
 
 #[test]
 fn a_startup_probe_holds_the_others_back() {
-    let mut lived = Lived::alone(
+    let lived = Lived::alone(
         &["ready=50"],
         json!({
             "startupProbe": http(json!({ "periodSeconds": 5, "failureThreshold": 20 })),
             "livenessProbe": http(json!({ "periodSeconds": 1, "failureThreshold": 1 })),
             "readinessProbe": http(json!({ "periodSeconds": 60 })),
         }),
-    );
-    lived.pass(120);
+    )
+    .passed(120);
     assert_eq!(
         lived.words_of("web"),
         ["ContainerCreating, 0 restarts", "running, not ready, not started, 0 restarts", "running, ready, 0 restarts"]
@@ -179,8 +184,7 @@ fn a_startup_probe_holds_the_others_back() {
 #[test]
 fn a_startup_probe_that_gives_up_kills() {
     let probe = http(json!({ "periodSeconds": 2, "failureThreshold": 3 }));
-    let mut lived = Lived::alone(&["ready=60"], json!({ "startupProbe": probe }));
-    lived.pass(9);
+    let lived = Lived::alone(&["ready=60"], json!({ "startupProbe": probe })).passed(9);
     let killed = "Container web failed startup probe, will be restarted".to_owned();
     assert_eq!(lived.events("Killing"), [(killed, 1)]);
     let web = find(&lived.pod(), "web").unwrap();
@@ -191,8 +195,7 @@ fn a_startup_probe_that_gives_up_kills() {
 #[test]
 fn a_liveness_probe_kills_as_recorded_of_a_kubelet() {
     let probe = http(json!({ "periodSeconds": 2, "failureThreshold": 2 }));
-    let mut lived = Lived::alone(&["live=7"], json!({ "livenessProbe": probe }));
-    lived.pass(150);
+    let lived = Lived::alone(&["live=7"], json!({ "livenessProbe": probe })).passed(150);
     let starts: Vec<i64> =
         lived.states("web").into_iter().filter(|(_, words)| words.starts_with("running")).map(|(at, _)| at).collect();
     // Ten seconds each. The first three ends are not waited for, because the kubelet looks at the end before.
@@ -205,8 +208,7 @@ fn a_liveness_probe_kills_as_recorded_of_a_kubelet() {
 #[test]
 fn who_does_not_listen_is_killed_after_the_grace_period() {
     let probe = http(json!({ "periodSeconds": 1, "failureThreshold": 1, "terminationGracePeriodSeconds": 7 }));
-    let mut lived = Lived::alone(&["live=5", "term=ignore"], json!({ "livenessProbe": probe }));
-    lived.pass(20);
+    let lived = Lived::alone(&["live=5", "term=ignore"], json!({ "livenessProbe": probe })).passed(20);
     let last = find(&lived.pod(), "web").unwrap().last_state.unwrap().terminated.unwrap();
     assert_eq!((last.exit_code, last.reason.as_deref()), (137, Some("Error")));
     let lasted = last.finished_at.unwrap().0.as_second() - last.started_at.unwrap().0.as_second();
@@ -216,8 +218,7 @@ fn who_does_not_listen_is_killed_after_the_grace_period() {
 #[test]
 fn a_crash_loop_waits_ten_twenty_forty_seconds_and_five_minutes_at_most() {
     for (args, reason, code) in [("exit=0@1", "Completed", 0), ("exit=3@1", "Error", 3)] {
-        let mut lived = Lived::alone(&[args], json!({}));
-        lived.pass(1_500);
+        let lived = Lived::alone(&[args], json!({})).passed(1_500);
         let mut waits = Vec::new();
         let mut ended = None;
         for (_, pod) in &lived.told {
@@ -261,12 +262,10 @@ fn a_crash_loop_waits_ten_twenty_forty_seconds_and_five_minutes_at_most() {
 
 #[test]
 fn a_container_that_ran_for_ten_minutes_is_started_again_at_once() {
-    let mut lived = Lived::alone(&["exit=1@700"], json!({}));
-    lived.pass(3_600);
+    let lived = Lived::alone(&["exit=1@700"], json!({})).passed(3_600);
     assert_eq!(find(&lived.pod(), "web").unwrap().restart_count, 5);
     assert!(lived.words_of("web").iter().all(|words| !words.starts_with("CrashLoop")), "{:?}", lived.words_of("web"));
-    let mut often = Lived::alone(&["exit=1@500"], json!({}));
-    often.pass(3_600);
+    let often = Lived::alone(&["exit=1@500"], json!({})).passed(3_600);
     assert_eq!(find(&often.pod(), "web").unwrap().restart_count, 6, "10, 20, 40, … seconds are waited for");
     assert!(often.words_of("web").iter().any(|words| words.starts_with("CrashLoop")));
 }
@@ -274,21 +273,19 @@ fn a_container_that_ran_for_ten_minutes_is_started_again_at_once() {
 #[test]
 fn memory_beyond_the_limit_is_out_of_memory() {
     let limits = json!({ "resources": { "limits": { "memory": "64Mi" } } });
-    let mut lived = Lived::alone(&["eat=200"], limits.clone());
-    lived.pass(4);
+    let lived = Lived::alone(&["eat=200"], limits.clone()).passed(4);
     assert!(lived.words_of("web").contains(&"OOMKilled 137, 0 restarts".to_owned()), "{:?}", lived.words_of("web"));
-    let mut enough = Lived::alone(&["eat=32"], limits);
-    enough.pass(60);
+    let enough = Lived::alone(&["eat=32"], limits).passed(60);
     assert_eq!(enough.words_of("web").last().unwrap(), "running, ready, 0 restarts");
 }
 
 #[test]
 fn init_containers_run_one_after_the_other() {
-    let mut lived = Lived::of(json!({
+    let lived = Lived::of(json!({
         "initContainers": [container("first", &["exit=0@3"], json!({})), container("second", &[], json!({}))],
         "containers": [container("web", &[], json!({}))],
-    }));
-    lived.pass(30);
+    }))
+    .passed(30);
     assert_eq!(
         lived.words_of("second"),
         ["PodInitializing, 0 restarts", "running, not ready, 0 restarts", "Completed 0, 0 restarts"]
@@ -320,11 +317,11 @@ fn init_containers_run_one_after_the_other() {
 
 #[test]
 fn an_init_container_that_fails_is_tried_again_and_again() {
-    let mut lived = Lived::of(json!({
+    let lived = Lived::of(json!({
         "initContainers": [container("wait-for-db", &["exit=1@1"], json!({}))],
         "containers": [container("web", &[], json!({}))],
-    }));
-    lived.pass(60);
+    }))
+    .passed(60);
     assert_eq!(
         lived.words_of("wait-for-db")[..8],
         [
@@ -353,8 +350,8 @@ fn a_sidecar_starts_first_stays_and_goes_last() {
     let mut lived = Lived::of(json!({
         "initContainers": [container("proxy", &["ready=3", "term=1"], sidecar)],
         "containers": [container("web", &["term=2"], json!({}))],
-    }));
-    lived.pass(30);
+    }))
+    .passed(30);
     let started = lived.first("proxy", "running, ready, 0 restarts");
     assert!(started < lived.first("web", "running, ready, 0 restarts"));
     assert_eq!(lived.words_of("proxy").last().unwrap(), "running, ready, 0 restarts");
@@ -380,8 +377,7 @@ fn an_image_that_is_refused_is_tried_less_and_less_often() {
         ("toomany-v2", "429 Too Many Requests"),
         ("nohost-v2", "dial tcp: lookup docker.io: no such host"),
     ] {
-        let mut lived = Lived::alone(&["ready=0"], json!({ "image": format!("web:{tag}") }));
-        lived.pass(400);
+        let lived = Lived::alone(&["ready=0"], json!({ "image": format!("web:{tag}") })).passed(400);
         assert_eq!(
             lived.words_of("web")[..5],
             [
@@ -420,8 +416,7 @@ fn words_of(pod: &Pod) -> String {
 
 #[test]
 fn a_large_image_takes_its_time() {
-    let mut lived = Lived::alone(&[], json!({ "image": "web:large-v2" }));
-    lived.pass(40);
+    let mut lived = Lived::alone(&[], json!({ "image": "web:large-v2" })).passed(40);
     assert_eq!(lived.words_of("web"), ["ContainerCreating, 0 restarts"]);
     assert_eq!(lived.events("Pulling"), [("Pulling image \"web:large-v2\"".to_owned(), 1)]);
     lived.pass(10);
@@ -440,8 +435,8 @@ fn a_volume_that_is_missing_is_tried_again_until_it_is_there() {
     let mut lived = Lived::of(json!({
         "volumes": [{ "name": "c", "configMap": { "name": "files" } }],
         "containers": [container("web", &[], json!({ "volumeMounts": [{ "name": "c", "mountPath": "/files" }] }))],
-    }));
-    lived.pass(33);
+    }))
+    .passed(33);
     let said = "MountVolume.SetUp failed for volume \"c\" : configmap \"files\" not found".to_owned();
     // As recorded: at 0, 0.5, 1.5, 3.5, 7.5, 15.5 and 31.5 seconds.
     assert_eq!(lived.events("FailedMount"), [(said, 7)]);
@@ -455,8 +450,7 @@ fn a_volume_that_is_missing_is_tried_again_until_it_is_there() {
 #[test]
 fn an_environment_that_is_missing_is_a_config_error_until_it_is_there() {
     let env = json!({ "envFrom": [{ "configMapRef": { "name": "settings" } }] });
-    let mut lived = Lived::alone(&[], env);
-    lived.pass(30);
+    let mut lived = Lived::alone(&[], env).passed(30);
     assert_eq!(lived.words_of("web").last().unwrap(), "CreateContainerConfigError, 0 restarts");
     assert_eq!(message(&lived.pod(), "web"), "configmap \"settings\" not found");
     assert_eq!(lived.events("Failed")[0].0, "Error: configmap \"settings\" not found");
@@ -472,8 +466,7 @@ fn a_deleted_pod_ends_as_its_program_does() {
         (vec!["term=4"], "Succeeded", "PodCompleted", 0),
         (vec!["term=ignore"], "Failed", "PodFailed", 137),
     ] {
-        let mut lived = Lived::alone(&args, json!({}));
-        lived.pass(10);
+        let mut lived = Lived::alone(&args, json!({})).passed(10);
         lived.world.delete(Resource::Pod, &lived.key.clone(), &DeleteOptions::default()).unwrap();
         lived.pass(29);
         assert_eq!(lived.world.get::<Pod>(&lived.key).is_some(), code == 137, "{args:?}: who listens is gone by then");
@@ -490,8 +483,7 @@ fn a_deleted_pod_ends_as_its_program_does() {
 
 #[test]
 fn a_shorter_grace_period_is_heeded() {
-    let mut lived = Lived::alone(&["term=ignore"], json!({}));
-    lived.pass(10);
+    let mut lived = Lived::alone(&["term=ignore"], json!({})).passed(10);
     lived.world.delete(Resource::Pod, &lived.key.clone(), &DeleteOptions::default()).unwrap();
     lived.pass(3);
     let soon = DeleteOptions { grace_seconds: Some(2), ..DeleteOptions::default() };
@@ -505,8 +497,8 @@ fn a_readiness_gate_is_waited_for_in_the_kubelets_words() {
     let mut lived = Lived::of(json!({
         "readinessGates": [{ "conditionType": "example.com/traffic" }],
         "containers": [container("web", &["ready=0"], json!({ "readinessProbe": http(json!({})) }))],
-    }));
-    lived.pass(20);
+    }))
+    .passed(20);
     let ready = condition(&lived.pod(), "Ready").unwrap();
     assert_eq!(ready.reason.as_deref(), Some("ReadinessGatesNotReady"));
     assert_eq!(
@@ -528,8 +520,8 @@ fn a_scheduling_gate_holds_a_pod_back() {
     let mut lived = Lived::of(json!({
         "schedulingGates": [{ "name": "example.com/quota" }],
         "containers": [container("web", &[], json!({}))],
-    }));
-    lived.pass(600);
+    }))
+    .passed(600);
     let scheduled = condition(&lived.pod(), "PodScheduled").unwrap();
     assert_eq!(scheduled.reason.as_deref(), Some("SchedulingGated"));
     assert_eq!(scheduled.message.as_deref(), Some("Scheduling is blocked due to non-empty scheduling gates"));
@@ -543,8 +535,7 @@ fn a_scheduling_gate_holds_a_pod_back() {
 #[test]
 fn a_node_that_falls_silent_goes_on_where_it_was() {
     let probe = http(json!({ "periodSeconds": 1 }));
-    let mut lived = Lived::alone(&["ready=20"], json!({ "readinessProbe": probe }));
-    lived.pass(5);
+    let mut lived = Lived::alone(&["ready=20"], json!({ "readinessProbe": probe })).passed(5);
     let node = lived.pod().spec.unwrap().node_name.unwrap();
     lived.world.silence(&node, true);
     lived.pass(20);
@@ -557,11 +548,11 @@ fn a_node_that_falls_silent_goes_on_where_it_was() {
 #[test]
 fn the_same_seed_gives_the_same_lives() {
     let tell = || {
-        let mut lived = Lived::of(json!({
+        let lived = Lived::of(json!({
             "initContainers": [container("wait", &["exit=1@1"], json!({}))],
             "containers": [container("web", &["flap=7"], json!({ "readinessProbe": http(json!({})) }))],
-        }));
-        lived.pass(300);
+        }))
+        .passed(300);
         lived.told.into_iter().map(|(at, pod)| (at, pod.into_object().to_value())).collect::<Vec<_>>()
     };
     assert_eq!(tell(), tell());

@@ -11,7 +11,7 @@ use crate::model::{KubectlVerdict, Pod, Rollout};
 use crate::rules::budget::Next;
 
 /// The colour of a verdict.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Tone {
     /// All is as it should be.
     Ok,
@@ -20,6 +20,7 @@ pub enum Tone {
     /// Somebody should look.
     Bad,
     /// Nothing is going on.
+    #[default]
     Quiet,
 }
 

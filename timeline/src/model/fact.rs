@@ -124,7 +124,7 @@ pub enum Seen {
 }
 
 /// The metadata of an object.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Meta {
     /// `metadata.uid`.
     pub uid: Uid,
@@ -169,7 +169,7 @@ pub enum Strategy {
 }
 
 /// A condition of an object's status.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Condition {
     /// "True", "False" or "Unknown" as a word of our own.
     pub status: ConditionStatus,
@@ -184,13 +184,14 @@ pub struct Condition {
 }
 
 /// A condition's status.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum ConditionStatus {
     /// `"True"`.
     True,
     /// `"False"`.
     False,
     /// `"Unknown"`, or a word Kubernetes does not use.
+    #[default]
     Unknown,
 }
 
@@ -215,7 +216,7 @@ pub struct Image {
 }
 
 /// A Deployment, reduced.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct DeploymentFact {
     /// Identity and times.
     pub meta: Meta,
@@ -272,7 +273,7 @@ pub struct DeploymentStatus {
 }
 
 /// A ReplicaSet, reduced.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct ReplicaSetFact {
     /// Identity and times; the controller is a Deployment.
     pub meta: Meta,
@@ -319,7 +320,7 @@ pub struct ReplicaSetCounts {
 }
 
 /// A Pod, reduced to what its state depends on.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct PodFact {
     /// Identity and times; the controller is a ReplicaSet.
     pub meta: Meta,
@@ -363,7 +364,7 @@ pub struct PodCondition {
 }
 
 /// `status.phase`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Phase {
     /// Accepted, not all containers started.
     Pending,
@@ -374,11 +375,12 @@ pub enum Phase {
     /// All containers ended, at least one with another exit code than 0.
     Failed,
     /// `Unknown`, absent, or a word Kubernetes does not use.
+    #[default]
     Unknown,
 }
 
 /// An Event (`v1`), reduced. Events come seconds late, are folded and dropped: texts to show, nothing to derive from.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct EventFact {
     /// `metadata.uid`.
     pub uid: Uid,

@@ -184,10 +184,11 @@ impl Event {
 }
 
 /// The verdict of `kubectl rollout status`, from one Deployment object; [`crate::rules::verdict`] computes it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum KubectlVerdict {
     /// The controller has not seen the spec yet.
+    #[default]
     NotObserved,
     /// No progress for `progressDeadlineSeconds`.
     DeadlineExceeded,
@@ -340,7 +341,7 @@ pub enum MarkKind {
 }
 
 /// A ReplicaSet and its story.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ReplicaSet {
     /// `metadata.uid`.
     pub uid: Uid,

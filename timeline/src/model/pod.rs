@@ -12,7 +12,7 @@ use crate::{Millis, Uid};
 const LATE_MILLIS: Millis = 2_500;
 
 /// A Pod and its life.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Pod {
     /// `metadata.uid`.
     pub uid: Uid,

@@ -160,8 +160,7 @@ fn every_app_container_runs(containers: &[Container]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Uid;
-    use crate::model::fact::{Condition, Meta};
+    use crate::model::fact::Condition;
 
     fn container(role: Role, state: Option<ContainerState>) -> Container {
         let name = "web".into();
@@ -177,40 +176,17 @@ mod tests {
     }
 
     fn condition(status: ConditionStatus, reason: &str) -> Option<Condition> {
-        Some(Condition {
-            status,
-            reason: reason.into(),
-            message: String::new(),
-            last_transition_millis: Some(1_000),
-            last_update_millis: None,
-        })
+        Some(Condition { status, reason: reason.into(), last_transition_millis: Some(1_000), ..Condition::default() })
     }
 
     /// A pod with a node that runs and is not ready.
     fn pod() -> PodFact {
         PodFact {
-            meta: Meta {
-                uid: Uid::from_bits(1),
-                namespace: String::new(),
-                name: "web".into(),
-                created_at_millis: 0,
-                deletion_at_millis: None,
-                controller: None,
-                version: None,
-                generation: 0,
-            },
             node: Some("node-1".into()),
-            nominated_node: None,
             phase: Phase::Running,
-            conditions: Vec::new(),
-            reason: String::new(),
-            message: String::new(),
             ready: condition(ConditionStatus::False, "ContainersNotReady"),
-            scheduled: None,
-            disruption: None,
-            deletion_cost: 0,
-            is_graceless: false,
             containers: vec![container(Role::App, Some(ContainerState::Running))],
+            ..PodFact::default()
         }
     }
 

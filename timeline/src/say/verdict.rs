@@ -12,7 +12,7 @@ use crate::say::cause::{crashes, kill_error};
 use crate::words::{count, duration, is_are, list, moment, safe, sentence_end};
 
 /// The verdict, in words.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verdict {
     /// One or two words: "Complete", "Rolling out".
     pub badge: String,

@@ -58,20 +58,14 @@ mod tests {
     use super::*;
     use crate::Uid;
     use crate::model::Release;
-    use std::sync::Arc;
 
     fn pod(number: u128, states: &[(PodState, Millis)]) -> Pod {
         Pod {
             uid: Uid::from_bits(number),
-            namespace: String::new(),
-            name: String::new(),
-            created_at_millis: 0,
             owners: vec![Uid::from_bits(9)],
             owner: Some(Uid::from_bits(9)),
             states: states.to_vec(),
-            releases: Vec::new(),
-            end_reason: None,
-            now: Arc::default(),
+            ..Pod::default()
         }
     }
 

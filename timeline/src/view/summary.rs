@@ -10,7 +10,7 @@ use crate::words::images;
 use crate::{Millis, Model, Uid, Workload, say, steps};
 
 /// The summary of a Deployment: a row of a list.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Summary {
     /// `metadata.uid`.
     pub uid: Uid,

@@ -92,7 +92,7 @@ pub enum ServerFrame {
 }
 
 /// One Deployment with all that belongs to it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Snapshot {
     /// Epoch of the server's timeline: another one after each restart or replay.
     pub epoch: u64,

@@ -16,43 +16,36 @@ pub fn meta(number: u128, name: &str, controller: Option<u128>) -> Meta {
         uid: Uid::from_bits(number),
         namespace: "shop".into(),
         name: name.into(),
-        created_at_millis: 0,
-        deletion_at_millis: None,
         controller: controller.map(Uid::from_bits),
-        version: None,
         generation: 2,
+        ..Meta::default()
     }
 }
 
 /// Three replicas, revision 2 half way: one new pod asked for, the old ones available.
 pub fn deployment() -> DeploymentFact {
     DeploymentFact {
-        labels: BTreeMap::default(),
         meta: meta(1, "web", None),
         revision: Some(2),
-        restarted_at: None,
-        template: None,
-        template_apart: None,
         spec: DeploymentSpec {
             replicas: 3,
             strategy: Strategy::RollingUpdate {
                 max_surge: IntOrPercent::Percent(25),
                 max_unavailable: IntOrPercent::Percent(25),
             },
-            min_ready_seconds: 0,
-            paused: false,
             progress_deadline_seconds: Some(600),
             revision_history_limit: 10,
             images: vec![Image { container: "web".into(), image: "web:v2".into() }],
+            ..DeploymentSpec::default()
         },
         status: DeploymentStatus {
             observed_generation: 2,
             replicas: 4,
             updated: 1,
             available: 3,
-            progressing: None,
-            replica_failure: None,
+            ..DeploymentStatus::default()
         },
+        ..DeploymentFact::default()
     }
 }
 
@@ -62,17 +55,10 @@ pub fn set(number: u128, revision: u64, desired: u32, available: u32) -> Replica
         revision: Some(revision),
         desired_replicas: Some(3),
         max_replicas: Some(4),
-        change_cause: None,
-        managed_by: String::new(),
-        version: String::new(),
-        min_ready_seconds: 0,
         images: vec![Image { container: "web".into(), image: format!("web:v{revision}") }],
-        restarted_at: None,
         template_hash: revision.to_string(),
-        template: None,
-        probe_millis: 0,
-        failure: None,
         counts: ReplicaSetCounts { desired, replicas: desired, available },
+        ..ReplicaSetFact::default()
     }
 }
 
@@ -80,17 +66,9 @@ pub fn pod(number: u128, set: u128, name: &str) -> PodFact {
     PodFact {
         meta: meta(number, name, Some(set)),
         node: Some("node-1".into()),
-        nominated_node: None,
         phase: Phase::Running,
-        conditions: Vec::new(),
-        reason: String::new(),
-        message: String::new(),
-        ready: None,
-        scheduled: None,
-        disruption: None,
-        deletion_cost: 0,
-        is_graceless: false,
         containers: vec![Container { state: Some(ContainerState::Running), ..Container::new("web".into(), Role::App) }],
+        ..PodFact::default()
     }
 }
 
@@ -101,6 +79,22 @@ pub fn condition(status: ConditionStatus, reason: &str, message: &str) -> Condit
         message: message.into(),
         last_transition_millis: Some(0),
         last_update_millis: Some(0),
+    }
+}
+
+/// A Warning about an object, which happened once and does not tell when.
+pub fn warning(uid: u128, about: u128, (kind, name): (&str, &str), reason: &str, message: &str) -> EventFact {
+    EventFact {
+        uid: Uid::from_bits(uid),
+        namespace: "shop".into(),
+        about: Uid::from_bits(about),
+        about_kind: kind.into(),
+        about_name: name.into(),
+        reason: reason.into(),
+        message: message.into(),
+        is_warning: true,
+        count: 1,
+        ..EventFact::default()
     }
 }
 
@@ -196,6 +190,30 @@ impl Web {
         web
     }
 
+    /// The same, and it is reported.
+    pub fn reported() -> Self {
+        let mut web = Self::replaced();
+        web.report();
+        web
+    }
+
+    /// The same at that time.
+    pub fn at(self, now: Millis) -> Self {
+        Self { now, ..self }
+    }
+
+    /// Time passes until then; what happens next arrives at that time.
+    pub fn wait_until(&mut self, now: Millis) -> &mut Self {
+        self.now = now;
+        self
+    }
+
+    /// So much time passes.
+    pub fn wait(&mut self, millis: Millis) -> &mut Self {
+        self.now += millis;
+        self
+    }
+
     fn tell(&mut self, fact: Fact) {
         let changes = self.timeline.apply(self.now, fact);
         self.history.note(self.now, &changes);
@@ -218,12 +236,17 @@ impl Web {
         self.tell(Fact::Deployment(Box::new(self.deployment.clone()), Seen::Modified));
     }
 
-    /// The template changes.
-    pub fn edit(&mut self, version: &str) {
+    /// Somebody edits the Deployment.
+    pub fn edit_spec(&mut self, change: impl FnOnce(&mut DeploymentFact)) {
         self.deployment(|deployment| {
             deployment.meta.generation += 1;
-            deployment.spec.images = image(version);
+            change(deployment);
         });
+    }
+
+    /// The template changes.
+    pub fn edit(&mut self, version: &str) {
+        self.edit_spec(|deployment| deployment.spec.images = image(version));
     }
 
     pub fn delete_deployment(&mut self) {
@@ -408,29 +431,19 @@ impl Web {
     /// An Event about a container of a pod arrives.
     pub fn event_of(&mut self, number: u128, container: &str, reason: &str, message: &str) {
         let pod = &self.pods[&number].meta;
-        let uid = Uid::from_bits(10_000 + self.now as u128 * 1_000 + number + u128::from(reason.len() as u32));
+        let uid = 10_000 + self.now as u128 * 1_000 + number + u128::from(reason.len() as u32);
         let fact = EventFact {
-            uid,
             namespace: pod.namespace.clone(),
-            about: pod.uid,
-            about_kind: "Pod".into(),
-            about_name: pod.name.clone(),
             container: container.into(),
-            reason: reason.into(),
-            message: message.into(),
             is_warning: !matches!(reason, "Pulling" | "Pulled" | "Killing" | "TriggeredScaleUp"),
-            count: 1,
-            last_millis: None,
+            ..warning(uid, pod.uid.bits(), ("Pod", &pod.name), reason, message)
         };
         self.tell(Fact::Event(Box::new(fact)));
     }
 
     /// `kubectl scale`, and what the Deployment controller makes of it while one ReplicaSet has all pods.
     pub fn scale(&mut self, number: u128, replicas: u32) {
-        self.deployment(|deployment| {
-            deployment.meta.generation += 1;
-            deployment.spec.replicas = replicas;
-        });
+        self.edit_spec(|deployment| deployment.spec.replicas = replicas);
         self.set(number, |set| {
             set.counts.desired = replicas;
             (set.desired_replicas, set.max_replicas) = (Some(replicas), Some(replicas + replicas.div_ceil(4)));

@@ -11,7 +11,7 @@ use timeline::fact::{
 };
 use timeline::phase::PodState;
 use timeline::viewer::{DeploymentCopy, Taken};
-use timeline::wire::{self, Delta, Objects, Said, Snapshot};
+use timeline::wire::{self, Delta, Objects, Snapshot};
 use timeline::{Change, Fact, Model, Retention, Timeline, Uid};
 
 /// One observation, small enough that runs of them meet each other.
@@ -76,26 +76,11 @@ fn seen(seen: u8) -> Seen {
 }
 
 fn meta(uid: Uid, name: String, controller: Option<Uid>) -> Meta {
-    Meta {
-        uid,
-        namespace: "shop".into(),
-        name,
-        created_at_millis: 0,
-        deletion_at_millis: None,
-        controller,
-        version: None,
-        generation: 1,
-    }
+    Meta { uid, namespace: "shop".into(), name, controller, generation: 1, ..Meta::default() }
 }
 
 fn condition(status: ConditionStatus, at: i64) -> Condition {
-    Condition {
-        status,
-        reason: String::new(),
-        message: String::new(),
-        last_transition_millis: Some(at),
-        last_update_millis: None,
-    }
+    Condition { status, last_transition_millis: Some(at), ..Condition::default() }
 }
 
 pub fn fact(event: &Event, at: i64) -> Fact {
@@ -107,20 +92,16 @@ pub fn fact(event: &Event, at: i64) -> Fact {
             let share = IntOrPercent::Percent(25);
             Fact::Deployment(
                 Box::new(DeploymentFact {
-                    labels: std::collections::BTreeMap::default(),
                     meta,
                     revision: Some(u64::from(*revision)),
-                    restarted_at: None,
-                    template: None,
-                    template_apart: None,
                     spec: DeploymentSpec {
                         replicas,
                         strategy: Update::RollingUpdate { max_surge: share, max_unavailable: share },
-                        min_ready_seconds: 0,
                         paused: *paused,
                         progress_deadline_seconds: Some(600),
                         revision_history_limit: 1,
                         images: vec![Image { container: "web".into(), image: format!("web:v{revision}") }],
+                        ..DeploymentSpec::default()
                     },
                     status: DeploymentStatus {
                         observed_generation: 1,
@@ -129,6 +110,7 @@ pub fn fact(event: &Event, at: i64) -> Fact {
                         available: replicas,
                         ..Default::default()
                     },
+                    ..DeploymentFact::default()
                 }),
                 seen(*how),
             )
@@ -137,19 +119,10 @@ pub fn fact(event: &Event, at: i64) -> Fact {
             Box::new(ReplicaSetFact {
                 meta: meta(replica_set(*number), format!("web-{number}"), owner.map(deployment)),
                 revision: Some(u64::from(*revision)),
-                desired_replicas: None,
-                max_replicas: None,
-                change_cause: None,
-                managed_by: String::new(),
-                version: String::new(),
                 min_ready_seconds: u32::from(*min_ready),
-                images: Vec::new(),
-                restarted_at: None,
                 template_hash: number.to_string(),
-                template: None,
-                probe_millis: 0,
-                failure: None,
                 counts: ReplicaSetCounts { desired: u32::from(*wanted), ..Default::default() },
+                ..ReplicaSetFact::default()
             }),
             seen(*how),
         ),
@@ -166,25 +139,18 @@ pub fn fact(event: &Event, at: i64) -> Fact {
                 Box::new(PodFact {
                     meta,
                     node: (*state > 0).then(|| "node-1".to_owned()),
-                    nominated_node: None,
                     phase: match state {
                         0 | 1 => Phase::Pending,
                         6 => Phase::Failed,
                         _ => Phase::Running,
                     },
-                    conditions: Vec::new(),
-                    reason: String::new(),
-                    message: String::new(),
                     ready: matches!(state, 3 | 7).then(|| condition(ConditionStatus::True, at / 1000 * 1000)),
-                    scheduled: None,
-                    disruption: None,
-                    deletion_cost: 0,
-                    is_graceless: false,
                     containers: vec![Container {
                         state: container,
                         restarts: if *state == 7 { 2 } else { 0 },
                         ..Container::new("web".into(), Role::App)
                     }],
+                    ..PodFact::default()
                 }),
                 seen(*how),
             )
@@ -235,16 +201,7 @@ fn travelled(from: u64, to: u64, changes: &[Change]) -> Delta {
 /// Everything of a model as it arrives at a viewer, in a snapshot of each Deployment and the rest object by object.
 fn arrived(model: &Model, seq: u64) -> DeploymentCopy {
     let mut copy = DeploymentCopy::default();
-    let snapshot = Snapshot {
-        epoch: 1,
-        seq,
-        now_millis: 0,
-        deployment: None,
-        looking_since_millis: 0,
-        objects: Objects::default(),
-        said: Said::default(),
-    };
-    copy.take_snapshot(snapshot);
+    copy.take_snapshot(Snapshot { epoch: 1, seq, ..Snapshot::default() });
     let deployments = model.deployments.values().map(|known| Change::Deployment(Box::new(known.clone())));
     let sets = model.replica_sets.values().map(|known| Change::ReplicaSet(Box::new(known.clone())));
     let pods = model.pods.values().map(|known| Change::Pod(Box::new(known.clone())));

@@ -209,7 +209,7 @@ fn registry() -> String {
 /// Writes the bill of materials of the program: every crate with version, licence and checksum, those of the page in it too, as
 /// CycloneDX.
 fn sbom() -> Result<PathBuf> {
-    let tool = setup::ensure_cyclonedx().context("no bill of materials without cargo-cyclonedx")?;
+    let tool = setup::CYCLONEDX.ensure().context("no bill of materials without cargo-cyclonedx")?;
     let target = Platform::LinuxAmd64.target();
     let mut command = process::command(tool, &["cyclonedx", "--format", "json", "--target", target]);
     command.args(["--override-filename", "rollcast.cdx", "--manifest-path"]);

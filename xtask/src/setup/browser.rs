@@ -37,6 +37,13 @@ pub struct Browser {
 }
 
 impl Browser {
+    /// A command that runs a program of `end2end` with this browser.
+    pub fn node(&self, program: &str) -> Command {
+        let mut command = process::command("node", &[program]);
+        self.configure(command.current_dir(process::workspace_path("end2end")));
+        command
+    }
+
     /// Lets what a command starts use this browser, with the same fonts on every machine.
     pub fn configure(&self, command: &mut Command) {
         if let Some(path) = &self.path {

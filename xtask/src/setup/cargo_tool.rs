@@ -8,35 +8,21 @@ use crate::process;
 const ROOT: &str = "target/tools";
 
 /// A program of crates.io, in the version that the project uses.
-struct CargoTool {
+pub struct CargoTool {
     name: &'static str,
     version: &'static str,
 }
 
 /// Looks at licences, sources and advisories of dependencies.
-const DENY: CargoTool = CargoTool { name: "cargo-deny", version: "0.20.2" };
+pub const DENY: CargoTool = CargoTool { name: "cargo-deny", version: "0.20.2" };
 /// Writes bills of materials.
-const CYCLONEDX: CargoTool = CargoTool { name: "cargo-cyclonedx", version: "0.5.9" };
+pub const CYCLONEDX: CargoTool = CargoTool { name: "cargo-cyclonedx", version: "0.5.9" };
 /// Builds the book from `docs`.
-const MDBOOK: CargoTool = CargoTool { name: "mdbook", version: "0.5.4" };
-
-/// Finds cargo-deny, or installs it. None where crates.io cannot be reached.
-pub fn ensure_deny() -> Option<PathBuf> {
-    DENY.ensure()
-}
-
-/// Finds cargo-cyclonedx, or installs it. None where crates.io cannot be reached.
-pub fn ensure_cyclonedx() -> Option<PathBuf> {
-    CYCLONEDX.ensure()
-}
-
-/// Finds mdBook, or installs it. None where crates.io cannot be reached.
-pub fn ensure_mdbook() -> Option<PathBuf> {
-    MDBOOK.ensure()
-}
+pub const MDBOOK: CargoTool = CargoTool { name: "mdbook", version: "0.5.4" };
 
 impl CargoTool {
-    fn ensure(&self) -> Option<PathBuf> {
+    /// Finds it, or installs it. None where crates.io cannot be reached.
+    pub fn ensure(&self) -> Option<PathBuf> {
         let ours = process::workspace_path(ROOT).join("bin").join(self.name);
         let candidates = [process::find(self.name), Some(ours.clone())];
         if let Some(program) = candidates.into_iter().flatten().find(|program| self.is_pinned_version(program)) {

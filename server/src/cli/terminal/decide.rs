@@ -114,8 +114,6 @@ fn ended(view: &View, fail_fast: bool) -> Option<WaitOutcome> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "a test ends where its assumptions do")]
-
     use std::time::Duration;
 
     use timeline::Timeline;

@@ -258,8 +258,6 @@ fn wrapped(text: &str, width: usize) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "a test ends where its assumptions do")]
-
     use timeline::view::{self, Now};
     use timeline::{Change, Timeline, story};
 

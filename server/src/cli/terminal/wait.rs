@@ -348,8 +348,6 @@ fn evidence(view: &View, now_millis: Millis) -> String {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "a test ends where its assumptions do")]
-
     use super::*;
 
     use WaitOutcome::{Complete, Failed, TimedOut};

@@ -160,7 +160,7 @@ mod tests {
     use timeline::Uid;
     use timeline::list::Sort;
     use timeline::verdict::KubectlVerdict;
-    use timeline::view::{LAYERS, Tone, Verdict};
+    use timeline::view::{Tone, Verdict};
     use timeline::wire::Connection;
 
     const NOW: Millis = 10_000_000;
@@ -171,21 +171,11 @@ mod tests {
             namespace: namespace.into(),
             name: name.into(),
             revision: Some(7),
-            replaces: None,
             images: "Web:v2".into(),
-            verdict: Verdict {
-                badge: String::new(),
-                tone,
-                sentence: String::new(),
-                why: String::new(),
-                kubectl: KubectlVerdict::Complete,
-            },
-            next: String::new(),
-            pods: [0; LAYERS],
-            desired: 0,
-            lately: timeline::view::Lately::default(),
+            verdict: Verdict { tone, kubectl: KubectlVerdict::Complete, ..Verdict::default() },
             since_millis: NOW - finished_ago,
             finished_millis: Some(NOW - finished_ago),
+            ..Summary::default()
         };
         Arc::new(ListedDeployment::new(summary, std::iter::once(("app".to_owned(), name.to_owned())).collect()))
     }

@@ -11,6 +11,7 @@ pub mod invariants;
 pub mod network;
 pub mod played;
 pub mod postgres;
+pub mod reviewer;
 pub mod side;
 pub mod simulated;
 pub mod sqlite;

@@ -150,7 +150,14 @@ impl Postgres {
 
     /// A database that nobody used before.
     pub fn server(&self) -> DatabaseServer {
-        self.address(&self.database(), "postgres").parse().expect("is an address")
+        self.named_server().1
+    }
+
+    /// The same, and its name.
+    pub fn named_server(&self) -> (String, DatabaseServer) {
+        let database = self.database();
+        let server = self.address(&database, "postgres").parse().expect("is an address");
+        (database, server)
     }
 
     /// Its socket.

@@ -15,12 +15,13 @@ use std::time::{Duration, Instant};
 use kube::Client;
 use kube::config::Kubeconfig;
 use observe::{Observer, now_millis};
-use said::{Program, Said};
+use said::Said;
 use serde_json::{Value, json};
 use situation::{Object, Situation, Version};
 
 use crate::common;
 use crate::common::side::client;
+use crate::live::program::Serving;
 
 /// From the edit to the end: `rollcast wait` gives up before.
 const DURATION: Duration = Duration::from_secs(180);
@@ -93,7 +94,7 @@ async fn what_is_said_of_real_pods_is_right() {
     let duration = if duration { DURATION } else { SAMPLE };
     let client = client(Kubeconfig::read_from(&path).unwrap()).await;
     let observer = Observer::begin(&client, situations.keys().cloned()).await;
-    let program = Program::start(&path);
+    let program = Serving::with(&path, &["--no-history"]);
     begin(&client, &situations, registries).await;
 
     let (mut said, mut waits, mut edited) = (Said::default(), Vec::new(), BTreeMap::new());
@@ -114,7 +115,7 @@ async fn what_is_said_of_real_pods_is_right() {
             waits.push((name, tokio::spawn(wait(path.clone(), name.clone(), limit))));
             end = Instant::now() + duration;
         }
-        said.hear(&program.deployments().await, &edited);
+        said.hear(&said::deployments(&program).await, &edited);
         tokio::time::sleep(Duration::from_millis(500)).await; // sampling for a given time, which is what is tested
     }
     let mut failures = Vec::new();

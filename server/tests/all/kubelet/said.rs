@@ -1,54 +1,20 @@
 //! What Rollcast said of each situation, and when.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader};
-use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
 
 use crate::kubelet::observe::now_millis;
 use crate::kubelet::situation::Situation;
+use crate::live::program::{Serving, get};
 
 /// An observation takes so long to arrive, and what follows from it to be said.
 const LATE_MILLIS: i64 = 3_000;
 
-/// A Rollcast that ends with its owner.
-pub struct Program {
-    child: Child,
-    address: String,
-}
-
-impl Program {
-    pub fn start(kubeconfig: &str) -> Self {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_rollcast"));
-        command.args(["serve", "--kubeconfig", kubeconfig, "--no-history", "--listen", "127.0.0.1:0"]);
-        command.env("ROLLCAST_LOG", "error,kube_client=off").stdout(Stdio::piped());
-        let mut child = command.spawn().unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let address = line.trim().strip_prefix("Rollcast is at http://").unwrap().trim_end_matches('/').to_owned();
-        Self { child, address }
-    }
-
-    /// `GET /api/v1/deployments`.
-    pub async fn deployments(&self) -> Value {
-        let mut stream = TcpStream::connect(&self.address).await.unwrap();
-        let request = format!("GET /api/v1/deployments HTTP/1.0\r\nHost: {}\r\n\r\n", self.address);
-        stream.write_all(request.as_bytes()).await.unwrap();
-        let mut all = Vec::new();
-        stream.read_to_end(&mut all).await.unwrap();
-        let all = String::from_utf8(all).unwrap();
-        serde_json::from_str(all.split_once("\r\n\r\n").unwrap().1).unwrap()
-    }
-}
-
-impl Drop for Program {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
+/// What a Rollcast says of all Deployments: `GET /api/v1/deployments`.
+pub async fn deployments(program: &Serving) -> Value {
+    let answer = get(&program.address, "/api/v1/deployments").await;
+    serde_json::from_str(answer.split_once("\r\n\r\n").unwrap().1).unwrap()
 }
 
 /// One answer about a Deployment, by milliseconds since the edit.

@@ -7,15 +7,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::common::until::until;
 use crate::live::program::serve;
-use crate::live::support::{FakeApi, Fault, Verb, Watched, deployment, pod, replica_set};
-
-async fn shop() -> FakeApi {
-    let api = FakeApi::start().await;
-    api.put(deployment(1, 1));
-    api.put(replica_set(2, 1, 1));
-    api.put(pod(10, 2, "web-a"));
-    api
-}
+use crate::live::support::{Fault, Verb, Watched, pod, shop_of};
 
 fn state(watched: &Watched) -> ConnectionState {
     watched.hub.connection().borrow().state.clone()
@@ -23,7 +15,7 @@ fn state(watched: &Watched) -> ConnectionState {
 
 #[tokio::test]
 async fn after_a_lost_position_it_is_live_only_when_it_is_listed_again() {
-    let api = shop().await;
+    let api = shop_of(1, &["web-a"]).await;
     let watched = Watched::start(&api, &[], |pace| pace.answer = Duration::from_millis(500));
     watched.until_pods(&["web-a"]).await;
     until("live", async || state(&watched) == ConnectionState::Live).await;
@@ -43,7 +35,7 @@ async fn after_a_lost_position_it_is_live_only_when_it_is_listed_again() {
 
 #[tokio::test]
 async fn a_watch_that_ends_without_a_word_is_listed_again() {
-    let api = shop().await;
+    let api = shop_of(1, &["web-a"]).await;
     let watched = Watched::start(&api, &[], |pace| {
         pace.watch_seconds = 1;
         pace.bookmark = Duration::from_millis(500);
@@ -56,7 +48,7 @@ async fn a_watch_that_ends_without_a_word_is_listed_again() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_badge_of_a_cluster_that_is_not_heard_of_says_so() {
-    let api = shop().await;
+    let api = shop_of(1, &["web-a"]).await;
     let watched = Watched::start(&api, &[], |_| {});
     watched.until_pods(&["web-a"]).await;
     until("live", async || state(&watched) == ConnectionState::Live).await;

@@ -9,9 +9,6 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use rcgen::{CertificateParams, KeyPair};
 use serde_json::{Value, json};
-use server::kube::credentials::Credentials;
-use server::kube::kubeconfig::Contexts;
-use timeline::wire::ConnectionState;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Runtime;
@@ -23,7 +20,7 @@ use tokio_rustls::rustls::{RootCertStore, ServerConfig};
 use tokio_rustls::server::TlsStream;
 
 use crate::common::until::until;
-use crate::live::support::{FakeApi, Watched, is_stale, pod, quick, shop, until_connection};
+use crate::live::support::{FakeApi, Watched, pod, quick, shop, until_live, until_stale};
 
 /// A certificate that signs itself, and its key.
 struct Pair {
@@ -205,10 +202,7 @@ impl Kubeconfig {
     }
 
     async fn watch(&self) -> Watched {
-        let contexts = Contexts::read(Some(&self.path())).unwrap();
-        let context = contexts.choose(None).unwrap();
-        let target = Credentials::new(contexts, context, "fake".into()).target(&quick()).await.unwrap();
-        Watched::with(target.access, &[], quick())
+        Watched::by_kubeconfig(&self.path(), quick()).await
     }
 }
 
@@ -222,13 +216,9 @@ fn anywhere() -> SocketAddr {
     ([127, 0, 0, 1], 0).into()
 }
 
-async fn until_stale(watched: &Watched, words: &str) {
-    until_connection(&watched.hub, words, |now| is_stale(now, words)).await;
-}
-
 /// What happens now is seen.
 async fn until_current(api: &FakeApi, watched: &Watched) {
-    until_connection(&watched.hub, "live", |now| now.state == ConnectionState::Live).await;
+    until_live(&watched.hub).await;
     api.put(pod(12, 2, "web-c"));
     watched.until_pods(&["web-a", "web-b", "web-c"]).await;
 }

@@ -3,42 +3,27 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use server::cli::Clusters;
 use server::cli::clusters;
 use server::cli::config::{self, Config};
-use server::hub::Handle;
 use server::kube::Pace;
-use server::kube::credentials::Credentials;
-use server::kube::kubeconfig::Contexts;
-use timeline::wire::ConnectionState;
 use timeline::{Retention, fact::Kind};
 
 use crate::common::until::until;
-use crate::live::support::{FakeApi, Verb, Watched, deployment, is_stale, pod, quick, replica_set, until_connection};
+use crate::live::support::{Verb, Watched, is_stale, pod, quick, shop_of, until_connection, until_live, until_stale};
 
 /// A folder of its own with a kubeconfig, gone when the test ends.
-struct Folder(PathBuf);
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
+struct Folder(tempfile::TempDir);
 
 impl Folder {
     fn new() -> Self {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let path = std::env::temp_dir().join(format!("rollcast-credentials-{}-{number}", std::process::id()));
-        std::fs::create_dir_all(&path).unwrap();
-        Self(path)
+        Self(tempfile::tempdir().unwrap())
     }
 
     fn kubeconfig(&self) -> PathBuf {
-        self.0.join("config")
+        self.0.path().join("config")
     }
 
     /// Writes the kubeconfig; whoever reads sees the old one or the new one.
@@ -52,15 +37,15 @@ impl Folder {
     }
 
     fn write_text(&self, text: &str) {
-        let next = self.0.join("next");
+        let next = self.0.path().join("next");
         std::fs::write(&next, text).unwrap();
         std::fs::rename(next, self.kubeconfig()).unwrap();
     }
 
     /// A user whose token comes from a script, which also counts its runs.
     fn user_of(&self, script: &str) -> String {
-        let path = self.0.join("command");
-        let folder = self.0.display();
+        let path = self.0.path().join("command");
+        let folder = self.0.path().display();
         std::fs::write(&path, format!("cd {folder}\necho run >> runs\nruns=$(wc -l < runs)\n{script}")).unwrap();
         let path = path.display();
         format!(
@@ -69,7 +54,7 @@ impl Folder {
     }
 
     fn runs(&self) -> usize {
-        std::fs::read_to_string(self.0.join("runs")).unwrap_or_default().lines().count()
+        std::fs::read_to_string(self.0.path().join("runs")).unwrap_or_default().lines().count()
     }
 
     fn cluster(&self) -> clusters::ClusterConfig {
@@ -94,10 +79,7 @@ impl Folder {
     }
 
     async fn watch_at(&self, pace: Pace) -> Watched {
-        let contexts = Contexts::read(Some(&self.kubeconfig())).unwrap();
-        let context = contexts.choose(None).unwrap();
-        let target = Credentials::new(contexts, context, "fake".into()).target(&pace).await.unwrap();
-        Watched::with(target.access, &[], pace)
+        Watched::by_kubeconfig(&self.kubeconfig(), pace).await
     }
 }
 
@@ -110,25 +92,9 @@ fn token(token: &str) -> String {
     format!(r#"{{"token":"{token}"}}"#)
 }
 
-async fn shop() -> FakeApi {
-    let api = FakeApi::start().await;
-    api.put(deployment(1, 1));
-    api.put(replica_set(2, 1, 1));
-    api.put(pod(10, 2, "web-a"));
-    api
-}
-
-async fn until_stale(watched: &Watched, words: &str) {
-    until_connection(&watched.hub, words, |now| is_stale(now, words)).await;
-}
-
-async fn until_live(hub: &Handle) {
-    until_connection(hub, "live", |now| now.state == ConnectionState::Live).await;
-}
-
 #[tokio::test]
 async fn a_token_that_is_written_anew_is_taken_up() {
-    let (api, folder) = (shop().await, Folder::new());
+    let (api, folder) = (shop_of(1, &["web-a"]).await, Folder::new());
     api.take_only("one");
     folder.write(api.address, &token("one"));
     let watched = folder.watch().await;
@@ -144,7 +110,7 @@ async fn a_token_that_is_written_anew_is_taken_up() {
 
 #[tokio::test]
 async fn a_command_is_asked_again_when_its_token_is_refused() {
-    let (api, folder) = (shop().await, Folder::new());
+    let (api, folder) = (shop_of(1, &["web-a"]).await, Folder::new());
     api.take_only("run-1");
     let script = answer(r#"{"token":"run-%s"}"#) + r#" "$runs""#;
     folder.write(api.address, &folder.user_of(&script));
@@ -164,7 +130,7 @@ async fn a_command_is_asked_again_when_its_token_is_refused() {
 
 #[tokio::test]
 async fn credentials_that_end_soon_are_renewed_before_they_are_refused() {
-    let (api, folder) = (shop().await, Folder::new());
+    let (api, folder) = (shop_of(1, &["web-a"]).await, Folder::new());
     let soon = jiff::Timestamp::from_second(server::telemetry::clock::now_millis() / 1000 + 62).unwrap();
     let script = answer(r#"{"token":"run-%s","expirationTimestamp":"%s"}"#)
         + &format!(r#" "$runs" "$([ "$runs" = 1 ] && echo {soon} || echo 2100-01-01T00:00:00Z)""#);
@@ -181,7 +147,7 @@ async fn credentials_that_end_soon_are_renewed_before_they_are_refused() {
 
 #[tokio::test]
 async fn credentials_that_last_are_not_renewed() {
-    let (api, folder) = (shop().await, Folder::new());
+    let (api, folder) = (shop_of(1, &["web-a"]).await, Folder::new());
     let script = answer(r#"{"token":"run-%s","expirationTimestamp":"2100-01-01T00:00:00Z"}"#) + r#" "$runs""#;
     folder.write(api.address, &folder.user_of(&script));
     let watched = folder.watch_at(Pace { probe: Duration::from_millis(20), ..quick() }).await;
@@ -192,7 +158,7 @@ async fn credentials_that_last_are_not_renewed() {
 
 #[tokio::test]
 async fn a_command_that_answers_nothing_good_is_asked_less_and_less_often() {
-    let (api, folder) = (shop().await, Folder::new());
+    let (api, folder) = (shop_of(1, &["web-a"]).await, Folder::new());
     api.take_only("another");
     let script = answer(r#"{"token":"run-%s"}"#) + r#" "$runs""#;
     folder.write(api.address, &folder.user_of(&script));
@@ -209,7 +175,7 @@ async fn a_command_that_answers_nothing_good_is_asked_less_and_less_often() {
 
 #[tokio::test]
 async fn what_is_wrong_with_the_kubeconfig_is_said_and_tried_again() {
-    let (api, folder) = (shop().await, Folder::new());
+    let (api, folder) = (shop_of(1, &["web-a"]).await, Folder::new());
     api.take_only("one");
     folder.write(api.address, &token("one"));
     let watched = folder.watch().await;
@@ -228,9 +194,11 @@ async fn what_is_wrong_with_the_kubeconfig_is_said_and_tried_again() {
 
 #[tokio::test]
 async fn a_cluster_that_moved_is_found_where_the_kubeconfig_says_and_listed_again() {
-    let (api, folder) = (shop().await, Folder::new());
-    let (before, closed) =
-        (shop().await, tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap());
+    let (api, folder) = (shop_of(1, &["web-a"]).await, Folder::new());
+    let (before, closed) = (
+        shop_of(1, &["web-a"]).await,
+        tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap(),
+    );
     before.put(pod(11, 2, "web-b"));
     folder.write(before.address, "{}");
     // Failures alone do not list again here.
@@ -254,7 +222,7 @@ fn runs(process: &str) -> bool {
 
 #[tokio::test]
 async fn a_command_that_hangs_is_ended_and_tried_again() {
-    let (api, folder) = (shop().await, Folder::new());
+    let (api, folder) = (shop_of(1, &["web-a"]).await, Folder::new());
     api.take_only("good");
     let script =
         format!("if [ \"$runs\" -lt 3 ]; then sleep 1000 & echo $! >> hung; wait; fi\n{}", answer(&token("good")));
@@ -267,14 +235,14 @@ async fn a_command_that_hangs_is_ended_and_tried_again() {
     }
     until_live(&hub).await;
     assert_eq!(folder.runs(), 3);
-    let hung = std::fs::read_to_string(folder.0.join("hung")).unwrap();
+    let hung = std::fs::read_to_string(folder.0.path().join("hung")).unwrap();
     assert_eq!(hung.lines().count(), 2);
     until("what it started has ended", async || !hung.lines().any(runs)).await;
 }
 
 #[tokio::test]
 async fn a_kubeconfig_that_is_mended_while_a_cluster_waits_for_its_first_credentials_is_read_again() {
-    let (api, folder) = (shop().await, Folder::new());
+    let (api, folder) = (shop_of(1, &["web-a"]).await, Folder::new());
     api.take_only("good");
     folder.write(api.address, &folder.user_of("exit 3"));
     let hub = folder.cluster().watch(&Kind::ALL, Retention::default(), None).0;
@@ -285,7 +253,7 @@ async fn a_kubeconfig_that_is_mended_while_a_cluster_waits_for_its_first_credent
 
 #[tokio::test]
 async fn a_kubeconfig_that_is_gone_as_soon_as_it_is_read_is_enough() {
-    let (api, folder) = (shop().await, Folder::new());
+    let (api, folder) = (shop_of(1, &["web-a"]).await, Folder::new());
     folder.write(api.address, "{}");
     let wanted = folder.cluster();
     std::fs::remove_file(folder.kubeconfig()).unwrap();
@@ -294,7 +262,7 @@ async fn a_kubeconfig_that_is_gone_as_soon_as_it_is_read_is_enough() {
 
 #[tokio::test]
 async fn where_others_reach_it_no_command_is_run_whenever_the_kubeconfig_names_it() {
-    let (api, folder) = (shop().await, Folder::new());
+    let (api, folder) = (shop_of(1, &["web-a"]).await, Folder::new());
     api.take_only("good");
     let command = folder.user_of(&answer(&token("good")));
     folder.write(api.address, &command);
@@ -311,7 +279,7 @@ async fn where_others_reach_it_no_command_is_run_whenever_the_kubeconfig_names_i
     until_connection(&hub, "it is refused again", |now| is_stale(now, "refused")).await;
     until("it is asked with what it has", async || api.refusals() > 3).await;
     // The same of an old kind, which the client library would run.
-    let script = folder.0.join("command").display().to_string();
+    let script = folder.0.path().join("command").display().to_string();
     let provider = serde_json::json!({ "name": "gcp", "config": { "cmd-path": "sh", "cmd-args": script } });
     folder.write(api.address, &serde_json::json!({ "auth-provider": provider }).to_string());
     let cluster = folder.cluster().without_commands();
@@ -325,9 +293,9 @@ async fn where_others_reach_it_no_command_is_run_whenever_the_kubeconfig_names_i
 
 #[tokio::test]
 async fn a_token_that_the_kubeconfig_names_goes_before_its_command() {
-    let (api, folder) = (shop().await, Folder::new());
+    let (api, folder) = (shop_of(1, &["web-a"]).await, Folder::new());
     api.take_only("written");
-    let file = folder.0.join("token");
+    let file = folder.0.path().join("token");
     std::fs::write(&file, "written").unwrap();
     let command = folder.user_of(&answer(&token("fetched")));
     for written in [r#""token":"written""#.to_owned(), format!(r#""tokenFile":"{}""#, file.display())] {

@@ -12,7 +12,7 @@ use timeline::fact::Kind;
 use timeline::model::Gap;
 
 use crate::common::until::until;
-use crate::live::support::{FakeApi, Fault, Verb, Watched, deployment, pod, replica_set};
+use crate::live::support::{Fault, Verb, Watched, deployment, shop_of};
 
 fn list(kind: Kind, objects: &[Value], gap_since_millis: Option<i64>, at_millis: i64) -> SourceEvent {
     let objects = objects.iter().map(|object| Object::decode(kind, &object.to_string()).unwrap()).collect();
@@ -49,10 +49,7 @@ async fn events_that_are_listed_again_draw_no_gap_and_change_nothing() {
 
 #[tokio::test]
 async fn events_that_may_be_listed_and_not_watched_draw_no_gap() {
-    let api = FakeApi::start().await;
-    api.put(deployment(1, 1));
-    api.put(replica_set(2, 1, 1));
-    api.put(pod(10, 2, "web-a"));
+    let api = shop_of(1, &["web-a"]).await;
     api.stand(Verb::Watch, "events", Some(Fault::Status(403)));
     let watched = Watched::start(&api, &[], |_| {});
     watched.until_pods(&["web-a"]).await;

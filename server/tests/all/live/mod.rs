@@ -19,7 +19,7 @@ mod outages;
 mod planted;
 #[cfg(unix)]
 mod plugin;
-mod program;
+pub mod program;
 mod recorded;
 mod refused;
 mod replicas;

@@ -12,14 +12,11 @@ use tokio::sync::{Mutex, mpsc, watch};
 
 use crate::common::until::until;
 use crate::live::program::{Recorder, kubeconfig};
-use crate::live::support::{FakeApi, Fault, Verb, deployment, pod, replica_set, shop};
+use crate::live::support::{Fault, Verb, pod, shop, shop_of};
 
 #[tokio::test]
 async fn the_document_of_a_replay_equals_the_document_of_the_live_run() {
-    let api = FakeApi::start().await;
-    api.put(deployment(1, 2));
-    api.put(replica_set(2, 1, 2));
-    api.put(pod(10, 2, "web-a"));
+    let api = shop_of(2, &["web-a"]).await;
     let counters = Arc::new(Counters::default());
     let (hub, to_hub) = Handle::start("fake", counters.clone(), Retention::default());
     let (events, mut inbox) = mpsc::channel::<kube::SourceEvent>(kube::QUEUE);

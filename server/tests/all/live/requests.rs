@@ -3,22 +3,14 @@
 use std::time::{Duration, Instant};
 
 use crate::common::until::until;
-use crate::live::support::{FakeApi, Fault, Verb, Watched, deployment, pod, quick, replica_set, until_connection};
+use crate::live::support::{FakeApi, Fault, Verb, Watched, pod, quick, shop_of, until_connection};
 use server::kube::Pace;
 use server::kube::access::Access;
 use timeline::wire::{Connection, ConnectionState};
 
-async fn shop() -> FakeApi {
-    let api = FakeApi::start().await;
-    api.put(deployment(1, 1));
-    api.put(replica_set(2, 1, 1));
-    api.put(pod(10, 2, "web-a"));
-    api
-}
-
 /// Requests for pods in each of two stretches of a second and a half, while every watch meets a fault and lists work.
 async fn spent(fault: Fault) -> [usize; 2] {
-    let api = shop().await;
+    let api = shop_of(1, &["web-a"]).await;
     api.stand(Verb::Watch, "pods", Some(fault));
     let watched = Watched::start(&api, &[], |pace| {
         pace.first_backoff = Duration::from_millis(100);
@@ -47,9 +39,7 @@ async fn waits_grow_while_watches_fail_though_lists_work() {
 
 /// An API server with a Deployment of so many pods.
 async fn with_pods(pods: u64) -> FakeApi {
-    let api = FakeApi::start().await;
-    api.put(deployment(1, 1));
-    api.put(replica_set(2, 1, 1));
+    let api = shop_of(1, &[]).await;
     for number in 0..pods {
         api.put(pod(100 + number, 2, &format!("web-{number:03}")));
     }

@@ -16,7 +16,7 @@ use tokio::time::Instant;
 use crate::common;
 use crate::common::fed::feed;
 use crate::live::kept::{archive, live};
-use crate::live::support::{FakeApi, Watched, deployment, pod, replica_set};
+use crate::live::support::{FakeApi, Watched, deployment, pod, shop_of};
 use crate::live::viewers::web;
 
 /// Parts of a recording, between which viewers come and go.
@@ -88,9 +88,7 @@ async fn a_copy_that_comes_back_at_any_time_is_the_servers() {
 }
 
 async fn site() -> FakeApi {
-    let api = FakeApi::start().await;
-    api.put(deployment(1, 10));
-    api.put(replica_set(2, 1, 10));
+    let api = shop_of(10, &[]).await;
     (10..20).for_each(|number| api.put(pod(number, 2, &format!("web-{number}"))));
     api
 }

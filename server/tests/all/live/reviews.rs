@@ -2,12 +2,8 @@
 
 use std::sync::{Arc, Mutex};
 
-use http::{Request, Response};
-use http_body_util::BodyExt;
-use kube::client::Body;
 use serde_json::{Value, json};
 use server::hub::Handle;
-use server::kube::access::Access;
 use server::kube::credentials::Credentials;
 use server::kube::error::RequestError;
 use server::kube::kubeconfig::Contexts;
@@ -15,25 +11,19 @@ use server::kube::review::{ReviewEndpoint, Reviewer, Subject, TokenSender};
 use timeline::Retention;
 use tokio::sync::watch;
 
+use crate::common;
 use crate::live::secrets::careless;
 use crate::live::support::{quick, shop};
 
 /// A cluster that answers that, and what it was asked.
 fn reviewer(status: u16, answer: &Value) -> (Reviewer, Arc<Mutex<Vec<Value>>>) {
-    let (answer, asked) = (answer.to_string(), Arc::<Mutex<Vec<Value>>>::default());
+    let (answer, asked) = (answer.to_string().into_bytes(), Arc::<Mutex<Vec<Value>>>::default());
     let all = asked.clone();
-    let server = tower::service_fn(move |request: Request<Body>| {
-        let (answer, all) = (answer.clone(), all.clone());
-        async move {
-            let question = request.into_body().collect().await.unwrap().to_bytes();
-            all.lock().unwrap().push(serde_json::from_slice(&question).unwrap());
-            let answer = Response::builder().status(status).body(Body::from(answer.into_bytes())).unwrap();
-            Ok::<_, std::convert::Infallible>(answer)
-        }
+    let reviewer = common::reviewer::reviewer(quick(), move |question| {
+        all.lock().unwrap().push(question);
+        std::future::ready((status, answer.clone()))
     });
-    let endpoint =
-        ReviewEndpoint { access: Access::fixed(kube::Client::new(server, "default")), pace: Arc::new(quick()) };
-    (Reviewer::new(watch::channel(Some(endpoint)).1), asked)
+    (reviewer, asked)
 }
 
 fn ann() -> Subject {

@@ -18,9 +18,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{mpsc, watch};
 
 use crate::common::until::until;
-use crate::live::support::{
-    FakeApi, Fault, Verb, Watched, deployment, is_stale, pod, quick, replica_set, until_connection,
-};
+use crate::live::support::{Fault, Verb, Watched, is_stale, pod, quick, shop_of, until_connection};
 
 fn object(number: u8, version: u8) -> String {
     format!(
@@ -138,17 +136,9 @@ async fn a_server_that_falls_silent_at_any_byte_is_called_stale_and_recovered_fr
     futures::stream::iter(0..=bytes).for_each_concurrent(300, recover_after).await;
 }
 
-async fn shop() -> FakeApi {
-    let api = FakeApi::start().await;
-    api.put(deployment(1, 2));
-    api.put(replica_set(2, 1, 2));
-    api.put(pod(10, 2, "web-a"));
-    api
-}
-
 #[tokio::test]
 async fn what_nobody_saw_begins_with_the_last_word_of_a_watch_that_died() {
-    let api = shop().await;
+    let api = shop_of(2, &["web-a"]).await;
     api.stand(Verb::Watch, "pods", Some(Fault::Stall(String::new())));
     let watched = Watched::start(&api, &[], |pace| {
         pace.watch_seconds = 1;
@@ -178,7 +168,7 @@ async fn what_nobody_saw_begins_with_the_last_word_of_a_watch_that_died() {
 
 #[tokio::test]
 async fn a_probe_whose_answer_stops_in_the_middle_is_no_answer() {
-    let api = shop().await;
+    let api = shop_of(2, &["web-a"]).await;
     api.stand(Verb::Version, "version", Some(Fault::Stall("{".into())));
     let watched = Watched::start(&api, &[], |pace| {
         pace.probe = Duration::from_millis(50);
@@ -193,7 +183,7 @@ async fn a_probe_whose_answer_stops_in_the_middle_is_no_answer() {
 
 #[tokio::test]
 async fn a_list_that_never_comes_ends_when_the_cluster_falls_silent_and_begins_anew() {
-    let api = shop().await;
+    let api = shop_of(2, &["web-a"]).await;
     api.fault(Verb::List, "pods", Fault::Hang);
     let watched = Watched::start(&api, &[], |pace| {
         pace.probe = Duration::from_millis(50);
@@ -206,17 +196,6 @@ async fn a_list_that_never_comes_ends_when_the_cluster_falls_silent_and_begins_a
     assert_eq!(api.requests(Verb::List, "pods"), 1, "nothing is asked while nothing answers");
     api.stand(Verb::Version, "version", None);
     watched.until_pods(&["web-a"]).await;
-}
-
-#[tokio::test]
-async fn a_list_that_stops_or_trickles_is_given_up_and_begun_anew() {
-    let (short, long) = (Duration::from_millis(200), Duration::from_secs(300));
-    for (fault, answer, page) in [(Fault::Stall("{".into()), short, long), (Fault::Trickle, long, short)] {
-        let api = shop().await;
-        api.fault(Verb::List, "pods", fault);
-        let watched = Watched::start(&api, &[], |pace| (pace.answer, pace.page) = (answer, page));
-        watched.until_pods(&["web-a"]).await;
-    }
 }
 
 #[tokio::test]
@@ -246,7 +225,7 @@ async fn a_refusal_whose_text_never_comes_is_a_refusal() {
 
 #[tokio::test]
 async fn a_check_of_a_server_that_never_answers_ends() {
-    let api = shop().await;
+    let api = shop_of(2, &["web-a"]).await;
     api.stand(Verb::List, "deployments", Some(Fault::Hang));
     let (hub, _) = Handle::start("fake", Arc::default(), timeline::Retention::default());
     let pace = Pace { answer: Duration::from_millis(100), ..quick() };

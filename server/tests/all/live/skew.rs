@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use timeline::Millis;
 
 use crate::common::until::until;
-use crate::live::support::{FakeApi, Watched, deployment, pod, replica_set};
+use crate::live::support::{Watched, pod, shop_of};
 
 const HOUR: Millis = 3_600_000;
 
@@ -30,9 +30,7 @@ async fn skew(watched: &Watched) -> Millis {
 
 #[tokio::test]
 async fn pods_of_other_controllers_that_change_hours_later_do_not_move_it() {
-    let api = FakeApi::start().await;
-    api.put(deployment(1, 1));
-    api.put(replica_set(2, 1, 1));
+    let api = shop_of(1, &[]).await;
     (40..50).for_each(|number| api.put(job_pod(number, 0, 2 * HOUR)));
     let watched = Watched::start(&api, &[], |_| {});
     watched.until_pods(&[]).await;
@@ -50,9 +48,7 @@ async fn pods_of_other_controllers_that_change_hours_later_do_not_move_it() {
 
 #[tokio::test]
 async fn a_clock_that_is_hours_off_is_found_with_the_first_pod_that_is_made() {
-    let api = FakeApi::start().await;
-    api.put(deployment(1, 1));
-    api.put(replica_set(2, 1, 1));
+    let api = shop_of(1, &[]).await;
     let watched = Watched::start(&api, &[], |_| {});
     until("a watch", async || api.requests(crate::live::support::Verb::Watch, "pods") == 1).await;
     api.put(made(pod(10, 2, "web-a"), 3 * HOUR));

@@ -3,10 +3,9 @@
 use std::time::Duration;
 
 use timeline::model::EndReason;
-use timeline::wire::ConnectionState;
 
 use crate::common::until::until;
-use crate::live::support::{FakeApi, Fault, Verb, Watched, added, initial_end, pod, shop};
+use crate::live::support::{FakeApi, Fault, Verb, Watched, added, initial_end, pod, shop, until_live};
 
 async fn streaming() -> FakeApi {
     let api = shop().await;
@@ -19,10 +18,6 @@ fn asked(api: &FakeApi) -> [usize; 2] {
     [api.requests(Verb::Stream, "pods"), api.requests(Verb::List, "pods")]
 }
 
-async fn until_live(watched: &Watched) {
-    until("live", async || watched.hub.connection().borrow().state == ConnectionState::Live).await;
-}
-
 #[tokio::test]
 async fn a_streamed_list_and_the_watch_after_it_show_every_pod() {
     let api = streaming().await;
@@ -30,7 +25,7 @@ async fn a_streamed_list_and_the_watch_after_it_show_every_pod() {
     let watched = Watched::start(&api, &[], |_| {});
     let all = ["web-12", "web-13", "web-14", "web-15", "web-16", "web-a", "web-b"];
     watched.until_pods(&all).await;
-    until_live(&watched).await;
+    until_live(&watched.hub).await;
     assert_eq!(asked(&api), [1, 0], "no page is asked for");
     api.delete(&pod(10, 2, "web-a"));
     watched.until_pods(&["web-12", "web-13", "web-14", "web-15", "web-16", "web-b"]).await;
@@ -68,7 +63,7 @@ async fn what_is_deleted_while_a_list_is_streamed_is_not_there() {
         api.fault(Verb::Stream, "pods", Fault::Stall(lines.join("\n") + "\n"));
         let watched = Watched::start(&api, &[], |_| {});
         watched.until_pods(&["web-y", "web-z"]).await;
-        until_live(&watched).await;
+        until_live(&watched.hub).await;
     }
     assert_eq!(asked(&api), [2, 0]);
 }
@@ -96,7 +91,7 @@ async fn a_stream_that_does_not_end_is_left_for_pages_and_not_asked_for_again() 
     let watched = Watched::start(&api, &[], |pace| pace.answer = Duration::from_millis(500));
     // The hub knows what the stream said, and forgets what the list lacks.
     watched.until_pods(&["web-a", "web-b"]).await;
-    until_live(&watched).await;
+    until_live(&watched.hub).await;
     api.fault(Verb::Watch, "pods", Fault::Status(410));
     api.hang_up();
     until("listed again", async || api.requests(Verb::List, "pods") == 2).await;
@@ -121,7 +116,7 @@ async fn a_stream_that_fails_or_ends_early_is_followed_by_pages() {
         api.fault(Verb::Stream, "pods", fault.clone());
         let watched = Watched::start(&api, &[], |_| {});
         watched.until_pods(&["web-a", "web-b"]).await;
-        until_live(&watched).await;
+        until_live(&watched.hub).await;
         assert_eq!(asked(&api), [1, 1], "{fault:?}");
         // The next list is streamed again.
         api.fault(Verb::Watch, "pods", Fault::Status(410));

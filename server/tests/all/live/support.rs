@@ -4,6 +4,7 @@
 //! and lays out faults with `fault`: the next matching request gets that fault instead of a good answer.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -18,6 +19,8 @@ use serde_json::{Value, json};
 use server::history::{Archive, tap};
 use server::hub::Handle;
 use server::kube::access::Access;
+use server::kube::credentials::Credentials;
+use server::kube::kubeconfig::Contexts;
 use server::kube::{self, Counters, Pace, TextPolicy};
 use server::telemetry::viewers::Viewers;
 use timeline::fact::Kind;
@@ -63,6 +66,7 @@ pub enum Verb {
     Version,
 }
 
+#[derive(Default)]
 struct World {
     version: u64,
     /// Most objects of a page, and how long the server takes for one.
@@ -88,26 +92,6 @@ struct World {
 
 /// The line of a watch that says that its position has expired.
 pub const EXPIRED: &str = r#"{"type":"ERROR","object":{"kind":"Status","code":410,"reason":"Expired"}}"#;
-
-impl Default for World {
-    fn default() -> Self {
-        Self {
-            version: 0,
-            page: (2, Duration::ZERO), // so that every longer list is paged
-            streams_lists: false,
-            objects: BTreeMap::new(),
-            faults: BTreeMap::new(),
-            standing: BTreeMap::new(),
-            requests: Vec::new(),
-            impersonated: BTreeSet::new(),
-            token: None,
-            refusals: 0,
-            history: Vec::new(),
-            expired: BTreeMap::new(),
-            lists: BTreeMap::new(),
-        }
-    }
-}
 
 /// The fake API server.
 #[derive(Clone)]
@@ -141,7 +125,9 @@ impl FakeApi {
     }
 
     fn new(address: std::net::SocketAddr) -> Self {
-        Self { world: Arc::default(), events: broadcast::channel(1024).0, hang_up: broadcast::channel(8).0, address }
+        let world = World { page: (2, Duration::ZERO), ..World::default() }; // so that every longer list is paged
+        let (events, hang_up) = (broadcast::channel(1024).0, broadcast::channel(8).0);
+        Self { world: Arc::new(Mutex::new(world)), events, hang_up, address }
     }
 
     fn router(&self) -> Router {
@@ -497,6 +483,14 @@ impl Watched {
         Self::begin(access, namespaces, settings, None)
     }
 
+    /// The same, with the credentials of the current context of a kubeconfig.
+    pub async fn by_kubeconfig(path: &Path, settings: Pace) -> Self {
+        let contexts = Contexts::read(Some(path)).unwrap();
+        let context = contexts.choose(None).unwrap();
+        let target = Credentials::new(contexts, context, "fake".into()).target(&settings).await.unwrap();
+        Self::with(target.access, &[], settings)
+    }
+
     /// The same, and what is observed is kept.
     pub fn kept(api: &FakeApi, archive: &Archive) -> Self {
         Self::kept_of(api, archive, &[])
@@ -557,6 +551,16 @@ pub async fn until_connection(hub: &Handle, what: &str, is: impl FnMut(&Connecti
     reached.unwrap_or_else(|_| panic!("never came: {what}; it is {:?}", hub.connection().borrow()))
 }
 
+/// Waits until a hub is live.
+pub async fn until_live(hub: &Handle) {
+    until_connection(hub, "live", |connection| connection.state == ConnectionState::Live).await;
+}
+
+/// Waits until a cluster is stale, for a reason with these words.
+pub async fn until_stale(watched: &Watched, words: &str) {
+    until_connection(&watched.hub, words, |connection| is_stale(connection, words)).await;
+}
+
 /// Whether it is stale, for a reason with these words.
 pub fn is_stale(connection: &Connection, words: &str) -> bool {
     matches!(&connection.state, ConnectionState::Stale { why, .. } if why.contains(words))
@@ -564,11 +568,15 @@ pub fn is_stale(connection: &Connection, words: &str) -> bool {
 
 /// An API server with a Deployment of two pods.
 pub async fn shop() -> FakeApi {
+    shop_of(2, &["web-a", "web-b"]).await
+}
+
+/// An API server with a Deployment of so many replicas, of which these pods exist.
+pub async fn shop_of(replicas: u32, pods: &[&str]) -> FakeApi {
     let api = FakeApi::start().await;
-    api.put(deployment(1, 2));
-    api.put(replica_set(2, 1, 2));
-    api.put(pod(10, 2, "web-a"));
-    api.put(pod(11, 2, "web-b"));
+    api.put(deployment(1, replicas));
+    api.put(replica_set(2, 1, replicas));
+    (10..).zip(pods).for_each(|(number, name)| api.put(pod(number, 2, name)));
     api
 }
 

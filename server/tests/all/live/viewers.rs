@@ -9,7 +9,7 @@ use timeline::{Model, Workload};
 use tokio_tungstenite::tungstenite::Message;
 
 use crate::common::until::until;
-use crate::live::support::{FakeApi, Verb, Watched, deployment, pod, replica_set};
+use crate::live::support::{FakeApi, Verb, Watched, deployment, pod, shop_of};
 
 struct Site {
     address: std::net::SocketAddr,
@@ -18,10 +18,7 @@ struct Site {
 }
 
 async fn site() -> Site {
-    let api = FakeApi::start().await;
-    api.put(deployment(1, 2));
-    api.put(replica_set(2, 1, 2));
-    api.put(pod(10, 2, "web-a"));
+    let api = shop_of(2, &["web-a"]).await;
     let watched = Watched::start(&api, &[], |_| {});
     watched.until_pods(&["web-a"]).await;
     for resource in ["deployments", "replicasets", "pods", "events"] {

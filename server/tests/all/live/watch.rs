@@ -34,32 +34,6 @@ async fn a_paged_list_and_its_watch_show_every_pod() {
 }
 
 #[tokio::test]
-async fn an_expired_position_told_as_an_event_lists_again() {
-    let api = shop().await;
-    let watched = Watched::start(&api, &[], quick);
-    watched.until_pods(&["web-a", "web-b"]).await;
-    api.lose(&pod(10, 2, "web-a"));
-    until("watch", async || api.requests(Verb::Watch, "pods") == 1).await;
-    api.say(
-        "pods",
-        &json!({ "type": "ERROR", "object": { "kind": "Status", "code": 410, "reason": "Expired" } }).to_string(),
-    );
-    watched.until_pods(&["web-b"]).await;
-    // Nobody saw it go: the timeline has a gap there, and does not guess why.
-    let (gaps, ends) = watched
-        .hub
-        .read(|reader| {
-            let model = reader.timeline.model();
-            let gaps: Vec<_> = model.deployments.values().flat_map(|d| d.gaps.clone()).collect();
-            (gaps, model.pods.values().filter_map(|pod| pod.end_reason).collect::<Vec<_>>())
-        })
-        .await
-        .unwrap();
-    assert_eq!(ends, [timeline::model::EndReason::Unknown]);
-    assert!(gaps.len() == 1 && gaps[0].from_millis < gaps[0].to_millis, "{gaps:?}");
-}
-
-#[tokio::test]
 async fn an_expired_position_told_as_a_status_lists_again() {
     for code in [410, 400] {
         let api = shop().await;
@@ -109,20 +83,6 @@ async fn a_truncated_line_loses_nothing() {
     api.put(pod(12, 2, "web-c"));
     watched.until_pods(&["web-a", "web-b", "web-c"]).await;
     until("counted", async || watched.counters.failures.load(Ordering::Relaxed) >= 1).await;
-}
-
-#[tokio::test]
-async fn server_errors_are_waited_out() {
-    let api = shop().await;
-    for _ in 0..3 {
-        api.fault(Verb::List, "pods", Fault::Status(500));
-        api.fault(Verb::Watch, "pods", Fault::Status(503));
-    }
-    let watched = Watched::start(&api, &[], quick);
-    watched.until_pods(&["web-a", "web-b"]).await;
-    api.put(pod(12, 2, "web-c"));
-    watched.until_pods(&["web-a", "web-b", "web-c"]).await;
-    assert!(api.requests(Verb::List, "pods") >= 5, "repeated failures of the watch list again");
 }
 
 #[tokio::test]
@@ -181,26 +141,6 @@ async fn a_namespace_is_all_that_is_asked_for_when_it_is_all_that_is_named() {
     watched.until_pods(&["web-a", "web-b"]).await;
     assert_eq!(api.requests(Verb::List, "v1/pods"), 0, "no request for all namespaces");
     assert!(api.requests(Verb::List, "namespaces/shop/pods") >= 1);
-}
-
-#[tokio::test]
-async fn what_a_relist_lacks_is_gone_and_a_name_with_a_new_uid_is_another_pod() {
-    let api = shop().await;
-    let watched = Watched::start(&api, &[], quick);
-    watched.until_pods(&["web-a", "web-b"]).await;
-    api.lose(&pod(10, 2, "web-a"));
-    api.lose(&pod(11, 2, "web-b"));
-    api.fault(Verb::Watch, "pods", Fault::Status(410));
-    api.hang_up();
-    watched.until_pods(&[]).await;
-    api.put(pod(20, 2, "web-a"));
-    watched.until_pods(&["web-a"]).await;
-    let lanes = watched
-        .hub
-        .read(|reader| reader.timeline.model().pods.values().filter(|pod| pod.name == "web-a").count())
-        .await
-        .unwrap();
-    assert_eq!(lanes, 2, "same name, two lives");
 }
 
 #[tokio::test]

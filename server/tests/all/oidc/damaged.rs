@@ -4,14 +4,12 @@ use axum::http::StatusCode;
 use fastrand::Rng;
 
 use super::browser::{Browser, SESSION};
-use super::own::Own;
-use super::site::{options, site};
+use super::site::own_site;
 use crate::common::damage::damaged;
 
 #[tokio::test]
 async fn damaged_tokens_are_nobodys() {
-    let own = Own::start().await;
-    let rollcast = site(options(&own.issuer)).await;
+    let (own, rollcast) = own_site().await;
     let mut program = Browser::new(&rollcast);
     let good = own.token();
     let mut asked = 0;
@@ -35,8 +33,7 @@ async fn damaged_tokens_are_nobodys() {
 async fn damaged_answers_of_a_provider_are_said_in_our_words() {
     let (mut failed, mut good) = (0, 0);
     for seed in 0..120 {
-        let own = Own::start().await;
-        let rollcast = site(options(&own.issuer)).await;
+        let (own, rollcast) = own_site().await;
         own.with(|doings| doings.damage = Some(seed));
         let mut browser = Browser::new(&rollcast);
         let start = browser.get("/sign-in/start?to=/").await;

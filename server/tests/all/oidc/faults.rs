@@ -9,7 +9,7 @@ use server::web::limits::Limit;
 
 use super::browser::{Browser, SESSION, START, parameter};
 use super::own::{Answers, Own, key, now};
-use super::site::{options, site};
+use super::site::{options, own_site, site};
 use crate::common::addresses::named;
 
 const STRANGE: &str = "This sign-in started in another window, or too long ago.";
@@ -21,8 +21,7 @@ type Damage = fn(&mut Value, &mut Value);
 
 #[tokio::test]
 async fn a_token_that_is_not_all_right_signs_nobody_in() {
-    let own = Own::start().await;
-    let rollcast = site(options(&own.issuer)).await;
+    let (own, rollcast) = own_site().await;
     let cases: [(&str, Damage); 19] = [
         ("another issuer", |_, claims| claims["iss"] = json!("http://127.0.0.1:1")),
         ("no issuer", |_, claims| claims["iss"] = Value::Null),
@@ -71,8 +70,7 @@ async fn a_token_that_is_not_all_right_signs_nobody_in() {
 
 #[tokio::test]
 async fn who_comes_back_was_sent_by_this_browser() {
-    let own = Own::start().await;
-    let rollcast = site(options(&own.issuer)).await;
+    let (own, rollcast) = own_site().await;
     let mut browser = Browser::new(&rollcast);
     let back = own.back(&mut browser, "/wall").await;
     let state = parameter(&back, "state");
@@ -114,8 +112,7 @@ async fn who_comes_back_was_sent_by_this_browser() {
 
 #[tokio::test]
 async fn a_client_does_not_have_the_provider_asked_about_made_up_codes_without_end() {
-    let own = Own::start().await;
-    let rollcast = site(options(&own.issuer)).await;
+    let (own, rollcast) = own_site().await;
     let mut browser = Browser::new(&rollcast);
     browser.peer = Some(([10, 0, 0, 7], 4_000).into());
     let made_up = own.back(&mut browser, "/").await.replace("code=good", "code=made-up");
@@ -132,10 +129,8 @@ async fn a_client_does_not_have_the_provider_asked_about_made_up_codes_without_e
 
 #[tokio::test]
 async fn a_session_that_was_changed_is_none() {
-    let own = Own::start().await;
-    let rollcast = site(options(&own.issuer)).await;
-    let mut browser = Browser::new(&rollcast);
-    own.sign_in(&mut browser).await;
+    let (own, rollcast) = own_site().await;
+    let mut browser = own.signed_in(&rollcast).await;
     let sealed = browser.cookies[SESSION].clone();
     for at in (0..sealed.len()).step_by(7) {
         let mut changed = sealed.clone().into_bytes();
@@ -165,7 +160,7 @@ async fn a_provider_that_answers_badly_is_said_in_our_words() {
         browser.get("/sign-in/start?to=/").await.check_namespace(StatusCode::SERVICE_UNAVAILABLE, SILENT);
         own.with(|doings| assert_eq!(doings.discovered, 1, "{answers:?}"));
         own.with(|doings| doings.answers = Answers::Well);
-        super::site::until("it answers again", async || {
+        crate::common::until::until("it answers again", async || {
             browser.get("/sign-in/start?to=/").await.status == StatusCode::SEE_OTHER
         })
         .await;
@@ -218,8 +213,7 @@ async fn who_could_not_be_known_to_a_cluster_is_not_signed_in() {
 
 #[tokio::test]
 async fn programs_show_a_token_of_the_provider() {
-    let own = Own::start().await;
-    let rollcast = site(options(&own.issuer)).await;
+    let (own, rollcast) = own_site().await;
     let mut program = Browser::new(&rollcast);
     let mut ask = async |token: &str| {
         let bearer = format!("Bearer {token}");
@@ -241,8 +235,7 @@ async fn programs_show_a_token_of_the_provider() {
 
 #[tokio::test]
 async fn nobody_sees_anything_without_a_session() {
-    let own = Own::start().await;
-    let rollcast = site(options(&own.issuer)).await;
+    let (_, rollcast) = own_site().await;
     let mut seen = 0;
     for pattern in crate::common::addresses::patterns() {
         let path = named(&pattern, "prod", "rollover");
@@ -272,22 +265,20 @@ async fn no_cookie_but_ones_own_shows_anything_at_any_address() {
     let (own, elsewhere) = (Own::start().await, Own::start().await);
     let (rollcast, other) = (site(options(&own.issuer)).await, site(options(&elsewhere.issuer)).await);
     let session = |browser: &Browser| browser.cookies[SESSION].clone();
-    let mut good = Browser::new(&rollcast);
-    own.sign_in(&mut good).await;
+    let mut good = own.signed_in(&rollcast).await;
     // Of another Rollcast, whose keys are its own.
     let mut anothers = Browser::new(&other);
     elsewhere.sign_in(&mut anothers).await;
     // Of somebody who signed out, and kept it.
-    let mut left = Browser::new(&rollcast);
-    own.sign_in(&mut left).await;
+    let mut left = own.signed_in(&rollcast).await;
     let replayed = session(&left);
     left.sign_out().await;
     // Of somebody whose time is up, without a way to go on.
     own.with(|doings| (doings.valid_for, doings.can_refresh) = (4, false));
-    let mut late = Browser::new(&rollcast);
-    own.sign_in(&mut late).await;
+    let late = own.signed_in(&rollcast).await;
     let expired = session(&late);
-    super::site::until("it has expired", async || late.clone().list().await.0 == StatusCode::UNAUTHORIZED).await;
+    crate::common::until::until("it has expired", async || late.clone().list().await.0 == StatusCode::UNAUTHORIZED)
+        .await;
     let tampered = {
         let mut bytes = session(&good).into_bytes();
         let at = bytes.len() / 2;

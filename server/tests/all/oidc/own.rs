@@ -15,6 +15,7 @@ use fastrand::Rng;
 use openidconnect::core::{CoreEdDsaPrivateSigningKey, CoreJwsSigningAlgorithm};
 use openidconnect::{JsonWebKeyId, PkceCodeChallenge, PkceCodeVerifier, PrivateSigningKey};
 use serde_json::{Value, json};
+use server::web::state::Rollcast;
 
 use super::browser::{Browser, parameter};
 use crate::common::damage::damaged;
@@ -153,6 +154,13 @@ impl Own {
         let back = self.back(browser, "/").await;
         let answer = browser.get(&back).await;
         assert_eq!(answer.location(), "/", "{}", answer.text);
+    }
+
+    /// A browser in which somebody signed in.
+    pub async fn signed_in(&self, rollcast: &Arc<Rollcast>) -> Browser {
+        let mut browser = Browser::new(rollcast);
+        self.sign_in(&mut browser).await;
+        browser
     }
 
     /// An ID token.

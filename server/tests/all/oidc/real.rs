@@ -8,7 +8,8 @@ use server::access::oidc::options::Times;
 
 use super::browser::{Browser, SESSION, START, at_provider, parameter};
 use super::dex::Dex;
-use super::site::{options, site, until};
+use super::site::{options, site};
+use crate::common::until::until;
 
 const SENTENCE: &str = "This sign-in started in another window, or too long ago.";
 const REFUSED: &str = "The provider did not sign you in.";

@@ -14,7 +14,8 @@ use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 
 use super::browser::{Browser, SESSION};
 use super::own::{Answers, Own, key, now};
-use super::site::{options, site, until, with_keys};
+use super::site::{options, own_site, site, with_keys};
+use crate::common::until::until;
 
 /// Asked again every second.
 fn hasty(own: &Own) -> Options {
@@ -26,9 +27,7 @@ fn hasty(own: &Own) -> Options {
 async fn a_session_asks_again_once_and_tells_the_browser() {
     let own = Own::start().await;
     let rollcast = site(hasty(&own)).await;
-    let mut ann = Browser::new(&rollcast);
-    own.sign_in(&mut ann).await;
-    let first = ann.clone();
+    let first = own.signed_in(&rollcast).await;
     let signed_in = now();
     until("its time is up", async || now() > signed_in + 1).await;
     let all: Vec<Browser> = vec![first.clone(); 20];
@@ -70,8 +69,7 @@ async fn what_a_browser_holds_goes_on_in_another_rollcast_with_the_same_keys() {
 async fn what_the_provider_says_anew_counts() {
     let own = Own::start().await;
     let rollcast = site(hasty(&own)).await;
-    let mut ann = Browser::new(&rollcast);
-    own.sign_in(&mut ann).await;
+    let mut ann = own.signed_in(&rollcast).await;
     assert!(ann.list().await.1.contains("rollover"));
     own.with(|doings| doings.groups = json!([]));
     until("the group is gone", async || !ann.list().await.1.contains("rollover")).await;
@@ -83,8 +81,7 @@ async fn what_the_provider_says_anew_counts() {
 async fn who_is_locked_out_is_out() {
     let own = Own::start().await;
     let rollcast = site(hasty(&own)).await;
-    let mut ann = Browser::new(&rollcast);
-    own.sign_in(&mut ann).await;
+    let mut ann = own.signed_in(&rollcast).await;
     own.with(|doings| doings.answers = Answers::Refuses);
     until("the session is over", async || ann.list().await.0 == StatusCode::UNAUTHORIZED).await;
     let asked = own.with(|doings| doings.refreshed);
@@ -99,8 +96,7 @@ async fn without_a_refresh_token_a_session_ends_with_its_token() {
     let own = Own::start().await;
     own.with(|doings| (doings.can_refresh, doings.valid_for) = (false, 3));
     let rollcast = site(hasty(&own)).await;
-    let mut ann = Browser::new(&rollcast);
-    own.sign_in(&mut ann).await;
+    let mut ann = own.signed_in(&rollcast).await;
     let began = std::time::Instant::now();
     until("the session is over", async || ann.list().await.0 == StatusCode::UNAUTHORIZED).await;
     assert!(began.elapsed() > Duration::from_millis(1_500), "not before: {:?}", began.elapsed());
@@ -112,8 +108,7 @@ async fn a_provider_that_is_silent_for_a_while_costs_nobody_a_session() {
     let mut options = hasty(&own);
     options.times.grace_period = Duration::from_secs(3);
     let rollcast = site(options).await;
-    let mut ann = Browser::new(&rollcast);
-    own.sign_in(&mut ann).await;
+    let mut ann = own.signed_in(&rollcast).await;
     own.with(|doings| doings.answers = Answers::Broken);
     let began = std::time::Instant::now();
     let mut last = StatusCode::OK;
@@ -195,8 +190,7 @@ async fn keys_that_are_new_are_read_and_not_too_often() {
 async fn who_signs_out_takes_back_what_the_provider_gave() {
     let own = Own::start().await;
     let rollcast = site(hasty(&own)).await;
-    let mut ann = Browser::new(&rollcast);
-    own.sign_in(&mut ann).await;
+    let mut ann = own.signed_in(&rollcast).await;
     let first = ann.clone();
     until("it is renewed", async || {
         assert_eq!(ann.list().await.0, StatusCode::OK);
@@ -217,10 +211,8 @@ async fn who_signs_out_takes_back_what_the_provider_gave() {
 
 #[tokio::test]
 async fn a_stream_ends_with_its_session() {
-    let own = Own::start().await;
-    let rollcast = site(options(&own.issuer)).await;
-    let mut ann = Browser::new(&rollcast);
-    own.sign_in(&mut ann).await;
+    let (own, rollcast) = own_site().await;
+    let mut ann = own.signed_in(&rollcast).await;
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let served = router(rollcast.clone());

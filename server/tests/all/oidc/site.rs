@@ -3,10 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::http::{Request, Response};
-use http_body_util::BodyExt;
 use openidconnect::{ClientId, ClientSecret};
-use serde_json::{Value, json};
+use serde_json::json;
 use server::access::Auth;
 use server::access::cookie::SessionKeys;
 use server::access::oidc::Oidc;
@@ -14,16 +12,15 @@ use server::access::oidc::options::{Options, Times};
 use server::access::subject::SubjectPrefixes;
 use server::hub::Handle;
 use server::kube::Pace;
-use server::kube::access::Access;
-use server::kube::review::{ReviewEndpoint, Reviewer};
+use server::kube::review::Reviewer;
 use server::telemetry::viewers::Viewers;
 use server::web::state::{Rollcast, Site};
 use timeline::Retention;
-use tokio::sync::watch;
-use tower::service_fn;
 
+use super::own::Own;
 use crate::common;
 use crate::common::fed::feed;
+use crate::common::reviewer::answered;
 
 /// The client's secret, at both providers.
 pub const SECRET: &str = "a secret of this client";
@@ -41,6 +38,13 @@ pub fn options(issuer: &str) -> Options {
         public: None,
         times: Times { retry_after: Duration::from_millis(100), ..Times::default() },
     }
+}
+
+/// A provider of our own, and a Rollcast whose people sign in there.
+pub async fn own_site() -> (Own, Arc<Rollcast>) {
+    let own = Own::start().await;
+    let rollcast = site(options(&own.issuer)).await;
+    (own, rollcast)
 }
 
 /// A Rollcast whose people sign in as these options say.
@@ -62,26 +66,11 @@ pub async fn with_keys(options: Options, keys: SessionKeys) -> Arc<Rollcast> {
 
 /// Lets the group "team" list pods, and nobody else. Nobody may be an administrator.
 fn reviewer() -> Reviewer {
-    let answer = service_fn(|request: Request<kube::client::Body>| async {
-        let asked: Value = serde_json::from_slice(&request.into_body().collect().await.unwrap().to_bytes()).unwrap();
+    common::reviewer::reviewer(Pace::default(), |asked| {
         let groups = asked["spec"]["groups"].as_array().unwrap();
         assert!(!groups.contains(&json!("system:masters")), "{asked}");
         assert!(groups.contains(&json!("system:authenticated")), "{asked}");
         assert!(asked["spec"]["user"].as_str().unwrap().starts_with("oidc:"), "{asked}");
-        let told =
-            json!({ "metadata": {}, "spec": asked["spec"], "status": { "allowed": groups.contains(&json!("team")) } });
-        Ok::<_, std::convert::Infallible>(Response::new(kube::client::Body::from(told.to_string().into_bytes())))
-    });
-    let endpoint =
-        ReviewEndpoint { access: Access::fixed(kube::Client::new(answer, "default")), pace: Arc::new(Pace::default()) };
-    Reviewer::new(watch::channel(Some(endpoint)).1)
-}
-
-/// Waits until something is so; not for long.
-pub async fn until(what: &str, mut condition: impl AsyncFnMut() -> bool) {
-    let began = std::time::Instant::now();
-    while !condition().await {
-        assert!(began.elapsed() < Duration::from_secs(20), "not in time: {what}");
-        tokio::time::sleep(Duration::from_millis(20)).await; // polling with a deadline
-    }
+        std::future::ready(answered(&json!({ "allowed": groups.contains(&json!("team")) })))
+    })
 }

@@ -6,17 +6,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use axum::http::{Request, Response};
 use fastrand::Rng;
 use server::access::cookie::{SealPurpose, SessionKeys};
 use server::access::scope::{LinkScope, WorkloadName};
 use server::access::share::{LinkRequest, Shares};
 use server::access::token::TokenAuth;
 use server::kube::Pace;
-use server::kube::access::Access;
 use server::kube::credentials::Credentials;
 use server::kube::kubeconfig::Contexts;
-use server::kube::review::{ReviewEndpoint, Reviewer, Subject, TokenSender};
+use server::kube::review::{Reviewer, Subject, TokenSender};
 use server::telemetry::viewers::Viewers;
 use server::web::connections::serve;
 use server::web::http::router;
@@ -24,9 +22,8 @@ use server::web::state::{Rollcast, Site};
 use timeline::Workload;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::watch;
-use tower::service_fn;
 
+use crate::common;
 use crate::common::damage::damaged;
 use crate::pages::strange::seeds;
 
@@ -156,13 +153,7 @@ async fn damaged_links_open_nothing_and_damaged_files_of_links_are_refused() {
 
 /// A cluster that answers that, whatever it is asked.
 pub(crate) fn reviewer(answer: Vec<u8>) -> Reviewer {
-    let answer = service_fn(move |_: Request<kube::client::Body>| {
-        let answer = answer.clone();
-        async move { Ok::<_, std::convert::Infallible>(Response::new(kube::client::Body::from(answer))) }
-    });
-    let endpoint =
-        ReviewEndpoint { access: Access::fixed(kube::Client::new(answer, "default")), pace: Arc::new(Pace::default()) };
-    Reviewer::new(watch::channel(Some(endpoint)).1)
+    common::reviewer::reviewer(Pace::default(), move |_| std::future::ready((200, answer.clone())))
 }
 
 #[tokio::test]

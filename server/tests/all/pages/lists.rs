@@ -94,23 +94,21 @@ fn chosen(seed: u64) -> ListResult {
             badge: "Complete".into(),
             tone: Tone::Ok,
             sentence: format!("Sentence {}.", rng.u8(..3)),
-            why: String::new(),
             kubectl: timeline::verdict::KubectlVerdict::Complete,
+            ..Verdict::default()
         };
         let summary = Summary {
             uid: timeline::Uid::from_bits(number),
             namespace: "shop".into(),
             name: format!("web-{number}"),
             revision: Some(rng.u64(1..3)),
-            replaces: None,
             images: "web:v1".into(),
             verdict,
             next: format!("Next {}.", rng.u8(..2)),
             pods: [rng.u32(..3), 0, 0, 0, 0],
             desired: 2,
-            lately: Default::default(),
             since_millis: rng.i64(..2),
-            finished_millis: None,
+            ..Summary::default()
         };
         lines.push((rng.u16(..2), Arc::new(server::hub::ListedDeployment::new(summary, Default::default()))));
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::ws::Message;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Request, StatusCode, header};
 use futures::StreamExt;
 use futures::channel::mpsc;
 use http_body_util::BodyExt;
@@ -19,8 +19,7 @@ use server::access::share::Shares;
 use server::access::subject::SubjectPrefixes;
 use server::access::{Auth, Subjects, Viewer};
 use server::hub::Handle;
-use server::kube::access::Access;
-use server::kube::review::{ReviewEndpoint, Reviewer, Subject};
+use server::kube::review::{Reviewer, Subject};
 use server::kube::{Pace, SourceEvent};
 use server::telemetry::viewers::Viewers;
 use server::web::client_view::ClientView;
@@ -30,11 +29,11 @@ use server::web::session::{StreamRequest, serve_over};
 use server::web::state::{Rollcast, Site};
 use timeline::wire::{self, PROTOCOL, Scope, ServerFrame, ViewerFrame};
 use timeline::{Retention, Workload};
-use tokio::sync::watch;
-use tower::{ServiceExt, service_fn};
+use tower::ServiceExt;
 
 use crate::common;
 use crate::common::fed::feed;
+use crate::common::reviewer::answered;
 
 /// What a cluster says of people: who may see which namespace.
 #[derive(Default)]
@@ -58,12 +57,9 @@ pub(crate) fn rules(allowed: &[(&str, &str)]) -> Shared {
 
 pub(crate) fn reviewer(rules: &Shared) -> Reviewer {
     let rules = rules.clone();
-    let answer = service_fn(move |request: Request<kube::client::Body>| {
+    common::reviewer::reviewer(Pace::default(), move |asked| {
         let rules = rules.clone();
         async move {
-            assert_eq!(request.uri().path(), "/apis/authorization.k8s.io/v1/subjectaccessreviews");
-            let asked: Value =
-                serde_json::from_slice(&request.into_body().collect().await.unwrap().to_bytes()).unwrap();
             let attributes = &asked["spec"]["resourceAttributes"];
             assert_eq!((attributes["verb"].as_str(), attributes["resource"].as_str()), (Some("list"), Some("pods")));
             let namespace = attributes["namespace"].as_str().unwrap_or("*").to_owned();
@@ -76,19 +72,13 @@ pub(crate) fn reviewer(rules: &Shared) -> Reviewer {
             let mut rules = rules.lock().unwrap();
             rules.asked += 1;
             if rules.is_broken {
-                return Ok::<_, std::convert::Infallible>(
-                    Response::builder().status(500).body(kube::client::Body::empty()).unwrap(),
-                );
+                return (500, Vec::new());
             }
             let is_allowed =
                 rules.allowed.contains(&(user.clone(), namespace)) || rules.allowed.contains(&(user, "*".to_owned()));
-            let told = json!({ "metadata": {}, "spec": asked["spec"], "status": { "allowed": is_allowed } });
-            Ok(Response::new(kube::client::Body::from(told.to_string().into_bytes())))
+            answered(&json!({ "allowed": is_allowed }))
         }
-    });
-    let endpoint =
-        ReviewEndpoint { access: Access::fixed(kube::Client::new(answer, "default")), pace: Arc::new(Pace::default()) };
-    Reviewer::new(watch::channel(Some(endpoint)).1)
+    })
 }
 
 /// A cluster with two namespaces, "rollover" and "kill-pod": what was recorded of two, put together.

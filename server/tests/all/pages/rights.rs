@@ -26,8 +26,7 @@ pub(crate) fn of_workloads() -> Vec<String> {
 
 #[tokio::test]
 async fn a_workload_that_may_not_be_seen_was_never_there() {
-    let rules = rules(&PROD);
-    let rollcast = site(&rules).await;
+    let rollcast = site(&rules(&PROD)).await;
     let mut seen = 0;
     for pattern in of_workloads() {
         for more in ["", "?at=1000", "?revision=1", "?part"] {
@@ -103,8 +102,7 @@ const OTHERS: [(&str, &str, Option<bool>); 26] = [
 
 #[tokio::test]
 async fn every_address_tells_each_viewer_of_what_they_may_see() {
-    let rules = rules(&PROD);
-    let rollcast = site(&rules).await;
+    let rollcast = site(&rules(&PROD)).await;
     let known: BTreeSet<String> = OTHERS
         .iter()
         .map(|(pattern, ..)| (*pattern).to_owned())
@@ -229,8 +227,7 @@ async fn a_cluster_that_is_hidden_takes_as_long_and_costs_as_much_as_one_that_is
 
 #[tokio::test]
 async fn a_uid_leads_to_nothing_of_another_namespace() {
-    let rules = rules(&PROD);
-    let rollcast = site(&rules).await;
+    let rollcast = site(&rules(&PROD)).await;
     let list = serde_json::from_str::<Value>(&ask(&rollcast, Some("fully"), "/api/v1/deployments").await.2).unwrap();
     let of = |namespace: &str| {
         let all = list["clusters"][0]["deployments"].as_array().unwrap();

@@ -111,8 +111,7 @@ pub(crate) const WEB: &str = "/clusters/prod/namespaces/rollover/deployments/web
 
 #[tokio::test]
 async fn who_has_a_link_sees_what_it_opens_and_nothing_else() {
-    let rules = rules(&PROD);
-    let rollcast = site(&rules).await;
+    let rollcast = site(&rules(&PROD)).await;
     let maker = signed_in("fully");
     let (_, secret) = maker.make(&rollcast, WEB).await;
     assert_eq!(Somebody::default().get(&rollcast, WEB).await.status, StatusCode::UNAUTHORIZED);
@@ -189,8 +188,7 @@ async fn a_link_dies_with_its_makers_right_and_when_it_is_revoked() {
 
 #[tokio::test]
 async fn links_lead_to_what_their_maker_may_see_and_to_this_server_only() {
-    let rules = rules(&PROD);
-    let rollcast = site(&rules).await;
+    let rollcast = site(&rules(&PROD)).await;
     let maker = signed_in("partly");
     for (to, lasts) in [
         (WEB.replace("rollover", "kill-pod").as_str(), "1d"),
@@ -239,8 +237,7 @@ async fn links_lead_to_what_their_maker_may_see_and_to_this_server_only() {
 
 #[tokio::test]
 async fn a_link_takes_the_place_of_what_somebody_sees_who_is_signed_in_only_if_they_want_it() {
-    let rules = rules(&PROD);
-    let rollcast = site(&rules).await;
+    let rollcast = site(&rules(&PROD)).await;
     let (_, secret) = signed_in("partly").make(&rollcast, WEB).await;
     let hand_in = async |who: &Somebody, confirmed: &str| {
         let form = [("secret", secret.as_str()), ("confirmed", confirmed)];

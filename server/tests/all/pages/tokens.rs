@@ -7,38 +7,30 @@ use std::time::Duration;
 
 use axum::body::Body;
 use axum::http::{HeaderValue, Request, Response, StatusCode, header};
-use http_body_util::BodyExt;
-use serde_json::{Value, json};
+use serde_json::json;
 use server::access::Auth;
 use server::access::cookie::SessionKeys;
 use server::access::token::TokenAuth;
 use server::kube::Pace;
-use server::kube::access::Access;
-use server::kube::review::{ReviewEndpoint, Reviewer};
+use server::kube::review::Reviewer;
 use server::telemetry::viewers::Viewers;
 use server::web::connections::Peer;
 use server::web::http::router;
 use server::web::limits::Limit;
 use server::web::state::{Rollcast, Site};
-use tokio::sync::watch;
-use tower::{ServiceExt, service_fn};
+use tower::ServiceExt;
 
+use crate::common::reviewer::{self, answered};
 use crate::pages::people::{PROD, cluster, rules};
 
 /// A cluster that takes the token "good" for somebody's, and never says anything of another one.
 fn reviewer() -> Reviewer {
-    let answer = service_fn(|request: Request<kube::client::Body>| async move {
-        let asked: Value = serde_json::from_slice(&request.into_body().collect().await.unwrap().to_bytes()).unwrap();
+    reviewer::reviewer(Pace::default(), |asked| async move {
         if asked["spec"]["token"] != "good" {
             std::future::pending::<()>().await;
         }
-        let status = json!({ "authenticated": true, "user": { "username": "fully" } });
-        let answer = json!({ "metadata": {}, "spec": {}, "status": status });
-        Ok::<_, std::convert::Infallible>(Response::new(kube::client::Body::from(answer.to_string().into_bytes())))
-    });
-    let endpoint =
-        ReviewEndpoint { access: Access::fixed(kube::Client::new(answer, "default")), pace: Arc::new(Pace::default()) };
-    Reviewer::new(watch::channel(Some(endpoint)).1)
+        answered(&json!({ "authenticated": true, "user": { "username": "fully" } }))
+    })
 }
 
 fn tokens() -> TokenAuth {
@@ -49,19 +41,12 @@ fn tokens() -> TokenAuth {
 fn quick_reviewer() -> (Reviewer, Arc<AtomicUsize>) {
     let asked = Arc::<AtomicUsize>::default();
     let count = asked.clone();
-    let answer = service_fn(move |request: Request<kube::client::Body>| {
+    let reviewer = reviewer::reviewer(Pace::default(), move |asked| {
         count.fetch_add(1, Ordering::Relaxed);
-        async move {
-            let body = request.into_body().collect().await.unwrap().to_bytes();
-            let is_good = serde_json::from_slice::<Value>(&body).unwrap()["spec"]["token"] == "good";
-            let status = json!({ "authenticated": is_good, "user": { "username": "fully" } });
-            let answer = json!({ "metadata": {}, "spec": {}, "status": status });
-            Ok::<_, std::convert::Infallible>(Response::new(kube::client::Body::from(answer.to_string().into_bytes())))
-        }
+        let is_good = asked["spec"]["token"] == "good";
+        std::future::ready(answered(&json!({ "authenticated": is_good, "user": { "username": "fully" } })))
     });
-    let endpoint =
-        ReviewEndpoint { access: Access::fixed(kube::Client::new(answer, "default")), pace: Arc::new(Pace::default()) };
-    (Reviewer::new(watch::channel(Some(endpoint)).1), asked)
+    (reviewer, asked)
 }
 
 #[tokio::test]

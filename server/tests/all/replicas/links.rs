@@ -181,8 +181,7 @@ mod in_postgres {
     #[tokio::test(flavor = "multi_thread")]
     #[ignore = "nightly"]
     async fn who_reads_or_writes_the_table_comes_by_no_link() {
-        let database = shared().database();
-        let server: DatabaseServer = shared().address(&database, "postgres").parse().unwrap();
+        let (database, server) = shared().named_server();
         let keys = SessionKeys::generate();
         let one = one_of(&server, &keys, PollInterval::default()).await;
         let (share, secret) = one.make(&viewer("ann"), wanted("web"), now()).await.unwrap();
@@ -244,8 +243,7 @@ mod in_postgres {
     #[tokio::test(flavor = "multi_thread")]
     #[ignore = "nightly"]
     async fn what_lasts_longer_at_one_does_at_the_other_and_rows_of_what_has_ended_go() {
-        let database = shared().database();
-        let server: DatabaseServer = shared().address(&database, "postgres").parse().unwrap();
+        let (database, server) = shared().named_server();
         let (one, other) = two(&server, PollInterval::default()).await;
         let ann = viewer("ann");
         let wall = LinkRequest { scope: LinkScope::Wall { cluster: None, namespace: None }, ..wanted("wall") };
@@ -269,8 +267,7 @@ mod in_postgres {
     #[tokio::test(flavor = "multi_thread")]
     #[ignore = "nightly"]
     async fn tables_of_a_later_version_open_nothing() {
-        let database = shared().database();
-        let server: DatabaseServer = shared().address(&database, "postgres").parse().unwrap();
+        let (database, server) = shared().named_server();
         let keys = SessionKeys::generate();
         let before = one_of(&server, &keys, PollInterval::default()).await;
         let (_, secret) = before.make(&viewer("ann"), wanted("web"), now()).await.unwrap();

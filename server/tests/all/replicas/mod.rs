@@ -108,8 +108,7 @@ mod in_postgres {
 
     #[test]
     fn of_two_that_watch_the_same_one_writes_and_the_other_goes_on_after_a_gap() {
-        let database = shared().database();
-        let server: DatabaseServer = shared().address(&database, "postgres").parse().unwrap();
+        let (database, server) = shared().named_server();
         let (mut first, mut second) = (open(&server), open(&server));
         let thirds = thirds();
         let all =
@@ -137,8 +136,7 @@ mod in_postgres {
     #[test]
     #[ignore = "nightly"]
     fn a_tidying_that_fails_lets_go_of_what_it_borrowed() {
-        let database = shared().database();
-        let server: DatabaseServer = shared().address(&database, "postgres").parse().unwrap();
+        let (database, server) = shared().named_server();
         let mut first = open(&server);
         first.commit(&[commit(1, &thirds()[0])]).unwrap();
         drop(first);
@@ -167,8 +165,7 @@ mod in_postgres {
     #[test]
     #[ignore = "nightly"]
     fn what_was_written_and_not_answered_is_written_once() {
-        let database = shared().database();
-        let server: DatabaseServer = shared().address(&database, "postgres").parse().unwrap();
+        let (database, server) = shared().named_server();
         let mut store = open(&server);
         let thirds = thirds();
         for number in [1, 1, 2, 2, 2, 3] {
@@ -255,8 +252,7 @@ mod in_postgres {
     #[test]
     fn tables_of_a_version_before_the_first_release_are_left_alone() {
         for table in ["format", "schema_format"] {
-            let database = shared().database();
-            let server: DatabaseServer = shared().address(&database, "postgres").parse().unwrap();
+            let (database, server) = shared().named_server();
             let tables = format!("CREATE SCHEMA rollcast; CREATE TABLE rollcast.{table} (format BIGINT NOT NULL)");
             shared().sql(&database, &tables);
             let unreleased = format!(
@@ -291,8 +287,7 @@ mod in_postgres {
     #[test]
     #[ignore = "nightly"]
     fn what_is_locked_is_not_waited_for_long_and_written_later() {
-        let database = shared().database();
-        let server: DatabaseServer = shared().address(&database, "postgres").parse().unwrap();
+        let (database, server) = shared().named_server();
         let mut store = open(&server);
         let thirds = thirds();
         store.commit(&[commit(1, &thirds[0])]).unwrap();

@@ -4,8 +4,8 @@
 mod allowed;
 mod matrix;
 
-use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, Command, Stdio};
+use std::io::Write;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use futures::{SinkExt, StreamExt};
@@ -22,51 +22,29 @@ use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 
 use crate::common::addresses::named;
 use crate::common::side::{Side, client};
+use crate::live::program::Serving;
 
 /// What is taken away has to be gone by then.
 const A_MINUTE: Duration = Duration::from_secs(60);
 const KEY: &str = "0123456789abcdef0123456789abcdef";
 
-/// A Rollcast that ends with its owner.
-struct Program {
-    child: Child,
-    address: String,
-}
+/// A Rollcast at which people sign in with their tokens.
+struct Program(Serving);
 
 impl Program {
     fn start(kubeconfig: &str, keys: &std::path::Path) -> Self {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_rollcast"));
-        command.args([
-            "serve",
-            "--kubeconfig",
-            kubeconfig,
-            "--no-history",
-            "--listen",
-            "127.0.0.1:0",
-            "--auth",
-            "token",
-        ]);
-        command
-            .arg("--session-keys")
-            .arg(keys)
-            .arg("--audit-log")
-            .arg(keys.with_extension("audit"))
-            .env("ROLLCAST_LOG", "error,kube_client=off")
-            .stdout(Stdio::piped());
-        let mut child = command.spawn().unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let address = line.trim().strip_prefix("Rollcast is at http://").unwrap().trim_end_matches('/').to_owned();
-        Self { child, address }
+        let (keys, audit) = (keys.display().to_string(), keys.with_extension("audit").display().to_string());
+        let options = ["--no-history", "--auth", "token", "--session-keys", &keys, "--audit-log", &audit];
+        Self(Serving::with(kubeconfig, &options))
     }
 
     /// Status, headers and text of an answer.
     async fn ask(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> (u16, String, String) {
-        let mut stream = TcpStream::connect(&self.address).await.unwrap();
+        let mut stream = TcpStream::connect(&self.0.address).await.unwrap();
         let headers: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
         let request = format!(
             "{method} {path} HTTP/1.0\r\nHost: {}\r\n{headers}Content-Length: {}\r\n\r\n{body}",
-            self.address,
+            self.0.address,
             body.len()
         );
         stream.write_all(request.as_bytes()).await.unwrap();
@@ -84,19 +62,12 @@ impl Program {
     }
 
     async fn stream(&self, token: &str) -> Socket {
-        let mut request = format!("ws://{}/api/v1/stream", self.address).into_client_request().unwrap();
+        let mut request = format!("ws://{}/api/v1/stream", self.0.address).into_client_request().unwrap();
         request.headers_mut().insert("authorization", format!("Bearer {token}").parse().unwrap());
         let (socket, _) = tokio_tungstenite::connect_async(request).await.unwrap();
         let mut socket = Socket(socket);
         socket.say(&ViewerFrame::Hello { protocol: PROTOCOL, build: String::new() }).await;
         socket
-    }
-}
-
-impl Drop for Program {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 
@@ -235,13 +206,13 @@ async fn people_see_what_the_cluster_lets_them_see_for_as_long_as_it_does() {
     let form = [("Content-Type", "application/x-www-form-urlencoded")];
     let body = format!("token={team}&to={}", page(&seen_name));
     assert_eq!(program.ask("POST", "/sign-in", &form, &body).await.0, 403, "no page of this server asked for it");
-    let own = format!("http://{}", program.address);
+    let own = format!("http://{}", program.0.address);
     let form = [form[0], ("Origin", own.as_str())];
     assert_eq!(program.ask("POST", "/sign-in", &form, "token=x&to=/").await.0, 403);
-    let mut stream = TcpStream::connect(&program.address).await.unwrap();
+    let mut stream = TcpStream::connect(&program.0.address).await.unwrap();
     let request = format!(
         "POST /sign-in HTTP/1.0\r\nHost: {}\r\nOrigin: {own}\r\nContent-Type: {}\r\nContent-Length: {}\r\n\r\n{body}",
-        program.address,
+        program.0.address,
         form[0].1,
         body.len()
     );

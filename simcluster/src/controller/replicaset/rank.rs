@@ -96,8 +96,6 @@ fn by_age(a: Option<i64>, b: Option<i64>, one: &Pod, other: &Pod, now_millis: i6
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test ends where its assumptions do")]
-
     use super::*;
     use serde_json::json;
 

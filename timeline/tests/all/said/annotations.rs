@@ -13,16 +13,13 @@ fn rollouts(web: &Web) -> Vec<u64> {
 
 #[test]
 fn a_revision_that_only_the_annotation_names_is_no_rollout() {
-    let mut web = Web::replaced();
-    web.report();
+    let mut web = Web::reported();
     let before = (web.told(), web.verdict());
     // One that was never there, one whose ReplicaSet is kept without pods, and the first number that is free.
     for (at, revision) in [(60_000, 77), (70_000, 1), (80_000, 3)] {
-        web.now = at;
-        web.deployment(|deployment| deployment.revision = Some(revision));
+        web.wait_until(at).deployment(|deployment| deployment.revision = Some(revision));
         assert_eq!((web.told(), web.verdict()), before, "revision {revision}");
-        web.now = at + 20;
-        web.deployment(|deployment| deployment.revision = Some(2));
+        web.wait_until(at + 20).deployment(|deployment| deployment.revision = Some(2));
         assert_eq!((web.told(), web.verdict(), rollouts(&web)), (before.0.clone(), before.1.clone(), vec![1, 2]));
     }
     next_revision(&mut web, 3, [1, 3]);
@@ -55,8 +52,7 @@ fn a_manifest_that_names_another_clusters_revision_begins_with_its_own() {
 fn a_rollout_begins_with_its_deployment_however_late_its_replica_set_comes() {
     let mut web = Web::live(3);
     let begin = |web: &mut Web, at, revision: u64| {
-        web.now = at;
-        web.edit(&format!("v{revision}"));
+        web.wait_until(at).edit(&format!("v{revision}"));
         web.deployment(|deployment| {
             deployment.revision = Some(revision);
             deployment.status.available = 2;
@@ -64,13 +60,11 @@ fn a_rollout_begins_with_its_deployment_however_late_its_replica_set_comes() {
     };
     begin(&mut web, 20_000, 2);
     assert_eq!(rollouts(&web), [1]);
-    web.now = 20_030;
-    web.add_set(SECOND, set(SECOND, 2, 1, 0));
+    web.wait_until(20_030).add_set(SECOND, set(SECOND, 2, 1, 0));
     let second = |web: &Web| web.timeline.model().deployments.get(&WEB).unwrap().rollouts[1].clone();
     let Rollout { started_millis, superseded_millis, min_available, peak_pods, .. } = second(&web);
     assert_eq!((started_millis, superseded_millis, min_available, peak_pods), (Some(20_000), None, 2, 3));
-    web.now = 30_000;
-    web.set(SECOND, |set| set.counts.desired = 0);
+    web.wait_until(30_000).set(SECOND, |set| set.counts.desired = 0);
     web.add_set(4, set(4, 3, 0, 0));
     web.add_set(5, set(5, 4, 1, 0));
     begin(&mut web, 30_010, 3);
@@ -109,11 +103,7 @@ fn where_replica_sets_are_not_seen_an_edit_begins_a_rollout_and_an_annotation_do
 fn a_restart_is_one_whose_time_became_another() {
     let mut web = Web::live(3);
     let mut begin = |at, revision: u64, restarted_at: Option<&str>| {
-        web.now = at;
-        web.deployment(|deployment| {
-            deployment.meta.generation += 1;
-            deployment.restarted_at = restarted_at.map(str::to_owned);
-        });
+        web.wait_until(at).edit_spec(|deployment| deployment.restarted_at = restarted_at.map(str::to_owned));
         let mut made = set(u128::from(revision) + 1, revision, 1, 0);
         (made.images, made.restarted_at) = (image("v1"), restarted_at.map(str::to_owned));
         web.add_set(u128::from(revision) + 1, made);
@@ -130,10 +120,8 @@ fn a_restart_is_one_whose_time_became_another() {
 fn a_restart_with_another_edit_is_a_change_of_the_template() {
     let mut web = Web::live(3);
     let mut begin = |at, revision: u64, restarted_at: &str, apart: u64| {
-        web.now = at;
-        web.deployment(|deployment| {
-            deployment.meta.generation += 1;
-            (deployment.restarted_at, deployment.template_apart) = (Some(restarted_at.to_owned()), Some(apart));
+        web.wait_until(at).edit_spec(|deployment| {
+            (deployment.restarted_at, deployment.template_apart) = (Some(restarted_at.to_owned()), Some(apart))
         });
         let mut made = set(u128::from(revision) + 1, revision, 1, 0);
         (made.images, made.restarted_at) = (image("v1"), Some(restarted_at.to_owned()));

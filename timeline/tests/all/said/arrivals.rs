@@ -5,7 +5,7 @@ use timeline::model::Gap;
 use timeline::story::LineKind;
 use timeline::{Fact, Millis, Timeline, Uid};
 
-use crate::made::{SECOND, WEB, Web, deployment, set};
+use crate::made::{SECOND, WEB, Web, deployment, set, warning};
 
 const HOUR: Millis = 3_600_000;
 
@@ -80,8 +80,7 @@ fn a_gap_is_of_the_namespace_that_nobody_looked_at_and_of_what_was_there() {
         };
         web.timeline.apply(web.now, fact);
     };
-    let mut web = Web::live(3);
-    web.now = 60_000;
+    let mut web = Web::live(3).at(60_000);
     away(&mut web, Some("cafe"), 20_000);
     away(&mut web, None, 60_000);
     assert_eq!(gaps(&web), [], "another namespace, and no time at all");
@@ -91,8 +90,7 @@ fn a_gap_is_of_the_namespace_that_nobody_looked_at_and_of_what_was_there() {
     // Another kind was away for a shorter time at once: the same gap. One that goes on is a longer one.
     away(&mut web, Some("shop"), 30_000);
     assert_eq!(gaps(&web), [first]);
-    web.now = 70_000;
-    web.delete_deployment();
+    web.wait_until(70_000).delete_deployment();
     web.now = 90_000;
     away(&mut web, Some("shop"), 75_000);
     assert_eq!(gaps(&web), [first], "it was deleted before");
@@ -104,8 +102,7 @@ fn the_last_pod_to_be_ready_for_long_enough_makes_all_available() {
     web.deployment(|deployment| deployment.spec.min_ready_seconds = 10);
     web.set(2, |set| set.min_ready_seconds = 10);
     for (second, pod) in (1..).zip(100..103) {
-        web.now = second * 1_000;
-        web.pod(pod, |pod| {
+        web.wait_until(second * 1_000).pod(pod, |pod| {
             crate::made::ready(pod);
             if let Some(ready) = &mut pod.ready {
                 ready.last_transition_millis = Some(second * 1_000);
@@ -124,25 +121,12 @@ fn the_last_pod_to_be_ready_for_long_enough_makes_all_available() {
 
 /// An Event with its own UID, 1,000 more than that of what it is about.
 fn event(about: u128, count: u32) -> EventFact {
-    EventFact {
-        uid: Uid::from_bits(1_000 + about),
-        namespace: "shop".into(),
-        about: Uid::from_bits(about),
-        about_kind: "ReplicaSet".into(),
-        about_name: "web-2".into(),
-        container: String::new(),
-        reason: "FailedCreate".into(),
-        message: "quota".into(),
-        is_warning: true,
-        count,
-        last_millis: None,
-    }
+    EventFact { count, ..warning(1_000 + about, about, ("ReplicaSet", "web-2"), "FailedCreate", "quota") }
 }
 
 #[test]
 fn events_wait_for_what_they_are_about_and_for_its_owner() {
-    let mut web = Web::live(3);
-    web.now = 20_000;
+    let mut web = Web::live(3).at(20_000);
     web.timeline.apply(web.now, Fact::Event(Box::new(event(SECOND, 1))));
     assert_eq!(web.lines(LineKind::Event), <[String; 0]>::default());
     // It belongs to nobody at first: nobody's story tells of it.
@@ -156,8 +140,7 @@ fn events_wait_for_what_they_are_about_and_for_its_owner() {
 
 #[test]
 fn of_an_event_that_came_twice_before_what_it_is_about_the_newest_words_count() {
-    let mut web = Web::live(3);
-    web.now = 20_000;
+    let mut web = Web::live(3).at(20_000);
     for count in 1..=3 {
         web.timeline.apply(web.now, Fact::Event(Box::new(event(SECOND, count))));
     }

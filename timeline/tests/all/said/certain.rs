@@ -1,8 +1,8 @@
 //! What is certain at once, and what is given time: by what the kubelet, the API server and Events say.
 
-use crate::made::{SECOND, Web, condition, crashing, next_revision, waiting};
-use timeline::fact::{ConditionStatus, ContainerState, EventFact, PodFact};
-use timeline::{Fact, Uid};
+use crate::made::{SECOND, Web, condition, crashing, next_revision, waiting, warning};
+use timeline::Fact;
+use timeline::fact::{ConditionStatus, ContainerState, PodFact};
 
 /// Revision 2 replaces revision 1; its only pod so far is changed, and nothing lasts yet.
 fn rolling(change: impl FnOnce(&mut PodFact)) -> Web {
@@ -21,19 +21,7 @@ fn is_failing(web: &Web) -> bool {
 }
 
 fn event(web: &mut Web, uid: u128, kind: &str, name: &str, reason: &str, message: &str) {
-    let fact = EventFact {
-        uid: Uid::from_bits(uid),
-        namespace: "shop".into(),
-        about: Uid::from_bits(if kind == "Pod" { 200 } else { 1 }),
-        about_kind: kind.into(),
-        about_name: name.into(),
-        container: String::new(),
-        reason: reason.into(),
-        message: message.into(),
-        is_warning: true,
-        count: 1,
-        last_millis: None,
-    };
+    let fact = warning(uid, if kind == "Pod" { 200 } else { 1 }, (kind, name), reason, message);
     web.timeline.apply(web.now, Fact::Event(Box::new(fact)));
 }
 
@@ -74,8 +62,7 @@ fn a_crash_is_a_loop_from_the_second_exit_on_where_it_is_news() {
     assert!(is_failing(&rolling(crashing(1))));
     // A pod that ran for days: its restarts are no news, unless it crashes now.
     let old = |state: ContainerState| {
-        let mut web = Web::live(3);
-        web.now = 20_000;
+        let mut web = Web::live(3).at(20_000);
         web.pod(100, |pod| {
             crashing(7)(pod);
             pod.containers[0].state = Some(state);

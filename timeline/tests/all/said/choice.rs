@@ -7,8 +7,7 @@ use timeline::{Millis, Uid};
 
 /// Revision 1 has two pods, one on each node, ready since they were made at 0 s.
 fn two() -> Web {
-    let mut web = Web::live(0);
-    web.now = 0;
+    let mut web = Web::live(0).at(0);
     web.set(2, |set| set.counts.desired = 2);
     for number in 0..2u128 {
         web.add_pod(100 + number, 2, |pod| {
@@ -21,8 +20,7 @@ fn two() -> Web {
 
 /// The first one is let go of at 60 s: how it compares with those that stay.
 fn gone(web: &mut Web) -> Vec<Comparison> {
-    web.now = 60_000;
-    web.set(2, |set| set.counts.desired = 1);
+    web.wait_until(60_000).set(2, |set| set.counts.desired = 1);
     web.kill_pod(100);
     pairs(web)
 }
@@ -140,8 +138,7 @@ fn equal_pods_are_let_go_of_by_chance() {
 #[test]
 fn of_pods_on_a_node_the_one_with_more_neighbours_goes() {
     let crowded = |gone_on: &str, others: &[&str]| {
-        let mut web = Web::live(0);
-        web.now = 0;
+        let mut web = Web::live(0).at(0);
         web.set(2, |set| set.counts.desired = 1 + others.len() as u32);
         for (number, node) in (100..).zip(std::iter::once(&gone_on).chain(others)) {
             web.add_pod(number, 2, |pod| {
@@ -152,8 +149,7 @@ fn of_pods_on_a_node_the_one_with_more_neighbours_goes() {
         gone_pairs(&mut web)
     };
     fn gone_pairs(web: &mut Web) -> Vec<Comparison> {
-        web.now = 60_000;
-        web.set(2, |set| set.counts.desired -= 1);
+        web.wait_until(60_000).set(2, |set| set.counts.desired -= 1);
         web.kill_pod(100);
         pairs(web)
     }
@@ -185,13 +181,11 @@ fn neighbours_of_all_replica_sets_of_the_deployment_count() {
     assert_eq!(with_neighbour(&|web| web.pod(200, unready)), [crowded], "ready or not");
     assert_eq!(with_neighbour(&|web| web.pod(200, |pod| pod.phase = Phase::Failed)), [chance], "it ended");
     let went = |web: &mut Web| {
-        web.now = 20_000;
-        web.kill_pod(200);
+        web.wait_until(20_000).kill_pod(200);
     };
     assert_eq!(with_neighbour(&went), [chance], "it was going");
     let just_went = |web: &mut Web| {
-        web.now = 59_800;
-        web.kill_pod(200);
+        web.wait_until(59_800).kill_pod(200);
     };
     assert_eq!(with_neighbour(&just_went), [Comparison::Unclear], "the controller may have known or not");
     let released = |web: &mut Web| web.pod(200, |pod| pod.meta.controller = None);
@@ -203,8 +197,7 @@ fn what_changed_half_a_second_before_may_have_been_known_or_not() {
     let changed = |at: Millis| {
         let mut web = two();
         (100..102).for_each(|pod| web.pod(pod, unready));
-        web.now = at;
-        web.pod(101, ready_since(at));
+        web.wait_until(at).pod(101, ready_since(at));
         gone(&mut web)
     };
     let not_ready = Comparison::Before(Criterion::NotReady);
@@ -217,19 +210,16 @@ fn what_changed_half_a_second_before_may_have_been_known_or_not() {
     (100..102).for_each(|pod| web.pod(pod, ready_since(0)));
     web.pod(100, ready_since(50_000));
     assert_eq!(gone(&mut web), [Comparison::Before(Criterion::ReadyLater)]);
-    web.now = 70_000;
-    web.pod(101, unready);
+    web.wait_until(70_000).pod(101, unready);
     assert_eq!(pairs(&web), [Comparison::Before(Criterion::ReadyLater)]);
-    web.now = 80_000;
-    web.pod(101, ready_since(80_000));
+    web.wait_until(80_000).pod(101, ready_since(80_000));
     assert_eq!(pairs(&web), [Comparison::Unclear]);
 }
 
 #[test]
 fn only_those_that_stay_are_compared_and_only_with_those_that_were_let_go_of() {
     let several = |second_at: Millis| {
-        let mut web = Web::live(0);
-        web.now = 0;
+        let mut web = Web::live(0).at(0);
         web.set(2, |set| set.counts.desired = 4);
         for number in 100..104 {
             web.add_pod(number, 2, |pod| {
@@ -237,23 +227,19 @@ fn only_those_that_stay_are_compared_and_only_with_those_that_were_let_go_of() {
                 pod.node = Some(format!("node-{number}"));
             });
         }
-        web.now = 60_000;
-        web.set(2, |set| set.counts.desired = 2);
+        web.wait_until(60_000).set(2, |set| set.counts.desired = 2);
         web.kill_pod(100);
-        web.now = second_at;
-        web.kill_pod(101);
+        web.wait_until(second_at).kill_pod(101);
         (web.timeline.model().pods.len(), pairs(&web).len())
     };
     assert_eq!(several(60_100), (4, 2), "they went in one round");
     assert_eq!(several(60_101), (4, 3), "the other one went later");
     // Somebody deleted it: nothing was chosen.
-    let mut web = two();
-    web.now = 60_000;
+    let mut web = two().at(60_000);
     web.kill_pod(100);
     assert_eq!(pairs(&web), Vec::new());
     // All went: nothing is explained.
-    let mut web = two();
-    web.now = 60_000;
+    let mut web = two().at(60_000);
     web.set(2, |set| set.counts.desired = 0);
     (100..102).for_each(|pod| web.kill_pod(pod));
     assert_eq!(pairs(&web), Vec::new());
@@ -264,8 +250,7 @@ fn only_those_that_stay_are_compared_and_only_with_those_that_were_let_go_of() {
 #[test]
 fn criteria_are_told_once_each_in_the_order_of_kubernetes_and_not_where_one_is_unclear() {
     let criteria = |change: &dyn Fn(&mut Web)| {
-        let mut web = Web::live(0);
-        web.now = 0;
+        let mut web = Web::live(0).at(0);
         web.set(2, |set| set.counts.desired = 4);
         for number in 100..104 {
             web.add_pod(number, 2, |pod| {
@@ -275,8 +260,7 @@ fn criteria_are_told_once_each_in_the_order_of_kubernetes_and_not_where_one_is_u
         }
         web.pod(100, ready_since(50_000));
         change(&mut web);
-        web.now = 60_000;
-        web.set(2, |set| set.counts.desired = 3);
+        web.wait_until(60_000).set(2, |set| set.counts.desired = 3);
         web.kill_pod(100);
         let model = web.timeline.model();
         removal_order::criteria(model, model.pods.get(&Uid::from_bits(100)).unwrap(), 0)
@@ -306,14 +290,12 @@ fn ages_are_by_the_clock_of_the_cluster() {
 #[test]
 fn what_is_the_same_for_pods_that_went_together_is_looked_at_once() {
     let looks = |pods: u128| {
-        let mut web = Web::live(0);
-        web.now = 0;
+        let mut web = Web::live(0).at(0);
         web.set(2, |set| set.counts.desired = pods as u32 + 4);
         (100..100 + pods + 4).for_each(|number| web.add_pod(number, 2, ready_since(0)));
         // One half goes, and the other half a minute later.
         for (begin, end) in [(0, pods / 2), (pods / 2, pods)] {
-            web.now += 60_000;
-            web.set(2, |set| set.counts.desired -= (end - begin) as u32);
+            web.wait(60_000).set(2, |set| set.counts.desired -= (end - begin) as u32);
             (begin..end).for_each(|number| web.kill_pod(100 + number));
         }
         let model = web.timeline.model();

@@ -8,8 +8,7 @@ use timeline::fact::ConditionStatus;
 fn ready_for_long_enough_is_told_by_the_clock_of_the_cluster() {
     // Our clock is 30 s behind the cluster's, then 30 s ahead.
     for skew in [-30_000, 30_000] {
-        let mut web = Web::live(1);
-        web.now = 100_000;
+        let mut web = Web::live(1).at(100_000);
         for number in 0..40 {
             // Objects that are made while we watch tell how far the clocks are apart.
             web.add_pod(300 + number, 99, |pod| pod.meta.created_at_millis = 100_000 - skew);
@@ -32,8 +31,7 @@ fn ready_for_long_enough_is_told_by_the_clock_of_the_cluster() {
 
 #[test]
 fn pods_count_by_the_seconds_that_their_replica_set_asks_for_now() {
-    let mut web = Web::live(2);
-    web.now = 20_000;
+    let mut web = Web::live(2).at(20_000);
     let ready_at = |web: &mut Web, number: u128, since: i64| {
         web.pod(number, |pod| pod.ready.as_mut().unwrap().last_transition_millis = Some(since));
     };

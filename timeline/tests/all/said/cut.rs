@@ -9,12 +9,9 @@ use crate::made::{SECOND, WEB, Web, deployment, meta, next_revision};
 
 /// Revision 1 until 20 s, revision 2 from then on, revision 3 from 40 s on.
 fn three() -> Web {
-    let mut web = Web::replaced();
-    web.report();
-    web.now = 40_000;
+    let mut web = Web::reported().at(40_000);
     next_revision(&mut web, 3, [1, 3]);
-    web.now = 50_000;
-    web.report();
+    web.wait_until(50_000).report();
     web
 }
 
@@ -68,8 +65,7 @@ fn a_stretch_of_the_past_ends_with_its_last_moment_and_holds_nobody_else() {
     web.now = 60_000;
     let changes = web.timeline.apply(web.now, Fact::Deployment(Box::new(other), Seen::Added));
     web.history.note(web.now, &changes);
-    web.now = 70_000;
-    web.add_ready_pod(300, 4);
+    web.wait_until(70_000).add_ready_pod(300, 4);
     for (from, to) in [(20_000, 39_999), (20_000, 40_000), (40_000, 60_000), (40_000, 70_000)] {
         let (history, then) = web.history.excerpt(WEB, from, to);
         assert_eq!(history.base_millis(), Some(from));

@@ -1,6 +1,6 @@
 //! Whole sequences, and everything that is said at each of their moments: read the snapshots as a user would.
 
-use crate::made::{SECOND, Web, condition, crashing, image, next_revision, ready, set, unready, waiting};
+use crate::made::{SECOND, Web, condition, crashing, image, next_revision, ready, set, unready, waiting, warning};
 use crate::said::shown::Shown;
 use timeline::fact::{
     ConditionStatus, Container, ContainerState, EventFact, IntOrPercent, Kind, Phase, Role, Strategy,
@@ -35,27 +35,15 @@ fn observed(web: &mut Web, revision: u64) {
 }
 
 fn event(about: u128, kind: &str, name: &str, reason: &str, message: &str, count: u32) -> Fact {
-    Fact::Event(Box::new(EventFact {
-        uid: Uid::from_bits(9_000 + about),
-        namespace: "shop".into(),
-        about: Uid::from_bits(about),
-        about_kind: kind.into(),
-        about_name: name.into(),
-        container: String::new(),
-        reason: reason.into(),
-        message: message.into(),
-        is_warning: true,
-        count,
-        last_millis: None,
-    }))
+    let warning = warning(9_000 + about, about, (kind, name), reason, message);
+    Fact::Event(Box::new(EventFact { count, ..warning }))
 }
 
 #[test]
 fn a_rollout_step_by_step() {
     let (mut web, mut shown) = (Web::live(4), Shown::default());
     shown.look("complete", &web);
-    web.now = 60_000;
-    web.deployment(|deployment| {
+    web.wait_until(60_000).deployment(|deployment| {
         deployment.spec.min_ready_seconds = 10;
     });
     web.set(2, |set| set.min_ready_seconds = 10);
@@ -65,24 +53,18 @@ fn a_rollout_step_by_step() {
     let mut second = set(SECOND, 2, 1, 0);
     (second.min_ready_seconds, second.desired_replicas, second.max_replicas) = (10, Some(4), Some(5));
     second.change_cause = Some("new colours".into());
-    web.now = 60_020;
-    web.add_set(SECOND, second);
-    web.now = 60_040;
-    web.deployment(|deployment| deployment.revision = Some(2));
+    web.wait_until(60_020).add_set(SECOND, second);
+    web.wait_until(60_040).deployment(|deployment| deployment.revision = Some(2));
     progressing(&mut web, "ReplicaSetUpdated", ConditionStatus::True);
-    web.now = 60_045;
-    web.set(2, |set| set.counts.desired = 3);
+    web.wait_until(60_045).set(2, |set| set.counts.desired = 3);
     shown.look("the first step", &web);
-    web.now = 60_100;
-    web.kill_pod(103);
+    web.wait_until(60_100).kill_pod(103);
     web.add_pod(200, SECOND, |pod| (pod.node, pod.phase, pod.containers) = (None, Phase::Pending, Vec::new()));
     web.report();
     shown.look("one goes, one waits for a node", &web);
-    web.now = 60_500;
-    web.set(SECOND, |set| set.counts.desired = 2);
+    web.wait_until(60_500).set(SECOND, |set| set.counts.desired = 2);
     web.add_pod(201, SECOND, |pod| pod.containers[0].state = Some(waiting("ContainerCreating", "")));
-    web.now = 61_000;
-    web.pod(200, |pod| {
+    web.wait_until(61_000).pod(200, |pod| {
         (pod.node, pod.phase) = (Some("node-2".into()), Phase::Running);
         pod.containers =
             vec![Container { state: Some(ContainerState::Running), ..Container::new("web".into(), Role::App) }];
@@ -93,21 +75,18 @@ fn a_rollout_step_by_step() {
     ready_now(&mut web, 200);
     web.report();
     shown.look("ready, and does not count yet", &web);
-    web.now = 63_400;
-    web.delete_pod(103);
+    web.wait_until(63_400).delete_pod(103);
     web.now = 72_999;
     web.timeline.tick(web.now);
     shown.look("a moment before it counts", &web);
     web.now = 73_000;
     web.timeline.tick(web.now);
     shown.look("it counts", &web);
-    web.now = 73_100;
-    web.report();
+    web.wait_until(73_100).report();
     for (desired, new, old) in [(3u32, 202u128, 102u128), (4, 203, 101)] {
         web.set(2, |set| set.counts.desired -= 1);
         web.kill_pod(old);
-        web.now += 200;
-        web.set(SECOND, |set| set.counts.desired = desired);
+        web.wait(200).set(SECOND, |set| set.counts.desired = desired);
         web.add_pod(new, SECOND, |_| {});
         web.now += 2_000;
         ready_now(&mut web, new - 1);
@@ -126,8 +105,7 @@ fn a_rollout_step_by_step() {
     web.kill_pod(100);
     web.report();
     shown.look("the last one drains", &web);
-    web.now += 3_000;
-    web.delete_pod(100);
+    web.wait(3_000).delete_pod(100);
     web.report();
     shown.look("complete", &web);
     web.now += 120_000;
@@ -138,8 +116,7 @@ fn a_rollout_step_by_step() {
 #[test]
 fn scaled_paused_restarted_and_undone() {
     let (mut web, mut shown) = (Web::live(3), Shown::default());
-    web.now = 60_000;
-    web.scale(2, 5);
+    web.wait_until(60_000).scale(2, 5);
     shown.look("asked for two more", &web);
     web.now = 60_500;
     (3..5).for_each(|number| web.add_pod(100 + number, 2, |_| {}));
@@ -148,18 +125,14 @@ fn scaled_paused_restarted_and_undone() {
     web.now = 62_000;
     (3..5).for_each(|number| web.pod(100 + number, ready));
     web.report();
-    web.now = 70_000;
-    web.deployment(|deployment| deployment.spec.paused = true);
-    web.now = 71_000;
-    web.edit("v2");
+    web.wait_until(70_000).deployment(|deployment| deployment.spec.paused = true);
+    web.wait_until(71_000).edit("v2");
     shown.look("paused and edited", &web);
-    web.now = 72_000;
-    web.scale(2, 4);
+    web.wait_until(72_000).scale(2, 4);
     web.kill_pod(104);
     web.report();
     shown.look("scaled while paused", &web);
-    web.now = 75_000;
-    web.delete_pod(104);
+    web.wait_until(75_000).delete_pod(104);
     web.deployment(|deployment| deployment.spec.paused = false);
     web.now = 75_020;
     let mut second = set(SECOND, 2, 1, 0);
@@ -172,19 +145,13 @@ fn scaled_paused_restarted_and_undone() {
     web.add_pod(200, SECOND, |_| {});
     web.report();
     shown.look("resumed", &web);
-    web.now = 77_000;
-    web.set(SECOND, |set| set.counts.desired = 2);
+    web.wait_until(77_000).set(SECOND, |set| set.counts.desired = 2);
     web.add_pod(201, SECOND, |_| {});
     web.deployment(|deployment| deployment.spec.paused = true);
     shown.look("paused half way", &web);
-    web.now = 80_000;
-    web.deployment(|deployment| deployment.spec.paused = false);
+    web.wait_until(80_000).deployment(|deployment| deployment.spec.paused = false);
     // Scaled in the middle of it: both grow.
-    web.now = 81_000;
-    web.deployment(|deployment| {
-        deployment.meta.generation += 1;
-        deployment.spec.replicas = 8;
-    });
+    web.wait_until(81_000).edit_spec(|deployment| deployment.spec.replicas = 8);
     for (number, desired) in [(2, 6), (SECOND, 4)] {
         web.set(number, |set| {
             set.counts.desired = desired;
@@ -193,13 +160,11 @@ fn scaled_paused_restarted_and_undone() {
     }
     shown.look("scaled half way", &web);
     // Undone: revision 1 comes back as 3.
-    web.now = 90_000;
-    web.edit("v1");
+    web.wait_until(90_000).edit("v1");
     web.set(2, |set| set.revision = Some(3));
     observed(&mut web, 3);
     shown.look("undone", &web);
-    web.now = 91_000;
-    web.set(2, |set| set.counts.desired = 8);
+    web.wait_until(91_000).set(2, |set| set.counts.desired = 8);
     web.set(SECOND, |set| set.counts.desired = 0);
     [200, 201].into_iter().for_each(|pod| web.kill_pod(pod));
     [103, 200, 201].into_iter().for_each(|pod| web.delete_pod(pod));
@@ -211,18 +176,13 @@ fn scaled_paused_restarted_and_undone() {
     let mut third = set(4, 4, 2, 0);
     (third.images, third.restarted_at) = (image("v1"), Some("then".into()));
     (third.desired_replicas, third.max_replicas) = (Some(8), Some(10));
-    web.deployment(|deployment| {
-        deployment.meta.generation += 1;
-        deployment.restarted_at = Some("then".into());
-    });
+    web.edit_spec(|deployment| deployment.restarted_at = Some("then".into()));
     web.add_set(4, third);
     observed(&mut web, 4);
     shown.look("restarted", &web);
-    web.now = 110_000;
-    web.deployment(|deployment| deployment.meta.deletion_at_millis = Some(140_000));
+    web.wait_until(110_000).deployment(|deployment| deployment.meta.deletion_at_millis = Some(140_000));
     shown.look("being deleted", &web);
-    web.now = 111_000;
-    web.delete_deployment();
+    web.wait_until(111_000).delete_deployment();
     web.now = 113_000;
     shown.look("deleted", &web);
     insta::assert_snapshot!(shown.end(&web));
@@ -232,30 +192,23 @@ fn scaled_paused_restarted_and_undone() {
 fn pods_come_to_harm() {
     let (mut web, mut shown) = (Web::live(4), Shown::default());
     // One is killed and replaced.
-    web.now = 60_000;
-    web.kill_pod(100);
-    web.now = 60_100;
-    web.add_pod(104, 2, |_| {});
+    web.wait_until(60_000).kill_pod(100);
+    web.wait_until(60_100).add_pod(104, 2, |_| {});
     web.report();
     shown.look("killed", &web);
-    web.now = 61_300;
-    web.pod(104, ready);
+    web.wait_until(61_300).pod(104, ready);
     web.report();
-    web.now = 64_000;
-    web.delete_pod(100);
+    web.wait_until(64_000).delete_pod(100);
     // One is released, another one takes its place, and it comes back.
-    web.now = 80_000;
-    web.pod(101, |pod| pod.meta.controller = None);
+    web.wait_until(80_000).pod(101, |pod| pod.meta.controller = None);
     web.add_ready_pod(105, 2);
     web.report();
     shown.look("released", &web);
-    web.now = 90_000;
-    web.pod(101, |pod| pod.meta.controller = Some(Uid::from_bits(2)));
+    web.wait_until(90_000).pod(101, |pod| pod.meta.controller = Some(Uid::from_bits(2)));
     web.kill_pod(105);
     web.report();
     shown.look("adopted, and another one goes", &web);
-    web.now = 92_000;
-    web.delete_pod(105);
+    web.wait_until(92_000).delete_pod(105);
     // A node is lost with two of them.
     web.now = 120_000;
     for pod in [101, 102] {
@@ -266,14 +219,12 @@ fn pods_come_to_harm() {
     }
     web.report();
     shown.look("a node is lost", &web);
-    web.now = 121_000;
-    web.delete_pod(101);
+    web.wait_until(121_000).delete_pod(101);
     web.delete_pod(102);
     (6..8).for_each(|number| web.add_ready_pod(100 + number, 2));
     web.report();
     // One is evicted from its node, another one drained away, a third one ends in a strange way.
-    web.now = 200_000;
-    web.pod(103, |pod| {
+    web.wait_until(200_000).pod(103, |pod| {
         pod.disruption = Some("EvictionByEvictionAPI".into());
         pod.meta.deletion_at_millis = Some(230_000);
     });
@@ -281,14 +232,12 @@ fn pods_come_to_harm() {
     web.pod(104, |pod| (pod.phase, pod.reason, pod.ready) = (Phase::Failed, "NodeShutdown".into(), None));
     web.report();
     shown.look("one is evicted, one failed", &web);
-    web.now = 202_000;
-    web.delete_pod(103);
+    web.wait_until(202_000).delete_pod(103);
     (8..10).for_each(|number| web.add_ready_pod(100 + number, 2));
     web.report();
     shown.look("replaced", &web);
     // Somebody deletes the ReplicaSet; it is made again.
-    web.now = 300_000;
-    web.delete_set(2);
+    web.wait_until(300_000).delete_set(2);
     [106, 107, 108, 109].into_iter().for_each(|pod| web.kill_pod(pod));
     web.now = 300_400;
     let mut again = set(12, 1, 4, 0);
@@ -308,8 +257,7 @@ fn nobody_looked() {
     let (mut web, mut shown) = (Web::replacing(), Shown::default());
     web.add_pod(200, SECOND, |_| {});
     web.report();
-    web.now = 300_000;
-    web.unseen_pod(102, |pod| pod.meta.deletion_at_millis = Some(330_000));
+    web.wait_until(300_000).unseen_pod(102, |pod| pod.meta.deletion_at_millis = Some(330_000));
     web.unseen_pod(200, ready);
     web.unseen(|deployment, sets| {
         deployment.spec.replicas = 4;
@@ -319,11 +267,9 @@ fn nobody_looked() {
     });
     web.relisted(100_000);
     shown.look("after a gap of 200 s", &web);
-    web.now = 301_000;
-    web.delete_pod(102);
+    web.wait_until(301_000).delete_pod(102);
     web.lose_set(2);
-    web.now = 302_000;
-    web.listed(Kind::ReplicaSet, Some(301_500));
+    web.wait_until(302_000).listed(Kind::ReplicaSet, Some(301_500));
     shown.look("a ReplicaSet is missing", &web);
     web.now = 303_000;
     web.timeline.apply(303_000, event(200, "Pod", "web-3-p0200", "Unhealthy", "Readiness probe failed", 3));
@@ -379,8 +325,7 @@ fn faults_as_they_grow_old() {
     at(&mut web, &mut shown, "an init container works", &[30_000, 30_001]);
     let mut web = Web::replacing();
     at(&mut web, &mut shown, "no pods are made", &[30_000, 30_001]);
-    let mut web = Web::live(3);
-    web.now = 20_000;
+    let mut web = Web::live(3).at(20_000);
     web.edit("v2");
     at(&mut web, &mut shown, "the controller is silent", &[25_000, 25_001]);
     let mut web = Web::replacing();
@@ -399,8 +344,7 @@ fn faults_as_they_grow_old() {
     web.add_pod(201, SECOND, crashing(1));
     web.set(2, |set| set.max_replicas = Some(6));
     web.set(SECOND, |set| (set.counts.desired, set.max_replicas) = (2, Some(6)));
-    web.now = 24_000;
-    web.pod(201, crashing(4));
+    web.wait_until(24_000).pod(201, crashing(4));
     web.pod(100, crashing(7));
     web.report();
     at(&mut web, &mut shown, "two crash, and an old one", &[25_000, 36_000]);

@@ -8,8 +8,7 @@ use timeline::story::LineKind;
 
 /// A pod of revision 1 was evicted long ago and lies about; its replacement is ready.
 fn with_leftover() -> Web {
-    let mut web = Web::live(3);
-    web.now = 20_000;
+    let mut web = Web::live(3).at(20_000);
     web.pod(100, |pod| {
         (pod.phase, pod.reason, pod.ready) = (Phase::Failed, "Evicted".into(), None);
         pod.disruption = Some("TerminationByKubelet".into());
@@ -68,8 +67,7 @@ fn with_a_leftover_zero_is_zero_and_growing_is_growing() {
 fn pods_that_a_node_refuses_again_and_again_hold_a_rollout_up() {
     let mut web = Web::replacing();
     for number in 0..20 {
-        web.now += 1_000;
-        web.add_pod(200 + number, SECOND, |pod| {
+        web.wait(1_000).add_pod(200 + number, SECOND, |pod| {
             (pod.phase, pod.reason) = (Phase::Failed, "OutOfcpu".into());
             pod.message = "Node didn't have enough resource: cpu".into();
             pod.containers[0].state = None;
@@ -134,8 +132,7 @@ fn pods_that_end_well_again_and_again_hold_a_rollout_up() {
 
 #[test]
 fn pods_of_a_replica_set_that_went_to_another_deployment_are_not_counted() {
-    let mut web = Web::live(3);
-    web.now = 20_000;
+    let mut web = Web::live(3).at(20_000);
     web.set(2, |set| set.meta.controller = Some(Uid::from_bits(77)));
     let mut again = set(3, 1, 3, 0);
     (again.desired_replicas, again.images) = (Some(3), image("v1"));
@@ -150,8 +147,7 @@ fn pods_of_a_replica_set_that_went_to_another_deployment_are_not_counted() {
 
 #[test]
 fn the_revision_that_stays_is_the_one_of_then() {
-    let mut web = Web::live(3);
-    web.now = 20_000;
+    let mut web = Web::live(3).at(20_000);
     web.kill_pod(100);
     web.delete_pod(100);
     web.add_ready_pod(103, 2);
@@ -160,8 +156,7 @@ fn the_revision_that_stays_is_the_one_of_then() {
     // A pod of the old revision, in the middle of a rollout.
     web.now = 40_000;
     next_revision(&mut web, 2, [1, 3]);
-    web.now = 41_000;
-    web.kill_pod(101);
+    web.wait_until(41_000).kill_pod(101);
     let killed = "Pod p0101 was deleted, not by the rollout; the revision stays 2.";
     assert!(web.told().iter().any(|line| line.starts_with(killed)), "{:#?}", web.told());
     // Later the first ReplicaSet carries another revision: what was told stands.
@@ -173,18 +168,15 @@ fn the_revision_that_stays_is_the_one_of_then() {
 
 #[test]
 fn pods_that_went_before_anybody_looked_are_not_told_to_be_deleted_from_outside() {
-    let mut web = Web::live(3);
-    web.now = 20_000;
+    let mut web = Web::live(3).at(20_000);
     next_revision(&mut web, 2, [1, 2]);
     web.kill_pod(100);
     let mut late = web.first_listed();
-    late.now += 2_000;
-    late.add_pod(200, 3, |_| {});
+    late.wait(2_000).add_pod(200, 3, |_| {});
     late.delete_pod(100);
     assert_eq!(late.told(), ["Watching begins: revision 2 with image web:v2."]);
     // Nor those that were asked to go while nobody looked for a while.
-    let mut web = Web::live(3);
-    web.now = 600_000;
+    let mut web = Web::live(3).at(600_000);
     web.unseen_pod(100, |pod| pod.meta.deletion_at_millis = Some(620_000));
     web.relisted(10_000);
     let outside = web.lines(LineKind::Outside);
@@ -193,8 +185,7 @@ fn pods_that_went_before_anybody_looked_are_not_told_to_be_deleted_from_outside(
 
 #[test]
 fn a_taint_is_no_lost_node() {
-    let mut web = Web::live(3);
-    web.now = 20_000;
+    let mut web = Web::live(3).at(20_000);
     web.pod(100, |pod| {
         pod.disruption = Some("DeletionByTaintManager".into());
         pod.meta.deletion_at_millis = Some(50_000);
@@ -208,8 +199,7 @@ fn a_moment_after_a_second_release_shows_a_pod_that_nobody_owns() {
     let mut web = Web::live(3);
     let owner = Some(Uid::from_bits(2));
     for (now, controller) in [(10_000, None), (20_000, owner), (30_000, None), (40_000, owner)] {
-        web.now = now;
-        web.pod(100, |pod| pod.meta.controller = controller);
+        web.wait_until(now).pod(100, |pod| pod.meta.controller = controller);
     }
     let owners: Vec<Option<Uid>> = [9_000, 15_000, 25_000, 35_000, 45_000]
         .into_iter()
@@ -219,8 +209,7 @@ fn a_moment_after_a_second_release_shows_a_pod_that_nobody_owns() {
     // Without the last adoption.
     let mut web = Web::live(3);
     for (now, controller) in [(10_000, None), (20_000, owner), (30_000, None)] {
-        web.now = now;
-        web.pod(100, |pod| pod.meta.controller = controller);
+        web.wait_until(now).pod(100, |pod| pod.meta.controller = controller);
     }
     let owner_at = |at| web.timeline.model().as_of(WEB, at).pods.get(&Uid::from_bits(100)).unwrap().owner;
     assert_eq!([owner_at(25_000), owner_at(35_000)], [owner, None]);

@@ -7,11 +7,7 @@ use crate::made::{WEB, Web, crashing, ready, unready};
 
 /// A Deployment at rest, as the recording of an episode begins.
 fn at_rest(replicas: u32) -> Web {
-    let mut web = Web::live(replicas);
-    web.now = 100_000;
-    let mut web = web.first_listed();
-    web.now = 105_000;
-    web
+    Web::live(replicas).at(100_000).first_listed().at(105_000)
 }
 
 /// The kind, begin, end and title of an episode that is over.
@@ -43,11 +39,9 @@ fn a_deleted_pod_that_is_replaced_is_a_recovery() {
     let open = assess::episode(web.timeline.model(), WEB).unwrap();
     assert_eq!((open.kind, open.ended_millis), (EpisodeKind::Recovery, None));
     assert_eq!(say::episode(&open, true), "Pod p0100 deleted");
-    web.now = 108_200;
-    web.pod(200, ready);
+    web.wait_until(108_200).pod(200, ready);
     web.report();
-    web.now = 130_000;
-    web.delete_pod(100);
+    web.wait_until(130_000).delete_pod(100);
     let title = "Pod p0100 deleted, recovered after 3.2 s".to_owned();
     assert_eq!(told(&web), (EpisodeKind::Recovery, 105_000, Some(108_200), title));
 }
@@ -102,8 +96,7 @@ fn containers_that_restart_are_a_failure_whatever_else_happens() {
         });
         web.now += 40_000;
     }
-    web.now = 285_000;
-    web.pod(100, runs);
+    web.wait_until(285_000).pod(100, runs);
     let once = "Pod p0100 restarted 4 times (OOMKilled), recovered after 3 min 0 s".to_owned();
     assert_eq!(told(&web), (EpisodeKind::Failure, 105_000, Some(285_000), once));
     web.scale(2, 0);
@@ -128,14 +121,12 @@ fn no_duration_is_told_where_the_begin_or_a_part_was_not_observed() {
     let mut web = Web::live(3);
     web.pod(100, unready);
     web.now = 100_000;
-    let mut web = web.first_listed();
-    web.now = 160_000;
+    let mut web = web.first_listed().at(160_000);
     web.pod(100, ready);
     assert_eq!(title(&web), "1 of 3 pods was not available");
     let mut web = at_rest(3);
     web.lose_pod(100);
-    web.now = 200_000;
-    web.relisted(106_000);
+    web.wait_until(200_000).relisted(106_000);
     web.add_ready_pod(200, 2);
     assert_eq!(title(&web), "Pod p0100 disappeared while not observed, recovered");
 }

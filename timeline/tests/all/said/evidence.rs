@@ -1,6 +1,6 @@
 //! What kubelets, registries, schedulers and probes say reaches the sentence, and says no more than it means.
 
-use crate::made::{SECOND, Web, condition, crashing, ready, unready, waiting};
+use crate::made::{SECOND, Web, condition, crashing, ready, unready, waiting, warning};
 use timeline::fact::{ConditionStatus, ContainerState, EventFact, Exit, Phase, PodFact};
 use timeline::view::Tone;
 
@@ -134,10 +134,8 @@ fn an_exit_code_of_some_pods_is_not_told_of_all() {
 #[test]
 fn only_crashes_that_came_with_a_rollout_are_undone() {
     let crashed = |minutes: i64| {
-        let mut web = Web::replaced();
-        web.report();
-        web.now += minutes * 60_000;
-        web.pod(200, |pod| {
+        let mut web = Web::reported();
+        web.wait(minutes * 60_000).pod(200, |pod| {
             crashing(2)(pod);
             pod.ready = None;
         });
@@ -202,16 +200,13 @@ fn a_node_that_is_not_ready_is_named() {
     assert_eq!(command(&web), "describe node node-7");
     // A kubelet that reports something is there again, whatever it reports.
     let mut back = Web::live(1);
-    back.now += 60_000;
-    back.pod(100, |pod| pod.ready = Some(condition(ConditionStatus::False, "", "")));
+    back.wait(60_000).pod(100, |pod| pod.ready = Some(condition(ConditionStatus::False, "", "")));
     back.event(100, "NodeNotReady", "Node is not ready");
-    back.now += 60_000;
-    back.event(100, "Unhealthy", "Readiness probe failed: timeout");
+    back.wait(60_000).event(100, "Unhealthy", "Readiness probe failed: timeout");
     assert!(first(&back).contains("not ready any more"), "{}", first(&back));
     // It is back, and the pods are not.
     web.pod(100, ready);
-    web.now += 10_000;
-    web.pod(100, unready);
+    web.wait(10_000).pod(100, unready);
     web.now += 20_000;
     assert!(web.view().reasons.iter().any(|reason| reason.sentence.contains("not ready any more")));
 }
@@ -395,8 +390,7 @@ fn a_pod_that_is_nominated_for_a_node_waits_for_room_there() {
     // The scheduler nominates a pod also while it binds it to a node that was added.
     let mut web = replacing(unplaced("Unschedulable", "0/1 nodes are available: 1 Insufficient cpu."));
     web.event(200, "TriggeredScaleUp", "pod triggered scale-up");
-    web.now += 360_000;
-    web.pod(200, |pod| pod.nominated_node = Some("node-7".into()));
+    web.wait(360_000).pod(200, |pod| pod.nominated_node = Some("node-7".into()));
     assert_eq!(web.view().verdict.tone, Tone::Busy, "{}", web.verdict());
     assert!(first(&web).ends_with("A node is being added (cluster-autoscaler)."), "{}", first(&web));
     // Of a pod that waits for a volume before it is bound the scheduler says nothing else.
@@ -415,8 +409,7 @@ fn a_node_that_is_added_for_one_pod_is_for_all() {
     web.event(200, "TriggeredScaleUp", "pod triggered scale-up");
     // More of the others than are kept.
     for _ in 0..60 {
-        web.now += 1_000;
-        web.event(201, "FailedScheduling", "0/1 nodes are available: 1 Insufficient cpu.");
+        web.wait(1_000).event(201, "FailedScheduling", "0/1 nodes are available: 1 Insufficient cpu.");
     }
     web.now += 10_000;
     let comes = "No node fits 2 pods: 1 Insufficient cpu. A node is being added (cluster-autoscaler).";
@@ -430,19 +423,8 @@ fn the_last_answer_of_an_autoscaler_is_the_newest_by_its_own_time() {
     web.now += 70_000;
     let pod = web.timeline.model().pods.values().find(|pod| pod.name.ends_with("p0200")).unwrap().clone();
     for (number, reason, seconds) in [(900, "NotTriggerScaleUp", 80), (901, "TriggeredScaleUp", 40)] {
-        let event = EventFact {
-            uid: timeline::Uid::from_bits(number),
-            namespace: pod.namespace.clone(),
-            about: pod.uid,
-            about_kind: "Pod".into(),
-            about_name: pod.name.clone(),
-            container: String::new(),
-            reason: reason.into(),
-            message: "max size reached".into(),
-            is_warning: false,
-            count: 1,
-            last_millis: Some(seconds * 1_000),
-        };
+        let warning = warning(number, pod.uid.bits(), ("Pod", &pod.name), reason, "max size reached");
+        let event = EventFact { is_warning: false, last_millis: Some(seconds * 1_000), ..warning };
         web.timeline.apply(web.now, timeline::Fact::Event(Box::new(event)));
     }
     assert_eq!(first(&web), "No node fits pod p0200: 1 Insufficient cpu. No node is added: max size reached.");
@@ -462,13 +444,10 @@ fn a_node_that_came_for_another_pod_is_not_being_added_any_more() {
 #[test]
 fn what_a_younger_pod_saw_makes_the_older_one_no_younger() {
     let mut web = Web::live(3);
-    web.now += 60_000;
-    web.pod(100, unready);
-    web.now += 600_000;
-    web.pod(101, unready);
+    web.wait(60_000).pod(100, unready);
+    web.wait(600_000).pod(101, unready);
     web.event(101, "Unhealthy", "Readiness probe failed: timeout");
-    web.now += 11_000;
-    web.report();
+    web.wait(11_000).report();
     assert_eq!(first(&web), "2 pods are running but not ready any more for 10 min 11 s. A probe saw: timeout.");
     assert_eq!(web.view().verdict.tone, Tone::Bad, "{}", web.verdict());
 }
@@ -559,8 +538,7 @@ fn a_probe_that_cannot_be_made_says_why() {
     let said = first(&web);
     assert!(said.contains("A probe saw: exec: \"curl\": executable file not found in $PATH. "), "{said}");
     // A container that is ready has a probe, too.
-    web.now += 1_000;
-    web.event_of(200, "proxy", "Unhealthy", "Readiness probe failed: connection refused");
+    web.wait(1_000).event_of(200, "proxy", "Unhealthy", "Readiness probe failed: connection refused");
     assert!(first(&web).contains("A probe saw: exec"), "{}", first(&web));
     web.now += 1_000;
     web.event_of(200, "web", "Unhealthy", "Readiness probe failed: timeout");
@@ -571,8 +549,7 @@ fn a_probe_that_cannot_be_made_says_why() {
 fn karpenter_says_that_no_node_comes() {
     let mut web = replacing(unplaced("Unschedulable", "0/1 nodes are available: 1 Insufficient cpu."));
     web.event(200, "Nominated", "Pod should schedule on: nodeclaim/a");
-    web.now += 11_000;
-    web.event(
+    web.wait(11_000).event(
         200,
         "FailedScheduling",
         "Failed to schedule pod, all available instance types exceed limits for nodepool \"a\"",
@@ -631,10 +608,8 @@ fn of_two_images_each_has_its_own_error() {
 
 #[test]
 fn one_end_is_told_until_the_container_has_started_again() {
-    let mut web = Web::replaced();
-    web.report();
-    web.now += 3_600_000;
-    web.pod(200, |pod| {
+    let mut web = Web::reported();
+    web.wait(3_600_000).pod(200, |pod| {
         pod.ready = None;
         let container = &mut pod.containers[0];
         (container.restarts, container.is_in_startup) = (1, true);
@@ -650,17 +625,13 @@ fn one_end_is_told_until_the_container_has_started_again() {
 
 #[test]
 fn restarts_of_earlier_troubles_are_not_told_with_the_time_of_the_last_ones() {
-    let mut web = Web::replaced();
-    web.report();
-    web.now += 60_000;
-    web.pod(200, crashing(5));
-    web.now += 60_000;
-    web.pod(200, |pod| {
+    let mut web = Web::reported();
+    web.wait(60_000).pod(200, crashing(5));
+    web.wait(60_000).pod(200, |pod| {
         pod.containers[0].state = Some(ContainerState::Running);
         ready(pod);
     });
-    web.now += 10 * 3_600_000;
-    web.pod(200, |pod| {
+    web.wait(10 * 3_600_000).pod(200, |pod| {
         crashing(6)(pod);
         pod.ready = None;
     });
@@ -670,14 +641,10 @@ fn restarts_of_earlier_troubles_are_not_told_with_the_time_of_the_last_ones() {
 
 #[test]
 fn a_crash_loop_begins_after_the_last_long_time_that_the_pod_was_ready() {
-    let mut web = Web::replaced();
-    web.report();
-    web.now += 60_000;
-    web.pod(200, unready);
-    web.now += 2_000;
-    web.pod(200, ready);
-    web.now += 10 * 3_600_000;
-    web.pod(200, |pod| {
+    let mut web = Web::reported();
+    web.wait(60_000).pod(200, unready);
+    web.wait(2_000).pod(200, ready);
+    web.wait(10 * 3_600_000).pod(200, |pod| {
         crashing(2)(pod);
         pod.ready = None;
     });
@@ -689,8 +656,7 @@ fn a_crash_loop_begins_after_the_last_long_time_that_the_pod_was_ready() {
 
 #[test]
 fn a_pod_that_its_kubelet_cannot_end_says_why() {
-    let mut web = Web::replaced();
-    web.report();
+    let mut web = Web::reported();
     web.pod(200, |pod| pod.meta.deletion_at_millis = Some(60_000));
     web.add_ready_pod(210, SECOND);
     web.report();

@@ -127,8 +127,7 @@ fn the_deadline_is_said_with_what_it_does() {
     assert!(web.view().next.contains("No progress deadline is set;"), "{}", web.view().next);
     let mut web = Web::live(3);
     web.deployment(|deployment| deployment.spec.progress_deadline_seconds = Some(600));
-    web.now = 60_000;
-    web.scale(2, 4);
+    web.wait_until(60_000).scale(2, 4);
     web.add_pod(200, 2, crashing(2));
     web.report();
     assert_eq!(
@@ -154,9 +153,7 @@ fn undoing_leads_to_the_revision_that_still_works() {
 
 #[test]
 fn a_revision_that_was_refused_is_undone_to_the_one_that_runs() {
-    let mut web = Web::replaced();
-    web.report();
-    web.now = 60_000;
+    let mut web = Web::reported().at(60_000);
     web.deployment(|deployment| {
         (deployment.meta.generation, deployment.spec.images) = (deployment.meta.generation + 1, image("v3"));
         let why = "admission webhook \"policy\" denied the request: no latest tags";
@@ -169,8 +166,7 @@ fn a_revision_that_was_refused_is_undone_to_the_one_that_runs() {
 
 #[test]
 fn the_first_rollout_has_nothing_to_go_back_to() {
-    let mut web = Web::made(1);
-    web.now = 2_000;
+    let mut web = Web::made(1).at(2_000);
     web.pod(100, |pod| {
         pod.phase = Phase::Pending;
         pod.containers[0].state = Some(waiting("ErrImagePull", "web:v1: not found"));
@@ -231,8 +227,7 @@ fn a_revision_whose_pods_do_not_work_is_not_gone_back_to() {
 #[test]
 fn logs_are_shown_of_the_container_that_crashes_and_of_the_run_that_ended() {
     let shown = |restarts: u32, is_alone: bool| {
-        let mut web = Web::live(1);
-        web.now = 20_000;
+        let mut web = Web::live(1).at(20_000);
         web.pod(100, |pod| {
             crashing(restarts)(pod);
             if !is_alone {
@@ -284,8 +279,7 @@ fn a_container_that_its_own_policy_does_not_start_again_is_no_crash_loop() {
     }
     // Also where it was available before.
     let mut web = Web::live(2);
-    web.now = 60_000;
-    web.pod(100, ended(0, 0));
+    web.wait_until(60_000).pod(100, ended(0, 0));
     web.report();
     let headline = "container job ended with exit code 0 (Completed) and is not started again.";
     assert_eq!(web.verdict(), format!("[Degraded] Revision 1 has 1 of 2 available: {headline}"));
@@ -298,12 +292,10 @@ fn it_is_degraded_until_no_pod_has_failed_for_a_minute() {
     let mut web = Web::live(2);
     web.report();
     let evict = |web: &mut Web, now, pod: u128| {
-        web.now = now;
-        web.pod(pod, |pod| (pod.phase, pod.reason) = (Phase::Failed, "Evicted".into()));
+        web.wait_until(now).pod(pod, |pod| (pod.phase, pod.reason) = (Phase::Failed, "Evicted".into()));
         web.report();
         assert!(web.verdict().starts_with(if pod == 100 { "[Recovering]" } else { "[Degraded]" }), "{}", web.verdict());
-        web.now = now + 10;
-        web.add_ready_pod(pod + 100, 2);
+        web.wait_until(now + 10).add_ready_pod(pod + 100, 2);
         web.report();
     };
     evict(&mut web, 10_000, 100);

@@ -1,9 +1,9 @@
 //! Faults are named for what they are.
 
-use crate::made::{SECOND, WEB, Web, condition, crashing, image, ready, set, waiting};
+use crate::made::{SECOND, Web, condition, crashing, image, ready, set, waiting, warning};
+use timeline::Fact;
 use timeline::fact::{ConditionStatus, ContainerState, EventFact, Image};
 use timeline::story::LineKind;
-use timeline::{Fact, Uid};
 
 #[test]
 fn failures_are_named_for_what_they_are() {
@@ -39,14 +39,12 @@ fn failures_are_named_for_what_they_are() {
 fn the_restarts_of_a_crash_loop_are_told_with_the_time_since_its_first_exit() {
     let mut web = Web::live(3);
     for restarts in 1..=5 {
-        web.now += 20_000;
-        web.pod(100, |pod| {
+        web.wait(20_000).pod(100, |pod| {
             pod.ready = None;
             crashing(restarts)(pod);
         });
         if restarts < 5 {
-            web.now += 5_000;
-            web.pod(100, |pod| {
+            web.wait(5_000).pod(100, |pod| {
                 ready(pod);
                 pod.containers[0].state = Some(ContainerState::Running);
             });
@@ -62,8 +60,7 @@ fn the_restarts_of_a_crash_loop_are_told_with_the_time_since_its_first_exit() {
 #[test]
 fn what_is_refused_is_named() {
     let said = |reason: &str, progressing: bool| {
-        let mut web = Web::live(3);
-        web.now = 60_000;
+        let mut web = Web::live(3).at(60_000);
         web.deployment(|deployment| {
             let told =
                 Some(condition(if progressing { ConditionStatus::False } else { ConditionStatus::True }, reason, "no"));
@@ -82,10 +79,8 @@ fn what_is_refused_is_named() {
 
 #[test]
 fn a_replica_set_that_is_refused_is_refused_although_the_spec_counts_as_unobserved() {
-    let mut web = Web::live(3);
-    web.now = 60_000;
-    web.deployment(|deployment| {
-        deployment.meta.generation += 1;
+    let mut web = Web::live(3).at(60_000);
+    web.edit_spec(|deployment| {
         deployment.spec.images = image("v2");
         deployment.status.progressing = Some(condition(ConditionStatus::False, "ReplicaSetCreateError", "no"));
     });
@@ -97,28 +92,15 @@ fn a_replica_set_that_is_refused_is_refused_although_the_spec_counts_as_unobserv
 /// Lists have Events by name: the one that arrives last may be old.
 #[test]
 fn of_the_refusals_of_a_replica_set_the_newest_one_is_told() {
-    let mut web = Web::live(3);
-    web.now = 60_000;
-    web.deployment(|deployment| {
-        deployment.meta.generation += 1;
+    let mut web = Web::live(3).at(60_000);
+    web.edit_spec(|deployment| {
         deployment.spec.images = image("v2");
         deployment.spec.progress_deadline_seconds = None;
     });
     web.now = 65_000;
     for (number, seconds, message) in [(900, 64, "the newer one"), (901, 62, "the older one")] {
-        let event = EventFact {
-            uid: Uid::from_bits(number),
-            namespace: "shop".into(),
-            about: WEB,
-            about_kind: "Deployment".into(),
-            about_name: "web".into(),
-            container: String::new(),
-            reason: "ReplicaSetCreateError".into(),
-            message: message.into(),
-            is_warning: true,
-            count: 1,
-            last_millis: Some(seconds * 1_000),
-        };
+        let warning = warning(number, 1, ("Deployment", "web"), "ReplicaSetCreateError", message);
+        let event = EventFact { last_millis: Some(seconds * 1_000), ..warning };
         web.timeline.apply(65_000, Fact::Event(Box::new(event)));
     }
     assert_eq!(web.view().reasons[0].sentence, "The API server refuses the new ReplicaSet: the newer one.");
@@ -126,8 +108,7 @@ fn of_the_refusals_of_a_replica_set_the_newest_one_is_told() {
 
 #[test]
 fn the_image_that_fails_is_named_and_not_its_neighbour() {
-    let mut web = Web::live(3);
-    web.now = 20_000;
+    let mut web = Web::live(3).at(20_000);
     let mut next = set(SECOND, 2, 1, 0);
     next.images.push(Image { container: "proxy".into(), image: "proxy:missing".into() });
     web.add_set(SECOND, next);
@@ -145,19 +126,8 @@ fn the_image_that_fails_is_named_and_not_its_neighbour() {
 fn an_event_counts_once_however_often_it_comes() {
     let mut web = Web::live(1);
     let event = |uid: u128, count: u32| {
-        Fact::Event(Box::new(EventFact {
-            uid: Uid::from_bits(uid),
-            namespace: "shop".into(),
-            about: Uid::from_bits(1),
-            about_kind: "Deployment".into(),
-            about_name: "web".into(),
-            container: String::new(),
-            reason: "Odd".into(),
-            message: "why".into(),
-            is_warning: true,
-            count,
-            last_millis: None,
-        }))
+        let warning = warning(uid, 1, ("Deployment", "web"), "Odd", "why");
+        Fact::Event(Box::new(EventFact { count, ..warning }))
     };
     // More Events than are kept, each told again and again.
     for round in 1..=3 {

@@ -34,8 +34,7 @@ fn a_hundred_healthy_rollouts_are_never_bad() {
 
 #[test]
 fn a_crash_loop_is_never_called_well() {
-    let mut web = Web::replaced();
-    web.report();
+    let mut web = Web::reported();
     let restart = |web: &mut Web, restarts: u32| {
         web.pod(200, |pod| {
             crashing(restarts)(pod);

@@ -12,8 +12,7 @@ fn end(web: &Web, number: u128) -> Option<EndReason> {
 
 /// What is told of a pod that ends as a whole.
 fn failed(change: impl FnOnce(&mut PodFact)) -> Vec<String> {
-    let mut web = Web::live(3);
-    web.now = 60_000;
+    let mut web = Web::live(3).at(60_000);
     web.pod(100, |pod| {
         pod.phase = Phase::Failed;
         change(pod);
@@ -61,14 +60,12 @@ fn an_eviction_names_what_the_node_was_low_on() {
 #[test]
 fn a_pod_that_is_preempted_is_deleted_by_nobody() {
     let preempted = |is_kept: bool, after: i64| {
-        let mut web = Web::live(3);
-        web.now = 60_000;
+        let mut web = Web::live(3).at(60_000);
         web.pod(100, |pod| pod.disruption = Some("PreemptionByScheduler".into()));
         if !is_kept {
             web.pod(100, |pod| pod.disruption = None);
         }
-        web.now += after;
-        web.kill_pod(100);
+        web.wait(after).kill_pod(100);
         (end(&web, 100), since(&web, 60_000))
     };
     for (is_kept, after) in [(true, 70), (false, 70), (true, 60_000)] {
@@ -82,12 +79,10 @@ fn a_pod_that_is_preempted_is_deleted_by_nobody() {
 
 #[test]
 fn pods_that_leave_a_node_before_and_after_a_rollout_began_are_told_apart() {
-    let mut web = Web::live(3);
-    web.now = 60_000;
+    let mut web = Web::live(3).at(60_000);
     web.pod(100, |pod| (pod.phase, pod.reason) = (Phase::Failed, "Evicted".into()));
     crate::made::next_revision(&mut web, 2, [1, 3]);
-    web.now = 70_000;
-    web.pod(101, |pod| (pod.phase, pod.reason) = (Phase::Failed, "Evicted".into()));
+    web.wait_until(70_000).pod(101, |pod| (pod.phase, pod.reason) = (Phase::Failed, "Evicted".into()));
     let told: Vec<String> = since(&web, 60_000).into_iter().filter(|line| line.contains("evicted")).collect();
     assert_eq!(
         told,
@@ -100,24 +95,21 @@ fn pods_that_leave_a_node_before_and_after_a_rollout_began_are_told_apart() {
 
 #[test]
 fn many_pods_that_somebody_deletes_are_few_lines() {
-    let mut web = Web::live(50);
-    web.now = 60_000;
+    let mut web = Web::live(50).at(60_000);
     (0..50).for_each(|number| web.kill_pod(100 + number));
     let told = since(&web, 60_000);
     assert_eq!(told.len(), 4, "{told:#?}");
     assert_eq!(told[0], "60000 Pod p0100 was deleted, not by the rollout; the revision stays 1.");
     assert_eq!(told[3], "60000 47 more pods were deleted, not by the rollout; the revision stays 1.");
     // A second later the ReplicaSet is seen to want fewer: those that it let go were not deleted from outside.
-    web.now = 60_500;
-    web.set(2, |set| set.counts.desired = 0);
+    web.wait_until(60_500).set(2, |set| set.counts.desired = 0);
     assert!(!web.told().iter().any(|line| line.contains("not by the rollout")), "{:#?}", web.told());
 }
 
 /// The line is old, and what is taken back of it is a moment old: the number is the one that it was before.
 #[test]
 fn pods_that_a_late_replica_set_explains_are_taken_back_from_an_older_line() {
-    let mut web = Web::live(9);
-    web.now = 60_000;
+    let mut web = Web::live(9).at(60_000);
     (100..105).for_each(|pod| web.kill_pod(pod));
     let two = "60000 2 more pods were deleted, not by the rollout; the revision stays 1.";
     assert_eq!(since(&web, 60_000)[3], two);
@@ -126,8 +118,7 @@ fn pods_that_a_late_replica_set_explains_are_taken_back_from_an_older_line() {
     (105..109).for_each(|pod| web.kill_pod(pod));
     (0..5).for_each(|number| web.kill_pod(200 + number));
     assert_eq!(since(&web, 60_000)[3], two.replace("2 more", "11 more"));
-    web.now = 80_080;
-    web.set(2, |set| set.counts.desired = 0);
+    web.wait_until(80_080).set(2, |set| set.counts.desired = 0);
     assert_eq!(since(&web, 60_000)[3], two);
     let ends = |pod: u128| end(&web, pod);
     assert_eq!(
@@ -139,16 +130,13 @@ fn pods_that_a_late_replica_set_explains_are_taken_back_from_an_older_line() {
 /// Kubernetes deletes the pods of a namespace first, and Deployments and ReplicaSets when they are gone.
 #[test]
 fn pods_that_went_with_their_namespace_were_deleted_by_nobody() {
-    let mut web = Web::live(4);
-    web.now = 60_000;
+    let mut web = Web::live(4).at(60_000);
     (100..104).for_each(|pod| web.kill_pod(pod));
     assert_eq!(since(&web, 60_000).len(), 4);
     web.now = 90_000;
     (100..104).for_each(|pod| web.delete_pod(pod));
-    web.now = 95_000;
-    web.delete_set(2);
-    web.now = 100_000;
-    web.delete_deployment();
+    web.wait_until(95_000).delete_set(2);
+    web.wait_until(100_000).delete_deployment();
     let told =
         ["60000 4 pods were deleted before the Deployment, and not replaced.", "100000 The Deployment was deleted."];
     assert_eq!(since(&web, 60_000), told);
@@ -159,15 +147,12 @@ fn pods_that_went_with_their_namespace_were_deleted_by_nobody() {
 #[test]
 fn pods_that_were_replaced_or_went_long_before_went_on_their_own() {
     for (is_replaced, gone_at) in [(true, 100_000), (false, 660_001)] {
-        let mut web = Web::live(2);
-        web.now = 60_000;
+        let mut web = Web::live(2).at(60_000);
         web.kill_pod(100);
         if is_replaced {
-            web.now = 61_000;
-            web.add_ready_pod(102, 2);
+            web.wait_until(61_000).add_ready_pod(102, 2);
         }
-        web.now = gone_at;
-        web.delete_deployment();
+        web.wait_until(gone_at).delete_deployment();
         let told = since(&web, 60_000);
         assert!(told[0].starts_with("60000 Pod p0100 was deleted, not by the rollout;"), "{told:#?}");
     }
@@ -175,8 +160,7 @@ fn pods_that_were_replaced_or_went_long_before_went_on_their_own() {
 
 #[test]
 fn pods_that_were_asked_to_go_while_nobody_looked_are_one_line() {
-    let mut web = Web::live(4);
-    web.now = 60_000;
+    let mut web = Web::live(4).at(60_000);
     (100..103).for_each(|pod| web.unseen_pod(pod, |pod| pod.meta.deletion_at_millis = Some(80_000)));
     web.relisted(30_000);
     let told: Vec<String> =
@@ -192,13 +176,10 @@ fn pods_that_were_asked_to_go_while_nobody_looked_are_one_line() {
 
 #[test]
 fn old_replica_sets_that_a_lower_limit_removes_are_cleaned_up_whichever_stream_is_faster() {
-    let mut web = Web::replaced();
-    web.report();
+    let mut web = Web::reported();
     web.set(2, |set| set.counts = Default::default());
-    web.now = 60_000;
-    web.delete_set(2);
+    web.wait_until(60_000).delete_set(2);
     assert_eq!(since(&web, 60_000), ["60000 ReplicaSet 1 was deleted, not by its Deployment."]);
-    web.now = 60_040;
-    web.deployment(|deployment| deployment.spec.revision_history_limit = 0);
+    web.wait_until(60_040).deployment(|deployment| deployment.spec.revision_history_limit = 0);
     assert_eq!(since(&web, 60_000), ["60000 Old ReplicaSet 1 of revision 1 cleaned up (revisionHistoryLimit 0)."]);
 }

@@ -171,18 +171,14 @@ fn a_line_says_how_it_was_lately_and_nothing_where_nothing_changed() {
     assert_eq!(lately(&web, 79_999), (0, vec![(0, [0, 0, 2, 0, 0]), (5_000, [2, 0, 0, 0, 0])]));
     assert_eq!(lately(&web, 80_000), (0, Vec::new()), "it begins after that");
     assert_eq!(lately(&web, 119_999), (0, Vec::new()));
-    web.now = 100_000;
-    web.pod(100, unready);
-    web.now = 100_499;
-    web.kill_pod(101);
-    web.now = 100_999;
-    web.delete_pod(101);
+    web.wait_until(100_000).pod(100, unready);
+    web.wait_until(100_499).kill_pod(101);
+    web.wait_until(100_999).delete_pod(101);
     let steps = vec![(0, [2, 0, 0, 0, 0]), (60_000, [0, 0, 1, 0, 1]), (60_999, [0, 0, 1, 0, 0])];
     assert_eq!(lately(&web, 101_000), (40_000, steps), "what is closer than half a second is one");
     // So many steps are told, the last ones.
     for number in 0..30 {
-        web.now = 110_000 + number * 1_000;
-        web.pod(100, if number % 2 == 0 { crate::made::ready } else { unready });
+        web.wait_until(110_000 + number * 1_000).pod(100, if number % 2 == 0 { crate::made::ready } else { unready });
     }
     let (from, steps) = lately(&web, 139_500);
     assert_eq!((from, steps.len(), steps.last()), (60_000, 24, Some(&(79_000, [0, 0, 1, 0, 0]))));

@@ -40,15 +40,11 @@ fn pods_that_nobody_controls_or_that_are_gone_are_not_known() {
 
 #[test]
 fn a_life_is_states_with_their_beginnings_and_equal_neighbours_are_one() {
-    let mut web = Web::live(1);
-    web.now = 10_000;
+    let mut web = Web::live(1).at(10_000);
     web.pod(100, |pod| pod.node = Some("node-2".into()));
-    web.now = 20_000;
-    web.pod(100, unready);
-    web.now = 30_000;
-    web.kill_pod(100);
-    web.now = 31_000;
-    web.delete_pod(100);
+    web.wait_until(20_000).pod(100, unready);
+    web.wait_until(30_000).kill_pod(100);
+    web.wait_until(31_000).delete_pod(100);
     let expected = [
         (PodState::Unready, 0),
         (PodState::Available, 5_000),
@@ -73,16 +69,14 @@ fn a_life_is_states_with_their_beginnings_and_equal_neighbours_are_one() {
 
 #[test]
 fn a_pod_that_failed_as_a_whole_is_active_until_then_and_left_over() {
-    let mut web = Web::live(1);
-    web.now = 10_000;
+    let mut web = Web::live(1).at(10_000);
     web.pod(100, |pod| (pod.phase, pod.reason) = (Phase::Failed, "Evicted".into()));
     let pod = known(&web, 100).unwrap();
     assert_eq!((pod.state(), pod.now.terminal_millis), (PodState::Failing, Some(10_000)));
     assert_eq!([9_999, 10_000].map(|at| pod.is_active_at(at)), [true, false]);
     assert!(pod.is_leftover() && !pod.is_active());
     // It stays failed since then, whatever else is seen of it.
-    web.now = 20_000;
-    web.pod(100, |pod| pod.node = None);
+    web.wait_until(20_000).pod(100, |pod| pod.node = None);
     assert_eq!(known(&web, 100).unwrap().now.terminal_millis, Some(10_000));
     // When one failed that a first list tells of is not known: since it was made at the earliest.
     let late = web.first_listed();
@@ -130,21 +124,17 @@ fn pods_are_released_and_adopted_once_for_every_change_of_owner() {
     };
     let owner = Some(Uid::from_bits(2));
     assert_eq!(times(&web), (None, None, None, 1, false));
-    web.now = 10_000;
-    web.pod(100, |pod| pod.meta.controller = None);
+    web.wait_until(10_000).pod(100, |pod| pod.meta.controller = None);
     assert_eq!(times(&web), (Some(10_000), Some(10_000), None, 1, true));
     web.now = 11_000;
     web.pod(100, |pod| pod.node = Some("node-2".into())); // still nobody's
     assert_eq!(times(&web), (Some(10_000), Some(10_000), None, 1, true));
-    web.now = 20_000;
-    web.pod(100, |pod| pod.meta.controller = owner);
+    web.wait_until(20_000).pod(100, |pod| pod.meta.controller = owner);
     assert_eq!(times(&web), (Some(10_000), Some(10_000), Some(20_000), 1, false));
     web.now = 21_000;
     web.pod(100, |pod| pod.node = Some("node-3".into())); // still its own
-    web.now = 30_000;
-    web.pod(100, |pod| pod.meta.controller = None);
-    web.now = 40_000;
-    web.pod(100, |pod| pod.meta.controller = Some(Uid::from_bits(77)));
+    web.wait_until(30_000).pod(100, |pod| pod.meta.controller = None);
+    web.wait_until(40_000).pod(100, |pod| pod.meta.controller = Some(Uid::from_bits(77)));
     assert_eq!(times(&web), (Some(10_000), Some(30_000), Some(40_000), 2, false));
     assert_eq!(known(&web, 100).unwrap().replica_set(), owner, "where it began");
 }
@@ -153,8 +143,7 @@ fn pods_are_released_and_adopted_once_for_every_change_of_owner() {
 fn a_release_is_told_of_the_revision_that_had_the_pod() {
     let mut web = Web::replacing();
     for (seconds, controller) in [(30, None), (31, Some(SECOND)), (32, None), (33, Some(2)), (34, None)] {
-        web.now = seconds * 1_000;
-        web.pod(100, |pod| pod.meta.controller = controller.map(Uid::from_bits));
+        web.wait_until(seconds * 1_000).pod(100, |pod| pod.meta.controller = controller.map(Uid::from_bits));
     }
     let told = web.told().into_iter();
     let revisions: Vec<String> = told
@@ -172,8 +161,7 @@ fn an_adoption_is_told_of_the_replica_set_that_has_the_pod_now() {
     let mut web = Web::replacing();
     let steps = [(30, None), (31, Some(SECOND)), (32, None), (33, Some(SECOND)), (34, Some(2))];
     for (seconds, controller) in steps {
-        web.now = seconds * 1_000;
-        web.pod(100, |pod| pod.meta.controller = controller.map(Uid::from_bits));
+        web.wait_until(seconds * 1_000).pod(100, |pod| pod.meta.controller = controller.map(Uid::from_bits));
     }
     let told = ["by revision 2: its labels match.", "again: its labels match.", "by revision 1: its labels match."];
     assert_eq!(adopted(&web), told);
@@ -186,13 +174,11 @@ fn an_adoption_is_told_of_the_replica_set_that_has_the_pod_now() {
     theirs.meta = meta(20, "other-1", Some(9));
     web.timeline.apply(web.now, Fact::ReplicaSet(Box::new(theirs), Seen::Added));
     for (now, controller) in [(60_000, None), (61_000, Some(20))] {
-        web.now = now;
-        web.pod(100, |pod| pod.meta.controller = controller.map(Uid::from_bits));
+        web.wait_until(now).pod(100, |pod| pod.meta.controller = controller.map(Uid::from_bits));
     }
     assert_eq!(adopted(&web), ["by a ReplicaSet that does not belong to this Deployment."]);
     // One that is not known may be anybody's.
-    web.now = 70_000;
-    web.pod(101, |pod| pod.meta.controller = Some(Uid::from_bits(77)));
+    web.wait_until(70_000).pod(101, |pod| pod.meta.controller = Some(Uid::from_bits(77)));
     assert!(!web.told().iter().any(|line| line.starts_with("Pod p0101 adopted")), "{:#?}", web.told());
 }
 
@@ -200,8 +186,7 @@ fn an_adoption_is_told_of_the_replica_set_that_has_the_pod_now() {
 fn a_released_pod_counts_for_the_replica_set_that_let_go_of_it() {
     let mut web = Web::replacing();
     for (seconds, controller) in [(30, None), (31, Some(SECOND)), (32, Some(2)), (33, None)] {
-        web.now = seconds * 1_000;
-        web.pod(100, |pod| pod.meta.controller = controller.map(Uid::from_bits));
+        web.wait_until(seconds * 1_000).pod(100, |pod| pod.meta.controller = controller.map(Uid::from_bits));
     }
     let out = |at| {
         let then = web.timeline.model().as_of(WEB, at);
@@ -214,8 +199,7 @@ fn a_released_pod_counts_for_the_replica_set_that_let_go_of_it() {
 
 /// A pod ends, after a change to it and to what owns it.
 fn ended(change: impl FnOnce(&mut Web)) -> Option<EndReason> {
-    let mut web = Web::live(3);
-    web.now = 60_000;
+    let mut web = Web::live(3).at(60_000);
     change(&mut web);
     end(&web, 100)
 }
@@ -274,8 +258,7 @@ fn why_a_pod_ends_is_what_it_says_itself_or_what_its_owners_did() {
 
 #[test]
 fn of_three_pods_that_one_asks_for_two_are_scaled_down() {
-    let mut web = Web::live(3);
-    web.now = 60_000;
+    let mut web = Web::live(3).at(60_000);
     web.set(2, |set| set.counts.desired = 1);
     (100..103).for_each(|pod| web.kill_pod(pod));
     let ends: Vec<_> = (100..103).map(|pod| end(&web, pod).unwrap()).collect();
@@ -287,16 +270,14 @@ fn an_end_is_decided_better_for_a_second_and_then_no_more() {
     let smaller_after = |millis| {
         ended(move |web| {
             web.kill_pod(100);
-            web.now += millis;
-            web.set(2, |set| set.counts.desired = 2);
+            web.wait(millis).set(2, |set| set.counts.desired = 2);
         })
     };
     assert_eq!(smaller_after(0), Some(EndReason::ScaledDown));
     assert_eq!(smaller_after(1_000), Some(EndReason::ScaledDown));
     assert_eq!(smaller_after(1_001), Some(EndReason::DeletedManually));
     // Each end on its own: the second one is decided better after the first one was.
-    let mut web = Web::live(3);
-    web.now = 60_000;
+    let mut web = Web::live(3).at(60_000);
     (100..102).for_each(|pod| web.kill_pod(pod));
     web.set(2, |set| set.counts.desired = 2);
     let manually = Some(EndReason::DeletedManually);
@@ -323,8 +304,7 @@ fn an_end_is_decided_better_for_a_second_and_then_no_more() {
 #[test]
 fn what_a_list_tells_of_an_end_is_that_it_is_not_known_unless_something_says_why() {
     let listed = |gap: Option<Millis>, change: fn(&mut Web)| {
-        let mut web = Web::live(3);
-        web.now = 60_000;
+        let mut web = Web::live(3).at(60_000);
         change(&mut web);
         match gap {
             Some(since) => web.relisted(since),
@@ -342,8 +322,7 @@ fn what_a_list_tells_of_an_end_is_that_it_is_not_known_unless_something_says_why
     };
     assert_eq!(listed(Some(30_000), evicted), Some(EndReason::Evicted));
     // One that is missing in a list: without a gap somebody deleted it, with one nobody knows.
-    let mut web = Web::live(3);
-    web.now = 60_000;
+    let mut web = Web::live(3).at(60_000);
     let present = vec![Uid::from_bits(101), Uid::from_bits(102)];
     let list = |gap_since_millis| Fact::Listed {
         kind: Kind::Pod,
@@ -360,8 +339,7 @@ fn what_a_list_tells_of_an_end_is_that_it_is_not_known_unless_something_says_why
     web.timeline.apply(60_000, list(Some(30_000)));
     assert_eq!(end(&web, 100), Some(EndReason::Unknown));
     // It was seen to be going before nobody looked.
-    let mut web = Web::live(3);
-    web.now = 20_000;
+    let mut web = Web::live(3).at(20_000);
     web.kill_pod(100);
     web.timeline.apply(60_000, list(Some(30_000)));
     assert_eq!(end(&web, 100), Some(EndReason::DeletedManually));
@@ -407,8 +385,7 @@ fn a_pod_without_a_node_or_a_grace_period_is_deleted_at_once_by_controllers_too(
 #[test]
 fn a_pod_that_had_to_leave_its_node_is_told_with_the_way_it_left() {
     let told = |change: fn(&mut PodFact), is_marked: bool| {
-        let mut web = Web::live(1);
-        web.now = 60_000;
+        let mut web = Web::live(1).at(60_000);
         web.pod(100, |pod| {
             (pod.phase, pod.ready) = (if is_marked { Phase::Running } else { Phase::Failed }, None);
             pod.meta.deletion_at_millis = is_marked.then_some(90_000);
@@ -432,8 +409,7 @@ fn a_pod_that_had_to_leave_its_node_is_told_with_the_way_it_left() {
 
 #[test]
 fn ready_pods_count_when_their_replica_sets_seconds_are_over() {
-    let mut web = Web::live(0);
-    web.now = 100_000;
+    let mut web = Web::live(0).at(100_000);
     web.set(2, |set| set.min_ready_seconds = 10);
     web.add_pod(200, 2, |pod| {
         pod.ready = Some(condition(ConditionStatus::True, "", ""));
@@ -452,8 +428,7 @@ fn ready_pods_count_when_their_replica_sets_seconds_are_over() {
     assert_eq!((web.timeline.next_due_millis(), web.view().counts.available), (None, 1));
     // One whose seconds are over in this very moment counts at once.
     for (ready_since, state) in [(110_000, PodState::Available), (110_001, PodState::Ready)] {
-        let mut other = Web::live(0);
-        other.now = 120_000;
+        let mut other = Web::live(0).at(120_000);
         other.set(2, |set| set.min_ready_seconds = 10);
         other.add_pod(201, 2, |pod| {
             ready(pod);
@@ -462,11 +437,9 @@ fn ready_pods_count_when_their_replica_sets_seconds_are_over() {
         assert_eq!(states(&other, 201), [(state, 120_000)]);
     }
     // And again no longer, when more is asked for.
-    web.now = 121_000;
-    web.set(2, |set| set.min_ready_seconds = 60);
+    web.wait_until(121_000).set(2, |set| set.min_ready_seconds = 60);
     assert_eq!(states(&web, 200).last(), Some(&(PodState::Ready, 121_000)));
-    web.now = 122_000;
-    web.set(2, |set| set.min_ready_seconds = 0);
+    web.wait_until(122_000).set(2, |set| set.min_ready_seconds = 0);
     assert_eq!(states(&web, 200).last(), Some(&(PodState::Available, 122_000)));
     // One that is not ready any more is not due.
     web.set(2, |set| set.min_ready_seconds = 60);
@@ -479,8 +452,7 @@ fn ready_pods_count_when_their_replica_sets_seconds_are_over() {
 fn whole_seconds_do_not_tell_clocks_apart() {
     // Its clock is so much behind ours; a pod is ready at 100 s by its clock, and counts ten seconds later.
     let due = |behind: Millis| {
-        let mut web = Web::live(0);
-        web.now = 100_000 + behind;
+        let mut web = Web::live(0).at(100_000 + behind);
         web.set(2, |set| set.min_ready_seconds = 10);
         for number in 0..40 {
             web.add_pod(300 + number, 2, |pod| pod.meta.created_at_millis = 100_000 - 500);
@@ -499,17 +471,14 @@ fn whole_seconds_do_not_tell_clocks_apart() {
 
 #[test]
 fn states_that_a_list_tells_first_began_at_a_time_that_nobody_saw() {
-    let mut web = Web::live(2);
-    web.now = 60_000;
+    let mut web = Web::live(2).at(60_000);
     web.unseen_pod(100, unready);
     web.relisted(30_000);
     let listed = |web: &Web, number| known(web, number).unwrap().now.listed_millis;
     assert_eq!([listed(&web, 100), listed(&web, 101)], [Some(60_000), None]);
     // Seen as it changes, it is known; the same again tells nothing new.
-    web.now = 70_000;
-    web.pod(101, unready);
-    web.now = 80_000;
-    web.relisted(75_000);
+    web.wait_until(70_000).pod(101, unready);
+    web.wait_until(80_000).relisted(75_000);
     assert_eq!([listed(&web, 100), listed(&web, 101)], [Some(60_000), None]);
     let late = web.first_listed();
     assert_eq!([listed(&late, 100), listed(&late, 101)], [Some(80_000), Some(80_000)]);
@@ -517,15 +486,13 @@ fn states_that_a_list_tells_first_began_at_a_time_that_nobody_saw() {
 
 #[test]
 fn more_seconds_are_asked_of_pods_that_are_ready_and_its_own() {
-    let mut web = Web::live(3);
-    web.now = 60_000;
+    let mut web = Web::live(3).at(60_000);
     web.pod(100, unready);
     web.pod(101, |pod| pod.meta.controller = None);
     for pod in [101, 102] {
         web.pod(pod, |pod| pod.ready.as_mut().unwrap().last_transition_millis = Some(60_000));
     }
-    web.now = 61_000;
-    web.set(2, |set| set.min_ready_seconds = 30);
+    web.wait_until(61_000).set(2, |set| set.min_ready_seconds = 30);
     let states: Vec<PodState> = (100..103).map(|pod| known(&web, pod).unwrap().state()).collect();
     assert_eq!(states, [PodState::Unready, PodState::Available, PodState::Ready]);
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::made::{SECOND, Web, condition, crashing, unready, waiting};
+use crate::made::{SECOND, Web, condition, crashing, unready, waiting, warning};
 use timeline::fact::{ConditionStatus, Container, ContainerState, EventFact, Exit, Phase, PodFact, Role};
 use timeline::{Fact, Uid};
 
@@ -89,19 +89,8 @@ const CAUSES: [Cause; 22] = [
 const SITUATIONS: [&str; 5] = ["new pods", "old pods", "after completion", "paused", "recovering"];
 
 fn tell(web: &mut Web, pod: u128, name: &str, reason: &str, message: &str) {
-    let fact = EventFact {
-        uid: Uid::from_bits(900),
-        namespace: "shop".into(),
-        about: Uid::from_bits(pod),
-        about_kind: "Pod".into(),
-        about_name: name.into(),
-        container: String::new(),
-        reason: reason.into(),
-        message: message.into(),
-        is_warning: !reason.contains("Scale"),
-        count: 1,
-        last_millis: None,
-    };
+    let warning = warning(900, pod, ("Pod", name), reason, message);
+    let fact = EventFact { is_warning: !reason.contains("Scale"), ..warning };
     web.timeline.apply(web.now, Fact::Event(Box::new(fact)));
 }
 

@@ -50,8 +50,7 @@ fn what_a_rolling_update_does_or_waits_for() {
     // The floor was raised: two must come before one may go.
     let mut web = rolling(2, 0);
     web.pod(100, |pod| pod.phase = Phase::Failed);
-    web.deployment(|deployment| {
-        deployment.meta.generation += 1;
+    web.edit_spec(|deployment| {
         deployment.spec.replicas = 4;
         deployment.spec.strategy =
             Strategy::RollingUpdate { max_surge: IntOrPercent::Int(1), max_unavailable: IntOrPercent::Int(0) };
@@ -63,8 +62,7 @@ fn what_a_rolling_update_does_or_waits_for() {
 
 #[test]
 fn what_is_scaled_is_made_or_removed() {
-    let mut web = Web::live(3);
-    web.now = 60_000;
+    let mut web = Web::live(3).at(60_000);
     web.scale(2, 5);
     assert_eq!(next(&web), "The ReplicaSet controller creates 2 pods.");
     (3..5).for_each(|number| web.add_pod(100 + number, 2, |_| {}));
@@ -85,13 +83,9 @@ fn what_is_scaled_is_made_or_removed() {
 
 #[test]
 fn pods_that_are_too_many_are_removed() {
-    let mut web = Web::live(3);
-    web.now = 60_000;
+    let mut web = Web::live(3).at(60_000);
     web.pod(100, unready);
-    web.deployment(|deployment| {
-        deployment.meta.generation += 1;
-        deployment.spec.replicas = 1;
-    });
+    web.edit_spec(|deployment| deployment.spec.replicas = 1);
     web.pod(101, unready);
     web.pod(102, unready);
     assert_eq!(next(&web), "2 pods too many are removed.");
@@ -142,8 +136,7 @@ fn a_deployment_that_is_created_paused_waits_with_its_first_revision() {
 
 #[test]
 fn a_deployment_that_is_gone_leaves_pods_or_nothing() {
-    let mut web = Web::live(2);
-    web.now = 60_000;
+    let mut web = Web::live(2).at(60_000);
     web.delete_deployment();
     let left = "Kubernetes deletes its ReplicaSets and pods, unless it was deleted with --cascade=orphan.";
     assert_eq!((next(&web), web.view().verdict.why), (left.to_owned(), "2 pods still exist.".to_owned()));
@@ -167,8 +160,7 @@ fn a_deployment_that_is_gone_leaves_pods_or_nothing() {
 #[test]
 fn it_is_scaled_to_zero_when_no_pod_is_left_that_counts() {
     let verdict = |change: fn(&mut Web)| {
-        let mut web = Web::live(2);
-        web.now = 20_000;
+        let mut web = Web::live(2).at(20_000);
         web.scale(2, 0);
         change(&mut web);
         web.view().verdict.badge
@@ -219,8 +211,7 @@ fn the_progress_deadline_is_said_where_one_runs() {
     // A day is said of one that is further away than half a day.
     let tomorrow = crashing_with(Some(86_400), "ReplicaSetUpdated", Some(20_000));
     assert!(ends(&tomorrow).starts_with("Without progress by 1970-01-02 00:00:20 UTC, "), "{}", ends(&tomorrow));
-    let mut days_later = crashing_with(Some(30), "ProgressDeadlineExceeded", Some(60_000));
-    days_later.now = 259_200_000;
+    let days_later = crashing_with(Some(30), "ProgressDeadlineExceeded", Some(60_000)).at(259_200_000);
     assert!(ends(&days_later).starts_with("Kubernetes reported at 1970-01-01 00:01:00 UTC"), "{}", ends(&days_later));
     let none = crashing_with(None, "ReplicaSetUpdated", Some(20_000));
     let not_set = "No progress deadline is set; Kubernetes keeps trying and does not roll back by itself.";
@@ -268,8 +259,7 @@ fn what_holds_the_next_step_is_a_fault_or_a_wait_or_nothing() {
     assert!(next(&web).contains("can be removed"), "{}", next(&web));
     assert_eq!(hold(&web), Hold::Free);
     // A fault of a pod that is asked for, with nothing to roll.
-    let mut web = Web::live(3);
-    web.now = 60_000;
+    let mut web = Web::live(3).at(60_000);
     web.pod(100, crashing(3));
     web.report();
     assert_eq!(hold(&web), Hold::Blocked);
@@ -296,8 +286,7 @@ fn more_than_the_ceiling_is_said_with_its_reason() {
         web.view().budget
     );
     // What was raised in that very moment was raised by what was allowed before.
-    let mut at_once = rolling(2, 0);
-    at_once.now = 30_000;
+    let mut at_once = rolling(2, 0).at(30_000);
     budget(&mut at_once, 1, 0);
     at_once.set(SECOND, |set| (set.counts.desired, set.max_replicas) = (3, Some(4)));
     assert!(
@@ -319,8 +308,7 @@ fn more_than_the_ceiling_is_said_with_its_reason() {
 
 #[test]
 fn another_deployment_of_the_name_is_spoken_of() {
-    let mut web = Web::live(1);
-    web.now = 60_000;
+    let mut web = Web::live(1).at(60_000);
     assert_eq!((web.view().notice, web.view().is_succeeded), (String::new(), false));
     web.delete_deployment();
     let other = |number: u128, name: &str, namespace: &str| {
@@ -344,8 +332,7 @@ fn another_deployment_of_the_name_is_spoken_of() {
 #[test]
 fn figures_show_a_deadline_only_where_it_can_strike() {
     // Everything is available, and the controller has not reported it yet.
-    let mut web = Web::replacing();
-    web.now = 30_000;
+    let mut web = Web::replacing().at(30_000);
     web.set(2, |set| set.counts.desired = 0);
     web.set(SECOND, |set| set.counts.desired = 3);
     for pod in [100, 101, 102] {
@@ -364,8 +351,7 @@ fn figures_show_a_deadline_only_where_it_can_strike() {
 
 #[test]
 fn nothing_is_new_from_an_edit_until_its_replica_set_is_there() {
-    let mut web = Web::live(3);
-    web.now = 20_000;
+    let mut web = Web::live(3).at(20_000);
     web.edit("v2");
     web.deployment(|deployment| {
         deployment.status.observed_generation = deployment.meta.generation;

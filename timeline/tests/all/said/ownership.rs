@@ -19,14 +19,12 @@ fn triggers(timeline: &Timeline, deployment: Uid) -> Vec<(u64, Trigger)> {
 
 /// A ReplicaSet of two pods loses the labels that its Deployment selects; another one of the same template is made.
 fn let_go() -> Web {
-    let mut web = Web::live(2);
-    web.now = 60_000;
+    let mut web = Web::live(2).at(60_000);
     web.set(2, |set| set.meta.controller = None);
     let mut again = set(12, 1, 2, 0);
     (again.meta.name, again.template_hash, again.images) = ("web-1b".into(), "1b".into(), image("v1"));
     (again.desired_replicas, again.max_replicas) = (Some(2), Some(3));
-    web.now = 60_010;
-    web.add_set(12, again);
+    web.wait_until(60_010).add_set(12, again);
     (200..202).for_each(|pod| web.add_pod(pod, 12, ready));
     web.report();
     web
@@ -42,11 +40,9 @@ fn a_replica_set_that_is_let_go_is_told_with_its_pods() {
 
 #[test]
 fn a_replica_set_that_is_taken_up_again_is_no_rollback() {
-    let mut web = let_go();
-    web.now = 80_000;
+    let mut web = let_go().at(80_000);
     web.set(2, |set| set.meta.controller = Some(WEB));
-    web.now = 80_010;
-    web.set(2, |set| set.revision = Some(2));
+    web.wait_until(80_010).set(2, |set| set.revision = Some(2));
     web.deployment(|deployment| deployment.revision = Some(2));
     assert_eq!(triggers(&web.timeline, WEB), [(1, Trigger::Created), (2, Trigger::Adopted)]);
     let told = since(&web, 80_000);
@@ -61,9 +57,7 @@ fn a_replica_set_that_is_taken_up_again_is_no_rollback() {
 
 #[test]
 fn a_rollback_is_one_whose_template_was_another_in_between() {
-    let mut web = Web::replaced();
-    web.report();
-    web.now = 60_000;
+    let mut web = Web::reported().at(60_000);
     web.edit("v1");
     web.set(2, |set| (set.revision, set.counts.desired) = (Some(3), 1));
     web.deployment(|deployment| deployment.revision = Some(3));
@@ -76,20 +70,17 @@ fn a_rollback_is_one_whose_template_was_another_in_between() {
         sets.insert(SECOND, set(SECOND, 2, 0, 0));
         sets.get_mut(&2).unwrap().revision = Some(3);
     });
-    web.now = 60_000;
-    web.relisted(30_000);
+    web.wait_until(60_000).relisted(30_000);
     assert_eq!(triggers(&web.timeline, WEB), [(1, Trigger::Created), (3, Trigger::Rollback)]);
 }
 
 #[test]
 fn a_rollback_to_a_revision_that_never_worked_says_so() {
-    let mut web = Web::live(3);
-    web.now = 20_000;
+    let mut web = Web::live(3).at(20_000);
     next_revision(&mut web, 2, [1, 3]);
     web.now = 30_000;
     next_revision(&mut web, 3, [1, 0]);
-    web.now = 40_000;
-    web.edit("v2");
+    web.wait_until(40_000).edit("v2");
     web.set(SECOND, |set| (set.revision, set.counts.desired) = (Some(4), 1));
     web.deployment(|deployment| deployment.revision = Some(4));
     let told = "40000 Rolled back to revision 2, now 4: image web:v2. Not all of its pods were ever available.";
@@ -145,8 +136,7 @@ fn a_deployment_that_is_deleted_without_its_pods_says_that_they_run_on() {
     let told: Vec<String> = story::story(timeline.model(), blue).into_iter().map(|line| line.text).collect();
     let let_go = "ReplicaSet blue-84454c4 does not belong to this Deployment any more; its 2 pods run on.";
     assert!(told.iter().any(|line| line == let_go), "{told:#?}");
-    let mut web = Web::live(2);
-    web.now = 60_000;
+    let mut web = Web::live(2).at(60_000);
     web.set(2, |set| set.meta.controller = None);
     web.delete_deployment();
     assert_eq!(web.view().verdict.why, "2 pods still run without it.");
@@ -159,8 +149,7 @@ fn a_replica_set_that_came_back_and_is_let_go_is_of_the_one_that_had_it_last() {
     other.revision = Some(1);
     web.timeline.apply(web.now, Fact::Deployment(Box::new(other), Seen::Added));
     for (now, owner) in [(60_000, Some(Uid::from_bits(9))), (61_000, Some(WEB)), (62_000, None)] {
-        web.now = now;
-        web.set(2, |set| set.meta.controller = owner);
+        web.wait_until(now).set(2, |set| set.meta.controller = owner);
     }
     web.delete_deployment();
     assert_eq!(web.view().verdict.why, "2 pods still run without it.");
@@ -171,10 +160,8 @@ fn a_replica_set_that_was_nobodys_is_taken_from_nobody() {
     let mut web = Web::live(2);
     let mut orphan = set(12, 1, 0, 0);
     (orphan.meta, orphan.revision) = (made::meta(12, "web-old", None), None);
-    web.now = 60_000;
-    web.add_set(12, orphan);
-    web.now = 61_000;
-    web.set(12, |set| set.meta.controller = Some(WEB));
+    web.wait_until(60_000).add_set(12, orphan);
+    web.wait_until(61_000).set(12, |set| set.meta.controller = Some(WEB));
     assert_eq!(since(&web, 60_000), ["61000 ReplicaSet web-old adopted, which belonged to no Deployment."]);
 }
 

@@ -132,23 +132,20 @@ fn what_starts_tell_of_a_moment_is_how_it_was() {
 
 #[test]
 fn reasons_of_another_time_are_not_shown_in_the_past() {
-    let mut web = Web::live(1);
-    web.now = 10_000;
+    let mut web = Web::live(1).at(10_000);
     web.pod(100, |pod| {
         (pod.ready, pod.reason) = (Some(condition(ConditionStatus::False, "ContainersNotReady", "why")), String::new());
     });
     let reason = |at| web.timeline.model().as_of(WEB, at).pods.get(&Uid::from_bits(100)).unwrap().now.reason.clone();
     assert_eq!([reason(9_999), reason(10_000)], ["", "ContainersNotReady"]);
     // Released and adopted in one instant it is owned.
-    let mut web = Web::live(1);
-    web.now = 10_000;
+    let mut web = Web::live(1).at(10_000);
     web.pod(100, |pod| pod.meta.controller = None);
     web.pod(100, |pod| pod.meta.controller = Some(Uid::from_bits(2)));
     let owner = |at| web.timeline.model().as_of(WEB, at).pods.get(&Uid::from_bits(100)).unwrap().owner;
     assert_eq!([owner(9_999), owner(10_000)], [Some(Uid::from_bits(2)); 2]);
     // Gaps that were not over yet are not known of.
-    let mut web = Web::live(1);
-    web.now = 50_000;
+    let mut web = Web::live(1).at(50_000);
     web.relisted(20_000);
     let gaps = |at| web.timeline.model().as_of(WEB, at).deployments.get(&WEB).unwrap().gaps.len();
     assert_eq!([gaps(49_999), gaps(50_000)], [0, 1]);
@@ -165,11 +162,9 @@ fn pruned(web: &mut Web, at: Millis, retention: Retention) -> Option<Millis> {
 
 /// Revision 2 took over at 20 s, and was scaled at 30 s and 40 s; everything goes on.
 fn grown() -> Web {
-    let mut web = Web::replaced();
-    web.report();
+    let mut web = Web::reported();
     for (now, replicas) in [(30_000, 4), (40_000, 5)] {
-        web.now = now;
-        web.scale(SECOND, replicas);
+        web.wait_until(now).scale(SECOND, replicas);
         web.add_ready_pod(u128::from(200 + replicas), SECOND);
         web.report();
     }
@@ -214,8 +209,7 @@ fn what_ended_before_the_cut_goes_and_what_lives_stays() {
     assert_eq!(web.told()[0], "Older history is not kept.");
     assert_eq!(deployment(&web).limits.len(), 3, "what held at the cut is known");
     // Once it is gone, it goes with what it carried.
-    web.now = 110_000;
-    web.delete_set(2);
+    web.wait_until(110_000).delete_set(2);
     pruned(&mut web, 110_000, Retention { age_millis: 0, ..ALL });
     assert_eq!(web.timeline.model().replica_sets.len(), 2, "at the cut");
     pruned(&mut web, 110_001, Retention { age_millis: 0, ..ALL });
@@ -227,11 +221,9 @@ fn what_ended_before_the_cut_goes_and_what_lives_stays() {
 #[test]
 fn deleted_deployments_go_with_everything_when_they_are_old_or_too_many() {
     let gone = |at: Millis, retention: Retention, is_on_screen: bool| {
-        let mut web = Web::live(2);
-        web.now = 50_000;
+        let mut web = Web::live(2).at(50_000);
         web.delete_deployment();
-        web.now = 60_000;
-        web.delete_set(2);
+        web.wait_until(60_000).delete_set(2);
         (100..102).for_each(|pod| web.delete_pod(pod));
         let on_screen = if is_on_screen { BTreeSet::from([WEB]) } else { BTreeSet::new() };
         web.timeline.prune(at, &retention, &on_screen);
@@ -249,8 +241,7 @@ fn deleted_deployments_go_with_everything_when_they_are_old_or_too_many() {
     assert!(gone(70_001, many, false));
     assert!(!gone(70_001, Retention { deleted: 1, ..many }, false));
     // While something of it exists it is not over.
-    let mut web = Web::live(1);
-    web.now = 50_000;
+    let mut web = Web::live(1).at(50_000);
     web.delete_deployment();
     web.timeline.prune(90_000, &Retention { age_millis: 0, deleted: 0, ..ALL }, &BTreeSet::new());
     assert_eq!((web.timeline.model().deployments.len(), web.timeline.model().pods.len()), (1, 1));
@@ -264,8 +255,7 @@ fn what_belongs_to_no_deployment_is_pruned_when_it_is_old() {
         foreign.meta.controller = None;
         web.add_set(9, foreign);
         web.add_pod(900, 9, |_| {});
-        web.now = 50_000;
-        web.delete_pod(900);
+        web.wait_until(50_000).delete_pod(900);
         web.delete_set(9);
         web.timeline.prune(at, &retention, &BTreeSet::new());
         (web.timeline.model().replica_sets.len(), web.timeline.model().pods.len())
@@ -282,8 +272,7 @@ fn a_pod_that_only_changes_its_state_again_and_again_lets_go_of_old_states() {
     let mut web = Web::live(1);
     pruned(&mut web, 100_000, Retention { age_millis: 1, ..ALL });
     for number in 0..6 {
-        web.now = 110_000 + number * 1_000;
-        web.pod(100, if number % 2 == 0 { unready } else { ready });
+        web.wait_until(110_000 + number * 1_000).pod(100, if number % 2 == 0 { unready } else { ready });
     }
     let states = |web: &Web| {
         let pod = web.timeline.model().pods.get(&Uid::from_bits(100)).unwrap();
@@ -331,8 +320,7 @@ fn releases_are_pruned_but_the_last_one_before_the_cut() {
     let mut web = Web::live(3);
     let owner = Some(Uid::from_bits(2));
     for (now, controller) in [(10_000, None), (20_000, owner), (30_000, None), (40_000, owner)] {
-        web.now = now;
-        web.pod(100, |pod| pod.meta.controller = controller);
+        web.wait_until(now).pod(100, |pod| pod.meta.controller = controller);
     }
     let pod = |web: &Web, at| web.timeline.model().as_of(WEB, at).pods.get(&Uid::from_bits(100)).unwrap().clone();
     assert_eq!(pod(&web, 50_000).releases.len(), 2);
@@ -346,8 +334,7 @@ fn releases_are_pruned_but_the_last_one_before_the_cut() {
 fn of_a_released_pod_that_several_controlled_the_cut_leaves_who_released_it() {
     let mut web = Web::replacing();
     for (now, controller) in [(30_000, None), (40_000, Some(SECOND)), (50_000, None)] {
-        web.now = now;
-        web.pod(100, |pod| pod.meta.controller = controller.map(Uid::from_bits));
+        web.wait_until(now).pod(100, |pod| pod.meta.controller = controller.map(Uid::from_bits));
     }
     assert_eq!(pruned(&mut web, 100_000, Retention { age_millis: 40_000, ..ALL }), Some(60_000));
     let last = web.timeline.model().pods.get(&Uid::from_bits(100)).unwrap().last_owner();
@@ -361,11 +348,9 @@ fn releases_alone_are_reason_enough_for_a_cut() {
     other.meta = meta(9, "other", None);
     web.timeline.apply(web.now, Fact::Deployment(Box::new(other), Seen::Added));
     // Another Deployment has the ReplicaSet by now, and the story of its pods with it.
-    web.now = 6_000;
-    web.set(2, |set| set.meta.controller = Some(Uid::from_bits(9)));
+    web.wait_until(6_000).set(2, |set| set.meta.controller = Some(Uid::from_bits(9)));
     for (now, controller) in [(10_000, None), (20_000, Some(2)), (30_000, None), (40_000, Some(2))] {
-        web.now = now;
-        web.pod(100, |pod| pod.meta.controller = controller.map(Uid::from_bits));
+        web.wait_until(now).pod(100, |pod| pod.meta.controller = controller.map(Uid::from_bits));
     }
     for (before, kept_since) in [(20_000, 20_000), (30_000, 20_000), (30_001, 30_001)] {
         let retention = Retention { age_millis: 100_000 - before, ..ALL };

@@ -9,8 +9,7 @@ use timeline::phase::PodState;
 fn restored() -> Web {
     let mut web = Web::live(3);
     let backup = web.first_listed();
-    web.now = 60_000;
-    web.delete_deployment();
+    web.wait_until(60_000).delete_deployment();
     web.delete_set(2);
     (100..103).for_each(|pod| web.delete_pod(pod));
     web.now = 111_000;
@@ -36,8 +35,7 @@ fn what_a_list_says_exists_exists() {
 
 #[test]
 fn what_is_there_again_goes_on_as_if_it_had_never_gone() {
-    let mut web = restored();
-    web.now = 130_000;
+    let mut web = restored().at(130_000);
     web.kill_pod(100);
     let told = "130000 Pod p0100 was deleted, not by the rollout; the revision stays 1.";
     assert_eq!(since(&web, 130_000), [told]);
@@ -45,15 +43,13 @@ fn what_is_there_again_goes_on_as_if_it_had_never_gone() {
     web.add_ready_pod(103, 2);
     web.report();
     assert_eq!(web.verdict(), "[Complete] Revision 1 is complete: 3 of 3 available.");
-    web.now = 140_000;
-    web.delete_deployment();
+    web.wait_until(140_000).delete_deployment();
     assert!(web.verdict().starts_with("[Ended]"), "{}", web.verdict());
 }
 
 #[test]
 fn a_late_word_of_what_is_gone_brings_nothing_back() {
-    let mut web = Web::live(1);
-    web.now = 60_000;
+    let mut web = Web::live(1).at(60_000);
     web.delete_deployment();
     web.deployment(|_| {});
     assert!(web.verdict().starts_with("[Ended]"), "{}", web.verdict());

@@ -142,8 +142,7 @@ fn a_rollout_stands_as_its_last_verdict_says_unless_it_ended() {
     assert_eq!(outcomes(&web), [Complete, Superseded, Progressing]);
     web.delete_deployment();
     assert_eq!(outcomes(&web), [Complete, Superseded, Deleted]);
-    let mut web = Web::replaced();
-    web.report();
+    let web = Web::reported();
     assert_eq!(outcomes(&web), [Complete, Complete]);
 }
 
@@ -175,8 +174,7 @@ fn an_edited_template_awaits_its_revision() {
 fn recreate_that_takes_down_what_is_there_awaits_a_revision() {
     /// What there is of an edit by Recreate, changed.
     fn taken_down(change: impl FnOnce(&mut Web)) -> Web {
-        let mut web = Web::live(3);
-        web.now = 20_000;
+        let mut web = Web::live(3).at(20_000);
         web.deployment(|deployment| deployment.spec.strategy = Strategy::Recreate);
         web.set(2, |set| set.counts.desired = 0);
         change(&mut web);
@@ -196,8 +194,7 @@ fn recreate_that_takes_down_what_is_there_awaits_a_revision() {
 
 #[test]
 fn of_two_replica_sets_with_one_revision_the_first_seen_is_current() {
-    let mut web = Web::live(3);
-    web.now = 6_000;
+    let mut web = Web::live(3).at(6_000);
     web.add_set(SECOND, set(SECOND, 1, 0, 0));
     let current = |web: &Web| {
         let deployment = web.timeline.model().deployments.get(&WEB).unwrap();
@@ -214,8 +211,7 @@ fn of_two_replica_sets_with_one_revision_the_first_seen_is_current() {
 fn a_restart_changes_nothing_but_its_annotation() {
     let at = |text: &str| Some(text.to_owned());
     let trigger_of = |restarted_at: Option<String>, version: &str| {
-        let mut web = Web::live(1);
-        web.now = 20_000;
+        let mut web = Web::live(1).at(20_000);
         let mut second = set(3, 2, 1, 0);
         (second.images, second.restarted_at) = (image(version), restarted_at.clone());
         web.add_set(3, second);

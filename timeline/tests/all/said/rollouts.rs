@@ -8,14 +8,11 @@ use timeline::{Millis, rollout};
 
 #[test]
 fn a_rollback_after_a_scale_is_a_rollout() {
-    let mut web = Web::replaced();
-    web.report();
-    web.now = 40_000;
+    let mut web = Web::reported().at(40_000);
     web.scale(SECOND, 5);
     (3..5).for_each(|number| web.add_ready_pod(200 + number, SECOND));
     web.report();
-    web.now = 60_000;
-    web.edit("v1");
+    web.wait_until(60_000).edit("v1");
     // The empty ReplicaSet still says three: it takes part in no scaling, and says five with its first step.
     web.set(2, |set| set.revision = Some(3));
     web.set(2, |set| {
@@ -31,9 +28,7 @@ fn a_rollback_after_a_scale_is_a_rollout() {
 #[test]
 fn an_outage_is_told_of_a_replica_set_that_caused_it() {
     // An old, empty one goes; later nobody asks for pods.
-    let mut web = Web::replaced();
-    web.report();
-    web.now = 60_000;
+    let mut web = Web::reported().at(60_000);
     web.delete_set(2);
     web.now = 70_000;
     (0..3).for_each(|number| web.delete_pod(200 + number));
@@ -46,13 +41,11 @@ fn an_outage_is_told_of_a_replica_set_that_caused_it() {
 
 #[test]
 fn recreate_that_never_completed_is_taken_down_before_the_next_revision() {
-    let mut web = Web::live(3);
-    web.now = 20_000;
+    let mut web = Web::live(3).at(20_000);
     web.deployment(|deployment| deployment.spec.strategy = Strategy::Recreate);
     web.take_over(|_| {});
     web.report();
-    web.now = 60_000;
-    web.edit("v3");
+    web.wait_until(60_000).edit("v3");
     web.take_down(SECOND, 200);
     assert_eq!(web.verdict(), "[Taking down] Revision 2 is being taken down before the next one starts.");
     assert!(
@@ -64,14 +57,12 @@ fn recreate_that_never_completed_is_taken_down_before_the_next_revision() {
 
 #[test]
 fn a_deadline_that_passed_for_the_revision_before_is_not_told_of_the_rollback() {
-    let mut web = Web::replacing();
-    web.now = 630_000;
+    let mut web = Web::replacing().at(630_000);
     let mut passed = condition(ConditionStatus::False, "ProgressDeadlineExceeded", "timed out");
     passed.last_update_millis = Some(629_000);
     web.deployment(|deployment| deployment.status.progressing = Some(passed));
     assert_eq!(web.lines(LineKind::Bad).len(), 1);
-    web.now = 700_000;
-    web.edit("v1");
+    web.wait_until(700_000).edit("v1");
     web.set(2, |set| set.revision = Some(3));
     web.deployment(|deployment| {
         (deployment.revision, deployment.status.observed_generation) = (Some(3), deployment.meta.generation);
@@ -100,12 +91,8 @@ fn a_deadline_that_passed_for_the_revision_before_is_not_told_of_the_rollback() 
 
 #[test]
 fn recreate_takes_down_for_edits_that_are_not_decoded_too() {
-    let mut web = Web::live(3);
-    web.now = 20_000;
-    web.deployment(|deployment| {
-        deployment.meta.generation += 1;
-        deployment.spec.strategy = Strategy::Recreate;
-    });
+    let mut web = Web::live(3).at(20_000);
+    web.edit_spec(|deployment| deployment.spec.strategy = Strategy::Recreate);
     web.take_down(2, 100);
     assert_eq!(web.verdict(), "[Taking down] Revision 1 is being taken down before the next one starts.");
     assert!(
@@ -117,8 +104,7 @@ fn recreate_takes_down_for_edits_that_are_not_decoded_too() {
 
 #[test]
 fn paused_with_nothing_to_do_nothing_waits() {
-    let mut web = Web::live(3);
-    web.now = 60_000;
+    let mut web = Web::live(3).at(60_000);
     web.deployment(|deployment| deployment.spec.paused = true);
     assert_eq!(web.view().verdict.why, "No change of the template is waiting.");
     assert_eq!(web.view().next, "Changes of the template wait until somebody resumes the rollout.");
@@ -126,18 +112,14 @@ fn paused_with_nothing_to_do_nothing_waits() {
 
 #[test]
 fn a_rollback_by_recreate_after_a_scale_is_a_rollout_before_its_deployment_says_so() {
-    let mut web = Web::replaced();
-    web.report();
-    web.now = 40_000;
+    let mut web = Web::reported().at(40_000);
     web.scale(SECOND, 5);
-    web.now = 60_000;
-    web.deployment(|deployment| deployment.spec.strategy = Strategy::Recreate);
+    web.wait_until(60_000).deployment(|deployment| deployment.spec.strategy = Strategy::Recreate);
     web.edit("v1");
     web.set(SECOND, |set| set.counts.desired = 0);
     (0..3).for_each(|number| web.kill_pod(200 + number));
     (0..3).for_each(|number| web.delete_pod(200 + number));
-    web.now = 70_000;
-    web.set(2, |set| {
+    web.wait_until(70_000).set(2, |set| {
         (set.revision, set.counts.desired) = (Some(3), 5);
         (set.desired_replicas, set.max_replicas) = (Some(5), Some(5));
     });
@@ -147,17 +129,14 @@ fn a_rollback_by_recreate_after_a_scale_is_a_rollout_before_its_deployment_says_
 #[test]
 fn what_is_lost_once_all_pods_were_there_is_no_part_of_the_rollout() {
     // All three are available, and the controller has not reported it yet.
-    let mut web = Web::replaced();
-    web.now = 21_000;
+    let mut web = Web::replaced().at(21_000);
     web.pod(200, unready);
     assert_eq!(web.verdict(), "[Recovering] Revision 2: 2 of 3 available.");
     // One that was never there is.
-    let mut web = Web::live(3);
-    web.now = 20_000;
+    let mut web = Web::live(3).at(20_000);
     web.take_over(|_| {});
     (200..202).for_each(|pod| web.pod(pod, ready));
-    web.now = 21_000;
-    web.pod(200, unready);
+    web.wait_until(21_000).pod(200, unready);
     assert_eq!(web.verdict(), "[Rolling out] Revision 2: 1 of 3 available.");
 }
 
@@ -175,11 +154,9 @@ fn the_first_revision_starts_and_the_next_ones_are_rolled_out() {
 fn all_pods_of_none_were_never_available() {
     let mut web = Web::made(0);
     let available = |web: &Web| web.timeline.model().deployments.get(&WEB).unwrap().rollouts[0].available_millis;
-    web.now = 10_000;
-    web.deployment(|deployment| deployment.meta.generation += 1);
+    web.wait_until(10_000).deployment(|deployment| deployment.meta.generation += 1);
     assert_eq!(available(&web), None);
-    web.now = 20_000;
-    web.scale(2, 1);
+    web.wait_until(20_000).scale(2, 1);
     web.add_ready_pod(100, 2);
     assert_eq!(available(&web), Some(20_000));
 }
@@ -203,15 +180,12 @@ fn a_rollout_ends_before_the_first_sign_of_the_next_one_however_late_that_begins
             rollout::next_sign_millis(model, model.deployments.get(&WEB).unwrap())
         };
         let before = next_sign(web);
-        web.now = made_millis;
-        web.add_set(SECOND, set(SECOND, 2, 1, 0));
+        web.wait_until(made_millis).add_set(SECOND, set(SECOND, 2, 1, 0));
         let after = next_sign(web);
-        web.now = began_millis;
-        web.deployment(|deployment| deployment.revision = Some(2));
+        web.wait_until(began_millis).deployment(|deployment| deployment.revision = Some(2));
         assert_eq!(next_sign(web), None, "it has begun");
         assert_eq!(web.timeline.model().deployments.get(&WEB).unwrap().rollouts.len(), first + 1);
-        web.now += 100;
-        web.report();
+        web.wait(100).report();
         (before, after)
     };
     let live = "Revision 1 is complete: 3 of 3 available.".to_owned();
@@ -236,13 +210,11 @@ fn a_change_that_was_not_observed_before_a_rollout_began_is_no_sign_of_the_one_a
     // Two edits in a row; the controller reports nothing in between.
     let mut web = Web::live(3);
     for revision in [2, 3] {
-        web.now = 20_000 + 1_000 * revision as Millis;
-        web.edit(&format!("v{revision}"));
+        web.wait_until(20_000 + 1_000 * revision as Millis).edit(&format!("v{revision}"));
         web.now += 400;
         let number = u128::from(revision) + 1;
         web.add_set(number, set(number, revision, 1, 0));
-        web.now += 100;
-        web.deployment(|deployment| deployment.revision = Some(revision));
+        web.wait(100).deployment(|deployment| deployment.revision = Some(revision));
     }
     let model = web.timeline.model();
     let deployment = model.deployments.get(&WEB).unwrap();

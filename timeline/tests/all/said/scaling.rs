@@ -4,8 +4,7 @@ use crate::made::{Web, unready};
 
 #[test]
 fn a_complete_deployment_that_is_scaled_up_does_not_recover_from_anything() {
-    let mut web = Web::live(3);
-    web.now = 60_000;
+    let mut web = Web::live(3).at(60_000);
     web.scale(2, 10);
     for number in 0..7 {
         web.add_pod(200 + number, 2, |_| {});
@@ -29,8 +28,7 @@ fn a_complete_deployment_that_is_scaled_up_does_not_recover_from_anything() {
 fn from_zero_it_scales_up_too() {
     let mut web = Web::live(0);
     assert_eq!(web.verdict(), "[Scaled to zero] Revision 1 is scaled to zero.");
-    web.now = 60_000;
-    web.scale(2, 3);
+    web.wait_until(60_000).scale(2, 3);
     (0..3).for_each(|number| web.add_pod(200 + number, 2, |_| {}));
     web.report();
     assert_eq!(web.verdict(), "[Scaling up] Revision 1 is scaling up: 0 of 3 available.");
@@ -38,15 +36,13 @@ fn from_zero_it_scales_up_too() {
 
 #[test]
 fn down_to_few_and_up_again_is_scaling_and_what_fell_below_the_few_is_not() {
-    let mut web = Web::live(4);
-    web.now = 60_000;
+    let mut web = Web::live(4).at(60_000);
     web.scale(2, 2);
     web.delete_pod(102);
     web.delete_pod(103);
     web.report();
     assert_eq!(web.verdict(), "[Complete] Revision 1 is complete: 2 of 2 available.");
-    web.now = 80_000;
-    web.scale(2, 4);
+    web.wait_until(80_000).scale(2, 4);
     web.add_pod(200, 2, |_| {});
     web.add_pod(201, 2, |_| {});
     web.report();
@@ -55,8 +51,7 @@ fn down_to_few_and_up_again_is_scaling_and_what_fell_below_the_few_is_not() {
 
 #[test]
 fn whether_it_grows_or_recovers_is_not_said_where_nobody_saw() {
-    let mut web = Web::live(3);
-    web.now = 60_000;
+    let mut web = Web::live(3).at(60_000);
     web.scale(2, 10);
     web.report();
     assert_eq!(web.first_listed().verdict(), "[Catching up] Revision 1: 3 of 10 available.");

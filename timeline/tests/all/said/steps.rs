@@ -8,17 +8,14 @@ use timeline::fact::{IntOrPercent, Strategy};
 #[test]
 fn steps_of_one_instant_are_one_and_later_ones_are_not() {
     let steps = |after: Millis| {
-        let mut web = Web::replacing();
-        web.now = 30_000;
+        let mut web = Web::replacing().at(30_000);
         web.set(SECOND, |set| set.counts.desired = 2);
-        web.now += after;
-        web.set(2, |set| set.counts.desired = 2);
+        web.wait(after).set(2, |set| set.counts.desired = 2);
         since(&web, 30_000).len()
     };
     assert_eq!([steps(0), steps(60), steps(61)], [1, 1, 2]);
     // Up and down again is not one step, nor is one that begins elsewhere.
-    let mut web = Web::replacing();
-    web.now = 30_000;
+    let mut web = Web::replacing().at(30_000);
     web.set(SECOND, |set| set.counts.desired = 2);
     web.set(SECOND, |set| set.counts.desired = 3);
     web.set(SECOND, |set| set.counts.desired = 1);
@@ -33,19 +30,16 @@ fn steps_of_one_instant_are_one_and_later_ones_are_not() {
 
 #[test]
 fn a_long_staircase_is_folded_after_two_steps() {
-    let mut web = Web::live(6);
-    web.now = 20_000;
+    let mut web = Web::live(6).at(20_000);
     next_revision(&mut web, 2, [1, 6]);
     let mut told = Vec::new();
     for step in 1..6 {
-        web.now += 1_000;
-        web.set(2, |set| set.counts.desired = 6 - step);
+        web.wait(1_000).set(2, |set| set.counts.desired = 6 - step);
         web.set(SECOND, |set| set.counts.desired = 1 + step);
         told.push(since(&web, 20_500).len());
     }
     assert_eq!(told, [1, 2, 3, 4, 4], "the last one may go on");
-    web.now += 1_000;
-    web.deployment(|deployment| deployment.spec.paused = true);
+    web.wait(1_000).deployment(|deployment| deployment.spec.paused = true);
     assert_eq!(
         since(&web, 20_500),
         [
@@ -56,8 +50,7 @@ fn a_long_staircase_is_folded_after_two_steps() {
         ]
     );
     // What differs is told on its own.
-    web.now += 1_000;
-    web.set(2, |set| set.counts.desired = 0);
+    web.wait(1_000).set(2, |set| set.counts.desired = 0);
     assert_eq!(since(&web, 27_000), ["27000 Revision 1 down 1 → 0: at least 5 must stay available."]);
 }
 
@@ -93,43 +86,37 @@ fn a_scaling_is_told_with_the_replicas_that_it_is_of_whichever_comes_first() {
 
 #[test]
 fn from_zero_and_back_is_no_rollout() {
-    let mut web = Web::live(2);
-    web.now = 60_000;
+    let mut web = Web::live(2).at(60_000);
     web.scale(2, 0);
     for pod in 100..102 {
         web.kill_pod(pod);
         web.delete_pod(pod);
     }
     web.report();
-    web.now = 80_000;
-    web.scale(2, 2);
+    web.wait_until(80_000).scale(2, 2);
     assert_eq!(since(&web, 60_000), ["60000 Scaled 2 → 0 (not a rollout).", "80000 Scaled 0 → 2 (not a rollout)."]);
 }
 
 #[test]
 fn a_step_is_told_with_the_ceiling_that_it_was_made_by() {
     // The ReplicaSets say the new size before their Deployment is seen: up to seven.
-    let mut web = Web::replacing();
-    web.now = 30_000;
+    let mut web = Web::replacing().at(30_000);
     for (number, desired) in [(2, 5), (SECOND, 1)] {
         web.set(number, |set| {
             set.counts.desired = desired;
             (set.desired_replicas, set.max_replicas) = (Some(5), Some(7));
         });
     }
-    web.now = 31_000;
-    web.set(SECOND, |set| set.counts.desired = 2);
+    web.wait_until(31_000).set(SECOND, |set| set.counts.desired = 2);
     assert_eq!(since(&web, 31_000), ["31000 Revision 2 up 1 → 2: 7 of at most 7."]);
     // More than that: by a ceiling that came with the step it is one of the controller's, and by an old one it is not.
     let over = |max: u32| {
-        let mut web = Web::replacing();
-        web.now = 30_000;
+        let mut web = Web::replacing().at(30_000);
         web.deployment(|deployment| {
             deployment.spec.strategy =
                 Strategy::RollingUpdate { max_surge: IntOrPercent::Int(2), max_unavailable: IntOrPercent::Int(0) };
         });
-        web.now = 31_000;
-        web.set(SECOND, |set| (set.counts.desired, set.max_replicas) = (4, Some(max)));
+        web.wait_until(31_000).set(SECOND, |set| (set.counts.desired, set.max_replicas) = (4, Some(max)));
         since(&web, 31_000)
     };
     assert_eq!(
@@ -145,8 +132,7 @@ fn a_step_is_told_with_the_ceiling_that_it_was_made_by() {
 #[test]
 fn a_rollout_starts_with_its_first_step_where_that_came_just_before() {
     let starts = |after: Millis, is_step: bool| {
-        let mut web = Web::live(3);
-        web.now = 20_000;
+        let mut web = Web::live(3).at(20_000);
         if is_step {
             web.edit("v2");
             web.add_set(SECOND, set(SECOND, 2, 1, 0));
@@ -154,8 +140,7 @@ fn a_rollout_starts_with_its_first_step_where_that_came_just_before() {
             web.deployment(|deployment| deployment.spec.paused = true);
             web.add_set(SECOND, set(SECOND, 2, 0, 0));
         }
-        web.now += after;
-        web.deployment(|deployment| deployment.revision = Some(2));
+        web.wait(after).deployment(|deployment| deployment.revision = Some(2));
         since(&web, 20_000).into_iter().find(|line| line.contains("Revision 2 starts")).unwrap()
     };
     assert_eq!(starts(99, true), "20000 Revision 2 starts: image web:v2.");

@@ -145,8 +145,7 @@ fn old_pods_that_outlive_their_grace_period_hold_recreate_up() {
     web.now = ends + 60_001;
     assert_eq!(web.verdict(), "[Blocked] Revision 2 is blocked: old pods do not go.");
     let at = |change: fn(&mut Web)| {
-        let mut web = taken_down(change);
-        web.now = 65_000;
+        let web = taken_down(change).at(65_000);
         causes(&web).into_iter().find(|cause| cause.contains("terminating for longer")).unwrap_or_default()
     };
     assert!(at(|_| {}).starts_with(late));
@@ -172,8 +171,7 @@ fn old_pods_that_outlive_their_grace_period_hold_recreate_up() {
     };
     assert_eq!(at(new), "");
     // Of a revision that is being taken down before the next one is there, all are.
-    let mut web = Web::live(3);
-    web.now = 20_000;
+    let mut web = Web::live(3).at(20_000);
     web.deployment(|deployment| deployment.spec.strategy = Strategy::Recreate);
     web.take_down(2, 100);
     web.now = 70_000;
@@ -185,8 +183,7 @@ fn old_pods_that_outlive_their_grace_period_hold_recreate_up() {
 #[test]
 fn pods_that_nobody_makes_are_missed_after_half_a_minute() {
     let behind = |web: &Web| causes(web).into_iter().find(|cause| cause.contains("behind")).unwrap_or_default();
-    let mut web = Web::live(3);
-    web.now = 60_000;
+    let mut web = Web::live(3).at(60_000);
     web.scale(2, 5);
     web.now = 90_000;
     assert_eq!(behind(&web), "");
@@ -215,29 +212,25 @@ fn pods_that_nobody_makes_are_missed_after_half_a_minute() {
 fn what_began_before_anybody_looked_lasts_at_least_since_then() {
     let least = |web: &Web| web.view().reasons.into_iter().map(|reason| reason.evidence.is_least).collect::<Vec<_>>();
     // The spec is not observed: when that began is known to those who watched.
-    let mut web = Web::live(3);
-    web.now = 60_000;
+    let mut web = Web::live(3).at(60_000);
     web.deployment(|deployment| deployment.meta.generation += 1);
     let mut late = web.first_listed();
     (web.now, late.now) = (70_000, 70_000);
     assert_eq!((least(&web), least(&late)), (vec![false], vec![true]));
     assert!(late.verdict().ends_with("has not reacted for 10 s."), "{}", late.verdict());
     // It began while nobody looked.
-    let mut web = Web::live(3);
-    web.now = 60_000;
+    let mut web = Web::live(3).at(60_000);
     web.unseen(|deployment, _| deployment.meta.generation += 1);
     web.relisted(30_000);
     web.now = 70_000;
     assert_eq!(least(&web), [true]);
     // Somebody looks, and it begins a moment later.
     let mut late = Web::live(3).first_listed();
-    late.now += 1_000;
-    late.deployment(|deployment| deployment.meta.generation += 1);
+    late.wait(1_000).deployment(|deployment| deployment.meta.generation += 1);
     late.now += 10_000;
     assert_eq!(least(&late), [false]);
     // Pods that were missing from the beginning.
-    let mut web = Web::replacing();
-    web.now = 60_000;
+    let mut web = Web::replacing().at(60_000);
     let mut late = web.first_listed();
     (web.now, late.now) = (80_000, 100_000);
     assert_eq!((least(&web), least(&late)), (vec![false], vec![true]));
@@ -247,8 +240,7 @@ fn what_began_before_anybody_looked_lasts_at_least_since_then() {
 fn a_pause_is_told_with_its_time() {
     let mut web = Web::live(3);
     for (now, paused) in [(30_000, true), (40_000, false), (50_000, true)] {
-        web.now = now;
-        web.deployment(|deployment| deployment.spec.paused = paused);
+        web.wait_until(now).deployment(|deployment| deployment.spec.paused = paused);
     }
     let evidence = web.view().reasons.swap_remove(0).evidence;
     assert_eq!((evidence.object.as_str(), evidence.reason.as_str()), ("Deployment web", "spec.paused"));
@@ -320,13 +312,11 @@ fn failures_of_one_kind_are_one_cause_and_the_first_pod_stands_for_all() {
 fn restarts_of_a_pod_that_never_was_ready_are_told_with_their_time() {
     let mut web = Web::replacing();
     web.add_pod(200, SECOND, |_| {});
-    web.now = 22_000;
-    web.pod(200, crashing(2));
+    web.wait_until(22_000).pod(200, crashing(2));
     web.now = 30_000;
     assert_eq!(causes(&web), ["Container web crashes with exit code 1: 2 restarts so far (pod p0200)."]);
     // It runs again for the moment, ready or not, and crashes all the same: until it has run for a minute.
-    web.now = 31_000;
-    web.pod(200, |pod| pod.containers[0].state = Some(ContainerState::Running));
+    web.wait_until(31_000).pod(200, |pod| pod.containers[0].state = Some(ContainerState::Running));
     assert_eq!(causes(&web), ["Container web crashes with exit code 1: 2 restarts so far (pod p0200)."]);
     web.pod(200, |pod| {
         ready(pod);
@@ -342,8 +332,7 @@ fn restarts_of_a_pod_that_never_was_ready_are_told_with_their_time() {
 
 #[test]
 fn pods_that_failed_are_a_cause_for_a_minute_while_others_are_missing() {
-    let mut web = Web::live(3);
-    web.now = 60_000;
+    let mut web = Web::live(3).at(60_000);
     web.pod(100, |pod| (pod.phase, pod.reason) = (Phase::Failed, "OutOfcpu".into()));
     web.report();
     let failed = "A pod failed, OutOfcpu (pod p0100).";
@@ -354,8 +343,7 @@ fn pods_that_failed_are_a_cause_for_a_minute_while_others_are_missing() {
     web.now = 120_001;
     assert!(!causes(&web).contains(&failed.to_owned()), "{:?}", causes(&web));
     // Nothing is missing: it lies about.
-    web.now = 61_000;
-    web.pod(103, ready);
+    web.wait_until(61_000).pod(103, ready);
     assert_eq!(causes(&web), Vec::<String>::new());
 }
 
@@ -365,8 +353,7 @@ fn pods_that_wait_for_a_gate_or_a_node_are_counted() {
     web.set(SECOND, |set| set.counts.desired = 5);
     let gate = "corresponding condition of pod readiness gate \"shop/open\" does not exist.";
     for number in 0..2 {
-        web.now += 1_000;
-        web.add_pod(200 + number, SECOND, |pod| {
+        web.wait(1_000).add_pod(200 + number, SECOND, |pod| {
             pod.ready = Some(condition(ConditionStatus::False, "ReadinessGatesNotReady", gate));
         });
         web.add_pod(210 + number, SECOND, unschedulable);
@@ -436,8 +423,7 @@ fn pods_that_are_ready_become_available_together_or_one_after_the_other() {
         let mut web = Web::replacing();
         web.set(SECOND, |set| (set.min_ready_seconds, set.counts.desired) = (10, 3));
         for (number, at) in (200..).zip(times) {
-            web.now = *at;
-            web.add_pod(number, SECOND, |pod| {
+            web.wait_until(*at).add_pod(number, SECOND, |pod| {
                 ready(pod);
                 pod.ready.as_mut().unwrap().last_transition_millis = Some(*at);
             });

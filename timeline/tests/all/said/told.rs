@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use crate::made::{self, SECOND, WEB, Web, condition, image, next_revision, ready, set};
+use crate::made::{self, SECOND, WEB, Web, condition, image, next_revision, ready, set, warning};
 use timeline::fact::{ConditionStatus, EventFact, Kind, Phase, ReplicaSetFact, Seen};
 use timeline::story::{self, LineKind};
-use timeline::{Fact, Millis, Timeline, Uid};
+use timeline::{Fact, Millis, Timeline};
 
 /// "seconds text" of everything that is told after that time.
 pub fn since(web: &Web, from: Millis) -> Vec<String> {
@@ -26,13 +26,11 @@ fn pods_that_fail_or_leave_within_a_minute_of_each_other_are_told_together() {
     assert_eq!(failed(60_000), ["60000 3 pods failed: OutOfcpu; the revision stays 1."]);
     assert_eq!(failed(60_001).len(), 3);
     // For other reasons, or of another revision, on their own.
-    let mut web = Web::live(3);
-    web.now = 60_000;
+    let mut web = Web::live(3).at(60_000);
     web.pod(100, |pod| (pod.phase, pod.reason) = (Phase::Failed, "OutOfcpu".into()));
     web.pod(101, |pod| (pod.phase, pod.reason) = (Phase::Failed, "OutOfmemory".into()));
     next_revision(&mut web, 2, [1, 3]);
-    web.now = 61_000;
-    web.pod(102, |pod| (pod.phase, pod.reason) = (Phase::Failed, "OutOfcpu".into()));
+    web.wait_until(61_000).pod(102, |pod| (pod.phase, pod.reason) = (Phase::Failed, "OutOfcpu".into()));
     let told: Vec<String> = since(&web, 60_000).into_iter().filter(|line| line.contains("failed")).collect();
     assert_eq!(
         told,
@@ -46,15 +44,11 @@ fn pods_that_fail_or_leave_within_a_minute_of_each_other_are_told_together() {
 
 /// One of two pods is deleted from outside; another one is made so much later, and is available 4 s after the first went.
 fn replaced(after: Millis) -> Vec<String> {
-    let mut web = Web::live(2);
-    web.now = 60_000;
+    let mut web = Web::live(2).at(60_000);
     web.kill_pod(100);
-    web.now += after;
-    web.add_pod(102, 2, |_| {});
-    web.now += 4_000 - after.min(4_000);
-    web.pod(102, ready);
-    web.now = 70_000;
-    web.delete_pod(100);
+    web.wait(after).add_pod(102, 2, |_| {});
+    web.wait(4_000 - after.min(4_000)).pod(102, ready);
+    web.wait_until(70_000).delete_pod(100);
     since(&web, 60_000)
 }
 
@@ -76,15 +70,11 @@ fn a_replacement_is_one_that_is_made_within_five_seconds() {
 #[test]
 fn a_replacement_that_nobody_waits_for_any_longer_is_not_followed() {
     let followed = |gone: Millis, made: Millis, available: Millis| {
-        let mut web = Web::live(2);
-        web.now = 60_000;
+        let mut web = Web::live(2).at(60_000);
         web.kill_pod(100);
-        web.now = 60_000 + gone;
-        web.delete_pod(100);
-        web.now = 60_000 + made;
-        web.add_pod(102, 2, |_| {});
-        web.now = 60_000 + available;
-        web.pod(102, ready);
+        web.wait_until(60_000 + gone).delete_pod(100);
+        web.wait_until(60_000 + made).add_pod(102, 2, |_| {});
+        web.wait_until(60_000 + available).pod(102, ready);
         since(&web, 60_000).swap_remove(0)
     };
     // It may be made up to 5 s after, when the old one is long gone, and be available within an hour.
@@ -93,21 +83,17 @@ fn a_replacement_that_nobody_waits_for_any_longer_is_not_followed() {
     assert!(followed(1_000, 2_000, 3_600_000).contains("available after 1 h"), "{}", followed(1_000, 2_000, 3_600_000));
     assert!(!followed(1_000, 2_000, 3_600_001).contains("available after"));
     // That the new one went is not that the old one did.
-    let mut web = Web::live(2);
-    web.now = 60_000;
+    let mut web = Web::live(2).at(60_000);
     web.kill_pod(100);
     web.add_pod(102, 2, ready);
-    web.now = 61_000;
-    web.delete_pod(102);
+    web.wait_until(61_000).delete_pod(102);
     assert!(!since(&web, 60_000)[0].contains("drained"), "{:?}", since(&web, 60_000));
     // Those that nothing replaces are given up, and are not in the way of one that is awaited.
-    let mut web = Web::live(40);
-    web.now = 60_000;
+    let mut web = Web::live(40).at(60_000);
     web.kill_pod(100);
     web.add_pod(300, 2, |_| {});
     for pod in 101..135 {
-        web.now += 6_000;
-        web.kill_pod(pod);
+        web.wait(6_000).kill_pod(pod);
         web.delete_pod(pod);
     }
     web.pod(300, ready);
@@ -116,14 +102,11 @@ fn a_replacement_that_nobody_waits_for_any_longer_is_not_followed() {
 
 #[test]
 fn a_replacement_that_goes_while_the_old_pod_drains_says_nothing_of_that_one() {
-    let mut web = Web::live(2);
-    web.now = 60_000;
+    let mut web = Web::live(2).at(60_000);
     web.kill_pod(100);
     web.add_pod(102, 2, |_| {});
-    web.now = 61_000;
-    web.pod(102, ready);
-    web.now = 63_000;
-    web.delete_pod(102);
+    web.wait_until(61_000).pod(102, ready);
+    web.wait_until(63_000).delete_pod(102);
     assert_eq!(
         since(&web, 60_000)[0],
         "60000 Pod p0100 was deleted, not by the rollout; the revision stays 1. Replacement: p0102, available after 1.0 s."
@@ -132,15 +115,12 @@ fn a_replacement_that_goes_while_the_old_pod_drains_says_nothing_of_that_one() {
 
 #[test]
 fn each_pod_that_is_deleted_has_a_replacement_of_its_own() {
-    let mut web = Web::live(2);
-    web.now = 60_000;
+    let mut web = Web::live(2).at(60_000);
     web.kill_pod(100);
     web.kill_pod(101);
     (102..104).for_each(|pod| web.add_pod(pod, 2, |_| {}));
-    web.now = 61_000;
-    web.pod(102, ready);
-    web.now = 62_000;
-    web.pod(103, ready);
+    web.wait_until(61_000).pod(102, ready);
+    web.wait_until(62_000).pod(103, ready);
     let told = since(&web, 60_000);
     assert!(
         told[0].contains("Pod p0100") && told[0].contains("Replacement: p0102, available after 1.0 s"),
@@ -151,8 +131,7 @@ fn each_pod_that_is_deleted_has_a_replacement_of_its_own() {
         "{told:#?}"
     );
     // One that a list tells of is not known to be made for it.
-    let mut web = Web::live(1);
-    web.now = 60_000;
+    let mut web = Web::live(1).at(60_000);
     web.kill_pod(100);
     let made = crate::made::pod(102, 2, "web-2-p0102");
     web.timeline.apply(60_500, Fact::Pod(Box::new(made), Seen::InList));
@@ -164,13 +143,10 @@ fn a_replica_set_that_is_deleted_is_followed_until_something_is_available_again(
     let deleted = |again_after: Millis, ready_after: Millis| {
         let mut web = Web::live(2);
         let again = ReplicaSetFact { meta: crate::made::meta(12, "web-1", Some(1)), ..web.replica_set(2) };
-        web.now = 60_000;
-        web.delete_set(2);
-        web.now += again_after;
-        web.add_set(12, again);
+        web.wait_until(60_000).delete_set(2);
+        web.wait(again_after).add_set(12, again);
         (100..102).for_each(|pod| web.kill_pod(pod));
-        web.now = 60_000 + ready_after;
-        web.add_ready_pod(102, 12);
+        web.wait_until(60_000 + ready_after).add_ready_pod(102, 12);
         since(&web, 60_000).into_iter().find(|line| line.contains("deleted, not by its Deployment")).unwrap()
     };
     assert_eq!(
@@ -189,16 +165,13 @@ fn a_replica_set_that_is_deleted_is_followed_until_something_is_available_again(
         "60000 ReplicaSet 1 was deleted, not by its Deployment, created again at once; 1 min 30 s with nothing available."
     );
     let at_once = |after: Millis| {
-        let mut web = Web::live(1);
-        web.now = 60_000;
+        let mut web = Web::live(1).at(60_000);
         web.delete_set(2);
-        web.now += after;
-        web.kill_pod(100);
+        web.wait(after).kill_pod(100);
         web.now += 1_000;
         let again = ReplicaSetFact { meta: crate::made::meta(12, "web-1", Some(1)), ..set(2, 1, 1, 0) };
         web.add_set(12, again);
-        web.now += 1_000;
-        web.add_ready_pod(102, 12);
+        web.wait(1_000).add_ready_pod(102, 12);
         since(&web, 60_000).into_iter().find(|line| line.contains("deleted, not by its Deployment")).unwrap()
     };
     // Nothing else happens in between.
@@ -221,9 +194,7 @@ fn a_replica_set_that_is_deleted_is_followed_until_something_is_available_again(
 #[test]
 fn an_old_empty_replica_set_is_cleaned_up_by_the_history_limit() {
     let gone = |limit: u32, change: fn(&mut Web)| {
-        let mut web = Web::replaced();
-        web.report();
-        web.now = 60_000;
+        let mut web = Web::reported().at(60_000);
         web.deployment(|deployment| deployment.spec.revision_history_limit = limit);
         change(&mut web);
         web.delete_set(2);
@@ -244,16 +215,10 @@ fn an_old_empty_replica_set_is_cleaned_up_by_the_history_limit() {
 #[test]
 fn a_rollout_is_told_once_with_what_becomes_known_of_it() {
     // The Deployment's annotation comes first; its ReplicaSet says a moment later that it is a rollback, and why.
-    let mut web = Web::replaced();
-    web.report();
-    web.now = 60_000;
-    web.deployment(|deployment| {
-        deployment.meta.generation += 1;
-        (deployment.revision, deployment.spec.images) = (Some(3), image("v1"));
-    });
+    let mut web = Web::reported().at(60_000);
+    web.edit_spec(|deployment| (deployment.revision, deployment.spec.images) = (Some(3), image("v1")));
     assert_eq!(since(&web, 60_000), Vec::<String>::new());
-    web.now = 60_500;
-    web.set(2, |set| (set.revision, set.change_cause) = (Some(3), Some("back".into())));
+    web.wait_until(60_500).set(2, |set| (set.revision, set.change_cause) = (Some(3), Some("back".into())));
     assert_eq!(since(&web, 60_000), ["60000 Rolled back to revision 1, now 3: image web:v1. Change-cause: back."]);
     // A change-cause of the revision before is none.
     let mut web = Web::live(1);
@@ -270,26 +235,22 @@ fn a_rollout_is_told_once_with_what_becomes_known_of_it() {
 #[test]
 fn a_gap_is_told_from_one_second_on_and_grows_into_one() {
     let gap = |since_millis: Millis| {
-        let mut web = Web::live(1);
-        web.now = 60_000;
+        let mut web = Web::live(1).at(60_000);
         web.listed(Kind::Pod, Some(since_millis));
         since(&web, 6_000)
     };
     assert_eq!(gap(59_001), Vec::<String>::new());
     assert_eq!(gap(59_000), ["60000 Not observed for 1.0 s: what happened in between is not known."]);
     // Events illustrate only.
-    let mut web = Web::live(1);
-    web.now = 60_000;
+    let mut web = Web::live(1).at(60_000);
     web.listed(Kind::Event, Some(30_000));
     assert_eq!(since(&web, 6_000), Vec::<String>::new());
     // Lists of several kinds tell of the same gap, or of more of it.
     web.listed(Kind::Pod, Some(40_000));
-    web.now = 61_000;
-    web.listed(Kind::ReplicaSet, Some(30_000));
+    web.wait_until(61_000).listed(Kind::ReplicaSet, Some(30_000));
     assert_eq!(since(&web, 6_000), ["61000 Not observed for 31 s: what happened in between is not known."]);
     // In one moment, too.
-    let mut web = Web::live(1);
-    web.now = 60_000;
+    let mut web = Web::live(1).at(60_000);
     web.listed(Kind::Pod, Some(40_000));
     web.listed(Kind::ReplicaSet, Some(30_000));
     web.listed(Kind::Deployment, Some(45_000));
@@ -306,8 +267,7 @@ fn a_gap_is_told_from_one_second_on_and_grows_into_one() {
     web.listed(Kind::Pod, Some(30_000));
     assert_eq!((gaps(&web), web.timeline.seq()), (1, known), "the same gap is no news");
     // Nobody looked before it was made: that is no gap of it.
-    let mut web = Web::live(1);
-    web.now = 61_000;
+    let mut web = Web::live(1).at(61_000);
     web.listed(Kind::Pod, Some(-9_000));
     assert_eq!(since(&web, 6_000), ["61000 Not observed for 1 min 1 s: what happened in between is not known."]);
 }
@@ -316,19 +276,8 @@ fn a_gap_is_told_from_one_second_on_and_grows_into_one() {
 fn events_of_one_reason_are_one_line_at_their_own_last_time() {
     let mut web = Web::live(1);
     let event = |uid: u128, at: Option<Millis>, message: &str, count: u32, is_warning: bool| {
-        Fact::Event(Box::new(EventFact {
-            uid: Uid::from_bits(uid),
-            namespace: "shop".into(),
-            about: Uid::from_bits(100),
-            about_kind: "Pod".into(),
-            about_name: "web-2-p0100".into(),
-            container: String::new(),
-            reason: "Unhealthy".into(),
-            message: message.into(),
-            is_warning,
-            count,
-            last_millis: at,
-        }))
+        let warning = warning(uid, 100, ("Pod", "web-2-p0100"), "Unhealthy", message);
+        Fact::Event(Box::new(EventFact { is_warning, count, last_millis: at, ..warning }))
     };
     web.timeline.apply(60_000, event(900, None, "normal", 9, false));
     assert_eq!(since(&web, 6_000), Vec::<String>::new(), "objects tell it better");
@@ -379,12 +328,10 @@ fn events_of_one_reason_are_one_line_at_their_own_last_time() {
 
 #[test]
 fn a_deadline_that_passes_is_told_once_per_rollout() {
-    let mut web = Web::replacing();
-    web.now = 60_000;
+    let mut web = Web::replacing().at(60_000);
     let passed = || Some(condition(ConditionStatus::False, "ProgressDeadlineExceeded", ""));
     web.deployment(|deployment| deployment.status.progressing = passed());
-    web.now = 61_000;
-    web.deployment(|deployment| deployment.status.available = 2);
+    web.wait_until(61_000).deployment(|deployment| deployment.status.available = 2);
     assert_eq!(
         since(&web, 60_000),
         ["60000 Progress deadline passed for revision 2. Kubernetes keeps trying; it does not roll back by itself."]

@@ -7,8 +7,7 @@ use timeline::{Fact, Millis};
 
 #[test]
 fn what_was_finished_before_we_came_is_neither_stuck_nor_overtaken() {
-    let mut web = Web::live(3);
-    web.now = 3_600_000;
+    let mut web = Web::live(3).at(3_600_000);
     web.pod(100, |pod| {
         unready(pod);
         crashing(120)(pod);
@@ -26,8 +25,7 @@ fn what_was_finished_before_we_came_is_neither_stuck_nor_overtaken() {
 
 #[test]
 fn watching_begins_with_the_images_that_run() {
-    let mut web = Web::live(3);
-    web.now = 60_000;
+    let mut web = Web::live(3).at(60_000);
     web.deployment(|deployment| {
         deployment.spec.paused = true;
         deployment.spec.images = image("v2");
@@ -44,8 +42,7 @@ fn watching_begins_with_the_images_that_run() {
 #[test]
 fn what_happened_while_nobody_looked_is_not_told_as_if_it_was_seen() {
     // Revision 2 starts and is complete, and revision 3 starts, unseen.
-    let mut web = Web::replacing();
-    web.now = 600_000;
+    let mut web = Web::replacing().at(600_000);
     web.unseen(|deployment, sets| {
         (deployment.revision, deployment.spec.images) = (Some(3), image("v3"));
         sets.insert(4, set(4, 3, 1, 0));
@@ -55,8 +52,7 @@ fn what_happened_while_nobody_looked_is_not_told_as_if_it_was_seen() {
     assert!(!told.iter().any(|line| line.contains("superseded")), "{told:#?}");
     assert!(told.iter().any(|line| line == "Revision 3 started while not observed: image web:v3."), "{told:#?}");
     // It is complete when somebody looks again.
-    let mut web = Web::replaced();
-    web.now = 600_000;
+    let mut web = Web::replaced().at(600_000);
     web.unseen(|deployment, _| {
         (deployment.status.replicas, deployment.status.updated, deployment.status.available) = (3, 3, 3);
     });
@@ -66,8 +62,7 @@ fn what_happened_while_nobody_looked_is_not_told_as_if_it_was_seen() {
 
 #[test]
 fn a_replica_set_that_went_unseen_with_its_deployment_was_deleted_by_nobody() {
-    let mut web = Web::live(3);
-    web.now = 60_000;
+    let mut web = Web::live(3).at(60_000);
     web.lose_set(2);
     web.listed(Kind::ReplicaSet, Some(10_000));
     let unknown = web.lines(LineKind::Unknown);
@@ -85,8 +80,7 @@ fn a_replica_set_that_went_unseen_with_its_deployment_was_deleted_by_nobody() {
 
 #[test]
 fn where_pods_are_not_seen_their_replica_sets_are_believed() {
-    let mut web = Web::live(3);
-    web.now = 60_000;
+    let mut web = Web::live(3).at(60_000);
     let mut after_gap = web.first_listed_without_pods();
     after_gap.now += 15_000;
     assert_eq!(after_gap.verdict(), "[Complete] Revision 1 is complete: 3 of 3 available.");
@@ -117,8 +111,7 @@ fn what_is_taken_down_is_named_though_its_pods_are_not_seen() {
 
 #[test]
 fn steps_that_nobody_saw_are_told_as_such() {
-    let mut web = Web::replacing();
-    web.now = 600_000;
+    let mut web = Web::replacing().at(600_000);
     web.unseen(|_, sets| {
         sets.get_mut(&2).unwrap().counts.desired = 0;
         sets.get_mut(&3).unwrap().counts.desired = 3;
@@ -133,8 +126,7 @@ fn steps_that_nobody_saw_are_told_as_such() {
 
 #[test]
 fn a_deadline_that_passed_before_we_came_is_of_the_rollout_that_is_there() {
-    let mut web = Web::replacing();
-    web.now = 630_000;
+    let mut web = Web::replacing().at(630_000);
     let mut passed = condition(ConditionStatus::False, "ProgressDeadlineExceeded", "timed out");
     passed.last_update_millis = Some(629_000);
     web.deployment(|deployment| deployment.status.progressing = Some(passed));
@@ -144,12 +136,10 @@ fn a_deadline_that_passed_before_we_came_is_of_the_rollout_that_is_there() {
 #[test]
 fn a_replica_set_that_went_unseen_went_with_its_deployment_when_that_is_told_within_ten_minutes() {
     let told = |after: Millis| {
-        let mut web = Web::live(1);
-        web.now = 60_000;
+        let mut web = Web::live(1).at(60_000);
         web.lose_set(2);
         web.listed(Kind::ReplicaSet, Some(30_000));
-        web.now += after;
-        web.delete_deployment();
+        web.wait(after).delete_deployment();
         web.told().iter().any(|line| line.contains("disappeared while not observed"))
     };
     assert_eq!([told(60_000), told(600_000), told(600_001)], [false, false, true]);
@@ -162,8 +152,7 @@ fn unseen(web: &mut Web, kind: Kind, is_unseen: bool) {
 #[test]
 fn a_kind_that_may_not_be_read_any_more_is_not_seen() {
     for kind in [Kind::Pod, Kind::ReplicaSet] {
-        let mut web = Web::live(3);
-        web.now = 60_000;
+        let mut web = Web::live(3).at(60_000);
         unseen(&mut web, kind, true);
         let uid = web.view().revision.and(web.timeline.model().deployments.keys().next().copied()).unwrap();
         assert!(!web.timeline.model().sees_pods(uid), "{kind:?}");
@@ -173,8 +162,7 @@ fn a_kind_that_may_not_be_read_any_more_is_not_seen() {
             web.view()
         );
         // The pods that were seen last stand still; what the status says goes on.
-        web.now = 61_000;
-        web.deployment(|deployment| deployment.status.available = 1);
+        web.wait_until(61_000).deployment(|deployment| deployment.status.available = 1);
         if kind == Kind::Pod {
             web.set(2, |set| set.counts.available = 1);
         }
@@ -187,8 +175,7 @@ fn a_kind_that_may_not_be_read_any_more_is_not_seen() {
 
 #[test]
 fn a_deployment_that_may_not_be_read_any_more_was_seen_last_then() {
-    let mut web = Web::live(3);
-    web.now = 60_000;
+    let mut web = Web::live(3).at(60_000);
     let before = web.verdict();
     unseen(&mut web, Kind::Deployment, true);
     web.now = 600_000;

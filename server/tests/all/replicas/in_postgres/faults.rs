@@ -57,8 +57,7 @@ async fn a_right_that_is_taken_away_is_told_and_once_it_is_back_nothing_is_lost(
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "nightly"]
 async fn a_server_that_takes_its_time_is_told_of_meanwhile_and_nothing_is_there_twice() {
-    let database = shared().database();
-    let server: DatabaseServer = shared().address(&database, "postgres").parse().unwrap();
+    let (database, server) = shared().named_server();
     told_while(&server, async |archive| {
         let slow = "CREATE FUNCTION rollcast.slow() RETURNS trigger LANGUAGE plpgsql AS
              'BEGIN PERFORM pg_sleep(6); RETURN NEW; END';
@@ -74,8 +73,7 @@ async fn a_server_that_takes_its_time_is_told_of_meanwhile_and_nothing_is_there_
 #[test]
 #[ignore = "nightly"]
 fn one_that_finds_another_one_making_the_tables_says_so_and_does_not_wait_for_long() {
-    let database = shared().database();
-    let server: DatabaseServer = shared().address(&database, "postgres").parse().unwrap();
+    let (database, server) = shared().named_server();
     // "Roll", as the number of the lock that whoever makes the tables holds.
     let holder = database.clone();
     let holding = std::thread::spawn(move || {

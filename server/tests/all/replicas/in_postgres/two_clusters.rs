@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use server::database::server::DatabaseServer;
 use server::feed::recording::Recording;
 use server::history::store::{Commit, CommitResult};
 use timeline::Millis;
@@ -25,8 +24,7 @@ fn written(written: CommitResult) -> Vec<Arc<str>> {
 #[test]
 #[ignore = "nightly"]
 fn each_writes_the_cluster_that_it_has_and_the_one_that_stays_takes_the_other_over() {
-    let database = shared().database();
-    let server: DatabaseServer = shared().address(&database, "postgres").parse().unwrap();
+    let (database, server) = shared().named_server();
     let (mut first, mut second) = (open(&server), open(&server));
     let thirds = thirds();
     assert_eq!(written(first.commit(&[of("a", 1, &thirds[0])]).unwrap()), clusters(&["a"]));
