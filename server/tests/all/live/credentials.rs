@@ -337,10 +337,10 @@ fn a_context_that_is_named_twice_is_watched_once_and_two_clusters_of_one_name_ar
 fn a_usual_kubeconfig_that_cannot_be_read_is_not_as_if_there_was_none() {
     let (without, with) = (Folder::new(), Folder::new());
     // There is something of that name, and it is no file.
-    std::fs::create_dir_all(with.0.join(".kube").join("config")).unwrap();
+    std::fs::create_dir_all(with.0.path().join(".kube").join("config")).unwrap();
     for (home, says) in [(&without, "no kubeconfig found"), (&with, "cannot read the kubeconfig")] {
         let mut check = std::process::Command::new(env!("CARGO_BIN_EXE_rollcast"));
-        check.args(["check", "--no-history"]).env("HOME", &home.0);
+        check.args(["check", "--no-history"]).env("HOME", home.0.path());
         let said = check.env_remove("KUBECONFIG").env_remove("KUBERNETES_SERVICE_HOST").output().unwrap();
         let said = String::from_utf8_lossy(&said.stderr).into_owned();
         assert!(said.contains(says), "{said}");

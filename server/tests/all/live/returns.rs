@@ -16,7 +16,7 @@ use tokio::time::Instant;
 use crate::common;
 use crate::common::fed::feed;
 use crate::live::kept::{archive, live};
-use crate::live::support::{FakeApi, Watched, deployment, pod, shop_of};
+use crate::live::support::{FakeApi, Watched, pod, shop_of};
 use crate::live::viewers::web;
 
 /// Parts of a recording, between which viewers come and go.

@@ -9,7 +9,7 @@ use timeline::{Model, Workload};
 use tokio_tungstenite::tungstenite::Message;
 
 use crate::common::until::until;
-use crate::live::support::{FakeApi, Verb, Watched, deployment, pod, shop_of};
+use crate::live::support::{FakeApi, Verb, Watched, pod, shop_of};
 
 struct Site {
     address: std::net::SocketAddr,

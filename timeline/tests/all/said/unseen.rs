@@ -80,7 +80,7 @@ fn a_replica_set_that_went_unseen_with_its_deployment_was_deleted_by_nobody() {
 
 #[test]
 fn where_pods_are_not_seen_their_replica_sets_are_believed() {
-    let mut web = Web::live(3).at(60_000);
+    let web = Web::live(3).at(60_000);
     let mut after_gap = web.first_listed_without_pods();
     after_gap.now += 15_000;
     assert_eq!(after_gap.verdict(), "[Complete] Revision 1 is complete: 3 of 3 available.");
