@@ -16,7 +16,9 @@ pub fn StatusPage(
     /// When it was made: "14:02:05 UTC".
     made: String,
 ) -> impl IntoView {
-    let StatusPayload { clusters, trouble, server } = status;
+    let StatusPayload { mut clusters, trouble, server } = status;
+    // Those to do something about come first.
+    clusters.sort_by_key(|cluster| matches!(cluster.connection.state, "live" | "recording"));
     let nothing = clusters.is_empty().then(|| view! { <p>"No cluster can be shown to you."</p> });
     let clusters = clusters.into_iter().map(|cluster| view! { <Cluster cluster/> }).collect_view();
     view! {

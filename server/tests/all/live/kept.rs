@@ -469,7 +469,7 @@ async fn a_running_rollcast_makes_the_file_of_a_rollout_for_the_command_line() {
     let html = String::from_utf8_lossy(&redacted.stdout);
     assert!(html.contains(" / web \u{2014} Rollcast</title>") && !readable(&html).contains("shop"), "without names");
     for (arguments, why) in [
-        (&["web", "-n", "shop", "--revision", "99"][..], "404"),
+        (&["web", "-n", "shop", "--revision", "99"][..], "has no such rollout"),
         (&["web", "-n", "shop", "--cluster", "other"], "other"),
         (&["pod/web"], "only Deployments"),
     ] {

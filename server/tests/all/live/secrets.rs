@@ -225,6 +225,8 @@ async fn no_secret_leaves_the_program() {
         pages.push_str(&streamed(&address, name).await);
     }
     assert_eq!(found(&pages), None, "pages");
+    let status = get(&address, "/status").await;
+    assert!(status.rfind("chip stale").unwrap() < status.find("chip live").unwrap(), "the one that is live is last");
     let audited = || std::fs::read_to_string(&audit).unwrap_or_default();
     until("who looked is written down", async || audited().contains("\"followed\"")).await;
     assert_eq!(found(&audited()), None, "audit log");
