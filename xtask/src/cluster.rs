@@ -296,6 +296,7 @@ impl Cluster {
                 "--authorization-mode=RBAC",
                 "--service-cluster-ip-range=10.0.0.0/24",
                 "--disable-admission-plugins=ServiceAccount",
+                "--feature-gates=ImageVolume=true", // off in 1.34
                 "--audit-policy-file",
                 &process::workspace_path("end2end/cluster/audit.yaml").display().to_string(),
                 "--audit-log-path",

@@ -116,7 +116,7 @@ pub(super) fn ended_because(pod: &Pod) -> Option<&'static str> {
 /// Why a pod ended.
 const fn because(reason: EndReason) -> &'static str {
     match reason {
-        EndReason::NodeLost => "its node is gone, or evicted it by a taint",
+        EndReason::NodeLost => "its node is gone, or has a taint that it does not tolerate",
         EndReason::Evicted => "it was evicted, preempted, or ended by its kubelet",
         EndReason::DeploymentDeleted => "its Deployment was deleted",
         EndReason::ReplicaSetDeleted => "its ReplicaSet was deleted",
@@ -140,18 +140,7 @@ mod tests {
                 disruption: Some(Box::new((reason.to_owned(), 0))),
                 ..timeline::model::PodNow::default()
             };
-            let pod = Pod {
-                uid: Uid::from_bits(1),
-                namespace: String::new(),
-                name: String::new(),
-                created_at_millis: 0,
-                owners: Vec::new(),
-                owner: None,
-                states: Vec::new(),
-                releases: Vec::new(),
-                end_reason: Some(EndReason::NodeLost),
-                now: std::sync::Arc::new(now),
-            };
+            let pod = Pod { end_reason: Some(EndReason::NodeLost), now: std::sync::Arc::new(now), ..Pod::default() };
             ended_because(&pod).unwrap()
         };
         assert!(ended("DeletionByTaintManager").starts_with("its node has a taint"));

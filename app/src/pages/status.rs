@@ -18,7 +18,8 @@ pub fn StatusPage(
 ) -> impl IntoView {
     let StatusPayload { mut clusters, trouble, server } = status;
     // Those to do something about come first.
-    clusters.sort_by_key(|cluster| matches!(cluster.connection.state, "live" | "recording"));
+    clusters
+        .sort_by_key(|cluster| cluster.advice.is_empty() && matches!(cluster.connection.state, "live" | "recording"));
     let nothing = clusters.is_empty().then(|| view! { <p>"No cluster can be shown to you."</p> });
     let clusters = clusters.into_iter().map(|cluster| view! { <Cluster cluster/> }).collect_view();
     view! {

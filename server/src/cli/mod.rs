@@ -85,10 +85,7 @@ impl Cli {
         if let Some((name, given)) = matches.subcommand() {
             let sort_out = match &mut read.command {
                 Some(Command::Trace(trace)) => validate::follow(&mut trace.from, given),
-                Some(Command::Open(open)) => {
-                    validate::open(open, given);
-                    validate::follow(&mut open.from, given)
-                }
+                Some(Command::Open(open)) => validate::follow(&mut open.from, given),
                 Some(Command::Demo(demo)) => {
                     validate::demo(demo, given);
                     Ok(())
@@ -322,14 +319,7 @@ pub struct Open {
     #[arg(long, short = 'A', env = "ROLLCAST_ALL_NAMESPACES")]
     pub all_namespaces: bool,
     /// Address and port to listen on: loopback only; port 0 picks a free port
-    #[arg(
-        long,
-        env = "ROLLCAST_LISTEN",
-        hide_env = true,
-        default_value = "127.0.0.1:0",
-        value_parser = config::parse_address,
-        value_name = "ADDRESS:PORT"
-    )]
+    #[arg(long, default_value = "127.0.0.1:0", value_parser = config::parse_address, value_name = "ADDRESS:PORT")]
     pub listen: SocketAddr,
     /// Print the address of the page and open no browser
     #[arg(long, env = "ROLLCAST_NO_BROWSER")]

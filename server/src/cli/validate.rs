@@ -1,13 +1,11 @@
 //! Checks of option combinations. Options of the command line must fit together, and override the environment, which
 //! may be set for other commands.
 
-use std::net::{Ipv4Addr, SocketAddr};
-
 use clap::ArgMatches;
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 
-use super::{Demo, Open, Replay};
+use super::{Demo, Replay};
 use crate::cli::terminal::options::{FollowOptions, Wait};
 
 /// An invalid combination, with a sentence about it.
@@ -41,13 +39,6 @@ pub(super) fn follow(from: &mut FollowOptions, given: &ArgMatches) -> Result<(),
         needs(given, name, "server", from.server.is_some())?;
     }
     Ok(())
-}
-
-/// The address that the environment names is that of `rollcast serve`.
-pub(super) fn open(open: &mut Open, given: &ArgMatches) {
-    if !is_written(given, "listen") {
-        open.listen = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-    }
 }
 
 /// The folder that the environment names is that of real clusters.

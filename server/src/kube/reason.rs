@@ -39,7 +39,7 @@ pub(super) fn of(error: &(dyn Error + 'static)) -> String {
     }
     let unresolved = |text: String| {
         let why = text.strip_prefix("failed to lookup address information: ")?;
-        Some(format!("cannot resolve the name of the server: {why}"))
+        Some(format!("cannot resolve the name of the server, or of its proxy: {why}"))
     };
     if let Some(why) = layers(error).map(ToString::to_string).find_map(unresolved) {
         return timeline::words::safe(&why);
@@ -108,7 +108,10 @@ mod tests {
         assert_eq!(of(&deep), "connection refused");
         let unresolved = io::Error::other("failed to lookup address information: Name or service not known");
         let unresolved = kube::Error::Service(Box::new(unresolved));
-        assert_eq!(of(&unresolved), "cannot resolve the name of the server: Name or service not known");
+        assert_eq!(
+            of(&unresolved),
+            "cannot resolve the name of the server, or of its proxy: Name or service not known"
+        );
         let ours = kube::Error::Service(Box::new(io::Error::other("no life sign")));
         assert!(of(&ours).contains("no life sign"), "{}", of(&ours));
     }

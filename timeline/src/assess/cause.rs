@@ -129,6 +129,13 @@ pub struct CrashCause {
     pub is_one_of_several: bool,
 }
 
+impl CrashCause {
+    /// The kubelet stopped the container to start it with other resources.
+    pub fn is_resize(&self) -> bool {
+        self.probe.as_ref().is_some_and(|kill| kill.probe == messages::RESIZE)
+    }
+}
+
 /// Why the image of a cause cannot be pulled, by its evidence and the Events about its pod.
 pub fn pull_failure(deployment: &Deployment, kind: &CauseKind, evidence: &Evidence) -> PullFailure {
     let CauseKind::Image { image } = kind else { return PullFailure::Unknown };

@@ -80,8 +80,3 @@ pub fn begun(pod: &Pod) -> Millis {
 pub fn is_in_crash_loop(pod: &Pod, now: Now) -> bool {
     crash(pod, now).is_some_and(|crash| crash.is_loop)
 }
-
-/// The pod fails, or a container of it ended and runs again for the moment.
-pub fn is_failing(pod: &Pod, now: Now) -> bool {
-    pod.state() == PodState::Failing || is_in_crash_loop(pod, now)
-}

@@ -90,8 +90,8 @@ impl<'m> Assessment<'m> {
                 return Some((self.container_error(pod, container, &evidence), evidence));
             }
         }
-        if let Some(crash) = crash::crash(pod, self.now) {
-            return Some(self.crash(pod, crash));
+        if let Some(crash) = self.crash_of(pod) {
+            return Some(crash);
         }
         let since = pod.since_millis();
         match pod.state() {
@@ -144,6 +144,19 @@ impl<'m> Assessment<'m> {
         }
     }
 
+    /// The end of a container that a pod shows; `None` if it was for a resize, and the pod is ready again.
+    fn crash_of(&self, pod: &Pod) -> Option<(CauseKind, Evidence)> {
+        let (kind, evidence) = self.crash(pod, crash::crash(pod, self.now)?);
+        let is_resized = matches!(&kind, CauseKind::Crash(crash) if crash.is_resize());
+        (!(is_resized && pod.state().is_ready())).then_some((kind, evidence))
+    }
+
+    /// A container of the pod ends again and again, and not for resizes.
+    pub(super) fn is_in_crash_loop(&self, pod: &Pod) -> bool {
+        crash::is_in_crash_loop(pod, self.now)
+            && matches!(self.crash_of(pod), Some((CauseKind::Crash(crash), _)) if crash.is_loop)
+    }
+
     fn crash(&self, pod: &Pod, crash: crash::Crash<'_>) -> (CauseKind, Evidence) {
         let container = crash.container;
         let exit = container.last_exit.as_ref();
@@ -165,7 +178,7 @@ impl<'m> Assessment<'m> {
             exit_code,
             is_out_of_memory,
             start_error: exit.filter(|exit| Exit::is_start_error(&exit.reason)).map(|exit| exit.message.clone()),
-            is_loop: crash.is_loop && probe.as_ref().is_none_or(|probe| probe.probe != messages::RESIZE),
+            is_loop: crash.is_loop && probe.as_ref().is_none_or(|kill| kill.probe != messages::RESIZE),
             probe,
             restarts: container.restarts,
             exits: crash.exits,
@@ -207,7 +220,9 @@ impl<'m> Assessment<'m> {
             return None;
         }
         let exit_of = |pod: &Pod| {
-            pod.now.containers.iter().find_map(|container| match container.state {
+            // Sidecars are stopped when the others have ended.
+            let mut ended = pod.now.containers.iter().filter(|container| container.role != Role::Sidecar);
+            ended.find_map(|container| match container.state {
                 Some(ContainerState::Terminated { exit_code, .. }) if exit_code != 0 && pod.now.message.is_empty() => {
                     Some((container.name.clone(), exit_code))
                 }
@@ -315,7 +330,7 @@ impl<'m> Assessment<'m> {
     }
 
     fn min_ready(&self, pods: &[&Pod]) -> Option<Cause> {
-        let is_waiting = |pod: &&&Pod| pod.state() == PodState::Ready && !crash::is_in_crash_loop(pod, self.now);
+        let is_waiting = |pod: &&&Pod| pod.state() == PodState::Ready && !self.is_in_crash_loop(pod);
         let ready: Vec<&&Pod> = pods.iter().filter(is_waiting).collect();
         let (at, pod) =
             ready.iter().filter_map(|pod| Some((pod.now.available_at_millis?, pod))).min_by_key(|(at, _)| *at)?;
@@ -407,8 +422,8 @@ fn is_alike(one: &CauseKind, other: &CauseKind) -> bool {
 
 /// The evidence of two pods that are not ready is of the same containers.
 fn names_the_same(kind: &CauseKind, one: &Evidence, other: &Evidence) -> bool {
-    let names = |evidence: &Evidence| messages::unready_containers(&evidence.message).map(str::to_owned);
-    !matches!(kind, CauseKind::NotReady { .. }) || names(one) == names(other)
+    !matches!(kind, CauseKind::NotReady { .. })
+        || messages::unready_containers(&one.message) == messages::unready_containers(&other.message)
 }
 
 fn is_same_answer(one: &Option<NewNode>, other: &Option<NewNode>) -> bool {

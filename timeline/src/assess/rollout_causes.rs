@@ -4,7 +4,6 @@
 use super::assessment::{Assessment, Now};
 use super::cause::{Cause, CauseKind, Evidence, Obstacle, Refused, Severity};
 use super::counts::Counts;
-use super::crash;
 use crate::model::fact::Strategy;
 use crate::model::{Deployment, KubectlVerdict, MarkKind, Pod, PodState, ReplicaSet, order};
 use crate::rules::budget::Next;
@@ -193,7 +192,7 @@ impl<'m> Assessment<'m> {
         old.filter_map(|set| {
             let mine = self.noteworthy_pods(set).into_iter();
             let mine = mine.filter(|pod| pod.owner == Some(set.uid) && !pod.is_leftover());
-            let mut failing = mine.filter(|pod| crash::is_failing(pod, self.now));
+            let mut failing = mine.filter(|pod| pod.state() == PodState::Failing || self.is_in_crash_loop(pod));
             let pod = failing.next()?;
             let kind = CauseKind::OldTroubles { revision: set.revision() };
             Some(self.rate_cause(kind, 1 + failing.count() as u32, of_pod(pod, troubled_since(pod))))

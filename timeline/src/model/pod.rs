@@ -22,7 +22,7 @@ pub struct Pod {
     pub name: String,
     /// `metadata.creationTimestamp`.
     pub created_at_millis: Millis,
-    /// Every ReplicaSet that ever controlled it, in order.
+    /// Every ReplicaSet that ever controlled it, in order; the one that its last life began with is the first.
     pub owners: Vec<Uid>,
     /// The ReplicaSet that controls it now; `None` after a release.
     pub owner: Option<Uid>,

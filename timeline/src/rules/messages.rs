@@ -285,7 +285,9 @@ pub fn probe_kill(
     let is_stopped = exit_code.is_some_and(|code| code == 0 || STOPPED.contains(&code));
     let fault = |event: &Event| killed_for(event).filter(|probe| *probe != RESIZE);
     let earlier = || of_pod(trouble_millis).filter(|_| is_stopped).find_map(fault);
-    let killed = recent().find_map(killed_for).or_else(earlier);
+    // One that ended by itself after a resize did not end for it.
+    let killed =
+        recent().find_map(|event| killed_for(event).filter(|probe| *probe != RESIZE || is_stopped)).or_else(earlier);
     let saw = recent().filter(|event| event.container.is_empty() || event.container == container).find_map(|event| {
         let liveness = seen(event, "Liveness probe").map(|saw| ("liveness probe", saw.to_owned()));
         liveness.or_else(|| seen(event, "Startup probe").map(|saw| ("startup probe", saw.to_owned())))

@@ -115,7 +115,9 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
                 pods => (format!("{} {verb} within a minute", pod_of(pods)), format!("one is {name}")),
             };
             if is_done {
-                return format!("{who} ({one_is}): all containers ended with exit code 0 and are not started again.");
+                return format!(
+                    "{who} ({one_is}): all app containers ended with exit code 0 and are not started again."
+                );
             }
             let reason =
                 if evidence.reason.is_empty() { String::new() } else { format!(", {}", safe(&evidence.reason)) };
@@ -318,7 +320,7 @@ pub(super) fn crashes(crash: &CrashCause) -> String {
     match (crash.exit_code, &crash.probe) {
         _ if crash.is_final => format!("{who} {} and is not started again", last_end(crash)),
         _ if crash.is_out_of_memory => format!("{who} runs out of memory"),
-        (_, Some(kill)) if kill.probe == messages::RESIZE => {
+        _ if crash.is_resize() => {
             format!("{who} is restarted for a resize of its resources")
         }
         (_, Some(probe)) => format!("{who} is killed because its {} fails", probe.probe),
@@ -339,10 +341,10 @@ pub(super) fn crashes(crash: &CrashCause) -> String {
 fn last_end(crash: &CrashCause) -> String {
     match (crash.exit_code, &crash.probe) {
         _ if crash.is_out_of_memory => "ran out of memory".to_owned(),
-        (_, Some(probe)) => format!("was killed because its {} failed", probe.probe),
-        (Some(0), None) => "ended with exit code 0 (Completed)".to_owned(),
-        (Some(code), None) => format!("ended with {}", exit_words(code)),
-        (None, None) => "ended".to_owned(),
+        (_, Some(probe)) if !crash.is_resize() => format!("was killed because its {} failed", probe.probe),
+        (Some(0), _) => "ended with exit code 0 (Completed)".to_owned(),
+        (Some(code), _) => format!("ended with {}", exit_words(code)),
+        (None, _) => "ended".to_owned(),
     }
 }
 

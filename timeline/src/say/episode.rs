@@ -97,7 +97,7 @@ fn lost(what: &Happening) -> Option<LostPods<'_>> {
         Happening::Ended { pod, reason, .. } => {
             let event = match reason {
                 EndReason::Evicted => "evicted",
-                EndReason::NodeLost => "lost with its node",
+                EndReason::NodeLost => "lost with its node, or removed by a taint",
                 EndReason::DeletedManually => "deleted",
                 _ => "disappeared",
             };

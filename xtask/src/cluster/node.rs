@@ -214,7 +214,7 @@ fn kubelet(folder: &Path, cgroup: &str, port: u16) -> serde_json::Value {
         "cgroupDriver": "cgroupfs", "cgroupRoot": format!("/{cgroup}"), "failCgroupV1": false,
         "enforceNodeAllocatable": [], "failSwapOn": false, "makeIPTablesUtilChains": false,
         "maxPods": MOST_PODS, "serializeImagePulls": false, "imagePullCredentialsVerificationPolicy": "NeverVerify",
-        "featureGates": { "KubeletEnsureSecretPulledImages": true }, // which Kubernetes 1.34 has the policy behind
+        "featureGates": { "KubeletEnsureSecretPulledImages": true, "ImageVolume": true }, // off in 1.34
         "resolvConf": "",
         "evictionHard": nothing, "imageGCHighThresholdPercent": 100, // a full disk is not what is tested
         "volumePluginDir": folder.join("node/volume-plugins"), "podLogsDir": "/var/log/pods",

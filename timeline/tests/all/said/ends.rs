@@ -125,7 +125,7 @@ fn pods_that_end_well_again_and_again_hold_a_rollout_up() {
     web.report();
     assert_eq!(
         web.view().reasons[0].sentence,
-        "3 new pods ended within a minute (one is p0200): all containers ended with exit code 0 and are not started again."
+        "3 new pods ended within a minute (one is p0200): all app containers ended with exit code 0 and are not started again."
     );
     assert_eq!(web.verdict(), "[Blocked] Revision 2 is blocked: its pods end with exit code 0 (Completed).");
 }

@@ -110,6 +110,18 @@ fn a_container_that_is_restarted_for_a_resize_does_not_crash() {
         assert_eq!(web.view().verdict.tone, Tone::Busy, "{}", web.verdict());
         assert!(!web.view().reasons[0].is_fatal);
     }
+    // Ready again, nothing is wrong with it, though it ended twice in short time.
+    web.now += 1_000;
+    web.pod(100, ready);
+    web.report();
+    assert_eq!((web.view().reasons.len(), web.view().verdict.tone), (0, Tone::Ok), "{}", web.verdict());
+    // What ends by itself after a resize did not end for it.
+    web.pod(100, |pod| {
+        unready(pod);
+        pod.containers[0].restarts = 3;
+        pod.containers[0].last_exit = Some(Exit { code: 1, reason: "Error".into(), ..Exit::default() }.into());
+    });
+    assert!(first(&web).contains("with exit code 1"), "{}", first(&web));
 }
 
 #[test]
