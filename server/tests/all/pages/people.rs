@@ -34,6 +34,7 @@ use tower::ServiceExt;
 use crate::common;
 use crate::common::fed::feed;
 use crate::common::reviewer::answered;
+use crate::pages::site::listed;
 
 /// What a cluster says of people: who may see which namespace.
 #[derive(Default)]
@@ -99,8 +100,7 @@ pub(crate) async fn watched_cluster(name: &str, rules: &Shared) -> (Handle, toki
     let retention = Retention { age_millis: i64::MAX / 2, ..Retention::default() };
     let (hub, events) = Handle::start(name, Arc::default(), retention);
     feed(&events, server::feed::recording::Recording::read(&text).observed).await;
-    let mut list = hub.follow_list();
-    list.wait_for(|list| list.len() == 2).await.unwrap();
+    listed(&hub).await;
     (hub.with_reviewer(reviewer(rules)), events)
 }
 

@@ -50,7 +50,7 @@ pub async fn played(name: &str, text: &str) -> Handle {
 }
 
 /// Waits until the hub's list tells what its model holds.
-async fn listed(hub: &Handle) {
+pub async fn listed(hub: &Handle) {
     let there = hub.read(|reader| {
         let model = reader.timeline.model();
         let now = Now { millis: reader.now_millis, skew_millis: 0 };
