@@ -9,7 +9,7 @@ use super::crash;
 use super::rollout_causes::{of_pod, troubled_since};
 use crate::Millis;
 use crate::model::fact::{Container, ContainerState, Exit, Role};
-use crate::model::{Event, Pod, PodState};
+use crate::model::{Deployment, Event, Pod, PodState};
 use crate::rules::messages::{
     self, NewNode, PullFailure, StartHold, is_image_reason, new_node, probe_kill, probe_saw, read_pull_failure,
 };
@@ -229,14 +229,11 @@ impl<'m> Assessment<'m> {
                 _ => None,
             })
         };
-        let (mut evidence, exit) = (of_pod(pod, since), exit_of(pod));
-        if pod.state() == PodState::Finished {
-            evidence.reason = COMPLETED.to_owned();
-        }
+        let (reason, exit) = (ended_reason(self.deployment, pod), exit_of(pod));
+        let eviction = messages::eviction(self.deployment, pod).filter(|_| pod.state() == PodState::Finished);
+        let evidence = Evidence { reason: reason.to_owned(), ..by_event(eviction, pod, since) };
         // The sentence has one reason: others are not counted with it.
-        let is_alike = |other: &Pod| {
-            (other.state(), &other.now.reason) == (pod.state(), &pod.now.reason) && exit_of(other) == exit
-        };
+        let is_alike = |other: &Pod| ended_reason(self.deployment, other) == reason && exit_of(other) == exit;
         let alike = late.iter().filter(|(other, _)| is_alike(other)).count() as u32;
         Some(self.rate_cause(CauseKind::PodsFailed { is_repeated, exit }, alike, evidence))
     }
@@ -353,6 +350,14 @@ impl<'m> Assessment<'m> {
             _ => PullFailure::Unknown,
         };
         failure(known) == PullFailure::Unknown && failure(other) != PullFailure::Unknown
+    }
+}
+
+/// Why a pod ended as a whole, in a word: its reason; of one that ended well, that it was evicted, or [`COMPLETED`].
+fn ended_reason<'p>(deployment: &'p Deployment, pod: &'p Pod) -> &'p str {
+    match pod.state() {
+        PodState::Finished => messages::eviction(deployment, pod).map_or(COMPLETED, |event| &event.reason),
+        _ => &pod.now.reason,
     }
 }
 

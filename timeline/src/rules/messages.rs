@@ -194,6 +194,11 @@ pub fn events<'m>(deployment: &'m Deployment, kind: &str, name: &str) -> impl It
     order::sort_by(events, |event: &&Event| (event.at_millis.saturating_neg(), 0)).into_iter()
 }
 
+/// The Event about the eviction of a pod by its kubelet. A pod whose containers end well then is `Succeeded`, and says nothing of it.
+pub fn eviction<'m>(deployment: &'m Deployment, pod: &Pod) -> Option<&'m Event> {
+    events(deployment, "Pod", &pod.name).find(|event| event.reason == "Evicted")
+}
+
 /// Messages of Events about failures of a pod, the last one first.
 pub fn failures<'m>(deployment: &'m Deployment, pod: &str) -> impl Iterator<Item = &'m str> {
     events(deployment, "Pod", pod).filter(|event| event.reason == "Failed").map(|event| event.message.as_str())

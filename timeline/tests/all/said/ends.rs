@@ -128,6 +128,15 @@ fn pods_that_end_well_again_and_again_hold_a_rollout_up() {
         "3 new pods ended within a minute (one is p0200): all app containers ended with exit code 0 and are not started again."
     );
     assert_eq!(web.verdict(), "[Blocked] Revision 2 is blocked: its pods end with exit code 0 (Completed).");
+    // One that was evicted ends well if its program does.
+    for number in 0..3 {
+        web.event(200 + number, "Evicted", "Usage of EmptyDir volume \"cache\" exceeds the limit \"4Mi\".");
+    }
+    assert_eq!(web.verdict(), "[Blocked] Revision 2 is blocked: its pods fail (Evicted).");
+    assert_eq!(
+        web.view().reasons[0].sentence,
+        "3 new pods failed within a minute, Evicted (one is p0200): Usage of EmptyDir volume \"cache\" exceeds the limit \"4Mi\"."
+    );
 }
 
 #[test]
