@@ -16,8 +16,9 @@ use crate::rules::messages::{
 
 /// The reason of a pod that ended well, as its containers have it.
 pub const COMPLETED: &str = "Completed";
-/// Pods that failed as a whole are a cause for this long: a node that refuses one refuses the next at once.
-const FAILED_MILLIS: Millis = 60_000;
+/// Pods that failed as a whole are a cause for this long: a node that refuses one refuses the next at once, and a kubelet measures the
+/// volumes of its pods once a minute before it evicts.
+const FAILED_MILLIS: Millis = 90_000;
 /// The ordinary steps of a start are worth a sentence after this time.
 const WORTH_MILLIS: Millis = 10_000;
 /// A pod may take this long to start whatever its probes say.

@@ -112,7 +112,7 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
             let verb = if is_done { "ended" } else { "failed" };
             let (who, one_is) = match pods {
                 1 => (format!("A {} {verb}", if is_new { "new pod" } else { "pod" }), format!("pod {name}")),
-                pods => (format!("{} {verb} within a minute", pod_of(pods)), format!("one is {name}")),
+                pods => (format!("{} {verb} within 90 s", pod_of(pods)), format!("one is {name}")),
             };
             if is_done {
                 return format!(

@@ -25,7 +25,7 @@ pub fn next(standing: Standing, assessment: &Assessment<'_>) -> String {
         Standing::Degraded { is_stuck: true }
             if assessment.counts.available >= assessment.deployment.now.spec.replicas =>
         {
-            "It counts as degraded until no pod has failed for a minute.".to_owned()
+            "It counts as degraded until no pod has failed for 90 s.".to_owned()
         }
         _ => controllers(assessment),
     };

@@ -76,7 +76,7 @@ fn pods_that_a_node_refuses_again_and_again_hold_a_rollout_up() {
     web.report();
     assert_eq!(
         web.view().reasons[0].sentence,
-        "20 new pods failed within a minute, OutOfcpu (one is p0200): Node didn't have enough resource: cpu."
+        "20 new pods failed within 90 s, OutOfcpu (one is p0200): Node didn't have enough resource: cpu."
     );
     let told: Vec<String> = web.told().into_iter().filter(|line| line.contains("OutOfcpu")).collect();
     assert_eq!(told, ["20 pods failed: OutOfcpu; the revision stays 2."]);
@@ -97,7 +97,7 @@ fn pods_that_fail_with_their_containers_say_how_those_ended() {
     assert_eq!(web.verdict(), "[Blocked] Revision 2 is blocked: its pods fail (exit code 1).");
     assert_eq!(
         web.view().reasons[0].sentence,
-        "3 new pods failed within a minute, Error (one is p0200): container web ended with exit code 1."
+        "3 new pods failed within 90 s, Error (one is p0200): container web ended with exit code 1."
     );
 }
 
@@ -109,7 +109,7 @@ fn pods_that_failed_for_another_reason_are_not_counted_with_the_first() {
         web.pod(pod, |pod| (pod.phase, pod.reason) = (Phase::Failed, reason.into()));
     }
     web.report();
-    assert_eq!(web.view().reasons[0].sentence, "2 pods failed within a minute, OutOfcpu (one is p0100).");
+    assert_eq!(web.view().reasons[0].sentence, "2 pods failed within 90 s, OutOfcpu (one is p0100).");
 }
 
 /// The only container has a restartPolicy of its own, and is done.
@@ -125,7 +125,7 @@ fn pods_that_end_well_again_and_again_hold_a_rollout_up() {
     web.report();
     assert_eq!(
         web.view().reasons[0].sentence,
-        "3 new pods ended within a minute (one is p0200): all app containers ended with exit code 0 and are not started again."
+        "3 new pods ended within 90 s (one is p0200): all app containers ended with exit code 0 and are not started again."
     );
     assert_eq!(web.verdict(), "[Blocked] Revision 2 is blocked: its pods end with exit code 0 (Completed).");
     // One that was evicted ends well if its program does.
@@ -135,7 +135,7 @@ fn pods_that_end_well_again_and_again_hold_a_rollout_up() {
     assert_eq!(web.verdict(), "[Blocked] Revision 2 is blocked: its pods fail (Evicted).");
     assert_eq!(
         web.view().reasons[0].sentence,
-        "3 new pods failed within a minute, Evicted (one is p0200): Usage of EmptyDir volume \"cache\" exceeds the limit \"4Mi\"."
+        "3 new pods failed within 90 s, Evicted (one is p0200): Usage of EmptyDir volume \"cache\" exceeds the limit \"4Mi\"."
     );
 }
 

@@ -331,16 +331,16 @@ fn restarts_of_a_pod_that_never_was_ready_are_told_with_their_time() {
 }
 
 #[test]
-fn pods_that_failed_are_a_cause_for_a_minute_while_others_are_missing() {
+fn pods_that_failed_are_a_cause_for_90_seconds_while_others_are_missing() {
     let mut web = Web::live(3).at(60_000);
     web.pod(100, |pod| (pod.phase, pod.reason) = (Phase::Failed, "OutOfcpu".into()));
     web.report();
     let failed = "A pod failed, OutOfcpu (pod p0100).";
     assert_eq!(causes(&web), [failed]);
     web.add_pod(103, 2, |_| {});
-    web.now = 120_000;
+    web.now = 150_000;
     assert!(causes(&web).contains(&failed.to_owned()), "{:?}", causes(&web));
-    web.now = 120_001;
+    web.now = 150_001;
     assert!(!causes(&web).contains(&failed.to_owned()), "{:?}", causes(&web));
     // Nothing is missing: it lies about.
     web.wait_until(61_000).pod(103, ready);
