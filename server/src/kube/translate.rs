@@ -3,8 +3,8 @@
 use serde::{Deserialize, Deserializer, Serialize};
 use timeline::fact::{
     Condition, ConditionStatus, Container, ContainerState, DeploymentFact, DeploymentSpec, DeploymentStatus, EventFact,
-    Exit, Image, IntOrPercent, Kind, Meta, Phase, PodCondition, PodFact, ReplicaSetCounts, ReplicaSetFact, Role, Seen,
-    Strategy,
+    Exit, Image, IntOrPercent, Kind, Meta, Phase, PodCondition, PodFact, RESTARTING_ALL, ReplicaSetCounts,
+    ReplicaSetFact, Role, Seen, Strategy,
 };
 use timeline::model::Event;
 use timeline::rules::messages;
@@ -298,7 +298,7 @@ fn container(spec: decode::ContainerSpec, role: Role, statuses: &[decode::Contai
     let running = status.and_then(|status| status.state.running.as_ref());
     let is_final = status
         .and_then(|status| status.state.terminated.as_ref())
-        .is_some_and(|ended| ended.reason != messages::RESTARTING_ALL && !is_started_again(&spec, exit_code(ended)));
+        .is_some_and(|ended| ended.reason != RESTARTING_ALL && !is_started_again(&spec, exit_code(ended)));
     let waits_for = |status: &decode::ContainerStatus| {
         let waiting = status.state.waiting.as_ref()?;
         messages::is_image_reason(&waiting.reason).then(|| status.image.clone())

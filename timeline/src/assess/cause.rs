@@ -132,7 +132,7 @@ pub struct CrashCause {
 impl CrashCause {
     /// The kubelet stopped the container to start it with other resources.
     pub fn is_resize(&self) -> bool {
-        self.probe.as_ref().is_some_and(|kill| kill.probe == messages::RESIZE)
+        self.probe.as_ref().is_some_and(ProbeKill::is_resize)
     }
 }
 

@@ -75,8 +75,3 @@ pub fn begun(pod: &Pod) -> Millis {
     let is_trouble = |state: PodState| if ready.is_some() { !state.is_ready() } else { state == PodState::Failing };
     later.find(|(state, _)| is_trouble(*state)).map_or_else(|| pod.first_seen_millis(), |(_, at)| *at)
 }
-
-/// A container of the pod ends again and again.
-pub fn is_in_crash_loop(pod: &Pod, now: Now) -> bool {
-    crash(pod, now).is_some_and(|crash| crash.is_loop)
-}

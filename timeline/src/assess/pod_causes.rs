@@ -11,7 +11,8 @@ use crate::Millis;
 use crate::model::fact::{Container, ContainerState, Exit, Role};
 use crate::model::{Deployment, Event, Pod, PodState};
 use crate::rules::messages::{
-    self, NewNode, PullFailure, StartHold, is_image_reason, new_node, probe_kill, probe_saw, read_pull_failure,
+    self, NewNode, ProbeKill, PullFailure, StartHold, is_image_reason, new_node, probe_kill, probe_saw,
+    read_pull_failure,
 };
 
 /// The reason of a pod that ended well, as its containers have it.
@@ -87,7 +88,8 @@ impl<'m> Assessment<'m> {
             // What ends its container each time, a start that fails among it, is a crash loop with a reason.
             let is_made_again =
                 matches!(reason.as_str(), "CreateContainerError" | "RunContainerError" | "PostStartHookError");
-            if !(is_made_again && container.last_exit.is_some() && crash::is_in_crash_loop(pod, self.now)) {
+            let is_loop = || crash::crash(pod, self.now).is_some_and(|crash| crash.is_loop);
+            if !(is_made_again && container.last_exit.is_some() && is_loop()) {
                 return Some((self.container_error(pod, container, &evidence), evidence));
             }
         }
@@ -98,8 +100,8 @@ impl<'m> Assessment<'m> {
         match pod.state() {
             PodState::Scheduling => self.scheduling(pod, comes).map(|kind| {
                 let is_unsaid = matches!(kind, CauseKind::NoScheduler { nominated: None });
-                let event = messages::holds_scheduling(self.deployment, pod).filter(|_| is_unsaid);
-                (kind, by_event(event, pod, since))
+                let claim = || messages::last_event(self.deployment, &pod.name, messages::CLAIM);
+                (kind, by_event(is_unsaid.then(claim).flatten(), pod, since))
             }),
             PodState::Starting => self.starting(pod),
             PodState::Unready => self.unready(pod),
@@ -154,8 +156,7 @@ impl<'m> Assessment<'m> {
 
     /// A container of the pod ends again and again, and not for resizes.
     pub(super) fn is_in_crash_loop(&self, pod: &Pod) -> bool {
-        crash::is_in_crash_loop(pod, self.now)
-            && matches!(self.crash_of(pod), Some((CauseKind::Crash(crash), _)) if crash.is_loop)
+        matches!(self.crash_of(pod), Some((CauseKind::Crash(crash), _)) if crash.is_loop)
     }
 
     fn crash(&self, pod: &Pod, crash: crash::Crash<'_>) -> (CauseKind, Evidence) {
@@ -179,7 +180,7 @@ impl<'m> Assessment<'m> {
             exit_code,
             is_out_of_memory,
             start_error: exit.filter(|exit| Exit::is_start_error(&exit.reason)).map(|exit| exit.message.clone()),
-            is_loop: crash.is_loop && probe.as_ref().is_none_or(|kill| kill.probe != messages::RESIZE),
+            is_loop: crash.is_loop && !probe.as_ref().is_some_and(ProbeKill::is_resize),
             probe,
             restarts: container.restarts,
             exits: crash.exits,
@@ -220,22 +221,13 @@ impl<'m> Assessment<'m> {
         if available >= set.now.counts.desired && !replacements.any(|(pod, _)| was_ready(pod)) {
             return None;
         }
-        let exit_of = |pod: &Pod| {
-            // Sidecars are stopped when the others have ended.
-            let mut ended = pod.now.containers.iter().filter(|container| container.role != Role::Sidecar);
-            ended.find_map(|container| match container.state {
-                Some(ContainerState::Terminated { exit_code, .. }) if exit_code != 0 && pod.now.message.is_empty() => {
-                    Some((container.name.clone(), exit_code))
-                }
-                _ => None,
-            })
-        };
-        let (reason, exit) = (ended_reason(self.deployment, pod), exit_of(pod));
-        let eviction = messages::eviction(self.deployment, pod).filter(|_| pod.state() == PodState::Finished);
+        let (eviction, exit) = (eviction(self.deployment, pod), failed_exit(pod));
+        let reason = ended_reason(self.deployment, pod);
         let evidence = Evidence { reason: reason.to_owned(), ..by_event(eviction, pod, since) };
         // The sentence has one reason: others are not counted with it.
-        let is_alike = |other: &Pod| ended_reason(self.deployment, other) == reason && exit_of(other) == exit;
+        let is_alike = |other: &Pod| ended_reason(self.deployment, other) == reason && failed_exit(other) == exit;
         let alike = late.iter().filter(|(other, _)| is_alike(other)).count() as u32;
+        let exit = exit.map(|(container, code)| (container.to_owned(), code));
         Some(self.rate_cause(CauseKind::PodsFailed { is_repeated, exit }, alike, evidence))
     }
 
@@ -354,12 +346,30 @@ impl<'m> Assessment<'m> {
     }
 }
 
+/// The Event about the eviction of a pod that ended well: it is `Succeeded` then, and says nothing of it.
+fn eviction<'m>(deployment: &'m Deployment, pod: &Pod) -> Option<&'m Event> {
+    let is_done = pod.state() == PodState::Finished;
+    is_done.then(|| messages::last_event(deployment, &pod.name, "Evicted")).flatten()
+}
+
 /// Why a pod ended as a whole, in a word: its reason; of one that ended well, that it was evicted, or [`COMPLETED`].
 fn ended_reason<'p>(deployment: &'p Deployment, pod: &'p Pod) -> &'p str {
-    match pod.state() {
-        PodState::Finished => messages::eviction(deployment, pod).map_or(COMPLETED, |event| &event.reason),
-        _ => &pod.now.reason,
+    match eviction(deployment, pod) {
+        Some(event) => &event.reason,
+        None if pod.state() == PodState::Finished => COMPLETED,
+        None => &pod.now.reason,
     }
+}
+
+/// The container that made a pod fail that has no message, and its exit code. Sidecars are stopped when the others have ended.
+fn failed_exit(pod: &Pod) -> Option<(&str, i32)> {
+    let mut containers = pod.now.containers.iter().filter(|container| container.role != Role::Sidecar);
+    containers.find_map(|container| match container.state {
+        Some(ContainerState::Terminated { exit_code, .. }) if exit_code != 0 && pod.now.message.is_empty() => {
+            Some((container.name.as_str(), exit_code))
+        }
+        _ => None,
+    })
 }
 
 /// A pod as an Event tells of it, or as it tells of itself.

@@ -77,6 +77,9 @@ impl Container {
     }
 }
 
+/// The reason of containers that are removed and started again with all others of their pod (`restartPolicyRules`).
+pub const RESTARTING_ALL: &str = "RestartingAllContainers";
+
 /// The end of a container.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Exit {
@@ -97,7 +100,7 @@ impl Exit {
     /// more or that it removes to start all of a pod again, and containerd 255 for one that ran before its node was started again.
     pub fn is_unseen(&self) -> bool {
         let (reason, code) = (self.reason.as_str(), self.code);
-        matches!((reason, code), ("ContainerStatusUnknown" | "RestartingAllContainers", _) | ("Unknown", 255))
+        matches!((reason, code), ("ContainerStatusUnknown" | RESTARTING_ALL, _) | ("Unknown", 255))
     }
 
     /// A reason of containers whose first process could not be started.

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Millis, Uid};
 
-pub use super::container::{Container, ContainerState, Exit, Role};
+pub use super::container::{Container, ContainerState, Exit, RESTARTING_ALL, Role};
 
 /// The kinds of objects that facts speak about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -1,6 +1,7 @@
 //! Reads messages of the kubelet, and Events about an object. Texts of the cluster decide as little as possible.
 
 use crate::Millis;
+use crate::model::fact::RESTARTING_ALL;
 use crate::model::{Deployment, Event, Pod, order};
 use crate::words::image_parts;
 
@@ -158,13 +159,10 @@ pub fn is_same_image(one: &str, other: &str) -> bool {
 
 /// The pull secrets of a pod that could not be read: "regcred".
 pub fn unread_pull_secrets<'m>(deployment: &'m Deployment, pod: &str) -> Option<&'m str> {
-    let event = events(deployment, "Pod", pod).find(|event| event.reason == "FailedToRetrieveImagePullSecret")?;
+    let event = last_event(deployment, pod, "FailedToRetrieveImagePullSecret")?;
     let (_, rest) = event.message.split_once('(')?;
     rest.split_once(')').map(|(names, _)| names).filter(|names| !names.is_empty())
 }
-
-/// The reason of containers that are removed and started again with all others of their pod (`restartPolicyRules`).
-pub const RESTARTING_ALL: &str = "RestartingAllContainers";
 
 /// The reason of a container that waits as every container does: to be made, for the init containers, or to be made again with all
 /// others of its pod.
@@ -194,9 +192,9 @@ pub fn events<'m>(deployment: &'m Deployment, kind: &str, name: &str) -> impl It
     order::sort_by(events, |event: &&Event| (event.at_millis.saturating_neg(), 0)).into_iter()
 }
 
-/// The Event about the eviction of a pod by its kubelet. A pod whose containers end well then is `Succeeded`, and says nothing of it.
-pub fn eviction<'m>(deployment: &'m Deployment, pod: &Pod) -> Option<&'m Event> {
-    events(deployment, "Pod", &pod.name).find(|event| event.reason == "Evicted")
+/// The last Event about a pod with this reason.
+pub fn last_event<'m>(deployment: &'m Deployment, pod: &str, reason: &str) -> Option<&'m Event> {
+    events(deployment, "Pod", pod).find(|event| event.reason == reason)
 }
 
 /// Messages of Events about failures of a pod, the last one first.
@@ -205,15 +203,22 @@ pub fn failures<'m>(deployment: &'m Deployment, pod: &str) -> impl Iterator<Item
 }
 
 /// The kubelet stops a container to start it again with other resources, as its `resizePolicy` wants: no fault of the container.
-pub const RESIZE: &str = "resize";
+const RESIZE: &str = "resize";
 
 /// The probe or hook for which the kubelet kills a container.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProbeKill {
-    /// "liveness probe", "startup probe" or "postStart hook"; or [`RESIZE`].
+    /// "liveness probe", "startup probe" or "postStart hook"; or "resize".
     pub probe: &'static str,
     /// The result of the probe: "HTTP probe failed with statuscode: 503"; empty where no Event tells.
     pub message: String,
+}
+
+impl ProbeKill {
+    /// It was for a resize.
+    pub fn is_resize(&self) -> bool {
+        self.probe == RESIZE
+    }
 }
 
 /// The message of an Event, without the words that say that it stands for others.
@@ -422,12 +427,7 @@ pub fn holds_start<'m>(deployment: &'m Deployment, pod: &Pod) -> Option<&'m Even
     Some(if is_sum(last) { lately().find(volume).unwrap_or(last) } else { last })
 }
 
-/// The Event that says why no scheduler looks at a pod: a ResourceClaim of it cannot be created.
-pub fn holds_scheduling<'m>(deployment: &'m Deployment, pod: &Pod) -> Option<&'m Event> {
-    events(deployment, "Pod", &pod.name).find(|event| event.reason == CLAIM)
-}
-
-/// The reason of Events of the resource claim controller.
+/// The reason of the Event that says why no scheduler looks at a pod: a ResourceClaim of it cannot be created.
 pub const CLAIM: &str = "FailedResourceClaimCreation";
 
 /// The step of a start that an Event tells of.

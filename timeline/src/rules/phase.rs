@@ -9,8 +9,8 @@
 
 use crate::Millis;
 pub use crate::model::PodState;
-use crate::model::fact::{ConditionStatus, Container, ContainerState, Phase, PodFact, Role};
-use crate::rules::messages::{RESTARTING_ALL, is_ordinary_wait};
+use crate::model::fact::{ConditionStatus, Container, ContainerState, Phase, PodFact, RESTARTING_ALL, Role};
+use crate::rules::messages::is_ordinary_wait;
 
 /// The state of a pod, with the details that explain it.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -127,7 +127,7 @@ async fn what_is_said_of_real_pods_is_right() {
         }
     }
     if let Some(folder) = std::env::var_os("ROLLCAST_RECORDED") {
-        observer.write(&PathBuf::from(folder));
+        observer.write(&PathBuf::from(folder), &PathBuf::from(&path).with_file_name("node/kubelet"));
     }
     said.print(&situations);
     for (name, situation) in &situations {

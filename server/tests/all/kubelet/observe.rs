@@ -88,7 +88,7 @@ impl Observer {
     }
 
     /// Writes a recording of each namespace, and what was received as it was into the folder `raw`.
-    pub fn write(&self, folder: &Path) {
+    pub fn write(&self, folder: &Path, kubelet: &Path) {
         std::fs::create_dir_all(folder.join("raw")).unwrap();
         let observed = self.observed.lock().unwrap();
         for (namespace, lines) in &observed.lines {
@@ -96,6 +96,8 @@ impl Observer {
                 lines.iter().map(|line| line.text(&line.r#type, line.at_millis, line.object.clone())).collect();
             std::fs::write(folder.join(format!("raw/{namespace}.jsonl")), raw.concat()).unwrap();
             let text = recording(lines, observed.edited_millis[namespace]);
+            // Messages name the kubelet's own folder: it is the usual one.
+            let text = text.replace(&kubelet.display().to_string(), "/var/lib/kubelet");
             std::fs::write(folder.join(format!("{namespace}.jsonl")), text).unwrap();
         }
     }
