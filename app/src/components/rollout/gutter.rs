@@ -93,14 +93,14 @@ fn Beside(
 
 fn class(band: &BandRow) -> String {
     let current = if band.heading.is_current { " current" } else { "" };
-    let (out, one_line) = if band.heading.is_out() { (" out", ONE_LINE_OUT) } else { ("", ONE_LINE) };
+    let one_line = if band.heading.is_out() { ONE_LINE_OUT } else { ONE_LINE };
     let room = match band.place.height {
         height if height < one_line => " low",
         height if height < TWO_LINES => " short plain",
         height if height < THREE_LINES => " short",
         _ => "",
     };
-    format!("beside{current}{out}{room}")
+    format!("beside{current}{room}")
 }
 
 fn counts(band: &BandRow) -> String {
