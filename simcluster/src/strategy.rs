@@ -5,23 +5,12 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use crate::meta::desired;
 
-/// Rounding of a percentage.
-#[derive(Clone, Copy)]
-enum Round {
-    Up,
-    Down,
-}
-
-fn percent(text: &str) -> Option<i32> {
+/// Returns the number of a percentage; `None` if a text is none.
+pub fn percent(text: &str) -> Option<i32> {
     text.strip_suffix('%')
         .filter(|digits| !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()))?
         .parse()
         .ok()
-}
-
-/// Returns whether a text is a percentage.
-pub fn is_percent(text: &str) -> bool {
-    percent(text).is_some()
 }
 
 /// Returns the number of a value: itself, or the percentage.
@@ -32,16 +21,13 @@ pub fn parts(value: &IntOrString) -> (i32, bool) {
     }
 }
 
-fn scaled(value: Option<&IntOrString>, of: i32, round: Round) -> i32 {
+/// A value for this many pods; of a percentage so many hundredths more are taken before rounding down.
+fn scaled(value: Option<&IntOrString>, of: i32, hundredths: i64) -> i32 {
     match value.map(parts) {
         None => 0,
         Some((number, false)) => number,
         Some((percent, true)) => {
-            let hundredths = i64::from(percent) * i64::from(of);
-            let whole = match round {
-                Round::Up => (hundredths + 99).div_euclid(100),
-                Round::Down => hundredths.div_euclid(100),
-            };
+            let whole = (i64::from(percent) * i64::from(of) + hundredths).div_euclid(100);
             i32::try_from(whole).unwrap_or(i32::MAX)
         }
     }
@@ -61,8 +47,9 @@ fn resolved(deployment: &Deployment) -> (i32, i32) {
     let strategy = deployment.spec.as_ref().and_then(|spec| spec.strategy.as_ref());
     let rolling = strategy.and_then(|strategy| strategy.rolling_update.as_ref());
     let n = desired(deployment);
-    let surge = scaled(rolling.and_then(|rolling| rolling.max_surge.as_ref()), n, Round::Up);
-    let unavailable = scaled(rolling.and_then(|rolling| rolling.max_unavailable.as_ref()), n, Round::Down);
+    // Surge is rounded up.
+    let surge = scaled(rolling.and_then(|rolling| rolling.max_surge.as_ref()), n, 99);
+    let unavailable = scaled(rolling.and_then(|rolling| rolling.max_unavailable.as_ref()), n, 0);
     // Both zero would never move.
     (surge, if surge == 0 && unavailable == 0 { 1 } else { unavailable })
 }

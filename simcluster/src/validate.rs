@@ -24,23 +24,11 @@ const LABEL_KEY: &str = "name part must consist of alphanumeric characters, '-',
 const PERCENT: &str = "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')";
 const NOT_NEGATIVE: &str = "must be greater than or equal to 0";
 
-/// Checks whether a new object may be stored.
+/// Checks whether an object may be stored: as a new one, or in the place of the one before.
 ///
 /// # Errors
 /// 422 with every field that is wrong.
-pub fn created(object: &Object) -> Result<(), ApiError> {
-    checked(object, None)
-}
-
-/// Checks whether an object may replace another.
-///
-/// # Errors
-/// 422 with every field that is wrong.
-pub fn updated(object: &Object, before: &Object) -> Result<(), ApiError> {
-    checked(object, Some(before))
-}
-
-fn checked(object: &Object, before: Option<&Object>) -> Result<(), ApiError> {
+pub fn check(object: &Object, before: Option<&Object>) -> Result<(), ApiError> {
     let mut causes = Vec::new();
     let meta = object.meta();
     metadata(meta, object.resource().is_namespaced(), &mut causes);
@@ -48,21 +36,15 @@ fn checked(object: &Object, before: Option<&Object>) -> Result<(), ApiError> {
         (Object::Deployment(deployment), before) => {
             self::deployment(deployment, &mut causes);
             if let Some(Object::Deployment(before)) = before {
-                is_same_selector(
-                    &deployment.spec.as_ref().map(|spec| &spec.selector),
-                    &before.spec.as_ref().map(|spec| &spec.selector),
-                    &mut causes,
-                );
+                let selector = |of: &Deployment| of.spec.as_ref().map(|spec| spec.selector.clone());
+                is_same_selector(selector(deployment), selector(before), &mut causes);
             }
         }
         (Object::ReplicaSet(set), before) => {
             replica_set(set, &mut causes);
             if let Some(Object::ReplicaSet(before)) = before {
-                is_same_selector(
-                    &set.spec.as_ref().map(|spec| &spec.selector),
-                    &before.spec.as_ref().map(|spec| &spec.selector),
-                    &mut causes,
-                );
+                let selector = |of: &ReplicaSet| of.spec.as_ref().map(|spec| spec.selector.clone());
+                is_same_selector(selector(set), selector(before), &mut causes);
             }
         }
         (Object::Pod(pod), before) => {
@@ -75,7 +57,7 @@ fn checked(object: &Object, before: Option<&Object>) -> Result<(), ApiError> {
         }
         (Object::ResourceQuota(quota), _) => {
             let hard = quota.spec.iter().filter_map(|spec| spec.hard.as_ref()).flatten();
-            for (name, quantity) in hard.filter(|(name, _)| is_count(name)) {
+            for (name, quantity) in hard.filter(|(name, _)| *name == "pods" || name.starts_with("count/")) {
                 if quantity.0.parse::<u64>().is_err() {
                     let field = format!("spec.hard[{name}]");
                     causes.push(Cause::invalid(&field, &format!("\"{}\"", quantity.0), "must be an integer"));
@@ -89,10 +71,6 @@ fn checked(object: &Object, before: Option<&Object>) -> Result<(), ApiError> {
     }
     let name = meta.name.as_deref().or(meta.generate_name.as_deref()).unwrap_or_default();
     Err(ApiError::invalid(object.resource(), name, causes))
-}
-
-fn is_count(name: &str) -> bool {
-    name == "pods" || name.starts_with("count/")
 }
 
 fn metadata(meta: &ObjectMeta, is_namespaced: bool, causes: &mut Vec<Cause>) {
@@ -119,7 +97,7 @@ fn labels(labels: Option<&Map>, field: &str, causes: &mut Vec<Cause>) {
         if !is_qualified(key) {
             causes.push(Cause::invalid(field, &format!("\"{key}\""), LABEL_KEY));
         }
-        if !is_label_value(value) {
+        if !value.is_empty() && (value.len() > 63 || !is_name(value)) {
             let detail = if value.len() > 63 { "must be no more than 63 characters" } else { LABEL_VALUE };
             causes.push(Cause::invalid(field, &format!("\"{value}\""), detail));
         }
@@ -177,7 +155,7 @@ fn deployment_strategy(spec: &DeploymentSpec, causes: &mut Vec<Cause>) {
             amount(unavailable, field, causes);
             amount(surge, "spec.strategy.rollingUpdate.maxSurge", causes);
             if let Some(IntOrString::String(text)) = unavailable
-                && strategy::parts(&IntOrString::String(text.clone())).0 > 100
+                && strategy::percent(text).is_some_and(|percent| percent > 100)
             {
                 causes.push(Cause::invalid(field, &format!("\"{text}\""), "must not be greater than 100%"));
             }
@@ -204,15 +182,15 @@ fn shown(value: &IntOrString) -> String {
 fn amount(value: Option<&IntOrString>, field: &str, causes: &mut Vec<Cause>) {
     match value {
         Some(IntOrString::Int(number)) => not_negative(Some(*number), field, causes),
-        Some(IntOrString::String(text)) if !strategy::is_percent(text) => {
+        Some(IntOrString::String(text)) if strategy::percent(text).is_none() => {
             causes.push(Cause::invalid(field, &format!("\"{text}\""), PERCENT));
         }
         _ => {}
     }
 }
 
-fn not_negative(value: Option<i32>, field: &str, causes: &mut Vec<Cause>) {
-    if let Some(value) = value.filter(|value| *value < 0) {
+fn not_negative(value: Option<impl Into<i64>>, field: &str, causes: &mut Vec<Cause>) {
+    if let Some(value) = value.map(Into::<i64>::into).filter(|value| *value < 0) {
         causes.push(Cause::invalid(field, &value.to_string(), NOT_NEGATIVE));
     }
 }
@@ -287,24 +265,11 @@ fn pod_spec(spec: &PodSpec, field: &str, causes: &mut Vec<Cause>) {
         probe::probes(container, &field, is_plain_init, causes);
     }
     probe::volumes(spec, field, causes);
-    if let Some(seconds) = spec.termination_grace_period_seconds.filter(|seconds| *seconds < 0) {
-        causes.push(Cause::invalid(
-            &format!("{field}.terminationGracePeriodSeconds"),
-            &seconds.to_string(),
-            NOT_NEGATIVE,
-        ));
-    }
+    not_negative(spec.termination_grace_period_seconds, &format!("{field}.terminationGracePeriodSeconds"), causes);
 }
 
 fn container<'a>(container: &'a Container, field: &str, names: &mut BTreeSet<&'a str>, causes: &mut Vec<Cause>) {
-    let name = format!("{field}.name");
-    if container.name.is_empty() {
-        causes.push(Cause::required(&name, ""));
-    } else if !is_label(&container.name) {
-        causes.push(Cause::invalid(&name, &format!("\"{}\"", container.name), LABEL));
-    } else if !names.insert(&container.name) {
-        causes.push(Cause::duplicate(&name, &container.name));
-    }
+    only_name(&container.name, &format!("{field}.name"), names, causes);
     let image = container.image.as_deref().unwrap_or_default();
     if image.is_empty() {
         causes.push(Cause::required(&format!("{field}.image"), ""));
@@ -318,7 +283,18 @@ fn container<'a>(container: &'a Container, field: &str, names: &mut BTreeSet<&'a
     }
 }
 
-fn is_same_selector(now: &Option<&LabelSelector>, before: &Option<&LabelSelector>, causes: &mut Vec<Cause>) {
+/// A label that nothing else in the list has as its name.
+fn only_name<'a>(name: &'a str, field: &str, names: &mut BTreeSet<&'a str>, causes: &mut Vec<Cause>) {
+    if name.is_empty() {
+        causes.push(Cause::required(field, ""));
+    } else if !is_label(name) {
+        causes.push(Cause::invalid(field, &format!("\"{name}\""), LABEL));
+    } else if !names.insert(name) {
+        causes.push(Cause::duplicate(field, name));
+    }
+}
+
+fn is_same_selector(now: Option<LabelSelector>, before: Option<LabelSelector>, causes: &mut Vec<Cause>) {
     if now != before {
         let value = serde_json::to_string(&now).unwrap_or_default();
         causes.push(Cause::invalid("spec.selector", &value, "field is immutable"));
@@ -364,10 +340,6 @@ fn is_part(text: &str) -> bool {
     text.bytes().next().is_some_and(is_letter)
         && text.bytes().last().is_some_and(is_letter)
         && text.bytes().all(|byte| is_letter(byte) || byte == b'-')
-}
-
-fn is_label_value(text: &str) -> bool {
-    text.is_empty() || (text.len() <= 63 && is_name(text))
 }
 
 fn is_name(text: &str) -> bool {

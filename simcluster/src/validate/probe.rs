@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use k8s_openapi::api::core::v1::{Container, PodSpec, Probe};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
-use super::{LABEL, is_label, not_negative};
+use super::{not_negative, only_name};
 use crate::error::Cause;
 
 const PORT: &str = "must be between 1 and 65535, inclusive";
@@ -80,14 +80,7 @@ fn probe(probe: &Probe, field: &str, causes: &mut Vec<Cause>) {
 pub(super) fn volumes(spec: &PodSpec, field: &str, causes: &mut Vec<Cause>) {
     let mut names = BTreeSet::new();
     for (index, volume) in spec.volumes.iter().flatten().enumerate() {
-        let name = format!("{field}.volumes[{index}].name");
-        if volume.name.is_empty() {
-            causes.push(Cause::required(&name, ""));
-        } else if !is_label(&volume.name) {
-            causes.push(Cause::invalid(&name, &format!("\"{}\"", volume.name), LABEL));
-        } else if !names.insert(volume.name.as_str()) {
-            causes.push(Cause::duplicate(&name, &volume.name));
-        }
+        only_name(&volume.name, &format!("{field}.volumes[{index}].name"), &mut names, causes);
         if volume.config_map.as_ref().is_some_and(|source| source.name.is_empty()) {
             causes.push(Cause::required(&format!("{field}.volumes[{index}].configMap.name"), ""));
         }

@@ -117,7 +117,7 @@ impl World {
         if self.store.get(resource, &key).is_some() {
             return Err(ApiError::already_exists(resource, &key.name));
         }
-        validate::created(&object)?;
+        validate::check(&object, None)?;
         if let Object::Pod(pod) = &object {
             quota::admit(self, pod, is_dry)?;
         }
@@ -182,7 +182,7 @@ impl World {
             meta.deletion_grace_period_seconds = known.deletion_grace_period_seconds;
             meta.generation = known.generation;
             meta.generate_name.clone_from(&known.generate_name);
-            validate::updated(&object, &before.object)?;
+            validate::check(&object, Some(&before.object))?;
         }
         if is_dry {
             return Ok(Arc::new(Stored::new(object, before.revision)));
