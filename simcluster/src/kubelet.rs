@@ -37,9 +37,8 @@ fn next(pod: &Pod, now_millis: i64) -> Option<(Step, i64, i64)> {
     let behavior = behavior(pod);
     if meta::is_deleting(&pod.metadata) {
         let grace = pod.metadata.deletion_grace_period_seconds.unwrap_or_default() * 1000;
-        let is_held = pod.metadata.finalizers.as_ref().is_some_and(|finalizers| !finalizers.is_empty());
         let (from, to) = if behavior == Behavior::Linger { (grace, grace) } else { (grace.min(1500), grace.min(4000)) };
-        return (!is_held).then_some((Step::Remove, from, to));
+        return (!meta::has_finalizers(&pod.metadata)).then_some((Step::Remove, from, to));
     }
     if pod.status.as_ref().is_none_or(|status| status.pod_ip.is_none()) {
         return Some((Step::Create, 60, 250));
@@ -66,6 +65,13 @@ fn next(pod: &Pod, now_millis: i64) -> Option<(Step, i64, i64)> {
         (_, false, _) => Some((Step::Run, 900, 1500)),
         (Behavior::Flap, true, _) => Some((Step::Flap, 4000, 9000)),
         (_, true, _) => (!meta::is_ready(pod) && closed_gate(pod).is_none()).then_some((Step::Gate, 100, 100)),
+    }
+}
+
+impl World {
+    /// The address of a new pod.
+    fn pick_address(&mut self) -> String {
+        format!("10.{}.{}.{}", self.random.u8(0..250), self.random.u8(..), self.random.u8(1..))
     }
 }
 
@@ -122,7 +128,7 @@ pub fn run_step(world: &mut World, key: &Key, number: u64) {
     }
     record_step(world, &pod, step);
     let now = time::second(world.now_millis());
-    let address = format!("10.{}.{}.{}", world.random.u8(0..250), world.random.u8(..), world.random.u8(1..));
+    let address = world.pick_address();
     world.modify::<Pod>(key, Write::Status, |pod| {
         let mut status = pod.status.take().unwrap_or_default();
         apply_step(pod, &mut status, step, &now, &address);

@@ -55,6 +55,11 @@ pub fn is_deleting(meta: &ObjectMeta) -> bool {
     meta.deletion_timestamp.is_some()
 }
 
+/// Returns whether a finalizer holds it back.
+pub fn has_finalizers(meta: &ObjectMeta) -> bool {
+    meta.finalizers.as_ref().is_some_and(|finalizers| !finalizers.is_empty())
+}
+
 /// Desired replicas.
 pub fn replicas_of(set: &ReplicaSet) -> i32 {
     set.spec.as_ref().and_then(|spec| spec.replicas).unwrap_or(1)

@@ -176,6 +176,15 @@ impl World {
         }
     }
 
+    /// Takes the owner with this UID from an object.
+    pub(crate) fn disown(&mut self, resource: Resource, key: &Key, uid: &str) {
+        self.edit_meta(resource, key, |meta| {
+            if let Some(owners) = &mut meta.owner_references {
+                owners.retain(|owner| owner.uid != uid);
+            }
+        });
+    }
+
     pub(crate) fn put(&mut self, object: Object) {
         let object = self.named(object);
         let change = self.store.put(object);

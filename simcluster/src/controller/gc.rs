@@ -13,7 +13,7 @@ pub fn collect(world: &mut World, resource: Resource, key: &Key) {
     let has = |name: &str| meta.finalizers.iter().flatten().any(|known| known == name);
     if has(ORPHAN) {
         for (resource, dependent) in world.store.dependents(resource, key, stored.object.uid()) {
-            disown(world, resource, &dependent, stored.object.uid());
+            world.disown(resource, &dependent, stored.object.uid());
         }
         release(world, resource, key, ORPHAN);
         return;
@@ -44,14 +44,6 @@ pub fn collect(world: &mut World, resource: Resource, key: &Key) {
     if !owners.is_empty() && !owners.iter().any(is_there) {
         let _ = world.delete(resource, key, &DeleteOptions::default());
     }
-}
-
-fn disown(world: &mut World, resource: Resource, key: &Key, uid: &str) {
-    world.edit_meta(resource, key, |meta| {
-        if let Some(owners) = &mut meta.owner_references {
-            owners.retain(|owner| owner.uid != uid);
-        }
-    });
 }
 
 fn release(world: &mut World, resource: Resource, key: &Key, finalizer: &str) {

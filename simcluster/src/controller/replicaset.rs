@@ -58,11 +58,7 @@ fn claim(world: &mut World, set: &ReplicaSet, selector: &Labels) -> Pods {
         if selector.matches(meta::labels(&pod.metadata)) {
             active.push(stored);
         } else if !is_deleting {
-            world.modify::<Pod>(&Key::of(&pod.metadata), Write::Spec, |pod| {
-                if let Some(owners) = &mut pod.metadata.owner_references {
-                    owners.retain(|owner| owner.uid != uid);
-                }
-            });
+            world.disown(Resource::Pod, &Key::of(&pod.metadata), uid);
         }
     }
     if is_deleting {

@@ -72,10 +72,6 @@ impl PodRecord {
     }
 }
 
-fn is_held(pod: &Pod) -> bool {
-    pod.metadata.finalizers.as_ref().is_some_and(|finalizers| !finalizers.is_empty())
-}
-
 /// Plans when the kubelet looks at a pod next. A pod that is new to it begins a little later.
 pub(super) fn plan(world: &mut World, pod: &Pod) {
     let uid = pod.metadata.uid.clone().unwrap_or_default();
@@ -86,7 +82,7 @@ pub(super) fn plan(world: &mut World, pod: &Pod) {
     }
     if !world.pods.contains_key(&uid) {
         let begins = now + world.random.i64(30..=120);
-        let address = format!("10.{}.{}.{}", world.random.u8(0..250), world.random.u8(..), world.random.u8(1..));
+        let address = world.pick_address();
         world.pods.insert(uid.clone(), PodRecord::new(pod, begins, address));
     }
     let Some(life) = world.pods.get_mut(&uid) else { return };
@@ -137,7 +133,7 @@ pub(super) fn sync_pod(world: &mut World, pod: &Pod, number: u64) {
     if let Some(status) = status {
         world.modify::<Pod>(&key, Write::Status, |pod| pod.status = Some(status));
     }
-    if is_gone && !is_held(pod) {
+    if is_gone && !meta::has_finalizers(&pod.metadata) {
         world.remove(Resource::Pod, &key);
         return;
     }

@@ -24,12 +24,8 @@ impl Kind {
     }
 
     /// As it stands within a sentence.
-    pub const fn small(self) -> &'static str {
-        match self {
-            Self::Startup => "startup",
-            Self::Liveness => "liveness",
-            Self::Readiness => "readiness",
-        }
+    pub fn small(self) -> String {
+        self.capital().to_ascii_lowercase()
     }
 }
 

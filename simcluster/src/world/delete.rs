@@ -47,7 +47,7 @@ pub(super) fn is_over(object: &Object) -> bool {
     let meta = object.meta();
     let is_held = matches!(object, Object::Pod(_)) && meta.deletion_grace_period_seconds != Some(0)
         || matches!(object, Object::Namespace(_));
-    meta.deletion_timestamp.is_some() && meta.finalizers.as_ref().is_none_or(Vec::is_empty) && !is_held
+    meta::is_deleting(meta) && !meta::has_finalizers(meta) && !is_held
 }
 
 impl World {
@@ -89,7 +89,7 @@ impl World {
         };
         let has_dependents = matches!(resource, Resource::Deployment | Resource::ReplicaSet);
         let finalizer = finalizer.filter(|_| has_dependents);
-        let is_held = finalizer.is_some() || known.finalizers.as_ref().is_some_and(|all| !all.is_empty());
+        let is_held = finalizer.is_some() || meta::has_finalizers(known);
         if resource != Resource::Namespace && grace == 0 && !is_held {
             if resource == Resource::Pod {
                 self.mark(before.object.clone(), 0, None);

@@ -38,7 +38,9 @@ pub fn sync(world: &mut World, key: &Key) -> Result<(), ApiError> {
     let mut round = Round { world, key: key.clone(), deployment, is_written: false };
     let sets = round.claim();
     if meta::is_deleting(&round.deployment.metadata) {
-        return round.sync_status_only(&sets);
+        // It still reports.
+        let (new, old) = round.new_and_old(&sets, false)?;
+        return round.report(&sets::all(&old, new.as_ref()), new.as_ref());
     }
     round.note_pause()?;
     if round.spec().paused == Some(true) || round.is_scaling(&sets)? {
@@ -55,10 +57,6 @@ impl Round<'_> {
 
     fn status(&self) -> DeploymentStatus {
         self.deployment.status.clone().unwrap_or_default()
-    }
-
-    fn name(&self) -> &str {
-        &self.key.name
     }
 
     fn selector(&self) -> Labels {
@@ -78,11 +76,7 @@ impl Round<'_> {
                 if fits || is_deleting {
                     mine.push(set);
                 } else {
-                    self.world.modify::<ReplicaSet>(&key, Write::Spec, |set| {
-                        if let Some(owners) = &mut set.metadata.owner_references {
-                            owners.retain(|owner| Some(&owner.uid) != uid.as_ref());
-                        }
-                    });
+                    self.world.disown(Resource::ReplicaSet, &key, uid.as_deref().unwrap_or_default());
                 }
             } else if meta::controller(&set.metadata).is_none()
                 && fits

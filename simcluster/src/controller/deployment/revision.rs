@@ -80,7 +80,7 @@ impl Round<'_> {
         selector.match_labels.get_or_insert_default().insert(HASH.to_owned(), hash.clone());
         let mut set = ReplicaSet {
             metadata: ObjectMeta {
-                name: Some(name_with_hash(self.name(), &hash)),
+                name: Some(name_with_hash(&self.key.name, &hash)),
                 namespace: Some(self.key.namespace.clone()),
                 labels: Some(labels),
                 owner_references: Some(vec![meta::reference::<Deployment>(&self.deployment.metadata)]),

@@ -63,10 +63,12 @@ impl Round<'_> {
         let n = desired(&self.deployment);
         let allowed = if n > 0 { n + max_surge(&self.deployment) } else { 0 };
         let to_add = allowed - sets::asked(&active);
-        if to_add > 0 {
-            active.sort_by(sets::by_size_then_newer);
-        } else if to_add < 0 {
-            active.sort_by(sets::by_size_then_older);
+        if to_add != 0 {
+            // The largest first; then the newest to grow, the oldest to shrink.
+            active.sort_by(|a, b| {
+                let by_age = if to_add > 0 { sets::by_age(b, a) } else { sets::by_age(a, b) };
+                replicas_of(b).cmp(&replicas_of(a)).then(by_age)
+            });
         }
         let mut sizes: Vec<i32> = Vec::new();
         let mut added = 0;

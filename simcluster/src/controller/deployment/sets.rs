@@ -24,16 +24,6 @@ pub fn by_age(a: &ReplicaSet, b: &ReplicaSet) -> Ordering {
     key(a).cmp(&key(b))
 }
 
-/// Larger first, then older first.
-pub fn by_size_then_older(a: &ReplicaSet, b: &ReplicaSet) -> Ordering {
-    replicas_of(b).cmp(&replicas_of(a)).then_with(|| by_age(a, b))
-}
-
-/// Larger first, then newer first.
-pub fn by_size_then_newer(a: &ReplicaSet, b: &ReplicaSet) -> Ordering {
-    replicas_of(b).cmp(&replicas_of(a)).then_with(|| by_age(b, a))
-}
-
 /// Its revision; 0 if it has none.
 pub fn revision(set: &ReplicaSet) -> i64 {
     meta::annotation(&set.metadata, REVISION).and_then(|text| text.parse().ok()).unwrap_or_default()

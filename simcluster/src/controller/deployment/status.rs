@@ -176,7 +176,7 @@ impl Round<'_> {
     ) {
         let who = match new.and_then(|new| new.metadata.name.as_deref()) {
             Some(name) => format!("ReplicaSet {name:?}"),
-            None => format!("Deployment {:?}", self.name()),
+            None => format!("Deployment {:?}", self.key.name),
         };
         if self.is_complete(status) {
             let message = format!("{who} has successfully progressed.");
@@ -219,12 +219,6 @@ impl Round<'_> {
         }
         self.deployment.status = Some(status);
         self.write_status()
-    }
-
-    /// A Deployment that is being deleted still reports.
-    pub(super) fn sync_status_only(&mut self, mine: &[ReplicaSet]) -> Result<(), ApiError> {
-        let (new, old) = self.new_and_old(mine, false)?;
-        self.report(&sets::all(&old, new.as_ref()), new.as_ref())
     }
 
     /// Lets go of the oldest empty ReplicaSets beyond the limit.

@@ -2,7 +2,7 @@
 
 use k8s_openapi::api::core::v1::Pod;
 
-use super::{SyncContext, is_held, status};
+use super::{SyncContext, status};
 use crate::meta;
 use crate::runtime::{ContainerPhase, ContainerRecord, Exit, PodRecord, Timer};
 
@@ -96,12 +96,11 @@ impl PodRecord {
         if !meta::is_deleting(&pod.metadata) {
             return;
         }
-        if self.is_let_go && !is_held(pod) {
+        if self.is_let_go && !meta::has_finalizers(&pod.metadata) {
             self.add_timer(now, Timer::Gone);
         }
         let stops = now + pod.metadata.deletion_grace_period_seconds.unwrap_or_default() * 1000;
-        let known = self.stops.map_or(i64::MAX, |known| known);
-        if known <= stops {
+        if self.stops.is_some_and(|known| known <= stops) {
             return;
         }
         self.stops = Some(stops);
