@@ -115,11 +115,6 @@ impl Watch {
         }
     }
 
-    /// Says that it is there.
-    pub(super) async fn connecting(&mut self) -> Result<(), HubGone> {
-        self.send_health(Health::Connecting { listed: 0 }).await
-    }
-
     /// Runs until the hub is gone.
     pub(super) async fn run(mut self) {
         let mut position: Option<String> = None;
@@ -127,7 +122,7 @@ impl Watch {
         loop {
             // While nothing answers, only the probe asks. It ends with the hub.
             let _ = self.liveness.wait_for(|liveness| !liveness.is_silent).await;
-            self.wait_for_budget().await;
+            self.budget.ready(&()).await;
             self.generation = self.cluster.access.generation();
             let here = self.cluster.access.place();
             if std::mem::replace(&mut place, here) != here {
@@ -148,11 +143,6 @@ impl Watch {
                 Err(HubGone) => return,
             }
         }
-    }
-
-    /// Waits until one more request may be made that may bring nothing.
-    async fn wait_for_budget(&mut self) {
-        self.budget.ready(&()).await;
     }
 
     async fn watch(&mut self, mut position: String) -> Result<Option<String>, HubGone> {
@@ -399,7 +389,7 @@ pub fn start(cluster: &Cluster, kinds: &[Kind], namespaces: &[String]) {
     }
     tokio::spawn(async move {
         for (watch, _) in &mut watches {
-            if watch.connecting().await.is_err() {
+            if watch.send_health(Health::Connecting { listed: 0 }).await.is_err() {
                 return; // the hub is gone
             }
         }

@@ -66,7 +66,7 @@ impl Watch {
                     self.send_page(&mut list.earlier, objects).await?;
                     self.advanced(list.began, list.earlier.len()).await?;
                     if is_empty {
-                        self.wait_for_budget().await;
+                        self.budget.ready(&()).await;
                     }
                 }
                 Err(error) => {
