@@ -8,17 +8,31 @@ use timeline::{Millis, Uid};
 
 use crate::feed::recording::{self, LineType, RawLine};
 
-/// The identity of an object; its other fields are ignored.
+/// The identity of an object, its owners, and the object that an Event is about.
 #[derive(Deserialize)]
-struct Identified {
-    metadata: ObjectIdentity,
+#[serde(rename_all = "camelCase")]
+pub(super) struct ObjectRelations {
+    pub(super) metadata: Metadata,
+    #[serde(default)]
+    pub(super) involved_object: Option<Reference>,
 }
 
 #[derive(Deserialize)]
-struct ObjectIdentity {
-    uid: Uid,
+#[serde(rename_all = "camelCase")]
+pub(super) struct Metadata {
+    pub(super) uid: Uid,
     #[serde(default)]
-    namespace: String,
+    pub(super) namespace: String,
+    #[serde(default)]
+    pub(super) owner_references: Vec<Reference>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Reference {
+    #[serde(default)]
+    pub(super) uid: Option<Uid>,
+    #[serde(default)]
+    pub(super) kind: String,
 }
 
 struct LatestLine {
@@ -90,13 +104,13 @@ impl LatestLines {
                 self.listed.insert((kind, scope.map(str::to_owned)));
             }
             LineType::Deleted => {
-                if let Ok(object) = serde_json::from_str::<Identified>(read.object.get()) {
+                if let Ok(object) = serde_json::from_str::<ObjectRelations>(read.object.get()) {
                     self.objects.remove(&(kind, object.metadata.uid));
                 }
             }
             LineType::Listed | LineType::Added | LineType::Modified => {
-                let Ok(object) = serde_json::from_str::<Identified>(read.object.get()) else { return };
-                let ObjectIdentity { uid, namespace } = object.metadata;
+                let Ok(object) = serde_json::from_str::<ObjectRelations>(read.object.get()) else { return };
+                let Metadata { uid, namespace, .. } = object.metadata;
                 if read.r#type == LineType::Listed {
                     self.listing.entry(kind).or_default().insert(uid);
                 }

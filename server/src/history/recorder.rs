@@ -7,14 +7,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-use serde::Deserialize;
 use timeline::fact::Kind;
 use timeline::past::PastRollout;
 use timeline::{Millis, Uid};
 
 use super::batch;
 use super::index;
-use super::latest_lines::LatestLines;
+use super::latest_lines::{LatestLines, Metadata, ObjectRelations};
 use super::store::{Episode, RecorderState, Snapshot};
 use super::stretch::{LEAD_MILLIS, LONGEST_MILLIS};
 use crate::feed::recording::{self, LineType, RawLine};
@@ -67,33 +66,6 @@ struct RecordedWorkload {
     /// The end of its last rollout that is over.
     over_millis: Option<Millis>,
     is_base_written: bool,
-}
-
-/// The identity of an object, its owners, and the object that an Event is about.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct ObjectRelations {
-    metadata: Metadata,
-    #[serde(default)]
-    involved_object: Option<Reference>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Metadata {
-    uid: Uid,
-    #[serde(default)]
-    namespace: String,
-    #[serde(default)]
-    owner_references: Vec<Reference>,
-}
-
-#[derive(Deserialize)]
-struct Reference {
-    #[serde(default)]
-    uid: Option<Uid>,
-    #[serde(default)]
-    kind: String,
 }
 
 impl Recorder {
