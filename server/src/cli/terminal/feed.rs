@@ -80,25 +80,19 @@ pub(super) type Feed = mpsc::Receiver<Result<FeedEvent, FeedError>>;
 /// Follows a Deployment, in a task of its own that ends with the receiver.
 pub(super) fn open(origin: &Origin, name: &str) -> Feed {
     let (out, feed) = mpsc::channel(QUEUE);
-    match origin {
-        Origin::Cluster { hub, namespace } => {
-            let (hub, namespace, name) = (hub.clone(), namespace.clone(), name.to_owned());
-            tokio::spawn(async move {
-                if let Err(error) = follow_hub(&hub, &namespace, &name, &out).await {
-                    let _ = out.send(Err(error)).await; // the follower may have left
-                }
-            });
+    let (origin, name) = (origin.clone(), name.to_owned());
+    tokio::spawn(async move {
+        let ended = match origin {
+            Origin::Cluster { hub, namespace } => follow_hub(&hub, &namespace, &name, &out).await,
+            Origin::Server { server, cluster, namespace, .. } => {
+                let scope = Scope::Workload(Workload::deployment(cluster, namespace, name));
+                follow_server(server, scope, &out).await
+            }
+        };
+        if let Err(error) = ended {
+            let _ = out.send(Err(error)).await; // the follower may have left
         }
-        Origin::Server { server, cluster, namespace, .. } => {
-            let scope = Scope::Workload(Workload::deployment(cluster, namespace, name));
-            let server = server.clone();
-            tokio::spawn(async move {
-                if let Err(error) = follow_server(server, scope, &out).await {
-                    let _ = out.send(Err(error)).await;
-                }
-            });
-        }
-    }
+    });
     feed
 }
 

@@ -22,6 +22,7 @@ use crate::telemetry::print;
 const LIMITS: ResponseLimits = ResponseLimits { timeout: Duration::from_secs(5), max_bytes: 256 << 20 };
 
 /// Source of rollouts.
+#[derive(Clone)]
 pub(super) enum Origin {
     /// A cluster, watched here.
     Cluster {
