@@ -66,12 +66,10 @@ pub(super) fn record_step(world: &mut World, pod: &Pod, step: Step) {
 pub fn killing(world: &mut World, pod: &Pod) {
     // Of a pod that is told in detail the kubelet's next round says it.
     if world.settings.has_container_events && is_running(pod) && !is_detailed(pod) {
-        let names: Vec<String> =
-            pod.spec.iter().flat_map(|spec| &spec.containers).map(|container| container.name.clone()).collect();
-        for name in names {
+        for name in pod.spec.iter().flat_map(|spec| &spec.containers).map(|container| &container.name) {
             let event =
                 NewEvent::about::<Pod>(&pod.metadata, COMPONENT, "Killing", format!("Stopping container {name}"));
-            world.record_event(event.of_container(&name));
+            world.record_event(event.of_container(name));
         }
     }
 }
