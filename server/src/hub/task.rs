@@ -1,5 +1,6 @@
 //! The hub's task: the only code that holds a cluster's timeline.
 
+mod observe;
 mod publish;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,11 +9,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use timeline::change::Subject;
-use timeline::fact::{Kind, Seen};
 use timeline::view::Now;
 use timeline::wire::{Connection, ConnectionState, Position, Unwritten};
-use timeline::{Change, Fact, History, Millis, Model, Retention, Timeline, Uid, Workload};
+use timeline::{History, Millis, Retention, Timeline, Uid, Workload};
 use tokio::sync::{mpsc, oneshot, watch as signal};
 use tokio::time::Instant;
 
@@ -21,10 +20,7 @@ use super::connection::Watches;
 use super::counters::HubCounters;
 use super::listed::{List, ListedDeployments};
 use super::topic::{Flush, Topic};
-use crate::kube::Observed;
-use crate::kube::odd;
-use crate::kube::translate::Object;
-use crate::kube::{self, Health, InitialState, SourceEvent};
+use crate::kube::{self, InitialState, SourceEvent};
 use crate::telemetry::clock::{self, Clock, OwnClock};
 
 /// While events stream in, frames go out this often.
@@ -193,169 +189,6 @@ impl Hub {
         }
     }
 
-    /// Takes what a source said into the timeline.
-    pub(super) fn event(&mut self, event: SourceEvent) {
-        match event {
-            SourceEvent::Page { objects, at_millis, .. } => {
-                objects.into_iter().for_each(|object| self.object(at_millis, object, Seen::InList));
-            }
-            SourceEvent::Reset { kind, namespace, earlier, objects, gap_since_millis, at_millis } => {
-                let is_gap = gap_since_millis.is_some_and(|since_millis| since_millis < at_millis);
-                self.counters.gaps.fetch_add(u64::from(is_gap), Ordering::Relaxed);
-                let mut present = earlier;
-                present.extend(objects.iter().filter_map(|object| object.uid().ok()));
-                objects.into_iter().for_each(|object| self.object(at_millis, object, Seen::InList));
-                self.is_listed = true;
-                self.observe(at_millis, Fact::Listed { kind, namespace, present, gap_since_millis });
-            }
-            SourceEvent::Object { object, seen, at_millis } => {
-                let kind = object.kind();
-                self.object(at_millis, object, seen);
-                self.counters.lags.get(kind).note(at_millis, self.clock.now_millis());
-            }
-            SourceEvent::Health { kind, namespace, health } => {
-                match &health {
-                    Health::Forbidden { verb: "list" } => self.note_unseen(kind, namespace.clone(), true),
-                    Health::Live => self.note_unseen(kind, namespace.clone(), false),
-                    Health::Connecting { .. } | Health::Stale { .. } | Health::Forbidden { .. } => {}
-                }
-                self.watches.note(kind, namespace, health);
-                self.tell_connection();
-            }
-            SourceEvent::Answers { silent } => {
-                self.watches.silent = silent;
-                self.tell_connection();
-            }
-            SourceEvent::Begins(initial) => self.restore(*initial),
-            SourceEvent::Played { name, clock } => {
-                self.watches.recording = Some(name);
-                self.set_clock(clock);
-            }
-            SourceEvent::Recorded { observed, .. } => self.recorded(*observed),
-            SourceEvent::Paced(clock) => {
-                self.timeline.set_speed(Clock::Own(clock).percent());
-                self.set_clock(self.not_before(clock));
-            }
-            SourceEvent::Unwritten(unwritten) => {
-                self.unwritten = unwritten;
-                self.tell_connection();
-            }
-            SourceEvent::ClockSet { by_millis } => self.timeline.clock_was_set(by_millis),
-        }
-    }
-
-    /// Replaces the state by a restored one.
-    fn restore(&mut self, initial: InitialState) {
-        let InitialState { timeline, history, before, observed, looking_since_millis, heard_millis } = initial;
-        (self.timeline, self.history, self.observed, self.heard_millis) = (timeline, history, observed, heard_millis);
-        self.before = before;
-        self.looking_since_millis = looking_since_millis.unwrap_or(self.looking_since_millis);
-        self.renew();
-        let unlisted: Vec<_> = self.watches.forbidden_lists().cloned().collect();
-        unlisted.into_iter().for_each(|(kind, namespace)| self.note_unseen(kind, namespace, true));
-    }
-
-    /// Takes an observation of a recording.
-    fn recorded(&mut self, Observed { at_millis, fact }: Observed) {
-        match fact {
-            Some(fact) => self.observe(at_millis, fact),
-            None => {
-                self.note_time(at_millis);
-                self.tick(at_millis);
-            }
-        }
-    }
-
-    fn tick(&mut self, at_millis: Millis) {
-        let changes = self.timeline.tick(at_millis);
-        self.apply_changes(at_millis, changes);
-    }
-
-    /// A kind may not be listed, or may be again: what is said of every Deployment may be something else.
-    fn note_unseen(&mut self, kind: Kind, namespace: Option<String>, is_unseen: bool) {
-        let changes = self.timeline.apply(self.clock.now_millis(), Fact::Unseen { kind, namespace, is_unseen });
-        if !changes.is_empty() {
-            self.outdated.extend(self.timeline.model().deployments.keys().copied());
-            self.apply_changes(self.clock.now_millis(), changes);
-        }
-    }
-
-    fn object(&mut self, at_millis: Millis, object: Object, seen: Seen) {
-        if odd::is_odd(&object, at_millis) {
-            self.counters.odd.fetch_add(1, Ordering::Relaxed);
-        }
-        if let Ok(Some(fact)) = object.fact(seen) {
-            self.observe(at_millis, fact);
-        }
-    }
-
-    fn observe(&mut self, at_millis: Millis, fact: Fact) {
-        self.counters.facts.fetch_add(1, Ordering::Relaxed);
-        // Clocks may be set back between two runs of which the second goes on from the first.
-        let at_millis = at_millis.max(self.heard_millis.unwrap_or(Millis::MIN));
-        self.note_time(at_millis);
-        let changes = self.timeline.apply(at_millis, fact);
-        self.apply_changes(at_millis, changes);
-    }
-
-    fn note_time(&mut self, at_millis: Millis) {
-        let (from, _) = self.observed.unwrap_or((at_millis, at_millis));
-        self.observed = Some((from, at_millis));
-    }
-
-    /// Counts and stores changes, and forwards them to their topics.
-    fn apply_changes(&mut self, at_millis: Millis, changes: Vec<Change>) {
-        self.counters.changes.fetch_add(changes.len() as u64, Ordering::Relaxed);
-        for change in changes {
-            self.is_dirty = true;
-            self.counters.rollouts.note(self.timeline.model(), at_millis, &change);
-            self.forward_change(&change);
-            self.history.push(at_millis, change);
-        }
-    }
-
-    fn forward_change(&mut self, change: &Change) {
-        if let Change::Pruned(Some(uid), what) = change
-            && what.before_millis.is_none()
-        {
-            self.pruned(*uid);
-            return;
-        }
-        let model = self.timeline.model();
-        // Pods may be known before the ReplicaSet that ties them to a Deployment; then only everything tells it.
-        let ties = matches!(change, Change::ReplicaSet(_) | Change::ReplicaSetOwner(..));
-        let renames = matches!(change, Change::Deployment(_) | Change::DeploymentDeleted(..));
-        for uid in model.deployments_of(change) {
-            self.touched.insert(uid, self.timeline.seq());
-            self.outdated.insert(uid);
-            if self.topics.is_empty() {
-                continue;
-            }
-            let Some(deployment) = model.deployments.get(&uid) else {
-                continue;
-            };
-            let (cluster, namespace, name) = (&*self.name, &*deployment.namespace, &*deployment.name);
-            for uid_asked in [None, Some(uid)] {
-                let workload = Workload::deployment(cluster, namespace, name).with_uid(uid_asked);
-                let Some(topic) = self.topics.get_mut(&workload) else {
-                    continue;
-                };
-                if renames || (ties && has_pods(model, change)) {
-                    topic.renew(workload.find(model).map(|d| d.uid));
-                } else if topic.deployment == Some(uid) {
-                    topic.push(change);
-                }
-            }
-        }
-    }
-
-    /// A Deployment was taken out whole; nobody looks at it.
-    fn pruned(&mut self, uid: Uid) {
-        self.touched.remove(&uid);
-        self.outdated.remove(&uid);
-        self.is_list_old |= self.listed.remove(uid);
-    }
-
     /// The time for sentences: while nothing is heard it stands still, as our not hearing is nobody's doing there.
     fn now(&self) -> Now {
         let heard = match &self.signals.connection.borrow().state {
@@ -466,15 +299,10 @@ impl Hub {
     }
 }
 
-fn has_pods(model: &Model, change: &Change) -> bool {
-    let Subject::ReplicaSet(uid) = change.subject() else {
-        return false;
-    };
-    model.pods_of(uid).next().is_some()
-}
-
 #[cfg(test)]
 mod tests {
+    use timeline::Change;
+
     use super::*;
 
     fn hub() -> Hub {
