@@ -143,7 +143,7 @@ impl Action {
     /// Does it, as the command would.
     ///
     /// # Errors
-    /// Formats the response of the API server.
+    /// When the API server refuses it.
     pub fn perform(&self, world: &mut World, of: &Key) -> Result<(), ApiError> {
         let usual = DeleteOptions::default();
         match self {
@@ -221,7 +221,7 @@ impl Action {
     }
 }
 
-/// Returns whether a node takes pods.
+/// Lets no more pods onto a node, or lets them again.
 fn cordon(world: &mut World, name: &str, is_cordoned: bool) -> Result<(), ApiError> {
     let node = world.get::<Node>(&Key::new("", name)).ok_or_else(|| ApiError::not_found(Resource::Node, name));
     let mut node = node?;
@@ -236,7 +236,7 @@ fn deployment(world: &World, of: &Key) -> Result<Deployment, ApiError> {
 /// Changes what is asked of a Deployment.
 ///
 /// # Errors
-/// Formats the response of the API server.
+/// When the API server refuses it.
 pub fn edit(world: &mut World, of: &Key, change: impl FnOnce(&mut Deployment)) -> Result<(), ApiError> {
     let mut deployment = deployment(world, of)?;
     change(&mut deployment);

@@ -29,7 +29,7 @@ const PATIENCE_MILLIS: i64 = 180_000;
 pub struct Story {
     /// Its name in addresses.
     pub name: &'static str,
-    /// Answer of a condition.
+    /// Its name for people.
     pub title: &'static str,
     /// Its steps, in order.
     pub steps: &'static [Step],
