@@ -1,13 +1,13 @@
 //! From a decoded Kubernetes object to a fact. The only place that says what an absent or odd Kubernetes field means.
 
+mod pod;
+
 use serde::{Deserialize, Deserializer, Serialize};
 use timeline::fact::{
-    Condition, ConditionStatus, Container, ContainerState, DeploymentFact, DeploymentSpec, DeploymentStatus, EventFact,
-    Exit, Image, IntOrPercent, Kind, Meta, Phase, PodCondition, PodFact, RESTARTING_ALL, ReplicaSetCounts,
-    ReplicaSetFact, Role, Seen, Strategy,
+    Condition, ConditionStatus, DeploymentFact, DeploymentSpec, DeploymentStatus, EventFact, Image, IntOrPercent, Kind,
+    Meta, ReplicaSetCounts, ReplicaSetFact, Seen, Strategy,
 };
 use timeline::model::Event;
-use timeline::rules::messages;
 use timeline::{Fact, Millis, Uid};
 
 use crate::kube::decode::{self, Annotations, FilteredMap, RESTARTED_AT};
@@ -20,11 +20,6 @@ const CHANGE_CAUSE: &str = "kubernetes.io/change-cause";
 const REPEATING: [&str; 4] = ["Unhealthy", "ProbeWarning", "FailedPostStartHook", "FailedPreStopHook"];
 /// The API server's default for both limits of a rolling update.
 const DEFAULT_SHARE: IntOrPercent = IntOrPercent::Percent(25);
-/// Conditions that every pod has, and that are true when all is well.
-const OWN_CONDITIONS: [&str; 5] =
-    ["PodScheduled", "PodReadyToStartContainers", "Initialized", "ContainersReady", "Ready"];
-/// Most conditions of a pod that are kept.
-const MOST_CONDITIONS: usize = 16;
 const DEFAULT_HISTORY_LIMIT: u32 = 10;
 
 /// A decoded object of one of the kinds that are watched. Written out again it has the decoded fields and no others.
@@ -142,7 +137,7 @@ impl Object {
         Ok(match self {
             Self::Deployment(o) => Some(Fact::Deployment(Box::new(deployment(*o)?), seen)),
             Self::ReplicaSet(o) => Some(Fact::ReplicaSet(Box::new(replica_set(*o)?), seen)),
-            Self::Pod(o) => Some(Fact::Pod(Box::new(pod(*o)?), seen)),
+            Self::Pod(o) => Some(Fact::Pod(Box::new(pod::fact(*o)?), seen)),
             Self::Event(o) => event(*o)?.map(|fact| Fact::Event(Box::new(fact))),
         })
     }
@@ -228,113 +223,6 @@ fn managed_by(annotations: &FilteredMap<Annotations>) -> String {
     known.filter(|(_, name)| !name.is_empty()).map(|(tool, name)| format!("{tool} {}", cut(name))).unwrap_or_default()
 }
 
-fn pod(object: decode::Pod) -> Result<PodFact, Unusable> {
-    let (spec, status) = (object.spec, object.status);
-    let mut containers = Vec::with_capacity(spec.init_containers.len() + spec.containers.len());
-    for container in spec.init_containers {
-        let role = if container.restart_policy == "Always" { Role::Sidecar } else { Role::Init };
-        containers.push(self::container(container, role, &status.init_container_statuses));
-    }
-    for container in spec.containers {
-        containers.push(self::container(container, Role::App, &status.container_statuses));
-    }
-    let disruption = condition(&status.conditions, "DisruptionTarget").filter(|c| c.status == ConditionStatus::True);
-    let cost = object.metadata.annotations.get("controller.kubernetes.io/pod-deletion-cost");
-    Ok(PodFact {
-        node: Some(spec.node_name).filter(|node| !node.is_empty()),
-        nominated_node: Some(status.nominated_node_name).filter(|node| !node.is_empty()),
-        phase: match status.phase.as_str() {
-            "Pending" => Phase::Pending,
-            "Running" => Phase::Running,
-            "Succeeded" => Phase::Succeeded,
-            "Failed" => Phase::Failed,
-            _ => Phase::Unknown,
-        },
-        reason: status.reason,
-        message: status.message,
-        ready: condition(&status.conditions, "Ready"),
-        scheduled: condition(&status.conditions, "PodScheduled").map(|told| with_gates(told, &spec.scheduling_gates)),
-        disruption: disruption.map(|c| c.reason),
-        is_graceless: spec.termination_grace_period_seconds == Some(0),
-        deletion_cost: cost.and_then(|text| text.parse().ok()).unwrap_or_default(),
-        containers,
-        conditions: conditions(status.conditions),
-        meta: meta(object.metadata, "ReplicaSet")?,
-    })
-}
-
-/// The kubelet starts a container again that ended with this exit code (`ContainerShouldRestart` in `pkg/api/v1/pod/util.go`). The
-/// policy of pods of a ReplicaSet is Always.
-fn is_started_again(spec: &decode::ContainerSpec, exit_code: i32) -> bool {
-    let is_meant = |codes: &decode::ExitCodes| {
-        let is_named = codes.values.contains(&i64::from(exit_code));
-        matches!((codes.operator.as_str(), is_named), ("In", true) | ("NotIn", false))
-    };
-    let rule = spec.restart_policy_rules.iter().find(|rule| rule.exit_codes.as_ref().is_some_and(is_meant));
-    let is_ruled = rule.is_some_and(|rule| matches!(rule.action.as_str(), "Restart" | "RestartAllContainers"));
-    is_ruled
-        || match spec.restart_policy.as_str() {
-            "Never" => false,
-            "OnFailure" => exit_code != 0,
-            _ => true,
-        }
-}
-
-fn container(spec: decode::ContainerSpec, role: Role, statuses: &[decode::ContainerStatus]) -> Container {
-    let status = statuses.iter().find(|status| status.name == spec.name);
-    let state = status.map(|status| &status.state).and_then(|state| match state {
-        decode::ContainerState { waiting: Some(waiting), .. } => {
-            Some(ContainerState::Waiting { reason: waiting.reason.clone(), message: cut(&waiting.message) })
-        }
-        decode::ContainerState { terminated: Some(ended), .. } => Some(ContainerState::Terminated {
-            exit_code: exit_code(ended),
-            reason: ended.reason.clone(),
-            message: cut(&ended.message),
-        }),
-        decode::ContainerState { running: Some(_), .. } => Some(ContainerState::Running),
-        _ => None,
-    });
-    let ended = status.and_then(|s| s.state.terminated.as_ref().or(s.last_state.terminated.as_ref()));
-    let running = status.and_then(|status| status.state.running.as_ref());
-    let is_final = status
-        .and_then(|status| status.state.terminated.as_ref())
-        .is_some_and(|ended| ended.reason != RESTARTING_ALL && !is_started_again(&spec, exit_code(ended)));
-    let waits_for = |status: &decode::ContainerStatus| {
-        let waiting = status.state.waiting.as_ref()?;
-        messages::is_image_reason(&waiting.reason).then(|| status.image.clone())
-    };
-    Container {
-        name: spec.name,
-        role,
-        state,
-        restarts: status.and_then(|s| s.restart_count).map_or(0, number),
-        is_final,
-        last_exit: ended.map(|ended| Box::new(exit(ended))),
-        started_millis: running.and_then(|running| running.started_at.as_deref().and_then(millis)),
-        is_in_startup: running.is_some() && status.is_some_and(|status| status.started == Some(false)),
-        exits_before: 0,
-        // Before the kubelet resolved it, the status may lack it.
-        waits_for_image: status
-            .and_then(waits_for)
-            .map_or_else(String::new, |image| if image.is_empty() { spec.image } else { image }),
-    }
-}
-
-fn exit(ended: &decode::Terminated) -> Exit {
-    let at = |time: &Option<String>| time.as_deref().and_then(millis);
-    let finished_millis = at(&ended.finished_at);
-    Exit {
-        code: exit_code(ended),
-        reason: ended.reason.clone(),
-        message: if Exit::is_start_error(&ended.reason) { cut(&ended.message) } else { String::new() },
-        finished_millis,
-        // Of one that could not be started, the kubelet writes the epoch.
-        ran_millis: finished_millis
-            .zip(at(&ended.started_at).filter(|start| *start > 0))
-            .map(|(end, start)| end.saturating_sub(start).max(0)),
-    }
-}
-
 /// Returns the longest time that the probes of a pod may take until it is ready.
 fn probe_millis(template: &decode::TemplateSpec) -> Millis {
     let seconds = |probe: &Option<decode::Probe>| {
@@ -353,10 +241,6 @@ fn probe_millis(template: &decode::TemplateSpec) -> Millis {
         .map(|container| seconds(&container.startup_probe).saturating_add(seconds(&container.readiness_probe)))
         .max();
     longest.unwrap_or(0).min(i64::from(u32::MAX)) * 1000
-}
-
-fn exit_code(ended: &decode::Terminated) -> i32 {
-    ended.exit_code.and_then(|code| i32::try_from(code).ok()).unwrap_or(0)
 }
 
 fn event(object: decode::Event) -> Result<Option<EventFact>, Unusable> {
@@ -384,15 +268,6 @@ fn event(object: decode::Event) -> Result<Option<EventFact>, Unusable> {
 /// The container that a path of a Pod names: "web" of `spec.initContainers{web}`.
 fn container_of(field_path: &str) -> &str {
     field_path.split_once('{').and_then(|(_, rest)| rest.strip_suffix('}')).unwrap_or_default()
-}
-
-/// Adds the names of scheduling gates to Kubernetes' message, which leaves them out.
-fn with_gates(mut told: Condition, gates: &[decode::SchedulingGate]) -> Condition {
-    if told.reason == "SchedulingGated" && !gates.is_empty() {
-        let names = gates.iter().map(|gate| gate.name.as_str()).collect::<Vec<_>>().join(", ");
-        told.message = format!("{}: {names}", cut(&told.message));
-    }
-    told
 }
 
 fn strategy(strategy: &decode::Strategy) -> Strategy {
@@ -430,20 +305,6 @@ fn condition(conditions: &[decode::Condition], wanted: &str) -> Option<Condition
 /// The beginning of a message: nobody reads more of it here.
 fn cut(text: &str) -> String {
     text.chars().take(Event::LONGEST).collect()
-}
-
-/// Conditions that are worth a look: those of readiness gates, and Kubernetes' own ones that are not true.
-fn conditions(conditions: Vec<decode::Condition>) -> Vec<PodCondition> {
-    let worth = |condition: &decode::Condition| {
-        condition.status != "True" || !OWN_CONDITIONS.contains(&condition.r#type.as_str())
-    };
-    let convert = |condition: decode::Condition| PodCondition {
-        status: condition_status(&condition.status),
-        kind: condition.r#type,
-        reason: condition.reason,
-        message: cut(&condition.message),
-    };
-    conditions.into_iter().filter(worth).take(MOST_CONDITIONS).map(convert).collect()
 }
 
 fn condition_status(status: &str) -> ConditionStatus {
