@@ -40,7 +40,7 @@ pub fn sync(world: &mut World, key: &Key) -> Result<(), ApiError> {
     if meta::is_deleting(&round.deployment.metadata) {
         // It still reports.
         let (new, old) = round.new_and_old(&sets, false)?;
-        return round.report(&sets::all(&old, new.as_ref()), new.as_ref());
+        return round.report(&old, new.as_ref());
     }
     round.note_pause()?;
     if round.spec().paused == Some(true) || round.is_scaling(&sets)? {

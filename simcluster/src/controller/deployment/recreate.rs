@@ -15,7 +15,7 @@ impl Round<'_> {
             is_scaled |= self.resize(&set, 0);
         }
         if is_scaled || self.has_old_pods(new.as_ref(), &old, mine) {
-            return self.report_rollout(&sets::all(&old, new.as_ref()), new.as_ref());
+            return self.report_rollout(&old, new.as_ref());
         }
         if new.is_none() {
             (new, old) = self.new_and_old(mine, true)?;
@@ -26,7 +26,7 @@ impl Round<'_> {
         if self.is_complete(&self.status()) {
             self.clean_up(&old);
         }
-        self.report_rollout(&sets::all(&old, new.as_ref()), new.as_ref())
+        self.report_rollout(&old, new.as_ref())
     }
 
     /// Returns whether any pod of an old ReplicaSet is left, even one that is terminating.

@@ -10,16 +10,13 @@ use crate::strategy::max_unavailable;
 
 impl Round<'_> {
     pub(super) fn roll(&mut self, all: &[ReplicaSet]) -> Result<(), ApiError> {
-        let (new, mut old) = self.new_and_old(all, true)?;
+        let (new, old) = self.new_and_old(all, true)?;
         let Some(new) = new else { return Ok(()) };
-        let all = sets::all(&old, Some(&new));
-        let is_done = !self.scale_up(&old, &new) && !self.scale_down(&all, sets::active(&old), &new);
+        let is_done = !self.scale_up(&old, &new) && !self.scale_down(sets::active(&old), &new);
         if is_done && self.is_complete(&self.status()) {
             self.clean_up(&old);
         }
-        old.push(new);
-        let new = old.last().cloned();
-        self.report_rollout(&old, new.as_ref())
+        self.report_rollout(&old, Some(&new))
     }
 
     /// Gives the new ReplicaSet what the ceiling allows; whether anything changed.
@@ -36,13 +33,12 @@ impl Round<'_> {
     }
 
     /// Takes from the old ReplicaSets what the floor allows; whether anything changed.
-    fn scale_down(&mut self, all: &[ReplicaSet], mut old: Vec<ReplicaSet>, new: &ReplicaSet) -> bool {
+    fn scale_down(&mut self, mut old: Vec<ReplicaSet>, new: &ReplicaSet) -> bool {
         if sets::asked(&old) == 0 {
             return false;
         }
         let floor = desired(&self.deployment) - max_unavailable(&self.deployment);
-        let unavailable_of_new = replicas_of(new) - available_of(new);
-        let budget = sets::asked(all) - floor - unavailable_of_new;
+        let budget = sets::asked(&old) + available_of(new) - floor;
         if budget <= 0 {
             return false;
         }
@@ -75,7 +71,7 @@ impl Round<'_> {
     }
 
     fn remove_healthy(&mut self, old: &[ReplicaSet], new: &ReplicaSet, floor: i32) -> i32 {
-        let spare = sets::available(&sets::all(old, Some(new))) - floor;
+        let spare = sets::available(old) + available_of(new) - floor;
         let mut removed = 0;
         for set in old {
             let asked = replicas_of(set);

@@ -27,7 +27,7 @@ impl Round<'_> {
         if self.spec().paused == Some(true) {
             self.clean_up(&old);
         }
-        self.report(&sets::all(&old, new.as_ref()), new.as_ref())
+        self.report(&old, new.as_ref())
     }
 
     fn scale(&mut self, new: Option<&ReplicaSet>, old: &[ReplicaSet]) {

@@ -144,8 +144,9 @@ impl Round<'_> {
     }
 
     /// Reports a rollout: counts, how it goes, and failures of its ReplicaSets.
-    pub(super) fn report_rollout(&mut self, all: &[ReplicaSet], new: Option<&ReplicaSet>) -> Result<(), ApiError> {
-        let mut status = self.calculated(all, new);
+    pub(super) fn report_rollout(&mut self, old: &[ReplicaSet], new: Option<&ReplicaSet>) -> Result<(), ApiError> {
+        let all = sets::all(old, new);
+        let mut status = self.calculated(&all, new);
         let current = self.progressing();
         if !self.has_deadline() {
             drop(&mut status, PROGRESSING);
@@ -155,7 +156,7 @@ impl Round<'_> {
         if self.has_deadline() && !is_over {
             self.report_progress(&mut status, current.as_ref(), new);
         }
-        match failure(all, new) {
+        match failure(&all, new) {
             Some(condition) => set(&mut status, condition),
             None => drop(&mut status, "ReplicaFailure"),
         }
@@ -212,8 +213,8 @@ impl Round<'_> {
     }
 
     /// Reports counts alone: scaled, paused.
-    pub(super) fn report(&mut self, all: &[ReplicaSet], new: Option<&ReplicaSet>) -> Result<(), ApiError> {
-        let status = self.calculated(all, new);
+    pub(super) fn report(&mut self, old: &[ReplicaSet], new: Option<&ReplicaSet>) -> Result<(), ApiError> {
+        let status = self.calculated(&sets::all(old, new), new);
         if self.deployment.status.as_ref() == Some(&status) {
             return Ok(());
         }
