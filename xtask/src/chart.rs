@@ -34,7 +34,7 @@ const HEADER: &str = "\
 # Rollcast in the cluster that it watches. People sign in with a Kubernetes token and see the namespaces in which they may list pods.
 #
 #   kubectl create namespace rollcast
-#   kubectl --namespace rollcast create secret generic rollcast-keys --from-literal=keys=\"$(head -c 32 /dev/urandom | base64)\"
+#   head -c 32 /dev/urandom | base64 | kubectl --namespace rollcast create secret generic rollcast-keys --from-file=keys=/dev/stdin
 #   kubectl apply --filename deploy/kubernetes.yaml
 #
 # Before that, change the image and ROLLCAST_PUBLIC_URL, and add ROLLCAST_TRUST_PROXY with the addresses of your ingress controller's pods:

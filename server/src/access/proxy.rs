@@ -43,7 +43,7 @@ impl ProxyAuth {
             (Some(groups), None) => groups.to_str().ok()?,
             _ => return None,
         };
-        self.prefixes.subject(user, groups.split(',')).map(Viewer::from)
+        self.prefixes.subject(user, groups.split(',').map(str::trim)).map(Viewer::from)
     }
 }
 

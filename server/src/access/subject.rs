@@ -21,7 +21,8 @@ pub struct SubjectPrefixes {
 }
 
 impl SubjectPrefixes {
-    /// Somebody of that name in those groups; `None` where nobody may have that name. Groups that nobody may be in are left out.
+    /// Somebody of that name in those groups; `None` where nobody may have that name. Groups that nobody may be in are left out. Names are
+    /// taken as they are: to clusters, a space makes another one.
     pub fn subject<'a>(&self, user: &str, groups: impl IntoIterator<Item = &'a str>) -> Option<Subject> {
         let is_name =
             |name: &str| name.len() <= LONGEST && !name.starts_with(RESERVED) && !name.contains(char::is_control);
@@ -29,7 +30,7 @@ impl SubjectPrefixes {
         if user.is_empty() || !is_name(&name) {
             return None;
         }
-        let groups = groups.into_iter().map(str::trim).filter(|group| !group.is_empty());
+        let groups = groups.into_iter().filter(|group| !group.is_empty());
         let groups = groups.map(|group| format!("{}{group}", self.groups)).filter(|group| is_name(group));
         let mut groups: Vec<String> = groups.take(MOST_GROUPS).collect();
         groups.push(SIGNED_IN.to_owned());
@@ -59,7 +60,8 @@ mod tests {
     fn nobody_gets_a_name_that_clusters_keep_for_themselves() {
         let all = |groups: &[&str]| groups.iter().map(|group| (*group).to_owned()).collect::<Vec<_>>();
         let groups = ["system:masters", "", " dev ", "dev", "a\nb"];
-        assert_eq!(named("", "ann", &groups), Some(("ann".to_owned(), all(&["dev", "system:authenticated"]))));
+        let kept = all(&[" dev ", "dev", "system:authenticated"]);
+        assert_eq!(named("", "ann", &groups), Some(("ann".to_owned(), kept)), "a space makes another group");
         assert_eq!(
             named("oidc:", "system:admin", &["system:masters"]),
             Some(("oidc:system:admin".to_owned(), all(&["oidc:system:masters", "system:authenticated"])))

@@ -69,6 +69,11 @@ pub enum InvalidAddress {
     /// The end of the password is ambiguous.
     #[error("it has more than one @: write an @ in the password as %40")]
     At,
+    /// User and password end before their @.
+    #[error(
+        "a /, ? or # comes before its @: write these characters in the user and the password as %2F, %3F and %23, and an @ anywhere else as %40"
+    )]
+    Delimiter,
     /// A part of it is not valid.
     #[error("{0}")]
     Part(String),
@@ -84,6 +89,11 @@ impl FromStr for DatabaseServer {
         // The password would end at the first one, and the rest of it be taken for the host.
         if text.matches('@').count() > 1 {
             return Err(InvalidAddress::At);
+        }
+        // These end the host: the rest of the password would be taken for a database or a parameter, which are shown.
+        let address = text.split_once("://").map_or("", |(_, address)| address);
+        if address.split_once(['/', '?', '#']).is_some_and(|(_, rest)| rest.contains('@')) {
+            return Err(InvalidAddress::Delimiter);
         }
         let invalid = InvalidAddress::Part;
         let url: Url = text.parse().map_err(|error: url::ParseError| invalid(error.to_string()))?;
@@ -213,6 +223,11 @@ mod tests {
         for (password, rest) in [("pa@secret", "host/db"), ("pa@a/secret", "host/db"), ("pa@a?secret", "host/db")] {
             let wrong = server(&format!("postgres://me:{password}@{rest}")).unwrap_err();
             assert_eq!(wrong, "it has more than one @: write an @ in the password as %40");
+        }
+        // What stands before the sign is taken for the port.
+        for password in ["/secret", "7/secret", "7?secret", "7?a=secret&b", "7#secret"] {
+            let wrong = server(&format!("postgres://me:{password}@host/db")).unwrap_err();
+            assert!(wrong.starts_with("a /, ? or # comes before its @") && !wrong.contains("secret"), "{wrong}");
         }
         let password = |server: &DatabaseServer| server.options().to_url_lossy().password().map(str::to_owned);
         let encoded = server("postgres://me:pa%40secret@host/db").unwrap();

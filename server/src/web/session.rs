@@ -311,8 +311,9 @@ async fn resubscribe(
         }
         Subscription::Deployment(followed) => {
             let workload = followed.workload.clone();
-            let has = |view: &ClientView| view.can_see(&workload);
-            if has(before) == has(view) {
+            // What is hidden is followed without objects, for as long as something of its cluster is seen.
+            let seen = |view: &ClientView| (view.can_see(&workload), view.has_cluster(&workload.cluster));
+            if seen(before) == seen(view) {
                 return Ok(Subscription::Deployment(followed));
             }
             follow(out, view, Subscription::Nothing, (Scope::Workload(workload), None)).await

@@ -21,6 +21,8 @@ use crate::web::send_queue::owned_bytes;
 
 /// Error text for a missing rollout.
 const UNKNOWN: &str = "No such rollout. Its history may have expired.";
+/// Error text for a file whose work broke off.
+const BROKEN: &str = "The file could not be created.";
 
 /// The file.
 pub(super) async fn download(
@@ -66,7 +68,7 @@ pub(super) async fn create(
     file: impl Future<Output = Result<Attachment, Refusal>> + Send + 'static,
 ) -> Result<Response, Refusal> {
     let made = tokio::spawn(async move { file.await.map(|file| file.attached(job.finish())) });
-    let ended = |_| Err(Refusal(StatusCode::INTERNAL_SERVER_ERROR, "The file could not be created.".to_owned()));
+    let ended = |_| Err(Refusal(StatusCode::INTERNAL_SERVER_ERROR, BROKEN.to_owned()));
     made.await.unwrap_or_else(ended)
 }
 
@@ -127,7 +129,12 @@ pub(super) async fn lines(
     let cut = cut.map_err(|why| unreadable_history(view, &why))?;
     let EpisodeRecording { revision, text, .. } = cut.ok_or_else(unknown)?;
     let (place, text) = match is_redacted {
-        true => ("rollout".to_owned(), Names::of_lines(&text).redact_lines(&text)),
+        true => {
+            // Looks for each name in up to 16 MB: others are answered meanwhile.
+            let redacted = tokio::task::spawn_blocking(move || Names::of_lines(&text).redact_lines(&text)).await;
+            let failed = |_| Refusal(StatusCode::INTERNAL_SERVER_ERROR, BROKEN.to_owned());
+            ("rollout".to_owned(), redacted.map_err(failed)?)
+        }
         false => (format!("{}-{}", kept.namespace, kept.name), text),
     };
     Ok(Attachment { kind: "application/jsonl", name: format!("{place}-revision-{revision}.jsonl"), text })

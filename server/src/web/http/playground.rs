@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use app::playground::ActionResponse;
+use axum::Extension;
 use axum::extract::{Form, RawQuery, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::sse::{Event, KeepAlive, Sse};
@@ -11,6 +12,7 @@ use axum::response::{IntoResponse, Redirect, Response};
 use futures::stream::Stream;
 use timeline::wire;
 
+use super::extract::Client;
 use crate::feed::playground::{self, Playground, controls};
 use crate::web::state::Rollcast;
 
@@ -34,21 +36,23 @@ fn not_found() -> Response {
     (StatusCode::NOT_FOUND, "This server has no playground, and nothing can be changed.\n").into_response()
 }
 
-pub(super) async fn events(State(rollcast): State<Arc<Rollcast>>) -> Response {
+pub(super) async fn events(State(rollcast): State<Arc<Rollcast>>, Extension(client): Extension<Client>) -> Response {
     let Some(playground) = rollcast.site.playground.clone() else { return not_found() };
-    Sse::new(stream(&playground)).keep_alive(KeepAlive::default()).into_response()
+    Sse::new(stream(playground, client)).keep_alive(KeepAlive::default()).into_response()
 }
 
-/// The content of the strip, now and whenever it changes.
-fn stream(playground: &Arc<Playground>) -> impl Stream<Item = Result<Event, std::convert::Infallible>> + use<> {
+/// The content of the strip, now and whenever it changes. Its client counts for as long as it listens.
+fn stream(
+    playground: Arc<Playground>,
+    client: Client,
+) -> impl Stream<Item = Result<Event, std::convert::Infallible>> + use<> {
     let mut told = playground.subscribe();
     told.mark_changed();
-    let playground = playground.clone();
-    futures::stream::unfold((told, playground), |(mut told, playground)| async move {
+    futures::stream::unfold((told, playground, client), |(mut told, playground, client)| async move {
         told.changed().await.ok()?;
         let text = told.borrow_and_update().clone();
         let text = if text.is_empty() { playground.strip().to_text() } else { text.to_string() };
-        Some((Ok(Event::default().data(text)), (told, playground)))
+        Some((Ok(Event::default().data(text)), (told, playground, client)))
     })
 }
 

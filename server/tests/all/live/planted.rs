@@ -31,6 +31,11 @@ fn databases() -> Vec<String> {
         "rollcast:P@127.0.0.1:1",
         // Nothing is wrong with this one, but nobody answers there.
         "postgres://rollcast:P@127.0.0.1:1/rollcast",
+        // The host would end before the @, and the password be taken for a database or a parameter.
+        "postgres://rollcast:/P@127.0.0.1:1/rollcast",
+        "postgres://rollcast:7/P@127.0.0.1:1/rollcast",
+        "postgres://rollcast:7?P@127.0.0.1:1/rollcast",
+        "postgres://rollcast:7#P@127.0.0.1:1/rollcast",
     ]
     .map(|text| text.replace('P', PLANTED))
     .to_vec()

@@ -2,12 +2,15 @@
 
 use std::time::Duration;
 
+use axum::extract::ws::Message;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use futures::StreamExt;
 use server::telemetry::viewers::Viewers;
 use server::web::client_view::ClientView;
 use server::web::state::{Rollcast, Site};
 use timeline::Workload;
 use timeline::list::Query;
+use timeline::wire::{self, ConnectionState, ServerFrame};
 
 use crate::pages::people::{PROD, ask, cluster, namespaces, only, proxy, rules, site, snapshot, stream, viewer};
 
@@ -131,6 +134,26 @@ async fn a_namespace_that_was_named_is_closed_within_a_minute_of_losing_the_righ
         let calm = tokio::time::timeout(Duration::from_secs(120), snapshot(&mut heard)).await;
         assert!(calm.is_err(), "{before}: and stays there");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_follows_what_is_hidden_hears_no_more_of_a_cluster_that_is_hidden_with_it() {
+    let rules = rules(&PROD);
+    let rollcast = site(&rules).await;
+    let (_said, mut heard) = stream(&rollcast, "partly", "kill-pod").await;
+    snapshot(&mut heard).await;
+    rules.lock().unwrap().allowed.remove(&("partly".to_owned(), "rollover".to_owned()));
+    let unknown = async {
+        loop {
+            if let Message::Binary(bytes) = heard.next().await.expect("the stream goes on")
+                && let ServerFrame::Connection { connection, .. } = wire::decode(&bytes).unwrap()
+                && connection.state == ConnectionState::Unknown
+            {
+                return;
+            }
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), unknown).await.expect("nothing of the cluster is seen any more");
 }
 
 #[tokio::test(start_paused = true)]

@@ -13,6 +13,7 @@ use server::cli::clusters;
 use server::cli::config::Config;
 use server::feed::playground::{Options, Playground};
 use server::telemetry::viewers::Viewers;
+use server::web::connections::Peer;
 use server::web::http::router;
 use server::web::state::{Rollcast, Site};
 use timeline::Retention;
@@ -95,6 +96,29 @@ async fn what_the_strip_tells_is_sent_as_it_comes() {
     };
     let event = tokio::time::timeout(std::time::Duration::from_secs(20), event).await.expect("an event comes");
     assert!(event.starts_with(b"data: "), "{event:?}");
+}
+
+#[tokio::test]
+async fn a_client_of_a_proxy_is_counted_while_it_listens() {
+    let (playground, kubeconfig) = started("listeners").await;
+    std::fs::remove_file(kubeconfig).unwrap();
+    let proxies = vec!["10.0.0.9/32".parse().unwrap()];
+    let site = Site { playground: Some(playground), proxies, ..Site::default() };
+    let rollcast = Rollcast::new(Vec::new(), "build", Viewers::default(), site);
+    let own: std::net::IpAddr = "203.0.113.9".parse().unwrap();
+    let mut held: Vec<_> = std::iter::from_fn(|| rollcast.connections.serve_client(own)).collect();
+    held.pop();
+    let listen = async || {
+        let request = Request::get("/playground/events").header(header::HOST, "localhost");
+        let mut request = request.header("x-forwarded-for", "203.0.113.9").body(Body::empty()).unwrap();
+        request.extensions_mut().insert(Peer("10.0.0.9:4000".parse().unwrap()));
+        router(rollcast.clone()).oneshot(request).await.unwrap()
+    };
+    let listening = listen().await;
+    assert_eq!(listening.status(), StatusCode::OK);
+    assert_eq!(listen().await.status(), StatusCode::TOO_MANY_REQUESTS, "while the other one listens");
+    drop(listening);
+    assert_eq!(listen().await.status(), StatusCode::OK);
 }
 
 #[tokio::test]
