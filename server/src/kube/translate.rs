@@ -7,7 +7,7 @@ use timeline::fact::{
     ReplicaSetFact, Role, Seen, Strategy,
 };
 use timeline::model::Event;
-use timeline::rules::messages;
+use timeline::rules::pulls::is_image_reason;
 use timeline::{Fact, Millis, Uid};
 
 use crate::kube::decode::{self, Annotations, FilteredMap, RESTARTED_AT};
@@ -301,7 +301,7 @@ fn container(spec: decode::ContainerSpec, role: Role, statuses: &[decode::Contai
         .is_some_and(|ended| ended.reason != RESTARTING_ALL && !is_started_again(&spec, exit_code(ended)));
     let waits_for = |status: &decode::ContainerStatus| {
         let waiting = status.state.waiting.as_ref()?;
-        messages::is_image_reason(&waiting.reason).then(|| status.image.clone())
+        is_image_reason(&waiting.reason).then(|| status.image.clone())
     };
     Container {
         name: spec.name,

@@ -9,6 +9,7 @@ mod cause;
 mod choice;
 pub mod command;
 mod episode;
+mod excerpt;
 mod happening;
 mod headline;
 mod next;
