@@ -3,13 +3,12 @@
 use leptos::prelude::*;
 use timeline::view::Tone;
 
-use super::tiny_score::TinyScore;
 use crate::components::image::ImageName;
 use crate::debounce::debounce;
 use crate::list::board::ListBoard;
 use crate::list::keys;
 use crate::list::row::RowText;
-use crate::list::tiny_score::TinyPicture;
+use crate::list::tiny_score::{CLASSES, HIGH, TinyPicture, WIDE};
 use crate::zone::Zone;
 
 /// Texts and the picture of a Deployment, all of them of one moment.
@@ -71,5 +70,25 @@ pub fn Row(
             </a>
             <a class="past" href=rollouts aria-label=move || format!("Rollouts of {}", row.read().name)>"Rollouts"</a>
         </div>
+    }
+}
+
+/// A row's picture of the last minute, with the number of available pods beside it.
+#[component]
+fn TinyScore(tiny: Signal<TinyPicture>) -> impl IntoView {
+    let layer = move |(layer, class): (usize, &'static str)| {
+        let path = move || tiny.read().layers.get(layer).cloned().unwrap_or_default();
+        view! { <path class=class d=path></path> }
+    };
+    view! {
+        <svg class="tiny" viewBox=format!("0 0 {WIDE} {HIGH}") preserveAspectRatio="none" aria-hidden="true">
+            {CLASSES.into_iter().enumerate().map(layer).collect_view()}
+            <path class="desired" d=move || tiny.read().desired.clone()></path>
+        </svg>
+        <span class=move || if tiny.read().is_short { "counted short" } else { "counted" }>
+            {move || tiny.read().counted.clone()}
+            <small class=move || if tiny.read().is_new { "" } else { "aside" }>" new"</small>
+            <span class="aside">" available"</span>
+        </span>
     }
 }

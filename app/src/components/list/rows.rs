@@ -1,12 +1,12 @@
 //! The rows of the list: those in view and a few more, with room for the others before and after.
 
-use leptos::either::EitherOf3;
+use leptos::either::{Either, EitherOf3};
 use leptos::prelude::*;
 
-use super::head::Head;
 use super::row::Row;
 use crate::browser::placed;
 use crate::list::board::{ListBoard, Slot};
+use crate::list::row::Heading;
 use crate::numbers::fixed;
 use crate::scoped::ScopedFor;
 
@@ -29,5 +29,21 @@ pub fn ListRows(
             <ScopedFor each=move || board.slots.get() key=|slot| *slot children=row/>
             <div class="room" aria-hidden="true" use:placed=after></div>
         </div>
+    }
+}
+
+/// A heading between the rows of the list, and how many rows follow it.
+#[component]
+fn Head(heading: ArcRwSignal<Heading>) -> impl IntoView {
+    let heading: ReadSignal<Heading> = heading.read_only().into();
+    let words = move || {
+        let Heading { words, address, .. } = heading.get();
+        match address {
+            Some(address) => Either::Left(view! { <a href=address>{words}</a> }),
+            None => Either::Right(words),
+        }
+    };
+    view! {
+        <h2 class="group" data-testid="head"><b>{words}</b>" "{move || heading.read().rows}</h2>
     }
 }

@@ -2,13 +2,5 @@
 
 pub mod buttons;
 pub mod controls;
-pub mod do_button;
-pub mod group;
-pub mod means;
-pub mod next_story;
-pub mod pods;
-pub mod speed;
 pub mod state;
-pub mod stories;
 pub mod strip;
-pub mod tale;

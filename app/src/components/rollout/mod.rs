@@ -13,7 +13,6 @@ pub mod link_bars;
 pub mod measured;
 pub mod missing;
 pub mod notify;
-pub mod remedy;
 pub mod role;
 pub mod score;
 pub mod story;

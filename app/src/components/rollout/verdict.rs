@@ -6,7 +6,7 @@ use timeline::words::duration;
 use timeline::{Millis, say};
 
 use super::measured::Measured;
-use super::remedy::Remedy;
+use crate::components::copy::CopyButton;
 use crate::debounce::debounce;
 use crate::images::with_short_images;
 use crate::rollout::board::Board;
@@ -97,6 +97,21 @@ pub fn VerdictLine(
             </div>
             <Figures board words/>
         </section>
+    }
+}
+
+/// The command that undoes a failing rollout or shows why it fails, ready to copy; nothing where there is none.
+#[component]
+fn Remedy(remedy: Signal<Option<Command>>) -> impl IntoView {
+    let remedy = Memo::new(move |_| remedy.get());
+    move || {
+        remedy.get().map(|remedy| {
+            view! {
+                <p class="remedy" data-testid="remedy">
+                    <span>{remedy.what}": "</span><code title=remedy.command.clone()>{remedy.command.clone()}</code>" "<CopyButton text=remedy.command/>
+                </p>
+            }
+        })
     }
 }
 

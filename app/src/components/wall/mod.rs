@@ -2,7 +2,6 @@
 
 pub mod below;
 pub mod legend;
-pub mod lines;
 pub mod plain;
 pub mod sound;
 pub mod stable;
