@@ -5,7 +5,6 @@ pub mod audience;
 pub mod banner;
 pub mod copy;
 pub mod detail;
-pub mod elsewhere;
 pub mod header;
 pub mod image;
 pub mod list;

@@ -1,11 +1,11 @@
-//! A list of Deployments: which rows of it are made ([`part`]), what they say ([`row`], [`words`]), what its page follows ([`board`]),
+//! A list of Deployments: which rows of it are made ([`visible_rows`]), what they say ([`row`], [`words`]), what its page follows ([`board`]),
 //! and what keeps that right in the browser ([`screen`]).
 //!
 //! ```text
 //!   address ─► query ─► screen: asks for the rows around those in view
 //!                          │ news (known)
 //!                          ▼
-//!   headings and rows by number  ─► part: those in view, with room before and after ─► board: a signal per row ─► components
+//!   headings and rows by number  ─► visible_rows: those in view, with room before and after ─► board: a signal per row ─► components
 //! ```
 
 pub mod ages;

@@ -11,4 +11,3 @@ pub mod pod;
 pub mod revision;
 pub mod rollouts;
 pub mod share;
-pub mod view;

@@ -3,7 +3,5 @@
 pub mod clusters;
 pub mod columns;
 pub mod filter;
-pub mod nothing;
-pub mod pages;
 pub mod row;
 pub mod rows;
