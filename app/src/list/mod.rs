@@ -8,7 +8,6 @@
 //!   headings and rows by number  ─► visible_rows: those in view, with room before and after ─► board: a signal per row ─► components
 //! ```
 
-pub mod ages;
 pub mod board;
 pub mod keys;
 mod live_list;
@@ -21,6 +20,5 @@ pub mod tiny_score;
 pub mod visible_rows;
 pub mod words;
 
-pub use ages::Ages;
-pub use live_list::LiveList;
+pub use live_list::{Ages, LiveList};
 pub use words::{heading, summary, title};

@@ -172,6 +172,14 @@ fn var(colour: Colour) -> String {
     format!("var({})", colour.token())
 }
 
+/// Filling of a shape, and its opacity, as attributes have them. `prefix` is before the ids of the picture's patterns.
+pub(super) fn filling(colour: Colour, fill: Fill, prefix: &str) -> (String, Option<f64>) {
+    match fill {
+        Fill::Tint(share) => (var(colour), Some(share).filter(|share| *share < 1.0)),
+        Fill::Pattern(pattern) => (format!("url(#{prefix}{})", pattern.name()), None),
+    }
+}
+
 fn lined(edge: Edge, colour: Colour) -> Path {
     Path {
         fill: "none".to_owned(),
@@ -190,13 +198,9 @@ impl Painter for Paths {
             Density::Tight => " low tight",
         };
         let ((from, to), prefix) = (self.ends(area), self.prefix);
-        let d = self.path(format!("bar {}{room}", look.name()), || match fill {
-            Fill::Tint(share) => Path {
-                fill: var(look.ink().colour),
-                fill_opacity: Some(share).filter(|share| *share < 1.0),
-                ..Path::default()
-            },
-            Fill::Pattern(pattern) => Path { fill: format!("url(#{prefix}{})", pattern.name()), ..Path::default() },
+        let d = self.path(format!("bar {}{room}", look.name()), || {
+            let (fill, fill_opacity) = filling(look.ink().colour, fill, prefix);
+            Path { fill, fill_opacity, ..Path::default() }
         });
         let _ = write!(d, "M{from} {}H{to}V{}H{from}z", fixed(area.upper), fixed(area.lower));
     }
