@@ -21,7 +21,6 @@ pub mod rollout;
 #[cfg(feature = "ssr")]
 pub mod searched;
 pub mod state_marks;
-pub mod swatch;
 pub mod title;
 pub mod tokens;
 #[cfg(feature = "ssr")]

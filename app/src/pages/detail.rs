@@ -6,7 +6,7 @@ use timeline::{Millis, Workload};
 
 use crate::browser;
 use crate::components::detail::following::following;
-use crate::components::detail::past_moment::is_past;
+use crate::components::detail::moment::is_past;
 use crate::components::detail::pod::PodView;
 use crate::components::detail::revision::RevisionView;
 use crate::components::detail::rollouts::RolloutsView;

@@ -6,7 +6,6 @@ pub mod following;
 pub mod frame;
 pub mod link;
 pub mod moment;
-pub mod past_moment;
 pub mod pod;
 pub mod revision;
 pub mod rollouts;

@@ -9,7 +9,7 @@ use super::facts::Facts;
 use super::following::numbered;
 use super::frame::Frame;
 use super::link::DetailLink;
-use super::past_moment::present;
+use super::moment::present;
 use crate::detail::RevisionDetail;
 use crate::detail::revision::{Difference, ImageDetail};
 use crate::detail::rollouts::RolloutLine;

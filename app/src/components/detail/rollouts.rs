@@ -5,8 +5,7 @@ use timeline::Workload;
 
 use super::following::numbered;
 use super::frame::Frame;
-use super::moment::Moment;
-use super::past_moment::present;
+use super::moment::{Moment, present};
 use crate::components::header::Breadcrumbs;
 use crate::detail::rollouts::RolloutLine;
 use crate::detail::{Detail, RolloutsDetail};

@@ -3,5 +3,4 @@
 pub mod clusters;
 pub mod columns;
 pub mod filter;
-pub mod row;
 pub mod rows;
