@@ -46,7 +46,7 @@ pub fn Swatch(
     look: PodLook,
 ) -> impl IntoView {
     let ink = look.ink();
-    let colour = format!("var({})", ink.colour.token());
+    let colour = ink.colour.var();
     let (fill, opacity) = match ink.roomy {
         Fill::Tint(share) => (colour.clone(), share),
         Fill::Pattern(pattern) => (format!("url(#tile-{})", pattern.name()), 1.0),

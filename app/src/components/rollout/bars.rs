@@ -168,14 +168,10 @@ impl Paths {
     }
 }
 
-fn var(colour: Colour) -> String {
-    format!("var({})", colour.token())
-}
-
 /// Filling of a shape, and its opacity, as attributes have them. `prefix` is before the ids of the picture's patterns.
 pub(super) fn filling(colour: Colour, fill: Fill, prefix: &str) -> (String, Option<f64>) {
     match fill {
-        Fill::Tint(share) => (var(colour), Some(share).filter(|share| *share < 1.0)),
+        Fill::Tint(share) => (colour.var(), Some(share).filter(|share| *share < 1.0)),
         Fill::Pattern(pattern) => (format!("url(#{prefix}{})", pattern.name()), None),
     }
 }
@@ -183,7 +179,7 @@ pub(super) fn filling(colour: Colour, fill: Fill, prefix: &str) -> (String, Opti
 fn lined(edge: Edge, colour: Colour) -> Path {
     Path {
         fill: "none".to_owned(),
-        stroke: Some(var(colour)),
+        stroke: Some(colour.var()),
         stroke_width: Some(edge.width),
         dashes: edge.dashes.map(|(dash, room)| format!("{dash} {room}")),
         ..Path::default()
