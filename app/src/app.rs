@@ -3,10 +3,11 @@
 use leptos::prelude::*;
 use leptos_meta::provide_meta_context;
 use leptos_router::components::{Route, Router, Routes};
+use leptos_router::hooks::use_url;
 use leptos_router::{Lazy, path};
 use timeline::address;
 
-use crate::components::elsewhere::Elsewhere;
+use crate::browser;
 use crate::components::notices::Notices;
 use crate::components::page_keys::PageKeys;
 use crate::context::{FirstPayload, OpenedPod};
@@ -60,6 +61,14 @@ pub fn App(
 pub fn routes() -> impl IntoView {
     let payload = Payload::List(Box::default());
     view! { <App page=Page { build: String::new(), payload, playground: None, site: Site::default() }/> }
+}
+
+/// The page for an address that this program does not know: it is loaded from the server, which knows more
+/// addresses and has an error page for the others.
+#[component]
+fn Elsewhere() -> impl IntoView {
+    let url = use_url();
+    Effect::new(move |_| url.with_untracked(browser::load));
 }
 
 #[cfg(all(test, feature = "ssr"))]

@@ -94,9 +94,7 @@ impl Exported {
     pub fn detail(&self, path: &str) -> Option<Detail> {
         self.record.detail(path, self.shown_millis.get_value())
     }
-}
 
-impl Exported {
     /// Lets every component around here know that the page is a file.
     pub(crate) fn provide(record: Record) {
         provide_context(Self { record: Arc::new(record), shown_millis: StoredValue::new(None) });

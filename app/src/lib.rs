@@ -17,6 +17,7 @@ compile_error!(
 
 pub mod app;
 pub mod browser;
+#[cfg(feature = "ssr")]
 pub mod compare;
 pub mod components;
 pub mod connection;

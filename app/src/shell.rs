@@ -24,6 +24,9 @@ use crate::payload::{self, Export, Page, Preview};
 use crate::playground::Playground;
 use crate::status::StatusPayload;
 
+/// Title of the pages to which links lead.
+const SHARED: &str = "A shared rollout — Rollcast";
+
 /// Returns the address of a file of this build.
 fn versioned(path: &str, build: &str) -> String {
     at(&format!("{path}?v={build}"))
@@ -65,50 +68,41 @@ pub fn missing(
     instead: Vec<(String, String)>,
     build: &str,
 ) -> impl IntoView + use<> {
-    document_without_program(
-        build,
-        &format!("{title} — Rollcast"),
-        ().into_any(),
-        view! { <Missing asked why instead/> }.into_any(),
-    )
+    let title = format!("{title} — Rollcast");
+    still_document(build, &title, ().into_any(), view! { <Missing asked why instead/> }.into_any())
 }
 
 /// The whole document of what is kept; no program runs in it.
 pub fn history(history: HistoryPayload, build: &str) -> impl IntoView + use<> {
     let title = history.title();
     let head = view! { <MetaTags/>{form_sheet(build)}{still_script()} };
-    document_without_program(build, &title, head.into_any(), view! { <HistoryPage history/> }.into_any())
+    still_document(build, &title, head.into_any(), view! { <HistoryPage history/> }.into_any())
 }
 
 /// The whole document of a rollout beside others; no program runs in it.
 pub fn compare(compare: ComparePayload, build: &str) -> impl IntoView + use<> {
     let title = compare.title();
     let head = view! { <MetaTags/>{form_sheet(build)}{still_script()} };
-    document_without_program(build, &title, head.into_any(), view! { <ComparePage compare/> }.into_any())
+    still_document(build, &title, head.into_any(), view! { <ComparePage compare/> }.into_any())
 }
 
 /// The whole document of the state of clusters; no program runs in it.
 pub fn status(status: StatusPayload, made: String, build: &str) -> impl IntoView + use<> {
     let head = view! { {form_sheet(build)}{hidden()} };
-    document_without_program(
-        build,
-        "Status — Rollcast",
-        head.into_any(),
-        view! { <StatusPage status made/> }.into_any(),
-    )
+    still_document(build, "Status — Rollcast", head.into_any(), view! { <StatusPage status made/> }.into_any())
 }
 
 /// The whole document on which viewers sign in; no program runs in it.
 pub fn sign_in(page: SignInPayload, build: &str) -> impl IntoView + use<> {
     let head = view! { {form_sheet(build)}{hidden()} };
-    document_without_program(build, "Sign in — Rollcast", head.into_any(), view! { <SignIn page/> }.into_any())
+    still_document(build, "Sign in — Rollcast", head.into_any(), view! { <SignIn page/> }.into_any())
 }
 
 /// The whole document of somebody's links; no program runs in it.
 pub fn shares(page: SharesPayload, build: &str) -> impl IntoView + use<> {
     let head = view! { {form_sheet(build)}{hidden()} };
     let page = view! { <SharesPage page/>{script(include_str!("pages/copy.js"))} };
-    document_without_program(build, "Share links — Rollcast", head.into_any(), page.into_any())
+    still_document(build, "Share links — Rollcast", head.into_any(), page.into_any())
 }
 
 /// The whole document to which links lead. It says nothing of what they open, unless the maker allowed that: chats and search engines
@@ -117,23 +111,13 @@ pub fn shared(trouble: String, shown: Option<Preview>, origin: &str, build: &str
     let script = versioned("/shared.js", build);
     provide_context(Origin(origin.to_owned()));
     let head = view! { <MetaTags/>{form_sheet(build)}{hidden()}<script src=script></script> };
-    document_without_program(
-        build,
-        "A shared rollout — Rollcast",
-        head.into_any(),
-        view! { <SharedPage trouble shown/> }.into_any(),
-    )
+    still_document(build, SHARED, head.into_any(), view! { <SharedPage trouble shown/> }.into_any())
 }
 
 /// The whole document in which who is signed in is asked whether a link is to take the place of what they see.
 pub fn confirm(says: String, secret: String, build: &str) -> impl IntoView + use<> {
     let head = view! { <MetaTags/>{form_sheet(build)}{hidden()} };
-    document_without_program(
-        build,
-        "A shared rollout — Rollcast",
-        head.into_any(),
-        view! { <ConfirmPage says secret/> }.into_any(),
-    )
+    still_document(build, SHARED, head.into_any(), view! { <ConfirmPage says secret/> }.into_any())
 }
 
 /// Files that an exported page embeds, so that it needs no server.
@@ -220,7 +204,7 @@ fn document(build: &str, head: AnyView, body: AnyView) -> impl IntoView + use<> 
 }
 
 /// The document of a page in which no program runs. The text of a title is not a view: that would leave a mark of the renderer in it.
-fn document_without_program(build: &str, title: &str, head: AnyView, body: AnyView) -> impl IntoView + use<> {
+fn still_document(build: &str, title: &str, head: AnyView, body: AnyView) -> impl IntoView + use<> {
     let title = title.replace('&', "&amp;").replace('<', "&lt;");
     let playground = use_context::<Playground>();
     let sheet =

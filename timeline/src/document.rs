@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::model::fact::Image;
 use crate::model::{
-    Deployment, EndReason, Event, KubectlVerdict, MarkKind, Model, Pod, PodState, RemovedBecause, ReplicaSet,
+    Deployment, EndReason, Event, KubectlVerdict, MarkKind, Model, Pod, PodState, RemovedBecause, ReplicaSet, Rollout,
     ScaleCause, Trigger,
 };
 use crate::rules::rollout::{self, Outcome};
@@ -162,10 +162,7 @@ fn of_deployment(model: &Model, deployment: &Deployment) -> DeploymentDocument {
         created_at_millis: deployment.created_at_millis,
         first_seen_millis: deployment.first_seen_millis,
         deleted_millis: deployment.deleted_millis,
-        rollouts: rollouts
-            .map(|(index, _)| of_rollout(model, deployment, index))
-            .collect::<Option<_>>()
-            .unwrap_or_default(),
+        rollouts: rollouts.map(|(index, rollout)| of_rollout(model, deployment, index, rollout)).collect(),
         replica_sets: model.sets_of(deployment.uid).map(of_replica_set).collect(),
         scales: scales
             .into_iter()
@@ -206,9 +203,8 @@ fn of_deployment(model: &Model, deployment: &Deployment) -> DeploymentDocument {
     }
 }
 
-fn of_rollout(model: &Model, deployment: &Deployment, index: usize) -> Option<RolloutDocument> {
-    let rollout = deployment.rollouts.get(index)?;
-    Some(RolloutDocument {
+fn of_rollout(model: &Model, deployment: &Deployment, index: usize, rollout: &Rollout) -> RolloutDocument {
+    RolloutDocument {
         revision: rollout.revision,
         started_millis: rollout.started_millis,
         replica_set: rollout::replica_set(model, deployment, rollout.revision).map(|set| set.uid),
@@ -223,7 +219,7 @@ fn of_rollout(model: &Model, deployment: &Deployment, index: usize) -> Option<Ro
         min_available: rollout.min_available,
         peak_pods: rollout.peak_pods,
         peak_terminating: rollout.peak_terminating,
-    })
+    }
 }
 
 fn of_replica_set(set: &ReplicaSet) -> ReplicaSetDocument {

@@ -23,34 +23,33 @@ pub fn behind_utc_millis(at_millis: Millis) -> Millis {
 /// Time of day in a zone (the viewer's own where the name is empty) and the name of that zone then; UTC where the browser
 /// knows no such zone.
 pub fn time_in(zone: &str, at_millis: Millis) -> (String, String) {
-    let told = |zone: &str| {
-        let options = js_sys::Object::new();
-        let set = |name: &str, value: &str| js_sys::Reflect::set(&options, &name.into(), &value.into());
-        if !zone.is_empty() {
-            set("timeZone", zone).ok()?;
-        }
-        set("timeStyle", "long").ok()?;
-        let date = js_sys::Date::new(&JsValue::from_f64(at_millis as f64));
-        // Throws when there is no such zone.
-        let tell: js_sys::Function = js_sys::Reflect::get(&date, &"toLocaleTimeString".into()).ok()?.dyn_into().ok()?;
-        let text = tell.call2(&date, &"en-GB".into(), &options).ok()?.as_string()?;
+    let told = || {
+        let text = told_in(zone, at_millis, "toLocaleTimeString", "en-GB", Some("long"))?;
         let (clock, name) = text.split_once(' ')?;
         Some((clock.to_owned(), offset(name).unwrap_or_else(|| name.to_owned())))
     };
-    told(zone).unwrap_or_else(|| (timeline::words::clock(at_millis), "UTC".to_owned()))
+    told().unwrap_or_else(|| (timeline::words::clock(at_millis), "UTC".to_owned()))
 }
 
 /// The date in a zone, "2026-11-23"; in UTC where the browser knows no such zone.
 pub fn date_in(zone: &str, at_millis: Millis) -> String {
-    let told = || {
-        let options = js_sys::Object::new();
-        js_sys::Reflect::set(&options, &"timeZone".into(), &zone.into()).ok()?;
-        let date = js_sys::Date::new(&JsValue::from_f64(at_millis as f64));
-        // Throws when there is no such zone. Swedish dates are written as ISO 8601 has them.
-        let tell: js_sys::Function = js_sys::Reflect::get(&date, &"toLocaleDateString".into()).ok()?.dyn_into().ok()?;
-        tell.call2(&date, &"sv-SE".into(), &options).ok()?.as_string()
-    };
-    told().unwrap_or_else(|| timeline::words::date(at_millis))
+    // Swedish dates are written as ISO 8601 has them.
+    let told = told_in(zone, at_millis, "toLocaleDateString", "sv-SE", None);
+    told.unwrap_or_else(|| timeline::words::date(at_millis))
+}
+
+/// What a method of a date makes of a time in a zone, in a locale and a style; `None` where the browser knows no such zone.
+fn told_in(zone: &str, at_millis: Millis, method: &str, locale: &str, style: Option<&str>) -> Option<String> {
+    let options = js_sys::Object::new();
+    for (name, value) in [("timeZone", Some(zone).filter(|zone| !zone.is_empty())), ("timeStyle", style)] {
+        if let Some(value) = value {
+            js_sys::Reflect::set(&options, &name.into(), &value.into()).ok()?;
+        }
+    }
+    let date = js_sys::Date::new(&JsValue::from_f64(at_millis as f64));
+    // Throws when there is no such zone.
+    let tell: js_sys::Function = js_sys::Reflect::get(&date, &method.into()).ok()?.dyn_into().ok()?;
+    tell.call2(&date, &locale.into(), &options).ok()?.as_string()
 }
 
 /// The form that pages give an offset which has no name: browsers say "GMT+5:30", pages "UTC+05:30".

@@ -3,23 +3,17 @@
 //! All times are of arrival here, and all of it is derived from what was observed: a rollout of which the begin or the end was not seen
 //! has no duration, and a pod whose creation was not seen no start.
 
-#[cfg(feature = "ssr")]
 pub mod course;
-#[cfg(feature = "ssr")]
 pub mod earlier;
-#[cfg(feature = "ssr")]
 pub mod startup;
 
-#[cfg(feature = "ssr")]
-use timeline::{Uid, Workload, past::PastRollout};
+use timeline::past::PastRollout;
+use timeline::{Uid, Workload};
 
-#[cfg(feature = "ssr")]
 pub use self::course::Course;
-#[cfg(feature = "ssr")]
 use crate::link_preview::{Preview, page_title};
 
 /// The page of a comparison.
-#[cfg(feature = "ssr")]
 #[derive(Debug, Clone, PartialEq)]
 pub struct ComparePayload {
     /// The workload whose rollouts are compared.
@@ -40,7 +34,6 @@ pub struct ComparePayload {
     pub said: Vec<String>,
 }
 
-#[cfg(feature = "ssr")]
 impl ComparePayload {
     /// The page's title.
     pub fn title(&self) -> String {

@@ -65,7 +65,7 @@ impl Breadcrumbs {
     }
 
     /// Returns the address of the history of the page.
-    fn past(self) -> String {
+    pub fn past(self) -> String {
         let Self { cluster, namespace, name, .. } = self;
         Search { cluster, namespace, name, ..Search::default() }.address()
     }

@@ -5,7 +5,6 @@ pub mod audience;
 pub mod banner;
 pub mod copy;
 pub mod detail;
-pub mod elsewhere;
 pub mod header;
 pub mod image;
 pub mod list;
@@ -22,7 +21,6 @@ pub mod rollout;
 #[cfg(feature = "ssr")]
 pub mod searched;
 pub mod state_marks;
-pub mod swatch;
 pub mod title;
 pub mod tokens;
 #[cfg(feature = "ssr")]

@@ -4,9 +4,8 @@ use leptos::prelude::*;
 use timeline::phase::PodState;
 use timeline::story::LineKind;
 
-use crate::components::swatch::Swatch;
 use crate::components::tokens::Token;
-use crate::score::ink::PodLook;
+use crate::score::ink::{Fill, PodLook};
 
 /// States in the order of a pod's life.
 pub const LIFE: [PodState; 8] = [
@@ -37,6 +36,27 @@ pub fn StateMarks(
             <Swatch look=PodLook::In(state)/>
             {state.label()}
         </li>
+    }
+}
+
+/// A piece of a bar, as the picture draws it, for legends.
+#[component]
+pub fn Swatch(
+    /// Look of the bar.
+    look: PodLook,
+) -> impl IntoView {
+    let ink = look.ink();
+    let colour = ink.colour.var();
+    let (fill, opacity) = match ink.roomy {
+        Fill::Tint(share) => (colour.clone(), share),
+        Fill::Pattern(pattern) => (format!("url(#tile-{})", pattern.name()), 1.0),
+    };
+    let dashes = ink.edge.and_then(|edge| edge.dashes).map(|(dash, room)| format!("{dash} {room}"));
+    let stroke = ink.edge.map(|_| colour);
+    view! {
+        <svg class="swatch" viewBox="0 0 26 12" aria-hidden="true">
+            <rect x="1" y="1" width="24" height="10" fill=fill fill-opacity=opacity stroke=stroke stroke-dasharray=dashes></rect>
+        </svg>
     }
 }
 

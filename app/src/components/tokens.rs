@@ -48,7 +48,7 @@ fn Tile(
     /// The pattern that is defined.
     pattern: Pattern,
 ) -> impl IntoView {
-    let (tile, colour) = (pattern.tile(), format!("var({})", pattern.colour().token()));
+    let (tile, colour) = (pattern.tile(), pattern.colour().var());
     let (side, middle) = (tile.side, tile.side / 2.0);
     let dot = (tile.stripe <= 0.0).then(|| {
         view! { <circle cx=middle cy=middle r=DOT fill=colour.clone()></circle> }

@@ -9,8 +9,10 @@ pub mod revision;
 pub mod rollouts;
 pub mod share;
 
+use std::mem::{Discriminant, discriminant};
+
 use serde::{Deserialize, Serialize};
-use timeline::{Millis, Uid, Workload};
+use timeline::{Millis, Workload};
 
 pub use self::lines::{DetailFact, Value};
 pub use self::pod::PodDetail;
@@ -32,28 +34,15 @@ pub enum Detail {
     Share(ShareDetail),
 }
 
-/// Subject of a detail. While this stays the same, only the content changes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DetailSubject {
-    /// The pod with that UID.
-    Pod(Uid),
-    /// The revision with that number.
-    Revision(u64),
-    /// All rollouts.
-    Rollouts,
-    /// The links.
-    Share,
-}
-
 impl Detail {
-    /// Returns the subject.
-    pub fn subject(&self) -> DetailSubject {
-        match self {
-            Self::Pod(pod) => DetailSubject::Pod(pod.uid),
-            Self::Revision(revision) => DetailSubject::Revision(revision.revision),
-            Self::Rollouts(_) => DetailSubject::Rollouts,
-            Self::Share(_) => DetailSubject::Share,
-        }
+    /// Returns its subject: its kind, and which pod or revision. While this stays the same, only the content changes.
+    pub fn subject(&self) -> (Discriminant<Self>, u128) {
+        let which = match self {
+            Self::Pod(pod) => pod.uid.bits(),
+            Self::Revision(revision) => revision.revision.into(),
+            Self::Rollouts(_) | Self::Share(_) => 0,
+        };
+        (discriminant(self), which)
     }
 
     /// Moment that the detail is of; `None` for details that are of no moment.

@@ -1,11 +1,33 @@
-//! A list as the browser knows it: its rows, and the clocks of its clusters, carried on by the browser's own ticking. Pure: the
-//! browser's time is an argument.
+//! A list as the browser knows it: its rows, and the clocks of its clusters, carried on by the browser's own ticking, for "18 s ago".
+//! Pure: the browser's time is an argument.
 
-use timeline::list::{ListCopy, ListDelta};
+use timeline::Millis;
+use timeline::list::{ListCopy, ListDelta, Overall, Row};
 use timeline::wire::ServerFrame;
+use timeline::words::age;
 
-use crate::list::Ages;
 use crate::live::clock::Clock;
+
+/// The clusters' clocks, by the clusters' numbers.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Ages(pub Vec<Millis>);
+
+impl Ages {
+    /// As they were told.
+    pub fn from_overall(overall: &Overall) -> Self {
+        Self(overall.clusters.iter().map(|cluster| cluster.now_millis).collect())
+    }
+
+    /// Formats the age of a row's last change.
+    pub fn of(&self, row: &Row) -> String {
+        age(self.now(row) - row.summary.since_millis)
+    }
+
+    /// The time of a row's cluster.
+    pub fn now(&self, row: &Row) -> Millis {
+        self.0.get(usize::from(row.cluster)).copied().unwrap_or_default()
+    }
+}
 
 /// A list with the clocks of its clusters.
 #[derive(Debug, Clone, Default)]

@@ -1,14 +1,13 @@
-//! A list of Deployments: which rows of it are made ([`part`]), what they say ([`row`], [`words`]), what its page follows ([`board`]),
+//! A list of Deployments: which rows of it are made ([`visible_rows`]), what they say ([`row`], [`words`]), what its page follows ([`board`]),
 //! and what keeps that right in the browser ([`screen`]).
 //!
 //! ```text
 //!   address ─► query ─► screen: asks for the rows around those in view
 //!                          │ news (known)
 //!                          ▼
-//!   headings and rows by number  ─► part: those in view, with room before and after ─► board: a signal per row ─► components
+//!   headings and rows by number  ─► visible_rows: those in view, with room before and after ─► board: a signal per row ─► components
 //! ```
 
-pub mod ages;
 pub mod board;
 pub mod keys;
 mod live_list;
@@ -21,6 +20,5 @@ pub mod tiny_score;
 pub mod visible_rows;
 pub mod words;
 
-pub use ages::Ages;
-pub use live_list::LiveList;
+pub use live_list::{Ages, LiveList};
 pub use words::{heading, summary, title};

@@ -5,7 +5,6 @@ use leptos::prelude::*;
 use timeline::Millis;
 use timeline::address;
 use timeline::past::PastRollout;
-use timeline::phase::PodState;
 use timeline::words::{count, duration, is_are, safe};
 
 use crate::compare::startup::{STEPS, Startup};
@@ -255,7 +254,7 @@ fn StartupPicture(startup: Startup) -> impl IntoView {
             let words = format!("{}: {name} after {}", pod.name, duration(*took));
             view! {
                 <rect x=rounded(begin) y=rounded(row as f64 * LINE + 1.0) width=rounded(end - begin) height=rounded(LINE - 2.0)
-                    fill=colour(state)><title>{words}</title></rect>
+                    fill=PodLook::In(state).ink().colour.var()><title>{words}</title></rect>
             }
         });
         parts.collect_view()
@@ -274,7 +273,7 @@ fn StartupPicture(startup: Startup) -> impl IntoView {
     let rows = steps.into_iter().filter(|step| step.slowest_millis >= NO_TIME_MILLIS).map(|step| {
         let state = STEPS.iter().find(|(name, _)| *name == step.name).map(|(_, state)| *state);
         let key = state.map(|state| {
-            view! { <svg class="step" viewBox="0 0 10 10" aria-hidden="true"><rect width="10" height="10" fill=colour(state)></rect></svg> }
+            view! { <svg class="step" viewBox="0 0 10 10" aria-hidden="true"><rect width="10" height="10" fill=PodLook::In(state).ink().colour.var()></rect></svg> }
         });
         view! {
             <tr>
@@ -298,8 +297,4 @@ fn StartupPicture(startup: Startup) -> impl IntoView {
             <tbody>{rows}</tbody>
         </table>
     }
-}
-
-fn colour(state: PodState) -> String {
-    format!("var({})", PodLook::In(state).ink().colour.token())
 }

@@ -6,9 +6,8 @@ use std::rc::Rc;
 use leptos::ev;
 use leptos::prelude::*;
 use leptos_router::hooks::{use_params_map, use_url};
-use timeline::address;
-use timeline::address::at;
-use timeline::list::Query;
+use timeline::address::{self, Parameters, at};
+use timeline::list::{Query, Window};
 
 use crate::browser;
 use crate::components::banner::Banner;
@@ -16,8 +15,6 @@ use crate::components::header::{Breadcrumbs, Header, Section};
 use crate::components::list::clusters::Clusters;
 use crate::components::list::columns::Columns;
 use crate::components::list::filter::{Filter, Inputs};
-use crate::components::list::nothing::Nothing;
-use crate::components::list::pages::Pages;
 use crate::components::list::rows::ListRows;
 use crate::components::preview::preview;
 use crate::components::title::PageTitle;
@@ -30,7 +27,6 @@ use crate::list::{Ages, LiveList, keys, visible_rows, words};
 use crate::live::client::Live;
 use crate::payload::{ListPayload, Payload};
 use crate::zone::Zone;
-use timeline::address::Parameters;
 
 /// The page.
 #[component]
@@ -161,4 +157,48 @@ fn begin(board: ListBoard) -> Option<ListPayload> {
     };
     live.show(begin, keep);
     rendered
+}
+
+/// Text of a list without rows, with a link to all Deployments.
+#[component]
+fn Nothing(board: ListBoard) -> impl IntoView {
+    let said = Memo::new(move |_| match board.is_known.get() {
+        true => words::nothing(&board.overall.read(), &board.query.read()),
+        false => Default::default(),
+    });
+    let class = move || if said.read().0.is_empty() { "unused" } else { "muted nothing" };
+    view! {
+        <p class=class>
+            {move || with_commands(&said.read().0)}" "<a class=move || if said.read().1 { "" } else { "unused" } href=at("/")>"Show all Deployments"</a>
+        </p>
+    }
+}
+
+/// A text in which what stands between backticks is a command.
+fn with_commands(text: &str) -> Vec<AnyView> {
+    let piece = |(number, text): (usize, &str)| {
+        let text = text.to_owned();
+        if number % 2 == 1 { view! { <code>{text}</code> }.into_any() } else { text.into_any() }
+    };
+    text.split('`').enumerate().map(piece).collect()
+}
+
+/// Ways to the rows before and after those that were rendered, for browsers without scripts; hidden once the page is alive.
+#[component]
+fn Pages(
+    /// Which Deployments the list shows.
+    query: Query,
+    /// The numbers of the rows that were rendered.
+    window: Window,
+    /// Number of rows of the whole list.
+    rows: u32,
+) -> impl IntoView {
+    let address = address::list(&query);
+    let sign = if address.contains('?') { '&' } else { '?' };
+    let step =
+        move |from: u32, words: &'static str| view! { <a href=format!("{address}{sign}from={from}")>{words}</a> };
+    let length = window.to - window.from;
+    let earlier = (window.from > 0).then(|| step(window.from.saturating_sub(length), "Lines before"));
+    let later = (rows > window.to).then(|| step(window.to, "More lines"));
+    view! { <p class="pages">{earlier}" "{later}</p> }
 }

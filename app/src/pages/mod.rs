@@ -1,4 +1,4 @@
-//! The pages, one component per file.
+//! The pages: a file for each, with the parts that only it has.
 
 #[cfg(feature = "ssr")]
 pub mod compare;

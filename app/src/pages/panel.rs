@@ -6,7 +6,7 @@ use timeline::Workload;
 use crate::components::detail::following::following;
 use crate::components::detail::frame::Frame;
 use crate::pages::detail::{DetailPlace, details};
-use crate::rollout::panel::{PanelContent, PanelKind, PanelState};
+use crate::rollout::panel::{PanelContent, PanelState};
 use crate::rows::set_if_new;
 
 /// The panel, with whatever is open in it.
@@ -18,30 +18,33 @@ pub fn Panel(
     panel: PanelState,
 ) -> impl IntoView {
     let workload = StoredValue::new(workload);
-    let kind = Memo::new(move |_| panel.kind());
+    let kind = Memo::new(move |_| panel.shown.with(std::mem::discriminant));
     let opened = panel.opened;
     on_cleanup(move || {
         set_if_new(&opened.0, String::new());
     });
-    let inside = move || match (kind.get(), panel.shown.get_untracked()) {
-        (PanelKind::Detail, PanelContent::Detail(first)) => {
-            let detail = following(panel.shown, first, |shown| match shown {
-                PanelContent::Detail(detail) => Some(detail.clone()),
-                _ => None,
-            });
-            Some(Suspend::new(details(DetailPlace::Panel(workload.get_value(), detail.into()))).into_any())
+    let inside = move || {
+        let _ = kind.get(); // content of another kind is another view
+        match panel.shown.get_untracked() {
+            PanelContent::Detail(first) => {
+                let detail = following(panel.shown, first, |shown| match shown {
+                    PanelContent::Detail(detail) => Some(detail.clone()),
+                    _ => None,
+                });
+                Some(Suspend::new(details(DetailPlace::Panel(workload.get_value(), detail.into()))).into_any())
+            }
+            PanelContent::Trouble(first) => {
+                let why = following(panel.shown, first, |shown| match shown {
+                    PanelContent::Trouble(why) => Some(why.clone()),
+                    _ => None,
+                });
+                Some(
+                    view! { <Frame workload test_id="detail-trouble" title="Details"><p class="why">{why}</p></Frame> }
+                        .into_any(),
+                )
+            }
+            PanelContent::Nothing => None,
         }
-        (PanelKind::Trouble, PanelContent::Trouble(first)) => {
-            let why = following(panel.shown, first, |shown| match shown {
-                PanelContent::Trouble(why) => Some(why.clone()),
-                _ => None,
-            });
-            Some(
-                view! { <Frame workload test_id="detail-trouble" title="Details"><p class="why">{why}</p></Frame> }
-                    .into_any(),
-            )
-        }
-        _ => None,
     };
     view! { <section id="detail" class="panel" tabindex="-1" aria-label="Details" node_ref=panel.section>{inside}</section> }
 }

@@ -5,7 +5,9 @@ use std::rc::Rc;
 use leptos::html;
 use leptos::prelude::*;
 use leptos_router::hooks::{use_params_map, use_query_map, use_url};
+use timeline::address::at;
 use timeline::wire::Scope;
+use timeline::words::{safe, shell_word};
 use timeline::{Uid, Workload, WorkloadKind};
 
 use crate::browser;
@@ -15,8 +17,6 @@ use crate::components::rollout::header::RolloutHeader;
 use crate::components::rollout::keys::{self, Keyboard};
 use crate::components::rollout::legend::Legend;
 use crate::components::rollout::link_bars::LinkBars;
-use crate::components::rollout::missing::MissingDeployment;
-use crate::components::rollout::role::Role;
 use crate::components::rollout::score::Score;
 use crate::components::rollout::story::Story;
 use crate::components::rollout::table::PodTable;
@@ -36,6 +36,7 @@ use crate::rollout::screen::RolloutScreen;
 use crate::score::frame::Frame;
 use crate::score::motion::Motion;
 use crate::score::{scale, scene, style_sheet};
+use crate::zone::Zone;
 
 /// The page. Another Deployment, or another link to the same one, is another page.
 #[component]
@@ -116,7 +117,6 @@ pub fn Rollout(
         <div class="page rollout" data-testid="page">
             <RolloutHeader board title=titled/>
             <ConnectionBars board/>
-            <Role board/>
             <LinkBars board/>
             <main id="there" class=move || shown(is_there.get())>
                 <VerdictLine board picture/>
@@ -192,4 +192,34 @@ fn come_alive(board: Board, picture: Picture, rendered: Option<RenderedPage>, sc
         (Rc::new(screen), scope)
     };
     live.show(begin, |_| ());
+}
+
+/// Says that there is no such Deployment, since when it is looked for, and where else to look.
+#[component]
+fn MissingDeployment(board: Board) -> impl IntoView {
+    let zone = Zone::of_page();
+    let Workload { cluster, namespace, name, .. } = board.workload.get_untracked();
+    let looking = move || {
+        let cluster = safe(&cluster);
+        // Nothing new comes in a recording that stands still.
+        if board.is_recorded() {
+            let is_held = board.connection.read().speed_percent == 0;
+            let state = if is_held {
+                "Nothing new comes while it stands still."
+            } else {
+                "This page shows it as soon as it appears."
+            };
+            return format!("Recording {cluster} has no such Deployment at this point. {state}");
+        }
+        let since = zone.stamp(board.looking_since_millis.get());
+        format!("Looking for it in cluster {cluster} since {since}. This page shows it as soon as it appears.")
+    };
+    let command = format!("kubectl --namespace {} get deployments", shell_word(&namespace));
+    view! {
+        <main class="message" data-testid="missing">
+            <h1>{format!("No Deployment {} in namespace {}", safe(&name), safe(&namespace))}</h1>
+            <p>{looking}</p>
+            <p>"See " <a href=at("/")>"all Deployments"</a>", or "<code>{command}</code></p>
+        </main>
+    }
 }

@@ -4,29 +4,30 @@ use std::rc::Rc;
 
 use leptos::prelude::*;
 use leptos_router::hooks::use_url;
+use timeline::address::Parameters;
+use timeline::list::{ListCopy, Query};
 
 use crate::browser::{self, Interval, WakeLock, placed};
 use crate::components::banner::Banner;
 use crate::components::header::{Header, Section};
 use crate::components::preview::preview;
+use crate::components::state_marks::{Points, StateMarks, Swatch, usual};
 use crate::components::title::PageTitle;
 use crate::components::wall::below::Below;
-use crate::components::wall::legend::WallLegend;
-use crate::components::wall::plain::PlainRows;
 use crate::components::wall::sound::Sound;
-use crate::components::wall::stable::StableLine;
 use crate::components::wall::tile::Tile;
 use crate::connection::next_try;
 use crate::context::FirstPayload;
 use crate::list::{self, LiveList};
 use crate::live::client::Live;
 use crate::payload::Payload;
+use crate::score::budget::Limit;
+use crate::score::ink::PodLook;
 use crate::wall::board::WallBoard;
 use crate::wall::screen::WallScreen;
 use crate::wall::settings::Settings;
 use crate::wall::{self, shift};
 use crate::zone::Zone;
-use timeline::address::Parameters;
 
 /// The page.
 #[component]
@@ -79,7 +80,7 @@ pub fn WallPage() -> impl IntoView {
 }
 
 /// Follows what the wall shows until the page is left.
-fn follow(board: WallBoard, settings: Settings, copy: Option<timeline::list::ListCopy>) {
+fn follow(board: WallBoard, settings: Settings, copy: Option<ListCopy>) {
     let live = Live::of_app();
     let begin = move || {
         let known = copy.map(|copy| LiveList::from_copy(copy, browser::page_millis()));
@@ -108,4 +109,53 @@ fn shifting() -> Signal<String> {
         0 => String::new(),
         moves => shift::style(moves),
     })
+}
+
+/// Rows in trouble or in progress, as the server knew them. Style sheets show them where scripts do not run.
+#[component]
+fn PlainRows(
+    /// A line for each Deployment.
+    rows: Vec<String>,
+) -> impl IntoView {
+    view! { <ul class="plain-rows" data-testid="plain-rows">{rows.into_iter().map(|row| view! { <li>{row}</li> }).collect_view()}</ul> }
+}
+
+/// One large line for when nothing goes on; it is hidden while something does.
+#[component]
+fn StableLine(
+    board: WallBoard,
+    /// Which Deployments the wall shows.
+    query: Query,
+) -> impl IntoView {
+    let class = move || match (board.is_stable.get(), wall::unseen(&board.overall.read()).next().is_some()) {
+        (false, _) => "unused",
+        (true, false) => "stable-line",
+        (true, true) => "stable-line unseen",
+    };
+    let words = Memo::new(move |_| {
+        if !board.is_stable.get() {
+            return String::new();
+        }
+        wall::stable(&board.overall.read(), &query, &board.last.read())
+    });
+    view! { <p id="stable" class=class title=words data-testid="stable">{words}</p> }
+}
+
+/// The meaning of the marks in the pictures, to be read from across a room; not there while there are no pictures.
+#[component]
+fn WallLegend(
+    /// True while there are pictures to explain.
+    is_needed: Signal<bool>,
+) -> impl IntoView {
+    let class = move || if is_needed.get() { "wall-legend" } else { "unused" };
+    let states = usual().map(|state| view! { <StateMarks state/> }).collect_view();
+    view! {
+        <ul class=class aria-label="Legend">
+            {states}
+            <li><Swatch look=PodLook::Outside/>"out of rotation"</li>
+            <li><i class=format!("sample {}", Limit::Ceiling.name())></i>"ceiling (replicas + maxSurge)"</li>
+            <li><i class=format!("sample {}", Limit::Floor.name())></i>"floor (replicas − maxUnavailable)"</li>
+            <Points/>
+        </ul>
+    }
 }

@@ -21,7 +21,8 @@ pub struct Controls {
 impl Controls {
     /// Provides controls to the components of a page.
     pub fn provide() -> Self {
-        let controls = Self { screen: StoredValue::new(None), panel: PanelState::new(), copied: RwSignal::new(None) };
+        let controls =
+            Self { screen: StoredValue::new(None), panel: PanelState::default(), copied: RwSignal::new(None) };
         provide_context(controls);
         controls
     }

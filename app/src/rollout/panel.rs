@@ -32,17 +32,6 @@ pub enum PanelContent {
     Trouble(String),
 }
 
-/// Kind of content: while it stays, only the data in it changes.
-#[derive(Clone, Copy, PartialEq)]
-pub enum PanelKind {
-    /// The panel is closed.
-    Nothing,
-    /// A detail is open.
-    Detail,
-    /// There is nothing to show, and the panel says why.
-    Trouble,
-}
-
 /// State of the panel beside the picture. Copies are handles of the same panel.
 #[derive(Clone, Copy)]
 pub struct PanelState {
@@ -66,9 +55,9 @@ pub struct PanelState {
     pub section: NodeRef<html::Section>,
 }
 
-impl PanelState {
-    /// Returns a panel in which nothing is open.
-    pub fn new() -> Self {
+/// A panel in which nothing is open.
+impl Default for PanelState {
+    fn default() -> Self {
         Self {
             path: RwSignal::new(None),
             shown: RwSignal::new(PanelContent::Nothing),
@@ -82,7 +71,9 @@ impl PanelState {
             section: NodeRef::new(),
         }
     }
+}
 
+impl PanelState {
     /// Opens something, by its path below the page of the Deployment. The focus goes back to `opener` when the panel is closed;
     /// where that is not said, to what has it now.
     pub fn open(self, path: String, opener: Option<Element>) {
@@ -171,21 +162,6 @@ impl PanelState {
         if let Some(section) = self.section.try_get_untracked().flatten() {
             browser::focus(&section);
         }
-    }
-
-    /// Returns the kind of the content; follows it.
-    pub fn kind(self) -> PanelKind {
-        self.shown.with(|shown| match shown {
-            PanelContent::Nothing => PanelKind::Nothing,
-            PanelContent::Detail(_) => PanelKind::Detail,
-            PanelContent::Trouble(_) => PanelKind::Trouble,
-        })
-    }
-}
-
-impl Default for PanelState {
-    fn default() -> Self {
-        Self::new()
     }
 }
 

@@ -114,7 +114,7 @@ impl RolloutScreen {
         if event.button() != 0 || is_control || !is_inside {
             return;
         }
-        let from_millis = self.moment().unwrap_or_else(|| self.live_millis());
+        let from_millis = self.shown_millis();
         self.0.state.borrow_mut().pointer.drag = Some(Drag { from_x: x, from_millis, is_begun: false });
     }
 
@@ -162,7 +162,7 @@ impl RolloutScreen {
             );
             return;
         }
-        let at = self.moment().unwrap_or_else(|| self.live_millis());
+        let at = self.shown_millis();
         let passed = {
             let state = &mut *self.0.state.borrow_mut();
             state.chosen_millis = Some(state.frame.window_millis);
@@ -175,7 +175,7 @@ impl RolloutScreen {
     fn zoom_at(&self, client_x: f64, factor: f64) {
         let Some(room) = self.room() else { return };
         let share = ((client_x - room.canvas.left()) / room.canvas.width()).clamp(0.0, 1.0);
-        let at = self.moment().unwrap_or_else(|| self.live_millis());
+        let at = self.shown_millis();
         let moved = {
             let state = &mut *self.0.state.borrow_mut();
             let before = state.frame.window_millis;
@@ -252,9 +252,7 @@ impl RolloutScreen {
         // Since when it is in a state does not depend on whose ReplicaSet it was in then.
         let inside = |replica_set| Side::Inside { replica_set, since_millis: None };
         let side = head.replica_set.map_or(Side::Outside, inside);
-        let mut lived = bars::drawn_states(pod, side, state.frame);
-        let (look, since_millis, until) =
-            lived.find(|(_, from, to)| *from <= at_millis && to.is_none_or(|to| to > at_millis))?;
+        let (look, since_millis, until) = bars::drawn_at(pod, side, state.frame, at_millis)?;
         let until_millis = until.filter(|until| *until <= state.frame.now_millis);
         Some(TipContent::Pod {
             name: head.name,

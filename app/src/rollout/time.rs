@@ -37,6 +37,11 @@ impl RolloutScreen {
         self.0.state.borrow().playback.moment(page_millis(), self.live_millis())
     }
 
+    /// The moment that is shown: the present, or one of the past.
+    pub(super) fn shown_millis(&self) -> Millis {
+        self.moment().unwrap_or_else(|| self.live_millis())
+    }
+
     fn play(&self, next: impl FnOnce(Playback, f64, Millis, f64) -> Playback) {
         self.change(next);
         if !matches!(self.0.state.borrow().playback, Playback::Playing { .. }) {
@@ -109,13 +114,12 @@ impl RolloutScreen {
 
     /// Shows the moment so much later, or earlier where it is negative.
     pub fn seek_by(&self, millis: Millis) {
-        let at = self.moment().unwrap_or_else(|| self.live_millis());
-        self.seek(at + millis);
+        self.seek(self.shown_millis() + millis);
     }
 
     /// To the next change of a pod, or the last one.
     pub fn step(&self, is_forward: bool) {
-        let at = self.moment().unwrap_or_else(|| self.live_millis());
+        let at = self.shown_millis();
         let to = {
             let state = self.0.state.borrow();
             let pods = state.copy.model.pods.values().flat_map(|pod| pod.states.iter().map(|(_, at)| *at));
@@ -128,7 +132,7 @@ impl RolloutScreen {
 
     /// To where the next rollout began, or the last one.
     pub fn step_rollout(&self, is_forward: bool) {
-        let at = self.moment().unwrap_or_else(|| self.live_millis());
+        let at = self.shown_millis();
         let to = {
             let state = self.0.state.borrow();
             let rollouts = state.copy.model.deployments.values().flat_map(|known| &known.rollouts);
@@ -139,7 +143,7 @@ impl RolloutScreen {
 
     /// Shows more time, or less; `None` fits the rollout again.
     pub fn zoom(&self, factor: Option<f64>) {
-        let now_millis = self.moment().unwrap_or_else(|| self.live_millis());
+        let now_millis = self.shown_millis();
         let mut state = self.0.state.borrow_mut();
         let wanted = state.chosen_millis.unwrap_or_else(|| state.fitting_millis(now_millis));
         state.chosen_millis = factor.map(|factor| scale::zoomed(wanted, factor));

@@ -15,12 +15,16 @@ const FLICKER: f64 = 10.0;
 /// A pod that is gone.
 const GONE: PodLook = PodLook::In(PodState::Gone);
 
-/// Returns the drawn states of a pod: (look, since, until).
-pub fn drawn_states(
-    pod: &Pod,
-    side: Side,
-    frame: Frame,
-) -> impl Iterator<Item = (PodLook, Millis, Option<Millis>)> + use<> {
+/// A drawn state of a pod: its look, since when, and until when.
+type DrawnState = (PodLook, Millis, Option<Millis>);
+
+/// The drawn state of a pod at a time; `None` where it was not there.
+pub fn drawn_at(pod: &Pod, side: Side, frame: Frame, at_millis: Millis) -> Option<DrawnState> {
+    drawn_states(pod, side, frame).find(|(_, from, to)| *from <= at_millis && to.is_none_or(|to| to > at_millis))
+}
+
+/// Returns the drawn states of a pod.
+pub fn drawn_states(pod: &Pod, side: Side, frame: Frame) -> impl Iterator<Item = DrawnState> + use<> {
     let segments = match side {
         Side::Inside { replica_set, since_millis } => cut_before(segments(pod, replica_set), since_millis),
         Side::Outside => outside_segments(pod),

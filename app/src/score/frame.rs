@@ -6,6 +6,8 @@ use timeline::Millis;
 pub const UNMEASURED_HEIGHT: f64 = 430.0;
 /// Width of the picture before it was measured, in pixels.
 pub const UNMEASURED_WIDTH: f64 = 900.0;
+/// A shape without an end reaches this far, in seconds: the view box cuts it off.
+pub const FAR: f64 = 10_000_000.0;
 
 /// The stretch of time and the room that a picture is drawn for.
 #[derive(Debug, Clone, Copy, PartialEq)]

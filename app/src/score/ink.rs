@@ -63,6 +63,11 @@ impl Colour {
             Self::Line => "--line-strong",
         }
     }
+
+    /// The colour as attributes of elements have it.
+    pub fn var(self) -> String {
+        format!("var({})", self.token())
+    }
 }
 
 /// A pattern. Each belongs to a colour.

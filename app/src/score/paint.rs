@@ -1,13 +1,12 @@
 //! Painting marks: what every painter shares. A painter knows how to fill a box and how to draw a line, nothing of states.
 //!
 //! ```text
-//!   marks (bars, ribbon) ──paint()──► Painter ◄── svg::Paths: elements of the page
+//!   marks (bars, ribbon) ──paint()──► Painter ◄── components' Paths: elements of the page
 //!                                             ◄── canvas::Brush: pixels, where there are many pods
 //!                                             ◄── preview::Picture: an SVG file
 //! ```
 
 pub mod canvas;
-pub mod svg;
 
 use timeline::Millis;
 

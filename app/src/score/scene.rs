@@ -189,9 +189,7 @@ pub fn count_looks(
         None => model.pods_of_deployment(deployment),
     };
     for pod in pods {
-        let mut lived = bars::drawn_states(pod, side, frame);
-        let then = lived.find(|(_, from, to)| *from <= at_millis && to.is_none_or(|to| to > at_millis));
-        if let Some((look, ..)) = then {
+        if let Some((look, ..)) = bars::drawn_at(pod, side, frame, at_millis) {
             match counts.iter_mut().find(|(known, _)| *known == look) {
                 Some((_, count)) => *count += 1,
                 None => counts.push((look, 1)),

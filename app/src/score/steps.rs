@@ -7,8 +7,7 @@ use timeline::model::Pod;
 use timeline::phase::PodState;
 use timeline::steps::{Counts, Step};
 
-use super::frame::Frame;
-use super::paint::svg::FAR;
+use super::frame::{FAR, Frame};
 use crate::numbers::{fixed, thousandths};
 
 /// Counts the pods in each layer, from each moment on. Begins left of the left edge.

@@ -7,7 +7,6 @@ pub mod screen;
 pub mod settings;
 pub mod shift;
 pub mod stage;
-pub mod tones;
 
 use timeline::Millis;
 use timeline::list::{ClusterState, Group, ListCopy, Overall, Query, Row};

@@ -16,6 +16,7 @@ use crate::browser::now_millis;
 use crate::list::{Ages, LiveList};
 use crate::live::client::{Client, Live, Screen, ScreenRequest};
 use crate::live::link::LinkState;
+use crate::rollout::board::minute;
 use crate::rollout::screen::RolloutScreen;
 use crate::rows::set_if_new;
 
@@ -145,8 +146,7 @@ impl WallScreen {
         set_if_new(&board.strip, strip(copy, &seated, &ages, turn));
         set_if_new(&board.is_stable, is_stable);
         set_if_new(&board.last, last(copy, &ages));
-        // Minutes are shown.
-        set_if_new(&board.now_millis, now_millis().div_euclid(60_000) * 60_000);
+        set_if_new(&board.now_millis, minute(now_millis()));
     }
 
     /// Keeps the age of rows that are not in the list's window any more.

@@ -1,12 +1,12 @@
 //! Derives changes from Events: Events of the Deployment that they belong to, nothing else.
 
-use std::collections::VecDeque;
-
 use super::Timeline;
-use super::pending::EarlyEvents;
 use crate::model::Event;
 use crate::model::fact::EventFact;
 use crate::{Change, Millis, Uid};
+
+/// Most Events that wait for their object; the oldest are dropped.
+const MOST_EARLY: usize = 256;
 
 /// A Normal Event that says what no object tells: a node that is added for a pod, or is not; an image that is pulled, or was; a probe
 /// or a resize that has a container killed.
@@ -28,9 +28,9 @@ impl Timeline {
             if fact.reason == "Pulled" {
                 return; // every container of a node has one: the places are for those that say more
             }
-            let waiting = &mut self.early_events.0;
+            let waiting = &mut self.early_events;
             waiting.retain(|(_, other)| other.uid != fact.uid);
-            if waiting.len() == EarlyEvents::MOST {
+            if waiting.len() == MOST_EARLY {
                 waiting.pop_front();
             }
             waiting.push_back((at, fact));
@@ -51,12 +51,11 @@ impl Timeline {
     /// those about what belongs to it.
     pub(super) fn take_early_events(&mut self, pod: Option<Uid>) {
         let is_meant = |fact: &EventFact| pod.is_none_or(|pod| fact.about == pod);
-        if !self.early_events.0.iter().any(|(_, fact)| is_meant(fact)) {
+        if !self.early_events.iter().any(|(_, fact)| is_meant(fact)) {
             return;
         }
-        let (found, rest) = self.early_events.0.drain(..).partition(|(_, fact)| is_meant(fact));
-        self.early_events.0 = rest;
-        let found: VecDeque<(Millis, EventFact)> = found;
+        let (found, rest) = self.early_events.drain(..).partition(|(_, fact)| is_meant(fact));
+        self.early_events = rest;
         // What has no place yet waits on, in the same order.
         for (at, fact) in found {
             self.event(at, fact);

@@ -20,16 +20,16 @@ mod rollout;
 mod skew;
 mod story;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use serde::{Deserialize, Serialize};
 
 pub use retention::Retention;
 
 use self::orders::Orders;
-use self::pending::{AwaitedReplacement, DraftRollout, EarlyEvents, EventLog, Outage, UnsettledEnd, UnsettledRemoval};
+use self::pending::{AwaitedReplacement, DraftRollout, EventLog, Outage, UnsettledEnd, UnsettledRemoval};
 use self::skew::Skew;
-use crate::model::fact::{Fact, Kind, Meta, Seen};
+use crate::model::fact::{EventFact, Fact, Kind, Meta, Seen};
 use crate::model::{Gap, PodState};
 use crate::{Change, Millis, Model, Uid};
 
@@ -62,8 +62,8 @@ pub struct Timeline {
     told_ends: BTreeMap<Uid, (Uid, u64)>,
     /// ReplicaSets that were deleted from outside, and what that costs.
     outages: Vec<Outage>,
-    /// Events about objects that are not known yet.
-    early_events: EarlyEvents,
+    /// Events about objects that are not known yet, the oldest first. Streams of different kinds overtake each other.
+    early_events: VecDeque<(Millis, EventFact)>,
     /// Events that were told.
     told_events: EventLog,
     /// The cluster's time against that of the network, in percent, where it is faster.

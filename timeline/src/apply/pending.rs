@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 
 use super::orders::Version;
 use crate::model::Rollout;
-use crate::model::fact::EventFact;
 use crate::{Millis, Uid};
 
 /// A revision that a Deployment names and that no ReplicaSet is seen to carry yet.
@@ -73,15 +72,6 @@ pub(super) struct Outage {
     pub(super) is_again: bool,
     /// Since when nothing is available.
     pub(super) since_millis: Option<Millis>,
-}
-
-/// Events about objects that are not known yet, the oldest first. Streams of different kinds overtake each other.
-#[derive(Debug, Default, Serialize, Deserialize)]
-pub(super) struct EarlyEvents(pub(super) VecDeque<(Millis, EventFact)>);
-
-impl EarlyEvents {
-    /// Most that wait; the oldest are dropped.
-    pub(super) const MOST: usize = 256;
 }
 
 /// The last count and message of each Event. They are remembered longer than the Events of a Deployment are kept,

@@ -8,8 +8,8 @@ use super::orders::is_later;
 use super::pending::{EndMark, UnsettledEnd};
 use crate::model::fact::{Container, ContainerState, Phase, PodFact, Seen};
 use crate::model::{EndReason, Pod, PodNow, PodState};
-use crate::rules::messages::is_image_reason;
 use crate::rules::phase::{self, Reading};
+use crate::rules::pulls::is_image_reason;
 use crate::{Change, Millis, Uid};
 
 /// Containers with what was seen of them before and is not told any more: that they ended, how often, and how.

@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 use crate::Millis;
 use crate::model::Deployment;
 use crate::model::fact::Role;
-use crate::rules::messages::{self, NewNode, ProbeKill, PullFailure, StartHold};
+use crate::rules::messages::{self, NewNode, ProbeKill, StartHold};
+use crate::rules::pulls::{PullFailure, read_pull_failure};
 
 /// The severity of a cause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -140,7 +141,7 @@ impl CrashCause {
 pub fn pull_failure(deployment: &Deployment, kind: &CauseKind, evidence: &Evidence) -> PullFailure {
     let CauseKind::Image { image } = kind else { return PullFailure::Unknown };
     let events = messages::failures(deployment, evidence.object_name());
-    messages::read_pull_failure(&evidence.reason, image.as_deref(), &evidence.message, events)
+    read_pull_failure(&evidence.reason, image.as_deref(), &evidence.message, events)
 }
 
 /// The kinds of causes, the most decisive first.

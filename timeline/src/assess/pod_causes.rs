@@ -10,10 +10,8 @@ use super::rollout_causes::{of_pod, troubled_since};
 use crate::Millis;
 use crate::model::fact::{Container, ContainerState, Exit, Role};
 use crate::model::{Deployment, Event, Pod, PodState};
-use crate::rules::messages::{
-    self, NewNode, ProbeKill, PullFailure, StartHold, is_image_reason, new_node, probe_kill, probe_saw,
-    read_pull_failure,
-};
+use crate::rules::messages::{self, NewNode, ProbeKill, StartHold, new_node, probe_kill, probe_saw};
+use crate::rules::pulls::{self, PullFailure, is_image_reason, read_pull_failure};
 
 /// The reason of a pod that ended well, as its containers have it.
 pub const COMPLETED: &str = "Completed";
@@ -139,8 +137,8 @@ impl<'m> Assessment<'m> {
             Some(ContainerState::Waiting { message, .. }) => message.as_str(),
             _ => "",
         };
-        let named = messages::named_image(now).or_else(|| messages::named_image(message));
-        let is_own = |named: &&str| own.as_deref().is_some_and(|own| messages::is_same_image(named, own));
+        let named = pulls::named_image(now).or_else(|| pulls::named_image(message));
+        let is_own = |named: &&str| own.as_deref().is_some_and(|own| pulls::is_same_image(named, own));
         match named.filter(|named| !is_own(named)) {
             Some(of_volume) => Some(of_volume.to_owned()),
             None => own,

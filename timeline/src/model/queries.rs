@@ -1,5 +1,6 @@
 //! Queries of a model: ownership, and what is seen.
 
+use super::change::Subject;
 use super::pod_index::{self, PodIndex};
 use super::{Deployment, LayerCounts, Model, Pod, PodCounts, PodMove, ReplicaSet};
 use crate::model::fact::Kind;
@@ -135,10 +136,10 @@ impl Model {
     pub fn deployments_of(&self, change: &Change) -> Vec<Uid> {
         let owners = |set: &Uid| self.replica_sets.get(set).map(|set| set.owners.clone()).unwrap_or_default();
         match change.subject() {
-            crate::model::change::Subject::Nothing => Vec::new(),
-            crate::model::change::Subject::Deployment(uid) => vec![uid],
-            crate::model::change::Subject::ReplicaSet(uid) => owners(&uid),
-            crate::model::change::Subject::Pod(uid) => {
+            Subject::Nothing => Vec::new(),
+            Subject::Deployment(uid) => vec![uid],
+            Subject::ReplicaSet(uid) => owners(&uid),
+            Subject::Pod(uid) => {
                 let Some(pod) = self.pods.get(&uid) else {
                     return Vec::new();
                 };

@@ -5,6 +5,7 @@
 pub mod budget;
 pub mod messages;
 pub mod phase;
+pub mod pulls;
 pub mod removal_order;
 pub mod rollout;
 pub mod verdict;

@@ -50,17 +50,6 @@ pub enum Comparison {
     Unclear,
 }
 
-/// The criteria that made a pod go before every other one that its ReplicaSet had; `None` if it did not go because its
-/// ReplicaSet shrank, if all pods went, or if it cannot be told. `skew_millis` is how much later our clock is than the cluster's.
-pub fn criteria(model: &Model, pod: &Pod, skew_millis: Millis) -> Option<Vec<Criterion>> {
-    Choices::new(model, skew_millis).criteria(pod)
-}
-
-/// A pod that went, held against every pod of its ReplicaSet that stayed.
-pub fn pairs(model: &Model, pod: &Pod, skew_millis: Millis) -> Vec<Comparison> {
-    Choices::new(model, skew_millis).pairs(pod).collect()
-}
-
 /// Why pods went, for whoever asks about many of them: what is the same for those that went together is looked at once.
 pub struct Choices<'m> {
     model: &'m Model,
@@ -72,12 +61,13 @@ pub struct Choices<'m> {
 }
 
 impl<'m> Choices<'m> {
-    /// Of a moment: the model as it was then.
+    /// Of a moment: the model as it was then. `skew_millis` is how much later our clock is than the cluster's.
     pub const fn new(model: &'m Model, skew_millis: Millis) -> Self {
         Self { model, skew_millis, rounds: BTreeMap::new(), views: BTreeMap::new() }
     }
 
-    /// See [`criteria`].
+    /// The criteria that made a pod go before every other one that its ReplicaSet had; `None` if it did not go because its
+    /// ReplicaSet shrank, if all pods went, or if it cannot be told.
     pub fn criteria(&mut self, pod: &Pod) -> Option<Vec<Criterion>> {
         let mut found = Vec::new();
         for pair in self.pairs(pod) {
@@ -90,7 +80,7 @@ impl<'m> Choices<'m> {
         Some(found).filter(|found| !found.is_empty())
     }
 
-    /// See [`pairs`].
+    /// A pod that went, held against every pod of its ReplicaSet that stayed.
     pub fn pairs<'c>(&'c mut self, pod: &'c Pod) -> impl Iterator<Item = Comparison> + use<'c, 'm> {
         self.looked(pod).into_iter().flat_map(move |(view, round)| {
             let gone = view.states(pod);

@@ -2,7 +2,7 @@
 
 use crate::rules::removal_order::Criterion;
 
-/// Says why a pod was removed and not another one, from [`crate::rules::removal_order::criteria`].
+/// Says why a pod was removed and not another one, from [`crate::rules::removal_order::Choices::criteria`].
 pub fn choice(criteria: &[Criterion]) -> String {
     if criteria == [Criterion::Chance] {
         return "nothing distinguished it from those that stayed; then the lower UID or chance decides".to_owned();

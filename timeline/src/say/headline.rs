@@ -1,9 +1,11 @@
 //! The cause that decides, in the few words of a headline; [`super::cause`] has its figures.
 
-use super::cause::{crashes, exit_words, pull_detail, quota, scheduler_says, start_words, without_pod};
+use super::cause::{crashes, exit_words, pull_detail};
+use super::excerpt::{quota, scheduler_says, start_words, without_pod};
 use crate::assess::pod_causes::COMPLETED;
 use crate::assess::{Assessment, Cause, CauseKind, Refused, pull_failure};
-use crate::rules::messages::{self, NewNode, PullFailure, StartHold};
+use crate::rules::messages::{self, NewNode, StartHold};
+use crate::rules::pulls::PullFailure;
 use crate::words::{safe, short};
 
 /// Longest message that is a headline, in words.

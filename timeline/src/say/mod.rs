@@ -9,23 +9,22 @@ mod cause;
 mod choice;
 pub mod command;
 mod episode;
+mod excerpt;
 mod happening;
 mod headline;
 mod next;
 mod past;
-mod remedy;
 pub mod story;
 mod unseen;
 mod verdict;
 
 pub use cause::cause;
 pub use choice::choice;
-pub use command::Command;
+pub use command::{Command, remedy};
 pub use episode::episode;
 pub use happening::happening;
 pub use next::next;
 pub use past::past;
-pub use remedy::remedy;
 pub use unseen::only_last_seen;
 pub use verdict::{Verdict, badge, budget, derived, recreated, succeeded, verdict, why};
 

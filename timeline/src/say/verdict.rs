@@ -2,13 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::excerpt::kill_error;
 use super::headline::matter;
 use crate::assess::{Assessment, Cause, CauseKind, Now, Refused, Standing, Tone, rollout_causes};
 use crate::model::fact::{DeploymentSpec, IntOrPercent, Kind, Strategy};
 use crate::model::{Deployment, KubectlVerdict, Limits, ReplicaSet};
 use crate::rules::budget::Next;
 use crate::say::cause;
-use crate::say::cause::{crashes, kill_error};
+use crate::say::cause::crashes;
 use crate::words::{count, duration, is_are, list, moment, safe, sentence_end};
 
 /// The verdict, in words.

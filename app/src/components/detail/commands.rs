@@ -4,7 +4,7 @@ use leptos::prelude::*;
 use timeline::view::Command;
 
 use super::following::numbered;
-use super::past_moment::is_past;
+use super::moment::is_past;
 use crate::components::copy::CopyButton;
 
 /// The kubectl commands that show more of what the detail is about, each with a button that copies it.

@@ -6,7 +6,7 @@ use timeline::words::safe;
 use timeline::{Millis, Workload};
 
 use super::link::DetailLink;
-use super::past_moment::present;
+use super::moment::present;
 use crate::detail::{DetailFact, Value};
 use crate::zone::Zone;
 

@@ -1,11 +1,13 @@
-//! A time of day that leads to its moment.
+//! Times of day in details: each leads to its moment. Those of a past moment have their date, and nothing in such details changes what
+//! is there today.
 
 use leptos::either::Either;
 use leptos::prelude::*;
+use leptos_router::hooks::use_query_map;
 use timeline::address;
 use timeline::{Millis, Uid, Workload};
 
-use super::past_moment::present;
+use crate::rollout::board::Board;
 use crate::rollout::controls::Controls;
 use crate::zone::Zone;
 
@@ -34,4 +36,23 @@ pub fn Moment(
             Either::Right(view! { <a class="moment" href=address rel="external" title="Show this moment">{clock}</a> })
         }
     }
+}
+
+/// Returns whether the page around this component shows a past moment. Follows it.
+pub fn is_past() -> Signal<bool> {
+    if let Some(board) = Board::of_page() {
+        return Signal::derive(move || board.is_past());
+    }
+    let query = use_query_map();
+    Signal::derive(move || ["at", "rollout"].iter().any(|name| query.read().get_str(name).is_some()))
+}
+
+/// The present as times of a detail are compared with it: those that are far from it have their date.
+pub fn present(now_millis: impl Into<Signal<Millis>>) -> Signal<Millis> {
+    let (board, is_past, now_millis) = (Board::of_page(), is_past(), now_millis.into());
+    Signal::derive(move || match board {
+        _ if !is_past.get() => now_millis.get(),
+        Some(board) => board.present(),
+        None => Millis::MAX,
+    })
 }

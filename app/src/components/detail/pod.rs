@@ -1,22 +1,24 @@
 //! Everything about one pod.
 
 use leptos::prelude::*;
-use timeline::Workload;
+use timeline::fact::ConditionStatus;
 use timeline::phase::PodState;
 use timeline::words::duration;
+use timeline::{Millis, Workload};
 
 use super::commands::Commands;
-use super::conditions::Conditions;
-use super::containers::Containers;
 use super::facts::Facts;
+use super::following::numbered;
 use super::frame::Frame;
-use super::history::History;
-use super::past_moment::present;
-use super::start::Start;
+use super::moment::{Moment, present};
 use crate::components::tokens::Token;
 use crate::detail::PodDetail;
-use crate::detail::history::at_least;
+use crate::detail::history::{Span, at_least};
+use crate::detail::pod::{ConditionDetail, ContainerDetail, Step};
 use crate::zone::Zone;
+
+/// Durations are told to a tenth of a second: a shorter one would be none.
+const SHORTEST_MILLIS: Millis = 100;
 
 /// Everything about a pod.
 #[component]
@@ -53,5 +55,93 @@ pub fn PodView(
             <History workload pod/>
             <Commands commands=Signal::derive(move || pod.read().commands.clone())/>
         </Frame>
+    }
+}
+
+/// Duration of each step from the pod's creation to its counting; nothing while none was made.
+#[component]
+fn Start(pod: Memo<PodDetail>) -> impl IntoView {
+    let zone = Zone::of_page();
+    let now_millis = present(Signal::derive(move || pod.read().now_millis));
+    let line = move |Step { name, at_millis, after_millis }: Step| {
+        let after = if after_millis < SHORTEST_MILLIS {
+            "at once".to_owned()
+        } else {
+            format!("after {}", duration(after_millis))
+        };
+        view! {
+            <tr><td>{name}</td><td>{move || zone.dated(at_millis, now_millis.get())}</td><td>{after}</td></tr>
+        }
+    };
+    view! {
+        <Show when=move || !pod.read().start.is_empty()>
+            <h3>"Startup: "{move || duration(pod.read().started_in_millis())}</h3>
+            <table><tbody><For each=move || pod.read().start.clone() key=Clone::clone children=line/></tbody></table>
+        </Show>
+    }
+}
+
+/// The containers of a pod: state, restarts and how the last run ended.
+#[component]
+fn Containers(pod: Memo<PodDetail>) -> impl IntoView {
+    let line = |(_, of): (usize, ContainerDetail)| {
+        view! {
+            <tr><td>{of.name}</td><td>{of.role.label()}</td><td>{of.state}</td><td>{of.restarts}</td><td>{of.last_end}</td></tr>
+        }
+    };
+    view! {
+        <h3>"Containers"</h3>
+        <table>
+            <thead><tr><th>"Name"</th><th>"Role"</th><th>"State"</th><th>"Restarts"</th><th>"Ended last with"</th></tr></thead>
+            <tbody><For each=move || numbered(&pod.read().containers) key=Clone::clone children=line/></tbody>
+        </table>
+    }
+}
+
+/// The conditions: those that are not true apart from those that are, such as `DisruptionTarget` or a readiness gate that is met.
+#[component]
+fn Conditions(pod: Memo<PodDetail>) -> impl IntoView {
+    let group = move |heading: &'static str, is_true: bool| {
+        let conditions = Memo::new(move |_| {
+            let pod = pod.read();
+            let of_group = |condition: &&ConditionDetail| (condition.status == ConditionStatus::True) == is_true;
+            pod.conditions.iter().filter(of_group).cloned().collect::<Vec<_>>()
+        });
+        let line = |(_, ConditionDetail { kind, status, why }): (usize, ConditionDetail)| {
+            view! { <tr><td>{kind}</td><td>{status.label()}</td><td>{why}</td></tr> }
+        };
+        view! {
+            <Show when=move || !conditions.read().is_empty()>
+                <h3>{heading}</h3>
+                <table><tbody><For each=move || numbered(&conditions.read()) key=Clone::clone children=line/></tbody></table>
+            </Show>
+        }
+    };
+    view! {
+        {group("Conditions that are not true", false)}
+        {group("Further conditions that are true", true)}
+    }
+}
+
+/// The history of a pod: each state with its reason and how long it lasted.
+#[component]
+fn History(workload: StoredValue<Workload>, pod: Memo<PodDetail>) -> impl IntoView {
+    let zone = Zone::of_page();
+    let deployment = pod.with_untracked(|pod| pod.deployment);
+    let line = move |(_, Span { at_millis, text, lasted_millis, is_older }): (usize, Span)| {
+        // What is gone stays so, and what another line follows at once has no length.
+        let has_length = lasted_millis >= SHORTEST_MILLIS && text != PodState::Gone.label();
+        let lasted = has_length.then(|| format!("for {}{}", at_least(is_older), duration(lasted_millis)));
+        view! {
+            <tr>
+                <td><Moment workload deployment at_millis now_millis=Signal::derive(move || pod.read().now_millis)/></td>
+                <td>{text}</td>
+                <td>{lasted}</td>
+            </tr>
+        }
+    };
+    view! {
+        <h3>{move || format!("History ({})", zone.name(pod.read().now_millis))}</h3>
+        <table class="past"><tbody><For each=move || numbered(&pod.read().history) key=Clone::clone children=line/></tbody></table>
     }
 }

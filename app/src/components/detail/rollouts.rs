@@ -2,12 +2,11 @@
 
 use leptos::prelude::*;
 use timeline::Workload;
-use timeline::past::Search;
 
 use super::following::numbered;
 use super::frame::Frame;
-use super::moment::Moment;
-use super::past_moment::present;
+use super::moment::{Moment, present};
+use crate::components::header::Breadcrumbs;
 use crate::detail::rollouts::RolloutLine;
 use crate::detail::{Detail, RolloutsDetail};
 use crate::exported::Exported;
@@ -47,10 +46,7 @@ pub fn RolloutsView(
             </li>
         }
     };
-    let past = workload.with_value(|of| {
-        let (cluster, namespace, name) = (of.cluster.clone(), of.namespace.clone(), of.name.clone());
-        Search { cluster, namespace, name, ..Search::default() }.address()
-    });
+    let past = workload.with_value(Breadcrumbs::for_workload).past();
     let compared = move || workload.with_value(|workload| rollouts.read().compared(workload));
     let pruned = move || rollouts.read().pruned_said();
     view! {

@@ -6,9 +6,10 @@ use timeline::address;
 
 use super::following::numbered;
 use super::frame::Frame;
-use super::shared_link::SharedLink;
+use crate::components::copy::CopyButton;
 use crate::detail::ShareDetail;
 use crate::detail::share::Link;
+use crate::zone::Zone;
 
 /// Note where the links lead nowhere for anybody else.
 pub const LOCAL: &str =
@@ -58,5 +59,19 @@ pub fn ShareView(
                 <img class="code" src=code alt="The first link as a QR code" width="180" height="180"/>
             </Show>
         </Frame>
+    }
+}
+
+/// One link to share: what it leads to and will mean later, its address, and a button that copies it.
+#[component]
+fn SharedLink(link: Link, copy: &'static str) -> impl IntoView {
+    let zone = Zone::of_page();
+    let Link { meaning, text } = link;
+    view! {
+        <li>
+            <span><b>{move || meaning.name(|at_millis| zone.stamp(at_millis))}</b>" "<span class="muted">{meaning.later()}</span></span>
+            <code>{text.clone()}</code>
+            <CopyButton text label=copy/>
+        </li>
     }
 }

@@ -1,13 +1,18 @@
-//! Actions of the playground below the line, for those who open it.
+//! Actions of the playground below the line, for those who open it: which story plays, and what happens to the Deployment and its
+//! cluster.
 
+use leptos::ev::SubmitEvent;
 use leptos::html;
 use leptos::prelude::*;
+use timeline::address::at;
 
-use super::buttons::Buttons;
-use super::means::Means;
-use super::state::PlaygroundState;
-use super::stories::Stories;
+use super::state::{ADDRESS, PlaygroundState};
 use crate::browser;
+use crate::components::detail::following::following;
+use crate::playground::{Button, Playground};
+
+/// The speeds of the cluster's time that can be chosen.
+const SPEEDS: [&str; 6] = ["0.25", "0.5", "1", "2", "4", "10"];
 
 /// Where the browser remembers whether the strip is open.
 const REMEMBERED: &str = "rollcast.playground.open";
@@ -44,5 +49,192 @@ pub fn Controls(
             </summary>
             <div class="controls"><Stories state/><Buttons state/><Means state/></div>
         </details>
+    }
+}
+
+/// The form that plays a story, and lets it go on or stand still.
+#[component]
+fn Stories(state: PlaygroundState) -> impl IntoView {
+    let now = state.now;
+    let going = move || if now.read().is_playing { "Stop the story" } else { "Resume story" };
+    let stories = move || now.read().stories.clone();
+    view! {
+        <form class="tale-choice" method="post" action=at(ADDRESS) on:submit=move |event: SubmitEvent| state.submit(&event)>
+            <button class="choice" name="action" value="pause-story"><span id="play-going">{going}</span></button>
+            <span class="tale-pick">
+                <label>
+                    "Story "
+                    <select name="story">
+                        <For each=stories key=Clone::clone children=|(name, title)| view! { <option value=name>{title}</option> }/>
+                    </select>
+                </label>
+                <button class="choice" name="action" value="story">"Play story"</button>
+            </span>
+        </form>
+    }
+}
+
+/// The kubectl command of the button that is pointed at, why something was refused, and all commands for those who cannot point.
+#[component]
+fn Means(state: PlaygroundState) -> impl IntoView {
+    let now = state.now;
+    let is_command = move || !state.explained.read().is_empty();
+    let hint = move || {
+        let words = "Each button stands for a kubectl command: point at one, or tap it, to see it. In a terminal: ";
+        if is_command() { "" } else { words }
+    };
+    let command = move || match state.explained.get() {
+        command if command.is_empty() => format!("export KUBECONFIG={}", now.read().kubeconfig),
+        command => command,
+    };
+    let line = move |first: Button| {
+        let (action, label) = (first.action.clone(), first.label.clone());
+        let id = format!("play-{action}-command");
+        let button = following(now, first, move |now: &Playground| now.button(&action).cloned());
+        view! { <div><dt>{label}</dt><dd><code id=id>{move || button.read().command.clone()}</code></dd></div> }
+    };
+    view! {
+        <p class="means">
+            <span id="play-means">{hint}<code>{command}</code></span>
+            <span class="refused" role="status"><span id="play-refused">{move || now.read().refused.clone()}</span></span>
+            <span id="play-speed">{move || now.read().speed_said()}</span>
+        </p>
+        <details class="all-means">
+            <summary>"All commands"</summary>
+            <dl><For each=move || now.read().buttons.clone() key=|button| button.action.clone() children=line/></dl>
+        </details>
+    }
+}
+
+/// The form with the buttons that do something to the Deployment, in groups.
+#[component]
+fn Buttons(state: PlaygroundState) -> impl IntoView {
+    let groups = Memo::new(move |_| state.now.read().groups());
+    view! {
+        <form
+            method="post"
+            action=at(ADDRESS)
+            class="play-buttons"
+            aria-label="Do it yourself"
+            on:submit=move |event: SubmitEvent| state.submit(&event)
+        >
+            <Pods state/>
+            <For each=move || groups.get() key=Clone::clone children=move |name| view! { <Group state name/> }/>
+            <Speed state/>
+        </form>
+    }
+}
+
+/// The choice of the pod that the buttons mean. A pod that is opened on the page is chosen by that. While the viewer chooses, the pods
+/// stay as they are.
+#[component]
+fn Pods(state: PlaygroundState) -> impl IntoView {
+    let is_choosing = RwSignal::new(false);
+    let pods = Memo::new(move |known: Option<&Vec<String>>| match known {
+        Some(known) if is_choosing.get() => known.clone(),
+        _ => state.now.read().pods.clone(),
+    });
+    let meant = Memo::new(move |_| state.pod());
+    let option = move |pod: String| {
+        let name = pod.clone();
+        view! { <option prop:selected=move || *meant.read() == name>{pod}</option> }
+    };
+    view! {
+        <div class="play-group" role="group" aria-label="Which pod">
+            <label>
+                "Pod "
+                <select
+                    name="pod"
+                    id="play-pods"
+                    on:change=move |event| state.choose(event_target_value(&event))
+                    on:focus=move |_| is_choosing.set(true)
+                    on:blur=move |_| is_choosing.set(false)
+                >
+                    <option value="" prop:selected=move || meant.read().is_empty()>"any"</option>
+                    <For each=move || pods.get() key=Clone::clone children=option/>
+                </select>
+            </label>
+        </div>
+    }
+}
+
+/// Buttons that belong together, below a heading.
+#[component]
+fn Group(state: PlaygroundState, name: String) -> impl IntoView {
+    let (of, heading) = (name.clone(), name.clone());
+    let buttons = move || {
+        let now = state.now.read();
+        now.buttons.iter().filter(|button| button.group == of).cloned().collect::<Vec<Button>>()
+    };
+    view! {
+        <div class="play-group" role="group" aria-label=name>
+            <span class="play-group-name" aria-hidden="true">{heading}</span>
+            <For each=buttons key=|button| button.action.clone() children=move |first| view! { <DoButton state first/> }/>
+        </div>
+    }
+}
+
+/// A button that does something to the Deployment and says which command does the same, with the field beside it where it has one.
+#[component]
+fn DoButton(
+    state: PlaygroundState,
+    /// The button as the page was rendered; it is followed from there.
+    first: Button,
+) -> impl IntoView {
+    let Button { action, label, field, .. } = first.clone();
+    let id = format!("play-{action}");
+    let name = action.clone();
+    let button = following(state.now, first, move |now: &Playground| now.button(&name).cloned());
+    let entered = RwSignal::new(field.as_ref().map(|(_, _, value)| value.clone()).unwrap_or_default());
+    let explain = move || {
+        let pod = untrack(|| state.pod());
+        let command = button.with_untracked(|button| button.explained(&entered.read_untracked(), &pod));
+        if !command.is_empty() {
+            state.explained.set(command);
+        }
+    };
+    let field = field.map(|(name, label, value)| {
+        let id = format!("{id}-field");
+        let enter = move |event| {
+            entered.set(event_target_value(&event));
+            explain();
+        };
+        view! {
+            <label class="aside" for=id.clone()>{label}</label>
+            <input id=id name=name type="number" min="0" max="50" value=value on:input=enter/>
+        }
+    });
+    view! {
+        <button
+            class="play-button"
+            id=id
+            name="action"
+            value=action
+            title=move || button.read().command.clone()
+            disabled=move || !button.read().is_possible
+            on:pointerover=move |_| explain()
+            on:focus=move |_| explain()
+            on:click=move |_| explain()
+        >
+            {label}
+        </button>
+        {field}
+    }
+}
+
+/// Speed of time in the cluster, and the button that starts again. The choices begin as the playground is, and stay what the viewer
+/// makes them.
+#[component]
+fn Speed(state: PlaygroundState) -> impl IntoView {
+    let (now, seed) = state.now.with_untracked(|now| (now.speed.clone(), now.seed.to_string()));
+    let speeds = SPEEDS.map(|speed| view! { <option selected=speed == now>{speed}</option> });
+    view! {
+        <div class="play-group" role="group" aria-label="This cluster">
+            <button class="play-button" name="action" value="speed" title="Lets time pass at this speed">"Speed"</button>
+            <label class="aside" for="play-speeds">"Times as fast"</label>
+            <select name="speed" id="play-speeds">{speeds}</select>
+            <button class="play-button" name="action" value="reset" title="A new cluster; this one is gone">"Begin again"</button>
+            <label>"seed " <input name="seed" type="number" min="0" value=seed/></label>
+        </div>
     }
 }

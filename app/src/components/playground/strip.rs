@@ -1,13 +1,12 @@
 //! The strip. On the page of the playground's Deployment all of it; other pages say which story plays and lead there.
 
+use leptos::ev::SubmitEvent;
 use leptos::prelude::*;
 use leptos_router::hooks::use_location;
-use timeline::address::below_base;
+use timeline::address::{at, below_base};
 
 use super::controls::Controls;
-use super::next_story::NextStory;
-use super::state::PlaygroundState;
-use super::tale::Tale;
+use super::state::{ADDRESS, PlaygroundState};
 use crate::playground::Playground;
 
 /// The strip above the pages of the playground.
@@ -30,6 +29,35 @@ pub fn Strip(
                 <Controls state/>
             </Show>
         </section>
+    }
+}
+
+/// The story in one line; what does not fit is in its title, and in the opened strip.
+#[component]
+fn Tale(state: PlaygroundState) -> impl IntoView {
+    let now = state.now;
+    let all = move || now.with(|now| format!("{} {}", now.sentence, now.command));
+    view! {
+        <p class="tale-head">
+            <b class="tag">"Playground"</b>
+            <span class="tale-title" title=move || now.read().title.clone()><span id="play-title">{move || now.read().title.clone()}</span></span>
+            <span id="play-step">{move || now.read().step.clone()}</span>
+        </p>
+        <p class="tale-sentence" role="status" title=all>
+            <span id="play-sentence">{move || now.read().sentence.clone()}</span>
+            " "
+            <code><span id="play-command">{move || now.read().command.clone()}</span></code>
+        </p>
+    }
+}
+
+/// The button for the next story, a form of its own, so that it works without scripts.
+#[component]
+fn NextStory(state: PlaygroundState) -> impl IntoView {
+    view! {
+        <form class="tale-next" method="post" action=at(ADDRESS) on:submit=move |event: SubmitEvent| state.submit(&event)>
+            <button class="choice" name="action" value="next-story">"Next story"</button>
+        </form>
     }
 }
 

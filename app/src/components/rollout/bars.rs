@@ -1,19 +1,22 @@
 //! The bars as elements: the ground of each band, each pod's life in its slot, ribbons of pods that share rows, and the patterns that
-//! fill them.
+//! fill them. Marks are painted as a path for each look, in seconds by pixels: time moves by the picture's view box alone.
+
+use std::fmt::Write;
 
 use leptos::prelude::*;
-use timeline::address;
+use timeline::{Millis, address};
 use wasm_bindgen::JsCast;
 
 use crate::browser::placed;
-use crate::numbers::fixed;
+use crate::numbers::{fixed, thousandths};
 use crate::rollout::controls::Controls;
 use crate::rollout::picture::Picture;
 use crate::rows::parts;
 use crate::scoped::ScopedFor;
-use crate::score::ink::Pattern;
-use crate::score::paint::paint;
-use crate::score::paint::svg::{Path, Paths};
+use crate::score::frame::FAR;
+use crate::score::ink::{Colour, Edge, Fill, Pattern, PodLook};
+use crate::score::paint::{Area, Painter, paint};
+use crate::score::places::Density;
 use crate::score::scene::{BandRow, Bars, GapArea};
 use crate::score::style_sheet;
 
@@ -98,12 +101,26 @@ fn PodBars(
         move || format!("translate(0 {})", fixed(bars.read().shift))
     };
     let paths = move || {
-        let mut paths = Paths::new(picture.base_millis.get(), picture.prefix);
-        paint(&bars.read().marks, &mut paths);
-        paths.done().into_iter().map(path).collect_view()
+        let mut painter = Paths { base_millis: picture.base_millis.get(), prefix: picture.prefix, paths: Vec::new() };
+        paint(&bars.read().marks, &mut painter);
+        painter.paths.into_iter().map(path).collect_view()
     };
     let (class, test_id) = if pod.is_some() { ("pod", None) } else { ("pod ribbon", Some("ribbon")) };
     view! { <g class=class data-testid=test_id transform=shift on:click=open>{paths}</g> }
+}
+
+/// A path of the picture, with its presentation attributes.
+#[derive(Default)]
+struct Path {
+    /// "bar available low": what it shows, for style sheets and tests.
+    class: String,
+    d: String,
+    fill: String,
+    fill_opacity: Option<f64>,
+    stroke: Option<String>,
+    /// In pixels.
+    stroke_width: Option<f64>,
+    dashes: Option<String>,
 }
 
 fn path(path: Path) -> impl IntoView {
@@ -118,6 +135,87 @@ fn path(path: Path) -> impl IntoView {
             stroke-width=stroke_width
             stroke-dasharray=dashes
         ></path>
+    }
+}
+
+/// Paints paths. Times are counted from `base_millis`.
+struct Paths {
+    base_millis: Millis,
+    /// Before the ids of this picture's patterns.
+    prefix: &'static str,
+    paths: Vec<Path>,
+}
+
+impl Paths {
+    /// The path of that kind, made where there is none; shapes of the same kind share one.
+    fn path(&mut self, class: String, make: impl FnOnce() -> Path) -> &mut String {
+        let at = self.paths.iter().position(|path| path.class == class).unwrap_or_else(|| {
+            self.paths.push(Path { class, ..make() });
+            self.paths.len() - 1
+        });
+        #[expect(clippy::indexing_slicing, reason = "it was found or made just now")]
+        &mut self.paths[at].d
+    }
+
+    fn x(&self, at_millis: Millis) -> f64 {
+        (at_millis - self.base_millis) as f64 / 1000.0
+    }
+
+    /// Absolute places: relative steps as wide as [`FAR`] lose their last digits in a browser's single precision.
+    fn ends(&self, area: Area) -> (String, String) {
+        let from = self.x(area.from);
+        (thousandths(from), thousandths(area.to.map_or(FAR, |to| self.x(to)).max(from)))
+    }
+}
+
+/// Filling of a shape, and its opacity, as attributes have them. `prefix` is before the ids of the picture's patterns.
+pub(super) fn filling(colour: Colour, fill: Fill, prefix: &str) -> (String, Option<f64>) {
+    match fill {
+        Fill::Tint(share) => (colour.var(), Some(share).filter(|share| *share < 1.0)),
+        Fill::Pattern(pattern) => (format!("url(#{prefix}{})", pattern.name()), None),
+    }
+}
+
+fn lined(edge: Edge, colour: Colour) -> Path {
+    Path {
+        fill: "none".to_owned(),
+        stroke: Some(colour.var()),
+        stroke_width: Some(edge.width),
+        dashes: edge.dashes.map(|(dash, room)| format!("{dash} {room}")),
+        ..Path::default()
+    }
+}
+
+impl Painter for Paths {
+    fn fill(&mut self, look: PodLook, density: Density, fill: Fill, area: Area) {
+        let room = match density {
+            Density::Roomy => "",
+            Density::Low => " low",
+            Density::Tight => " low tight",
+        };
+        let ((from, to), prefix) = (self.ends(area), self.prefix);
+        let d = self.path(format!("bar {}{room}", look.name()), || {
+            let (fill, fill_opacity) = filling(look.ink().colour, fill, prefix);
+            Path { fill, fill_opacity, ..Path::default() }
+        });
+        let _ = write!(d, "M{from} {}H{to}V{}H{from}z", fixed(area.upper), fixed(area.lower));
+    }
+
+    fn edges(&mut self, look: PodLook, edge: Edge, colour: Colour, area: Area) {
+        let (from, to) = self.ends(area);
+        // Where there is nothing but the line, it is the bar.
+        let kind = if area.upper < area.lower { "edge" } else { "bar" };
+        let d = self.path(format!("{kind} {}", look.name()), || lined(edge, colour));
+        let _ = write!(d, "M{from} {}H{to}", fixed(area.upper));
+        if area.upper < area.lower {
+            let _ = write!(d, "M{from} {}H{to}", fixed(area.lower));
+        }
+    }
+
+    fn end(&mut self, look: PodLook, edge: Edge, colour: Colour, area: Area) {
+        let from = thousandths(self.x(area.from));
+        let d = self.path(format!("bar {}", look.name()), || lined(edge, colour));
+        let _ = write!(d, "M{from} {}V{}", fixed(area.upper), fixed(area.lower));
     }
 }
 

@@ -5,6 +5,7 @@ use timeline::address::at;
 use timeline::wire::ConnectionState;
 
 use crate::components::banner::Banner;
+use crate::components::copy::CopyButton;
 use crate::connection::{as_it_was, forbidden, listing, loading, lost, next_try, state_words, unreachable, unwritten};
 use crate::exported::Exported;
 use crate::live::client::Live;
@@ -39,7 +40,7 @@ pub fn Chip(
     }
 }
 
-/// The bars below the header: no word from the server or the cluster, and what may not be read.
+/// The bars below the header: no word from the server or the cluster, and what may not be read, with the role that would grant it.
 #[component]
 pub fn ConnectionBars(
     /// The state of the Deployment's page, which this follows.
@@ -52,6 +53,7 @@ pub fn ConnectionBars(
         <Banner test_id="banner" words=Signal::derive(move || trouble(board, zone).unwrap_or_default()) countdown=Signal::derive(next)/>
         <Banner test_id="forbidden" words=Signal::derive(move || forbidden(&board.connection.read()))/>
         <Banner test_id="unwritten" words=Signal::derive(move || unkept(board, zone).unwrap_or_default())/>
+        <Role board/>
     }
 }
 
@@ -84,5 +86,33 @@ fn trouble(board: Board, zone: Zone) -> Option<String> {
             Some(format!("Rollcast does not watch namespace {namespace}. Showing last known data, of {}.", shown()))
         }
         ConnectionState::Live | ConnectionState::Replay { .. } => None,
+    }
+}
+
+const ROLE: &str = "apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata:
+  name: rollcast
+rules:
+- apiGroups: [apps]
+  resources: [deployments, replicasets]
+  verbs: [get, list, watch]
+- apiGroups: [\"\"]
+  resources: [pods, events]
+  verbs: [get, list, watch]
+";
+
+/// A role that grants all that Rollcast reads, ready to apply; shown while something is forbidden.
+#[component]
+fn Role(board: Board) -> impl IntoView {
+    let class = move || if board.connection.read().forbidden.is_empty() { "unused" } else { "banner" };
+    view! {
+        <div id="role" class=class>
+            <details>
+                <summary>"A role that grants all that Rollcast reads"</summary>
+                <pre>{ROLE}</pre>
+                <CopyButton text=ROLE/>
+            </details>
+        </div>
     }
 }

@@ -1,16 +1,21 @@
 //! Buttons of the header of a Deployment's page, and its connection.
 
+use std::time::Duration;
+
 use leptos::prelude::*;
+use leptos::task::spawn_local;
 use timeline::address;
-use timeline::view::View;
+use timeline::view::{Tone, View};
 
 use super::connection::Chip;
 use super::icon::TabIcon;
-use super::notify::Notify;
+use crate::browser::{self, Interval, Notifications};
 use crate::components::detail::link::DetailLink;
 use crate::components::header::{Breadcrumbs, Header, Section};
 use crate::exported::Exported;
+use crate::news::{DeploymentState, News};
 use crate::rollout::board::Board;
+use crate::rows::set_if_new;
 
 /// The header of a Deployment's page.
 #[component]
@@ -41,5 +46,103 @@ pub fn RolloutHeader(
             <TabIcon tone=tone/>
             <Chip board/>
         </Header>
+    }
+}
+
+/// Interval at which pending notifications are checked.
+const LOOK: Duration = Duration::from_secs(1);
+/// Explanation of the button while notifications can be allowed.
+const USUAL: &str = "A notification when this rollout is complete or in trouble";
+/// Explanation where the viewer has forbidden notifications.
+const DENIED: &str = "The browser blocks notifications of this page: allow them in its settings for this site";
+
+/// The button that asks for a notification when the rollout is complete, and when it gets stuck. It is hidden where the browser has no
+/// notifications, and until the page is alive.
+#[component]
+fn Notify(
+    /// Status of the rollout; `None` while it is not known.
+    #[prop(into)]
+    standing: Signal<Option<DeploymentState>>,
+    /// Title of a notification: that of the page.
+    #[prop(into)]
+    title: Signal<String>,
+    /// The text of a notification: what is said of the rollout.
+    #[prop(into)]
+    body: Signal<String>,
+    /// The address of the page, which tells Deployments apart.
+    page: String,
+    /// The viewer looks at the past: nothing happens there.
+    #[prop(into)]
+    is_past: Signal<bool>,
+) -> impl IntoView {
+    let is_offered = RwSignal::new(false);
+    let is_wanted = RwSignal::new(false);
+    let is_denied = RwSignal::new(false);
+    // Where the tab remembers that they are wanted of this Deployment.
+    let remembered_as = StoredValue::new(format!("rollcast-notify:{page}"));
+    let page = StoredValue::new(page);
+    let want = move |is_on: bool| {
+        is_wanted.try_set(is_on);
+        // Where the tab may remember nothing, it is asked for again on the next page.
+        remembered_as.try_with_value(|name| browser::remember_here(name, is_on.then_some("yes")));
+    };
+    Effect::new(move |_| {
+        if let Some(notifications) = Notifications::of_browser() {
+            is_offered.set(true);
+            let is_remembered = remembered_as.with_value(|name| browser::remembered_here(name)).is_some();
+            want(is_remembered && notifications.is_granted());
+        }
+    });
+    let news = StoredValue::new(News::default());
+    let notify = move |told: Option<Tone>| {
+        let granted = || Notifications::of_browser().filter(|notifications| notifications.is_granted());
+        if told.is_some()
+            && is_wanted.get_untracked()
+            && let Some(notifications) = granted()
+        {
+            // Of each Deployment there is one at a time: the last word replaces the one before.
+            notifications.show(&page.get_value(), &title.get_untracked(), &body.get_untracked());
+        }
+    };
+    Effect::new(move |_| {
+        if !is_past.get() {
+            let heard = standing.get();
+            notify(news.try_update_value(|news| news.hear(heard, browser::page_millis())).flatten());
+        }
+    });
+    // It ends with the page.
+    let timer: StoredValue<Option<Interval>> = StoredValue::new(None);
+    Effect::new(move |_| {
+        timer.set_value(Interval::new(LOOK, move || {
+            if is_past.try_get_untracked() == Some(false) {
+                notify(news.try_update_value(|news| news.due(browser::page_millis())).flatten());
+            }
+        }));
+    });
+    let ask = move |_| {
+        if is_wanted.get_untracked() {
+            want(false);
+            return;
+        }
+        let Some(notifications) = Notifications::of_browser() else { return };
+        spawn_local(async move {
+            notifications.ask().await;
+            want(notifications.is_granted());
+            set_if_new(&is_denied, notifications.is_denied());
+        });
+    };
+    let explained = move || if is_denied.get() { DENIED } else { USUAL };
+    view! {
+        <button
+            id="notify"
+            class="choice"
+            type="button"
+            aria-pressed=move || is_wanted.get().to_string()
+            title=explained
+            hidden=move || !is_offered.get()
+            on:click=ask
+        >
+            {move || if is_denied.get() { "Blocked by the browser" } else { "Notify me" }}
+        </button>
     }
 }

@@ -5,8 +5,7 @@ use timeline::phase::PodState;
 use timeline::view::Hold;
 
 use crate::components::popup::Popup;
-use crate::components::state_marks::{LIFE, Points, StateMarks, usual};
-use crate::components::swatch::Swatch;
+use crate::components::state_marks::{LIFE, Points, StateMarks, Swatch, usual};
 use crate::components::tokens::Token;
 use crate::score::budget::{Limit, hold_class};
 use crate::score::ink::PodLook;

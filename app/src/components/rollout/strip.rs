@@ -3,11 +3,11 @@
 use leptos::prelude::*;
 use timeline::phase::PodState;
 
+use super::bars::filling;
 use crate::browser::placed;
 use crate::rollout::picture::Picture;
 use crate::scoped::ScopedFor;
 use crate::score::budget::{self, LAYERS, Limit, hold_class};
-use crate::score::ink::Fill;
 use crate::score::scene::GapArea;
 use crate::score::style_sheet;
 
@@ -62,10 +62,7 @@ fn Areas(picture: Picture) -> impl IntoView {
             areas.iter().find(|(known, _)| *known == layer).map(|(_, shape)| shape.clone()).unwrap_or_default()
         };
         let (colour, fill) = budget::fill(layer);
-        let (fill, opacity) = match fill {
-            Fill::Tint(share) => (format!("var({})", colour.token()), Some(share).filter(|share| *share < 1.0)),
-            Fill::Pattern(pattern) => (format!("url(#{prefix}{})", pattern.name()), None),
-        };
+        let (fill, opacity) = filling(colour, fill, prefix);
         view! { <g class=format!("area {}", layer.name())><path d=shape fill=fill fill-opacity=opacity></path></g> }
     };
     let line = move |limit: Limit| {

@@ -1,9 +1,5 @@
 //! The parts of the wall.
 
 pub mod below;
-pub mod legend;
-pub mod lines;
-pub mod plain;
 pub mod sound;
-pub mod stable;
 pub mod tile;

@@ -1,4 +1,5 @@
-//! Sound: what happens on the seats can be heard. Nothing of it is seen.
+//! Sound: what happens on the seats can be heard: a low tone when something gets stuck, two rising ones when it is done. When there is
+//! one is decided by [`crate::news`]; the browser plays it ([`crate::browser::Sound`]). Nothing of it is seen.
 
 use std::time::Duration;
 
@@ -10,7 +11,6 @@ use crate::browser::{self, Interval, page_millis};
 use crate::news::{DeploymentState, News};
 use crate::wall::SeatState;
 use crate::wall::board::{Seat, WallBoard};
-use crate::wall::tones::tones;
 
 /// Interval at which pending tones are checked.
 const LOOK: Duration = Duration::from_secs(1);
@@ -53,6 +53,15 @@ pub fn Sound(
             }
         }));
     });
+}
+
+/// The tones of what is told of a Deployment: frequency in hertz, and seconds until it begins.
+const fn tones(told: Tone) -> &'static [(f32, f64)] {
+    match told {
+        Tone::Bad => &[(196.0, 0.0)],
+        Tone::Ok => &[(523.0, 0.0), (784.0, 0.18)],
+        Tone::Busy | Tone::Quiet => &[],
+    }
 }
 
 /// Returns the status of the Deployment on a seat; `None` while nothing goes on there.

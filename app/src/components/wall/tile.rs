@@ -1,18 +1,22 @@
 //! A tile: one Deployment, read from across a room.
 
 use leptos::prelude::*;
+use timeline::story::Line;
 use timeline::words::safe;
 
-use super::lines::Lines;
 use crate::components::image::ImageName;
 use crate::components::rollout::score::Score;
 use crate::debounce::debounce;
 use crate::images::{ImageText, with_short_images};
 use crate::list::row::revisions;
-use crate::rollout::picture::FrameStyles;
+use crate::rollout::picture::{FrameStyles, Picture};
+use crate::scoped::ScopedFor;
 use crate::score::frame::Frame;
 use crate::wall::board::Seat;
 use crate::zone::Zone;
+
+/// Number of lines of the story that are shown.
+const MOST_LINES: usize = 4;
 
 /// The tile of a seat: which Deployment sits there, its change, what is said of it, and the picture.
 #[component]
@@ -61,5 +65,31 @@ pub fn Tile(
             <div class="room" inert=true><Score board picture moving/></div>
             <Lines picture/>
         </section>
+    }
+}
+
+/// The last lines of a tile's story, the newest first, shown where there is room.
+#[component]
+fn Lines(picture: Picture) -> impl IntoView {
+    let story = picture.story;
+    view! {
+        <ol class="lately">
+            <ScopedFor each=move || story.order().into_iter().rev().take(MOST_LINES) key=|key| *key let:key>
+                {story.row(key).map(|line| view! { <Told line/> })}
+            </ScopedFor>
+        </ol>
+    }
+}
+
+/// One line of the story.
+#[component]
+fn Told(line: ArcRwSignal<Line>) -> impl IntoView {
+    let zone = Zone::of_page();
+    let line: ReadSignal<Line> = line.read_only().into();
+    let text = move || zone.said(&line.read().text, line.read().at_millis);
+    view! {
+        <li class=move || line.read().kind.name() title=text>
+            <span class="muted">{move || zone.clock(line.read().at_millis)}</span>" "{text}
+        </li>
     }
 }

@@ -3,7 +3,7 @@
 use timeline::fact::{
     Condition, ConditionStatus, Container, ContainerState, Exit, Phase, PodCondition, PodFact, RESTARTING_ALL, Role,
 };
-use timeline::rules::messages;
+use timeline::rules::pulls::is_image_reason;
 
 use super::{Unusable, condition, condition_status, cut, meta, millis, number};
 use crate::kube::decode;
@@ -88,7 +88,7 @@ fn container(spec: decode::ContainerSpec, role: Role, statuses: &[decode::Contai
         .is_some_and(|ended| ended.reason != RESTARTING_ALL && !is_started_again(&spec, exit_code(ended)));
     let waits_for = |status: &decode::ContainerStatus| {
         let waiting = status.state.waiting.as_ref()?;
-        messages::is_image_reason(&waiting.reason).then(|| status.image.clone())
+        is_image_reason(&waiting.reason).then(|| status.image.clone())
     };
     Container {
         name: spec.name,

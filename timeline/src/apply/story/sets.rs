@@ -3,8 +3,8 @@
 use super::pods::WENT_TOGETHER_MILLIS;
 use crate::apply::Timeline;
 use crate::apply::pending::Outage;
+use crate::model::RemovedBecause;
 use crate::model::story::{Entry, Happening};
-use crate::model::{Deployment, RemovedBecause};
 use crate::{Millis, Uid};
 
 /// Pods of a deleted ReplicaSet are asked to go this soon; what is missing later is missing for another reason.
@@ -25,15 +25,14 @@ impl Timeline {
                 let had_available = self.model.pod_counts(uid).available > 0;
                 let what = Happening::SetDeleted { hash, was_seen, again_millis: None, outage_millis: None };
                 let entry = self.tell(deployment_uid, at, what);
-                let (deployment, is_again, since_millis) = (deployment_uid, false, None);
                 self.outages.push(Outage {
                     set: uid,
-                    deployment,
+                    deployment: deployment_uid,
                     entry,
                     at_millis: at,
                     had_available,
-                    is_again,
-                    since_millis,
+                    is_again: false,
+                    since_millis: None,
                 });
             }
             RemovedBecause::DeploymentDeleted => {}
@@ -100,7 +99,8 @@ impl Timeline {
             if deployment.is_over() || deployment.now.spec.replicas == 0 {
                 continue; // nothing should be available
             }
-            let is_available = self.is_available(deployment);
+            let is_available =
+                self.model.controlled_sets(deployment.uid).any(|set| self.model.pod_counts(set.uid).available > 0);
             match outage.since_millis {
                 None if !is_available && outage.had_available && at - outage.at_millis <= FOLLOWED_MILLIS => {
                     outage.since_millis = Some(at);
@@ -118,10 +118,5 @@ impl Timeline {
             }
             self.outages.push(outage);
         }
-    }
-
-    fn is_available(&self, deployment: &Deployment) -> bool {
-        let mut sets = self.model.sets_of(deployment.uid).filter(|set| set.owner == Some(deployment.uid));
-        sets.any(|set| self.model.pod_counts(set.uid).available > 0)
     }
 }

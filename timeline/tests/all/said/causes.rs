@@ -330,7 +330,8 @@ fn why_a_pod_went_and_not_another_one() {
         gone.meta.deletion_at_millis = Some(90_000);
         timeline.apply(60_010, watched(gone));
         let pod = timeline.model().pods.get(&Uid::from_bits(10)).unwrap();
-        timeline::removal_order::criteria(timeline.model(), pod, 0).map(|criteria| timeline::say::choice(&criteria))
+        let criteria = timeline::removal_order::Choices::new(timeline.model(), 0).criteria(pod);
+        criteria.map(|criteria| timeline::say::choice(&criteria))
     };
     let not_ready = condition(ConditionStatus::False, "ContainersNotReady", "");
     let mut all = String::new();

@@ -2,7 +2,7 @@
 
 use crate::made::{Web, condition, ready};
 use timeline::fact::{ConditionStatus, ContainerState, Phase, PodFact};
-use timeline::removal_order::{self, Comparison, Criterion};
+use timeline::removal_order::{Choices, Comparison, Criterion};
 use timeline::{Millis, Uid};
 
 /// Revision 1 has two pods, one on each node, ready since they were made at 0 s.
@@ -27,7 +27,7 @@ fn gone(web: &mut Web) -> Vec<Comparison> {
 
 fn pairs(web: &Web) -> Vec<Comparison> {
     let model = web.timeline.model();
-    removal_order::pairs(model, model.pods.get(&Uid::from_bits(100)).unwrap(), 0)
+    Choices::new(model, 0).pairs(model.pods.get(&Uid::from_bits(100)).unwrap()).collect()
 }
 
 fn ready_since(at: Millis) -> impl Fn(&mut PodFact) {
@@ -244,7 +244,7 @@ fn only_those_that_stay_are_compared_and_only_with_those_that_were_let_go_of() {
     (100..102).for_each(|pod| web.kill_pod(pod));
     assert_eq!(pairs(&web), Vec::new());
     let model = web.timeline.model();
-    assert_eq!(removal_order::criteria(model, model.pods.get(&Uid::from_bits(100)).unwrap(), 0), None);
+    assert_eq!(Choices::new(model, 0).criteria(model.pods.get(&Uid::from_bits(100)).unwrap()), None);
 }
 
 #[test]
@@ -263,7 +263,7 @@ fn criteria_are_told_once_each_in_the_order_of_kubernetes_and_not_where_one_is_u
         web.wait_until(60_000).set(2, |set| set.counts.desired = 3);
         web.kill_pod(100);
         let model = web.timeline.model();
-        removal_order::criteria(model, model.pods.get(&Uid::from_bits(100)).unwrap(), 0)
+        Choices::new(model, 0).criteria(model.pods.get(&Uid::from_bits(100)).unwrap())
     };
     use Criterion::{Cheaper, ReadyLater};
     assert_eq!(criteria(&|_| {}), Some(vec![ReadyLater]));
@@ -282,8 +282,9 @@ fn ages_are_by_the_clock_of_the_cluster() {
     let model = web.timeline.model();
     let pod = model.pods.get(&Uid::from_bits(100)).unwrap();
     // The cluster's clock is 30 s ahead: 40 s and 50 s, in the same.
-    assert_eq!(removal_order::pairs(model, pod, -30_000), [Comparison::Before(Criterion::Chance)]);
-    assert_eq!(removal_order::pairs(model, pod, 9_000), [Comparison::Before(Criterion::ReadyLater)]);
+    let pairs = |skew_millis| Choices::new(model, skew_millis).pairs(pod).collect::<Vec<_>>();
+    assert_eq!(pairs(-30_000), [Comparison::Before(Criterion::Chance)]);
+    assert_eq!(pairs(9_000), [Comparison::Before(Criterion::ReadyLater)]);
 }
 
 /// However many pods go: those of a Deployment are gone through once for each moment at which some went, and not once for each of these.
@@ -299,11 +300,11 @@ fn what_is_the_same_for_pods_that_went_together_is_looked_at_once() {
             (begin..end).for_each(|number| web.kill_pod(100 + number));
         }
         let model = web.timeline.model();
-        let mut choices = removal_order::Choices::new(model, 0);
+        let mut choices = Choices::new(model, 0);
         let told = (100..100 + pods).map(|number| {
             let pod = model.pods.get(&Uid::from_bits(number)).unwrap();
             let criteria = choices.criteria(pod);
-            assert_eq!(criteria, removal_order::criteria(model, pod, 0), "{number}");
+            assert_eq!(criteria, Choices::new(model, 0).criteria(pod), "{number}");
             criteria.is_some()
         });
         let told = told.filter(|is_told| *is_told).count();

@@ -1,0 +1,145 @@
+//! What registries and kubelets say of images reaches the sentence, and says no more than it means.
+
+use super::evidence::{creating, first, matter, replacing};
+use crate::made::waiting;
+use timeline::view::Tone;
+
+#[test]
+fn a_pull_that_failed_is_told_in_the_words_of_the_registry() {
+    let pull = |reason: &'static str, message: &'static str| {
+        replacing(move |pod| pod.containers[0].state = Some(waiting(reason, message)))
+    };
+    for (message, said) in [
+        (
+            "failed to pull and unpack image \"docker.io/web:v2\": no match for platform in manifest: not found",
+            "image web:v2 has no variant for the node's platform.",
+        ),
+        (
+            "pull access denied, repository does not exist or may require authorization: authorization failed",
+            "image web:v2 does not exist, or access is denied.",
+        ),
+    ] {
+        assert_eq!(matter(&pull("ErrImagePull", message)), said);
+        assert_eq!(pull("ErrImagePull", message).view().verdict.tone, Tone::Bad, "it is final");
+    }
+    let web = pull("ErrImagePull", "failed to do request: Head \"https://reg\": http: server gave HTTP response");
+    assert_eq!(
+        first(&web),
+        "Image web:v2 cannot be pulled: server gave HTTP response (pod p0200). The kubelet tries again."
+    );
+    let web = pull("ImagePullBackOff", "Back-off pulling image \"web:v2\"");
+    assert!(first(&web).starts_with("Image web:v2 cannot be pulled: ImagePullBackOff, why is not known"));
+    let mut web = pull("ErrImagePull", "unexpected status: 401 Unauthorized");
+    assert!(!first(&web).contains("secret"));
+    web.event(
+        200,
+        "FailedToRetrieveImagePullSecret",
+        "Unable to retrieve some image pull secrets (regcred); attempting",
+    );
+    assert_eq!(
+        first(&web),
+        "Image web:v2 cannot be pulled: access denied (pod p0200). Pull secrets that cannot be read: regcred."
+    );
+}
+
+/// The kubelet fails the container that mounts it, with the words of the pull.
+#[test]
+fn an_image_volume_that_cannot_be_pulled_is_named_and_not_the_image_of_a_container() {
+    for (reason, message) in [
+        (
+            "ErrImagePull",
+            "failed to pull and unpack image \"a.io/files:v9\": failed to resolve image: a.io/files:v9: not found",
+        ),
+        (
+            "ErrImagePull",
+            "initializing source docker://a.io/files:v9: reading manifest v9 in a.io/files: manifest unknown",
+        ),
+        ("ImagePullBackOff", "Back-off pulling image \"a.io/files:v9\": ErrImagePull: a.io/files:v9: not found"),
+    ] {
+        let web = replacing(|pod| {
+            pod.containers[0].state = Some(waiting(reason, message));
+            pod.containers[0].waits_for_image = "web:v2".into();
+        });
+        assert_eq!(matter(&web), "image a.io/files:v9 is not found.", "{message}");
+        assert_eq!(first(&web), "Image a.io/files:v9 cannot be pulled: not found (pod p0200).", "{message}");
+    }
+}
+
+#[test]
+fn names_decide_no_failure() {
+    let failure = |image, message| {
+        let events = std::iter::empty();
+        timeline::rules::pulls::read_pull_failure("ErrImagePull", Some(image), message, events)
+    };
+    use timeline::rules::pulls::PullFailure::{Denied, NotFound, TooManyRequests};
+    for (image, message) in [
+        ("quay.io/app/web:14290", "reading manifest 14290 in quay.io/app/web: manifest unknown"),
+        ("quay.io/app/certificate:429", "reading manifest 429 in quay.io/app/certificate: manifest unknown"),
+        ("certificate:v1", "docker.io/library/certificate:v1: not found"),
+        ("", "web: not found"),
+        (":", "web: not found"),
+    ] {
+        assert_eq!(failure(image, message), NotFound, "{message}");
+    }
+    for image in ["auth:v1", "a", "web:401", "reg:5000/auth", "web@sha256:0f"] {
+        assert_eq!(failure(image, "failed to authorize: 401 Unauthorized"), Denied, "{image}");
+    }
+    assert_eq!(failure("web:v2", "unexpected status: 429"), TooManyRequests);
+}
+
+#[test]
+fn an_image_that_was_pulled_is_not_waited_for() {
+    let mut web = replacing(creating);
+    web.event(200, "Pulling", "Pulling image \"web:v2\"");
+    web.now += 50_000;
+    assert!(first(&web).starts_with("1 new pod is waiting for its image for 50 s"), "{}", first(&web));
+    web.event(200, "Pulled", "Successfully pulled image \"web:v2\" in 3s");
+    assert!(
+        first(&web).starts_with("1 new pod has been starting for 50 s; no container is reported running yet"),
+        "{}",
+        first(&web)
+    );
+}
+
+#[test]
+fn an_image_that_is_not_there_says_nothing_of_secrets() {
+    let mut web = replacing(|pod| pod.containers[0].state = Some(waiting("ErrImagePull", "not found")));
+    web.event(
+        200,
+        "FailedToRetrieveImagePullSecret",
+        "Unable to retrieve some image pull secrets (regcred); attempting",
+    );
+    web.now += 40_000;
+    assert!(!first(&web).contains("regcred"), "{}", first(&web));
+}
+
+#[test]
+fn an_image_that_cannot_be_used_says_why() {
+    let mut web = replacing(|pod| {
+        creating(pod);
+        let message = "Failed to apply default image tag \"reg/App:v2\": couldn't parse image name \"reg/App:v2\": invalid reference \
+                       format: repository name (App) must be lowercase";
+        pod.containers[0].state = Some(waiting("InvalidImageName", message));
+        pod.containers[0].waits_for_image = "reg/App:v2".into();
+    });
+    web.now += 1_000;
+    let said =
+        "Image reg/App:v2 cannot be pulled: InvalidImageName: repository name (App) must be lowercase (pod p0200).";
+    assert_eq!(first(&web), said);
+}
+
+#[test]
+fn of_two_images_each_has_its_own_error() {
+    let mut web = replacing(|pod| {
+        creating(pod);
+        let mut second = pod.containers[0].clone();
+        (pod.containers[0].waits_for_image, second.waits_for_image) = ("web:v2".into(), "proxy:v9".into());
+        second.name = "proxy".into();
+        pod.containers[0].state =
+            Some(waiting("ImagePullBackOff", "Back-off pulling image \"web:v2\": denied: access forbidden"));
+        second.state = Some(waiting("ErrImagePull", "failed to pull image \"proxy:v9\": not found"));
+        pod.containers.push(second);
+    });
+    web.now += 1_000;
+    assert!(first(&web).starts_with("Image web:v2 cannot be pulled: access"), "{}", first(&web));
+}

@@ -1,0 +1,170 @@
+//! What schedulers, autoscalers and nodes say reaches the sentence, and says no more than it means.
+
+use super::evidence::{command, first, matter, replacing};
+use crate::made::{SECOND, Web, condition, ready, unready, warning};
+use timeline::fact::{ConditionStatus, EventFact, Phase, PodFact};
+use timeline::view::Tone;
+
+fn unplaced(reason: &'static str, message: &'static str) -> impl FnOnce(&mut PodFact) {
+    move |pod| {
+        (pod.node, pod.phase, pod.ready, pod.containers) = (None, Phase::Pending, None, Vec::new());
+        pod.scheduled = Some(condition(ConditionStatus::False, reason, message));
+    }
+}
+
+#[test]
+fn a_node_that_is_not_ready_is_named() {
+    let mut web = Web::live(3);
+    web.now += 60_000;
+    for pod in [100, 101] {
+        web.pod(pod, |pod| {
+            pod.ready = Some(condition(ConditionStatus::False, "", ""));
+            pod.node = Some("node-7".into());
+        });
+        web.event(pod, "NodeNotReady", "Node is not ready");
+    }
+    web.report();
+    web.now += 61_000;
+    assert_eq!(web.verdict(), "[Degraded] Revision 1 has 1 of 3 available: node node-7 is not ready.");
+    let said = "Node node-7 has not been ready for 1 min 1 s: 2 pods on it do not count. Kubernetes replaces them after the \
+                toleration of the pod, by default 300 s.";
+    assert_eq!(first(&web), said);
+    assert_eq!(command(&web), "describe node node-7");
+    // A kubelet that reports something is there again, whatever it reports.
+    let mut back = Web::live(1);
+    back.wait(60_000).pod(100, |pod| pod.ready = Some(condition(ConditionStatus::False, "", "")));
+    back.event(100, "NodeNotReady", "Node is not ready");
+    back.wait(60_000).event(100, "Unhealthy", "Readiness probe failed: timeout");
+    assert!(first(&back).contains("not ready any more"), "{}", first(&back));
+    // It is back, and the pods are not.
+    web.pod(100, ready);
+    web.wait(10_000).pod(100, unready);
+    web.now += 20_000;
+    assert!(web.view().reasons.iter().any(|reason| reason.sentence.contains("not ready any more")));
+}
+
+#[test]
+fn pods_that_go_make_room_on_their_nodes() {
+    let mut web = replacing(unplaced("Unschedulable", "0/1 nodes are available: 1 Insufficient nvidia.com/gpu."));
+    web.set(2, |set| set.counts.desired = 2);
+    web.pod(100, |pod| pod.meta.deletion_at_millis = Some(320_000));
+    web.report();
+    web.now += 70_000;
+    assert_eq!(web.view().verdict.tone, Tone::Busy, "{}", web.verdict());
+    assert_eq!(
+        first(&web),
+        "No node fits pod p0200: 1 Insufficient nvidia.com/gpu. 1 pod that terminates may make room."
+    );
+    web.now = 340_000;
+    assert_eq!(web.view().verdict.tone, Tone::Bad, "it should have been gone");
+}
+
+/// The scheduler has evicted pods of a lower priority, which need their time to go.
+#[test]
+fn a_pod_that_is_nominated_for_a_node_waits_for_room_there() {
+    let mut web = replacing(unplaced("Unschedulable", "0/1 nodes are available: 1 Insufficient cpu."));
+    web.event(200, "NotTriggerScaleUp", "no group fits");
+    web.pod(200, |pod| pod.nominated_node = Some("node-7".into()));
+    web.now += 70_000;
+    let waits = "No node fitted pod p0200: 1 Insufficient cpu. It is nominated for node node-7, and waits for room there or to be bound.";
+    assert_eq!((first(&web).as_str(), web.view().verdict.tone), (waits, Tone::Busy));
+    web.now += 240_000;
+    assert_eq!(web.view().verdict.tone, Tone::Bad, "{}", web.verdict());
+    // The scheduler nominates a pod also while it binds it to a node that was added.
+    let mut web = replacing(unplaced("Unschedulable", "0/1 nodes are available: 1 Insufficient cpu."));
+    web.event(200, "TriggeredScaleUp", "pod triggered scale-up");
+    web.wait(360_000).pod(200, |pod| pod.nominated_node = Some("node-7".into()));
+    assert_eq!(web.view().verdict.tone, Tone::Busy, "{}", web.verdict());
+    assert!(first(&web).ends_with("A node is being added (cluster-autoscaler)."), "{}", first(&web));
+    // Of a pod that waits for a volume before it is bound the scheduler says nothing else.
+    let mut web = replacing(unplaced("Unschedulable", ""));
+    web.pod(200, |pod| (pod.scheduled, pod.nominated_node) = (None, Some("node-7".into())));
+    web.now += 20_000;
+    let waits = "1 new pod has had no node for 20 s. Pod p0200 is nominated for node node-7; it may wait for a volume, a device \
+                 or other pods before it is bound.";
+    assert_eq!(first(&web), waits);
+}
+
+#[test]
+fn a_node_that_is_added_for_one_pod_is_for_all() {
+    let mut web = replacing(unplaced("Unschedulable", "0/1 nodes are available: 1 Insufficient cpu."));
+    web.add_pod(201, SECOND, unplaced("Unschedulable", "0/1 nodes are available: 1 Insufficient cpu."));
+    web.event(200, "TriggeredScaleUp", "pod triggered scale-up");
+    // More of the others than are kept.
+    for _ in 0..60 {
+        web.wait(1_000).event(201, "FailedScheduling", "0/1 nodes are available: 1 Insufficient cpu.");
+    }
+    web.now += 10_000;
+    let comes = "No node fits 2 pods: 1 Insufficient cpu. A node is being added (cluster-autoscaler).";
+    assert_eq!((first(&web).as_str(), web.view().verdict.tone), (comes, Tone::Busy));
+}
+
+/// Lists have Events by name, which tells when each came for the first time.
+#[test]
+fn the_last_answer_of_an_autoscaler_is_the_newest_by_its_own_time() {
+    let mut web = replacing(unplaced("Unschedulable", "0/1 nodes are available: 1 Insufficient cpu."));
+    web.now += 70_000;
+    let pod = web.timeline.model().pods.values().find(|pod| pod.name.ends_with("p0200")).unwrap().clone();
+    for (number, reason, seconds) in [(900, "NotTriggerScaleUp", 80), (901, "TriggeredScaleUp", 40)] {
+        let warning = warning(number, pod.uid.bits(), ("Pod", &pod.name), reason, "max size reached");
+        let event = EventFact { is_warning: false, last_millis: Some(seconds * 1_000), ..warning };
+        web.timeline.apply(web.now, timeline::Fact::Event(Box::new(event)));
+    }
+    assert_eq!(first(&web), "No node fits pod p0200: 1 Insufficient cpu. No node is added: max size reached.");
+}
+
+#[test]
+fn a_node_that_came_for_another_pod_is_not_being_added_any_more() {
+    let mut web = replacing(unplaced("Unschedulable", "0/1 nodes are available: 1 Insufficient cpu."));
+    web.add_pod(201, SECOND, unplaced("Unschedulable", "0/1 nodes are available: 1 Insufficient cpu."));
+    web.event(200, "Nominated", "Pod should schedule on: nodeclaim/a");
+    web.now += 61_000;
+    web.pod(200, |pod| *pod = crate::made::pod(200, SECOND, "web-3-p0200"));
+    assert!(first(&web).starts_with("No node fits pod p0201: 1 Insufficient cpu."), "{}", first(&web));
+    assert_eq!(web.view().verdict.tone, Tone::Bad, "{}", web.verdict());
+}
+
+#[test]
+fn a_claim_and_a_scheduler_that_fails_are_no_lack_of_nodes() {
+    for (reason, message, said) in [
+        (
+            "Unschedulable",
+            "0/1 nodes are available: persistentvolumeclaim \"data\" not found. preemption: 0/1 nodes.",
+            "persistentvolumeclaim \"data\" not found.",
+        ),
+        (
+            "Unschedulable",
+            "pod has unbound immediate PersistentVolumeClaims",
+            "pod has unbound immediate PersistentVolumeClaims.",
+        ),
+        ("SchedulerError", "binding volumes: context deadline exceeded", "the scheduler fails."),
+    ] {
+        let mut web = replacing(unplaced(reason, message));
+        web.now += 70_000;
+        assert_eq!(matter(&web), said);
+    }
+    let mut web = replacing(|pod| {
+        (pod.node, pod.phase, pod.ready, pod.scheduled, pod.containers) =
+            (None, Phase::Pending, None, None, Vec::new());
+    });
+    web.now += 70_000;
+    assert_eq!(matter(&web), "no scheduler has placed its pods.");
+    assert!(first(&web).ends_with("or it waits for a volume or a device."), "{}", first(&web));
+    web.event(200, "FailedResourceClaimCreation", "PodResourceClaim gpu: resource claim template \"gpu\" not found");
+    assert_eq!(matter(&web), "a ResourceClaim of its pods cannot be created.");
+    let claim = "1 new pod has had no node for 1 min 10 s (pod p0200): PodResourceClaim gpu: resource claim template \"gpu\" not found.";
+    assert_eq!(first(&web), claim);
+}
+
+#[test]
+fn karpenter_says_that_no_node_comes() {
+    let mut web = replacing(unplaced("Unschedulable", "0/1 nodes are available: 1 Insufficient cpu."));
+    web.event(200, "Nominated", "Pod should schedule on: nodeclaim/a");
+    web.wait(11_000).event(
+        200,
+        "FailedScheduling",
+        "Failed to schedule pod, all available instance types exceed limits for nodepool \"a\"",
+    );
+    let said = "No node is added: all available instance types exceed limits for nodepool \"a\".";
+    assert!(first(&web).contains(said), "{}", first(&web));
+}
