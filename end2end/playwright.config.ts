@@ -10,7 +10,7 @@ if (!drawsAlike) {
   if (process.env.TEST_WORKER_INDEX === undefined) console.log(why);
 }
 
-/// Four projects: `page` needs recordings only, `firefox` also a Firefox (FIREFOX), `cluster` needs the real control plane (ROLLCAST_TEST_KUBECONFIG), `faithful` compares
+/// Five projects: `page` needs recordings only, `firefox` also a Firefox (FIREFOX), `webkit` a WebKit (ROLLCAST_WEBKIT), `cluster` needs the real control plane (ROLLCAST_TEST_KUBECONFIG), `faithful` compares
 /// the simulated cluster with what `cluster` left.
 export default defineConfig({
   testDir: "tests",
@@ -38,7 +38,8 @@ export default defineConfig({
   },
   projects: [
     { name: "page", testMatch: "page/*.spec.ts", testIgnore: drawsAlike ? [] : "page/looks.spec.ts" },
-    { name: "firefox", testMatch: "firefox/*.spec.ts" },
+    { name: "firefox", testMatch: ["engines/*.spec.ts", "firefox/*.spec.ts"] },
+    { name: "webkit", testMatch: "engines/*.spec.ts" },
     { name: "cluster", testMatch: "cluster/*.spec.ts" },
     { name: "faithful", testMatch: "faithful/*.spec.ts", dependencies: ["cluster"] },
   ],

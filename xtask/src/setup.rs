@@ -12,6 +12,7 @@ mod postgres;
 mod provider;
 mod static_linux;
 mod wasm;
+mod webkit;
 
 use anyhow::Result;
 
@@ -26,6 +27,7 @@ pub use postgres::{POSTGRES, ensure_postgres};
 pub use provider::ensure_provider;
 pub use static_linux::{STATIC_TOOLS, ensure_buildah, ensure_static_linux};
 pub use wasm::{Toolchain, ensure_wasm, flags_without_paths, paths_of_sources};
+pub use webkit::ensure_webkit;
 
 use crate::process;
 
@@ -38,6 +40,9 @@ pub fn everything() -> Result<()> {
         process::print_note(
             "no Firefox here, and none to install: the tests in it will be left out (FIREFOX names one)",
         );
+    }
+    if ensure_webkit().is_none() {
+        process::print_note("no WebKit here, and none to install: the tests in it will be left out by night");
     }
     if !ensure_postgres() {
         process::print_note(

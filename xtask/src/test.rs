@@ -77,7 +77,7 @@ pub fn run(only: &[String], is_whole: bool) -> Result<()> {
 fn in_browsers(tests: &Tests, is_whole: bool, wants_pages: bool, wants_clusters: bool) -> Result<()> {
     let mut browsers = browsers(is_whole)?;
     if wants_pages {
-        add_pages(&mut browsers)?;
+        add_pages(&mut browsers, is_whole)?;
     }
     let mut running = None;
     let is_recorded = wants_clusters && clusters(tests, is_whole, &mut running, &mut browsers)?;
@@ -175,14 +175,21 @@ fn browsers(is_whole: bool) -> Result<Command> {
     Ok(command)
 }
 
-/// Adds the pages in Chromium and Firefox.
-fn add_pages(command: &mut Command) -> Result<()> {
+/// Adds the pages in Chromium and Firefox, by night in WebKit, too.
+fn add_pages(command: &mut Command, is_whole: bool) -> Result<()> {
     command.arg("--project=page");
     let Some(firefox) = setup::ensure_firefox() else {
         let why = "FIREFOX names none, there is none here, and none to install";
         return process::leave_out("the tests in Firefox", why);
     };
     command.arg("--project=firefox").env("FIREFOX", firefox);
+    if !is_whole {
+        return Ok(());
+    }
+    let Some(webkit) = setup::ensure_webkit() else {
+        return process::leave_out("the tests in WebKit", "there is none here, and none to install");
+    };
+    command.arg("--project=webkit").env("ROLLCAST_WEBKIT", webkit);
     Ok(())
 }
 

@@ -6,6 +6,7 @@ use timeline::address;
 use timeline::model::{Deployment, Rollout};
 use timeline::playback::{self, Playback};
 use timeline::view::Tone;
+use timeline::viewer::DeploymentCopy;
 
 use super::board::{self, SLIDER_PARTS, SliderMarks, Time};
 use super::screen::RolloutScreen;
@@ -190,7 +191,7 @@ impl RolloutScreen {
             exported.show(moment);
         }
         let is_due = page_millis - state.kept_at > KEPT_MILLIS;
-        let kept = is_due.then(|| slider_marks(state.copy.deployment(), state.frame, (from, live)));
+        let kept = is_due.then(|| slider_marks(&state.copy, state.frame, (from, live)));
         drop(state);
         if let Some(kept) = kept {
             self.0.state.borrow_mut().kept_at = page_millis;
@@ -224,7 +225,8 @@ impl RolloutScreen {
 }
 
 /// Returns the marks of the slider, from the first stored moment to the present.
-fn slider_marks(deployment: Option<&Deployment>, frame: Frame, (from, live): (Millis, Millis)) -> SliderMarks {
+fn slider_marks(copy: &DeploymentCopy, frame: Frame, (from, live): (Millis, Millis)) -> SliderMarks {
+    let is_failing = copy.said.view.as_ref().is_some_and(|view| view.verdict.tone == Tone::Bad);
     let part =
         |at: Millis| ((at - from) * SLIDER_PARTS).checked_div(live - from).unwrap_or_default().clamp(0, SLIDER_PARTS);
     let rollout = |rollout: &Rollout| {
@@ -232,13 +234,14 @@ fn slider_marks(deployment: Option<&Deployment>, frame: Frame, (from, live): (Mi
             (Some(_), ..) => Tone::Ok,
             (None, _, Some(_)) => Tone::Bad,
             (None, Some(_), None) => Tone::Quiet,
+            (None, None, None) if is_failing => Tone::Bad,
             (None, None, None) => Tone::Busy,
         };
         let ended = rollout.completed_millis.or(rollout.superseded_millis).unwrap_or(live);
         rollout.started_millis.map(|began| (tone, part(began), part(ended)))
     };
     SliderMarks {
-        rollouts: deployment.iter().flat_map(|known| &known.rollouts).filter_map(rollout).collect(),
+        rollouts: copy.deployment().iter().flat_map(|known| &known.rollouts).filter_map(rollout).collect(),
         window: (part(frame.from_millis()), part(frame.now_millis)),
     }
 }

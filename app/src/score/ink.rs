@@ -95,12 +95,13 @@ impl Pattern {
     }
 
     /// By how many degrees it is turned. Dots are the same however they are turned; one that is not turned at all Firefox
-    /// does not repeat over the whole of a shape that is very wide.
+    /// does not repeat over the whole of a shape that is very wide, and one that is turned by 90 WebKit does not draw where time is
+    /// narrow.
     pub const fn degrees(self) -> i32 {
         match self {
             Self::Stripes => 45,
             Self::Hatch => -45,
-            Self::Dots => 90,
+            Self::Dots => 180,
         }
     }
 

@@ -1,6 +1,6 @@
-/// The picture in Firefox, measured as in Chromium: bars that are elements, painted ones and ribbons; on a page and on the wall, where bars are wide.
+/// The picture in Firefox and WebKit, measured as in Chromium: bars that are elements, painted ones and ribbons; on a page and on the wall, where bars are wide.
 
-import { count, expect, isLive, test } from "../../fixtures/firefox.ts";
+import { count, expect, isLive, test } from "../../fixtures/engine.ts";
 import { distance, mean } from "../../fixtures/pixels.mjs";
 import { address, blocks, held, look, measureAll } from "../../fixtures/picture.ts";
 
@@ -14,7 +14,7 @@ for (const theme of ["light", "dark"] as const) {
       await isLive(tab);
       measureAll(await look(tab), pods, `${pods} pods`);
     }
-    await tab.setViewport({ width: 1920, height: 1080 });
+    await tab.resize(1920, 1080);
     for (const pods of SIZES) {
       await tab.goto(`${server.address}/wall?cluster=n${pods}&theme=${theme}`);
       await isLive(tab);

@@ -1,7 +1,7 @@
-/// The pages in Firefox as one application: they come alive, go from page to page and through time, open details, and find their server again.
+/// The pages in Firefox and WebKit as one application: they come alive, go from page to page and through time, open details, and find their server again.
 
 import { recording } from "../../fixtures/environment.ts";
-import { count, expect, isLive, says, test, text } from "../../fixtures/firefox.ts";
+import { count, expect, isLive, says, test, text } from "../../fixtures/engine.ts";
 import { Server } from "../../fixtures/server.ts";
 
 const rollover = ["rollover", "rollover", "web"] as const;
@@ -28,22 +28,6 @@ test("the theme is the system's, or the address's", async ({ tab, serve }) => {
   }
 });
 
-test("what the content security policy forbids is a complaint", async ({ tab, serve, complaints }) => {
-  const server = await serve(held);
-  await tab.goto(server.page(...rollover));
-  await isLive(tab);
-  expect(complaints).toEqual([]);
-  // As text of an element. A browser that has Trusted Types names them, another one the missing nonce.
-  await tab.evaluate(() => {
-    const script = document.createElement("script");
-    script.append("document.title = 'taken over'");
-    document.body.append(script);
-  });
-  await expect.poll(() => complaints).toEqual([expect.stringMatching(/Content-Security-Policy: .* blocked (assigning to an injection sink|an inline script)/)]);
-  expect(await tab.title()).not.toBe("taken over");
-  complaints.length = 0;
-});
-
 test("from the list to a Deployment and back nothing is loaded", async ({ tab, serve }) => {
   const server = await serve(() => Server.start(["replay", ...["rollover", "rollout", "kill-pod"].map(recording), "--hold-at", "12"]));
   await tab.goto(server.address);
@@ -53,7 +37,7 @@ test("from the list to a Deployment and back nothing is loaded", async ({ tab, s
   await count(tab, "[data-testid=deployment]", 1);
   await tab.click("[data-testid=deployment]");
   await says(tab, "verdict", "Revision 3 is replacing revision 1");
-  expect(new URL(tab.url()).pathname).toBe(new URL(server.page(...rollover)).pathname);
+  expect(new URL(await tab.url()).pathname).toBe(new URL(server.page(...rollover)).pathname);
   await tab.evaluate(() => history.back());
   await count(tab, "[data-testid=deployment]", 1);
   await expect.poll(() => tab.evaluate(() => document.querySelector<HTMLInputElement>("input[type=search]")?.value)).toBe("rollover");
@@ -65,17 +49,17 @@ test("keys step through changes, and back to live", async ({ tab, serve }) => {
   await tab.goto(server.page(...rollover));
   await isLive(tab);
   const now = await text(tab, "verdict");
-  const at = async () => new URL(tab.url()).searchParams.get("at");
-  await tab.keyboard.press("[");
+  const at = async () => new URL(await tab.url()).searchParams.get("at");
+  await tab.press("[");
   await expect.poll(at).not.toBeNull();
-  await tab.keyboard.press("[");
+  await tab.press("[");
   await says(tab, "verdict", "Revision 2 was replacing revision 1");
   await says(tab, "live", /^As it was at /);
   await count(tab, living(3), 0);
   const before = await at();
-  await tab.keyboard.press("ArrowRight");
+  await tab.press("ArrowRight");
   await expect.poll(at).not.toBe(before);
-  await tab.keyboard.press("l");
+  await tab.press("l");
   await says(tab, "live", /^Recording/);
   await expect.poll(() => text(tab, "verdict")).toBe(now);
   expect(await at()).toBeNull();
@@ -95,11 +79,11 @@ test("details of a pod open and close, by click and by keys", async ({ tab, serv
   await tab.click("#detail .close");
   await closed();
   await tab.focus("[data-testid=gutter][data-revision='1'] a");
-  await tab.keyboard.press("ArrowDown");
+  await tab.press("ArrowDown");
   await expect.poll(() => tab.evaluate(() => document.activeElement?.getAttribute("data-testid"))).toBe("pod");
-  await tab.keyboard.press("Enter");
+  await tab.press("Enter");
   await open();
-  await tab.keyboard.press("Escape");
+  await tab.press("Escape");
   await closed();
   expect(await tab.evaluate(() => document.activeElement?.getAttribute("data-testid")), "where it was").toBe("pod");
 });
