@@ -20,6 +20,8 @@ pub fn StatusPage(
     // Those to do something about come first.
     clusters
         .sort_by_key(|cluster| cluster.advice.is_empty() && matches!(cluster.connection.state, "live" | "recording"));
+    // Recordings have none.
+    let has_table = clusters.iter().any(|cluster| !cluster.kinds.is_empty());
     let nothing = clusters.is_empty().then(|| view! { <p>"No cluster can be shown to you."</p> });
     let clusters = clusters.into_iter().map(|cluster| view! { <Cluster cluster/> }).collect_view();
     view! {
@@ -31,17 +33,24 @@ pub fn StatusPage(
             {nothing}
             {clusters}
             {server.map(|server| view! { <Server server/> })}
-            <section>
-                <h2>"Columns"</h2>
-                <dl>
-                    <dt>"Permission"</dt><dd>"Whether the API server lets Rollcast list and watch the kind."</dd>
-                    <dt>"Lag"</dt><dd>"Time from the arrival of the last event to its being applied to the timeline. Pages receive it at once, or 50 ms later while events stream in."</dd>
-                    <dt>"Restarts"</dt><dd>"Watches started again because the one before failed or its connection was lost."</dd>
-                    <dt>"Listed again"</dt><dd>"Expired: the API server no longer had the version that the watch stood at. Failed: watches failed several times, or were refused. Mute: watches ended without a word. Requested: the history began anew. Moved: the cluster has another address."</dd>
-                    <dt>"Skipped"</dt><dd>"Objects that could not be decoded; the log names the reasons."</dd>
-                </dl>
-            </section>
+            {has_table.then(columns)}
         </main>
+    }
+}
+
+/// What the columns of the tables mean.
+fn columns() -> impl IntoView {
+    view! {
+        <section>
+            <h2>"Columns"</h2>
+            <dl>
+                <dt>"Permission"</dt><dd>"Whether the API server lets Rollcast list and watch the kind."</dd>
+                <dt>"Lag"</dt><dd>"Time from the arrival of the last event to its being applied to the timeline. Pages receive it at once, or 50 ms later while events stream in."</dd>
+                <dt>"Restarts"</dt><dd>"Watches started again because the one before failed or its connection was lost."</dd>
+                <dt>"Listed again"</dt><dd>"Expired: the API server no longer had the version that the watch stood at. Failed: watches failed several times, or were refused. Mute: watches ended without a word. Requested: the history began anew. Moved: the cluster has another address."</dd>
+                <dt>"Skipped"</dt><dd>"Objects that could not be decoded; the log names the reasons."</dd>
+            </dl>
+        </section>
     }
 }
 
@@ -97,8 +106,14 @@ fn facts(cluster: &ClusterStatus, figures: &ClusterFigures) -> impl IntoView + u
         );
         view! { <dt>"Queue"</dt><dd>{said}</dd> }
     });
-    let gaps = format!("{} a kind was not observed for a while", grouped_count(figures.gaps, "time"));
-    let dropped = format!("{} not sent to viewers who fell behind", grouped(figures.frames_dropped));
+    let gaps = match figures.gaps {
+        0 => "None".to_owned(),
+        gaps => format!("A kind was not observed for a while, {}", grouped_count(gaps, "time")),
+    };
+    let dropped = match figures.frames_dropped {
+        0 => "All sent".to_owned(),
+        dropped => format!("{} not sent to viewers who fell behind", grouped(dropped)),
+    };
     view! { {address}{heard}{queue}<dt>"Gaps"</dt><dd>{gaps}</dd><dt>"Frames"</dt><dd>{dropped}</dd> }
 }
 
