@@ -10,7 +10,7 @@ const held = () => Server.replaying("rollover", "--hold-at", "12");
 const living = (revision: number) => `[data-testid=pod][data-revision="${revision}"]:not([data-state=gone]):not(.elsewhere)`;
 
 test("a page comes alive and moves by itself", async ({ tab, serve }) => {
-  const server = await serve(() => Server.replaying("rollout", "--when-watched", "--speed", "4"));
+  const server = await serve(() => Server.replaying("rollout", "--when-watched", "--speed", "2"));
   await tab.goto(server.page("rollout", "rollout", "nginx"));
   await isLive(tab);
   await says(tab, "live", /^Recording/);
