@@ -93,7 +93,7 @@ struct Tap {
     hub: WeakHandle,
     clock: watch::Receiver<Clock>,
     connection: watch::Receiver<Connection>,
-    /// The last response of the cluster in the store at the start.
+    /// The last response of the cluster in the store when that was read.
     heard_millis: Option<Millis>,
     /// Lists that arrived since the start.
     listed: BTreeSet<(Kind, Option<String>)>,
@@ -375,6 +375,7 @@ impl Tap {
             (RestoreResult::Unavailable, _) | (RestoreResult::Restored(_), None) => return Ok(()),
             (RestoreResult::Empty | RestoreResult::Unusable, _) => {}
             (RestoreResult::Restored(mut stored), Some(since)) => {
+                self.heard_millis = stored.heard_millis; // a first list that is still to come ends a gap
                 self.end_unwatched(&mut stored, namespaces);
                 self.send(SourceEvent::Begins(stored)).await?;
                 self.send_again(&since, true).await?;

@@ -10,6 +10,7 @@ use std::time::Duration;
 use axum::extract::ws::{CloseFrame, Message, WebSocket};
 use axum::http::HeaderMap;
 use bytes::Bytes;
+use futures::future::BoxFuture;
 use futures::{Sink, SinkExt, Stream, StreamExt};
 use timeline::wire::{
     self, Connection, ConnectionState, HEARTBEAT_SECONDS, MAX_VIEWER_FRAME, PROTOCOL, Position, REFUSED,
@@ -20,8 +21,8 @@ use tokio::sync::watch as signal;
 use tokio::time::Instant;
 use tokio_tungstenite::tungstenite::Error as TransportError;
 
-use crate::access::AuthError;
 use crate::access::permissions::Permissions;
+use crate::access::{AuthError, Viewer};
 use crate::history::hub_cache::OpenError;
 use crate::hub::{FirstFrame, FollowedDeployment, Update};
 use crate::telemetry::rate::RateLimit;
@@ -140,6 +141,8 @@ async fn run(
     let mut known =
         tokio::time::interval(if view.viewer().link.is_some() { CHECK_LINK_EVERY } else { CHECK_VIEWER_EVERY });
     known.reset();
+    // The check of the viewer that is under way. What is sent does not wait for it: a cluster or a provider may take seconds to answer.
+    let mut check: Option<BoxFuture<'_, Result<Viewer, AuthError>>> = None;
     let end = Instant::now() + RECONNECT_AFTER.mul_f64(1.0 + fastrand::f64() / 5.0);
     let is_signed_in = view.viewer().subjects.is_some();
     let questions = RateLimit::new(QUESTIONS_AT_ONCE, QUESTION_EVERY);
@@ -160,21 +163,28 @@ async fn run(
                 view = view.with_permissions(permissions.borrow_and_update().clone());
                 subscription = Box::pin(resubscribe(out, &before, &view, subscription)).await?;
             }
-            _ = known.tick() => match Box::pin(rollcast.viewer(&stream_request.headers, stream_request.peer, stream_request.from)).await {
-                Ok(viewer) if viewer.is_same(view.viewer()) => {
-                    if !Box::pin(is_still_seen(&view, &permissions, &subscription, &mut said)).await {
-                        let before = view.clone();
-                        view = view.with_permissions(permissions.borrow().clone());
-                        subscription = Box::pin(resubscribe(out, &before, &view, subscription)).await?;
+            _ = known.tick(), if check.is_none() => {
+                let StreamRequest { headers, peer, from } = stream_request;
+                check = Some(Box::pin(rollcast.viewer(headers, *peer, *from)));
+            }
+            viewer = checked(&mut check) => {
+                check = None;
+                match viewer {
+                    Ok(viewer) if viewer.is_same(view.viewer()) => {
+                        if !Box::pin(is_still_seen(&view, &permissions, &subscription, &mut said)).await {
+                            let before = view.clone();
+                            view = view.with_permissions(permissions.borrow().clone());
+                            subscription = Box::pin(resubscribe(out, &before, &view, subscription)).await?;
+                        }
+                        if let Subscription::List(listed) = &mut subscription && listed.is_turned_away() {
+                            Box::pin(listed.follow_anew(&view)).await;
+                        }
                     }
-                    if let Subscription::List(listed) = &mut subscription && listed.is_turned_away() {
-                        Box::pin(listed.follow_anew(&view)).await;
-                    }
+                    // Somebody else to a cluster, or nobody says at present: they may come again.
+                    Ok(_) | Err(AuthError::Unavailable | AuthError::LinkUnavailable | AuthError::TooManyAttempts) => return Err(SessionEnd::Broken),
+                    Err(AuthError::SignInRequired | AuthError::NotFromProxy) => return Err(SessionEnd::NotSignedIn),
                 }
-                // Somebody else to a cluster, or nobody says at present: they may come again.
-                Ok(_) | Err(AuthError::Unavailable | AuthError::LinkUnavailable | AuthError::TooManyAttempts) => return Err(SessionEnd::Broken),
-                Err(AuthError::SignInRequired | AuthError::NotFromProxy) => return Err(SessionEnd::NotSignedIn),
-            },
+            }
             () = tokio::time::sleep_until(end), if is_signed_in => return Err(SessionEnd::Left),
             _ = heartbeat.tick() => {
                 let now_millis = now(&subscription);
@@ -223,6 +233,14 @@ async fn run(
                 (Update::Connection(_) | Update::Missed, _) => {}
             },
         }
+    }
+}
+
+/// Waits for the check of the viewer that is under way; for ever without one.
+async fn checked(check: &mut Option<BoxFuture<'_, Result<Viewer, AuthError>>>) -> Result<Viewer, AuthError> {
+    match check {
+        Some(check) => check.await,
+        None => std::future::pending().await,
     }
 }
 

@@ -9,7 +9,9 @@ use server::history::options::{Limits, Location, Options};
 use server::history::sqlite::Sqlite;
 use server::history::store::{Commit, CommitResult, Store, StoreError, StoredCluster};
 use server::history::{Archive, RestoreResult, WriteStatus};
-use server::kube::InitialState;
+use server::kube::translate::Object;
+use server::kube::{InitialState, SourceEvent};
+use timeline::fact::{Kind, Seen};
 use timeline::model::EndReason;
 use timeline::story::Entry;
 use timeline::wire::{Connection, ConnectionState};
@@ -213,6 +215,39 @@ async fn while_the_past_is_read_late_the_present_is_shown_and_nothing_of_it_is_l
     let resumed = resumed(&third).await.unwrap();
     third.close().await;
     assert!(*resumed.timeline.model() == after, "the next start has all of it");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cluster_that_answers_once_its_past_was_read_late_has_a_gap_since_it_was_heard() {
+    let (api, folder) = (shop().await, tempfile::tempdir().unwrap());
+    first_run(&api, archive(folder.path())).await;
+    let ended_millis = server::telemetry::clock::now_millis();
+    api.delete(&pod(10, 2, "web-a"));
+    let kinds = ["deployments", "replicasets", "pods", "events"];
+    kinds.iter().for_each(|kind| api.stand(Verb::List, kind, Some(Fault::Status(500))));
+    let (place, mut times) = (folder.path().to_owned(), 0);
+    let options = Options { location: Location::Folder(place.clone()), limits: Limits::default() };
+    let second = Archive::with_store(options, move || {
+        times += 1;
+        if times == 1 {
+            return Err(StoreError::Failed("not now".into()));
+        }
+        Ok(Box::new(Sqlite::open(&place, Limits::default())?) as Box<dyn Store>)
+    });
+    let watched = Watched::kept(&api, &second);
+    // What is seen of another cluster is written, so that the store is opened.
+    let object = Object::decode(Kind::Pod, &pod(90, 2, "other").to_string()).unwrap();
+    let seen = SourceEvent::Object { object, seen: Seen::Added, at_millis: ended_millis };
+    second.journal("other", &[]).note(&seen);
+    until("its past", async || model(&watched).await.pods.values().any(|pod| pod.name == "web-b")).await;
+    kinds.iter().for_each(|kind| api.stand(Verb::List, kind, None));
+    live(&watched).await;
+    watched.until_pods(&["web-c"]).await;
+    let after = model(&watched).await;
+    let [gap] = after.deployments.values().next().unwrap().gaps[..] else { panic!("one gap") };
+    assert!(gap.from_millis <= ended_millis && gap.from_millis > ended_millis - 4_000, "{gap:?} {ended_millis}");
+    let gone = after.pods.values().find(|pod| pod.name == "web-a").unwrap();
+    assert_eq!(gone.end_reason, Some(EndReason::Unknown), "nobody looked when it went");
 }
 
 /// The last run ended an hour ahead of this one's clock: nothing goes back in time, and what happens is told.

@@ -6,7 +6,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use axum::body::Body;
-use axum::http::{HeaderValue, Request, Response, StatusCode, header};
+use axum::extract::ws::Message;
+use axum::http::{HeaderMap, HeaderValue, Request, Response, StatusCode, header};
+use futures::StreamExt;
+use futures::channel::mpsc;
 use serde_json::json;
 use server::access::Auth;
 use server::access::cookie::SessionKeys;
@@ -14,13 +17,15 @@ use server::access::token::TokenAuth;
 use server::kube::Pace;
 use server::kube::review::Reviewer;
 use server::telemetry::viewers::Viewers;
+use server::web::client_view::ClientView;
 use server::web::connections::Peer;
 use server::web::http::router;
 use server::web::limits::Limit;
+use server::web::session::{StreamRequest, serve_over};
 use server::web::state::{Rollcast, Site};
 use tower::ServiceExt;
 
-use crate::common::reviewer::{self, answered};
+use crate::common::reviewer::{self, Answer, answered};
 use crate::pages::people::{PROD, cluster, rules};
 
 /// A cluster that takes the token "good" for somebody's, and never says anything of another one.
@@ -123,5 +128,26 @@ async fn who_is_known_does_not_wait_for_strangers_who_make_tokens_up() {
         let began = tokio::time::Instant::now();
         assert!(tokens.authenticate("good", None).await.is_ok());
         assert_eq!(began.elapsed(), Duration::ZERO, "after {pause} s");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_goes_on_while_one_of_the_clusters_does_not_say_whose_token_it_is() {
+    let mute = reviewer::reviewer(Pace::default(), |_| std::future::pending::<Answer>());
+    let clusters = vec![("prod".to_owned(), reviewer()), ("mute".to_owned(), mute)];
+    let auth = Auth::Token(Box::new(TokenAuth::new(SessionKeys::generate(), clusters)));
+    let hubs = vec![cluster("prod", &rules(&PROD)).await];
+    let rollcast = Rollcast::new(hubs, "build", Viewers::default(), Site { auth, ..Site::default() });
+    let headers = HeaderMap::from_iter([(header::AUTHORIZATION, HeaderValue::from_static("Bearer good"))]);
+    let viewer = rollcast.viewer(&headers, None, None).await.unwrap();
+    let view = ClientView::new(&rollcast, viewer).await.unwrap();
+    let (_said, inbox) = mpsc::unbounded::<Result<Message, axum::Error>>();
+    let (out, mut heard) = mpsc::unbounded::<Message>();
+    tokio::spawn(serve_over(out, inbox, view, StreamRequest { headers, peer: None, from: None }));
+    let began = tokio::time::Instant::now();
+    while began.elapsed() < Duration::from_secs(60) {
+        let before = tokio::time::Instant::now();
+        heard.next().await.expect("the stream goes on");
+        assert!(before.elapsed() < Duration::from_secs(5), "silent for {:?}", before.elapsed());
     }
 }
