@@ -184,7 +184,7 @@ test("a cut, a restart and sleep pass without a human; meanwhile it says that it
   complaints.length = 0; // the browser notes each try that failed
 });
 
-test("a new version reloads the wall, once", async ({ page, serve }) => {
+test("a new version reloads the wall, once, and once more ten minutes later", async ({ page, serve }) => {
   await page.clock.install();
   // The server says that it has another build than the page: the text of its first frame.
   await page.routeWebSocket(/api[/]v1[/]stream/, (viewer) => {
@@ -208,4 +208,12 @@ test("a new version reloads the wall, once", async ({ page, serve }) => {
   await page.clock.runFor(30_000);
   await expect(page.locator(".tile")).toHaveCount(1);
   expect(loads).toBe(2);
+  // Where it still is another one, nobody else reloads it.
+  await page.clock.fastForward("10:00").catch(() => undefined);
+  await expect
+    .poll(async () => {
+      await page.clock.runFor(1_000).catch(() => undefined);
+      return loads;
+    })
+    .toBe(3);
 });
