@@ -21,11 +21,21 @@ impl Sound {
     }
 
     /// Plays tones: the frequency of each in hertz, and after how many seconds it begins. Browsers may want to be allowed to play
-    /// sound first; until then nothing is heard.
+    /// sound first ([`Self::allow`]); until then nothing is heard.
     pub fn play(&self, tones: &[(f32, f64)]) {
-        for (hertz, after) in tones {
-            let _ = tone(&self.0, *hertz, self.0.current_time() + after); // refused: nothing is heard
+        let now = self.0.current_time();
+        // Its clock did not begin to run: tones would be kept, and all of them be heard together once it does.
+        if now <= 0.0 {
+            return;
         }
+        for (hertz, after) in tones {
+            let _ = tone(&self.0, *hertz, now + after); // refused: nothing is heard
+        }
+    }
+
+    /// Lets the browser play sound from here on. Called when the viewer clicks: browsers wait for that.
+    pub fn allow(&self) {
+        let _ = self.0.resume(); // refused: nothing is heard
     }
 }
 

@@ -22,6 +22,8 @@ const STREAM: &str = "/api/v1/stream";
 const RELOADED_FOR: &str = "rollcast-reloaded-for";
 /// Pages reload spread over this time, in milliseconds, when the server was updated.
 const RELOAD_SPREAD_MILLIS: f64 = 3_000.0;
+/// A page whose build is still another one after that reloads again this much later: nobody does it for a wall.
+const RELOAD_AGAIN: Duration = Duration::from_secs(600);
 /// Tries of the link are looked at this often.
 const TICK: Duration = Duration::from_millis(250);
 /// Text when the page cannot read the frames of the server, and loading it again did not help.
@@ -343,11 +345,14 @@ impl Client {
         });
     }
 
-    /// The server has another build: the page loads itself again, once, and not all pages at the same moment.
+    /// The server has another build: the page loads itself again, once, and not all pages at the same moment. Of several servers behind
+    /// one address, the next page may be of the one with the old build; and a tab that may remember nothing cannot tell that it did.
     fn reload_for(&self, build: &str) {
         let is_reloaded = browser::remembered_here(RELOADED_FOR).as_deref() == Some(build);
         if is_reloaded || !browser::remember_here(RELOADED_FOR, Some(build)) {
-            set_if_new(&self.0.live.trouble, UNREADABLE);
+            if set_if_new(&self.0.live.trouble, UNREADABLE) {
+                browser::after(RELOAD_AGAIN, browser::reload);
+            }
             return;
         }
         let wait = browser::chance() * RELOAD_SPREAD_MILLIS;

@@ -110,6 +110,8 @@ pub(super) struct State {
     pub(super) pointer: Pointer,
     /// When the address is to name the moment that is shown, in page time; `None` while it does.
     pub(super) remember_at: Option<f64>,
+    /// When the address named a moment last, in page time.
+    pub(super) remembered_at: f64,
     /// When what the slider goes through was told last.
     pub(super) kept_at: f64,
     pub(super) playback: Playback,
@@ -174,6 +176,7 @@ impl RolloutScreen {
             chosen_millis: None,
             pointer: Pointer::default(),
             remember_at: None,
+            remembered_at: f64::NEG_INFINITY,
             kept_at: f64::NEG_INFINITY,
             playback: moment.as_ref().map_or(Playback::Live, |moment| Playback::Still { at_millis: moment.at_millis }),
             speed: 1.0,

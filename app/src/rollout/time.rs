@@ -20,8 +20,10 @@ use crate::score::scale;
 const SLIDER: f64 = board::SLIDER as f64;
 /// The parameter of an address that asks to play at once.
 const PLAY: &str = "play=yes";
-/// Interval of updates while the slider moves, and the delay after the last move until the address names the moment.
+/// Interval of updates while the slider moves.
 const KEPT_MILLIS: f64 = 250.0;
+/// Delay after the last move until the address names the moment, and the least time between two addresses: Safari refuses more than a
+/// hundred in half a minute, and the router panics when a browser refuses the one that it goes to.
 const REMEMBER_MILLIS: f64 = 400.0;
 
 impl RolloutScreen {
@@ -62,11 +64,19 @@ impl RolloutScreen {
 
     /// The address names the moment that is shown, and what is open beside the picture is of that moment.
     fn remember(&self) {
-        self.0.state.borrow_mut().remember_at = None;
+        let page_millis = page_millis();
+        {
+            let state = &mut *self.0.state.borrow_mut();
+            if page_millis - state.remembered_at < REMEMBER_MILLIS {
+                state.remember_at = Some(page_millis + REMEMBER_MILLIS);
+                return;
+            }
+            (state.remember_at, state.remembered_at) = (None, page_millis);
+        }
         if self.0.exported.is_none() {
             remember(self.moment());
         }
-        self.0.told.run((true, page_millis()));
+        self.0.told.run((true, page_millis));
     }
 
     /// Shows a moment while a pointer moves; the address follows once it rests.

@@ -98,6 +98,35 @@ test("what the server sends and nobody can read is said, after the page was load
   await expect(page.getByTestId("verdict")).toContainText("Revision 3 is replacing revision 1");
 });
 
+test("a browser that refuses many changes of the address, as Safari does, is not asked for them", async ({ page, serve }) => {
+  await page.addInitScript(() => {
+    const changes: number[] = [];
+    const limited = (change: History["replaceState"]): History["replaceState"] =>
+      function (this: History, ...state) {
+        changes.push(performance.now());
+        const lately = changes.filter((at) => at > performance.now() - 30_000);
+        if (lately.length > 100) throw new DOMException("more than 100 times per 30 seconds", "SecurityError");
+        change.apply(this, state);
+      };
+    History.prototype.pushState = limited(History.prototype.pushState);
+    History.prototype.replaceState = limited(History.prototype.replaceState);
+  });
+  const server = await serve(held);
+  const rollout = new RolloutPage(page);
+  await openLive(page, server.address);
+  await page.getByRole("searchbox").pressSequentially("rollover ".repeat(14));
+  await expect(page).toHaveURL(/[?]q=(rollover%20){13}rollover/);
+  await page.getByRole("searchbox").fill("");
+  await page.getByTestId("deployment").filter({ hasText: "web" }).first().click();
+  await expect(rollout.verdict).not.toBeEmpty();
+  await expect(rollout.live).toHaveText(/Recording/);
+  for (let step = 0; step < 120; step++) await page.keyboard.press("Shift+ArrowLeft");
+  await expect(page).toHaveURL(/at=/);
+  await page.keyboard.press("/");
+  await expect(page.getByTestId("deployment").first()).toBeVisible();
+  await expect(page.getByTestId("stopped")).toBeHidden();
+});
+
 test("storage that is forbidden takes nothing away", async ({ page, serve }) => {
   const server = await serve(() => Server.replaying("rollover", "--hold-at", "12"));
   await page.addInitScript(() => {

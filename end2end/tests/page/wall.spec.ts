@@ -142,6 +142,32 @@ test("scope, columns and sound are in the address; what makes no sense is told",
   }
 });
 
+test("tones that a browser does not allow are not kept for later, and a click allows those to come", { tag: "@nightly" }, async ({ page, serve }) => {
+  await page.addInitScript(() => {
+    const sound = { tones: 0, isAllowed: false };
+    Object.assign(globalThis, { sound });
+    // The clock of a context stands at its begin until it may run.
+    Object.defineProperty(BaseAudioContext.prototype, "currentTime", { get: () => (sound.isAllowed ? 1 : 0) });
+    const { createOscillator } = BaseAudioContext.prototype;
+    BaseAudioContext.prototype.createOscillator = function (this: BaseAudioContext) {
+      sound.tones++;
+      return createOscillator.call(this);
+    };
+    AudioContext.prototype.resume = () => {
+      sound.isAllowed = true;
+      return Promise.resolve();
+    };
+  });
+  const sound = () => page.evaluate(() => (globalThis as unknown as { sound: { tones: number; isAllowed: boolean } }).sound);
+  const server = await serve(() => Server.start(["replay", recording("rollout"), "--when-watched", "--speed", "2"]));
+  await openLive(page, `${server.address}/wall?sound=on`);
+  await expect(page.getByTestId("tile").first()).toHaveClass(/tile busy/, { timeout: 20_000 });
+  await expect(page.getByTestId("tile").first()).toHaveClass("tile ok", { timeout: 20_000 });
+  expect(await sound()).toEqual({ tones: 0, isAllowed: false });
+  await page.mouse.click(300, 500);
+  await expect.poll(sound).toMatchObject({ isAllowed: true });
+});
+
 test("a cut, a restart and sleep pass without a human; meanwhile it says that it is stale", async ({ page, serve, complaints }) => {
   const server = await serve(() => held("14", "quota", "rollover"));
   await openLive(page, `${server.address}/wall`);
@@ -158,7 +184,7 @@ test("a cut, a restart and sleep pass without a human; meanwhile it says that it
   complaints.length = 0; // the browser notes each try that failed
 });
 
-test("a new version reloads the wall, once", async ({ page, serve }) => {
+test("a new version reloads the wall, once, and once more ten minutes later", async ({ page, serve }) => {
   await page.clock.install();
   // The server says that it has another build than the page: the text of its first frame.
   await page.routeWebSocket(/api[/]v1[/]stream/, (viewer) => {
@@ -182,4 +208,12 @@ test("a new version reloads the wall, once", async ({ page, serve }) => {
   await page.clock.runFor(30_000);
   await expect(page.locator(".tile")).toHaveCount(1);
   expect(loads).toBe(2);
+  // Where it still is another one, nobody else reloads it.
+  await page.clock.fastForward("10:00").catch(() => undefined);
+  await expect
+    .poll(async () => {
+      await page.clock.runFor(1_000).catch(() => undefined);
+      return loads;
+    })
+    .toBe(3);
 });

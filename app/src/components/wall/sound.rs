@@ -24,7 +24,16 @@ pub fn Sound(
     // Where a browser has no sound there is none; it ends with this component.
     let sound: StoredValue<Option<browser::Sound>> = StoredValue::new(None);
     let timer: StoredValue<Option<Interval>> = StoredValue::new(None);
-    Effect::new(move |_| sound.set_value(browser::Sound::new()));
+    Effect::new(move |_| {
+        sound.set_value(browser::Sound::new());
+        browser::on_window(leptos::ev::click, move |_| {
+            sound.try_with_value(|sound| {
+                if let Some(sound) = sound {
+                    sound.allow();
+                }
+            });
+        });
+    });
     let play = move |told: Option<Tone>| {
         sound.try_with_value(|sound| {
             if let Some((sound, told)) = sound.as_ref().zip(told) {
