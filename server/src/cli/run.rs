@@ -398,8 +398,17 @@ async fn publish(
         () = interrupted => Ok(()),
     };
     if let Some(archive) = archive {
-        archive.checkpoint().await;
-        archive.close().await;
+        // A cluster whose history is still being read, and a store that does not respond, may take a while.
+        let again = signals::interrupted();
+        tracing::info!("storing the last observations; interrupt again to end at once");
+        let stored = async {
+            archive.checkpoint().await;
+            archive.close().await;
+        };
+        tokio::select! {
+            () = stored => {}
+            () = again => {}
+        }
     }
     Ok(ended?)
 }

@@ -259,6 +259,7 @@ impl Writer {
         match stored {
             Some(Ok(stored)) => {
                 cluster.continuation = None;
+                self.note_response();
                 Some(stored)
             }
             None | Some(Err(StoreError::Failed(_))) => {
@@ -278,7 +279,10 @@ impl Writer {
         let deadline = Instant::now() + HANDOVER;
         loop {
             match self.watchdog.guard(clock::now_millis(), &mut self.open) {
-                Ok(store) => self.store = Some(store),
+                Ok(store) => {
+                    self.store = Some(store);
+                    self.note_response();
+                }
                 Err(StoreError::InUse(_)) if Instant::now() < deadline => {
                     std::thread::sleep(Duration::from_millis(50));
                     continue;
@@ -346,10 +350,7 @@ impl Writer {
     fn succeed(&mut self, result: &CommitResult) {
         self.counters.commits.fetch_add(u64::from(!result.clusters.is_empty()), Ordering::Relaxed);
         self.counters.bytes.fetch_add(result.bytes, Ordering::Relaxed);
-        if *self.status.borrow() != WriteStatus::Healthy {
-            tracing::info!("writing history again");
-            self.status.send_replace(WriteStatus::Healthy);
-        }
+        self.recover();
         if result.is_takeover {
             tracing::info!("this server writes the history now; another server wrote it before");
         }
@@ -360,6 +361,20 @@ impl Writer {
         }
         if std::mem::take(&mut self.is_given_up) {
             self.lost.send_modify(|times| *times += 1);
+        }
+    }
+
+    /// Notes that a call succeeded that writes nothing. If it took long, the watchdog said so, and perhaps no commit follows it soon.
+    fn note_response(&self) {
+        if self.unwritten.is_empty() && self.pending().next().is_none() {
+            self.recover();
+        }
+    }
+
+    fn recover(&self) {
+        if *self.status.borrow() != WriteStatus::Healthy {
+            tracing::info!("writing history again");
+            self.status.send_replace(WriteStatus::Healthy);
         }
     }
 
@@ -400,8 +415,12 @@ impl Writer {
         let since_millis = self.unwritten_since_millis();
         let Some(store) = self.store.as_mut().filter(|_| now >= self.not_before) else { return };
         match self.watchdog.guard(since_millis, || store.tidy(clock::now_millis())) {
-            Ok(true) => self.tidy_at = now + COMMIT_EVERY,
-            Ok(false) => {}
+            Ok(is_more) => {
+                if is_more {
+                    self.tidy_at = now + COMMIT_EVERY;
+                }
+                self.note_response();
+            }
             Err(why) => self.fail(&why),
         }
     }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 use server::history::batch::{Batch, FORMAT};
 use server::history::journal::existing_objects;
@@ -148,6 +148,22 @@ async fn a_store_that_does_not_answer_is_told_of_while_it_is_waited_for() {
     keeping.wait_for(|keeping| *keeping == WriteStatus::Healthy).await.unwrap();
     until::until("it", async || sets(&kept(folder.path())) == 1).await;
     assert_eq!(*archive.reopened().borrow(), 0, "a store that was slow lacks nothing, and is not told everything anew");
+}
+
+#[tokio::test]
+async fn a_store_that_was_only_slow_is_told_of_no_more_though_there_is_nothing_to_write() {
+    let (folder, is_slow) = (tempfile::tempdir().unwrap(), Arc::new(AtomicBool::new(true)));
+    let (place, of_store) = (folder.path().to_owned(), is_slow.clone());
+    let archive = Archive::with_store(in_folder(folder.path()), move || {
+        while of_store.load(Ordering::Relaxed) {
+            std::thread::sleep(std::time::Duration::from_millis(5)); // a disk that takes its time
+        }
+        Ok(Box::new(Sqlite::open(&place, SMALL)?) as Box<dyn Store>)
+    });
+    let mut keeping = archive.status();
+    keeping.wait_for(|keeping| *keeping != WriteStatus::Healthy).await.unwrap();
+    is_slow.store(false, Ordering::Relaxed);
+    until::until("it is well", async || *archive.status().borrow() == WriteStatus::Healthy).await;
 }
 
 #[tokio::test]

@@ -3,6 +3,7 @@
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 use server::web::state::{Rollcast, Site};
@@ -278,6 +279,16 @@ impl Serving {
     pub fn end(mut self) {
         self.signal("-INT");
         assert!(self.child.wait().unwrap().success());
+    }
+
+    /// Interrupts it until it has ended; returns how long that took.
+    pub fn interrupt(mut self) -> Duration {
+        let began = Instant::now();
+        while self.child.try_wait().unwrap().is_none() {
+            self.signal("-INT");
+            std::thread::sleep(Duration::from_millis(5)); // polling: it may not have heard the one before
+        }
+        began.elapsed()
     }
 
     fn run(kubeconfig: &str, listen: &str, options: &[&str]) -> Self {

@@ -85,6 +85,15 @@ async fn a_store_that_takes_long_to_open_is_not_waited_for_and_read_once_it_is_o
     what_cannot_be_read_at_the_start_is_read_later(slow, begin, words, end).await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn who_interrupts_again_does_not_wait_for_a_store_that_does_not_respond() {
+    let (api, silent) = (shop().await, std::net::TcpListener::bind("127.0.0.1:0").unwrap());
+    let database = format!("postgres://rollcast@{}/rollcast", silent.local_addr().unwrap());
+    let serving = Serving::with(&kubeconfig(&api, "fake"), &["--history", &database]);
+    let took = serving.interrupt();
+    assert!(took < Duration::from_secs(3), "{took:?}");
+}
+
 /// Spoils every page of the file but the first ones, which are read when it is opened.
 fn spoil(folder: &Path) {
     let path = folder.join(FILE);
