@@ -9,7 +9,7 @@ use leptos::prelude::*;
 use send_wrapper::SendWrapper;
 use timeline::Millis;
 use timeline::address::at;
-use timeline::wire::{self, PROTOCOL, Position, SIGN_IN_REQUIRED, Scope, ServerFrame, ViewerFrame};
+use timeline::wire::{self, PROTOCOL, Position, REFUSED, SIGN_IN_REQUIRED, Scope, ServerFrame, ViewerFrame};
 
 use super::link::{LinkEffect, LinkEvent, LinkState, step};
 use crate::browser::{self, EventListener, Interval, Socket, SocketEvent, page_millis};
@@ -266,6 +266,8 @@ impl Client {
             SocketEvent::Opened => client.handle_event(LinkEvent::Opened),
             // Whoever looks is not known any more, or not yet: the server leads to where one signs in, and back.
             SocketEvent::Closed { code: SIGN_IN_REQUIRED } => browser::reload(),
+            // The same would be refused again: it is tried as seldom as a server that says nothing.
+            SocketEvent::Closed { code: REFUSED } => {}
             SocketEvent::Closed { .. } => client.handle_event(LinkEvent::Closed),
             SocketEvent::Bytes(bytes) => {
                 client.handle_event(LinkEvent::Heard);

@@ -20,6 +20,9 @@ use crate::list::{keys, words};
 /// a minute, and the router panics when it is refused one.
 const SEEK_MILLIS: f64 = 310.0;
 
+/// Most letters of each input: the server refuses what is longer than [`timeline::wire::MAX_VIEWER_FRAME`], with all that it asks for.
+const MOST_LETTERS: &str = "500";
+
 /// The two inputs of the filter, for keys that go to them.
 #[derive(Clone, Copy)]
 pub struct Inputs {
@@ -89,8 +92,8 @@ pub fn Filter(
     let first = query.get_untracked();
     view! {
         <form class="filter" method="get" role="search" action=place on:submit=submit>
-            <input id="q" type="search" name="q" value=first.text node_ref=inputs.text on:keydown=pressed on:input=written placeholder="Name, image, status, revision" aria-label="Search" autocomplete="off"/>
-            <input id="labels" type="text" name="labels" value=first.labels node_ref=inputs.labels on:keydown=pressed on:input=written placeholder="Labels: app=web,tier!=db" aria-label="Labels" autocomplete="off" spellcheck="false"/>
+            <input id="q" type="search" name="q" value=first.text node_ref=inputs.text on:keydown=pressed on:input=written maxlength=MOST_LETTERS placeholder="Name, image, status, revision" aria-label="Search" autocomplete="off"/>
+            <input id="labels" type="text" name="labels" value=first.labels node_ref=inputs.labels on:keydown=pressed on:input=written maxlength=MOST_LETTERS placeholder="Labels: app=web,tier!=db" aria-label="Labels" autocomplete="off" spellcheck="false"/>
             <Kept name="show" value=Signal::derive(move || query.read().group.map(|group| group.name().to_owned()))/>
             <Kept name="by" value=Signal::derive(move || (query.read().by == By::Place).then(|| "namespace".to_owned()))/>
             <Kept name="sort" value=Signal::derive(move || Some(query.read().sort.column).filter(|column| *column != Column::default()).map(|column| column.name().to_owned()))/>
