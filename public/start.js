@@ -18,6 +18,22 @@ globalThis.enclosed = (file) => {
   parts.delete(file);
   return answer;
 };
+// Browsers refuse many changes of the address in a short time (Safari a hundred in half a minute), and the router of the program panics
+// when they do. The last one that was refused is tried again, unless another one follows.
+let again;
+const change = (set, state) => {
+  clearTimeout(again);
+  try {
+    set(...state);
+  } catch {
+    again = setTimeout(change, 1000, set, state);
+  }
+};
+addEventListener("popstate", () => clearTimeout(again));
+for (const name of ["pushState", "replaceState"]) {
+  const set = history[name].bind(history);
+  history[name] = (...state) => change(set, state);
+}
 try {
   const program = await import(`./pkg/rollcast.js${version}`);
   await program.default({ module_or_path: new URL(`./pkg/rollcast_bg.wasm${version}`, import.meta.url) });

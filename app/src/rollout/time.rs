@@ -23,7 +23,7 @@ const PLAY: &str = "play=yes";
 /// Interval of updates while the slider moves.
 const KEPT_MILLIS: f64 = 250.0;
 /// Delay after the last move until the address names the moment, and the least time between two addresses: Safari refuses more than a
-/// hundred in half a minute, and the router panics when a browser refuses the one that it goes to.
+/// hundred in half a minute, and takes one later (`public/start.js`).
 const REMEMBER_MILLIS: f64 = 400.0;
 
 impl RolloutScreen {

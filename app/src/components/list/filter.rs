@@ -1,7 +1,5 @@
 //! Filter of the list: words, labels, groups, and the grouping of rows. Without scripts it is a plain form.
 
-use std::time::Duration;
-
 use leptos::ev;
 use leptos::html;
 use leptos::prelude::*;
@@ -11,14 +9,9 @@ use timeline::address;
 use timeline::list::{By, Column, Group, Query};
 use timeline::words::grouped;
 
-use crate::browser;
 use crate::components::page_keys::KeyHelp;
 use crate::list::board::ListBoard;
 use crate::list::{keys, words};
-
-/// Least time between two searches while somebody writes, in milliseconds. Each is an address: Safari refuses more than a hundred in half
-/// a minute, and the router panics when it is refused one.
-const SEEK_MILLIS: f64 = 310.0;
 
 /// Most letters of each input: the server refuses what is longer than [`timeline::wire::MAX_VIEWER_FRAME`], with all that it asks for.
 const MOST_LETTERS: &str = "500";
@@ -52,21 +45,6 @@ pub fn Filter(
             NavigateOptions { replace: true, scroll: false, resolve: false, ..NavigateOptions::default() },
         );
     });
-    let (sought_millis, is_waiting) = (StoredValue::new(f64::NEG_INFINITY), StoredValue::new(false));
-    let written = move |_: web_sys::Event| {
-        if is_waiting.get_value() {
-            return;
-        }
-        is_waiting.set_value(true);
-        let wait = (SEEK_MILLIS - (browser::page_millis() - sought_millis.get_value())).max(0.0);
-        browser::after(Duration::from_millis(wait as u64), move || {
-            // The page may be left by now.
-            if is_waiting.try_set_value(false).is_none() {
-                sought_millis.set_value(browser::page_millis());
-                seek.run(());
-            }
-        });
-    };
     Effect::new(move |before: Option<()>| {
         let (text, labels) = query.with(|query| (query.text.clone(), query.labels.clone()));
         let (Some(text_input), Some(labels_input)) = (inputs.text.get(), inputs.labels.get()) else { return };
@@ -92,8 +70,8 @@ pub fn Filter(
     let first = query.get_untracked();
     view! {
         <form class="filter" method="get" role="search" action=place on:submit=submit>
-            <input id="q" type="search" name="q" value=first.text node_ref=inputs.text on:keydown=pressed on:input=written maxlength=MOST_LETTERS placeholder="Name, image, status, revision" aria-label="Search" autocomplete="off"/>
-            <input id="labels" type="text" name="labels" value=first.labels node_ref=inputs.labels on:keydown=pressed on:input=written maxlength=MOST_LETTERS placeholder="Labels: app=web,tier!=db" aria-label="Labels" autocomplete="off" spellcheck="false"/>
+            <input id="q" type="search" name="q" value=first.text node_ref=inputs.text on:keydown=pressed on:input=move |_| seek.run(()) maxlength=MOST_LETTERS placeholder="Name, image, status, revision" aria-label="Search" autocomplete="off"/>
+            <input id="labels" type="text" name="labels" value=first.labels node_ref=inputs.labels on:keydown=pressed on:input=move |_| seek.run(()) maxlength=MOST_LETTERS placeholder="Labels: app=web,tier!=db" aria-label="Labels" autocomplete="off" spellcheck="false"/>
             <Kept name="show" value=Signal::derive(move || query.read().group.map(|group| group.name().to_owned()))/>
             <Kept name="by" value=Signal::derive(move || (query.read().by == By::Place).then(|| "namespace".to_owned()))/>
             <Kept name="sort" value=Signal::derive(move || Some(query.read().sort.column).filter(|column| *column != Column::default()).map(|column| column.name().to_owned()))/>
