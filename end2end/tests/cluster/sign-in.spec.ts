@@ -4,7 +4,8 @@
 import { AxeBuilder } from "@axe-core/playwright";
 import { kubeconfig, providerBinary } from "../../fixtures/environment.ts";
 import { allow, asked, place, somebody } from "../../fixtures/people.ts";
-import { freePort, Provider } from "../../fixtures/provider.ts";
+import { freePort } from "../../fixtures/processes.ts";
+import { Provider } from "../../fixtures/provider.ts";
 import { Server } from "../../fixtures/server.ts";
 import { cluster, expect, isLive, openWatched, RolloutPage, test } from "../../fixtures/test.ts";
 
