@@ -10,7 +10,7 @@ use std::time::Duration;
 use axum::extract::ws::{CloseFrame, Message, WebSocket};
 use axum::http::HeaderMap;
 use bytes::Bytes;
-use futures::future::BoxFuture;
+use futures::future::{BoxFuture, Fuse, FusedFuture, FutureExt};
 use futures::{Sink, SinkExt, Stream, StreamExt};
 use timeline::wire::{
     self, Connection, ConnectionState, HEARTBEAT_SECONDS, MAX_VIEWER_FRAME, PROTOCOL, Position, REFUSED,
@@ -142,7 +142,7 @@ async fn run(
         tokio::time::interval(if view.viewer().link.is_some() { CHECK_LINK_EVERY } else { CHECK_VIEWER_EVERY });
     known.reset();
     // The check of the viewer that is under way. What is sent does not wait for it: a cluster or a provider may take seconds to answer.
-    let mut check: Option<BoxFuture<'_, Result<Viewer, AuthError>>> = None;
+    let mut check: Fuse<BoxFuture<'_, Result<Viewer, AuthError>>> = Fuse::terminated();
     let end = Instant::now() + RECONNECT_AFTER.mul_f64(1.0 + fastrand::f64() / 5.0);
     let is_signed_in = view.viewer().subjects.is_some();
     let questions = RateLimit::new(QUESTIONS_AT_ONCE, QUESTION_EVERY);
@@ -163,28 +163,25 @@ async fn run(
                 view = view.with_permissions(permissions.borrow_and_update().clone());
                 subscription = Box::pin(resubscribe(out, &before, &view, subscription)).await?;
             }
-            _ = known.tick(), if check.is_none() => {
+            _ = known.tick(), if check.is_terminated() => {
                 let StreamRequest { headers, peer, from } = stream_request;
-                check = Some(Box::pin(rollcast.viewer(headers, *peer, *from)));
+                check = rollcast.viewer(headers, *peer, *from).boxed().fuse();
             }
-            viewer = checked(&mut check) => {
-                check = None;
-                match viewer {
-                    Ok(viewer) if viewer.is_same(view.viewer()) => {
-                        if !Box::pin(is_still_seen(&view, &permissions, &subscription, &mut said)).await {
-                            let before = view.clone();
-                            view = view.with_permissions(permissions.borrow().clone());
-                            subscription = Box::pin(resubscribe(out, &before, &view, subscription)).await?;
-                        }
-                        if let Subscription::List(listed) = &mut subscription && listed.is_turned_away() {
-                            Box::pin(listed.follow_anew(&view)).await;
-                        }
+            viewer = &mut check => match viewer {
+                Ok(viewer) if viewer.is_same(view.viewer()) => {
+                    if !Box::pin(is_still_seen(&view, &permissions, &subscription, &mut said)).await {
+                        let before = view.clone();
+                        view = view.with_permissions(permissions.borrow().clone());
+                        subscription = Box::pin(resubscribe(out, &before, &view, subscription)).await?;
                     }
-                    // Somebody else to a cluster, or nobody says at present: they may come again.
-                    Ok(_) | Err(AuthError::Unavailable | AuthError::LinkUnavailable | AuthError::TooManyAttempts) => return Err(SessionEnd::Broken),
-                    Err(AuthError::SignInRequired | AuthError::NotFromProxy) => return Err(SessionEnd::NotSignedIn),
+                    if let Subscription::List(listed) = &mut subscription && listed.is_turned_away() {
+                        Box::pin(listed.follow_anew(&view)).await;
+                    }
                 }
-            }
+                // Somebody else to a cluster, or nobody says at present: they may come again.
+                Ok(_) | Err(AuthError::Unavailable | AuthError::LinkUnavailable | AuthError::TooManyAttempts) => return Err(SessionEnd::Broken),
+                Err(AuthError::SignInRequired | AuthError::NotFromProxy) => return Err(SessionEnd::NotSignedIn),
+            },
             () = tokio::time::sleep_until(end), if is_signed_in => return Err(SessionEnd::Left),
             _ = heartbeat.tick() => {
                 let now_millis = now(&subscription);
@@ -233,14 +230,6 @@ async fn run(
                 (Update::Connection(_) | Update::Missed, _) => {}
             },
         }
-    }
-}
-
-/// Waits for the check of the viewer that is under way; for ever without one.
-async fn checked(check: &mut Option<BoxFuture<'_, Result<Viewer, AuthError>>>) -> Result<Viewer, AuthError> {
-    match check {
-        Some(check) => check.await,
-        None => std::future::pending().await,
     }
 }
 

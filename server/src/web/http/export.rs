@@ -6,6 +6,7 @@ use axum::response::{IntoResponse, Response};
 use timeline::Workload;
 use timeline::address::{self, InvalidParameter};
 use timeline::words::safe;
+use tokio::task::JoinError;
 
 use super::extract::{NamedWorkload, RequestAddress, file_name};
 use super::respond::{Refusal, lost_rollout, refuse, unreadable_history};
@@ -21,8 +22,6 @@ use crate::web::send_queue::owned_bytes;
 
 /// Error text for a missing rollout.
 const UNKNOWN: &str = "No such rollout. Its history may have expired.";
-/// Error text for a file whose work broke off.
-const BROKEN: &str = "The file could not be created.";
 
 /// The file.
 pub(super) async fn download(
@@ -68,8 +67,12 @@ pub(super) async fn create(
     file: impl Future<Output = Result<Attachment, Refusal>> + Send + 'static,
 ) -> Result<Response, Refusal> {
     let made = tokio::spawn(async move { file.await.map(|file| file.attached(job.finish())) });
-    let ended = |_| Err(Refusal(StatusCode::INTERNAL_SERVER_ERROR, BROKEN.to_owned()));
-    made.await.unwrap_or_else(ended)
+    made.await.map_err(broken)?
+}
+
+/// The refusal for a file whose work broke off.
+fn broken(_: JoinError) -> Refusal {
+    Refusal(StatusCode::INTERNAL_SERVER_ERROR, "The file could not be created.".to_owned())
 }
 
 async fn html(view: &ClientView, request: ExportRequest) -> Result<Attachment, Refusal> {
@@ -132,8 +135,7 @@ pub(super) async fn lines(
         true => {
             // Looks for each name in up to 16 MB: others are answered meanwhile.
             let redacted = tokio::task::spawn_blocking(move || Names::of_lines(&text).redact_lines(&text)).await;
-            let failed = |_| Refusal(StatusCode::INTERNAL_SERVER_ERROR, BROKEN.to_owned());
-            ("rollout".to_owned(), redacted.map_err(failed)?)
+            ("rollout".to_owned(), redacted.map_err(broken)?)
         }
         false => (format!("{}-{}", kept.namespace, kept.name), text),
     };
