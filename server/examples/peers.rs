@@ -3,7 +3,8 @@
 //!
 //! Each client gets a simulated cluster of its own with the same pods (a hundred to a Deployment, with ten old ReplicaSets) and the
 //! same changes. The first two clients are the limit of what is possible: one reads the bytes of the four kinds, one decodes them as
-//! Rollcast does and forgets them. `kubectl` watches pods alone; it is left out where it is not installed.
+//! Rollcast does and forgets them. `kubectl` and `k9s` watch pods alone; the former is left out where it is not installed, the latter
+//! where `K9S` does not say where it is.
 
 #![allow(
     clippy::unwrap_used,
@@ -14,11 +15,14 @@
 
 mod support;
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{Winsize, tcsetwinsize};
 use server::kube::line::decode_line;
 use simcluster::World;
 use simcluster::api::{self, Cluster};
@@ -135,6 +139,44 @@ fn start_kubectl(kubeconfig: &Path, pods: usize) -> Option<Program> {
     Some(Program::with_child(child, String::new()))
 }
 
+/// `k9s` on the pods of all namespaces, on a terminal of its own, once its title has counted so many pods.
+fn start_k9s(folder: &Path, kubeconfig: &Path, pods: usize) -> Option<Program> {
+    let k9s = std::env::var_os("K9S")?;
+    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
+    grantpt(&master).unwrap();
+    unlockpt(&master).unwrap();
+    tcsetwinsize(&master, Winsize { ws_row: 50, ws_col: 200, ws_xpixel: 0, ws_ypixel: 0 }).unwrap();
+    let path = ptsname(&master, Vec::new()).unwrap();
+    let terminal =
+        std::fs::File::options().read(true).write(true).open(std::ffi::OsStr::from_bytes(path.as_bytes())).unwrap();
+    // `setsid` becomes the program that it starts, as the leader of a session with that terminal.
+    let mut command = Command::new("setsid");
+    command.arg("--ctty").arg(k9s).args(["--all-namespaces", "--command", "pods", "--kubeconfig"]).arg(kubeconfig);
+    command.env("TERM", "xterm-256color").env("K9S_CONFIG_DIR", folder);
+    command.stdin(terminal.try_clone().unwrap()).stdout(terminal.try_clone().unwrap()).stderr(terminal);
+    let child = command.spawn().unwrap();
+    drop(command); // with the terminal, which ends for its reader once nobody has it
+    let mut screen = std::fs::File::from(master);
+    let (title, mut bytes, mut text) = (format!("[{pods}]"), vec![0; 1 << 16], String::new());
+    while !without_escapes(&text).contains(&title) {
+        let start = text.ceil_char_boundary(text.len().saturating_sub(1 << 18));
+        text.drain(..start);
+        let length = screen.read(&mut bytes).unwrap();
+        text.push_str(&String::from_utf8_lossy(&bytes[..length]));
+    }
+    std::thread::spawn(move || while screen.read(&mut bytes).is_ok_and(|length| length > 0) {});
+    Some(Program::with_child(child, String::new()))
+}
+
+/// What a terminal shows of that text, without colours and movements of the cursor.
+fn without_escapes(text: &str) -> String {
+    let mut parts = text.split("\u{1b}[");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |shown, part| {
+        shown + part.trim_start_matches(|of: char| !of.is_ascii_alphabetic()).get(1..).unwrap_or_default()
+    })
+}
+
 fn myself(arguments: &[&str]) -> Program {
     Program::start(Command::new(std::env::current_exe().unwrap()).args(arguments))
 }
@@ -156,7 +198,7 @@ async fn main() {
     let folder = tempfile::tempdir().unwrap();
     let kubeconfig = folder.path().join("kubeconfig");
     let mut all = Vec::new();
-    for name in ["bytes", "decode", "reflector", "kubectl", "rollcast"] {
+    for name in ["bytes", "decode", "reflector", "kubectl", "k9s", "rollcast"] {
         let cluster = myself(&["serve", pods, rate]);
         std::fs::write(&kubeconfig, api::kubeconfig("load", cluster.address.parse().unwrap())).unwrap();
         let began = Instant::now();
@@ -164,6 +206,10 @@ async fn main() {
             "reflector" => myself(&["reflect", &cluster.address]),
             "kubectl" => match start_kubectl(&kubeconfig, count) {
                 Some(kubectl) => kubectl,
+                None => continue,
+            },
+            "k9s" => match start_k9s(folder.path(), &kubeconfig, count) {
+                Some(k9s) => k9s,
                 None => continue,
             },
             "rollcast" => {

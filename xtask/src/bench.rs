@@ -1,7 +1,7 @@
 //! Figures: what events and pods cost, how long a large cluster takes to appear, how smooth a page is, and how long it takes from the API server to the page.
 
-use std::ffi::OsString;
 use std::path::Path;
+use std::process::Command;
 
 use anyhow::Result;
 
@@ -9,40 +9,51 @@ use crate::cluster::{Cluster, Running};
 use crate::server::Server;
 use crate::{build, process, setup, story};
 
+/// Built with Go, which the control plane of the tests needs as well.
+const K9S: &str = "github.com/derailed/k9s@v0.50.16";
+
 /// Prints what Rollcast costs beside other clients of the same cluster.
 pub fn print_peers() -> Result<()> {
     let rollcast = build::release()?;
     if !process::is_installed("kubectl") {
         process::print_note("LEFT OUT: kubectl (not installed)");
     }
-    run_example("peers", &rollcast, &[])
+    let mut peers = example("peers", &rollcast);
+    if process::is_installed("go") {
+        peers.env("K9S", setup::ensure_go_tool(K9S)?);
+    } else {
+        process::print_note("LEFT OUT: k9s (no Go here)");
+    }
+    process::run(&mut peers)
 }
 
 /// Prints what thousands of viewers cost.
 pub fn print_viewers() -> Result<()> {
-    run_example("viewers", &build::release()?, &[])
+    process::run(&mut example("viewers", &build::release()?))
 }
 
-fn run_example(example: &str, rollcast: &Path, arguments: &[OsString]) -> Result<()> {
-    let run = ["run", "--quiet", "--release", "--package", "server", "--example", example, "--"];
-    process::run(process::command("cargo", &run).arg(rollcast).args(arguments))
+fn example(name: &str, rollcast: &Path) -> Command {
+    let run = ["run", "--quiet", "--release", "--package", "server", "--example", name, "--"];
+    let mut command = process::command("cargo", &run);
+    command.arg(rollcast);
+    command
 }
 
 /// Runs for hours, and fails if memory or descriptors grow. `target/soak.csv` has a line for each minute.
 pub fn soak(hours: f64) -> Result<()> {
     let csv = process::workspace_path("target/soak.csv");
-    run_example("soak", &build::release()?, &[hours.to_string().into(), csv.into()])
+    process::run(example("soak", &build::release()?).arg(hours.to_string()).arg(csv))
 }
 
 /// Prints the figures.
 pub fn print() -> Result<()> {
     let rollcast = build::release()?;
-    for (package, example) in [("timeline", "cost"), ("server", "bench"), ("server", "kept")] {
-        let run = ["run", "--quiet", "--release", "--package", package, "--example", example];
+    for (package, name) in [("timeline", "cost"), ("server", "bench"), ("server", "kept")] {
+        let run = ["run", "--quiet", "--release", "--package", package, "--example", name];
         process::run(&mut process::command("cargo", &run))?;
     }
-    for example in ["lists", "latency"] {
-        run_example(example, &rollcast, &[])?;
+    for name in ["lists", "latency"] {
+        process::run(&mut example(name, &rollcast))?;
     }
     setup::ensure_node_modules()?;
     let browser = setup::ensure_browser()?;
