@@ -184,6 +184,33 @@ test("a cut, a restart and sleep pass without a human; meanwhile it says that it
   complaints.length = 0; // the browser notes each try that failed
 });
 
+test("a wall whose program stopped reloads itself, as soon as its server responds", async ({ page, serve, complaints }) => {
+  await page.clock.install();
+  let loads = 0;
+  page.on("load", () => loads++);
+  const server = await serve(() => held("14", "quota"));
+  await openLive(page, `${server.address}/wall`);
+  await page.clock.runFor(30_000);
+  expect(loads, "nothing stopped").toBe(1);
+  await server.kill();
+  // A panic leaves a trap of the program; `start.js` hears of it by this event.
+  await page.evaluate(() => dispatchEvent(new ErrorEvent("error", { error: new WebAssembly.RuntimeError("unreachable") })));
+  await expect(page.getByTestId("stopped")).toBeVisible();
+  const asked = page.waitForEvent("requestfailed", (request) => request.method() === "HEAD");
+  await page.clock.runFor(30_000);
+  await asked;
+  await serve(() => server.again());
+  await expect
+    .poll(async () => {
+      await page.clock.runFor(30_000).catch(() => undefined); // while it reloads there is no page
+      return loads;
+    })
+    .toBe(2);
+  await page.waitForSelector("html[data-live=true]");
+  await expect(page.getByTestId("stopped")).toBeHidden();
+  complaints.length = 0; // the browser notes each try that failed
+});
+
 test("a new version reloads the wall, once, and once more ten minutes later", async ({ page, serve }) => {
   await page.clock.install();
   // The server says that it has another build than the page: the text of its first frame.
