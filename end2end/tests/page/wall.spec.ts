@@ -61,6 +61,8 @@ test("on every screen the cause is the headline, bars have their share and no te
   await expect(tile).toContainText("checkout@2222222 → @9999999");
   await expect(tile.getByTestId("tile-revision")).toHaveText("revision 1 → 2");
   await expect(tile.locator("h2")).toHaveAttribute("title", /^cluster-.*z [/] namespace-.*z [/] deployment-.*z$/);
+  // Cluster and namespace are cut there, and the slash behind them is not.
+  expect(await tile.locator("h2 .slash").evaluate((slash) => slash.clientWidth > 0 && slash.scrollWidth <= slash.clientWidth + 1)).toBe(true);
   await expect(page.locator(".tile code")).toHaveCount(0);
   await expect(page.getByTestId("connections")).toHaveText("4 recordings (paused)");
 });
