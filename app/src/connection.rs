@@ -43,19 +43,36 @@ pub fn next_try(retry_seconds: Option<u32>) -> String {
     retry_seconds.map_or_else(|| "Trying again.".to_owned(), |seconds| format!("Next try in {seconds} s."))
 }
 
-/// Says that a cluster does not respond: since when, why, and when the next try is; `None` while it does. `stamp` formats
-/// times of day.
+/// Says that a cluster does not respond: since when, and why; `None` while it does. `stamp` formats times of day.
 pub fn unreachable(
     cluster: &str,
     connection: &Connection,
     has_data: bool,
     stamp: impl Fn(Millis) -> String,
 ) -> Option<String> {
-    let ConnectionState::Stale { since_millis, retry_at_millis, why } = &connection.state else { return None };
-    let next = retry_at_millis.map_or_else(|| "Trying again.".to_owned(), |at| format!("Next try at {}.", stamp(at)));
+    let ConnectionState::Stale { since_millis, why, .. } = &connection.state else { return None };
     let why = safe(&sentence_end(why));
-    let said = unreachable_because(cluster, connection, &stamp(*since_millis), &why, has_data);
-    Some(format!("{said} {next}"))
+    Some(unreachable_because(cluster, connection, &stamp(*since_millis), &why, has_data))
+}
+
+/// Says when a cluster that does not respond is tried again, and how far first lists are that take long.
+/// Apart from [`unreachable`] and [`loading`], because it changes with each try and each page of a list.
+pub fn progress(connection: &Connection, stamp: impl Fn(Millis) -> String) -> String {
+    let next = match &connection.state {
+        ConnectionState::Stale { retry_at_millis: Some(at), .. } => next_try_at(&stamp(*at)),
+        ConnectionState::Stale { .. } => "Trying again.".to_owned(),
+        ConnectionState::Connecting => return listing(connection).map_or_else(String::new, |words| words + "."),
+        _ => return String::new(),
+    };
+    match listing(connection) {
+        Some(words) => format!("{next} ({words})"),
+        None => next,
+    }
+}
+
+/// "Next try at 14:02:05 UTC."
+pub fn next_try_at(stamp: &str) -> String {
+    format!("Next try at {stamp}.")
 }
 
 /// "Cluster “prod-eu” unreachable since 14:02:05 UTC: connection refused. Showing last known data."
@@ -68,10 +85,9 @@ pub fn unreachable_because(cluster: &str, connection: &Connection, stamp: &str, 
     format!("{}: {why}{shown}", unreachable_since(cluster, connection, stamp))
 }
 
-/// Says how far the first lists of a cluster are, where they take long.
+/// Begins a sentence that [`progress`] ends, where the first lists of a cluster take long.
 pub fn loading(cluster: &str, connection: &Connection) -> Option<String> {
-    let listing = listing(connection)?;
-    Some(format!("Rollcast is still loading cluster “{}”: {listing}.", safe(cluster)))
+    connection.listing.as_ref().map(|_| format!("Rollcast is still loading cluster “{}”:", safe(cluster)))
 }
 
 /// "Cluster “prod-eu” unreachable since 14:02:05 UTC"; while other kinds arrive, "Rollcast has received no events from
@@ -125,7 +141,10 @@ mod tests {
         let of_pods = Some(Listing { resource: "pods".into(), objects: 42_000 });
         let connection = Connection { listing: of_pods, ..Connection::default() };
         assert_eq!(listing(&connection).as_deref(), Some("listing pods: 42,000 so far"));
-        assert_eq!(listing(&Connection::default()), None);
+        assert_eq!(loading("prod", &connection).as_deref(), Some("Rollcast is still loading cluster “prod”:"));
+        assert_eq!(progress(&connection, clock), "listing pods: 42,000 so far.");
+        let none = Connection::default();
+        assert_eq!((listing(&none), loading("prod", &none), progress(&none, clock)), (None, None, String::new()));
     }
 
     #[test]
@@ -140,15 +159,19 @@ mod tests {
             Connection { state, ..Connection::default() }
         };
         let told = |connection: &Connection| unreachable("prod", connection, true, clock).unwrap();
-        assert_eq!(
-            told(&stale(Some(5_000))),
-            "Cluster “prod” unreachable since 00:00:00: connection refused. Showing last known data. Next try at 00:00:05."
-        );
-        assert!(told(&stale(None)).ends_with("Showing last known data. Trying again."));
+        // Screen readers announce it once, and not with each try.
+        for (retry_at_millis, next) in [(Some(5_000), "Next try at 00:00:05."), (None, "Trying again.")] {
+            let stale = stale(retry_at_millis);
+            assert_eq!(
+                told(&stale),
+                "Cluster “prod” unreachable since 00:00:00: connection refused. Showing last known data."
+            );
+            assert_eq!(progress(&stale, clock), next);
+        }
         let partly = Connection { stale_kinds: vec!["pods".into(), "events".into()], ..stale(None) };
         assert_eq!(
             told(&partly),
-            "Rollcast has received no pods or events from cluster “prod” since 00:00:00: connection refused. Showing last known pods and events. Trying again."
+            "Rollcast has received no pods or events from cluster “prod” since 00:00:00: connection refused. Showing last known pods and events."
         );
         assert_eq!(unreachable("prod", &Connection::default(), true, clock), None);
     }

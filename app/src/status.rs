@@ -8,7 +8,7 @@ use timeline::fact::Kind;
 use timeline::wire::{Connection, ConnectionState};
 use timeline::words::{self, sentence_end};
 
-use crate::connection::{forbidden, loading, state_words, unreachable, unwritten};
+use crate::connection::{forbidden, loading, progress, state_words, unreachable, unwritten};
 
 /// State of a cluster's connection, as every answer of the API has it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -139,12 +139,11 @@ pub struct KindFigures {
 /// Returns the state of a connection in words, and its problems with what to do about them. `stamp` formats times.
 pub fn said(cluster: &str, connection: &Connection, stamp: impl Fn(Millis) -> String + Copy) -> (String, Vec<String>) {
     let trouble = match &connection.state {
-        ConnectionState::Stale { .. } => {
-            unreachable(cluster, connection, false, stamp).map(|said| format!("{said} {CHECK}"))
-        }
-        ConnectionState::Connecting => loading(cluster, connection).map(|said| format!("{said} {CHECK}")),
+        ConnectionState::Stale { .. } => unreachable(cluster, connection, false, stamp),
+        ConnectionState::Connecting => loading(cluster, connection),
         _ => None,
     };
+    let trouble = trouble.map(|said| format!("{said} {} {CHECK}", progress(connection, stamp)));
     let forbidden = Some(forbidden(connection)).filter(|said| !said.is_empty());
     (state_words(connection, stamp), [trouble, forbidden, unwritten(connection, stamp)].into_iter().flatten().collect())
 }

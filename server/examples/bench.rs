@@ -158,8 +158,7 @@ fn begin() {
         let mut objects = Objects::default();
         copying += best(&mut || objects = Objects::of(model, uid));
         let seq = timeline.seq();
-        let snapshot =
-            Snapshot { epoch: 1, seq, now_millis: 0, deployment: Some(uid), looking_since_millis: 0, objects, said };
+        let snapshot = Snapshot { epoch: 1, seq, deployment: Some(uid), objects, said, ..Snapshot::default() };
         let frame = ServerFrame::Snapshot(Box::new(snapshot));
         encoding += best(&mut || drop(black_box(wire::encode(&frame))));
     }
@@ -193,11 +192,10 @@ fn snapshot() {
     let snapshot = Snapshot {
         epoch: 1,
         seq: timeline.seq(),
-        now_millis: 0,
         deployment: Some(uid),
-        looking_since_millis: 0,
         objects: Objects::of(model, uid),
         said: said(uid),
+        ..Snapshot::default()
     };
     let frame = ServerFrame::Snapshot(Box::new(snapshot));
     let mut bytes = 0;

@@ -8,7 +8,7 @@ pub fn Banner(
     /// Text of the notice; empty for none.
     #[prop(into)]
     words: Signal<String>,
-    /// Text that changes each second, which screen readers do not announce.
+    /// Text that changes while nothing else does, such as a countdown. Screen readers do not announce it.
     #[prop(optional, into)]
     countdown: Signal<String>,
     /// The `data-testid` by which tests find it.

@@ -5,7 +5,7 @@ use timeline::list::{ClusterState, Group, Overall, Query};
 use timeline::wire::ConnectionState;
 use timeline::words::{grouped, grouped_count, list, safe, sentence_end};
 
-use crate::connection::{forbidden, listing, unreachable_because, unwritten};
+use crate::connection::{forbidden, listing, next_try_at, unreachable_because, unwritten};
 use crate::zone::Zone;
 
 /// "1,284 Deployments · 2 in trouble · 3 in progress", or "12 of 1,284 Deployments shown · …" where those are of the twelve that were asked for.
@@ -136,14 +136,11 @@ fn troubled(
     let mut words = String::new();
     for cluster in &overall.clusters {
         let stamp = |at_millis| stamp(at_millis, cluster.now_millis);
-        if let ConnectionState::Stale { since_millis, retry_at_millis, why } = &cluster.connection.state {
+        if let ConnectionState::Stale { since_millis, why, .. } = &cluster.connection.state {
             let why = said(&sentence_end(why), *since_millis);
             let since = stamp(*since_millis);
             let said = unreachable_because(&cluster.name, &cluster.connection, &since, &why, overall.all > 0);
             words.push_str(&format!(" {said}"));
-            if let Some(at) = retry_at_millis {
-                words.push_str(&format!(" Next try at {}.", stamp(*at)));
-            }
         }
         let forbidden = forbidden(&cluster.connection);
         if !forbidden.is_empty() {
@@ -157,6 +154,20 @@ fn troubled(
         words.push_str(&format!(" {said}"));
     }
     words.trim_start().to_owned()
+}
+
+/// Says when a cluster that does not respond is tried again next: apart from [`trouble`], because it changes with each try.
+pub fn next_retry(overall: &Overall, zone: Zone) -> String {
+    first_retry(overall).map_or_else(String::new, |(at, now)| next_try_at(&zone.dated(at, now)))
+}
+
+/// The first retry of all clusters, and the present of that cluster.
+fn first_retry(overall: &Overall) -> Option<(Millis, Millis)> {
+    let retry = |cluster: &ClusterState| match cluster.connection.state {
+        ConnectionState::Stale { retry_at_millis, .. } => Some((retry_at_millis?, cluster.now_millis)),
+        _ => None,
+    };
+    overall.clusters.iter().filter_map(retry).min()
 }
 
 #[cfg(test)]
@@ -181,8 +192,11 @@ mod tests {
         let one = vec![cluster("dead", stale(Some(5_000)))];
         assert_eq!(
             told(&overall(2, one.clone())),
-            "Cluster “dead” unreachable since 00:00:00 UTC: connection refused. Showing last known data. Next try at 00:00:05 UTC."
+            "Cluster “dead” unreachable since 00:00:00 UTC: connection refused. Showing last known data."
         );
+        let two = [cluster("dead", stale(Some(5_000))), cluster("gone", stale(Some(4_000)))];
+        assert_eq!(first_retry(&overall(2, two.into())).map(|(at, _)| at), Some(4_000));
+        assert_eq!(first_retry(&overall(2, vec![cluster("dead", stale(None))])), None, "it goes on");
         assert!(!told(&overall(0, one)).contains("last known"), "nothing is known");
         assert_eq!(told(&overall(2, vec![cluster("well", ConnectionState::Live)])), "");
         let mut full = cluster("well", ConnectionState::Live);

@@ -22,6 +22,9 @@ const SILENCE_MILLIS: f64 = (HEARTBEAT_SECONDS * 2 + 1) as f64 * 1000.0;
 const GIVE_UP_MILLIS: f64 = 45_000.0;
 /// A connection attempt may take this long.
 const CONNECT_MILLIS: f64 = 10_000.0;
+/// A connection that lasts this long ends a series of failed tries.
+/// A first frame does not: a server without room for a stream says hello, too.
+const SETTLED_MILLIS: f64 = MAX_WAIT_MILLIS;
 
 /// State of the connection between page and server.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -35,11 +38,19 @@ pub enum LinkState {
     },
     /// Frames arrive.
     Live {
+        /// Tries before this connection.
+        attempt: u32,
+        /// When the socket opened.
+        opened_millis: f64,
         /// When the last one did.
         heard_millis: f64,
     },
     /// The connection is there, and the server says nothing. It may go on.
     Silent {
+        /// Tries before this connection.
+        attempt: u32,
+        /// When the socket opened.
+        opened_millis: f64,
         /// When the last frame arrived.
         heard_millis: f64,
     },
@@ -99,7 +110,7 @@ impl LinkState {
     /// The last word of a server that fell silent came then.
     pub const fn silent_since(&self) -> Option<f64> {
         match self {
-            Self::Silent { heard_millis } => Some(*heard_millis),
+            Self::Silent { heard_millis, .. } => Some(*heard_millis),
             _ => None,
         }
     }
@@ -113,6 +124,22 @@ impl LinkState {
         .filter(|seconds| *seconds > 0)
     }
 
+    /// Tries so far, of which none led to a connection that lasted.
+    const fn attempts(&self, now: f64) -> u32 {
+        match self {
+            Self::Live { opened_millis, .. } | Self::Silent { opened_millis, .. }
+                if now - *opened_millis > SETTLED_MILLIS =>
+            {
+                0
+            }
+            Self::Connecting { attempt, .. }
+            | Self::Live { attempt, .. }
+            | Self::Silent { attempt, .. }
+            | Self::Lost { attempt, .. }
+            | Self::Waiting { attempt, .. } => *attempt,
+        }
+    }
+
     /// There was a connection, and there is none, or nothing is heard over it. The first one is no loss: what the server rendered is fresh.
     pub const fn is_lost(&self) -> bool {
         matches!(self, Self::Silent { .. } | Self::Lost { .. } | Self::Waiting { .. })
@@ -124,18 +151,25 @@ impl LinkState {
 pub fn step(state: LinkState, event: LinkEvent, now: f64, chance: f64) -> (LinkState, LinkEffect) {
     use LinkState::{Connecting, Live, Lost, Silent, Waiting};
     match (state, event) {
-        (_, LinkEvent::Opened) => (Live { heard_millis: now }, LinkEffect::Greet),
-        (Live { .. } | Silent { .. }, LinkEvent::Heard) => (Live { heard_millis: now }, LinkEffect::None),
-        (Live { .. } | Silent { .. }, LinkEvent::Closed) => wait(0, now, chance),
-        (Live { heard_millis } | Silent { heard_millis }, LinkEvent::Tick) if now - heard_millis > GIVE_UP_MILLIS => {
+        (_, LinkEvent::Opened) => {
+            (Live { attempt: state.attempts(now), opened_millis: now, heard_millis: now }, LinkEffect::Greet)
+        }
+        (Live { attempt, opened_millis, .. } | Silent { attempt, opened_millis, .. }, LinkEvent::Heard) => {
+            (Live { attempt, opened_millis, heard_millis: now }, LinkEffect::None)
+        }
+        (Live { heard_millis, .. } | Silent { heard_millis, .. }, LinkEvent::Tick)
+            if now - heard_millis > GIVE_UP_MILLIS =>
+        {
             (Lost { attempt: 0, tried_millis: now }, LinkEffect::Connect)
         }
         // The network may be another one now.
-        (Live { heard_millis } | Silent { heard_millis }, LinkEvent::WokeUp) if now - heard_millis > SILENCE_MILLIS => {
+        (Live { heard_millis, .. } | Silent { heard_millis, .. }, LinkEvent::WokeUp)
+            if now - heard_millis > SILENCE_MILLIS =>
+        {
             (Lost { attempt: 0, tried_millis: now }, LinkEffect::Connect)
         }
-        (Live { heard_millis }, LinkEvent::Tick) if now - heard_millis > SILENCE_MILLIS => {
-            (Silent { heard_millis }, LinkEffect::None)
+        (Live { attempt, opened_millis, heard_millis }, LinkEvent::Tick) if now - heard_millis > SILENCE_MILLIS => {
+            (Silent { attempt, opened_millis, heard_millis }, LinkEffect::None)
         }
         (Connecting { attempt, tried_millis: None }, LinkEvent::Tick) => {
             (Connecting { attempt, tried_millis: Some(now) }, LinkEffect::None)
@@ -143,7 +177,9 @@ pub fn step(state: LinkState, event: LinkEvent, now: f64, chance: f64) -> (LinkS
         (Connecting { attempt, tried_millis: Some(tried) }, LinkEvent::Tick) if now - tried > CONNECT_MILLIS => {
             wait(attempt, now, chance)
         }
-        (Connecting { attempt, .. } | Lost { attempt, .. }, LinkEvent::Closed) => wait(attempt, now, chance),
+        (Connecting { .. } | Live { .. } | Silent { .. } | Lost { .. }, LinkEvent::Closed) => {
+            wait(state.attempts(now), now, chance)
+        }
         (Lost { attempt, tried_millis }, LinkEvent::Tick) if now - tried_millis > CONNECT_MILLIS => {
             wait(attempt, now, chance)
         }
@@ -166,9 +202,14 @@ fn wait(attempt: u32, now: f64, chance: f64) -> (LinkState, LinkEffect) {
 mod tests {
     use super::*;
 
+    /// A connection that is open since the page's clock began.
+    fn live(heard_millis: f64) -> LinkState {
+        LinkState::Live { attempt: 0, opened_millis: 0.0, heard_millis }
+    }
+
     #[test]
     fn a_broken_link_waits_longer_each_time_and_recovers() {
-        let (mut state, mut now) = (LinkState::Live { heard_millis: 0.0 }, 0.0);
+        let (mut state, mut now) = (live(0.0), 0.0);
         let mut waits = Vec::new();
         for _ in 0..6 {
             state = step(state, LinkEvent::Closed, now, 1.0).0;
@@ -180,24 +221,41 @@ mod tests {
             state = next;
         }
         assert_eq!(waits, [500.0, 1000.0, 2000.0, 4000.0, 8000.0, 10_000.0]);
-        assert_eq!(
-            step(state, LinkEvent::Opened, now, 1.0),
-            (LinkState::Live { heard_millis: now }, LinkEffect::Greet)
-        );
+        let (opened, effect) = step(state, LinkEvent::Opened, now, 1.0);
+        assert!(opened.is_live() && effect == LinkEffect::Greet, "{opened:?}");
+        now += SETTLED_MILLIS + 1.0;
+        let (lost, _) = step(opened, LinkEvent::Closed, now, 1.0);
+        assert_eq!(lost, LinkState::Waiting { attempt: 1, retry_millis: now + FIRST_WAIT_MILLIS }, "it lasted");
+    }
+
+    #[test]
+    fn connections_that_close_soon_after_a_first_frame_are_tried_less_and_less_often() {
+        let mut state = LinkState::Connecting { attempt: 0, tried_millis: None };
+        let (mut now, mut waits) = (0.0, Vec::new());
+        for _ in 0..6 {
+            for event in [LinkEvent::Opened, LinkEvent::Heard, LinkEvent::Closed] {
+                state = step(state, event, now, 1.0).0;
+            }
+            let LinkState::Waiting { retry_millis, .. } = state else { panic!("{state:?}") };
+            waits.push(retry_millis - now);
+            now = retry_millis;
+            state = step(state, LinkEvent::Tick, now, 1.0).0;
+        }
+        assert_eq!(waits, [500.0, 1000.0, 2000.0, 4000.0, 8000.0, 10_000.0]);
     }
 
     #[test]
     fn a_silent_server_is_told_within_ten_seconds_and_its_connection_given_up_later() {
-        let live = LinkState::Live { heard_millis: 0.0 };
-        assert_eq!(step(live, LinkEvent::Tick, 9_000.0, 0.5), (live, LinkEffect::None));
-        let (silent, effect) = step(live, LinkEvent::Tick, 9_250.0, 0.5);
+        let well = live(0.0);
+        assert_eq!(step(well, LinkEvent::Tick, 9_000.0, 0.5), (well, LinkEffect::None));
+        let (silent, effect) = step(well, LinkEvent::Tick, 9_250.0, 0.5);
         assert!(silent.is_lost() && silent.is_open() && effect == LinkEffect::None, "{silent:?}");
         assert_eq!(silent.silent_since(), Some(0.0), "since its last word");
         let heard = step(silent, LinkEvent::Heard, 20_000.0, 0.5);
-        assert_eq!(heard, (LinkState::Live { heard_millis: 20_000.0 }, LinkEffect::None), "a slow frame has come");
+        assert_eq!(heard, (live(20_000.0), LinkEffect::None), "a slow frame has come");
         assert_eq!(step(silent, LinkEvent::Tick, 44_000.0, 0.5), (silent, LinkEffect::None));
         assert_eq!(step(silent, LinkEvent::Tick, 46_000.0, 0.5).1, LinkEffect::Connect);
-        for state in [live, silent] {
+        for state in [well, silent] {
             assert_eq!(step(state, LinkEvent::WokeUp, 10_000.0, 0.5).1, LinkEffect::Connect, "the network is back");
         }
     }

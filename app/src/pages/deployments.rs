@@ -76,7 +76,7 @@ pub fn DeploymentsPage() -> impl IntoView {
             <Clusters board/>
         </Header>
         <Banner test_id="banner" words=Signal::derive(lost) countdown=Signal::derive(next)/>
-        <Banner test_id="trouble" words=Signal::derive(move || words::trouble(&overall.read(), zone))/>
+        <Banner test_id="trouble" words=Signal::derive(move || words::trouble(&overall.read(), zone)) countdown=Signal::derive(move || words::next_retry(&overall.read(), zone))/>
         <main class=class data-testid="overview">
             <h1>{move || words::heading(&query.read())}" "<a class=move || if is_part() { "choice" } else { "unused" } href=at("/")>"All"</a><span class="muted recorded">{recorded}</span></h1>
             <Filter board inputs/>

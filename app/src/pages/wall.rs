@@ -57,7 +57,12 @@ pub fn WallPage() -> impl IntoView {
         let since_millis = (!board.is_linked.get()).then(|| board.heard_millis.get());
         wall::stale(&board.overall.read(), since_millis, stamp)
     };
-    let next = move || if board.is_linked.get() { String::new() } else { next_try(live.retry_seconds.get()) };
+    let next = move || {
+        if !board.is_linked.get() {
+            return next_try(live.retry_seconds.get());
+        }
+        list::words::next_retry(&board.overall.read(), zone)
+    };
     let columns = if columns == 0 { String::new() } else { format!(" columns-{columns}") };
     let shifted = shifting();
     view! {

@@ -30,6 +30,8 @@ pub(super) struct Pointer {
     /// The head that has the focus, by its key.
     head: Option<u128>,
     drag: Option<Drag>,
+    /// Time was dragged since the button was pressed last.
+    has_dragged: bool,
 }
 
 /// Time that is dragged.
@@ -93,13 +95,14 @@ impl RolloutScreen {
         self.point_again();
     }
 
-    /// From here on the picture gets all that the pointer does: the bar under it is not opened.
+    /// From here on the picture gets all that the pointer does.
     fn begin_drag(&self, drag: Drag, pointer_id: i32) {
         if let Some(canvas) = self.0.picture.nodes.canvas.get_untracked() {
             let _ = canvas.set_pointer_capture(pointer_id); // without it the drag ends at the edge
         }
         let state = &mut *self.0.state.borrow_mut();
-        (state.pointer.drag, state.pointer.at) = (Some(Drag { is_begun: true, ..drag }), None);
+        let pointer = &mut state.pointer;
+        (pointer.drag, pointer.at, pointer.has_dragged) = (Some(Drag { is_begun: true, ..drag }), None, true);
         // Time passes under the pointer as fast as it moves.
         state.chosen_millis = Some(state.frame.window_millis);
         set_if_new(&self.0.picture.told, None);
@@ -115,7 +118,15 @@ impl RolloutScreen {
             return;
         }
         let from_millis = self.shown_millis();
-        self.0.state.borrow_mut().pointer.drag = Some(Drag { from_x: x, from_millis, is_begun: false });
+        let pointer = &mut self.0.state.borrow_mut().pointer;
+        pointer.drag = Some(Drag { from_x: x, from_millis, is_begun: false });
+        pointer.has_dragged = false;
+    }
+
+    /// Returns whether a click ends a drag.
+    /// WebKit sends such a click to the bar under the pointer, though the picture captured the pointer.
+    pub fn has_dragged(&self) -> bool {
+        self.0.state.borrow().pointer.has_dragged
     }
 
     /// The button is not pressed any more.

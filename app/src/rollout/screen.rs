@@ -369,14 +369,6 @@ impl RolloutScreen {
         }
     }
 
-    /// A frame is about what is followed: one that was on its way when the viewer went elsewhere is not.
-    fn is_of(&self, snapshot: &Snapshot) -> bool {
-        self.0.board.workload.with_untracked(|workload| {
-            let mut known = snapshot.objects.deployments.iter();
-            known.all(|known| known.name == workload.name && known.namespace == workload.namespace)
-        })
-    }
-
     fn connected(&self, cluster: &str, connection: Connection, page_millis: f64) {
         if self.0.board.workload.with_untracked(|workload| workload.cluster == cluster) {
             set_if_new(&self.0.board.connection, connection);
@@ -403,10 +395,11 @@ impl Screen for RolloutScreen {
     }
 
     fn frames(&self, frames: Vec<ServerFrame>, page_millis: f64) -> ScreenRequest {
-        let mut ask = ScreenRequest::Nothing;
+        let (board, mut ask) = (&self.0.board, ScreenRequest::Nothing);
         for frame in frames {
             match frame {
-                ServerFrame::Snapshot(snapshot) if !self.is_of(&snapshot) => {}
+                ServerFrame::Snapshot(snapshot)
+                    if !board.workload.with_untracked(|workload| snapshot.is_of(workload)) => {}
                 ServerFrame::Snapshot(snapshot) => {
                     ask = ScreenRequest::Nothing;
                     self.snapshot(*snapshot, page_millis);

@@ -194,10 +194,9 @@ pub fn stale(overall: &Overall, since_millis: Option<Millis>, stamp: impl Fn(Mil
     }
     let mut words = overall.trouble.clone();
     for cluster in &overall.clusters {
-        if let ConnectionState::Stale { since_millis, retry_at_millis, .. } = cluster.connection.state {
-            let next = retry_at_millis.map(|at| format!(", next try at {}", stamp(at))).unwrap_or_default();
+        if let ConnectionState::Stale { since_millis, .. } = cluster.connection.state {
             let since = unreachable_since(&cluster.name, &cluster.connection, &stamp(since_millis));
-            words.push_str(&format!(" {since}{next}."));
+            words.push_str(&format!(" {since}."));
         }
     }
     words.trim_start().to_owned()
@@ -298,7 +297,7 @@ mod tests {
     #[test]
     fn what_is_old_says_so_across_the_top() {
         let told = |since_millis| stale(&overall(1, vec![dead()]), since_millis, clock);
-        assert_eq!(told(None), "Cluster “dead” unreachable since 14:02:00, next try at 14:02:05.");
+        assert_eq!(told(None), "Cluster “dead” unreachable since 14:02:00.");
         assert_eq!(told(Some(60_000)), "Rollcast unreachable since 00:01:00. Showing last known data.");
         assert_eq!(stale(&overall(1, Vec::new()), None, clock), "");
     }

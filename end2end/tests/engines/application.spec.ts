@@ -90,6 +90,21 @@ test("details of a pod open and close, by click and by keys", async ({ tab, serv
   expect(await tab.evaluate(() => document.activeElement?.getAttribute("data-testid")), "where it was").toBe("pod");
 });
 
+test("who drags along a pod's bar sees another moment and opens nothing", async ({ tab, serve }) => {
+  const server = await serve(held);
+  await tab.goto(server.page(...rollover));
+  await isLive(tab);
+  const [isBar, right, y] = await tab.evaluate((pods) => {
+    const head = document.querySelector(pods)!.getBoundingClientRect();
+    const [right, y] = [document.querySelector("#canvas")!.getBoundingClientRect().right, head.top + head.height / 2].map(Math.round) as [number, number];
+    return [document.elementFromPoint(right - 60, y)?.matches(".pod *") ?? false, right, y] as const;
+  }, living(1));
+  expect(isBar).toBe(true);
+  await tab.drag([right - 60, y], [right - 20, y]);
+  await expect.poll(async () => new URL(await tab.url()).searchParams.get("at")).not.toBeNull();
+  await count(tab, "#detail > *", 0);
+});
+
 test("a server that was gone is found again, and the page says so meanwhile", async ({ tab, serve, complaints }) => {
   const server = await serve(held);
   await tab.goto(server.page(...rollover));

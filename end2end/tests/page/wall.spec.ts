@@ -61,6 +61,8 @@ test("on every screen the cause is the headline, bars have their share and no te
   await expect(tile).toContainText("checkout@2222222 → @9999999");
   await expect(tile.getByTestId("tile-revision")).toHaveText("revision 1 → 2");
   await expect(tile.locator("h2")).toHaveAttribute("title", /^cluster-.*z [/] namespace-.*z [/] deployment-.*z$/);
+  // Cluster and namespace are cut there, and the slash behind them is not.
+  expect(await tile.locator("h2 .slash").evaluate((slash) => slash.clientWidth > 0 && slash.scrollWidth <= slash.clientWidth + 1)).toBe(true);
   await expect(page.locator(".tile code")).toHaveCount(0);
   await expect(page.getByTestId("connections")).toHaveText("4 recordings (paused)");
 });
@@ -181,6 +183,33 @@ test("a cut, a restart and sleep pass without a human; meanwhile it says that it
   await expect(page.getByTestId("stale")).toBeHidden({ timeout: 20_000 });
   await expect(page.locator(".tile.stale")).toHaveCount(0, { timeout: 20_000 });
   await expect(page.locator(".tile")).toHaveCount(2);
+  complaints.length = 0; // the browser notes each try that failed
+});
+
+test("a wall whose program stopped reloads itself, as soon as its server responds", async ({ page, serve, complaints }) => {
+  await page.clock.install();
+  let loads = 0;
+  page.on("load", () => loads++);
+  const server = await serve(() => held("14", "quota"));
+  await openLive(page, `${server.address}/wall`);
+  await page.clock.runFor(30_000);
+  expect(loads, "nothing stopped").toBe(1);
+  await server.kill();
+  // A panic leaves a trap of the program; `start.js` hears of it by this event.
+  await page.evaluate(() => dispatchEvent(new ErrorEvent("error", { error: new WebAssembly.RuntimeError("unreachable") })));
+  await expect(page.getByTestId("stopped")).toBeVisible();
+  const asked = page.waitForEvent("requestfailed", (request) => request.method() === "HEAD");
+  await page.clock.runFor(30_000);
+  await asked;
+  await serve(() => server.again());
+  await expect
+    .poll(async () => {
+      await page.clock.runFor(30_000).catch(() => undefined); // while it reloads there is no page
+      return loads;
+    })
+    .toBe(2);
+  await page.waitForSelector("html[data-live=true]");
+  await expect(page.getByTestId("stopped")).toBeHidden();
   complaints.length = 0; // the browser notes each try that failed
 });
 

@@ -116,6 +116,7 @@ impl RolloutData {
         let snapshot = Snapshot {
             epoch: 0,
             seq: 0,
+            cluster: self.workload.cluster.clone(),
             now_millis: self.to_millis,
             deployment: Some(self.deployment),
             looking_since_millis: self.from_millis,

@@ -98,6 +98,8 @@ pub struct Snapshot {
     pub epoch: u64,
     /// Number of the last change in it.
     pub seq: u64,
+    /// Name of the cluster.
+    pub cluster: String,
     /// The cluster's time at the server, in milliseconds.
     pub now_millis: Millis,
     /// The Deployment; `None` when there is none of that name.
@@ -108,6 +110,15 @@ pub struct Snapshot {
     pub objects: Objects,
     /// The sentences about it.
     pub said: Said,
+}
+
+impl Snapshot {
+    /// Returns whether it is about `workload`.
+    /// A snapshot that was on its way when the viewer went elsewhere is not.
+    pub fn is_of(&self, workload: &Workload) -> bool {
+        let is_it = |known: &Deployment| known.name == workload.name && known.namespace == workload.namespace;
+        self.cluster == workload.cluster && self.objects.deployments.iter().all(is_it)
+    }
 }
 
 /// One Deployment with all that belongs to it; nothing when there is none.

@@ -40,7 +40,8 @@ pub enum Taken {
 impl DeploymentCopy {
     /// Takes everything anew. `true` when this is another life of the server's timeline than the one the copy was of.
     pub fn take_snapshot(&mut self, snapshot: Snapshot) -> bool {
-        let Snapshot { epoch, seq, deployment, objects, said, now_millis: _, looking_since_millis: _ } = snapshot;
+        let Snapshot { epoch, seq, cluster: _, deployment, objects, said, now_millis: _, looking_since_millis: _ } =
+            snapshot;
         let is_other_life = self.place.is_some_and(|(before, _)| before != epoch);
         *self = Self { model: objects.into(), deployment, said, place: Some((epoch, seq)) };
         is_other_life

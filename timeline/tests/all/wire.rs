@@ -16,7 +16,7 @@ use timeline::viewer::{DeploymentCopy, Taken};
 use timeline::wire::{
     self, ConnectionState, Delta, Objects, PROTOCOL, Said, Scope, ServerFrame, Snapshot, Unreadable, ViewerFrame,
 };
-use timeline::{Change, WorkloadKind, fact, story};
+use timeline::{Change, Workload, WorkloadKind, fact, story};
 
 use crate::made::{self, Web};
 
@@ -77,6 +77,7 @@ fn snapshot(web: &Web) -> Snapshot {
     Snapshot {
         epoch: 1,
         seq: timeline.seq(),
+        cluster: "prod".to_owned(),
         now_millis: web.now,
         deployment: Some(uid),
         looking_since_millis: 0,
@@ -84,6 +85,17 @@ fn snapshot(web: &Web) -> Snapshot {
         said: Said { view: Some(web.view()), story: story::story(timeline.model(), uid), ..Said::default() }
             .with_version(),
     }
+}
+
+#[test]
+fn a_snapshot_is_not_about_a_deployment_of_that_name_in_another_cluster() {
+    let snapshot = snapshot(&Web::live(3));
+    let known = &snapshot.objects.deployments[0];
+    let is_of =
+        |cluster: &str, name: &str| snapshot.is_of(&Workload::deployment(cluster, known.namespace.as_str(), name));
+    assert!(is_of("prod", &known.name));
+    assert!(!is_of("staging", &known.name));
+    assert!(!is_of("prod", "another"));
 }
 
 #[test]

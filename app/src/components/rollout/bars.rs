@@ -91,6 +91,11 @@ fn PodBars(
     let controls = Controls::of_page();
     let open = move |_| {
         if let Some((controls, pod)) = controls.zip(pod) {
+            let mut has_dragged = false;
+            controls.act(|screen| has_dragged = screen.has_dragged());
+            if has_dragged {
+                return;
+            }
             // A bar has no focus: the head of its pod has.
             let head = picture.nodes.heads.get(key).and_then(|head| head.dyn_into().ok());
             controls.panel.open(address::pod(pod), head);

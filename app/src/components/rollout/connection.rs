@@ -6,7 +6,7 @@ use timeline::wire::ConnectionState;
 
 use crate::components::banner::Banner;
 use crate::components::copy::CopyButton;
-use crate::connection::{as_it_was, forbidden, listing, loading, lost, next_try, state_words, unreachable, unwritten};
+use crate::connection::{as_it_was, forbidden, loading, lost, next_try, progress, state_words, unreachable, unwritten};
 use crate::exported::Exported;
 use crate::live::client::Live;
 use crate::rollout::board::Board;
@@ -31,8 +31,9 @@ pub fn Chip(
         _ if board.is_over => "Recording".to_owned(),
         _ => state_words(&board.connection.read(), |at_millis| zone.stamp(at_millis)),
     };
-    // While the past plays, its moment is told to who looks there and not by the second.
-    let is_told = move || if board.time.read().tenths.is_some() { "off" } else { "polite" };
+    // While the past plays, or a first list goes on, its progress is told to who looks there and not by the second.
+    let is_moving = move || board.time.read().tenths.is_some() || board.connection.read().listing.is_some();
+    let is_told = move || if is_moving() { "off" } else { "polite" };
     // A file leads nowhere: there is no server behind it.
     let href = Exported::of_app().is_none().then(|| at("/status"));
     view! {
@@ -48,7 +49,12 @@ pub fn ConnectionBars(
 ) -> impl IntoView {
     let zone = Zone::of_page();
     let retry_seconds = Live::of_app().retry_seconds;
-    let next = move || if board.link.get().is_lost() { next_try(retry_seconds.get()) } else { String::new() };
+    let next = move || {
+        if board.link.get().is_lost() {
+            return next_try(retry_seconds.get());
+        }
+        progress(&board.connection.read(), |at_millis| board.dated(zone, at_millis))
+    };
     view! {
         <Banner test_id="banner" words=Signal::derive(move || trouble(board, zone).unwrap_or_default()) countdown=Signal::derive(next)/>
         <Banner test_id="forbidden" words=Signal::derive(move || forbidden(&board.connection.read()))/>
@@ -73,9 +79,7 @@ fn trouble(board: Board, zone: Zone) -> Option<String> {
     let connection = board.connection.read();
     match &connection.state {
         ConnectionState::Stale { .. } => {
-            let stamp = |at_millis| board.dated(zone, at_millis);
-            let listing = listing(&connection).map(|listing| format!(" ({listing})")).unwrap_or_default();
-            unreachable(&cluster, &connection, has_data, stamp).map(|said| said + &listing)
+            unreachable(&cluster, &connection, has_data, |at_millis| board.dated(zone, at_millis))
         }
         ConnectionState::Connecting => loading(&cluster, &connection),
         ConnectionState::Unknown => {

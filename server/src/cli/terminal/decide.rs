@@ -185,6 +185,7 @@ mod tests {
             self.frame(ServerFrame::Snapshot(Box::new(Snapshot {
                 epoch,
                 seq: 1,
+                cluster: String::new(),
                 now_millis,
                 deployment,
                 looking_since_millis,

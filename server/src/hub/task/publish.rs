@@ -178,6 +178,7 @@ impl Hub {
         Snapshot {
             epoch: self.epoch,
             seq: self.timeline.seq(),
+            cluster: self.name.to_string(),
             now_millis: self.clock.now_millis(),
             deployment: workload.find(self.timeline.model()).map(|d| d.uid),
             looking_since_millis: self.looking_since_millis,
