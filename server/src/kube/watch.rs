@@ -35,6 +35,7 @@ use super::line::{Bookmark, WatchEvent};
 use super::list::{self, List, SharedLists};
 use super::liveness::{self, Liveness};
 use super::stream::{Stream, WatchEnd, WatchStart};
+use crate::telemetry::panics::exit_on_panic;
 use crate::telemetry::rate::RateLimit;
 
 /// The hub is gone: time to end.
@@ -375,7 +376,9 @@ pub fn start(cluster: &Cluster, kinds: &[Kind], namespaces: &[String]) {
     cluster.counters.note_start(cluster.now_millis());
     let (liveness, liveness_out) = signal::channel(Liveness::default());
     let span = tracing::info_span!("cluster", cluster.name = %cluster.name);
-    tokio::spawn(liveness::run(cluster.clone(), liveness).instrument(span.clone()));
+    let probe = liveness::run(cluster.clone(), liveness);
+    let name = format!("the liveness probe of cluster {}", cluster.name);
+    tokio::spawn(exit_on_panic(name, probe).instrument(span.clone()));
     let scopes: Vec<Option<String>> =
         if namespaces.is_empty() { vec![None] } else { namespaces.iter().cloned().map(Some).collect() };
     let cluster = cluster.with_watches(kinds.len() * scopes.len());
@@ -394,7 +397,8 @@ pub fn start(cluster: &Cluster, kinds: &[Kind], namespaces: &[String]) {
             }
         }
         for (watch, span) in watches {
-            tokio::spawn(watch.run().instrument(span));
+            let name = format!("the watch of {} of cluster {}", watch.kind.resource(), watch.cluster.name);
+            tokio::spawn(exit_on_panic(name, watch.run()).instrument(span));
         }
     });
 }
