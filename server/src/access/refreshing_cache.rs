@@ -22,7 +22,7 @@ pub(crate) struct RefreshingCache<K, V> {
     policy: RefreshPolicy,
     /// Each with the time of its request: the response may be older than its arrival.
     entries: BTreeMap<K, (Instant, V)>,
-    /// Time of the last request, if it failed.
+    /// Time at which the last request failed, if it did.
     failed_at: Option<Instant>,
 }
 
@@ -73,9 +73,9 @@ impl<K: Ord, V> RefreshingCache<K, V> {
         self.failed_at = None;
     }
 
-    /// Records the failure or success of a request that was sent at that time.
-    pub(crate) const fn set_failed(&mut self, requested_at: Instant, has_failed: bool) {
-        self.failed_at = if has_failed { Some(requested_at) } else { None };
+    /// Records that the last request failed at that time, or that it did not fail.
+    pub(crate) const fn set_failed(&mut self, at: Instant, has_failed: bool) {
+        self.failed_at = if has_failed { Some(at) } else { None };
     }
 
     /// Removes the responses to all other requests.

@@ -44,12 +44,13 @@ impl ClusterReviews {
         if self.is_backing_off() {
             return;
         }
-        let (now, was_silent) = (Instant::now(), self.has_failed());
-        let asked = self.refresh_until(now + PATIENCE, hub.reviewer(), subject, namespaces).await;
+        let was_silent = self.has_failed();
+        let asked = self.refresh_until(Instant::now() + PATIENCE, hub.reviewer(), subject, namespaces).await;
         if let (Err(why), false) = (&asked, was_silent) {
             tracing::warn!("cannot check the permissions of viewers in cluster {}: {why}", hub.name());
         }
-        self.set_failed(now, asked.is_err());
+        // The time of the failure: a round that timed out began longer ago than the pause after it lasts.
+        self.set_failed(Instant::now(), asked.is_err());
     }
 
     async fn refresh_until(
@@ -83,5 +84,34 @@ impl ClusterReviews {
             self.insert(namespace, asked_at, answer?);
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+    use std::future::pending;
+    use std::sync::Arc;
+
+    use ::kube::client::{Body, Client};
+    use timeline::Retention;
+    use tokio::sync::watch;
+
+    use super::*;
+    use crate::kube::access::Access;
+    use crate::kube::review::ReviewEndpoint;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_cluster_that_does_not_answer_is_left_alone_for_a_while() {
+        let mute = tower::service_fn(|_: http::Request<Body>| pending::<Result<http::Response<Body>, Infallible>>());
+        let access = Access::fixed(Client::new(mute, "default"));
+        let endpoint = watch::channel(Some(ReviewEndpoint { access, pace: Arc::default() })).1;
+        let (hub, _events) = Handle::start("mute", Arc::default(), Retention::default());
+        let hub = hub.with_reviewer(Reviewer::new(endpoint));
+        let mut reviews = ClusterReviews::new(POLICY);
+        reviews.refresh(&hub, &Subject::default(), &BTreeSet::new()).await;
+        assert!(reviews.has_failed() && reviews.is_backing_off());
+        tokio::time::advance(POLICY.retry_after).await;
+        assert!(!reviews.is_backing_off());
     }
 }

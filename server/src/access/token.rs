@@ -192,7 +192,8 @@ impl TokenAuth {
             Ok(Op::Put(said))
         });
         asked.await?;
-        self.remembered(&digest).await.unwrap_or(Err(AuthError::Unavailable))
+        // Not `remembered`: a cluster may have become due while another one did not answer.
+        self.cached(&digest).await.map_or(Err(AuthError::Unavailable), |said| viewer(&said))
     }
 
     /// Asks the clusters whose answers are old whose token it is.
@@ -226,12 +227,16 @@ impl TokenAuth {
         self.failing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    async fn cached(&self, digest: &TokenDigest) -> Option<Arc<TokenReviews>> {
+        match self.known.get(digest).await {
+            Some(said) => Some(said),
+            None => self.strange.get(digest).await,
+        }
+    }
+
     /// Returns the cached result for a token; `None` if a cluster must be asked.
     async fn remembered(&self, digest: &TokenDigest) -> Option<Result<Viewer, AuthError>> {
-        let said = match self.known.get(digest).await {
-            Some(said) => said,
-            None => self.strange.get(digest).await?,
-        };
+        let said = self.cached(digest).await?;
         (!self.clusters.iter().any(|(name, _)| is_due(&said, name))).then(|| viewer(&said))
     }
 }

@@ -53,6 +53,7 @@ pub use self::status::{HistoryCounters, WriteStatus};
 use self::store::{Store, StoreError, StoredCluster};
 use crate::database::Connection;
 use crate::kube::InitialState;
+use crate::telemetry::panics::exit_on_panic_of_thread;
 
 /// Capacity of the queue from all hubs to the writer, in messages.
 pub const QUEUE: usize = 8_192;
@@ -173,7 +174,9 @@ impl Archive {
         let senders = (reopened_sender, lost_sender);
         let writer = writer::Writer::new(Box::new(open), Arc::new(status_sender), senders, counters.clone());
         let (open_sender, is_open) = watch::channel(false);
-        std::thread::spawn(move || writer.run(&inbox, &open_sender));
+        std::thread::spawn(move || {
+            exit_on_panic_of_thread("the writer of the history", || writer.run(&inbox, &open_sender));
+        });
         Self {
             to_writer,
             status,

@@ -33,6 +33,7 @@ use crate::hub::{Handle, HubEnded, HubReader, WeakHandle};
 use crate::kube::translate::Object;
 use crate::kube::{self, Counters, Health, InitialState, Observed, SourceEvent};
 use crate::telemetry::clock::Clock;
+use crate::telemetry::panics::exit_on_panic;
 
 /// Time between two writes of the last response of a cluster: the time between the last one and the next start is a gap.
 const HEARD_EVERY: Duration = Duration::from_secs(2);
@@ -78,9 +79,10 @@ pub fn start(
     };
     let hub = hub.with_queue(&events);
     let namespaces = namespaces.to_vec();
-    tokio::spawn(async move {
+    let running = async move {
         let _ = tap.run(initial, &namespaces, inbox, requests).await; // it ends with its hub
-    });
+    };
+    tokio::spawn(exit_on_panic(format!("the tap of cluster {name}"), running));
     (hub, events)
 }
 

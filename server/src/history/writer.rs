@@ -411,6 +411,11 @@ impl Writer {
 
     fn tidy(&mut self) {
         let now = Instant::now();
+        // Readers and late restores need the store, also while there is nothing to write.
+        if self.store.is_none() && (now < self.not_before || !self.reopen()) {
+            self.tidy_at = now + RETRY_AFTER;
+            return;
+        }
         self.tidy_at = now + TIDY_EVERY;
         let since_millis = self.unwritten_since_millis();
         let Some(store) = self.store.as_mut().filter(|_| now >= self.not_before) else { return };

@@ -20,6 +20,7 @@ use super::task;
 use crate::kube::review::Reviewer;
 use crate::kube::{self, Counters, InitialState, SourceEvent};
 use crate::telemetry::clock::{Clock, OwnClock};
+use crate::telemetry::panics::exit_on_panic;
 
 /// Capacity of the queue of commands to a hub.
 const COMMANDS: usize = 256;
@@ -28,9 +29,6 @@ const COMMANDS: usize = 256;
 const DOCUMENTS: usize = 4;
 /// Pages of Deployments that are made at once; who wants the same one at the same time shares it.
 const PAGES: usize = 4;
-
-/// Exit code when a hub broke.
-const BROKEN: i32 = 70;
 
 /// Whoever asks for the list waits this long for a hub that still reads what it begins with.
 const LIST_WAIT: Duration = Duration::from_secs(1);
@@ -127,15 +125,8 @@ impl Handle {
         let signals = task::Signals { connection, list: list.clone(), clock };
         let mut hub = task::Hub::new(name.clone(), retention, signals, counters.clone());
         first.into_iter().for_each(|event| hub.event(event));
-        let running = tokio::spawn(hub.run(event_inbox, command_inbox, initial));
-        let cluster = name.clone();
-        tokio::spawn(async move {
-            // A hub that broke would leave its last picture standing as if it was live: whoever started us starts us again.
-            if running.await.is_err_and(|error| error.is_panic()) {
-                tracing::error!("the hub of cluster {cluster} panicked; exiting");
-                std::process::exit(BROKEN);
-            }
-        });
+        let running = hub.run(event_inbox, command_inbox, initial);
+        tokio::spawn(exit_on_panic(format!("the hub of cluster {name}"), running));
         let handle = Self {
             name,
             accent: 0,

@@ -1,6 +1,7 @@
 //! Does the cluster answer at all? A cheap request every few seconds, because a watch on a quiet cluster says nothing for
 //! a minute and a half-open connection says nothing for ever.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -29,7 +30,7 @@ pub(super) struct Liveness {
 }
 
 /// Probes until the hub is gone. The cluster is silent when there was no answer for the pace's silence.
-pub(super) async fn run(cluster: Cluster, liveness: signal::Sender<Liveness>) {
+pub(super) async fn run(cluster: Cluster, liveness: Arc<signal::Sender<Liveness>>) {
     let mut last_answer = (Instant::now(), cluster.now_millis());
     let mut looked = (Instant::now(), clock::now_millis(), uptime());
     let mut pieces = 0;
@@ -64,7 +65,7 @@ pub(super) async fn run(cluster: Cluster, liveness: signal::Sender<Liveness>) {
         let passed_millis = looked.1 - before.1;
         if has_slept(before.0.elapsed(), passed_millis, cluster.pace.silence) {
             tracing::info!("this machine was suspended; reconnecting");
-            liveness.send_modify(|liveness| liveness.losses += 1);
+            liveness.send_modify(Liveness::mark_lost);
         }
         let is_ours = matches!(*cluster.clock.borrow(), Clock::Real);
         if let Some(by_millis) = step(before.2, looked.2, passed_millis).filter(|_| is_ours) {
@@ -94,6 +95,10 @@ async fn probe(cluster: &Cluster) -> Option<RequestError> {
 }
 
 impl Liveness {
+    pub(super) const fn mark_lost(&mut self) {
+        self.losses += 1;
+    }
+
     const fn mark_silent(&mut self) -> bool {
         let is_new = !self.is_silent;
         if is_new {

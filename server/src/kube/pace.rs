@@ -26,7 +26,8 @@ pub struct Pace {
     /// After this long the server ends a watch. With the margin this is the longest that a connection which died without a word goes
     /// unnoticed while others live.
     pub watch_seconds: u32,
-    /// With many namespaces watches last longer, so that all of a cluster together begin at most one a second, but not longer than this.
+    /// With many namespaces watches last longer, so that all of a cluster together begin about one a second, but not longer than this. One
+    /// does not: if it is found dead, all connections are made again.
     pub most_watch_seconds: u32,
     /// Watches that live this long together are told how far they are at least once: API servers do so once a minute, and before they
     /// end a watch.

@@ -43,7 +43,9 @@ pub(super) enum WatchEnd {
     Lost,
     /// It was left, as everything is to be listed anew.
     Left,
-    /// It could not be started, broke, or did not end when it should.
+    /// It did not end when it should: its connection died without a word.
+    Dead(RequestError),
+    /// It could not be started, or broke.
     Failed(RequestError),
 }
 
@@ -104,7 +106,7 @@ impl Stream {
             biased; // what is there is read before anything is called dead: a slow hub makes readers late
             read = limited.read_until(b'\n', &mut self.line) => read,
             () = liveness::wait_for_loss(&mut self.liveness, self.losses) => return Err(WatchEnd::Lost),
-            () = tokio::time::sleep_until(self.ends_at) => return Err(WatchEnd::Failed(RequestError::Unreachable(
+            () = tokio::time::sleep_until(self.ends_at) => return Err(WatchEnd::Dead(RequestError::Unreachable(
                 "a watch did not end in time; its connection is dead".to_owned(),
             ))),
         };

@@ -17,7 +17,7 @@
 
 mod list_source;
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use timeline::Millis;
@@ -35,6 +35,7 @@ use super::line::{Bookmark, WatchEvent};
 use super::list::{self, List, SharedLists};
 use super::liveness::{self, Liveness};
 use super::stream::{Stream, WatchEnd, WatchStart};
+use crate::telemetry::panics::exit_on_panic;
 use crate::telemetry::rate::RateLimit;
 
 /// The hub is gone: time to end.
@@ -55,6 +56,8 @@ pub(super) struct Watch {
     kind: Kind,
     namespace: Option<String>,
     liveness: signal::Receiver<Liveness>,
+    /// Only for the watch that ends sooner than the others: tells them that their connections are dead, too.
+    sentinel: Option<Weak<signal::Sender<Liveness>>>,
     /// Requests that brought nothing, as far as it may still make them; each list and watch begins with one.
     budget: RateLimit<()>,
     backoff: Backoff,
@@ -97,6 +100,7 @@ impl Watch {
             kind,
             namespace,
             liveness,
+            sentinel: None,
             budget,
             backoff: Backoff::default(),
             list: None,
@@ -152,7 +156,9 @@ impl Watch {
         if has_lived {
             self.note_progress();
         }
-        if matches!(ended, WatchEnd::Lost | WatchEnd::Failed(_)) || (matches!(ended, WatchEnd::Closed) && !has_lived) {
+        if matches!(ended, WatchEnd::Lost | WatchEnd::Dead(_) | WatchEnd::Failed(_))
+            || (matches!(ended, WatchEnd::Closed) && !has_lived)
+        {
             Counters::add(&self.cluster.counters.kind(self.kind).restarts);
         }
         // An orderly end: everything until now was sent. A watch that said nothing may have had nothing to say it from.
@@ -193,6 +199,12 @@ impl Watch {
             WatchEnd::Closed => {
                 let why = RequestError::Unreachable("the server closes watches immediately".to_owned());
                 self.failed_watch(position, why).await
+            }
+            WatchEnd::Dead(error) => {
+                if let Some(liveness) = self.sentinel.as_ref().and_then(Weak::upgrade) {
+                    liveness.send_modify(Liveness::mark_lost);
+                }
+                self.failed_watch(position, error).await
             }
             WatchEnd::Failed(error) => self.failed_watch(position, error).await,
         }
@@ -374,17 +386,25 @@ async fn relist_requested(relist_requests: &mut signal::Receiver<u64>, before: u
 pub fn start(cluster: &Cluster, kinds: &[Kind], namespaces: &[String]) {
     cluster.counters.note_start(cluster.now_millis());
     let (liveness, liveness_out) = signal::channel(Liveness::default());
+    let liveness = Arc::new(liveness);
     let span = tracing::info_span!("cluster", cluster.name = %cluster.name);
-    tokio::spawn(liveness::run(cluster.clone(), liveness).instrument(span.clone()));
+    let probe = liveness::run(cluster.clone(), liveness.clone());
+    let name = format!("the liveness probe of cluster {}", cluster.name);
+    tokio::spawn(exit_on_panic(name, probe).instrument(span.clone()));
     let scopes: Vec<Option<String>> =
         if namespaces.is_empty() { vec![None] } else { namespaces.iter().cloned().map(Some).collect() };
-    let cluster = cluster.with_watches(kinds.len() * scopes.len());
+    let lasting = cluster.with_watches(kinds.len() * scopes.len());
+    let has_sentinel = lasting.pace.watch_seconds > cluster.pace.watch_seconds;
     let (mut watches, lists) = (Vec::new(), Arc::new(SharedLists::new()));
     for kind in kinds {
         for namespace in &scopes {
             let span = tracing::info_span!(parent: &span, "watch", k8s.kind = kind.name(), k8s.namespace = namespace.as_deref());
-            let liveness = liveness_out.clone();
-            watches.push((Watch::new(cluster.clone(), *kind, namespace.clone(), liveness, lists.clone()), span));
+            let liveness_out = liveness_out.clone();
+            let mut watch = Watch::new(lasting.clone(), *kind, namespace.clone(), liveness_out, lists.clone());
+            if has_sentinel && watches.is_empty() {
+                (watch.cluster, watch.sentinel) = (cluster.clone(), Some(Arc::downgrade(&liveness)));
+            }
+            watches.push((watch, span));
         }
     }
     tokio::spawn(async move {
@@ -394,7 +414,8 @@ pub fn start(cluster: &Cluster, kinds: &[Kind], namespaces: &[String]) {
             }
         }
         for (watch, span) in watches {
-            tokio::spawn(watch.run().instrument(span));
+            let name = format!("the watch of {} of cluster {}", watch.kind.resource(), watch.cluster.name);
+            tokio::spawn(exit_on_panic(name, watch.run()).instrument(span));
         }
     });
 }

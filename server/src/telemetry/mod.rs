@@ -1,11 +1,12 @@
 //! Shows operators the activity of the process.
-//! Owns the log, the audit log, output to the terminal, signals, the clock, rate limits and the number of viewers.
+//! Owns the log, the audit log, output to the terminal, signals, panics, the clock, rate limits and the number of viewers.
 //! Must not know any other room.
 
 pub mod audit;
 pub mod causes;
 pub mod clock;
 pub mod log;
+pub(crate) mod panics;
 pub mod print;
 pub(crate) mod rate;
 pub mod signals;

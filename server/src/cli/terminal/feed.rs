@@ -1,6 +1,6 @@
 //! Sources of frames: the hub of a cluster watched here, or the websocket of a running Rollcast.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures::{SinkExt, StreamExt};
 use http::StatusCode;
@@ -123,16 +123,20 @@ async fn follow_server(server: RemoteServer, scope: Scope, out: &FeedSender) -> 
     let mut backoff = Backoff::default();
     let mut was_open = false;
     loop {
+        let mut lasted = Duration::ZERO;
         let why = match subscribe(&server, scope.clone()).await {
             Ok(mut socket) => {
                 was_open = true;
-                backoff.reset();
+                let opened = Instant::now();
                 match forward_frames(&mut socket, out).await {
                     ConnectionEnd::Left => return Ok(()),
                     ConnectionEnd::OtherVersion(theirs) => {
                         return Err(FeedError::Version { address: server.address, theirs });
                     }
-                    ConnectionEnd::Broken(why) => why,
+                    ConnectionEnd::Broken(why) => {
+                        lasted = opened.elapsed();
+                        why
+                    }
                 }
             }
             Err(why) => why,
@@ -143,8 +147,17 @@ async fn follow_server(server: RemoteServer, scope: Scope, out: &FeedSender) -> 
         if out.send(Ok(FeedEvent::Lost(why))).await.is_err() {
             return Ok(());
         }
-        tokio::time::sleep(backoff.fail(FIRST_BACKOFF, MAX_BACKOFF, fastrand::f64())).await;
+        tokio::time::sleep(pause(&mut backoff, lasted, fastrand::f64())).await;
     }
+}
+
+/// Returns the time until the next connection, after one that lasted so long. Only one that outlasts the longest pause is a success:
+/// a server may close each connection at once.
+fn pause(backoff: &mut Backoff, lasted: Duration, chance: f64) -> Duration {
+    if lasted > MAX_BACKOFF {
+        backoff.reset();
+    }
+    backoff.fail(FIRST_BACKOFF, MAX_BACKOFF, chance)
 }
 
 /// The end of a connection to a server.
@@ -285,5 +298,18 @@ async fn receive(socket: &mut Socket) -> Result<ServerFrame, String> {
             Some(Ok(_)) => {}
             Some(Err(error)) => return Err(error.to_string()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_that_closes_connections_at_once_is_asked_less_and_less_often() {
+        let mut backoff = Backoff::default();
+        let mut after = |seconds| pause(&mut backoff, Duration::from_secs(seconds), 1.0).as_millis();
+        assert_eq!([0, 0, 1, 0, 0, 0].map(&mut after), [300, 600, 1_200, 2_400, 4_800, 5_000]);
+        assert_eq!([60, 0].map(&mut after), [300, 600], "one that lasted");
     }
 }

@@ -233,7 +233,7 @@ impl From<WatchEnd> for StreamEnd {
             WatchEnd::Expired(_) => Self::Early,
             WatchEnd::Failed(RequestError::Status { status: StatusCode::UNPROCESSABLE_ENTITY, .. }) => Self::Refused,
             WatchEnd::Lost => Self::Lost,
-            WatchEnd::Failed(error) => Self::Failed(error),
+            WatchEnd::Dead(error) | WatchEnd::Failed(error) => Self::Failed(error),
         }
     }
 }

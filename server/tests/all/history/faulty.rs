@@ -167,6 +167,23 @@ async fn a_store_that_was_only_slow_is_told_of_no_more_though_there_is_nothing_t
 }
 
 #[tokio::test]
+async fn a_store_that_could_not_be_opened_is_opened_and_read_though_there_is_nothing_to_write() {
+    let (folder, is_there) = (tempfile::tempdir().unwrap(), Arc::new(AtomicBool::new(false)));
+    let (place, of_store) = (folder.path().to_owned(), is_there.clone());
+    let archive = Archive::with_store(in_folder(folder.path()), move || {
+        if !of_store.load(Ordering::Relaxed) {
+            return Err(StoreError::Failed("it is not there yet".into()));
+        }
+        Ok(Box::new(Sqlite::open(&place, SMALL)?) as Box<dyn Store>)
+    });
+    assert!(archive.read(|reader| reader.clusters()).await.is_err());
+    assert!(matches!(*archive.status().borrow(), WriteStatus::Failing { .. }));
+    is_there.store(true, Ordering::Relaxed);
+    until::until("it is well", async || *archive.status().borrow() == WriteStatus::Healthy).await;
+    assert!(archive.read(|reader| reader.clusters()).await.unwrap().is_empty());
+}
+
+#[tokio::test]
 async fn what_is_read_late_is_taken_up_whichever_namespaces_were_watched() {
     for namespaces in [vec![], vec!["n".to_owned()]] {
         let folder = tempfile::tempdir().unwrap();

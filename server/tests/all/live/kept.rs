@@ -9,9 +9,7 @@ use server::history::options::{Limits, Location, Options};
 use server::history::sqlite::Sqlite;
 use server::history::store::{Commit, CommitResult, Store, StoreError, StoredCluster};
 use server::history::{Archive, RestoreResult, WriteStatus};
-use server::kube::translate::Object;
-use server::kube::{InitialState, SourceEvent};
-use timeline::fact::{Kind, Seen};
+use server::kube::InitialState;
 use timeline::model::EndReason;
 use timeline::story::Entry;
 use timeline::wire::{Connection, ConnectionState};
@@ -235,10 +233,6 @@ async fn a_cluster_that_answers_once_its_past_was_read_late_has_a_gap_since_it_w
         Ok(Box::new(Sqlite::open(&place, Limits::default())?) as Box<dyn Store>)
     });
     let watched = Watched::kept(&api, &second);
-    // What is seen of another cluster is written, so that the store is opened.
-    let object = Object::decode(Kind::Pod, &pod(90, 2, "other").to_string()).unwrap();
-    let seen = SourceEvent::Object { object, seen: Seen::Added, at_millis: ended_millis };
-    second.journal("other", &[]).note(&seen);
     until("its past", async || model(&watched).await.pods.values().any(|pod| pod.name == "web-b")).await;
     kinds.iter().for_each(|kind| api.stand(Verb::List, kind, None));
     live(&watched).await;

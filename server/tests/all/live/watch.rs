@@ -1,6 +1,7 @@
 //! The watch loop against a fake API server with faults: whatever the server does, the picture becomes right again, and the
 //! server is never hammered.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -226,6 +227,31 @@ async fn all_that_is_watched_is_said_before_any_of_it_is_live() {
         let event = tokio::time::timeout(Duration::from_secs(20), told.recv()).await.expect("a watch").unwrap();
         assert!(matches!(event, SourceEvent::Health { health: Health::Connecting { .. }, .. }), "{number}: {event:?}");
     }
+}
+
+/// Waits until that was told of so many namespaces.
+async fn until_told(told: &mut mpsc::Receiver<SourceEvent>, namespaces: usize, is_it: impl Fn(&Health) -> bool) {
+    let mut found = BTreeSet::new();
+    while found.len() < namespaces {
+        let event = told.recv().await.expect("the watches go on");
+        if let SourceEvent::Health { namespace, health, .. } = event
+            && is_it(&health)
+        {
+            found.insert(namespace);
+        }
+    }
+}
+
+/// So many watches last longer than half a minute each.
+#[tokio::test(start_paused = true)]
+async fn dead_connections_of_many_watches_are_found_within_half_a_minute() {
+    let (network, listener) = Network::new();
+    let api = FakeApi::behind(listener);
+    api.stand(Verb::Watch, "pods", Some(Fault::Stall(String::new())));
+    let namespaces: Vec<String> = (0..60).map(|number| format!("shop-{number}")).collect();
+    let mut told = told(network.client(), &[Kind::Pod], &namespaces);
+    let stale = until_told(&mut told, namespaces.len(), |health| matches!(health, Health::Stale { .. }));
+    tokio::time::timeout(Duration::from_secs(30), stale).await.expect("they are found");
 }
 
 /// A proxy's page, or a Status that somebody sends with the code 200.

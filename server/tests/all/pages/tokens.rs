@@ -145,7 +145,7 @@ async fn a_stream_goes_on_while_one_of_the_clusters_does_not_say_whose_token_it_
     let (out, mut heard) = mpsc::unbounded::<Message>();
     tokio::spawn(serve_over(out, inbox, view, StreamRequest { headers, peer: None, from: None }));
     let began = tokio::time::Instant::now();
-    while began.elapsed() < Duration::from_secs(40) {
+    while began.elapsed() < Duration::from_secs(180) {
         let before = tokio::time::Instant::now();
         heard.next().await.expect("the stream goes on");
         assert!(before.elapsed() < Duration::from_secs(5), "silent for {:?}", before.elapsed());
