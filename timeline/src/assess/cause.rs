@@ -122,8 +122,10 @@ pub struct CrashCause {
     pub is_since: bool,
     /// It ends again and again.
     pub is_loop: bool,
-    /// Its own restart policy does not start it again.
+    /// Its own restart policy does not start it again, and no rule of another container can.
     pub is_final: bool,
+    /// Its own restart policy does not start it again, but a rule of another container can, with all others of the pod.
+    pub needs_restart_of_all: bool,
     /// For how long it runs again; `None` while it does not run.
     pub runs_millis: Option<Millis>,
     /// Its pod has several containers.

@@ -183,7 +183,8 @@ impl<'m> Assessment<'m> {
             restarts: container.restarts,
             exits: crash.exits,
             is_since: pod.now.first_restarts == 0 && !failed_before(pod, begun),
-            is_final: container.is_final,
+            is_final: crash.is_final,
+            needs_restart_of_all: container.is_final && !crash.is_final,
             runs_millis: crash.runs_since_millis.map(|since| self.now.millis - since),
             is_one_of_several: pod.now.containers.len() > 1,
         }));
@@ -411,7 +412,7 @@ fn fails(reason: &str) -> bool {
 fn is_alike(one: &CauseKind, other: &CauseKind) -> bool {
     match (one, other) {
         (CauseKind::Crash(a), CauseKind::Crash(b)) => {
-            (a.is_loop, a.is_final) == (b.is_loop, b.is_final)
+            (a.is_loop, a.is_final, a.needs_restart_of_all) == (b.is_loop, b.is_final, b.needs_restart_of_all)
                 && a.is_out_of_memory == b.is_out_of_memory
                 && a.container == b.container
                 && a.probe.as_ref().map(|kill| kill.probe) == b.probe.as_ref().map(|kill| kill.probe)

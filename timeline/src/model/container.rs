@@ -28,6 +28,8 @@ pub struct Container {
     pub restarts: u32,
     /// It ended, and its own restart policy does not start it again.
     pub is_final: bool,
+    /// The kubelet starts all containers of its pod again if it ends with some exit codes (`restartPolicyRules`).
+    pub restarts_all: bool,
     /// Its last end: `state.terminated`, else `lastState.terminated`. In a box, as most containers have none.
     pub last_exit: Option<Box<Exit>>,
     /// `running.startedAt`, the kubelet's clock.
@@ -49,6 +51,7 @@ impl Container {
             state: None,
             restarts: 0,
             is_final: false,
+            restarts_all: false,
             last_exit: None,
             started_millis: None,
             is_in_startup: false,

@@ -97,6 +97,7 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
             let start = crash.start_error.as_deref().map(messages::last_step).filter(|said| !said.is_empty());
             let start = start.map(|said| format!(" The kubelet says: {}", sentence_end(said))).unwrap_or_default();
             let end = match pods {
+                _ if crash.needs_restart_of_all => " A restart rule of another container may do that.",
                 _ if !crash.is_final => "",
                 0 | 1 => " Its restartPolicy says so: the pod does not become ready.",
                 _ => " Its restartPolicy says so: the pods do not become ready.",
@@ -319,6 +320,9 @@ pub(super) fn crashes(crash: &CrashCause) -> String {
     let who = format!("{who} {}", safe(&crash.container));
     match (crash.exit_code, &crash.probe) {
         _ if crash.is_final => format!("{who} {} and is not started again", last_end(crash)),
+        _ if crash.needs_restart_of_all => {
+            format!("{who} {} and is started again only with all others", last_end(crash))
+        }
         _ if crash.is_out_of_memory => format!("{who} runs out of memory"),
         _ if crash.is_resize() => format!("{who} is restarted for a resize of its resources"),
         (_, Some(probe)) => format!("{who} is killed because its {} fails", probe.probe),

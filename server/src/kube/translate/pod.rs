@@ -96,6 +96,7 @@ fn container(spec: decode::ContainerSpec, role: Role, statuses: &[decode::Contai
         state,
         restarts: status.and_then(|s| s.restart_count).map_or(0, number),
         is_final,
+        restarts_all: spec.restart_policy_rules.iter().any(|rule| rule.action == "RestartAllContainers"),
         last_exit: ended.map(|ended| Box::new(exit(ended))),
         started_millis: running.and_then(|running| running.started_at.as_deref().and_then(millis)),
         is_in_startup: running.is_some() && status.is_some_and(|status| status.started == Some(false)),
