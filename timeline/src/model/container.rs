@@ -6,11 +6,12 @@ use crate::Millis;
 
 /// Exits from which on a crash is a loop.
 pub const LOOP_EXITS: u32 = 2;
-/// The kubelet forgets exits before a run of this length (twice its longest back-off).
+/// The kubelet forgets exits before a run of this length, whatever its longest back-off is.
 pub const FORGETS_MILLIS: Millis = 600_000;
 /// A container has recovered after this time without an exit, at the earliest.
 const RECOVERS_MILLIS: Millis = 60_000;
-/// The kubelet's first back-off, after the second exit; it doubles with each exit.
+/// The kubelet's first back-off, after the second exit; it doubles with each exit. Kubelets may be told shorter ones, and no longer ones
+/// (`crashLoopBackOff` in their configuration).
 const FIRST_BACK_OFF_MILLIS: Millis = 10_000;
 /// The kubelet's longest back-off.
 const LONGEST_BACK_OFF_MILLIS: Millis = 300_000;

@@ -17,7 +17,8 @@ pub fn next(standing: Standing, assessment: &Assessment<'_>) -> String {
         Standing::Paused => paused(assessment),
         Standing::ScaledToZero => format!("{} Pods are created when it is scaled up.", moving(assessment)),
         Standing::Complete => moving(assessment),
-        Standing::Crashing => "The kubelet starts the containers again, later each time (up to 5 min).".to_owned(),
+        // For how long it backs off is a setting of each kubelet (`crashLoopBackOff`), which nobody tells.
+        Standing::Crashing => "The kubelet starts the containers again after a back-off.".to_owned(),
         Standing::Finishing => "Waiting for the Deployment controller to report this in its status.".to_owned(),
         Standing::TakingDown => {
             format!("Recreate: the next revision starts when {} {} gone.", count(left, "pod"), is_are(left))

@@ -134,7 +134,7 @@ fn the_deadline_is_said_with_what_it_does() {
         web.verdict(),
         "[Degraded] Revision 1 was rolled out, but container web crashes with exit code 1, 2 restarts."
     );
-    assert!(web.view().next.starts_with("The kubelet starts the containers again"));
+    assert!(web.view().next.starts_with("The kubelet starts the containers again after a back-off."));
     assert_eq!(command(&web), "Show the logs of the container that ended: logs web-2-p0200 --previous");
 }
 
