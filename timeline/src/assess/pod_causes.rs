@@ -17,7 +17,7 @@ use crate::rules::pulls::{self, PullFailure, is_image_reason, read_pull_failure}
 pub const COMPLETED: &str = "Completed";
 /// Pods that failed as a whole are a cause for this long: a node that refuses one refuses the next at once, and a kubelet measures the
 /// volumes of its pods once a minute before it evicts.
-const FAILED_MILLIS: Millis = 90_000;
+pub const FAILED_MILLIS: Millis = 90_000;
 /// The ordinary steps of a start are worth a sentence after this time.
 const WORTH_MILLIS: Millis = 10_000;
 /// A pod may take this long to start whatever its probes say.

@@ -1,7 +1,7 @@
 //! A cause in words. [`super::excerpt`] takes what decides out of messages that say it at length.
 
 use super::excerpt::{Quota, named_containers, quota, refusal, scheduler_says, start_words, without_pod};
-use crate::assess::pod_causes::COMPLETED;
+use crate::assess::pod_causes::{COMPLETED, FAILED_MILLIS};
 use crate::assess::rollout_causes::room_comes;
 use crate::assess::{Assessment, Cause, CauseKind, CrashCause, Obstacle, Refused, Severity, StartTime, pull_failure};
 use crate::model::fact::Role;
@@ -113,7 +113,9 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
             let verb = if is_done { "ended" } else { "failed" };
             let (who, one_is) = match pods {
                 1 => (format!("A {} {verb}", if is_new { "new pod" } else { "pod" }), format!("pod {name}")),
-                pods => (format!("{} {verb} within 90 s", pod_of(pods)), format!("one is {name}")),
+                pods => {
+                    (format!("{} {verb} within {} s", pod_of(pods), FAILED_MILLIS / 1_000), format!("one is {name}"))
+                }
             };
             if is_done {
                 return format!(

@@ -1,5 +1,6 @@
 //! The next step in words: what the controllers do or wait for, and what the progress deadline will do.
 
+use crate::assess::pod_causes::FAILED_MILLIS;
 use crate::assess::{Assessment, CauseKind, Refused, Standing, Tone};
 use crate::rules::budget::Next;
 use crate::words::{capitalized, count, is_are, moment};
@@ -26,7 +27,7 @@ pub fn next(standing: Standing, assessment: &Assessment<'_>) -> String {
         Standing::Degraded { is_stuck: true }
             if assessment.counts.available >= assessment.deployment.now.spec.replicas =>
         {
-            "It counts as degraded until no pod has failed for 90 s.".to_owned()
+            format!("It counts as degraded until no pod has failed for {} s.", FAILED_MILLIS / 1_000)
         }
         _ => controllers(assessment),
     };
