@@ -170,7 +170,7 @@ pub enum CauseKind {
         /// Which one, where it is known.
         image: Option<String>,
     },
-    /// A container cannot be made.
+    /// A container cannot be made, or not be started.
     BadContainer {
         /// Name of the container.
         container: String,

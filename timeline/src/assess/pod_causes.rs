@@ -118,9 +118,12 @@ impl<'m> Assessment<'m> {
             reason if is_image_reason(reason) => {
                 CauseKind::Image { image: self.image_of(pod, container, &evidence.message) }
             }
-            "CreateContainerConfigError" | "CreateContainerError" | "RunContainerError" | "PostStartHookError" => {
-                CauseKind::BadContainer { container: name }
-            }
+            "CreateContainerConfigError"
+            | "PreCreateHookError"
+            | "CreateContainerError"
+            | "PreStartHookError"
+            | "RunContainerError"
+            | "PostStartHookError" => CauseKind::BadContainer { container: name },
             _ => CauseKind::NotStarted { container: name },
         }
     }

@@ -70,10 +70,11 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
             format!("{image} cannot be pulled: {because} ({one_is}).{}{hope}", secrets.unwrap_or_default())
         }
         CauseKind::BadContainer { container } => format!(
-            "Container {} cannot be created ({}, {one_is}): {}",
+            "Container {} {} ({}, {one_is}){}",
             safe(container),
+            failed_step(&evidence.reason),
             safe(&evidence.reason),
-            sentence_end(without_pod(&evidence.message))
+            tail(without_pod(&evidence.message))
         ),
         CauseKind::NotStarted { container } => {
             let container =
@@ -308,6 +309,15 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
             let failing = format!("{} {} failing", count(pods, "pod"), is_are(pods));
             format!("{revision} has problems of its own: {failing} ({}).", safe(&evidence.reason)).replace(" ().", ".")
         }
+    }
+}
+
+/// The step in which the start of a container fails (`startContainer` in `kuberuntime_container.go`).
+pub(super) fn failed_step(reason: &str) -> &'static str {
+    match reason {
+        "PreStartHookError" | "RunContainerError" => "cannot be started",
+        "PostStartHookError" => "fails in its postStart hook",
+        _ => "cannot be created",
     }
 }
 

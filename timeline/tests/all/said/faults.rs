@@ -22,6 +22,20 @@ fn failures_are_named_for_what_they_are() {
         said(waiting("CreatePodSandboxError", "why")),
         "Container web does not start (CreatePodSandboxError, pod p0200): why."
     );
+    for (reason, step) in [
+        ("CreateContainerConfigError", "cannot be created"),
+        ("PreCreateHookError", "cannot be created"),
+        ("CreateContainerError", "cannot be created"),
+        ("PreStartHookError", "cannot be started"),
+        ("RunContainerError", "cannot be started"),
+        ("PostStartHookError", "fails in its postStart hook"),
+    ] {
+        assert_eq!(said(waiting(reason, "why")), format!("Container web {step} ({reason}, pod p0200): why."));
+    }
+    assert_eq!(
+        said(waiting("PreStartHookError", "")),
+        "Container web cannot be started (PreStartHookError, pod p0200)."
+    );
     let ended = ContainerState::Terminated { exit_code: 3, reason: "Error".into(), message: String::new() };
     let said_ended = |ended: ContainerState| {
         let mut web = Web::replacing();
