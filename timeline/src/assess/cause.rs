@@ -33,6 +33,8 @@ pub struct Cause {
     pub pods: u32,
     /// Its evidence.
     pub evidence: Evidence,
+    /// The evidence is that of one pod, and others say something else.
+    pub is_mixed: bool,
 }
 
 /// The evidence of a cause: one object and what it says.

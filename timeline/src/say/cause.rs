@@ -19,7 +19,8 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
     let least = if evidence.is_least { "at least " } else { "" };
     let since = evidence.since_millis.map(|since| format!("{least}{}", duration(assessment.now.millis - since)));
     let for_long = since.as_deref().map(|long| format!(" in {long}")).unwrap_or_default();
-    let one_is = if pods > 1 { format!("{pods} pods, one is {name}") } else { format!("pod {name}") };
+    let example = if cause.is_mixed { "for example" } else { "one is" };
+    let one_is = if pods > 1 { format!("{pods} pods, {example} {name}") } else { format!("pod {name}") };
     let spec = &assessment.deployment.now.spec;
     // Once everything was available, pods are no news of the rollout any more.
     let is_new = assessment.is_rolling_out();
@@ -115,7 +116,7 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
             let (who, one_is) = match pods {
                 1 => (format!("A {} {verb}", if is_new { "new pod" } else { "pod" }), format!("pod {name}")),
                 pods => {
-                    (format!("{} {verb} within {} s", pod_of(pods), FAILED_MILLIS / 1_000), format!("one is {name}"))
+                    (format!("{} {verb} within {} s", pod_of(pods), FAILED_MILLIS / 1_000), format!("{example} {name}"))
                 }
             };
             if is_done {
@@ -132,7 +133,11 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
             format!("{who}{reason} ({one_is}){end}")
         }
         CauseKind::Unschedulable { node } => {
-            let which = if pods == 1 { format!("pod {name}") } else { count(pods, "pod") };
+            let which = match pods {
+                1 => format!("pod {name}"),
+                _ if cause.is_mixed => one_is,
+                _ => count(pods, "pod"),
+            };
             // The scheduler keeps the condition of its last failure until it has bound a pod.
             let is_nominated = matches!(node, Some(NewNode::Nominated(_)));
             let node = match node {
@@ -262,7 +267,7 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
             let told = if told.is_empty() { ".".to_owned() } else { format!(": {}", sentence_end(&told)) };
             format!(
                 "Waiting for readiness gate {gate} on {} for {}{told}{}",
-                count(pods, "pod"),
+                if cause.is_mixed { format!("{one_is},") } else { count(pods, "pod") },
                 since.unwrap_or_default(),
                 over(time)
             )
