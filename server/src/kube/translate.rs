@@ -412,6 +412,42 @@ mod tests {
     }
 
     #[test]
+    fn a_container_that_may_start_all_others_again_is_known_by_its_rules() {
+        for (rules, expected) in [
+            (json!([]), false),
+            (json!([{ "action": "Restart" }]), false),
+            (json!([{ "action": "Restart" }, { "action": "RestartAllContainers" }]), true),
+        ] {
+            let spec = json!({ "containers": [{ "name": "web", "restartPolicyRules": rules }] });
+            let fact = object(Kind::Pod, json!({ "spec": spec })).fact(Seen::Added);
+            let is_it = matches!(&fact, Ok(Some(Fact::Pod(pod, _))) if pod.containers[0].restarts_all == expected);
+            assert!(is_it, "{rules}");
+        }
+    }
+
+    #[test]
+    fn conditions_that_are_as_they_should_be_are_not_worth_a_look() {
+        let conditions = [
+            ("Ready", "True"),
+            ("Ready", "False"),
+            ("DisruptionTarget", "True"),
+            ("DisruptionTarget", "False"),
+            ("AllContainersRestarting", "False"),
+            ("shop/open", "True"),
+        ];
+        let told = conditions.map(|(kind, status)| json!({ "type": kind, "status": status }));
+        let fact = object(Kind::Pod, json!({ "status": { "conditions": told } })).fact(Seen::Added);
+        let Ok(Some(Fact::Pod(pod, _))) = fact else { unreachable!() };
+        let worth: Vec<_> = pod.conditions.iter().map(|one| (one.kind.as_str(), one.status)).collect();
+        let expected = [
+            ("Ready", ConditionStatus::False),
+            ("DisruptionTarget", ConditionStatus::True),
+            ("shop/open", ConditionStatus::True),
+        ];
+        assert_eq!(worth, expected);
+    }
+
+    #[test]
     fn texts_are_left_out_and_nothing_else_is() {
         let ended = |message: &str| json!({ "terminated": { "exitCode": 1, "reason": "Error", "message": message } });
         let pod = |message: &str| {

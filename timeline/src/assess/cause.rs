@@ -33,6 +33,8 @@ pub struct Cause {
     pub pods: u32,
     /// Its evidence.
     pub evidence: Evidence,
+    /// The evidence is that of one pod, and others say something else.
+    pub is_mixed: bool,
 }
 
 /// The evidence of a cause: one object and what it says.
@@ -122,8 +124,10 @@ pub struct CrashCause {
     pub is_since: bool,
     /// It ends again and again.
     pub is_loop: bool,
-    /// Its own restart policy does not start it again.
+    /// Its own restart policy does not start it again, and no rule of another container can.
     pub is_final: bool,
+    /// Its own restart policy does not start it again, but a rule of another container can, with all others of the pod.
+    pub needs_restart_of_all: bool,
     /// For how long it runs again; `None` while it does not run.
     pub runs_millis: Option<Millis>,
     /// Its pod has several containers.
@@ -168,7 +172,7 @@ pub enum CauseKind {
         /// Which one, where it is known.
         image: Option<String>,
     },
-    /// A container cannot be made.
+    /// A container cannot be made, or not be started.
     BadContainer {
         /// Name of the container.
         container: String,

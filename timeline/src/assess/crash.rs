@@ -22,6 +22,8 @@ pub struct Crash<'p> {
     pub exits: u32,
     /// It ends again and again.
     pub is_loop: bool,
+    /// Its own restart policy does not start it again, and no rule of another container can.
+    pub is_final: bool,
     /// Since when it runs again, by our clock; `None` while it does not run.
     pub runs_since_millis: Option<Millis>,
 }
@@ -62,7 +64,13 @@ fn of_container<'p>(pod: &Pod, container: &'p Container, now: Now) -> Option<Cra
     } else {
         pod.state().is_ready() || exit.is_none() || (has_recovered && !is_starting)
     };
-    (!is_over).then_some(Crash { container, exits, is_loop, runs_since_millis })
+    let is_final = container.is_final && !pod.now.containers.iter().any(may_restart_all);
+    (!is_over).then_some(Crash { container, exits, is_loop, is_final, runs_since_millis })
+}
+
+/// It may end, and all containers of its pod are started again then.
+fn may_restart_all(container: &Container) -> bool {
+    container.restarts_all && !container.is_final && !(container.role == Role::Init && is_done(container))
 }
 
 /// Since when a pod has been in trouble: since it was ready for the last time for so long that its kubelet forgets what was before, else

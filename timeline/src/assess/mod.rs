@@ -2,6 +2,7 @@
 //! Owns [`Assessment`] and everything that it is made of; the time is an argument ([`Now`]).
 //! Must not know words, pages or what travels.
 
+mod alike;
 pub mod assessment;
 pub mod cause;
 pub mod counts;

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use super::alike::{is_alike, names_the_same, says_otherwise, told_failure};
 use super::assessment::Assessment;
 use super::cause::{Cause, CauseKind, CrashCause, Evidence, StartTime};
 use super::crash;
@@ -11,13 +12,13 @@ use crate::Millis;
 use crate::model::fact::{Container, ContainerState, Exit, Role};
 use crate::model::{Deployment, Event, Pod, PodState};
 use crate::rules::messages::{self, NewNode, ProbeKill, StartHold, new_node, probe_kill, probe_saw};
-use crate::rules::pulls::{self, PullFailure, is_image_reason, read_pull_failure};
+use crate::rules::pulls::{self, PullFailure, is_image_reason};
 
 /// The reason of a pod that ended well, as its containers have it.
 pub const COMPLETED: &str = "Completed";
 /// Pods that failed as a whole are a cause for this long: a node that refuses one refuses the next at once, and a kubelet measures the
 /// volumes of its pods once a minute before it evicts.
-const FAILED_MILLIS: Millis = 90_000;
+pub const FAILED_MILLIS: Millis = 90_000;
 /// The ordinary steps of a start are worth a sentence after this time.
 const WORTH_MILLIS: Millis = 10_000;
 /// A pod may take this long to start whatever its probes say.
@@ -34,16 +35,17 @@ const SLOWER: Millis = 2;
 impl<'m> Assessment<'m> {
     /// One cause per kind, with the number of pods that show it, most decisive first.
     pub(super) fn of_pods(&self, pods: &[&'m Pod]) -> Vec<Cause> {
-        let mut groups: Vec<(CauseKind, Evidence, Vec<&Pod>)> = Vec::new();
+        let mut groups: Vec<(CauseKind, Evidence, u32, bool)> = Vec::new();
         let comes = self.coming_node(pods);
         for pod in pods.iter().copied() {
             let Some((kind, evidence)) = self.of_new_pod(pod, comes.as_ref()) else { continue };
-            let same = groups
-                .iter_mut()
-                .find(|(known, shown, _)| is_alike(known, &kind) && names_the_same(&kind, shown, &evidence));
+            let same = groups.iter_mut().find(|(known, shown, ..)| {
+                is_alike(known, &kind) && names_the_same((known, shown), (&kind, &evidence))
+            });
             match same {
-                Some((known, shown, alike)) => {
-                    alike.push(pod);
+                Some((known, shown, pods, is_mixed)) => {
+                    *pods += 1;
+                    *is_mixed |= says_otherwise((&*known, &*shown), (&kind, &evidence));
                     if let (CauseKind::NotReady { saw, .. }, CauseKind::NotReady { saw: other, .. }) =
                         (&mut *known, &kind)
                     {
@@ -51,17 +53,21 @@ impl<'m> Assessment<'m> {
                     } else if let (CauseKind::Crash(known), CauseKind::Crash(other)) = (&mut *known, &kind) {
                         // A code that only some of them ended with is not said of all.
                         let is_other = other.exit_code.is_some() && known.exit_code != other.exit_code;
-                        known.exit_code = known.exit_code.filter(|_| !is_other);
-                    } else if self.says_more((known, shown), (&kind, &evidence)) {
-                        (*known, *shown) = (kind, evidence);
+                        if is_other {
+                            (known.exit_code, known.start_error) = (None, None);
+                        }
+                    } else if told_failure((&*known, &*shown)) == PullFailure::Unknown
+                        && told_failure((&kind, &evidence)) != PullFailure::Unknown
+                    {
+                        (*known, *shown) = (kind, evidence); // one that says why is a better example
                     }
                 }
-                None => groups.push((kind, evidence, vec![pod])),
+                None => groups.push((kind, evidence, 1, false)),
             }
         }
         let mut causes: Vec<Cause> = groups
             .into_iter()
-            .map(|(kind, evidence, pods)| self.rate_cause(kind, pods.len() as u32, evidence))
+            .map(|(kind, evidence, pods, is_mixed)| Cause { is_mixed, ..self.rate_cause(kind, pods, evidence) })
             .collect();
         causes.extend(self.failed_pods(pods));
         causes.extend(self.min_ready(pods));
@@ -118,9 +124,12 @@ impl<'m> Assessment<'m> {
             reason if is_image_reason(reason) => {
                 CauseKind::Image { image: self.image_of(pod, container, &evidence.message) }
             }
-            "CreateContainerConfigError" | "CreateContainerError" | "RunContainerError" | "PostStartHookError" => {
-                CauseKind::BadContainer { container: name }
-            }
+            "CreateContainerConfigError"
+            | "PreCreateHookError"
+            | "CreateContainerError"
+            | "PreStartHookError"
+            | "RunContainerError"
+            | "PostStartHookError" => CauseKind::BadContainer { container: name },
             _ => CauseKind::NotStarted { container: name },
         }
     }
@@ -183,7 +192,8 @@ impl<'m> Assessment<'m> {
             restarts: container.restarts,
             exits: crash.exits,
             is_since: pod.now.first_restarts == 0 && !failed_before(pod, begun),
-            is_final: container.is_final,
+            is_final: crash.is_final,
+            needs_restart_of_all: container.is_final && !crash.is_final,
             runs_millis: crash.runs_since_millis.map(|since| self.now.millis - since),
             is_one_of_several: pod.now.containers.len() > 1,
         }));
@@ -224,9 +234,11 @@ impl<'m> Assessment<'m> {
         let evidence = Evidence { reason: reason.to_owned(), ..by_event(eviction, pod, since) };
         // The sentence has one reason: others are not counted with it.
         let is_alike = |other: &Pod| ended_reason(self.deployment, other) == reason && failed_exit(other) == exit;
-        let alike = late.iter().filter(|(other, _)| is_alike(other)).count() as u32;
+        let alike: Vec<&Pod> = late.iter().map(|(other, _)| *other).filter(|other| is_alike(other)).collect();
+        let is_mixed = alike.iter().any(|other| ended_message(self.deployment, other) != evidence.message);
         let exit = exit.map(|(container, code)| (container.to_owned(), code));
-        Some(self.rate_cause(CauseKind::PodsFailed { is_repeated, exit }, alike, evidence))
+        let kind = CauseKind::PodsFailed { is_repeated, exit };
+        Some(Cause { is_mixed, ..self.rate_cause(kind, alike.len() as u32, evidence) })
     }
 
     /// A node that is being added for one of these pods, which has none yet: others that fit on it get no answer of their own.
@@ -331,17 +343,6 @@ impl<'m> Assessment<'m> {
         };
         Some(self.rate_cause(kind, ready.len() as u32, of_pod(pod, pod.since_millis())))
     }
-
-    /// The second pod is a better example: of images one whose message says why.
-    fn says_more(&self, known: (&CauseKind, &Evidence), other: (&CauseKind, &Evidence)) -> bool {
-        let failure = |(kind, evidence): (&CauseKind, &Evidence)| match kind {
-            CauseKind::Image { image } => {
-                read_pull_failure(&evidence.reason, image.as_deref(), &evidence.message, std::iter::empty())
-            }
-            _ => PullFailure::Unknown,
-        };
-        failure(known) == PullFailure::Unknown && failure(other) != PullFailure::Unknown
-    }
 }
 
 /// The Event about the eviction of a pod that ended well: it is `Succeeded` then, and says nothing of it.
@@ -357,6 +358,11 @@ fn ended_reason<'p>(deployment: &'p Deployment, pod: &'p Pod) -> &'p str {
         None if pod.state() == PodState::Finished => COMPLETED,
         None => &pod.now.reason,
     }
+}
+
+/// What is said of the end of a pod as a whole.
+fn ended_message<'p>(deployment: &'p Deployment, pod: &'p Pod) -> &'p str {
+    eviction(deployment, pod).map_or(pod.now.message.as_str(), |event| event.message.as_str())
 }
 
 /// The container that made a pod fail that has no message, and its exit code. Sidecars are stopped when the others have ended.
@@ -405,46 +411,6 @@ fn is_pull_of_another(pod: &Pod, container: &Container) -> bool {
 /// A container waits with an error, and not because it is being made.
 fn fails(reason: &str) -> bool {
     !messages::is_ordinary_wait(reason)
-}
-
-/// Causes that are said in one sentence.
-fn is_alike(one: &CauseKind, other: &CauseKind) -> bool {
-    match (one, other) {
-        (CauseKind::Crash(a), CauseKind::Crash(b)) => {
-            (a.is_loop, a.is_final) == (b.is_loop, b.is_final)
-                && a.is_out_of_memory == b.is_out_of_memory
-                && a.container == b.container
-                && a.probe.as_ref().map(|kill| kill.probe) == b.probe.as_ref().map(|kill| kill.probe)
-        }
-        (CauseKind::Image { image: a }, CauseKind::Image { image: b }) => a == b,
-        (CauseKind::Starting { hold: a, .. }, CauseKind::Starting { hold: b, .. }) => a == b,
-        (CauseKind::Unschedulable { node: a }, CauseKind::Unschedulable { node: b }) => is_same_answer(a, b),
-        (CauseKind::NoScheduler { nominated: a }, CauseKind::NoScheduler { nominated: b }) => {
-            a.is_some() == b.is_some()
-        }
-        (CauseKind::NodeSilent { node: a }, CauseKind::NodeSilent { node: b }) => a == b,
-        (CauseKind::Gate { gate: a, .. }, CauseKind::Gate { gate: b, .. }) => a == b,
-        (CauseKind::BadContainer { container: a }, CauseKind::BadContainer { container: b }) => a == b,
-        (CauseKind::NotStarted { container: a }, CauseKind::NotStarted { container: b }) => a == b,
-        (
-            CauseKind::NotReady { was_ready: a, is_startup: starts, .. },
-            CauseKind::NotReady { was_ready: b, is_startup: other_starts, .. },
-        ) => (a, starts) == (b, other_starts),
-        _ => std::mem::discriminant(one) == std::mem::discriminant(other),
-    }
-}
-
-/// The evidence of two pods that are not ready is of the same containers.
-fn names_the_same(kind: &CauseKind, one: &Evidence, other: &Evidence) -> bool {
-    !matches!(kind, CauseKind::NotReady { .. })
-        || messages::unready_containers(&one.message) == messages::unready_containers(&other.message)
-}
-
-fn is_same_answer(one: &Option<NewNode>, other: &Option<NewNode>) -> bool {
-    match (one, other) {
-        (Some(one), Some(other)) => std::mem::discriminant(one) == std::mem::discriminant(other),
-        _ => one.is_none() == other.is_none(),
-    }
 }
 
 /// Among causes that are equally bad: what is decided comes before what may still pass.

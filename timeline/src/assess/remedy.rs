@@ -132,7 +132,7 @@ impl Assessment<'_> {
                     Remedy::ShowLogs {
                         pod: name.to_owned(),
                         container,
-                        is_previous: crash.restarts > 0 && !crash.is_final,
+                        is_previous: crash.restarts > 0 && !crash.is_final && !crash.needs_restart_of_all,
                     }
                 }
                 _ => Remedy::ShowPod(name.to_owned()),

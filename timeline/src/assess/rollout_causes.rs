@@ -40,7 +40,8 @@ impl<'m> Assessment<'m> {
     /// Makes a cause, and decides its severity.
     pub(super) fn rate_cause(&self, kind: CauseKind, pods: u32, evidence: Evidence) -> Cause {
         let severity = self.severity(&kind, &evidence);
-        Cause { severity, is_fatal: self.is_fatal(&kind, &evidence, severity), kind, pods, evidence }
+        let is_fatal = self.is_fatal(&kind, &evidence, severity);
+        Cause { severity, is_fatal, kind, pods, evidence, is_mixed: false }
     }
 
     /// Pods that the current ReplicaSet controls, without those that cannot show a cause.
@@ -129,6 +130,7 @@ impl<'m> Assessment<'m> {
             is_fatal: false,
             pods: 0,
             evidence: cannot_add.evidence.clone(),
+            is_mixed: false,
         })
     }
 

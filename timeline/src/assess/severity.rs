@@ -86,6 +86,7 @@ impl Assessment<'_> {
             CauseKind::BadContainer { .. } => bad_after(CONTAINER_RETRY_MILLIS, Severity::Normal),
             CauseKind::NotStarted { .. } => bad_after(PASSES_MILLIS, Severity::Normal),
             CauseKind::Crash(crash) if crash.is_loop || crash.is_final => Severity::Bad,
+            CauseKind::Crash(crash) if crash.needs_restart_of_all => bad_after(PASSES_MILLIS, Severity::Normal),
             CauseKind::Crash(_) => Severity::Normal,
             CauseKind::PodsFailed { is_repeated: true, .. } => Severity::Bad,
             CauseKind::PodsFailed { .. } => Severity::Normal,

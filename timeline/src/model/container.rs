@@ -6,11 +6,12 @@ use crate::Millis;
 
 /// Exits from which on a crash is a loop.
 pub const LOOP_EXITS: u32 = 2;
-/// The kubelet forgets exits before a run of this length (twice its longest back-off).
+/// The kubelet forgets exits before a run of this length, whatever its longest back-off is.
 pub const FORGETS_MILLIS: Millis = 600_000;
 /// A container has recovered after this time without an exit, at the earliest.
 const RECOVERS_MILLIS: Millis = 60_000;
-/// The kubelet's first back-off, after the second exit; it doubles with each exit.
+/// The kubelet's first back-off, after the second exit; it doubles with each exit. Kubelets may be told shorter ones, and no longer ones
+/// (`crashLoopBackOff` in their configuration).
 const FIRST_BACK_OFF_MILLIS: Millis = 10_000;
 /// The kubelet's longest back-off.
 const LONGEST_BACK_OFF_MILLIS: Millis = 300_000;
@@ -28,6 +29,8 @@ pub struct Container {
     pub restarts: u32,
     /// It ended, and its own restart policy does not start it again.
     pub is_final: bool,
+    /// The kubelet starts all containers of its pod again if it ends with some exit codes (`restartPolicyRules`).
+    pub restarts_all: bool,
     /// Its last end: `state.terminated`, else `lastState.terminated`. In a box, as most containers have none.
     pub last_exit: Option<Box<Exit>>,
     /// `running.startedAt`, the kubelet's clock.
@@ -49,6 +52,7 @@ impl Container {
             state: None,
             restarts: 0,
             is_final: false,
+            restarts_all: false,
             last_exit: None,
             started_millis: None,
             is_in_startup: false,

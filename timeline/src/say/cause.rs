@@ -1,7 +1,7 @@
 //! A cause in words. [`super::excerpt`] takes what decides out of messages that say it at length.
 
 use super::excerpt::{Quota, named_containers, quota, refusal, scheduler_says, start_words, without_pod};
-use crate::assess::pod_causes::COMPLETED;
+use crate::assess::pod_causes::{COMPLETED, FAILED_MILLIS};
 use crate::assess::rollout_causes::room_comes;
 use crate::assess::{Assessment, Cause, CauseKind, CrashCause, Obstacle, Refused, Severity, StartTime, pull_failure};
 use crate::model::fact::Role;
@@ -19,7 +19,8 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
     let least = if evidence.is_least { "at least " } else { "" };
     let since = evidence.since_millis.map(|since| format!("{least}{}", duration(assessment.now.millis - since)));
     let for_long = since.as_deref().map(|long| format!(" in {long}")).unwrap_or_default();
-    let one_is = if pods > 1 { format!("{pods} pods, one is {name}") } else { format!("pod {name}") };
+    let example = if cause.is_mixed { "for example" } else { "one is" };
+    let one_is = if pods > 1 { format!("{pods} pods, {example} {name}") } else { format!("pod {name}") };
     let spec = &assessment.deployment.now.spec;
     // Once everything was available, pods are no news of the rollout any more.
     let is_new = assessment.is_rolling_out();
@@ -70,10 +71,11 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
             format!("{image} cannot be pulled: {because} ({one_is}).{}{hope}", secrets.unwrap_or_default())
         }
         CauseKind::BadContainer { container } => format!(
-            "Container {} cannot be created ({}, {one_is}): {}",
+            "Container {} {} ({}, {one_is}){}",
             safe(container),
+            failed_step(&evidence.reason),
             safe(&evidence.reason),
-            sentence_end(without_pod(&evidence.message))
+            tail(without_pod(&evidence.message))
         ),
         CauseKind::NotStarted { container } => {
             let container =
@@ -97,6 +99,7 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
             let start = crash.start_error.as_deref().map(messages::last_step).filter(|said| !said.is_empty());
             let start = start.map(|said| format!(" The kubelet says: {}", sentence_end(said))).unwrap_or_default();
             let end = match pods {
+                _ if crash.needs_restart_of_all => " A restart rule of another container may do that.",
                 _ if !crash.is_final => "",
                 0 | 1 => " Its restartPolicy says so: the pod does not become ready.",
                 _ => " Its restartPolicy says so: the pods do not become ready.",
@@ -112,7 +115,9 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
             let verb = if is_done { "ended" } else { "failed" };
             let (who, one_is) = match pods {
                 1 => (format!("A {} {verb}", if is_new { "new pod" } else { "pod" }), format!("pod {name}")),
-                pods => (format!("{} {verb} within 90 s", pod_of(pods)), format!("one is {name}")),
+                pods => {
+                    (format!("{} {verb} within {} s", pod_of(pods), FAILED_MILLIS / 1_000), format!("{example} {name}"))
+                }
             };
             if is_done {
                 return format!(
@@ -128,7 +133,11 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
             format!("{who}{reason} ({one_is}){end}")
         }
         CauseKind::Unschedulable { node } => {
-            let which = if pods == 1 { format!("pod {name}") } else { count(pods, "pod") };
+            let which = match pods {
+                1 => format!("pod {name}"),
+                _ if cause.is_mixed => one_is,
+                _ => count(pods, "pod"),
+            };
             // The scheduler keeps the condition of its last failure until it has bound a pod.
             let is_nominated = matches!(node, Some(NewNode::Nominated(_)));
             let node = match node {
@@ -258,7 +267,7 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
             let told = if told.is_empty() { ".".to_owned() } else { format!(": {}", sentence_end(&told)) };
             format!(
                 "Waiting for readiness gate {gate} on {} for {}{told}{}",
-                count(pods, "pod"),
+                if cause.is_mixed { format!("{one_is},") } else { count(pods, "pod") },
                 since.unwrap_or_default(),
                 over(time)
             )
@@ -308,6 +317,15 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
     }
 }
 
+/// The step in which the start of a container fails (`startContainer` in `kuberuntime_container.go`).
+pub(super) fn failed_step(reason: &str) -> &'static str {
+    match reason {
+        "PreStartHookError" | "RunContainerError" => "cannot be started",
+        "PostStartHookError" => "fails in its postStart hook",
+        _ => "cannot be created",
+    }
+}
+
 /// The end of a container: "container web crashes with exit code 1", "container web is killed because its liveness probe
 /// fails", "container web ends with exit code 0 (Completed) and is started again".
 pub(super) fn crashes(crash: &CrashCause) -> String {
@@ -319,6 +337,9 @@ pub(super) fn crashes(crash: &CrashCause) -> String {
     let who = format!("{who} {}", safe(&crash.container));
     match (crash.exit_code, &crash.probe) {
         _ if crash.is_final => format!("{who} {} and is not started again", last_end(crash)),
+        _ if crash.needs_restart_of_all => {
+            format!("{who} {} and is started again only with all others", last_end(crash))
+        }
         _ if crash.is_out_of_memory => format!("{who} runs out of memory"),
         _ if crash.is_resize() => format!("{who} is restarted for a resize of its resources"),
         (_, Some(probe)) => format!("{who} is killed because its {} fails", probe.probe),

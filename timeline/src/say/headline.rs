@@ -1,6 +1,6 @@
 //! The cause that decides, in the few words of a headline; [`super::cause`] has its figures.
 
-use super::cause::{crashes, exit_words, pull_detail};
+use super::cause::{crashes, exit_words, failed_step, pull_detail};
 use super::excerpt::{quota, scheduler_says, start_words, without_pod};
 use crate::assess::pod_causes::COMPLETED;
 use crate::assess::{Assessment, Cause, CauseKind, Refused, pull_failure};
@@ -38,7 +38,7 @@ pub(super) fn matter(cause: &Cause, assessment: &Assessment<'_>) -> String {
             if evidence.reason == "CreateContainerConfigError" && is_short(&message, LONGEST_MESSAGE) {
                 message
             } else {
-                format!("container {} cannot be created ({})", safe(container), safe(&evidence.reason))
+                format!("container {} {} ({})", safe(container), failed_step(&evidence.reason), safe(&evidence.reason))
             }
         }
         CauseKind::Crash(crash) => crashes(crash),

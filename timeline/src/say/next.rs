@@ -1,5 +1,6 @@
 //! The next step in words: what the controllers do or wait for, and what the progress deadline will do.
 
+use crate::assess::pod_causes::FAILED_MILLIS;
 use crate::assess::{Assessment, CauseKind, Refused, Standing, Tone};
 use crate::rules::budget::Next;
 use crate::words::{capitalized, count, is_are, moment};
@@ -17,7 +18,8 @@ pub fn next(standing: Standing, assessment: &Assessment<'_>) -> String {
         Standing::Paused => paused(assessment),
         Standing::ScaledToZero => format!("{} Pods are created when it is scaled up.", moving(assessment)),
         Standing::Complete => moving(assessment),
-        Standing::Crashing => "The kubelet starts the containers again, later each time (up to 5 min).".to_owned(),
+        // For how long it backs off is a setting of each kubelet (`crashLoopBackOff`), which nobody tells.
+        Standing::Crashing => "The kubelet starts the containers again after a back-off.".to_owned(),
         Standing::Finishing => "Waiting for the Deployment controller to report this in its status.".to_owned(),
         Standing::TakingDown => {
             format!("Recreate: the next revision starts when {} {} gone.", count(left, "pod"), is_are(left))
@@ -25,7 +27,7 @@ pub fn next(standing: Standing, assessment: &Assessment<'_>) -> String {
         Standing::Degraded { is_stuck: true }
             if assessment.counts.available >= assessment.deployment.now.spec.replicas =>
         {
-            "It counts as degraded until no pod has failed for 90 s.".to_owned()
+            format!("It counts as degraded until no pod has failed for {} s.", FAILED_MILLIS / 1_000)
         }
         _ => controllers(assessment),
     };

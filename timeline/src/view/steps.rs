@@ -15,21 +15,28 @@ pub type Step = (Millis, Counts);
 pub fn steps(pods: &[&Pod], layer: impl Fn(&Pod, PodState) -> Option<usize>, from: Millis) -> Vec<Step> {
     let mut moves: Vec<(Millis, usize, i32)> = Vec::new();
     for pod in pods {
-        // Released pods count for nobody until they are adopted again.
-        let out = pod.released_millis().unwrap_or(Millis::MAX);
-        let back = pod.adopted_millis().filter(|_| !pod.is_out_of_rotation()).unwrap_or(Millis::MAX);
         let ends = pod.states.iter().skip(1).map(|(_, at)| *at).chain([Millis::MAX]);
         let terminal = pod.now.terminal_millis.unwrap_or(Millis::MAX);
         for ((state, since), until) in pod.states.iter().zip(ends) {
             // One that failed as a whole counts for nobody, too, until it is seen to go.
             let until = if state.is_ending() { until } else { until.min(terminal) };
             let Some(layer) = layer(pod, *state) else { continue };
-            for (begin, end) in [(*since, until.min(out)), ((*since).max(back), until)] {
+            let mut count = |begin: Millis, end: Millis| {
                 if begin < end && end > from {
                     moves.push((begin.max(from), layer, 1));
                     moves.push((end, layer, -1));
                 }
+            };
+            let mut begin = *since;
+            // Released pods count for nobody until they are adopted again.
+            for release in &pod.releases {
+                let back = release.adopted.map_or(Millis::MAX, |(at, _)| at);
+                if back > release.at_millis {
+                    count(begin, until.min(release.at_millis));
+                    begin = begin.max(back);
+                }
             }
+            count(begin, until);
         }
     }
     steps_after((from, [0; LAYERS]), moves)
@@ -94,7 +101,12 @@ mod tests {
     #[test]
     fn a_released_pod_counts_for_nobody_until_it_is_back() {
         let mut pod = pod(1, &[(PodState::Available, 0)]);
-        pod.releases = vec![Release { at_millis: 1_000, adopted: Some((4_000, Uid::from_bits(9))) }];
-        assert_eq!(counted(&[&pod], 0), [(0, [1, 0, 0]), (1_000, [0, 0, 0]), (4_000, [1, 0, 0])]);
+        let release = |at_millis, back| Release { at_millis, adopted: Some((back, Uid::from_bits(9))) };
+        let first = [(0, [1, 0, 0]), (1_000, [0, 0, 0]), (4_000, [1, 0, 0])];
+        pod.releases = vec![release(1_000, 4_000)];
+        assert_eq!(counted(&[&pod], 0), first);
+        // Another ReplicaSet took it over at once, and released it later.
+        pod.releases.extend([release(5_000, 5_000), release(6_000, 7_000)]);
+        assert_eq!(counted(&[&pod], 0), [&first[..], &[(6_000, [0, 0, 0]), (7_000, [1, 0, 0])]].concat());
     }
 }

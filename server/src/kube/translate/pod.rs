@@ -8,9 +8,16 @@ use timeline::rules::pulls::is_image_reason;
 use super::{Unusable, condition, condition_status, cut, meta, millis, number};
 use crate::kube::decode;
 
-/// Conditions that every pod has, and that are true when all is well.
-const OWN_CONDITIONS: [&str; 5] =
-    ["PodScheduled", "PodReadyToStartContainers", "Initialized", "ContainersReady", "Ready"];
+/// Conditions of Kubernetes itself, with their status when all is well.
+const OWN_CONDITIONS: [(&str, &str); 7] = [
+    ("PodScheduled", "True"),
+    ("PodReadyToStartContainers", "True"),
+    ("Initialized", "True"),
+    ("ContainersReady", "True"),
+    ("Ready", "True"),
+    ("DisruptionTarget", "False"),
+    ("AllContainersRestarting", "False"),
+];
 /// Most conditions of a pod that are kept.
 const MOST_CONDITIONS: usize = 16;
 
@@ -96,6 +103,7 @@ fn container(spec: decode::ContainerSpec, role: Role, statuses: &[decode::Contai
         state,
         restarts: status.and_then(|s| s.restart_count).map_or(0, number),
         is_final,
+        restarts_all: spec.restart_policy_rules.iter().any(|rule| rule.action == "RestartAllContainers"),
         last_exit: ended.map(|ended| Box::new(exit(ended))),
         started_millis: running.and_then(|running| running.started_at.as_deref().and_then(millis)),
         is_in_startup: running.is_some() && status.is_some_and(|status| status.started == Some(false)),
@@ -135,10 +143,10 @@ fn with_gates(mut told: Condition, gates: &[decode::SchedulingGate]) -> Conditio
     told
 }
 
-/// Conditions that are worth a look: those of readiness gates, and Kubernetes' own ones that are not true.
+/// Conditions that are worth a look: those of readiness gates, and Kubernetes' own ones that are not as they should be.
 fn conditions(conditions: Vec<decode::Condition>) -> Vec<PodCondition> {
     let worth = |condition: &decode::Condition| {
-        condition.status != "True" || !OWN_CONDITIONS.contains(&condition.r#type.as_str())
+        !OWN_CONDITIONS.contains(&(condition.r#type.as_str(), condition.status.as_str()))
     };
     let convert = |condition: decode::Condition| PodCondition {
         status: condition_status(&condition.status),

@@ -350,7 +350,7 @@ fn faults_as_they_grow_old() {
     at(&mut web, &mut shown, "two crash, and an old one", &[25_000, 36_000]);
     next_revision(&mut web, 3, [1, 2]);
     web.add_pod(300, 4, |pod| pod.containers[0].state = Some(waiting("ErrImagePull", "timeout")));
-    web.add_pod(301, 4, |pod| pod.containers[0].state = Some(waiting("ImagePullBackOff", "not found")));
+    web.add_pod(301, 4, |pod| pod.containers[0].state = Some(waiting("ImagePullBackOff", "timeout")));
     at(&mut web, &mut shown, "the next one cannot be pulled", &[36_500]);
     insta::assert_snapshot!(shown.end(&web));
 }

@@ -134,7 +134,7 @@ fn the_deadline_is_said_with_what_it_does() {
         web.verdict(),
         "[Degraded] Revision 1 was rolled out, but container web crashes with exit code 1, 2 restarts."
     );
-    assert!(web.view().next.starts_with("The kubelet starts the containers again"));
+    assert!(web.view().next.starts_with("The kubelet starts the containers again after a back-off."));
     assert_eq!(command(&web), "Show the logs of the container that ended: logs web-2-p0200 --previous");
 }
 
@@ -284,6 +284,44 @@ fn a_container_that_its_own_policy_does_not_start_again_is_no_crash_loop() {
     let headline = "container job ended with exit code 0 (Completed) and is not started again.";
     assert_eq!(web.verdict(), format!("[Degraded] Revision 1 has 1 of 2 available: {headline}"));
     assert_eq!(command(&web), "Show the logs of the container that ended: logs web-2-p0100 --container=job");
+}
+
+#[test]
+fn a_container_that_another_one_may_start_again_did_not_end_for_good() {
+    let ended = |job: Container| {
+        let state = ContainerState::Terminated { exit_code: 1, reason: "Error".into(), message: String::new() };
+        let last_exit = Some(Exit { code: 1, reason: "Error".into(), ..Exit::default() }.into());
+        Container { state: Some(state), last_exit, is_final: true, ..job }
+    };
+    let beside = |change: fn(&mut Container)| {
+        rolling(|pod| {
+            unready(pod);
+            pod.containers[0].restarts_all = true;
+            change(&mut pod.containers[0]);
+            pod.containers.push(ended(Container::new("job".into(), Role::App)));
+        })
+    };
+    let mut web = beside(|_| {});
+    let said = "Container job ended with exit code 1 and is started again only with all others (pod p0200). A restart rule of \
+                another container may do that.";
+    assert_eq!(web.view().reasons[0].sentence, said);
+    assert_eq!(web.view().verdict.tone, Tone::Busy, "{}", web.verdict());
+    web.now += 30_000;
+    assert_eq!(web.view().verdict.tone, Tone::Bad, "{}", web.verdict());
+    assert!(!web.view().reasons[0].is_fatal);
+    // One that ended for good itself, or an init container that is done, starts nothing.
+    let is_final =
+        |web: &Web| web.view().reasons[0].sentence.contains("job ended with exit code 1 and is not started again");
+    assert!(is_final(&beside(|other| {
+        other.state =
+            Some(ContainerState::Terminated { exit_code: 0, reason: "Completed".into(), message: String::new() });
+        other.is_final = true;
+    })));
+    assert!(is_final(&beside(|other| {
+        other.state =
+            Some(ContainerState::Terminated { exit_code: 0, reason: "Completed".into(), message: String::new() });
+        other.role = Role::Init;
+    })));
 }
 
 /// What a replacement that was evicted too makes of it lasts for 90 s from then on, also where its predecessor failed long before.

@@ -2,7 +2,7 @@
 
 use crate::made::{SECOND, Web, condition, crashing, image, ready, set, waiting, warning};
 use timeline::Fact;
-use timeline::fact::{ConditionStatus, ContainerState, EventFact, Image};
+use timeline::fact::{ConditionStatus, ContainerState, EventFact, Image, Phase, PodFact};
 use timeline::story::LineKind;
 
 #[test]
@@ -22,6 +22,20 @@ fn failures_are_named_for_what_they_are() {
         said(waiting("CreatePodSandboxError", "why")),
         "Container web does not start (CreatePodSandboxError, pod p0200): why."
     );
+    for (reason, step) in [
+        ("CreateContainerConfigError", "cannot be created"),
+        ("PreCreateHookError", "cannot be created"),
+        ("CreateContainerError", "cannot be created"),
+        ("PreStartHookError", "cannot be started"),
+        ("RunContainerError", "cannot be started"),
+        ("PostStartHookError", "fails in its postStart hook"),
+    ] {
+        assert_eq!(said(waiting(reason, "why")), format!("Container web {step} ({reason}, pod p0200): why."));
+    }
+    assert_eq!(
+        said(waiting("PreStartHookError", "")),
+        "Container web cannot be started (PreStartHookError, pod p0200)."
+    );
     let ended = ContainerState::Terminated { exit_code: 3, reason: "Error".into(), message: String::new() };
     let said_ended = |ended: ContainerState| {
         let mut web = Web::replacing();
@@ -33,6 +47,63 @@ fn failures_are_named_for_what_they_are() {
         web.view().reasons[0].sentence.clone()
     };
     assert_eq!(said_ended(ended), "Container web ended with exit code 3 (pod p0200).");
+}
+
+/// The sentences about two new pods, each with its message.
+fn said_of_two(change: impl Fn(&mut PodFact, &str), messages: [&str; 2]) -> Vec<String> {
+    let mut web = Web::replacing();
+    web.set(SECOND, |set| set.counts.desired = 2);
+    for (number, message) in (200..).zip(messages) {
+        web.add_pod(number, SECOND, |pod| change(pod, message));
+    }
+    web.now = 40_000;
+    web.view().reasons.into_iter().map(|reason| reason.sentence).collect()
+}
+
+#[test]
+fn words_of_one_pod_are_only_an_example_where_others_have_other_words() {
+    let unplaced = |messages| {
+        let change = |pod: &mut PodFact, message: &str| {
+            (pod.node, pod.phase, pod.containers) = (None, Phase::Pending, Vec::new());
+            pod.scheduled = Some(condition(ConditionStatus::False, "Unschedulable", message));
+        };
+        said_of_two(change, messages).swap_remove(0)
+    };
+    let cpu = "0/4 nodes are available: 4 Insufficient cpu. preemption: 0/4 nodes are available.";
+    let later = "0/4 nodes are available: 4 Insufficient cpu. preemption: not eligible.";
+    let volume = "0/4 nodes are available: 4 node(s) had volume node affinity conflict.";
+    assert_eq!(unplaced([cpu, later]), "No node fits 2 pods: 4 Insufficient cpu.");
+    assert_eq!(unplaced([cpu, volume]), "No node fits 2 pods, for example p0200: 4 Insufficient cpu.");
+
+    let waits = |reason: &'static str, messages| {
+        said_of_two(|pod, message| pod.containers[0].state = Some(waiting(reason, message)), messages)
+    };
+    let refused = |messages| waits("CreateContainerConfigError", messages).swap_remove(0);
+    let begin = "Container web cannot be created (CreateContainerConfigError, 2 pods,";
+    let root = ["runs as root (pod: \"web-a_shop(1)\")", "runs as root (pod: \"web-b_shop(2)\")"];
+    assert_eq!(refused(root), format!("{begin} one is p0200): runs as root."));
+    let names = ["secret \"a\" not found", "secret \"b\" not found"];
+    assert_eq!(refused(names), format!("{begin} for example p0200): secret \"a\" not found."));
+
+    let failed = |messages| {
+        let change = |pod: &mut PodFact, message: &str| {
+            (pod.phase, pod.reason, pod.message) = (Phase::Failed, "OutOfcpu".into(), message.into());
+            pod.containers[0].state = None;
+        };
+        said_of_two(change, messages).swap_remove(0)
+    };
+    let begin = "2 new pods failed within 90 s, OutOfcpu";
+    assert_eq!(failed(["used: 900", "used: 900"]), format!("{begin} (one is p0200): used: 900."));
+    assert_eq!(failed(["used: 900", "used: 800"]), format!("{begin} (for example p0200): used: 900."));
+
+    // Pulls that fail for different reasons are different faults.
+    assert_eq!(
+        waits("ErrImagePull", ["web:v2: not found", "429 Too Many Requests"])[..2],
+        [
+            "Image web:v2 cannot be pulled: not found (pod p0200).",
+            "Image web:v2 cannot be pulled: 429 Too Many Requests (pod p0201). The kubelet tries again."
+        ]
+    );
 }
 
 #[test]
