@@ -98,8 +98,10 @@ pub fn VerdictLine(
         <section class="verdict">
             <div>
                 <span id="badge" class=move || words.read().class.clone() data-testid="badge">{move || words.read().badge.clone()}</span>
-                <h1 id="verdict" data-testid="verdict" title=whole_headline>{move || unbroken(&headline.read())}</h1>
-                <p id="why" tabindex="0" class=move || if is_whole.get() { "why whole" } else { "why" } data-testid="why" on:click=move |_| is_whole.update(|whole| *whole = !*whole)>{said(|words| &words.why)}</p>
+                <div class="told">
+                    <h1 id="verdict" data-testid="verdict" title=whole_headline>{move || unbroken(&headline.read())}</h1>
+                    <p id="why" tabindex="0" class=move || if is_whole.get() { "why whole" } else { "why" } data-testid="why" on:click=move |_| is_whole.update(|whole| *whole = !*whole)>{said(|words| &words.why)}</p>
+                </div>
                 <Remedy remedy/>
             </div>
             <Figures board words/>
