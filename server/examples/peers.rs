@@ -3,8 +3,8 @@
 //!
 //! Each client gets a simulated cluster of its own with the same pods (a hundred to a Deployment, with ten old ReplicaSets) and the
 //! same changes. The first two clients are the limit of what is possible: one reads the bytes of the four kinds, one decodes them as
-//! Rollcast does and forgets them. `kubectl` and `k9s` watch pods alone; the former is left out where it is not installed, the latter
-//! where `K9S` does not say where it is.
+//! Rollcast does and forgets them. `kubectl` and `k9s` watch pods alone; `kubectl` is left out if it is not installed, `k9s` if `K9S` does not hold its
+//! path.
 
 #![allow(
     clippy::unwrap_used,
@@ -15,10 +15,13 @@
 
 mod support;
 
+use std::ffi::OsStr;
+use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant, SystemTime};
 
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
@@ -145,10 +148,8 @@ fn start_k9s(folder: &Path, kubeconfig: &Path, pods: usize) -> Option<Program> {
     let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
     grantpt(&master).unwrap();
     unlockpt(&master).unwrap();
-    tcsetwinsize(&master, Winsize { ws_row: 50, ws_col: 200, ws_xpixel: 0, ws_ypixel: 0 }).unwrap();
     let path = ptsname(&master, Vec::new()).unwrap();
-    let terminal =
-        std::fs::File::options().read(true).write(true).open(std::ffi::OsStr::from_bytes(path.as_bytes())).unwrap();
+    let terminal = File::options().read(true).write(true).open(OsStr::from_bytes(path.as_bytes())).unwrap();
     // `setsid` becomes the program that it starts, as the leader of a session with that terminal.
     let mut command = Command::new("setsid");
     command.arg("--ctty").arg(k9s).args(["--all-namespaces", "--command", "pods", "--kubeconfig"]).arg(kubeconfig);
@@ -156,20 +157,35 @@ fn start_k9s(folder: &Path, kubeconfig: &Path, pods: usize) -> Option<Program> {
     command.stdin(terminal.try_clone().unwrap()).stdout(terminal.try_clone().unwrap()).stderr(terminal);
     let child = command.spawn().unwrap();
     drop(command); // with the terminal, which ends for its reader once nobody has it
-    let mut screen = std::fs::File::from(master);
+    let mut screen = File::from(master);
+    let terminal = screen.try_clone().unwrap();
     let (title, mut bytes, mut text) = (format!("[{pods}]"), vec![0; 1 << 16], String::new());
-    while !without_escapes(&text).contains(&title) {
-        let start = text.ceil_char_boundary(text.len().saturating_sub(1 << 18));
-        text.drain(..start);
-        let length = screen.read(&mut bytes).unwrap();
-        text.push_str(&String::from_utf8_lossy(&bytes[..length]));
+    let (counted, is_counted) = mpsc::channel();
+    std::thread::spawn(move || {
+        while let Ok(length) = screen.read(&mut bytes) {
+            text.push_str(&String::from_utf8_lossy(&bytes[..length]));
+            if without_escapes(&text).contains(&title) {
+                let _ = counted.send(()); // somebody waits for the first one only
+                text.clear();
+            }
+            let start = text.ceil_char_boundary(text.len().saturating_sub(1 << 17));
+            text.drain(..start);
+        }
+    });
+    // It draws only what changed, and all of it after a change of the size.
+    for columns in (200..500).cycle() {
+        tcsetwinsize(&terminal, Winsize { ws_row: 50, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 }).unwrap();
+        match is_counted.recv_timeout(Duration::from_millis(500)) {
+            Ok(()) => break,
+            Err(error) => assert!(error == RecvTimeoutError::Timeout, "k9s ended"),
+        }
     }
-    std::thread::spawn(move || while screen.read(&mut bytes).is_ok_and(|length| length > 0) {});
     Some(Program::with_child(child, String::new()))
 }
 
-/// What a terminal shows of that text, without colours and movements of the cursor.
+/// Removes escape sequences from the output of a terminal program.
 fn without_escapes(text: &str) -> String {
+    let text = text.replace("\u{1b}(B", "");
     let mut parts = text.split("\u{1b}[");
     let first = parts.next().unwrap_or_default().to_owned();
     parts.fold(first, |shown, part| {
