@@ -9,12 +9,13 @@ const say = (why) => {
 addEventListener("error", ({ error }) => {
   if (typeof WebAssembly === "object" && error instanceof WebAssembly.RuntimeError) say("This page stopped.");
 });
-// Nobody reloads a wall that stopped. It does so itself, but only while its server responds: a browser's own error page would stay for good.
-// The page lives for half a minute at least, so that one which stops at once neither loads the server nor hides why it stopped.
+// Nobody reloads a wall that stopped. It does so itself, but only while its server responds: the browser's error page would never go away.
+// It waits for half a minute, so that a page that stops at once does not reload in a loop, and its reason stays readable. A redirect leads
+// to the sign-in, perhaps on another server, whose pages `fetch` may not read.
 setInterval(async () => {
   if (!document.querySelector("#stopped.banner ~ .wall")) return;
-  const { ok } = await fetch(location.href, { method: "HEAD" }).catch(() => ({ ok: false }));
-  if (ok) location.reload();
+  const { ok, type } = await fetch(location.href, { method: "HEAD", redirect: "manual" }).catch(() => ({}));
+  if (ok || type === "opaqueredirect") location.reload();
 }, 30_000);
 // The parts of the program that this page needs come while the program does, which asks for each by the name of its file. One that did not
 // come is asked for again by whoever needs it later.

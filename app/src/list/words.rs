@@ -156,18 +156,30 @@ fn troubled(
     words.trim_start().to_owned()
 }
 
-/// Says when a cluster that does not respond is tried again next: apart from [`trouble`], because it changes with each try.
+/// Says when a cluster that does not respond is tried again next, and which one if there are several: apart from [`trouble`], because
+/// it changes with each try.
 pub fn next_retry(overall: &Overall, zone: Zone) -> String {
-    first_retry(overall).map_or_else(String::new, |(at, now)| next_try_at(&zone.dated(at, now)))
+    retry_words(overall, |at_millis, now_millis| zone.dated(at_millis, now_millis))
 }
 
-/// The first retry of all clusters, and the present of that cluster.
-fn first_retry(overall: &Overall) -> Option<(Millis, Millis)> {
-    let retry = |cluster: &ClusterState| match cluster.connection.state {
-        ConnectionState::Stale { retry_at_millis, .. } => Some((retry_at_millis?, cluster.now_millis)),
-        _ => None,
-    };
-    overall.clusters.iter().filter_map(retry).min()
+fn retry_words(overall: &Overall, stamp: impl Fn(Millis, Millis) -> String) -> String {
+    let mut first: Option<(Millis, &ClusterState)> = None;
+    let mut unreachable = 0;
+    for cluster in &overall.clusters {
+        let ConnectionState::Stale { retry_at_millis, .. } = cluster.connection.state else { continue };
+        unreachable += 1;
+        if let Some(at) = retry_at_millis
+            && first.is_none_or(|(known, _)| at < known)
+        {
+            first = Some((at, cluster));
+        }
+    }
+    let Some((at, cluster)) = first else { return String::new() };
+    let mut stamp = stamp(at, cluster.now_millis);
+    if unreachable > 1 {
+        stamp.push_str(&format!(" (cluster “{}”)", safe(&cluster.name)));
+    }
+    next_try_at(&stamp)
 }
 
 #[cfg(test)]
@@ -188,15 +200,17 @@ mod tests {
 
     #[test]
     fn trouble_says_since_when_why_and_what_is_shown() {
-        let told = |overall: &Overall| troubled(overall, |at, _| format!("{} UTC", clock(at)), |why, _| why.to_owned());
+        let stamp = |at: Millis, _: Millis| format!("{} UTC", clock(at));
+        let told = |overall: &Overall| troubled(overall, stamp, |why, _| why.to_owned());
         let one = vec![cluster("dead", stale(Some(5_000)))];
         assert_eq!(
             told(&overall(2, one.clone())),
             "Cluster “dead” unreachable since 00:00:00 UTC: connection refused. Showing last known data."
         );
         let two = [cluster("dead", stale(Some(5_000))), cluster("gone", stale(Some(4_000)))];
-        assert_eq!(first_retry(&overall(2, two.into())).map(|(at, _)| at), Some(4_000));
-        assert_eq!(first_retry(&overall(2, vec![cluster("dead", stale(None))])), None, "it goes on");
+        assert_eq!(retry_words(&overall(2, one.clone()), stamp), "Next try at 00:00:05 UTC.");
+        assert_eq!(retry_words(&overall(2, two.into()), stamp), "Next try at 00:00:04 UTC (cluster “gone”).");
+        assert_eq!(retry_words(&overall(2, vec![cluster("dead", stale(None))]), stamp), "", "it goes on");
         assert!(!told(&overall(0, one)).contains("last known"), "nothing is known");
         assert_eq!(told(&overall(2, vec![cluster("well", ConnectionState::Live)])), "");
         let mut full = cluster("well", ConnectionState::Live);

@@ -42,7 +42,7 @@ pub enum LinkState {
         attempt: u32,
         /// When the socket opened.
         opened_millis: f64,
-        /// When the last one did.
+        /// When the last frame arrived.
         heard_millis: f64,
     },
     /// The connection is there, and the server says nothing. It may go on.

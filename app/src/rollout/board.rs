@@ -70,6 +70,8 @@ pub struct Board {
     pub kept: RwSignal<SliderMarks>,
     /// Whole seconds of the time shown, for countdowns.
     pub second: RwSignal<i64>,
+    /// The cluster's time when the server was heard last, while the present stands still.
+    pub heard_millis: RwSignal<Millis>,
     /// The present of the cluster, to the minute, whatever moment is shown: times that are far from it have their date.
     pub present_millis: RwSignal<Millis>,
     /// Since when the server looks for the Deployment.
@@ -95,6 +97,7 @@ impl Board {
             slid: RwSignal::new(SLIDER),
             kept: RwSignal::default(),
             second: RwSignal::default(),
+            heard_millis: RwSignal::default(),
             present_millis: RwSignal::default(),
             looking_since_millis: RwSignal::default(),
             announced: RwSignal::default(),
@@ -119,6 +122,7 @@ impl Board {
         board.current.set(rendered.copy.said.view.as_ref().and_then(|view| view.revision));
         board.connection.set(connection);
         board.looking_since_millis.set(looking_since_millis);
+        board.heard_millis.set(told_millis);
         board.present_millis.set(minute(told_millis));
         let tenths = rendered.moment.as_ref().map(|moment| moment.at_millis.div_euclid(100));
         board.time.set(Time { tenths, ..Time::default() });

@@ -110,6 +110,7 @@ impl RolloutScreen {
 
     /// A button was pressed on the score.
     pub fn press(&self, event: &PointerEvent) {
+        self.0.state.borrow_mut().pointer.has_dragged = false;
         let on: Option<Element> = event.target().and_then(|on| wasm_bindgen::JsCast::dyn_into(on).ok());
         let is_control = on.is_some_and(|on| matches!(on.closest("a, button"), Ok(Some(_))));
         let x = f64::from(event.client_x());
@@ -118,12 +119,10 @@ impl RolloutScreen {
             return;
         }
         let from_millis = self.shown_millis();
-        let pointer = &mut self.0.state.borrow_mut().pointer;
-        pointer.drag = Some(Drag { from_x: x, from_millis, is_begun: false });
-        pointer.has_dragged = false;
+        self.0.state.borrow_mut().pointer.drag = Some(Drag { from_x: x, from_millis, is_begun: false });
     }
 
-    /// Returns whether a click ends a drag.
+    /// Returns whether the button was dragged since it was pressed last.
     /// WebKit sends such a click to the bar under the pointer, though the picture captured the pointer.
     pub fn has_dragged(&self) -> bool {
         self.0.state.borrow().pointer.has_dragged

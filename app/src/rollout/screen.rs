@@ -210,6 +210,7 @@ impl RolloutScreen {
         let mut state = self.0.state.borrow_mut();
         let is_linked = state.is_linked;
         self.0.board.connection.with_untracked(|known| state.clock.set_pace(known, is_linked, page_millis));
+        set_if_new(&self.0.board.heard_millis, state.clock.now_millis(page_millis));
     }
 
     fn snapshot(&self, snapshot: Snapshot, page_millis: f64) {

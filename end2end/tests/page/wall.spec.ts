@@ -201,6 +201,9 @@ test("a wall whose program stopped reloads itself, as soon as its server respond
   const asked = page.waitForEvent("requestfailed", (request) => request.method() === "HEAD");
   await page.clock.runFor(30_000);
   await asked;
+  // Meanwhile its session has ended: the server sends it to the sign-in of another one.
+  await page.route(/wall$/, (route) =>
+    route.request().method() === "HEAD" ? route.fulfill({ status: 303, headers: { location: "https://sign-in.invalid/" } }) : route.fallback());
   await serve(() => server.again());
   await expect
     .poll(async () => {

@@ -22,7 +22,7 @@ pub(crate) struct RefreshingCache<K, V> {
     policy: RefreshPolicy,
     /// Each with the time of its request: the response may be older than its arrival.
     entries: BTreeMap<K, (Instant, V)>,
-    /// Time at which the last request failed, if it did.
+    /// Time of the last failure; `None` after a success.
     failed_at: Option<Instant>,
 }
 
@@ -62,7 +62,7 @@ impl<K: Ord, V> RefreshingCache<K, V> {
         self.entries.get(key).map(|(at, _)| *at)
     }
 
-    /// Returns the time of the last request, failed or not.
+    /// Returns when the last request that succeeded was sent, or when the last one failed, whichever is later.
     pub(crate) fn last_attempt(&self) -> Option<Instant> {
         self.entries.values().map(|(at, _)| *at).max().max(self.failed_at)
     }

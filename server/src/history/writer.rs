@@ -27,7 +27,7 @@ const COMMIT_EVERY: Duration = Duration::from_millis(500);
 const RETRY_AFTER: Duration = Duration::from_secs(2);
 /// Longest wait at the start for a store that another program has.
 const HANDOVER: Duration = Duration::from_secs(2);
-/// Time until the first tidy: before it, clusters are restored from the log that it shortens.
+/// Time until the first tidy of a store: before it, clusters are restored from the log that it shortens.
 const FIRST_TIDY_AFTER: Duration = Duration::from_secs(5);
 /// Time between two tidies.
 const TIDY_EVERY: Duration = Duration::from_secs(60);
@@ -296,7 +296,10 @@ impl Writer {
     fn reopen(&mut self) -> bool {
         if self.store.is_none() {
             match self.watchdog.guard(self.unwritten_since_millis(), &mut self.open) {
-                Ok(store) => (self.store, self.is_reopened) = (Some(store), true),
+                Ok(store) => {
+                    (self.store, self.is_reopened) = (Some(store), true);
+                    self.tidy_at = Instant::now() + FIRST_TIDY_AFTER;
+                }
                 Err(why) => self.fail(&why),
             }
         }
@@ -388,6 +391,9 @@ impl Writer {
         if !matches!(why, StoreError::Failed(_)) {
             self.is_given_up |= self.store.take().is_some();
         }
+        if self.store.is_none() {
+            self.tidy_at = self.not_before; // then it is opened, also while there is nothing to write
+        }
         let now_millis = self.unwritten_since_millis();
         let why = why.to_string();
         self.status.send_if_modified(|status| {
@@ -410,12 +416,14 @@ impl Writer {
     }
 
     fn tidy(&mut self) {
-        let now = Instant::now();
-        // Readers and late restores need the store, also while there is nothing to write.
-        if self.store.is_none() && (now < self.not_before || !self.reopen()) {
-            self.tidy_at = now + RETRY_AFTER;
+        // Readers and late restores need the store. The latter read the log that a tidy shortens.
+        if self.store.is_none() {
+            if self.reopen() {
+                self.note_response();
+            }
             return;
         }
+        let now = Instant::now();
         self.tidy_at = now + TIDY_EVERY;
         let since_millis = self.unwritten_since_millis();
         let Some(store) = self.store.as_mut().filter(|_| now >= self.not_before) else { return };

@@ -56,7 +56,8 @@ pub(super) struct Watch {
     kind: Kind,
     namespace: Option<String>,
     liveness: signal::Receiver<Liveness>,
-    /// Only for the watch that ends sooner than the others: tells them that their connections are dead, too.
+    /// Only for the watch that ends sooner than the others: tells them that their connections are dead, too. Weak, because watches
+    /// that wait for a response notice the end of the hub by the end of the probe, which owns the sender.
     sentinel: Option<Weak<signal::Sender<Liveness>>>,
     /// Requests that brought nothing, as far as it may still make them; each list and watch begins with one.
     budget: RateLimit<()>,

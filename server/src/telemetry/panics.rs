@@ -1,4 +1,4 @@
-//! Panics of tasks without which pages would look live for ever: they end the program, and whoever started it starts it again.
+//! Ends the program when a task panics that pages need to be current.
 //!
 //! `panic = "abort"` would be shorter. But then an object or an address that makes one request panic would end the streams of all
 //! viewers; as it is, it ends that request.

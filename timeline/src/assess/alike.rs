@@ -1,10 +1,10 @@
-//! Which pods one cause is said of, and whether the words of one of them are true of all.
+//! Rules that group pods into one cause, and decide whether the message of one pod holds for all.
 
 use super::cause::{CauseKind, Evidence};
 use crate::rules::messages::{self, NewNode, StartHold};
 use crate::rules::pulls::{PullFailure, read_pull_failure};
 
-/// Causes that are said in one sentence.
+/// Returns whether one sentence covers both causes.
 pub(super) fn is_alike(one: &CauseKind, other: &CauseKind) -> bool {
     match (one, other) {
         (CauseKind::Crash(a), CauseKind::Crash(b)) => {
@@ -31,46 +31,50 @@ pub(super) fn is_alike(one: &CauseKind, other: &CauseKind) -> bool {
     }
 }
 
-/// The evidence of two pods is of the same containers, or of pulls that fail for one reason, as far as it tells any.
-pub(super) fn names_the_same(one: (&CauseKind, &Evidence), other: (&CauseKind, &Evidence)) -> bool {
+/// Returns whether the evidence of two pods has the same containers, or the same reason of a failure. An image that cannot be pulled
+/// for an unknown reason may have any.
+pub(super) fn has_same_subject(one: (&CauseKind, &Evidence), other: (&CauseKind, &Evidence)) -> bool {
     match one.0 {
         CauseKind::NotReady { .. } => {
             messages::unready_containers(&one.1.message) == messages::unready_containers(&other.1.message)
         }
         CauseKind::Image { .. } => {
-            let (one, other) = (told_failure(one), told_failure(other));
+            let (one, other) = (evident_pull_failure(one), evident_pull_failure(other));
             one == other || one == PullFailure::Unknown || other == PullFailure::Unknown
         }
+        CauseKind::BadContainer { .. } | CauseKind::NotStarted { .. } => one.1.reason == other.1.reason,
         _ => true,
     }
 }
 
-/// The words of one of two pods are not true of the other.
-pub(super) fn says_otherwise(one: (&CauseKind, &Evidence), other: (&CauseKind, &Evidence)) -> bool {
+/// Returns whether the message of one pod does not hold for the other.
+pub(super) fn has_other_message(one: (&CauseKind, &Evidence), other: (&CauseKind, &Evidence)) -> bool {
     match one.0 {
         CauseKind::Crash(_) | CauseKind::Starting { hold: StartHold::Unknown, .. } => false,
         // Where one does not say why, the other does.
         CauseKind::Image { .. } => {
-            [one, other].iter().all(|pod| told_failure(*pod) == PullFailure::Unknown)
+            [one, other].iter().all(|pod| evident_pull_failure(*pod) == PullFailure::Unknown)
                 && one.1.message != other.1.message
         }
-        CauseKind::Unschedulable { .. } if one.0 != other.0 => true,
+        // The sentence about several pods does not name the nodes for which they are nominated.
+        CauseKind::Unschedulable { node } if one.0 != other.0 && !matches!(node, Some(NewNode::Nominated(_))) => true,
         _ => (&one.1.reason, words(one)) != (&other.1.reason, words(other)),
     }
 }
 
-/// A message without its end: kubelets name the pod there, schedulers what preemption would do.
+/// Returns a message without its end: kubelets name the pod there, schedulers say what preemption would do.
 fn words<'e>((kind, evidence): (&CauseKind, &'e Evidence)) -> &'e str {
     let end = if matches!(kind, CauseKind::Unschedulable { .. }) { ". " } else { " (pod: \"" };
-    evidence.message.split(end).next().unwrap_or_default()
+    evidence.message.split(end).next().unwrap_or_default().trim_end_matches('.')
 }
 
-/// Why the image of a cause cannot be pulled, as far as its evidence tells.
-pub(super) fn told_failure((kind, evidence): (&CauseKind, &Evidence)) -> PullFailure {
+/// Returns why the image of a cause cannot be pulled, by its evidence alone.
+pub(super) fn evident_pull_failure((kind, evidence): (&CauseKind, &Evidence)) -> PullFailure {
     let CauseKind::Image { image } = kind else { return PullFailure::Unknown };
     read_pull_failure(&evidence.reason, image.as_deref(), &evidence.message, std::iter::empty())
 }
 
+/// Returns whether two pods got the same kind of answer about a new node.
 fn is_same_answer(one: &Option<NewNode>, other: &Option<NewNode>) -> bool {
     match (one, other) {
         (Some(one), Some(other)) => std::mem::discriminant(one) == std::mem::discriminant(other),

@@ -68,7 +68,7 @@ fn of_container<'p>(pod: &Pod, container: &'p Container, now: Now) -> Option<Cra
     (!is_over).then_some(Crash { container, exits, is_loop, is_final, runs_since_millis })
 }
 
-/// It may end, and all containers of its pod are started again then.
+/// Returns whether this container can still cause a restart of all containers.
 fn may_restart_all(container: &Container) -> bool {
     container.restarts_all && !container.is_final && !(container.role == Role::Init && is_done(container))
 }

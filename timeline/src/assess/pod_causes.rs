@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::alike::{is_alike, names_the_same, says_otherwise, told_failure};
+use super::alike::{evident_pull_failure, has_other_message, has_same_subject, is_alike};
 use super::assessment::Assessment;
 use super::cause::{Cause, CauseKind, CrashCause, Evidence, StartTime};
 use super::crash;
@@ -40,12 +40,12 @@ impl<'m> Assessment<'m> {
         for pod in pods.iter().copied() {
             let Some((kind, evidence)) = self.of_new_pod(pod, comes.as_ref()) else { continue };
             let same = groups.iter_mut().find(|(known, shown, ..)| {
-                is_alike(known, &kind) && names_the_same((known, shown), (&kind, &evidence))
+                is_alike(known, &kind) && has_same_subject((known, shown), (&kind, &evidence))
             });
             match same {
                 Some((known, shown, pods, is_mixed)) => {
                     *pods += 1;
-                    *is_mixed |= says_otherwise((&*known, &*shown), (&kind, &evidence));
+                    *is_mixed |= has_other_message((&*known, &*shown), (&kind, &evidence));
                     if let (CauseKind::NotReady { saw, .. }, CauseKind::NotReady { saw: other, .. }) =
                         (&mut *known, &kind)
                     {
@@ -56,8 +56,8 @@ impl<'m> Assessment<'m> {
                         if is_other {
                             (known.exit_code, known.start_error) = (None, None);
                         }
-                    } else if told_failure((&*known, &*shown)) == PullFailure::Unknown
-                        && told_failure((&kind, &evidence)) != PullFailure::Unknown
+                    } else if evident_pull_failure((&*known, &*shown)) == PullFailure::Unknown
+                        && evident_pull_failure((&kind, &evidence)) != PullFailure::Unknown
                     {
                         (*known, *shown) = (kind, evidence); // one that says why is a better example
                     }
@@ -360,7 +360,7 @@ fn ended_reason<'p>(deployment: &'p Deployment, pod: &'p Pod) -> &'p str {
     }
 }
 
-/// What is said of the end of a pod as a whole.
+/// Returns the message about the end of a pod: of its eviction, else its own.
 fn ended_message<'p>(deployment: &'p Deployment, pod: &'p Pod) -> &'p str {
     eviction(deployment, pod).map_or(pod.now.message.as_str(), |event| event.message.as_str())
 }

@@ -346,7 +346,7 @@ pub struct PodFact {
     pub is_graceless: bool,
     /// Containers in the order of the spec: init containers first.
     pub containers: Vec<Container>,
-    /// Conditions that are worth a look: readiness gates, and Kubernetes' own ones that are not true.
+    /// Conditions that are worth a look: readiness gates, and Kubernetes' own ones that are not as they should be.
     pub conditions: Vec<PodCondition>,
 }
 

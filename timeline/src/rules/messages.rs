@@ -65,9 +65,10 @@ pub fn probe_saw<'m>(deployment: &'m Deployment, pod: &Pod, probe: &str, since_m
     recent.filter(is_about).find_map(|event| saw(event).filter(|saw| !saw.is_empty()))
 }
 
-/// The containers that a condition names: "web proxy" of "containers with unready status: [web proxy]".
+/// The containers that a condition names: "web proxy" of "containers with unready status: [web proxy]". Those of unknown status, which
+/// the kubelet names before them, are told only where there are no others.
 pub fn unready_containers(message: &str) -> Option<&str> {
-    message.split_once('[').and_then(|(_, rest)| rest.split_once(']')).map(|(inside, _)| inside)
+    message.rsplit_once('[').and_then(|(_, rest)| rest.split_once(']')).map(|(inside, _)| inside)
 }
 
 /// Reads the result of a probe from an Event that says that it failed.

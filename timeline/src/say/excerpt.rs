@@ -182,5 +182,7 @@ mod tests {
         assert_eq!(scheduler_says("something else. And more"), "something else. And more");
         let named = named_containers("containers with unready status: [web proxy]");
         assert_eq!((named.as_str(), named_containers("none")), (" (containers web, proxy)", String::new()));
+        let partly = "containers with unknown status: [job], containers with unready status: [web]";
+        assert_eq!(named_containers(partly), " (container web)");
     }
 }

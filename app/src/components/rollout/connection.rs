@@ -31,7 +31,7 @@ pub fn Chip(
         _ if board.is_over => "Recording".to_owned(),
         _ => state_words(&board.connection.read(), |at_millis| zone.stamp(at_millis)),
     };
-    // While the past plays, or a first list goes on, its progress is told to who looks there and not by the second.
+    // Screen readers do not announce progress: neither while the past plays nor while a first list goes on.
     let is_moving = move || board.time.read().tenths.is_some() || board.connection.read().listing.is_some();
     let is_told = move || if is_moving() { "off" } else { "polite" };
     // A file leads nowhere: there is no server behind it.
@@ -69,11 +69,11 @@ fn unkept(board: Board, zone: Zone) -> Option<String> {
 }
 
 fn trouble(board: Board, zone: Zone) -> Option<String> {
-    let shown = || board.dated(zone, board.now_millis());
+    let heard = || board.dated(zone, board.heard_millis.get());
     // Where nothing was ever seen, nothing is shown.
     let has_data = board.view.read().is_some();
     if board.link.get().is_lost() {
-        return Some(lost(Some(&shown()), has_data));
+        return Some(lost(Some(&heard()), has_data));
     }
     let cluster = board.workload.with(|workload| workload.cluster.clone());
     let connection = board.connection.read();
@@ -83,11 +83,11 @@ fn trouble(board: Board, zone: Zone) -> Option<String> {
         }
         ConnectionState::Connecting => loading(&cluster, &connection),
         ConnectionState::Unknown => {
-            Some(format!("{} Showing last known data, of {}.", timeline::words::not_watched(&cluster), shown()))
+            Some(format!("{} Showing last known data, of {}.", timeline::words::not_watched(&cluster), heard()))
         }
         ConnectionState::OtherNamespaces => {
             let namespace = board.workload.with(|workload| timeline::words::safe(&workload.namespace));
-            Some(format!("Rollcast does not watch namespace {namespace}. Showing last known data, of {}.", shown()))
+            Some(format!("Rollcast does not watch namespace {namespace}. Showing last known data, of {}.", heard()))
         }
         ConnectionState::Live | ConnectionState::Replay { .. } => None,
     }

@@ -181,17 +181,8 @@ mod tests {
 
         fn holds(&mut self, deployment: Option<Uid>, objects: Objects, said: Said) -> Option<Decision> {
             let (epoch, now_millis) = (self.epoch, 1_000);
-            let looking_since_millis = 0;
-            self.frame(ServerFrame::Snapshot(Box::new(Snapshot {
-                epoch,
-                seq: 1,
-                cluster: String::new(),
-                now_millis,
-                deployment,
-                looking_since_millis,
-                objects,
-                said,
-            })))
+            let snapshot = Snapshot { epoch, seq: 1, now_millis, deployment, objects, said, ..Snapshot::default() };
+            self.frame(ServerFrame::Snapshot(Box::new(snapshot)))
         }
     }
 

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::time::{Duration, Instant};
 
 use server::history::batch::{Batch, FORMAT};
 use server::history::journal::existing_objects;
@@ -17,6 +18,7 @@ use timeline::{Millis, Model};
 
 use crate::common::{sqlite, until};
 use crate::history::{SMALL, in_folder};
+
 /// A store that fails, or does not answer, while it is told to.
 struct Faulty {
     store: Sqlite,
@@ -27,15 +29,22 @@ const FAILS: u8 = 1;
 const HANGS: u8 = 2;
 const HUNG: u8 = 3;
 
+impl Faulty {
+    fn fail(&self) -> Result<(), StoreError> {
+        match self.fault.load(Ordering::Relaxed) {
+            FAILS => Err(StoreError::Failed("there is no room left".into())),
+            _ => Ok(()),
+        }
+    }
+}
+
 impl Store for Faulty {
     fn commit(&mut self, commits: &[Commit]) -> Result<CommitResult, StoreError> {
         let _ = self.fault.compare_exchange(HANGS, HUNG, Ordering::Relaxed, Ordering::Relaxed);
         while self.fault.load(Ordering::Relaxed) == HUNG {
-            std::thread::sleep(std::time::Duration::from_millis(5)); // a disk that takes its time
+            std::thread::sleep(Duration::from_millis(5)); // a disk that takes its time
         }
-        if self.fault.load(Ordering::Relaxed) == FAILS {
-            return Err(StoreError::Failed("there is no room left".into()));
-        }
+        self.fail()?;
         self.store.commit(commits)
     }
 
@@ -48,7 +57,7 @@ impl Store for Faulty {
     }
 
     fn tidy(&mut self, _: Millis) -> Result<bool, StoreError> {
-        Ok(false)
+        self.fail().map(|()| false)
     }
 
     fn bytes(&mut self) -> Result<u64, StoreError> {
@@ -156,7 +165,7 @@ async fn a_store_that_was_only_slow_is_told_of_no_more_though_there_is_nothing_t
     let (place, of_store) = (folder.path().to_owned(), is_slow.clone());
     let archive = Archive::with_store(in_folder(folder.path()), move || {
         while of_store.load(Ordering::Relaxed) {
-            std::thread::sleep(std::time::Duration::from_millis(5)); // a disk that takes its time
+            std::thread::sleep(Duration::from_millis(5)); // a disk that takes its time
         }
         Ok(Box::new(Sqlite::open(&place, SMALL)?) as Box<dyn Store>)
     });
@@ -169,16 +178,23 @@ async fn a_store_that_was_only_slow_is_told_of_no_more_though_there_is_nothing_t
 #[tokio::test]
 async fn a_store_that_could_not_be_opened_is_opened_and_read_though_there_is_nothing_to_write() {
     let (folder, is_there) = (tempfile::tempdir().unwrap(), Arc::new(AtomicBool::new(false)));
-    let (place, of_store) = (folder.path().to_owned(), is_there.clone());
+    let (began, tries) = (Instant::now(), Arc::new(AtomicU8::new(0)));
+    let (place, of_store, counted) = (folder.path().to_owned(), is_there.clone(), tries.clone());
     let archive = Archive::with_store(in_folder(folder.path()), move || {
+        counted.fetch_add(1, Ordering::Relaxed);
         if !of_store.load(Ordering::Relaxed) {
             return Err(StoreError::Failed("it is not there yet".into()));
         }
-        Ok(Box::new(Sqlite::open(&place, SMALL)?) as Box<dyn Store>)
+        // Its first tidy makes it fail.
+        let fault = Arc::new(AtomicU8::new(FAILS));
+        Ok(Box::new(Faulty { store: Sqlite::open(&place, SMALL)?, fault }) as Box<dyn Store>)
     });
     assert!(archive.read(|reader| reader.clusters()).await.is_err());
     assert!(matches!(*archive.status().borrow(), WriteStatus::Failing { .. }));
+    until::until("three tries", async || tries.load(Ordering::Relaxed) >= 3).await;
+    assert!(began.elapsed() < Duration::from_secs(8), "one each 2 s, from the start on");
     is_there.store(true, Ordering::Relaxed);
+    // Late restores read the log before it is tidied.
     until::until("it is well", async || *archive.status().borrow() == WriteStatus::Healthy).await;
     assert!(archive.read(|reader| reader.clusters()).await.unwrap().is_empty());
 }

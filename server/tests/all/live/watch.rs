@@ -229,14 +229,12 @@ async fn all_that_is_watched_is_said_before_any_of_it_is_live() {
     }
 }
 
-/// Waits until that was told of so many namespaces.
-async fn until_told(told: &mut mpsc::Receiver<SourceEvent>, namespaces: usize, is_it: impl Fn(&Health) -> bool) {
+/// Waits until this many namespaces are stale.
+async fn until_stale(told: &mut mpsc::Receiver<SourceEvent>, namespaces: usize) {
     let mut found = BTreeSet::new();
     while found.len() < namespaces {
         let event = told.recv().await.expect("the watches go on");
-        if let SourceEvent::Health { namespace, health, .. } = event
-            && is_it(&health)
-        {
+        if let SourceEvent::Health { namespace, health: Health::Stale { .. }, .. } = event {
             found.insert(namespace);
         }
     }
@@ -250,7 +248,7 @@ async fn dead_connections_of_many_watches_are_found_within_half_a_minute() {
     api.stand(Verb::Watch, "pods", Some(Fault::Stall(String::new())));
     let namespaces: Vec<String> = (0..60).map(|number| format!("shop-{number}")).collect();
     let mut told = told(network.client(), &[Kind::Pod], &namespaces);
-    let stale = until_told(&mut told, namespaces.len(), |health| matches!(health, Health::Stale { .. }));
+    let stale = until_stale(&mut told, namespaces.len());
     tokio::time::timeout(Duration::from_secs(30), stale).await.expect("they are found");
 }
 

@@ -62,18 +62,26 @@ fn said_of_two(change: impl Fn(&mut PodFact, &str), messages: [&str; 2]) -> Vec<
 
 #[test]
 fn words_of_one_pod_are_only_an_example_where_others_have_other_words() {
-    let unplaced = |messages| {
+    let unplaced = |is_nominated: bool, messages| {
         let change = |pod: &mut PodFact, message: &str| {
             (pod.node, pod.phase, pod.containers) = (None, Phase::Pending, Vec::new());
             pod.scheduled = Some(condition(ConditionStatus::False, "Unschedulable", message));
+            pod.nominated_node = is_nominated.then(|| format!("node-of-{}", pod.name));
         };
         said_of_two(change, messages).swap_remove(0)
     };
     let cpu = "0/4 nodes are available: 4 Insufficient cpu. preemption: 0/4 nodes are available.";
     let later = "0/4 nodes are available: 4 Insufficient cpu. preemption: not eligible.";
+    let alone = "0/4 nodes are available: 4 Insufficient cpu.";
     let volume = "0/4 nodes are available: 4 node(s) had volume node affinity conflict.";
-    assert_eq!(unplaced([cpu, later]), "No node fits 2 pods: 4 Insufficient cpu.");
-    assert_eq!(unplaced([cpu, volume]), "No node fits 2 pods, for example p0200: 4 Insufficient cpu.");
+    for other in [later, alone] {
+        assert_eq!(unplaced(false, [cpu, other]), "No node fits 2 pods: 4 Insufficient cpu.");
+    }
+    assert_eq!(unplaced(false, [cpu, volume]), "No node fits 2 pods, for example p0200: 4 Insufficient cpu.");
+    assert_eq!(
+        unplaced(true, [cpu, cpu]),
+        "No node fitted 2 pods: 4 Insufficient cpu. They are nominated for nodes, and wait for room there or to be bound."
+    );
 
     let waits = |reason: &'static str, messages| {
         said_of_two(|pod, message| pod.containers[0].state = Some(waiting(reason, message)), messages)
@@ -96,7 +104,17 @@ fn words_of_one_pod_are_only_an_example_where_others_have_other_words() {
     assert_eq!(failed(["used: 900", "used: 900"]), format!("{begin} (one is p0200): used: 900."));
     assert_eq!(failed(["used: 900", "used: 800"]), format!("{begin} (for example p0200): used: 900."));
 
-    // Pulls that fail for different reasons are different faults.
+    // Steps and pulls that fail for different reasons are different faults.
+    assert_eq!(
+        said_of_two(
+            |pod, reason| pod.containers[0].state = Some(waiting(reason, "why")),
+            ["CreateContainerError", "RunContainerError"]
+        )[..2],
+        [
+            "Container web cannot be created (CreateContainerError, pod p0200): why.",
+            "Container web cannot be started (RunContainerError, pod p0201): why."
+        ]
+    );
     assert_eq!(
         waits("ErrImagePull", ["web:v2: not found", "429 Too Many Requests"])[..2],
         [
