@@ -7,15 +7,18 @@ use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use http::{HeaderMap, Method, Request, StatusCode, header};
 use http_body_util::{BodyExt, Limited};
-
+use serde_json::json;
 use tokio::net::TcpListener;
 
 use super::target::{Query, Subresource, Target};
-use super::{Cluster, discovery, read, scale, watch, write};
+use super::{Cluster, answer, discovery, read, scale, watch, write};
 use crate::ApiError;
 
 /// The longest body that is read, as in Kubernetes.
 const LONGEST: usize = 3 * 1024 * 1024;
+
+/// Where clients ask for their rights before they try something, as k9s and `kubectl auth can-i` do.
+const SELF_REVIEWS: [&str; 4] = ["apis", "authorization.k8s.io", "v1", "selfsubjectaccessreviews"];
 
 impl Cluster {
     /// Everything that the API answers.
@@ -44,19 +47,31 @@ async fn answer(State(cluster): State<Cluster>, request: Request<Body>) -> Respo
         return if parts.method == Method::GET { found } else { ApiError::not_allowed().into_response() };
     }
     let query = Query::read(parts.uri.query().unwrap_or_default());
-    let Some(target) = Target::parse(&segments, query, &parts.headers) else {
+    let is_review = parts.method == Method::POST && segments == SELF_REVIEWS;
+    let target = Target::parse(&segments, query, &parts.headers);
+    if target.is_none() && !is_review {
         return ApiError::no_such_path().into_response();
-    };
+    }
     let body = match Limited::new(body, LONGEST).collect().await {
         Ok(body) => body.to_bytes(),
         Err(_) => {
             return ApiError::bad_request("the body is longer than 3 MiB, or was cut off".to_owned()).into_response();
         }
     };
-    match dispatch(&cluster, &parts.method, target, &parts.headers, &body) {
-        Ok(response) => response,
-        Err(error) => error.into_response(),
+    let answered = match target {
+        Some(target) => dispatch(&cluster, &parts.method, target, &parts.headers, &body),
+        None => allow(&parts.headers, &body),
+    };
+    answered.unwrap_or_else(IntoResponse::into_response)
+}
+
+/// Answers a review of the client's own rights: everything is allowed.
+fn allow(headers: &HeaderMap, body: &Bytes) -> Result<Response, ApiError> {
+    let mut review = write::read_body(headers, body)?;
+    if let Some(review) = review.as_object_mut() {
+        review.insert("status".to_owned(), json!({ "allowed": true }));
     }
+    Ok(answer::json(StatusCode::CREATED, review.to_string()))
 }
 
 /// Pages of other sites must not reach this cluster under a name of theirs.

@@ -189,6 +189,7 @@ async fn people_look_at_it() {
     assert!(kubectl.run("describe node node-1").contains("Allocatable"));
     assert!(kubectl.run("version").contains("simcluster"));
     assert!(kubectl.run("api-resources").contains("endpointslices"));
+    assert_eq!(kubectl.run("auth can-i delete pods"), "yes\n");
     for (line, words) in [
         ("get secrets", "doesn't have a resource type"),
         ("get deployment nothing", "deployments.apps \"nothing\" not found"),

@@ -66,7 +66,7 @@ fn words_of_one_pod_are_only_an_example_where_others_have_other_words() {
         let change = |pod: &mut PodFact, message: &str| {
             (pod.node, pod.phase, pod.containers) = (None, Phase::Pending, Vec::new());
             pod.scheduled = Some(condition(ConditionStatus::False, "Unschedulable", message));
-            pod.nominated_node = is_nominated.then(|| format!("node-of-{}", pod.name));
+            pod.nominated_node = is_nominated.then(|| format!("node-of-{}", pod.meta.name));
         };
         said_of_two(change, messages).swap_remove(0)
     };
