@@ -142,7 +142,7 @@ fn start_kubectl(kubeconfig: &Path, pods: usize) -> Option<Program> {
     Some(Program::with_child(child, String::new()))
 }
 
-/// `k9s` on the pods of all namespaces, on a terminal of its own, once its title has counted so many pods.
+/// `k9s` on the pods of all namespaces, on a terminal of its own, once its title has counted so many pods: a thousand to a million.
 fn start_k9s(folder: &Path, kubeconfig: &Path, pods: usize) -> Option<Program> {
     let k9s = std::env::var_os("K9S")?;
     let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
@@ -159,7 +159,8 @@ fn start_k9s(folder: &Path, kubeconfig: &Path, pods: usize) -> Option<Program> {
     drop(command); // with the terminal, which ends for its reader once nobody has it
     let mut screen = File::from(master);
     let terminal = screen.try_clone().unwrap();
-    let (title, mut bytes, mut text) = (format!("[{pods}]"), vec![0; 1 << 16], String::new());
+    let title = format!("[{},{:03}]", pods / 1000, pods % 1000);
+    let (mut bytes, mut text) = (vec![0; 1 << 16], String::new());
     let (counted, is_counted) = mpsc::channel();
     std::thread::spawn(move || {
         while let Ok(length) = screen.read(&mut bytes) {

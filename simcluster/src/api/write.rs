@@ -19,8 +19,7 @@ fn media_type(headers: &HeaderMap) -> &str {
     value.split(';').next().unwrap_or_default().trim()
 }
 
-/// Decodes the body of a request.
-pub fn read_body(headers: &HeaderMap, body: &Bytes) -> Result<Value, ApiError> {
+fn body(headers: &HeaderMap, body: &Bytes) -> Result<Value, ApiError> {
     match media_type(headers) {
         "application/json" => {}
         "application/vnd.kubernetes.protobuf" => return Err(ApiError::unsupported_media_type(PROTOBUF.to_owned())),
@@ -109,7 +108,7 @@ pub fn create(cluster: &Cluster, target: &Target, headers: &HeaderMap, bytes: &B
     if target.resource.is_namespaced() && target.namespace.is_none() {
         return Err(ApiError::not_allowed());
     }
-    let (object, strange) = read(target, read_body(headers, bytes)?)?;
+    let (object, strange) = read(target, body(headers, bytes)?)?;
     let object = placed(target, object)?;
     let made = cluster.with(|world| world.create(object, is_dry(target)))?;
     Ok(warned(respond_with(cluster, target, StatusCode::CREATED, &made), &strange))
@@ -117,7 +116,7 @@ pub fn create(cluster: &Cluster, target: &Target, headers: &HeaderMap, bytes: &B
 
 /// Answers PUT: replaces an object.
 pub fn update(cluster: &Cluster, target: &Target, headers: &HeaderMap, bytes: &Bytes) -> Result<Response, ApiError> {
-    let value = read_body(headers, bytes)?;
+    let value = body(headers, bytes)?;
     if target.part == Subresource::Scale {
         let written = cluster.with(|world| {
             let object = scale::into_object(&world.store().existing(target.resource, &target.key())?.object, &value)?;
@@ -274,7 +273,7 @@ fn success(code: StatusCode, details: Option<&Value>) -> Response {
 
 /// POST of an Eviction, as `kubectl drain` sends it. There are no disruption budgets, so it is never too early.
 pub fn evict(cluster: &Cluster, target: &Target, headers: &HeaderMap, bytes: &Bytes) -> Result<Response, ApiError> {
-    let eviction = read_body(headers, bytes)?;
+    let eviction = body(headers, bytes)?;
     let key = target.key();
     if eviction.pointer("/metadata/name").and_then(Value::as_str).is_some_and(|name| name != key.name) {
         return Err(ApiError::bad_request("name in URL does not match name in Eviction object".to_owned()));
