@@ -76,7 +76,10 @@ impl Scroll {
         if seen != self.at && (heights == self.heights || is_by_key) && !is_inert {
             // Who went to the very top by a key wants to be there, however near it is.
             self.is_left_alone = (seen - wanted).abs() > NEAR || (is_by_key && seen == 0 && wanted > 0);
-            self.key_at = f64::NEG_INFINITY;
+            // What moved it may have been a height, and the key moves it later.
+            if self.is_left_alone {
+                self.key_at = f64::NEG_INFINITY;
+            }
         }
         self.heights = heights;
         if !self.is_left_alone && seen != wanted {
