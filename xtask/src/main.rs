@@ -123,7 +123,7 @@ enum Command {
     Size,
     /// CPU cost of one pod event through every layer, and more
     Bench {
-        /// Only beside other clients of the same cluster: a reflector of kube-rs and kubectl (minutes)
+        /// Only beside other clients of the same cluster: a reflector of kube-rs, kubectl and k9s (minutes)
         #[arg(long)]
         peers: bool,
         /// Only 10,000 viewers of one Deployment: memory, CPU, returns after a restart, and viewers that read nothing (minutes)
