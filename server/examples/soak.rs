@@ -3,7 +3,8 @@
 //! Two programs run: a playground at 20 times the speed of time, whose stories go on without end, and a Rollcast with history that
 //! watches it through a network. Each has viewers: a wall, a list, and one who follows a Deployment and connects anew each minute.
 //! Every ten minutes the network has a fault for 30 seconds: it is frozen, or connections are reset and refused. Each minute a line of
-//! CSV is written; at the end the last third of the lines is compared with the third before it.
+//! CSV is written; at the end the last third of the lines is compared with the third before it, and memory is drawn beside the CSV as
+//! SVG. `soak -- plot CSV` draws a CSV alone.
 
 #![allow(
     clippy::unwrap_used,
@@ -14,9 +15,11 @@
 
 mod support;
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::net::SocketAddr;
+use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -131,10 +134,44 @@ fn growth(values: impl Iterator<Item = u64>) -> f64 {
     largest(&values[2 * third..]) / largest(&values[third..2 * third])
 }
 
+/// Draws the memory of both programs, in MB by minutes, beside their CSV.
+fn plot(csv: &Path) {
+    let text = std::fs::read_to_string(csv).unwrap();
+    let mut lines: BTreeMap<&str, Vec<(f64, f64)>> = BTreeMap::new();
+    for line in text.lines().skip(1) {
+        let fields: Vec<&str> = line.split(',').collect();
+        let point = (fields[0].parse().unwrap(), fields[2].parse::<f64>().unwrap() / 1000.0);
+        lines.entry(fields[1]).or_default().push(point);
+    }
+    let all = lines.values().flatten();
+    let (minutes, most) = all.fold((1.0, 1.0), |(minutes, most), point| (point.0.max(minutes), point.1.max(most)));
+    let top = (most / 50.0).ceil() * 50.0;
+    let place = |(minute, memory): (f64, f64)| (40.0 + 600.0 * minute / minutes, 10.0 + 200.0 * (1.0 - memory / top));
+    let mut svg = r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 760 240" font-family="sans-serif" font-size="12" fill="gray">"#.to_owned();
+    for part in 0..=4 {
+        let (memory, minute) = (top * f64::from(part) / 4.0, minutes * f64::from(part) / 4.0);
+        let ((left, y), (x, bottom)) = (place((0.0, memory)), place((minute, 0.0)));
+        writeln!(svg, r#"<path d="M{left} {y}h600" stroke="gray" stroke-opacity=".3"/>"#).unwrap();
+        writeln!(svg, r#"<text x="{}" y="{}" text-anchor="end">{memory:.0}</text>"#, left - 6.0, y + 4.0).unwrap();
+        writeln!(svg, r#"<text x="{x}" y="{}" text-anchor="middle">{minute:.0} min</text>"#, bottom + 18.0).unwrap();
+    }
+    for ((name, points), (colour, y)) in lines.iter().zip([("#2450c8", 20), ("#12806a", 38)]) {
+        let at = points.iter().map(|point| place(*point));
+        let path: String = at.map(|(x, y)| format!("{x:.1},{y:.1} ")).collect();
+        writeln!(svg, r#"<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="1.5"/>"#).unwrap();
+        writeln!(svg, r#"<text x="650" y="{y}" fill="{colour}">{name}, MB</text>"#).unwrap();
+    }
+    std::fs::write(csv.with_extension("svg"), svg + "</svg>\n").unwrap();
+}
+
 #[tokio::main]
 async fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1);
     let path = arguments.next().expect("the path of rollcast");
+    if path == "plot" {
+        plot(Path::new(&arguments.next().expect("the path of a CSV")));
+        return ExitCode::SUCCESS;
+    }
     let hours: f64 = arguments.next().map_or(8.0, |hours| hours.parse().unwrap());
     let csv = arguments.next().unwrap_or_else(|| "target/soak.csv".to_owned());
     let folder = tempfile::tempdir().unwrap();
@@ -180,6 +217,7 @@ async fn main() -> ExitCode {
             network.send_replace(Network::Works);
         }
     }
+    plot(Path::new(&csv));
     let mut is_level = true;
     for (index, (name, ..)) in programs.iter().enumerate() {
         let of = |value: fn(&Sample) -> u64| growth(samples.iter().map(|taken| value(&taken[index])));

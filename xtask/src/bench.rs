@@ -39,7 +39,7 @@ fn example(name: &str, rollcast: &Path) -> Command {
     command
 }
 
-/// Runs for hours, and fails if memory or descriptors grow. `target/soak.csv` has a line for each minute.
+/// Runs for hours, and fails if memory or descriptors grow. `target/soak.csv` has a line for each minute, `target/soak.svg` shows memory.
 pub fn soak(hours: f64) -> Result<()> {
     let csv = process::workspace_path("target/soak.csv");
     process::run(example("soak", &build::release()?).arg(hours.to_string()).arg(csv))
