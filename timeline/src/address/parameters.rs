@@ -94,7 +94,6 @@ mod tests {
         let query = |search: &str| Parameters::parse(search).query(None, None);
         assert_eq!(query("show=sideways&by=moon&sort=tide&order=up&theme=dark&&q"), Query::default());
         assert_eq!(query("q=a&q=b%zz%4").text, "b%zz%4");
-        assert_eq!(query("show=calm").group, Some(Group::Stable), "a name from before");
         let place = Parameters::parse("cluster=x&namespace=y").query(Some("a".into()), None);
         assert_eq!((place.cluster.as_deref(), place.namespace), (Some("a"), None), "the path names the place");
     }

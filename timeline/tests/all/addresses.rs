@@ -51,8 +51,8 @@ fn every_documented_address_is_answered_and_every_page_is_documented() {
         found.insert(read.route);
     }
     let missing: Vec<&Route> = Route::ALL.iter().filter(|route| !found.contains(route)).collect();
-    // The document names the first two beside others; only the page of the playground uses the last one.
-    assert_eq!(missing, [&Route::PreviewSvg, &Route::SharedPicture, &Route::PlaygroundEvents]);
+    // The document names the first one beside another; only the page of the playground uses the last one.
+    assert_eq!(missing, [&Route::PreviewSvg, &Route::PlaygroundEvents]);
     let description: serde_json::Value = serde_json::from_str(&document("server/src/web/http/openapi.json")).unwrap();
     for (path, _) in description["paths"].as_object().unwrap() {
         assert!(Route::ALL.iter().any(|route| route.pattern() == path), "{path}");

@@ -83,7 +83,6 @@ fn terms(text: &str) -> Option<Vec<Term>> {
 
 /// An outcome by its name in addresses; what failed passed its deadline.
 fn outcome(text: &str) -> Option<Outcome> {
-    let text = if text == "deadline" { "failed" } else { text };
     OUTCOMES.iter().find(|(name, ..)| *name == text).map(|(_, outcome, _)| *outcome)
 }
 

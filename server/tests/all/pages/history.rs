@@ -206,7 +206,7 @@ async fn the_search_field_finds_what_the_parameters_find_and_says_what_is_asked(
     let (cluster, image) = (&crash[0].cluster, &crash[0].images);
     for (written, parameters) in [
         ("outcome:superseded", "outcome=superseded".to_owned()),
-        ("outcome:deadline", "outcome=failed".to_owned()),
+        ("outcome:failed", "outcome=failed".to_owned()),
         (&format!("cluster:{cluster}"), format!("cluster={cluster}")),
         (&format!("image:{image}"), format!("image={image}")),
         ("trouble:yes longer:30s crash", "trouble=yes&longer=30s&q=crash".to_owned()),

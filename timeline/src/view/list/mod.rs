@@ -176,13 +176,8 @@ impl Group {
         }
     }
 
-    /// The group of that name, or of one that it had in addresses before.
+    /// The group of that name.
     pub fn named(name: &str) -> Option<Self> {
-        let name = match name {
-            "stuck" => "trouble",
-            "calm" => "stable",
-            name => name,
-        };
         Self::ALL.into_iter().find(|group| group.name() == name)
     }
 
@@ -357,7 +352,6 @@ mod tests {
         for group in Group::ALL {
             assert_eq!(Group::named(group.name()), Some(group));
         }
-        assert_eq!(Group::named("calm"), Some(Group::Stable), "links from before still work");
         assert_eq!(Group::named("bad"), None);
         for column in Column::ALL {
             assert_eq!(Column::named(column.name()), Some(column));
