@@ -9,7 +9,7 @@ pub(super) fn is_alike(one: &CauseKind, other: &CauseKind) -> bool {
     match (one, other) {
         (CauseKind::Crash(a), CauseKind::Crash(b)) => {
             (a.is_loop, a.is_final, a.needs_restart_of_all) == (b.is_loop, b.is_final, b.needs_restart_of_all)
-                && a.is_out_of_memory == b.is_out_of_memory
+                && (a.is_out_of_memory, a.is_overdue) == (b.is_out_of_memory, b.is_overdue)
                 && a.container == b.container
                 && a.probe.as_ref().map(|kill| kill.probe) == b.probe.as_ref().map(|kill| kill.probe)
         }

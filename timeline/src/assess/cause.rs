@@ -128,6 +128,8 @@ pub struct CrashCause {
     pub is_final: bool,
     /// Its own restart policy does not start it again, but a rule of another container can, with all others of the pod.
     pub needs_restart_of_all: bool,
+    /// It ended longer ago than the longest back-off, is in no crash loop, and has not started again.
+    pub is_overdue: bool,
     /// For how long it runs again; `None` while it does not run.
     pub runs_millis: Option<Millis>,
     /// Its pod has several containers.

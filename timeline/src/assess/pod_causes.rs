@@ -9,6 +9,7 @@ use super::cause::{Cause, CauseKind, CrashCause, Evidence, StartTime};
 use super::crash;
 use super::rollout_causes::{of_pod, troubled_since};
 use crate::Millis;
+use crate::model::container::LONGEST_BACK_OFF_MILLIS;
 use crate::model::fact::{Container, ContainerState, Exit, Role};
 use crate::model::{Deployment, Event, Pod, PodState};
 use crate::rules::messages::{self, NewNode, ProbeKill, StartHold, new_node, probe_kill, probe_saw};
@@ -98,7 +99,10 @@ impl<'m> Assessment<'m> {
             }
         }
         if let Some(crash) = self.crash_of(pod) {
-            return Some(crash);
+            // A crash loop remains the cause until the hold is a fault as well.
+            let severity = |(kind, evidence): &(CauseKind, Evidence)| self.severity(kind, evidence);
+            let hold = self.restart_hold(pod).filter(|hold| waiting.is_none() && severity(hold) >= severity(&crash));
+            return Some(hold.unwrap_or(crash));
         }
         let since = pod.since_millis();
         match pod.state() {
@@ -166,12 +170,32 @@ impl<'m> Assessment<'m> {
         matches!(self.crash_of(pod), Some((CauseKind::Crash(crash), _)) if crash.is_loop)
     }
 
+    /// Finds the error that keeps containers from starting again, by an Event since they ended.
+    fn restart_hold(&self, pod: &Pod) -> Option<(CauseKind, Evidence)> {
+        let is_running = |container: &Container| container.state == Some(ContainerState::Running);
+        let ended = self.last_exit_millis(pod).filter(|_| !pod.now.containers.iter().any(is_running))?;
+        let event = messages::holds_start(self.deployment, pod).filter(|event| event.at_millis >= ended)?;
+        let hold = messages::start_hold(&event.reason).filter(|hold| hold.is_error())?;
+        let since = pod.since_millis().max(ended);
+        let time = self.start_time(self.now.millis - since, START_MILLIS, pod);
+        Some((CauseKind::Starting { hold, time }, by_event(Some(event), pod, since)))
+    }
+
+    /// Returns when a container of the pod ended last, by our clock.
+    fn last_exit_millis(&self, pod: &Pod) -> Option<Millis> {
+        let ends = pod.now.containers.iter().filter_map(|container| container.last_exit.as_ref()?.finished_millis);
+        ends.max().map(|at| at.saturating_add(self.now.skew_millis))
+    }
+
     fn crash(&self, pod: &Pod, crash: crash::Crash<'_>) -> (CauseKind, Evidence) {
         let container = crash.container;
         let exit = container.last_exit.as_ref();
         let started = exit.and_then(|exit| Some(exit.finished_millis? - exit.ran_millis?));
         let since = started.map(|at| at.saturating_add(self.now.skew_millis) - 2_000);
         let begun = crash::begun(pod);
+        let ended = self.last_exit_millis(pod).unwrap_or_default().max(pod.since_millis());
+        // Init containers that run again may take their time.
+        let is_awaited = !crash.is_loop && crash.runs_since_millis.is_none() && !pod.now.reason.starts_with("Init ");
         let reason = match &container.state {
             Some(ContainerState::Waiting { reason, .. }) => reason.clone(),
             _ => exit.map(|exit| exit.reason.clone()).unwrap_or_default(),
@@ -194,6 +218,7 @@ impl<'m> Assessment<'m> {
             is_since: pod.now.first_restarts == 0 && !failed_before(pod, begun),
             is_final: crash.is_final,
             needs_restart_of_all: container.is_final && !crash.is_final,
+            is_overdue: is_awaited && self.now.millis - ended > LONGEST_BACK_OFF_MILLIS,
             runs_millis: crash.runs_since_millis.map(|since| self.now.millis - since),
             is_one_of_several: pod.now.containers.len() > 1,
         }));

@@ -85,7 +85,7 @@ impl Assessment<'_> {
             CauseKind::Image { .. } => bad_after(PULL_RETRY_MILLIS, Severity::Normal),
             CauseKind::BadContainer { .. } => bad_after(CONTAINER_RETRY_MILLIS, Severity::Normal),
             CauseKind::NotStarted { .. } => bad_after(PASSES_MILLIS, Severity::Normal),
-            CauseKind::Crash(crash) if crash.is_loop || crash.is_final => Severity::Bad,
+            CauseKind::Crash(crash) if crash.is_loop || crash.is_final || crash.is_overdue => Severity::Bad,
             CauseKind::Crash(crash) if crash.needs_restart_of_all => bad_after(PASSES_MILLIS, Severity::Normal),
             CauseKind::Crash(_) => Severity::Normal,
             CauseKind::PodsFailed { is_repeated: true, .. } => Severity::Bad,

@@ -14,7 +14,7 @@ const RECOVERS_MILLIS: Millis = 60_000;
 /// (`crashLoopBackOff` in their configuration).
 const FIRST_BACK_OFF_MILLIS: Millis = 10_000;
 /// The kubelet's longest back-off.
-const LONGEST_BACK_OFF_MILLIS: Millis = 300_000;
+pub const LONGEST_BACK_OFF_MILLIS: Millis = 300_000;
 
 /// A container and what its status says.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

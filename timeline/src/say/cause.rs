@@ -340,6 +340,7 @@ pub(super) fn crashes(crash: &CrashCause) -> String {
         _ if crash.needs_restart_of_all => {
             format!("{who} {} and is started again only with all others", last_end(crash))
         }
+        _ if crash.is_overdue => format!("{who} {} and has not been started again", last_end(crash)),
         _ if crash.is_out_of_memory => format!("{who} runs out of memory"),
         _ if crash.is_resize() => format!("{who} is restarted for a resize of its resources"),
         (_, Some(probe)) => format!("{who} is killed because its {} fails", probe.probe),
@@ -356,7 +357,7 @@ pub(super) fn crashes(crash: &CrashCause) -> String {
     }
 }
 
-/// The end of a container that is not started again: "ended with exit code 1", "ran out of memory".
+/// The end of a container that does not start again: "ended with exit code 1", "ran out of memory".
 fn last_end(crash: &CrashCause) -> String {
     match (crash.exit_code, &crash.probe) {
         _ if crash.is_out_of_memory => "ran out of memory".to_owned(),

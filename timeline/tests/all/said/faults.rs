@@ -1,8 +1,8 @@
 //! Faults are named for what they are.
 
-use crate::made::{SECOND, Web, condition, crashing, image, ready, set, waiting, warning};
+use crate::made::{SECOND, Web, condition, crashing, image, ready, set, unready, waiting, warning};
 use timeline::Fact;
-use timeline::fact::{ConditionStatus, ContainerState, EventFact, Image, Phase, PodFact};
+use timeline::fact::{ConditionStatus, ContainerState, EventFact, Exit, Image, Phase, PodFact};
 use timeline::story::LineKind;
 
 #[test]
@@ -144,6 +144,66 @@ fn the_restarts_of_a_crash_loop_are_told_with_the_time_since_its_first_exit() {
         web.view().reasons[0].sentence,
         "Container web crashes with exit code 1: 5 restarts in 1 min 52 s (pod p0100)."
     );
+}
+
+/// One of two pods of a complete rollout runs out of memory at 60 s, after so many restarts.
+fn out_of_memory(restarts: u32) -> Web {
+    let mut web = Web::live(2);
+    web.wait_until(55_000).event(100, "FailedCreatePodSandBox", "before its containers ended");
+    web.wait_until(60_000);
+    let (code, finished_millis) = (137, Some(web.now - web.timeline.skew_millis()));
+    web.pod(100, |pod| {
+        unready(pod);
+        let container = &mut pod.containers[0];
+        let reason = "OOMKilled".to_owned();
+        container.last_exit = Some(Exit { code, reason: reason.clone(), finished_millis, ..Exit::default() }.into());
+        container.state = Some(ContainerState::Terminated { exit_code: code, reason, message: String::new() });
+        container.restarts = restarts;
+    });
+    web.report();
+    web
+}
+
+#[test]
+fn a_sandbox_that_cannot_be_made_again_is_the_cause_and_not_the_exit_before_it() {
+    let recovers = "[Recovering] Revision 1: 1 of 2 available.";
+    let exit = "Container web runs out of memory";
+    let no_address = "failed to assign an IP address to container";
+    let held = format!("[Degraded] Revision 1 has 1 of 2 available: {no_address}.");
+    let first = |web: &Web| web.view().reasons[0].sentence.clone();
+
+    let mut web = out_of_memory(0);
+    assert_eq!(first(&web), format!("{exit} (pod p0100)."));
+    web.wait_until(62_000).event(100, "FailedCreatePodSandBox", no_address);
+    assert_eq!(first(&web), format!("Pod p0100 waits for its sandbox (FailedCreatePodSandBox): {no_address}."));
+    assert_eq!(web.verdict(), recovers);
+    web.now = 120_001;
+    assert_eq!(web.verdict(), held);
+    web.wait_until(130_000).pod(100, |pod| {
+        pod.containers[0].state = Some(ContainerState::Running);
+        pod.containers[0].restarts = 1;
+    });
+    assert!(first(&web).starts_with(exit), "{}", first(&web));
+    assert_eq!(web.verdict(), recovers);
+
+    // A crash loop does not pass because one sandbox fails.
+    let mut web = out_of_memory(1);
+    web.wait_until(62_000).event(100, "FailedCreatePodSandBox", no_address);
+    assert_eq!(web.verdict(), "[Degraded] Revision 1 was rolled out, but container web runs out of memory, 1 restart.");
+    web.now = 120_001;
+    assert_eq!(web.verdict(), held);
+    web.pod(100, |pod| pod.containers[0].state = Some(waiting("CrashLoopBackOff", "back-off 10s")));
+    assert!(first(&web).starts_with(exit), "{}", first(&web));
+}
+
+#[test]
+fn a_container_that_is_not_started_again_after_the_longest_back_off_is_a_fault() {
+    let mut web = out_of_memory(0).at(360_000);
+    assert_eq!(web.verdict(), "[Recovering] Revision 1: 1 of 2 available.");
+    web.now += 1;
+    let said = "ontainer web ran out of memory and has not been started again";
+    assert_eq!(web.verdict(), format!("[Degraded] Revision 1 has 1 of 2 available: c{said}."));
+    assert_eq!(web.view().reasons[0].sentence, format!("C{said} (pod p0100)."));
 }
 
 #[test]
