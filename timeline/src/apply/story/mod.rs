@@ -179,9 +179,19 @@ impl Timeline {
         }
     }
 
-    /// A Warning Event: the same reason about the same object is one entry, with the latest words and how often in all.
+    /// A Warning Event: those of one reason and topic about the same object are one entry, with the latest words and how often in all.
     pub(super) fn tell_event(&mut self, uid: Uid, event: &Event, more: u32) {
-        let is_same = |entry: &Entry| matches!(&entry.what, Happening::Event { about, reason, .. } if *about == event.about && *reason == event.reason);
+        // The Event "Failed to pull image" came before, and says why.
+        if event.reason == "Failed" && matches!(&*event.message, "Error: ErrImagePull" | "Error: ImagePullBackOff") {
+            return;
+        }
+        let is_same = |entry: &Entry| match &entry.what {
+            Happening::Event { about, reason, message, .. } => {
+                (about, reason) == (&event.about, &event.reason)
+                    && topic(reason, message) == topic(reason, &event.message)
+            }
+            _ => false,
+        };
         let what = |count| Happening::Event {
             about: event.about.clone(),
             reason: event.reason.clone(),
@@ -203,5 +213,15 @@ impl Timeline {
             }
             entry.at_millis = entry.at_millis.max(event.at_millis);
         });
+    }
+}
+
+/// The part of an Event's message that tells it from others of its reason: the probe, the step that failed. The rest may differ
+/// each time.
+fn topic<'m>(reason: &str, message: &'m str) -> &'m str {
+    match reason {
+        "Unhealthy" => message.split_once(" probe").map_or("", |(probe, _)| probe),
+        "Failed" | "BackOff" => message.split_once(": ").map_or(message, |(step, _)| step),
+        _ => "",
     }
 }
