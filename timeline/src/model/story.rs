@@ -156,6 +156,8 @@ pub enum Happening {
         change_cause: Option<String>,
         /// Somebody looked when it started.
         was_seen: bool,
+        /// The revision before had the same images.
+        has_same_images: bool,
     },
     /// A rollout is complete.
     Completed {

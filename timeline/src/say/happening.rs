@@ -11,8 +11,17 @@ const AT_ONCE_MILLIS: crate::Millis = 1_000;
 pub fn happening(happening: &Happening) -> String {
     match happening {
         Happening::Begins { revision, images } => format!("Watching begins: revision {revision} with image {images}."),
-        Happening::Starts { revision, trigger, images, before, never_worked, change_cause, was_seen } => {
-            let mut said = starts(*revision, *trigger, images, *before, *was_seen);
+        Happening::Starts {
+            revision,
+            trigger,
+            images,
+            before,
+            never_worked,
+            change_cause,
+            was_seen,
+            has_same_images,
+        } => {
+            let mut said = starts(*revision, *trigger, images, *before, *was_seen, *has_same_images);
             if *never_worked && *was_seen {
                 said.push_str(" Not all of its pods were ever available.");
             }
@@ -146,7 +155,14 @@ pub fn happening(happening: &Happening) -> String {
     }
 }
 
-fn starts(revision: u64, trigger: Trigger, images: &str, before: Option<u64>, was_seen: bool) -> String {
+fn starts(
+    revision: u64,
+    trigger: Trigger,
+    images: &str,
+    before: Option<u64>,
+    was_seen: bool,
+    has_same_images: bool,
+) -> String {
     match (trigger, before) {
         _ if !was_seen => format!("Revision {revision} started while not observed: image {images}."),
         (Trigger::Created, _) => format!("Revision {revision} is created with image {images}."),
@@ -163,6 +179,9 @@ fn starts(revision: u64, trigger: Trigger, images: &str, before: Option<u64>, wa
             format!("Rolled back to revision {before}, now {revision}: image {images}.")
         }
         (Trigger::Rollback, None) => format!("Rolled back, now revision {revision}."),
+        (Trigger::Template | Trigger::Unknown, _) if has_same_images => {
+            format!("Revision {revision} starts: the template changed, with the same image {images}.")
+        }
         (Trigger::Template | Trigger::Unknown, _) => format!("Revision {revision} starts: image {images}."),
     }
 }

@@ -145,5 +145,5 @@ fn a_rollout_starts_with_its_first_step_where_that_came_just_before() {
     };
     assert_eq!(starts(99, true), "20000 Revision 2 starts: image web:v2.");
     assert_eq!(starts(100, true), "20100 Revision 2 starts: image web:v2.");
-    assert_eq!(starts(50, false), "20050 Revision 2 starts: image web:v1.");
+    assert_eq!(starts(50, false), "20050 Revision 2 starts: the template changed, with the same image web:v1.");
 }
