@@ -199,6 +199,10 @@ pub enum Happening {
         floor: u32,
         /// It is like the steps before: with another one like it, it is folded.
         is_repeat: bool,
+        /// Available pods before the step, as the ReplicaSets reported them.
+        available: u32,
+        /// The ReplicaSets reported no more available pods than they keep: it removes unavailable ones.
+        spares_available: bool,
     },
     /// After a gap ReplicaSets have other replicas than before it; the steps in between were not seen.
     Moved {

@@ -46,7 +46,10 @@ pub fn happening(happening: &Happening) -> String {
             "Progress deadline passed for revision {revision}. Kubernetes keeps trying; it does not roll back by itself."
         ),
         Happening::Scaled { replicas, parts, .. } => scaled(*replicas, parts),
-        Happening::Rolled { parts, desired, ceiling, floor, .. } => rolled(parts, *desired, *ceiling, *floor),
+        Happening::Rolled { parts, desired, ceiling, floor, available, spares_available, .. } => {
+            let is_at_floor = *available >= *floor;
+            rolled(parts, *desired, *ceiling, *floor, is_at_floor, *spares_available)
+        }
         Happening::Moved { parts } => {
             let parts: Vec<String> =
                 parts.iter().map(|part| format!("{} {} → {}", who(part), part.from, part.to)).collect();
@@ -205,7 +208,7 @@ fn scaled(replicas: Option<(u32, u32)>, parts: &[Part]) -> String {
     }
 }
 
-fn rolled(parts: &[Part], desired: u32, ceiling: u32, floor: u32) -> String {
+fn rolled(parts: &[Part], desired: u32, ceiling: u32, floor: u32, is_at_floor: bool, spares_available: bool) -> String {
     let step = |part: &Part| {
         let direction = if part.to > part.from { "up" } else { "down" };
         format!("{} {direction} {} → {}", who(part), part.from, part.to)
@@ -222,6 +225,8 @@ fn rolled(parts: &[Part], desired: u32, ceiling: u32, floor: u32) -> String {
     let room = match (grows, shrinks) {
         (true, false) => desired,
         (false, true) if floor == 0 => "all can be removed".to_owned(),
+        (false, true) if spares_available => "only unavailable pods are removed".to_owned(),
+        (false, true) if !is_at_floor => return format!("{text}."),
         (false, true) => format!("at least {floor} must stay available"),
         _ => format!("{desired}, floor {floor}"),
     };
