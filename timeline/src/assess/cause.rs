@@ -88,7 +88,7 @@ pub struct StartTime {
     pub spent_millis: Millis,
     /// For how long that is normal.
     pub allowed_millis: Millis,
-    /// The time that its probes allow, where it waits for them; else 0.
+    /// The time that its probes allow, where its startup probe has not passed; else 0.
     pub probe_millis: Millis,
     /// Times of earlier pods of this workload from their creation until they were available: least and most.
     pub earlier: Option<(Millis, Millis)>,

@@ -337,8 +337,10 @@ impl<'m> Assessment<'m> {
         let probe_millis = set.map_or(0, |set| set.now.probe_millis).min(LONGEST_PROBE_MILLIS);
         // Half as much again as the probes allow: the kubelet is slower than its plan.
         let allowed_millis = READY_MILLIS.max(probe_millis.saturating_add(probe_millis / 2));
-        let time = StartTime { probe_millis, ..self.start_time(spent_millis, allowed_millis, pod) };
         let is_startup = pod.now.containers.iter().any(|container| container.is_in_startup);
+        // A readiness probe may fail for as long as it likes.
+        let limit_millis = if is_startup { probe_millis } else { 0 };
+        let time = StartTime { probe_millis: limit_millis, ..self.start_time(spent_millis, allowed_millis, pod) };
         let probe = if is_startup { "Startup probe" } else { "Readiness probe" };
         let saw = probe_saw(self.deployment, pod, probe, since).map(str::to_owned);
         let kind = CauseKind::NotReady { is_startup, was_ready, time, saw };

@@ -228,6 +228,11 @@ impl Assessment<'_> {
             && matches!(self.next, Next::WaitForOldGone | Next::RemoveOld { .. })
     }
 
+    /// Pods of the next revision are desired while old ones are taken down: the strategy became Recreate during the rollout.
+    pub fn has_begun_next(&self) -> bool {
+        self.sums.new.is_some_and(|new| new.desired > 0)
+    }
+
     /// The cause that the headline names: the first bad one, which keeps pods from being there at all where there is one.
     pub fn decisive(&self) -> Option<&Cause> {
         let bad = || self.causes.iter().filter(|cause| cause.severity == Severity::Bad);

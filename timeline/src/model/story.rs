@@ -156,6 +156,8 @@ pub enum Happening {
         change_cause: Option<String>,
         /// Somebody looked when it started.
         was_seen: bool,
+        /// The revision before had the same images.
+        has_same_images: bool,
     },
     /// A rollout is complete.
     Completed {
@@ -197,6 +199,10 @@ pub enum Happening {
         floor: u32,
         /// It is like the steps before: with another one like it, it is folded.
         is_repeat: bool,
+        /// Available pods before the step, as the ReplicaSets reported them.
+        available: u32,
+        /// The ReplicaSets reported no more available pods than they keep: it removes unavailable ones.
+        spares_available: bool,
     },
     /// After a gap ReplicaSets have other replicas than before it; the steps in between were not seen.
     Moved {

@@ -11,8 +11,17 @@ const AT_ONCE_MILLIS: crate::Millis = 1_000;
 pub fn happening(happening: &Happening) -> String {
     match happening {
         Happening::Begins { revision, images } => format!("Watching begins: revision {revision} with image {images}."),
-        Happening::Starts { revision, trigger, images, before, never_worked, change_cause, was_seen } => {
-            let mut said = starts(*revision, *trigger, images, *before, *was_seen);
+        Happening::Starts {
+            revision,
+            trigger,
+            images,
+            before,
+            never_worked,
+            change_cause,
+            was_seen,
+            has_same_images,
+        } => {
+            let mut said = starts(*revision, *trigger, images, *before, *was_seen, *has_same_images);
             if *never_worked && *was_seen {
                 said.push_str(" Not all of its pods were ever available.");
             }
@@ -37,7 +46,10 @@ pub fn happening(happening: &Happening) -> String {
             "Progress deadline passed for revision {revision}. Kubernetes keeps trying; it does not roll back by itself."
         ),
         Happening::Scaled { replicas, parts, .. } => scaled(*replicas, parts),
-        Happening::Rolled { parts, desired, ceiling, floor, .. } => rolled(parts, *desired, *ceiling, *floor),
+        Happening::Rolled { parts, desired, ceiling, floor, available, spares_available, .. } => {
+            let is_at_floor = *available >= *floor;
+            rolled(parts, *desired, *ceiling, *floor, is_at_floor, *spares_available)
+        }
         Happening::Moved { parts } => {
             let parts: Vec<String> =
                 parts.iter().map(|part| format!("{} {} → {}", who(part), part.from, part.to)).collect();
@@ -146,7 +158,14 @@ pub fn happening(happening: &Happening) -> String {
     }
 }
 
-fn starts(revision: u64, trigger: Trigger, images: &str, before: Option<u64>, was_seen: bool) -> String {
+fn starts(
+    revision: u64,
+    trigger: Trigger,
+    images: &str,
+    before: Option<u64>,
+    was_seen: bool,
+    has_same_images: bool,
+) -> String {
     match (trigger, before) {
         _ if !was_seen => format!("Revision {revision} started while not observed: image {images}."),
         (Trigger::Created, _) => format!("Revision {revision} is created with image {images}."),
@@ -163,6 +182,9 @@ fn starts(revision: u64, trigger: Trigger, images: &str, before: Option<u64>, wa
             format!("Rolled back to revision {before}, now {revision}: image {images}.")
         }
         (Trigger::Rollback, None) => format!("Rolled back, now revision {revision}."),
+        (Trigger::Template | Trigger::Unknown, _) if has_same_images => {
+            format!("Revision {revision} starts: the template changed, with the same image {images}.")
+        }
         (Trigger::Template | Trigger::Unknown, _) => format!("Revision {revision} starts: image {images}."),
     }
 }
@@ -186,7 +208,7 @@ fn scaled(replicas: Option<(u32, u32)>, parts: &[Part]) -> String {
     }
 }
 
-fn rolled(parts: &[Part], desired: u32, ceiling: u32, floor: u32) -> String {
+fn rolled(parts: &[Part], desired: u32, ceiling: u32, floor: u32, is_at_floor: bool, spares_available: bool) -> String {
     let step = |part: &Part| {
         let direction = if part.to > part.from { "up" } else { "down" };
         format!("{} {direction} {} → {}", who(part), part.from, part.to)
@@ -203,6 +225,8 @@ fn rolled(parts: &[Part], desired: u32, ceiling: u32, floor: u32) -> String {
     let room = match (grows, shrinks) {
         (true, false) => desired,
         (false, true) if floor == 0 => "all can be removed".to_owned(),
+        (false, true) if spares_available => "only unavailable pods are removed".to_owned(),
+        (false, true) if !is_at_floor => return format!("{text}."),
         (false, true) => format!("at least {floor} must stay available"),
         _ => format!("{desired}, floor {floor}"),
     };

@@ -21,6 +21,10 @@ pub fn next(standing: Standing, assessment: &Assessment<'_>) -> String {
         // For how long it backs off is a setting of each kubelet (`crashLoopBackOff`), which nobody tells.
         Standing::Crashing => "The kubelet starts the containers again after a back-off.".to_owned(),
         Standing::Finishing => "Waiting for the Deployment controller to report this in its status.".to_owned(),
+        Standing::TakingDown if assessment.has_begun_next() => {
+            let old = assessment.sums.old_pods;
+            format!("Recreate: more new pods are created when {} {} gone.", count(old, "old pod"), is_are(old))
+        }
         Standing::TakingDown => {
             format!("Recreate: the next revision starts when {} {} gone.", count(left, "pod"), is_are(left))
         }

@@ -133,9 +133,10 @@ pub fn verdict(standing: Standing, assessment: &Assessment<'_>) -> String {
                 Some(next) if !assessment.awaits_revision => format!("revision {next}"),
                 _ => "the next one".to_owned(),
             };
+            let starts = if assessment.has_begun_next() { "goes on" } else { "starts" };
             match old.is_empty() {
-                true => format!("The old pods are being taken down before {next} starts."),
-                false => format!("{noun} {} {verb} being taken down before {next} starts.", list(&old)),
+                true => format!("The old pods are being taken down before {next} {starts}."),
+                false => format!("{noun} {} {verb} being taken down before {next} {starts}.", list(&old)),
             }
         }
         Standing::ScalingUp { .. } | Standing::CatchingUp { .. } | Standing::Degraded { .. }

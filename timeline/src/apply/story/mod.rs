@@ -97,11 +97,21 @@ impl Timeline {
         let before = set.and_then(|set| set.revisions.iter().rev().find(|(r, _)| *r < revision)).map(|(r, _)| *r);
         let change_cause = self.change_cause(deployment);
         let mut earlier = deployment.rollouts.iter().take(index).rev();
+        let has_same_images = earlier.clone().next().is_some_and(|last| last.images == rollout.images);
         let never_worked = trigger == Trigger::Rollback
             && earlier.find(|one| Some(one.revision) == before).is_some_and(|one| {
                 one.was_start_seen && one.available_millis.is_none() && one.completed_millis.is_none()
             });
-        Some(Happening::Starts { revision, trigger, images, before, never_worked, change_cause, was_seen })
+        Some(Happening::Starts {
+            revision,
+            trigger,
+            images,
+            before,
+            never_worked,
+            change_cause,
+            was_seen,
+            has_same_images,
+        })
     }
 
     /// The change-cause of the last rollout. A new ReplicaSet has that of the revision before until the Deployment is annotated.
@@ -120,10 +130,17 @@ impl Timeline {
     /// settled once its ReplicaSet is known; a change-cause is told once.
     pub(super) fn retell_start(&mut self, at_millis: Millis, uid: Uid, is_new_revision: bool) {
         let Some(deployment) = self.model.deployments.get(&uid) else { return };
-        let (revision, trigger, images, before, never, change_cause) = match self.start_of(deployment, true) {
-            Some(Happening::Starts { revision, trigger, images, before, never_worked, change_cause, .. }) => {
-                (revision, trigger, images, before, never_worked, change_cause)
-            }
+        let (revision, trigger, images, before, never, change_cause, same) = match self.start_of(deployment, true) {
+            Some(Happening::Starts {
+                revision,
+                trigger,
+                images,
+                before,
+                never_worked,
+                change_cause,
+                has_same_images,
+                ..
+            }) => (revision, trigger, images, before, never_worked, change_cause, has_same_images),
             Some(begins @ Happening::Begins { .. }) => return self.retell_begin(uid, begins),
             _ => return,
         };
@@ -138,13 +155,14 @@ impl Timeline {
                 never_worked: told_never,
                 change_cause: told_cause,
                 images: told_images,
+                has_same_images: told_same,
                 ..
             } = &mut entry.what
             else {
                 return;
             };
             if is_new_revision && is_young {
-                (*told, *told_before, *told_images, *told_never) = (trigger, before, images, never);
+                (*told, *told_before, *told_images, *told_never, *told_same) = (trigger, before, images, never, same);
             }
             if told_cause.is_none() {
                 *told_cause = change_cause;
@@ -179,9 +197,19 @@ impl Timeline {
         }
     }
 
-    /// A Warning Event: the same reason about the same object is one entry, with the latest words and how often in all.
+    /// A Warning Event: those of one reason and topic about the same object are one entry, with the latest words and how often in all.
     pub(super) fn tell_event(&mut self, uid: Uid, event: &Event, more: u32) {
-        let is_same = |entry: &Entry| matches!(&entry.what, Happening::Event { about, reason, .. } if *about == event.about && *reason == event.reason);
+        // The Event "Failed to pull image" came before, and says why.
+        if event.reason == "Failed" && matches!(&*event.message, "Error: ErrImagePull" | "Error: ImagePullBackOff") {
+            return;
+        }
+        let is_same = |entry: &Entry| match &entry.what {
+            Happening::Event { about, reason, message, .. } => {
+                (about, reason) == (&event.about, &event.reason)
+                    && topic(reason, message) == topic(reason, &event.message)
+            }
+            _ => false,
+        };
         let what = |count| Happening::Event {
             about: event.about.clone(),
             reason: event.reason.clone(),
@@ -203,5 +231,15 @@ impl Timeline {
             }
             entry.at_millis = entry.at_millis.max(event.at_millis);
         });
+    }
+}
+
+/// The part of an Event's message that tells it from others of its reason: the probe, the step that failed. The rest may differ
+/// each time.
+fn topic<'m>(reason: &str, message: &'m str) -> &'m str {
+    match reason {
+        "Unhealthy" => message.split_once(" probe").map_or("", |(probe, _)| probe),
+        "Failed" | "BackOff" => message.split_once(": ").map_or(message, |(step, _)| step),
+        _ => "",
     }
 }

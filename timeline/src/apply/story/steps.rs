@@ -28,7 +28,8 @@ impl Timeline {
             }
             _ => {
                 let Some(room) = self.room(set, scale.deployment, was_max) else { return };
-                self.tell_rolling(scale.deployment, scale.at_millis, part, room);
+                let spares_available = scale.to >= scale.from || set.now.counts.available <= scale.to;
+                self.tell_rolling(scale.deployment, scale.at_millis, part, room, spares_available);
             }
         }
     }
@@ -60,24 +61,25 @@ impl Timeline {
         }
     }
 
-    /// The desired pods of the ReplicaSets of a Deployment after a step of `set`, with ceiling and floor of then.
+    /// The desired pods of the ReplicaSets of a Deployment after a step of `set`, with ceiling and floor of then, and the pods that the
+    /// ReplicaSets report as available.
     ///
     /// The controller writes both the Deployment's replicas and the ceiling on each ReplicaSet whose replicas it changes
     /// (`SetReplicasAnnotations` in `util/deployment_util.go`), so a step says itself what it was made by, whichever stream was
     /// faster. Annotations that did not change and were overstepped are not of this step: somebody else made it.
-    fn room(&self, set: &ReplicaSet, deployment: Uid, was_max: Option<u32>) -> Option<[u32; 3]> {
+    fn room(&self, set: &ReplicaSet, deployment: Uid, was_max: Option<u32>) -> Option<[u32; 4]> {
         let deployment = self.model.deployments.get(&deployment)?;
-        let desired = Sums::from_sets(&self.model, deployment).desired;
+        let Sums { desired, available, .. } = Sums::from_sets(&self.model, deployment);
         let spec = &deployment.now.spec;
         let now = &set.now;
         match now.max_replicas.zip(now.desired_replicas) {
             Some((ceiling, replicas)) if desired <= ceiling || was_max != Some(ceiling) => {
                 let limits = budget::limits(&budget::of_replicas(spec, replicas));
-                Some([desired, ceiling, limits.floor])
+                Some([desired, ceiling, limits.floor, available])
             }
             _ => {
                 let limits = budget::limits(spec);
-                Some([desired, limits.ceiling, limits.floor])
+                Some([desired, limits.ceiling, limits.floor, available])
             }
         }
     }
@@ -92,18 +94,32 @@ impl Timeline {
         Part { set: set.uid, name: set.name.clone(), revision, from: scale.from, to: scale.to }
     }
 
-    fn tell_rolling(&mut self, uid: Uid, at: Millis, part: Part, [desired, ceiling, floor]: [u32; 3]) {
+    fn tell_rolling(
+        &mut self,
+        uid: Uid,
+        at: Millis,
+        part: Part,
+        [desired, ceiling, floor, available]: [u32; 4],
+        spares_available: bool,
+    ) {
         // That a rollout starts may be told in between: the Deployment's annotation follows its ReplicaSet's.
         let last = self.entry(uid, |entry| !matches!(entry.what.kind(), LineKind::Revision));
         let last = last.filter(|last| at - last.at_millis <= ONE_INSTANT_MILLIS);
-        if let Some(Entry { id, what: Happening::Rolled { parts, is_repeat: false, .. }, .. }) = last {
-            let (id, mut parts) = (*id, parts.clone());
+        if let Some(Entry {
+            id,
+            what: Happening::Rolled { parts, is_repeat: false, spares_available: spared, .. },
+            ..
+        }) = last
+        {
+            let (id, mut parts, spares_available) = (*id, parts.clone(), spares_available && *spared);
             if extend(&mut parts, &part) {
-                let what = Happening::Rolled { parts, desired, ceiling, floor, is_repeat: false };
+                let what =
+                    Happening::Rolled { parts, desired, ceiling, floor, is_repeat: false, available, spares_available };
                 return self.retell(uid, id, |entry| entry.what = what);
             }
         }
-        let what = Happening::Rolled { parts: vec![part], desired, ceiling, floor, is_repeat: false };
+        let parts = vec![part];
+        let what = Happening::Rolled { parts, desired, ceiling, floor, is_repeat: false, available, spares_available };
         self.tell(uid, at, what);
     }
 

@@ -113,7 +113,8 @@ fn a_restart_is_one_whose_time_became_another() {
     let restart = |revision: u64| format!("Revision {revision} starts: restart with the same image web:v1.");
     assert_eq!(begin(20_000, 2, Some("2026-11-26T07:00:00Z")), restart(2));
     assert_eq!(begin(30_000, 3, Some("2026-11-26T08:00:00Z")), restart(3));
-    assert_eq!(begin(40_000, 4, None), "Revision 4 starts: image web:v1.", "the annotation went");
+    let changed = "Revision 4 starts: the template changed, with the same image web:v1.";
+    assert_eq!(begin(40_000, 4, None), changed, "the annotation went");
 }
 
 #[test]
@@ -132,5 +133,6 @@ fn a_restart_with_another_edit_is_a_change_of_the_template() {
     let restart = |revision: u64| format!("Revision {revision} starts: restart with the same image web:v1.");
     assert_eq!(begin(20_000, 2, "2026-11-26T07:00:00Z", 1), restart(2), "the hash before is not known");
     assert_eq!(begin(30_000, 3, "2026-11-26T08:00:00Z", 1), restart(3));
-    assert_eq!(begin(40_000, 4, "2026-11-26T09:00:00Z", 2), "Revision 4 starts: image web:v1.", "its environment too");
+    let changed = "Revision 4 starts: the template changed, with the same image web:v1.";
+    assert_eq!(begin(40_000, 4, "2026-11-26T09:00:00Z", 2), changed, "its environment too");
 }

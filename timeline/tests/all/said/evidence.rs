@@ -59,6 +59,13 @@ fn probes_are_named_as_a_limit_only_where_there_are_some() {
     let begin = "1 new pod is running but not ready for 40 s.";
     assert_eq!(first(&web), format!("{begin} That is longer than the 30 s that Rollcast allows."));
     web.set(2, |set| set.probe_millis = 24_000);
+    assert_eq!(
+        first(&web),
+        format!("{begin} That is longer than the 36 s that Rollcast allows."),
+        "readiness has no end"
+    );
+    web.pod(100, |pod| pod.containers[0].is_in_startup = true);
+    let begin = "1 new pod is running but the startup probe has not passed for 40 s.";
     assert_eq!(first(&web), format!("{begin} That is longer than the 24 s that its probes allow."));
 }
 

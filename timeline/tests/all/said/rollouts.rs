@@ -56,6 +56,20 @@ fn recreate_that_never_completed_is_taken_down_before_the_next_revision() {
 }
 
 #[test]
+fn recreate_chosen_during_a_rollout_waits_only_for_the_old_pods() {
+    let mut web = Web::replacing();
+    web.add_ready_pod(200, SECOND);
+    web.edit_spec(|deployment| deployment.spec.strategy = Strategy::Recreate);
+    web.take_down(2, 100);
+    assert_eq!(web.verdict(), "[Taking down] Revision 1 is being taken down before revision 2 goes on.");
+    assert!(
+        web.view().next.starts_with("Recreate: more new pods are created when 3 old pods are gone."),
+        "{:?}",
+        web.view()
+    );
+}
+
+#[test]
 fn a_deadline_that_passed_for_the_revision_before_is_not_told_of_the_rollback() {
     let mut web = Web::replacing().at(630_000);
     let mut passed = condition(ConditionStatus::False, "ProgressDeadlineExceeded", "timed out");

@@ -23,9 +23,22 @@ fn steps_of_one_instant_are_one_and_later_ones_are_not() {
         since(&web, 30_000),
         [
             "30000 Revision 2 up 1 → 3: 6 in total, above the ceiling of 4: a ReplicaSet was scaled manually.",
-            "30000 Revision 2 down 3 → 1: at least 3 must stay available."
+            "30000 Revision 2 down 3 → 1: only unavailable pods are removed."
         ]
     );
+}
+
+#[test]
+fn the_floor_is_named_only_where_it_limits_a_step() {
+    let down = |available: u32| {
+        let mut web = Web::replacing();
+        web.set(2, |set| set.counts.available = available);
+        web.wait_until(30_000).set(2, |set| set.counts.desired = 1);
+        since(&web, 30_000)
+    };
+    assert_eq!(down(3), ["30000 Revision 1 down 3 → 1: at least 3 must stay available."]);
+    assert_eq!(down(2), ["30000 Revision 1 down 3 → 1."]);
+    assert_eq!(down(1), ["30000 Revision 1 down 3 → 1: only unavailable pods are removed."]);
 }
 
 #[test]
@@ -145,5 +158,5 @@ fn a_rollout_starts_with_its_first_step_where_that_came_just_before() {
     };
     assert_eq!(starts(99, true), "20000 Revision 2 starts: image web:v2.");
     assert_eq!(starts(100, true), "20100 Revision 2 starts: image web:v2.");
-    assert_eq!(starts(50, false), "20050 Revision 2 starts: image web:v1.");
+    assert_eq!(starts(50, false), "20050 Revision 2 starts: the template changed, with the same image web:v1.");
 }

@@ -327,6 +327,29 @@ fn events_of_one_reason_are_one_line_at_their_own_last_time() {
 }
 
 #[test]
+fn events_about_different_matters_are_counted_apart() {
+    let mut web = Web::live(1).at(60_000);
+    let mut event = |uid: u128, reason: &str, count: u32, message: &str| {
+        let warning = warning(uid, 100, ("Pod", "web-2-p0100"), reason, message);
+        web.timeline.apply(60_000, Fact::Event(Box::new(EventFact { count, ..warning })));
+    };
+    event(900, "Unhealthy", 18, "Liveness probe failed: HTTP probe failed with statuscode: 500");
+    event(901, "Unhealthy", 3, "Readiness probe failed: HTTP probe failed with statuscode: 500");
+    event(902, "Unhealthy", 2, "Readiness probe failed: connection refused");
+    event(903, "Failed", 2, "Failed to pull image \"web:v3\": no such host");
+    event(904, "Failed", 2, "Error: ErrImagePull");
+    event(905, "Failed", 4, "Error: ImagePullBackOff");
+    assert_eq!(
+        web.lines(LineKind::Event),
+        [
+            "Event Unhealthy on Pod p0100 (18 times): Liveness probe failed: HTTP probe failed with statuscode: 500.",
+            "Event Unhealthy on Pod p0100 (5 times): Readiness probe failed: connection refused.",
+            "Event Failed on Pod p0100 (2 times): Failed to pull image \"web:v3\": no such host."
+        ]
+    );
+}
+
+#[test]
 fn a_deadline_that_passes_is_told_once_per_rollout() {
     let mut web = Web::replacing().at(60_000);
     let passed = || Some(condition(ConditionStatus::False, "ProgressDeadlineExceeded", ""));
