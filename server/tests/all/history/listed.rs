@@ -141,6 +141,27 @@ fn a_begin_that_was_seen_stays_seen_after_a_restart() {
     }
 }
 
+/// After the newest ReplicaSets were deleted, a later rollout gets the revision of an earlier one. Each has its row, however often
+/// they are written.
+#[test]
+fn rollouts_of_the_same_revision_have_one_row_each() {
+    let began = |index: Millis| 1_000_000 + index * 60_000;
+    let rollouts = indexed().rollouts.into_iter().zip([(0, 1), (1, 2), (2, 1)]).map(|(rollout, (index, revision))| {
+        let (started_millis, ended_millis) = (began(index), Some(began(index) + 30_000));
+        PastRollout { revision, started_millis, ended_millis, ..rollout }
+    });
+    let rollouts: Vec<PastRollout> = rollouts.collect();
+    for place in places() {
+        let mut store = place.open(SMALL);
+        for _ in 0..3 {
+            store.commit(&[Commit { rollouts: rollouts.clone(), ..commit(None, None) }]).unwrap();
+        }
+        let found = Reader::new(&place.location).search(&Search::default(), &Permissions::All, None, 50).unwrap();
+        let rows = found.rollouts.iter().map(|row| (row.number, row.revision, row.started_millis));
+        assert_eq!(rows.collect::<Vec<_>>(), [(2, 1, began(2)), (1, 2, began(1)), (0, 1, began(0))]);
+    }
+}
+
 /// The cause that is found is the last one that is known, however the rollout ended.
 #[test]
 fn the_last_known_cause_stays_and_words_find_it() {
