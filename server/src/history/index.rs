@@ -16,10 +16,11 @@ pub const LAST: usize = 3;
 pub fn rollouts(cluster: &str, model: &Model, uid: Uid, now: Now, most: usize) -> Vec<PastRollout> {
     let Some(deployment) = model.deployments.get(&uid) else { return Vec::new() };
     let first = deployment.rollouts.len().saturating_sub(most);
-    let cause = || {
+    let cause = |outcome: Outcome| {
         let view = view::view(model, uid, now).filter(|view| matches!(view.verdict.tone, Tone::Bad))?;
         let is_known = view.reasons.iter().any(|reason| reason.is_fault);
-        Some(if is_known { view.verdict.sentence } else { UNKNOWN_CAUSE.to_owned() })
+        let unknown = || (outcome != Outcome::Complete).then(|| UNKNOWN_CAUSE.to_owned());
+        if is_known { Some(view.verdict.sentence) } else { unknown() }
     };
     let last = deployment.rollouts.len().saturating_sub(1);
     let known = deployment.rollouts.iter().enumerate().skip(first);
@@ -33,7 +34,6 @@ pub fn rollouts(cluster: &str, model: &Model, uid: Uid, now: Now, most: usize) -
     seen.map(|(index, rollout)| {
         let outcome = rollout::outcome(deployment, rollout);
         let set = rollout::replica_set(model, deployment, rollout.revision).map(|set| &set.now);
-        let is_stuck = index == last && outcome != Outcome::Complete;
         let (ceiling, floor) = limits(deployment, index);
         PastRollout {
             cluster: cluster.to_owned(),
@@ -49,7 +49,7 @@ pub fn rollouts(cluster: &str, model: &Model, uid: Uid, now: Now, most: usize) -
             started_millis: rollout.started_millis.unwrap_or(deployment.first_seen_millis),
             ended_millis: rollout.completed_millis.or(rollout.superseded_millis),
             outcome,
-            cause: Some(()).filter(|()| is_stuck).and_then(|()| cause()).unwrap_or_default(),
+            cause: (index == last).then(|| cause(outcome)).flatten().unwrap_or_default(),
             deadline_millis: rollout.deadline_exceeded_millis,
             images: images(&rollout.images),
             images_before: String::new(), // the store looks it up

@@ -186,8 +186,7 @@ impl Recorder {
     /// Records a rollout: an episode, even if it was over before it was observed. Once it is over, its lines are written with its row.
     pub fn record_rollout(&mut self, rollout: &PastRollout) {
         let Some(recorded) = self.workloads.get_mut(&rollout.uid) else { return };
-        let from_millis = recorded.span.map(|(from, _)| from).or(recorded.rest_millis);
-        if from_millis.is_some_and(|from| rollout.started_millis >= from - LEAD_MILLIS) {
+        if recorded.has_begin_of(rollout) {
             recorded.begin();
             recorded.has_rollout = true;
         }
@@ -195,6 +194,11 @@ impl Recorder {
         if over_millis > recorded.over_millis {
             (recorded.over_millis, recorded.written_millis) = (over_millis, None);
         }
+    }
+
+    /// Returns `true` if the episode of a rollout goes on.
+    pub fn is_in_episode(&self, rollout: &PastRollout) -> bool {
+        self.workloads.get(&rollout.uid).is_some_and(|recorded| recorded.has_begin_of(rollout))
     }
 
     /// Ends the episode of a workload that is at rest; returns it, if the lines are one.
@@ -351,6 +355,12 @@ impl RecordedWorkload {
     fn remove_lines(&mut self) -> (BTreeSet<Uid>, String) {
         let lines = batch::unpack(&self.base).unwrap_or_default() + &self.lines();
         (std::mem::take(self).members, lines)
+    }
+
+    /// Returns `true` if a rollout began after its workload was last at rest.
+    fn has_begin_of(&self, rollout: &PastRollout) -> bool {
+        let from_millis = self.span.map(|(from, _)| from).or(self.rest_millis);
+        from_millis.is_some_and(|from| rollout.started_millis >= from - LEAD_MILLIS)
     }
 
     /// Begins an episode, for which there may be no lines yet.

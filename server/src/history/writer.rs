@@ -8,6 +8,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use timeline::past::PastRollout;
+use timeline::rollout::Outcome;
 use timeline::{Millis, Uid};
 use tokio::sync::{oneshot, watch};
 
@@ -102,7 +103,11 @@ impl ClusterWriter {
             }
             JournalEntry::Heard(at_millis) => pending.heard_millis = pending.heard_millis.max(at_millis),
             JournalEntry::Rollouts(rollouts) => {
-                for rollout in rollouts {
+                for mut rollout in rollouts {
+                    // Trouble after its episode belongs to another one.
+                    if rollout.outcome == Outcome::Complete && !recorder.is_in_episode(&rollout) {
+                        rollout.cause.clear();
+                    }
                     recorder.record_rollout(&rollout);
                     pending.rollouts.insert((rollout.uid, rollout.revision, rollout.started_millis), rollout);
                 }

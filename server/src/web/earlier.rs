@@ -4,6 +4,7 @@ use app::compare::Course;
 use app::compare::earlier::{comparable, sentences};
 use app::measure::{Measure, RolloutProgress};
 use timeline::past::PastRollout;
+use timeline::rollout::Outcome;
 use timeline::view::{self, Tone};
 use timeline::{Uid, Workload};
 
@@ -40,8 +41,12 @@ pub(crate) async fn rollouts(view: &ClientView, workload: &Workload, uid: Uid) -
         if named.find(reader.timeline.model()).is_none() {
             return Vec::new();
         }
-        let rollouts = index::rollouts(&cluster, reader.timeline.model(), uid, reader.now, MOST as usize);
-        rollouts.into_iter().rev().collect()
+        let mut rollouts = index::rollouts(&cluster, reader.timeline.model(), uid, reader.now, MOST as usize);
+        // Without a history, no episode tells whether trouble after completion belongs to the rollout.
+        let complete = rollouts.iter_mut().filter(|rollout| rollout.outcome == Outcome::Complete);
+        complete.for_each(|rollout| rollout.cause.clear());
+        rollouts.reverse();
+        rollouts
     });
     all.await.ok()
 }

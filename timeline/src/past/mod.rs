@@ -50,7 +50,7 @@ pub struct PastRollout {
     pub ended_millis: Option<Millis>,
     /// Outcome so far, or at the end.
     pub outcome: Outcome,
-    /// Why it was stuck, as a sentence; empty if it never was.
+    /// Why it was stuck, or why its pods failed in its episode after it was complete, as a sentence; empty if neither was so.
     pub cause: String,
     /// When its progress deadline passed, whatever came after; `None` where it did not, and of rollouts that an older version wrote.
     #[serde(default)]
@@ -67,7 +67,7 @@ pub struct PastRollout {
     /// Time until the first pod that was made for it was available, where that is known.
     #[serde(default)]
     pub first_available_millis: Option<Millis>,
-    /// Number of container restarts of its pods until it ended, where that is known.
+    /// Number of container restarts of its pods until it ended, and while they failed in its episode after that, where that is known.
     #[serde(default)]
     pub restarts: Option<u32>,
     /// The most pods that there were at once.

@@ -24,7 +24,7 @@ pub struct Search {
     pub kinds: Vec<EpisodeKind>,
     /// Only rollouts with this outcome; `None` for all. A deadline that passed is found whatever came after it.
     pub outcome: Option<Outcome>,
-    /// Only those that were stuck at some time.
+    /// Only those with a cause.
     pub had_trouble: bool,
     /// Only those that were over after this time or more.
     pub longer_millis: Option<Millis>,

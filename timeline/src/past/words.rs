@@ -61,7 +61,7 @@ impl PastRollout {
         let had_trouble = !self.cause.is_empty();
         let (mark, word, note) = match (self.outcome, self.deadline_millis.is_some()) {
             (Outcome::Complete, true) => (StatusMark::Late, "Complete", "after its deadline"),
-            (Outcome::Complete, false) if had_trouble => (StatusMark::Late, "Complete", "after trouble"),
+            (Outcome::Complete, false) if had_trouble => (StatusMark::Late, "Complete", "with trouble"),
             (Outcome::Complete, false) => (StatusMark::Ok, "Complete", ""),
             (Outcome::DeadlineExceeded, _) => (StatusMark::Bad, "Deadline passed", ""),
             (Outcome::Superseded, true) => (StatusMark::Bad, "Deadline passed", "then superseded"),
@@ -139,7 +139,7 @@ pub struct Status {
 pub enum StatusMark {
     /// Complete without trouble.
     Ok,
-    /// Complete, after trouble.
+    /// Complete, with trouble before or soon after.
     Late,
     /// In progress without trouble.
     Busy,
@@ -153,7 +153,7 @@ impl StatusMark {
     /// All signs with their meanings.
     pub const ALL: [(Self, &str); 5] = [
         (Self::Ok, "Complete"),
-        (Self::Late, "Complete after trouble"),
+        (Self::Late, "Complete with trouble"),
         (Self::Busy, "In progress"),
         (Self::Bad, "Failed or stuck"),
         (Self::Quiet, "Superseded or deleted"),
@@ -186,7 +186,7 @@ mod tests {
         assert_eq!(status(Outcome::Superseded, passed, "why"), (StatusMark::Bad, "Deadline passed", "then superseded"));
         assert_eq!(status(Outcome::Deleted, passed, "why"), (StatusMark::Bad, "Deadline passed", "then deleted"));
         assert_eq!(status(Outcome::Complete, passed, "why"), (StatusMark::Late, "Complete", "after its deadline"));
-        assert_eq!(status(Outcome::Complete, None, "why"), (StatusMark::Late, "Complete", "after trouble"));
+        assert_eq!(status(Outcome::Complete, None, "why"), (StatusMark::Late, "Complete", "with trouble"));
         assert_eq!(status(Outcome::Complete, None, ""), (StatusMark::Ok, "Complete", ""));
         assert_eq!(status(Outcome::Superseded, None, ""), (StatusMark::Quiet, "Superseded", ""));
         assert_eq!(status(Outcome::Superseded, None, "why"), (StatusMark::Bad, "Superseded", "after trouble"));

@@ -60,13 +60,14 @@ pub fn append(database: &mut Connection, head: LastBatch, commit: &Commit) -> Re
     Ok(LastBatch { cluster, seq })
 }
 
-/// Writes the row of a rollout or another episode. Its last known cause stays, and the figures of its pods once it has ended.
+/// Writes the row of a rollout or another episode. Its last known cause stays, and the figures of its pods once it
+/// has ended. Restarts still grow while the rollout has a cause: its pods fail in the same episode.
 fn write_row(database: &mut Connection, cluster: i64, rollout: &PastRollout, key: RowKey) -> Result<(), StoreError> {
     let row = "INSERT INTO rollouts (cluster, uid, number, namespace, started_millis, outcome, cause, is_deleted, text, rollout, revision, took_millis, first_available_millis, restarts, workload, images, over_millis, kind)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
          ON CONFLICT (cluster, uid, number) DO UPDATE SET started_millis = $5, outcome = $6, is_deleted = $8, rollout = $10, revision = $11, took_millis = $12, workload = $15, images = $16, over_millis = $17, kind = $18,
          first_available_millis = CASE WHEN rollouts.took_millis < 0 AND $13 >= 0 THEN $13 ELSE rollouts.first_available_millis END,
-         restarts = CASE WHEN rollouts.took_millis < 0 THEN $14 ELSE rollouts.restarts END,
+         restarts = CASE WHEN rollouts.took_millis < 0 OR ($19 = 1 AND $14 > rollouts.restarts) THEN $14 ELSE rollouts.restarts END,
          cause = $7, text = $9";
     let change_cause = rollout.change_cause.as_deref().unwrap_or_default();
     let revision = format!("revision {}", rollout.revision);
@@ -103,6 +104,7 @@ fn write_row(database: &mut Connection, cluster: i64, rollout: &PastRollout, key
         images.to_lowercase().into(),
         over.into(),
         rollout.episode.name().into(),
+        (!rollout.cause.is_empty()).into(),
     ];
     database.run(row, &values)?;
     if rollout.is_deleted {
@@ -149,30 +151,37 @@ fn revision_of(rollout: &PastRollout) -> i64 {
     i64::try_from(rollout.revision).unwrap_or(i64::MAX)
 }
 
-/// Returns the key of a rollout's row and what it has, or the next key. It is the last row of its revision, as each rollout
-/// has a revision of its own; only if the newest ReplicaSet was deleted does a later rollout get the same, and that one begins
-/// after the end of the first.
+/// Returns the key of a rollout's row and what it has, or the next key. Usually each rollout has a revision of its own. Only if
+/// newer ReplicaSets were deleted do several have the same: then it is the row whose time overlaps, and the nearest of these.
 fn row_key(
     database: &mut Connection,
     cluster: i64,
     rollout: &PastRollout,
 ) -> Result<(RowKey, Option<PastRollout>), StoreError> {
     let uid = rollout.uid.to_string();
-    let row =
-        "SELECT number, started_millis, took_millis, cause, rollout FROM rollouts WHERE cluster = $1 AND uid = $2 AND revision = $3 AND kind = 'rollout'
-         ORDER BY number DESC LIMIT 1";
-    if let Some(row) = database.row(row, &[cluster.into(), uid.as_str().into(), revision_of(rollout).into()])? {
-        let (number, started_millis, took) = (row.number(0)?, row.number(1)?, row.number(2)?);
-        if took < 0 || rollout.started_millis <= started_millis + took + CLOCKS_MILLIS {
-            let known: Option<PastRollout> = serde_json::from_str(&row.text(4)?).ok();
-            let known = known.map(|known| PastRollout { started_millis, ..known });
-            // The earliest observation is the nearest to its begin.
-            let started_millis = started_millis.min(rollout.started_millis);
-            return Ok((RowKey { number, started_millis, cause: row.text(3)? }, known));
-        }
+    let row = "SELECT number, started_millis, cause, rollout FROM rollouts WHERE cluster = $1 AND uid = $2 AND revision = $3 AND kind = 'rollout'
+         AND started_millis <= $4 AND (took_millis < 0 OR started_millis + took_millis >= $5)
+         ORDER BY abs(started_millis - $6), number DESC LIMIT 1";
+    let began_millis = rollout.started_millis;
+    let over_millis = rollout.ended_millis.unwrap_or(OPEN).max(began_millis);
+    let values = [
+        cluster.into(),
+        uid.as_str().into(),
+        revision_of(rollout).into(),
+        over_millis.saturating_add(CLOCKS_MILLIS).into(),
+        (began_millis - CLOCKS_MILLIS).into(),
+        began_millis.into(),
+    ];
+    if let Some(row) = database.row(row, &values)? {
+        let (number, started_millis) = (row.number(0)?, row.number(1)?);
+        let known: Option<PastRollout> = serde_json::from_str(&row.text(3)?).ok();
+        let known = known.map(|known| PastRollout { started_millis, ..known });
+        // The earliest observation is the nearest to its begin.
+        let started_millis = started_millis.min(began_millis);
+        return Ok((RowKey { number, started_millis, cause: row.text(2)? }, known));
     }
     let number = next_number(database, cluster, &uid)?;
-    Ok((RowKey { number, started_millis: rollout.started_millis, cause: String::new() }, None))
+    Ok((RowKey { number, started_millis: began_millis, cause: String::new() }, None))
 }
 
 /// Adds what an earlier observation of a rollout knew: a process that begins to watch in the middle of it did not see its begin.

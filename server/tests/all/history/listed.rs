@@ -1,9 +1,11 @@
 //! The index of rollouts.
 
+use serde_json::{Value, json};
 use server::access::permissions::Permissions;
 use server::access::scope::{LinkScope, WorkloadName};
 use server::history::index;
 use server::history::options::Limits;
+use server::history::recorder::Recorder;
 use server::history::sql::Reader;
 use server::history::store::{Commit, Store};
 use timeline::past::{PastRollout, Search, UNKNOWN_CAUSE};
@@ -11,7 +13,7 @@ use timeline::rollout::{Outcome, Trigger};
 use timeline::view::Now;
 use timeline::{Millis, Uid, Workload};
 
-use crate::history::{Indexed, SMALL, commit, indexed, places, recorded};
+use crate::history::{Indexed, SMALL, commit, indexed, places, play, recorded};
 
 #[test]
 fn a_link_to_a_workload_leads_to_its_rollouts_alone() {
@@ -141,6 +143,27 @@ fn a_begin_that_was_seen_stays_seen_after_a_restart() {
     }
 }
 
+/// After the newest ReplicaSets were deleted, a later rollout gets the revision of an earlier one. Each has its row, however often
+/// they are written.
+#[test]
+fn rollouts_of_the_same_revision_have_one_row_each() {
+    let began = |index: Millis| 1_000_000 + index * 60_000;
+    let rollouts = indexed().rollouts.into_iter().zip([(0, 1), (1, 2), (2, 1)]).map(|(rollout, (index, revision))| {
+        let (started_millis, ended_millis) = (began(index), Some(began(index) + 30_000));
+        PastRollout { revision, started_millis, ended_millis, ..rollout }
+    });
+    let rollouts: Vec<PastRollout> = rollouts.collect();
+    for place in places() {
+        let mut store = place.open(SMALL);
+        for _ in 0..3 {
+            store.commit(&[Commit { rollouts: rollouts.clone(), ..commit(None, None) }]).unwrap();
+        }
+        let found = Reader::new(&place.location).search(&Search::default(), &Permissions::All, None, 50).unwrap();
+        let rows = found.rollouts.iter().map(|row| (row.number, row.revision, row.started_millis));
+        assert_eq!(rows.collect::<Vec<_>>(), [(2, 1, began(2)), (1, 2, began(1)), (0, 1, began(0))]);
+    }
+}
+
 /// The cause that is found is the last one that is known, however the rollout ended.
 #[test]
 fn the_last_known_cause_stays_and_words_find_it() {
@@ -165,6 +188,56 @@ fn the_last_known_cause_stays_and_words_find_it() {
         assert_eq!(kept("", Some(1)), "Containers crash.", "it is over");
         assert_eq!((found("crash"), found("missing")), (vec!["Containers crash.".to_owned()], Vec::new()));
         assert_eq!(found("deadline").len(), 1);
+    }
+}
+
+/// A crash loop before the workload was at rest for a minute is trouble of the rollout, which stays complete; a later one is not.
+#[test]
+fn a_crash_loop_right_after_completion_is_the_cause_of_the_rollout() {
+    let Indexed { mut batches, timeline, uid, now, rollouts } = indexed();
+    let pod = timeline.model().pods.values().find(|pod| pod.gone_millis().is_none()).unwrap();
+    let text: String = batches.iter().map(|(.., text)| text.as_str()).collect();
+    let is_pod =
+        |line: &&str| line.contains("\"kind\":\"Pod\"") && line.contains(&format!("\"name\":\"{}\"", pod.name));
+    let line = text.lines().rfind(is_pod).unwrap();
+    let mut line: Value =
+        serde_json::from_str(&line.replace("\"Ready\",\"status\":\"True\"", "\"Ready\",\"status\":\"False\"")).unwrap();
+    let at_millis = now.millis + 40_000;
+    (line["observedAtMillis"], line["type"]) = (at_millis.into(), "MODIFIED".into());
+    line["object"]["metadata"]["resourceVersion"] = "999999".into();
+    line["object"]["status"]["containerStatuses"] = json!([{
+        "name": line["object"]["spec"]["containers"][0]["name"],
+        "restartCount": 3,
+        "state": { "waiting": { "reason": "CrashLoopBackOff" } },
+        "lastState": { "terminated": { "exitCode": 1, "reason": "Error" } },
+    }]);
+    let crash = format!("{line}\n");
+    let mut recorder = Recorder::default();
+    for (.., text) in &batches {
+        recorder.record(text);
+        recorder.begin_episode(uid);
+    }
+    batches.push((at_millis, at_millis, crash.clone()));
+    let (timeline, _) = play(&batches);
+    let now = Now { millis: at_millis + 1_000, skew_millis: 0 };
+    let last = index::rollouts("c", timeline.model(), uid, now, index::LAST).pop().unwrap();
+    assert!(last.cause.contains("crashes with exit code 1"), "{}", last.cause);
+    assert_eq!((last.outcome, last.restarts), (Outcome::Complete, Some(3)));
+    assert!(recorder.is_in_episode(&last));
+    recorder.settle(uid);
+    recorder.record(&crash);
+    assert!(!recorder.is_in_episode(&last), "its episode was over");
+    for place in places() {
+        let mut store = place.open(SMALL);
+        let later = PastRollout { cause: String::new(), restarts: Some(9), ..last.clone() };
+        for rollouts in [rollouts.clone(), vec![last.clone()], vec![later]] {
+            store.commit(&[Commit { rollouts, ..commit(None, None) }]).unwrap();
+        }
+        let search = Search { had_trouble: true, ..Search::default() };
+        let found = Reader::new(&place.location).search(&search, &Permissions::All, None, 9).unwrap().rollouts;
+        let rows = found.iter().map(|row| (row.revision, row.outcome, row.cause.as_str(), row.restarts));
+        let expected = [(last.revision, Outcome::Complete, last.cause.as_str(), Some(3))];
+        assert_eq!(rows.collect::<Vec<_>>(), expected);
     }
 }
 
