@@ -173,6 +173,22 @@ fn a_rollout_that_was_complete_is_degraded_also_when_all_its_pods_crash() {
 }
 
 #[test]
+fn a_rollback_out_of_a_crash_loop_is_not_undone() {
+    let mut web = all_crashing();
+    assert_eq!(command(&web), "rollout undo deployment/web");
+    web.wait(60_000).edit("v1");
+    web.set(2, |set| (set.revision, set.counts.desired) = (Some(3), 1));
+    web.deployment(|deployment| {
+        deployment.revision = Some(3);
+        deployment.status.observed_generation = deployment.meta.generation;
+        deployment.status.updated = 0;
+        deployment.status.progressing = Some(condition(ConditionStatus::True, "ReplicaSetUpdated", ""));
+    });
+    assert!(web.verdict().contains("Revision 3 is replacing revision 2"), "{}", web.verdict());
+    assert_eq!(web.view().remedy, None);
+}
+
+#[test]
 fn a_container_that_never_ran_has_no_logs() {
     let mut web = Web::live(3);
     web.now += 3_600_000;
