@@ -201,11 +201,16 @@ impl Timeline {
     }
 
     pub(super) fn follow_rollout(&mut self, at: Millis, uid: Uid, verdict: KubectlVerdict, was_seen: bool) {
-        let Some(available) = self.model.deployments.get(&uid).map(|known| known.now.status.available) else { return };
+        // Until its next sync the controller reports the counts from before it created the ReplicaSet.
+        let status = |known: &Deployment| {
+            let told = known.now.status.progressing.as_ref();
+            (known.now.status.available, told.is_some_and(|told| told.reason == "NewReplicaSetCreated"))
+        };
+        let Some((available, is_stale)) = self.model.deployments.get(&uid).map(status) else { return };
         let before = self.model.deployments.get(&uid).and_then(|known| known.rollouts.last()).cloned();
         self.change_open_rollout(uid, |rollout| {
             rollout.min_available = rollout.min_available.min(available);
-            if verdict == KubectlVerdict::Complete {
+            if verdict == KubectlVerdict::Complete && !is_stale {
                 rollout.completed_millis = Some(at);
             }
             if verdict == KubectlVerdict::DeadlineExceeded {

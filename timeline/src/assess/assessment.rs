@@ -177,6 +177,8 @@ impl<'m> Assessment<'m> {
     pub fn hold(&self) -> Hold {
         let has_next = self.sums.old_desired() > 0 || !matches!(self.next, Next::Nothing | Next::WaitForNew { .. });
         match self.next {
+            // Pods of a rollout that is over may fail, and the controller has nothing to do about it.
+            _ if !has_next && !self.is_rolling_out() => Hold::Free,
             // Whatever else is wrong, the limits let the controllers go on.
             _ if self.may_go_on() => Hold::Free,
             _ if self.has_fault() && (has_next || self.counts.not_yet > 0) => Hold::Blocked,

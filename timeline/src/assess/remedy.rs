@@ -89,7 +89,7 @@ impl Assessment<'_> {
     }
 
     /// Back to the revision that still has most pods available; of those that have none, to one that was complete once, the latest
-    /// of them. Never to one that was seen to come to nothing. `kubectl rollout undo` by itself takes the
+    /// of them. Never to one that was seen to come to nothing, or whose pods all fail. `kubectl rollout undo` by itself takes the
     /// second highest revision of all ReplicaSets, which may never have worked, or be too old where the new one was refused.
     fn undo(&self) -> Option<Remedy> {
         let sets = || self.model.owned_sets(self.deployment.uid).filter(|set| !set.now.deleting);
@@ -100,7 +100,12 @@ impl Assessment<'_> {
             let of = |revision: u64| set.revisions.iter().any(|(known, _)| *known == revision);
             self.deployment.rollouts.iter().filter(move |rollout| of(rollout.revision)).collect::<Vec<_>>()
         };
-        let known = earlier.filter_map(|set| {
+        // Undoing a rollback out of a crash loop would bring the loop back.
+        let works = |set: &&ReplicaSet| {
+            let failing = self.failing_pods(set).len();
+            failing == 0 || failing < set.now.counts.replicas as usize
+        };
+        let known = earlier.filter(works).filter_map(|set| {
             let rollouts = rollouts(set);
             // Complete with no replicas says nothing of its pods.
             let had_pods = |rollout: &&&Rollout| rollout.completed_millis.is_some() && rollout.available_of != Some(0);

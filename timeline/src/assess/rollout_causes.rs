@@ -192,14 +192,19 @@ impl<'m> Assessment<'m> {
         let new = self.current.map(|set| set.uid);
         let old = self.model.owned_sets(self.deployment.uid).filter(|set| Some(set.uid) != new);
         old.filter_map(|set| {
-            let mine = self.noteworthy_pods(set).into_iter();
-            let mine = mine.filter(|pod| pod.owner == Some(set.uid) && !pod.is_leftover());
-            let mut failing = mine.filter(|pod| pod.state() == PodState::Failing || self.is_in_crash_loop(pod));
-            let pod = failing.next()?;
+            let failing = self.failing_pods(set);
+            let pod = failing.first()?;
             let kind = CauseKind::OldTroubles { revision: set.revision() };
-            Some(self.rate_cause(kind, 1 + failing.count() as u32, of_pod(pod, troubled_since(pod))))
+            Some(self.rate_cause(kind, failing.len() as u32, of_pod(pod, troubled_since(pod))))
         })
         .next()
+    }
+
+    /// Pods that a ReplicaSet controls and that fail, or run for the moment in a crash loop.
+    pub(super) fn failing_pods(&self, set: &ReplicaSet) -> Vec<&'m Pod> {
+        let mine = self.noteworthy_pods(set).into_iter();
+        let mine = mine.filter(|pod| pod.owner == Some(set.uid) && !pod.is_leftover());
+        mine.filter(|pod| pod.state() == PodState::Failing || self.is_in_crash_loop(pod)).collect()
     }
 
     pub(super) fn verdict_since(&self, desired: KubectlVerdict) -> Option<Millis> {

@@ -58,11 +58,8 @@ pub fn badge(standing: Standing, assessment: &Assessment<'_>) -> String {
         Standing::ScaledToZero => "Scaled to zero",
         Standing::DeadlineExceeded => "Deadline exceeded",
         Standing::Failing => "Failing",
-        Standing::Crashing => {
-            let desired = assessment.deployment.now.spec.replicas;
-            let is_all = assessment.decisive().is_some_and(|cause| cause.pods >= desired);
-            if is_all { "Failing" } else { "Degraded" }
-        }
+        // One badge, also while pods of the loop are available for a moment.
+        Standing::Crashing => "Degraded",
         Standing::Blocked => "Blocked",
         Standing::TakingDown => "Taking down",
         Standing::Waiting => "Waiting",

@@ -334,16 +334,20 @@ fn evidence(view: &View, now_millis: Millis) -> String {
         words.push_str(&format!(" {}: `{}`.", plain(&remedy.what), plain(&remedy.command)));
     }
     if let Some(evidence) = view.reasons.first().map(|reason| &reason.evidence) {
-        let since = evidence
-            .since_millis
-            .map(|since| format!(" since {} UTC", super::moment(since, now_millis)))
-            .unwrap_or_default();
+        let since = since_words(evidence.since_millis, evidence.is_least, now_millis);
         let reason = if evidence.reason.is_empty() { String::new() } else { format!(" {}", plain(&evidence.reason)) };
         let message: String = timeline::words::safe(&evidence.message);
         let message = if message.is_empty() { String::new() } else { format!(": {message}") };
         words.push_str(&format!(" Evidence: {}{reason}{since}{message}", plain(&evidence.object)));
     }
     words
+}
+
+/// " since 14:02:07 UTC"; empty where the time is not known.
+fn since_words(since_millis: Option<Millis>, is_least: bool, now_millis: Millis) -> String {
+    let least = if is_least { "at least " } else { "" };
+    let words = |since| format!(" since {least}{} UTC", super::moment(since, now_millis));
+    since_millis.map(words).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -376,6 +380,13 @@ mod tests {
             assert_eq!(worst(outcomes), (ended, last.to_owned(), before), "{outcomes:?}");
         }
         assert_eq!([Complete, Failed, TimedOut].map(|ended| ended as u8), [0, 1, 124]);
+    }
+
+    #[test]
+    fn a_state_whose_begin_nobody_saw_lasts_at_least_since_then() {
+        assert_eq!(since_words(Some(3_600_000), false, 3_700_000), " since 01:00:00 UTC");
+        assert_eq!(since_words(Some(3_600_000), true, 3_700_000), " since at least 01:00:00 UTC");
+        assert_eq!(since_words(None, true, 3_700_000), "");
     }
 
     #[test]

@@ -159,6 +159,42 @@ fn only_crashes_that_came_with_a_rollout_are_undone() {
     assert!(crashed(11).starts_with("logs web-3-p0200"), "{}", crashed(11));
 }
 
+/// All pods of revision 2 crash again and again, soon after it was complete.
+fn all_crashing() -> Web {
+    let mut web = Web::reported();
+    web.wait(60_000);
+    for number in 200..203 {
+        web.pod(number, |pod| {
+            crashing(2)(pod);
+            pod.ready = None;
+        });
+    }
+    web.report();
+    web
+}
+
+#[test]
+fn a_rollout_that_was_complete_is_degraded_also_when_all_its_pods_crash() {
+    let said = "[Degraded] Revision 2 was rolled out, but container web crashes with exit code 1, 2 restarts.";
+    assert_eq!(all_crashing().verdict(), said);
+}
+
+#[test]
+fn a_rollback_out_of_a_crash_loop_is_not_undone() {
+    let mut web = all_crashing();
+    assert_eq!(command(&web), "rollout undo deployment/web");
+    web.wait(60_000).edit("v1");
+    web.set(2, |set| (set.revision, set.counts.desired) = (Some(3), 1));
+    web.deployment(|deployment| {
+        deployment.revision = Some(3);
+        deployment.status.observed_generation = deployment.meta.generation;
+        deployment.status.updated = 0;
+        deployment.status.progressing = Some(condition(ConditionStatus::True, "ReplicaSetUpdated", ""));
+    });
+    assert!(web.verdict().contains("Revision 3 is replacing revision 2"), "{}", web.verdict());
+    assert_eq!(web.view().remedy, None);
+}
+
 #[test]
 fn a_container_that_never_ran_has_no_logs() {
     let mut web = Web::live(3);

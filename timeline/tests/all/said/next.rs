@@ -258,11 +258,14 @@ fn what_holds_the_next_step_is_a_fault_or_a_wait_or_nothing() {
     web.pod(202, crashing(3));
     assert!(next(&web).contains("can be removed"), "{}", next(&web));
     assert_eq!(hold(&web), Hold::Free);
-    // A fault of a pod that is asked for, with nothing to roll.
+    let mut web = Web::made(3).at(2_000);
+    web.pod(100, crashing(3));
+    assert_eq!(hold(&web), Hold::Blocked);
+    // A fault of a pod that is asked for, with nothing to roll: there is no next step.
     let mut web = Web::live(3).at(60_000);
     web.pod(100, crashing(3));
     web.report();
-    assert_eq!(hold(&web), Hold::Blocked);
+    assert_eq!(hold(&web), Hold::Free);
     // Old pods that were let go of count until they are asked to go.
     let mut web = rolling(2, 1);
     web.set(2, |set| set.counts.desired = 2);

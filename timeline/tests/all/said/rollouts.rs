@@ -1,6 +1,6 @@
 //! Rollouts that overlap with other things: scaling, rollbacks, pauses, Recreate, deleted ReplicaSets.
 
-use crate::made::{SECOND, WEB, Web, condition, ready, set, unready};
+use crate::made::{SECOND, WEB, Web, condition, image, ready, set, unready};
 use timeline::fact::{ConditionStatus, Strategy};
 use timeline::story::LineKind;
 use timeline::view::{self, Now};
@@ -234,4 +234,26 @@ fn a_change_that_was_not_observed_before_a_rollout_began_is_no_sign_of_the_one_a
     let deployment = model.deployments.get(&WEB).unwrap();
     let last = |index| rollout::last_moment_millis(model, deployment, index);
     assert_eq!([last(0), last(1), last(2)], [Some(21_999), Some(23_399), None]);
+}
+
+#[test]
+fn a_rollout_is_not_complete_by_the_counts_of_a_deleted_replica_set() {
+    let mut web = Web::reported().at(60_000);
+    web.delete_set(SECOND);
+    (200..203).for_each(|pod| web.delete_pod(pod));
+    let mut again = set(4, 3, 3, 0);
+    again.images = image("v2");
+    web.add_set(4, again);
+    // The status is still that of three available pods.
+    web.deployment(|deployment| {
+        deployment.revision = Some(3);
+        deployment.status.progressing = Some(condition(ConditionStatus::True, "NewReplicaSetCreated", ""));
+    });
+    (300..303).for_each(|pod| web.add_pod(pod, 4, |_| {}));
+    web.report();
+    let is_complete = |web: &Web| web.told().iter().any(|line| line.starts_with("Revision 3 is complete"));
+    assert!(!is_complete(&web), "{:#?}", web.told());
+    (300..303).for_each(|pod| web.wait(7_000).pod(pod, ready));
+    web.report();
+    assert!(is_complete(&web), "{:#?}", web.told());
 }
