@@ -81,8 +81,9 @@ test("after a panel the focus is on the pod whose bar was chosen", async ({ page
   await page.keyboard.press("j");
   await page.keyboard.press("Enter");
   const rollout = new RolloutPage(page);
+  // Bands move until all pods of the moment are there.
+  await expect(rollout.pods(3, "available")).toHaveCount(6);
   const pod = rollout.pods(3, "available").first();
-  await expect(pod).toBeVisible();
   const [head, canvas] = [await atRest(pod), (await page.locator("#canvas").boundingBox())!];
   await page.mouse.click(canvas.x + canvas.width - 4, head.y + head.height / 2);
   await expect(page.getByTestId("pod-detail")).toBeVisible();
