@@ -37,23 +37,9 @@ pub enum LinkState {
         tried_millis: Option<f64>,
     },
     /// Frames arrive.
-    Live {
-        /// Tries before this connection.
-        attempt: u32,
-        /// When the socket opened.
-        opened_millis: f64,
-        /// When the last frame arrived.
-        heard_millis: f64,
-    },
+    Live(OpenSocket),
     /// The connection is there, and the server says nothing. It may go on.
-    Silent {
-        /// Tries before this connection.
-        attempt: u32,
-        /// When the socket opened.
-        opened_millis: f64,
-        /// When the last frame arrived.
-        heard_millis: f64,
-    },
+    Silent(OpenSocket),
     /// The connection broke; another one is being made.
     Lost {
         /// Tries before this one.
@@ -68,6 +54,17 @@ pub enum LinkState {
         /// When the next try begins.
         retry_millis: f64,
     },
+}
+
+/// A socket that is open.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct OpenSocket {
+    /// Tries before this connection.
+    attempt: u32,
+    /// When it opened.
+    opened_millis: f64,
+    /// When the last frame arrived.
+    heard_millis: f64,
 }
 
 /// Event of the connection.
@@ -99,18 +96,18 @@ pub enum LinkEffect {
 impl LinkState {
     /// A socket is open and speaks.
     pub const fn is_live(&self) -> bool {
-        matches!(self, Self::Live { .. })
+        matches!(self, Self::Live(_))
     }
 
     /// A socket is open.
     pub const fn is_open(&self) -> bool {
-        matches!(self, Self::Live { .. } | Self::Silent { .. })
+        matches!(self, Self::Live(_) | Self::Silent(_))
     }
 
     /// The last word of a server that fell silent came then.
     pub const fn silent_since(&self) -> Option<f64> {
         match self {
-            Self::Silent { heard_millis, .. } => Some(*heard_millis),
+            Self::Silent(socket) => Some(socket.heard_millis),
             _ => None,
         }
     }
@@ -119,7 +116,7 @@ impl LinkState {
     pub fn retry_seconds(&self, now: f64) -> Option<u32> {
         match self {
             Self::Waiting { retry_millis, .. } => Some(((retry_millis - now) / 1_000.0).ceil().max(0.0) as u32),
-            Self::Connecting { .. } | Self::Live { .. } | Self::Silent { .. } | Self::Lost { .. } => None,
+            Self::Connecting { .. } | Self::Live(_) | Self::Silent(_) | Self::Lost { .. } => None,
         }
         .filter(|seconds| *seconds > 0)
     }
@@ -127,14 +124,10 @@ impl LinkState {
     /// Tries so far, of which none led to a connection that lasted.
     const fn attempts(&self, now: f64) -> u32 {
         match self {
-            Self::Live { opened_millis, .. } | Self::Silent { opened_millis, .. }
-                if now - *opened_millis > SETTLED_MILLIS =>
-            {
-                0
-            }
-            Self::Connecting { attempt, .. }
-            | Self::Live { attempt, .. }
-            | Self::Silent { attempt, .. }
+            Self::Live(socket) | Self::Silent(socket) if now - socket.opened_millis > SETTLED_MILLIS => 0,
+            Self::Live(OpenSocket { attempt, .. })
+            | Self::Silent(OpenSocket { attempt, .. })
+            | Self::Connecting { attempt, .. }
             | Self::Lost { attempt, .. }
             | Self::Waiting { attempt, .. } => *attempt,
         }
@@ -142,7 +135,7 @@ impl LinkState {
 
     /// There was a connection, and there is none, or nothing is heard over it. The first one is no loss: what the server rendered is fresh.
     pub const fn is_lost(&self) -> bool {
-        matches!(self, Self::Silent { .. } | Self::Lost { .. } | Self::Waiting { .. })
+        matches!(self, Self::Silent(_) | Self::Lost { .. } | Self::Waiting { .. })
     }
 }
 
@@ -152,24 +145,21 @@ pub fn step(state: LinkState, event: LinkEvent, now: f64, chance: f64) -> (LinkS
     use LinkState::{Connecting, Live, Lost, Silent, Waiting};
     match (state, event) {
         (_, LinkEvent::Opened) => {
-            (Live { attempt: state.attempts(now), opened_millis: now, heard_millis: now }, LinkEffect::Greet)
+            let attempt = state.attempts(now);
+            (Live(OpenSocket { attempt, opened_millis: now, heard_millis: now }), LinkEffect::Greet)
         }
-        (Live { attempt, opened_millis, .. } | Silent { attempt, opened_millis, .. }, LinkEvent::Heard) => {
-            (Live { attempt, opened_millis, heard_millis: now }, LinkEffect::None)
+        (Live(socket) | Silent(socket), LinkEvent::Heard) => {
+            (Live(OpenSocket { heard_millis: now, ..socket }), LinkEffect::None)
         }
-        (Live { heard_millis, .. } | Silent { heard_millis, .. }, LinkEvent::Tick)
-            if now - heard_millis > GIVE_UP_MILLIS =>
-        {
+        (Live(socket) | Silent(socket), LinkEvent::Tick) if now - socket.heard_millis > GIVE_UP_MILLIS => {
             (Lost { attempt: 0, tried_millis: now }, LinkEffect::Connect)
         }
         // The network may be another one now.
-        (Live { heard_millis, .. } | Silent { heard_millis, .. }, LinkEvent::WokeUp)
-            if now - heard_millis > SILENCE_MILLIS =>
-        {
+        (Live(socket) | Silent(socket), LinkEvent::WokeUp) if now - socket.heard_millis > SILENCE_MILLIS => {
             (Lost { attempt: 0, tried_millis: now }, LinkEffect::Connect)
         }
-        (Live { attempt, opened_millis, heard_millis }, LinkEvent::Tick) if now - heard_millis > SILENCE_MILLIS => {
-            (Silent { attempt, opened_millis, heard_millis }, LinkEffect::None)
+        (Live(socket), LinkEvent::Tick) if now - socket.heard_millis > SILENCE_MILLIS => {
+            (Silent(socket), LinkEffect::None)
         }
         (Connecting { attempt, tried_millis: None }, LinkEvent::Tick) => {
             (Connecting { attempt, tried_millis: Some(now) }, LinkEffect::None)
@@ -177,7 +167,7 @@ pub fn step(state: LinkState, event: LinkEvent, now: f64, chance: f64) -> (LinkS
         (Connecting { attempt, tried_millis: Some(tried) }, LinkEvent::Tick) if now - tried > CONNECT_MILLIS => {
             wait(attempt, now, chance)
         }
-        (Connecting { .. } | Live { .. } | Silent { .. } | Lost { .. }, LinkEvent::Closed) => {
+        (Connecting { .. } | Live(_) | Silent(_) | Lost { .. }, LinkEvent::Closed) => {
             wait(state.attempts(now), now, chance)
         }
         (Lost { attempt, tried_millis }, LinkEvent::Tick) if now - tried_millis > CONNECT_MILLIS => {
@@ -204,7 +194,7 @@ mod tests {
 
     /// A connection that is open since the page's clock began.
     fn live(heard_millis: f64) -> LinkState {
-        LinkState::Live { attempt: 0, opened_millis: 0.0, heard_millis }
+        LinkState::Live(OpenSocket { attempt: 0, opened_millis: 0.0, heard_millis })
     }
 
     #[test]
