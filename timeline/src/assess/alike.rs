@@ -4,8 +4,76 @@ use super::cause::{CauseKind, Evidence};
 use crate::rules::messages::{self, NewNode, StartHold};
 use crate::rules::pulls::{PullFailure, read_pull_failure};
 
+/// The cause that one pod shows.
+pub(super) struct PodCause {
+    pub(super) kind: CauseKind,
+    pub(super) evidence: Evidence,
+    /// Why its image cannot be pulled, by its evidence alone.
+    pull_failure: PullFailure,
+}
+
+impl PodCause {
+    pub(super) fn new(kind: CauseKind, evidence: Evidence) -> Self {
+        let pull_failure = match &kind {
+            CauseKind::Image { image } => {
+                read_pull_failure(&evidence.reason, image.as_deref(), &evidence.message, std::iter::empty())
+            }
+            _ => PullFailure::Unknown,
+        };
+        Self { kind, evidence, pull_failure }
+    }
+
+    /// Returns whether one cause covers both pods: the evidence has the same containers, or the same reason of a failure. An image that
+    /// cannot be pulled for an unknown reason may have any.
+    pub(super) fn is_of_group(&self, group: &Self) -> bool {
+        is_alike(&self.kind, &group.kind)
+            && match self.kind {
+                CauseKind::NotReady { .. } => {
+                    messages::unready_containers(&self.evidence.message)
+                        == messages::unready_containers(&group.evidence.message)
+                }
+                CauseKind::Image { .. } => {
+                    self.pull_failure == group.pull_failure || !self.says_why_no_pull() || !group.says_why_no_pull()
+                }
+                CauseKind::BadContainer { .. } | CauseKind::NotStarted { .. } => {
+                    self.evidence.reason == group.evidence.reason
+                }
+                _ => true,
+            }
+    }
+
+    /// Returns whether the message of one pod does not hold for the other.
+    pub(super) fn has_other_message(&self, other: &Self) -> bool {
+        match &self.kind {
+            CauseKind::Crash(_) | CauseKind::Starting { hold: StartHold::Unknown, .. } => false,
+            // Where one does not say why, the other does.
+            CauseKind::Image { .. } => {
+                !self.says_why_no_pull() && !other.says_why_no_pull() && self.evidence.message != other.evidence.message
+            }
+            // The sentence about several pods does not name the nodes for which they are nominated.
+            CauseKind::Unschedulable { node }
+                if self.kind != other.kind && !matches!(node, Some(NewNode::Nominated(_))) =>
+            {
+                true
+            }
+            _ => (&self.evidence.reason, self.words()) != (&other.evidence.reason, other.words()),
+        }
+    }
+
+    /// Returns whether its evidence says why its image cannot be pulled.
+    pub(super) fn says_why_no_pull(&self) -> bool {
+        self.pull_failure != PullFailure::Unknown
+    }
+
+    /// Returns a message without its end: kubelets name the pod there, schedulers say what preemption would do.
+    fn words(&self) -> &str {
+        let end = if matches!(self.kind, CauseKind::Unschedulable { .. }) { ". " } else { " (pod: \"" };
+        self.evidence.message.split(end).next().unwrap_or_default().trim_end_matches('.')
+    }
+}
+
 /// Returns whether one sentence covers both causes.
-pub(super) fn is_alike(one: &CauseKind, other: &CauseKind) -> bool {
+fn is_alike(one: &CauseKind, other: &CauseKind) -> bool {
     match (one, other) {
         (CauseKind::Crash(a), CauseKind::Crash(b)) => {
             (a.is_loop, a.is_final, a.needs_restart_of_all) == (b.is_loop, b.is_final, b.needs_restart_of_all)
@@ -29,49 +97,6 @@ pub(super) fn is_alike(one: &CauseKind, other: &CauseKind) -> bool {
         ) => (a, starts) == (b, other_starts),
         _ => std::mem::discriminant(one) == std::mem::discriminant(other),
     }
-}
-
-/// Returns whether the evidence of two pods has the same containers, or the same reason of a failure. An image that cannot be pulled
-/// for an unknown reason may have any.
-pub(super) fn has_same_subject(one: (&CauseKind, &Evidence), other: (&CauseKind, &Evidence)) -> bool {
-    match one.0 {
-        CauseKind::NotReady { .. } => {
-            messages::unready_containers(&one.1.message) == messages::unready_containers(&other.1.message)
-        }
-        CauseKind::Image { .. } => {
-            let (one, other) = (evident_pull_failure(one), evident_pull_failure(other));
-            one == other || one == PullFailure::Unknown || other == PullFailure::Unknown
-        }
-        CauseKind::BadContainer { .. } | CauseKind::NotStarted { .. } => one.1.reason == other.1.reason,
-        _ => true,
-    }
-}
-
-/// Returns whether the message of one pod does not hold for the other.
-pub(super) fn has_other_message(one: (&CauseKind, &Evidence), other: (&CauseKind, &Evidence)) -> bool {
-    match one.0 {
-        CauseKind::Crash(_) | CauseKind::Starting { hold: StartHold::Unknown, .. } => false,
-        // Where one does not say why, the other does.
-        CauseKind::Image { .. } => {
-            [one, other].iter().all(|pod| evident_pull_failure(*pod) == PullFailure::Unknown)
-                && one.1.message != other.1.message
-        }
-        // The sentence about several pods does not name the nodes for which they are nominated.
-        CauseKind::Unschedulable { node } if one.0 != other.0 && !matches!(node, Some(NewNode::Nominated(_))) => true,
-        _ => (&one.1.reason, words(one)) != (&other.1.reason, words(other)),
-    }
-}
-
-/// Returns a message without its end: kubelets name the pod there, schedulers say what preemption would do.
-fn words<'e>((kind, evidence): (&CauseKind, &'e Evidence)) -> &'e str {
-    let end = if matches!(kind, CauseKind::Unschedulable { .. }) { ". " } else { " (pod: \"" };
-    evidence.message.split(end).next().unwrap_or_default().trim_end_matches('.')
-}
-
-/// Returns why the image of a cause cannot be pulled, by its evidence alone.
-pub(super) fn evident_pull_failure((kind, evidence): (&CauseKind, &Evidence)) -> PullFailure {
-    let CauseKind::Image { image } = kind else { return PullFailure::Unknown };
-    read_pull_failure(&evidence.reason, image.as_deref(), &evidence.message, std::iter::empty())
 }
 
 /// Returns whether two pods got the same kind of answer about a new node.

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::alike::{evident_pull_failure, has_other_message, has_same_subject, is_alike};
+use super::alike::PodCause;
 use super::assessment::Assessment;
 use super::cause::{Cause, CauseKind, CrashCause, Evidence, StartTime};
 use super::crash;
@@ -13,7 +13,7 @@ use crate::model::container::LONGEST_BACK_OFF_MILLIS;
 use crate::model::fact::{Container, ContainerState, Exit, Role};
 use crate::model::{Deployment, Event, Pod, PodState};
 use crate::rules::messages::{self, NewNode, ProbeKill, StartHold, new_node, probe_kill, probe_saw};
-use crate::rules::pulls::{self, PullFailure, is_image_reason};
+use crate::rules::pulls::{self, is_image_reason};
 
 /// The reason of a pod that ended well, as its containers have it.
 pub const COMPLETED: &str = "Completed";
@@ -36,40 +36,39 @@ const SLOWER: Millis = 2;
 impl<'m> Assessment<'m> {
     /// One cause per kind, with the number of pods that show it, most decisive first.
     pub(super) fn of_pods(&self, pods: &[&'m Pod]) -> Vec<Cause> {
-        let mut groups: Vec<(CauseKind, Evidence, u32, bool)> = Vec::new();
+        // Each with the number of its pods, and whether their messages differ.
+        let mut groups: Vec<(PodCause, u32, bool)> = Vec::new();
         let comes = self.coming_node(pods);
         for pod in pods.iter().copied() {
             let Some((kind, evidence)) = self.of_new_pod(pod, comes.as_ref()) else { continue };
-            let same = groups.iter_mut().find(|(known, shown, ..)| {
-                is_alike(known, &kind) && has_same_subject((known, shown), (&kind, &evidence))
-            });
-            match same {
-                Some((known, shown, pods, is_mixed)) => {
-                    *pods += 1;
-                    *is_mixed |= has_other_message((&*known, &*shown), (&kind, &evidence));
-                    if let (CauseKind::NotReady { saw, .. }, CauseKind::NotReady { saw: other, .. }) =
-                        (&mut *known, &kind)
-                    {
-                        *saw = saw.take().or_else(|| other.clone()); // since when is told of the first
-                    } else if let (CauseKind::Crash(known), CauseKind::Crash(other)) = (&mut *known, &kind) {
-                        // A code that only some of them ended with is not said of all.
-                        let is_other = other.exit_code.is_some() && known.exit_code != other.exit_code;
-                        if is_other {
-                            (known.exit_code, known.start_error) = (None, None);
-                        }
-                    } else if evident_pull_failure((&*known, &*shown)) == PullFailure::Unknown
-                        && evident_pull_failure((&kind, &evidence)) != PullFailure::Unknown
-                    {
-                        (*known, *shown) = (kind, evidence); // one that says why is a better example
-                    }
+            let cause = PodCause::new(kind, evidence);
+            let Some((shown, pods, is_mixed)) = groups.iter_mut().find(|(shown, ..)| cause.is_of_group(shown)) else {
+                groups.push((cause, 1, false));
+                continue;
+            };
+            *pods += 1;
+            *is_mixed |= shown.has_other_message(&cause);
+            let is_better = !shown.says_why_no_pull() && cause.says_why_no_pull();
+            match (&mut shown.kind, &cause.kind) {
+                // Since when is told of the first.
+                (CauseKind::NotReady { saw, .. }, CauseKind::NotReady { saw: other, .. }) => {
+                    *saw = saw.take().or_else(|| other.clone());
                 }
-                None => groups.push((kind, evidence, 1, false)),
+                // A code that only some of them ended with is not said of all.
+                (CauseKind::Crash(known), CauseKind::Crash(other))
+                    if other.exit_code.is_some() && known.exit_code != other.exit_code =>
+                {
+                    (known.exit_code, known.start_error) = (None, None);
+                }
+                _ if is_better => *shown = cause,
+                _ => {}
             }
         }
-        let mut causes: Vec<Cause> = groups
-            .into_iter()
-            .map(|(kind, evidence, pods, is_mixed)| Cause { is_mixed, ..self.rate_cause(kind, pods, evidence) })
-            .collect();
+        let rated = |(PodCause { kind, evidence, .. }, pods, is_mixed)| Cause {
+            is_mixed,
+            ..self.rate_cause(kind, pods, evidence)
+        };
+        let mut causes: Vec<Cause> = groups.into_iter().map(rated).collect();
         causes.extend(self.failed_pods(pods));
         causes.extend(self.min_ready(pods));
         causes.sort_by_key(|cause| (std::cmp::Reverse(cause.severity), rank(&cause.kind)));
