@@ -15,7 +15,8 @@
 //! - Caches: controllers read the store itself, so nothing is ever stale and no expectation is awaited (a round that writes a status twice is refused, as
 //!   with caches). What that does (a round more or less) does not change what is decided.
 //! - Other kinds than [`Resource`], admission plugins other than defaulting, `DefaultTolerationSeconds` and `ResourceQuota` on counts of
-//!   pods, authentication, authorisation (reviews of a client's own rights allow everything), field ownership (server-side apply merges, it never conflicts), `kubectl logs`, `exec`.
+//!   pods, authentication, authorisation (reviews of a client's own rights allow everything), field ownership (server-side apply merges,
+//!   it never conflicts), `kubectl logs`, `exec`.
 //! - Services: EndpointSlices can be stored and watched, nothing fills them.
 //! - Containers: a word in an image's tag and arguments decide a program's life (see [`kubelet`]); nothing is run, no volume but ConfigMaps
 //!   is looked for, a container's image is not changed in place, hooks and ephemeral containers do nothing.

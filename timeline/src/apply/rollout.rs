@@ -6,7 +6,7 @@
 use super::Timeline;
 use super::pending::DraftRollout;
 use crate::model::fact::Kind;
-use crate::model::story::{Entry, Happening};
+use crate::model::story::{Entry, Happening, RolloutStart};
 use crate::model::{Deployment, DeploymentNow, KubectlVerdict, PodCounts, ReplicaSet, Rollout};
 use crate::rules::{budget, rollout, verdict};
 use crate::{Change, Millis, Uid};
@@ -155,7 +155,7 @@ impl Timeline {
     fn untell_rollout(&mut self, uid: Uid, of: u64) {
         let is_of_it = |entry: &&Entry| match entry.what {
             Happening::Begins { revision, .. }
-            | Happening::Starts { revision, .. }
+            | Happening::Starts(RolloutStart { revision, .. })
             | Happening::Completed { revision, .. } => revision == of,
             _ => false,
         };

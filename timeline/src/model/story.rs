@@ -130,6 +130,42 @@ pub enum NodeDeparture {
     Lost,
 }
 
+/// The start of a rollout.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RolloutStart {
+    /// The revision that it is of.
+    pub revision: u64,
+    /// The reason for which it started.
+    pub trigger: Trigger,
+    /// Images of its template, joined.
+    pub images: String,
+    /// The revision that its ReplicaSet carried before.
+    pub before: Option<u64>,
+    /// It is one of a rollback to a revision that was seen to come to nothing.
+    pub never_worked: bool,
+    /// Annotation `kubernetes.io/change-cause`, when it differs from that of the revision before.
+    pub change_cause: Option<String>,
+    /// Somebody looked when it started.
+    pub was_seen: bool,
+    /// The revision before had the same images.
+    pub has_same_images: bool,
+}
+
+/// The limits of a step of a rollout, and the pods that they count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StepBudget {
+    /// Sum of `spec.replicas` of the ReplicaSets afterwards.
+    pub desired: u32,
+    /// The ceiling of that sum, by the spec that was in force.
+    pub ceiling: u32,
+    /// Least number of available pods, by the spec that was in force.
+    pub floor: u32,
+    /// Available pods before the step, as the ReplicaSets reported them.
+    pub available: u32,
+    /// The ReplicaSets reported no more available pods than they keep: it removes unavailable ones.
+    pub spares_available: bool,
+}
+
 /// An event in the life of a Deployment.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Happening {
@@ -141,24 +177,7 @@ pub enum Happening {
         images: String,
     },
     /// A rollout starts.
-    Starts {
-        /// The revision that it is of.
-        revision: u64,
-        /// The reason for which it started.
-        trigger: Trigger,
-        /// Images of its template, joined.
-        images: String,
-        /// The revision that its ReplicaSet carried before.
-        before: Option<u64>,
-        /// It is one of a rollback to a revision that was seen to come to nothing.
-        never_worked: bool,
-        /// Annotation `kubernetes.io/change-cause`, when it differs from that of the revision before.
-        change_cause: Option<String>,
-        /// Somebody looked when it started.
-        was_seen: bool,
-        /// The revision before had the same images.
-        has_same_images: bool,
-    },
+    Starts(RolloutStart),
     /// A rollout is complete.
     Completed {
         /// The revision that it is of.
@@ -191,18 +210,10 @@ pub enum Happening {
     Rolled {
         /// The change of each ReplicaSet.
         parts: Vec<Part>,
-        /// Sum of `spec.replicas` of the ReplicaSets afterwards.
-        desired: u32,
-        /// The ceiling of that sum, by the spec that was in force.
-        ceiling: u32,
-        /// Least number of available pods, by the spec that was in force.
-        floor: u32,
+        /// The limits that it kept.
+        budget: StepBudget,
         /// It is like the steps before: with another one like it, it is folded.
         is_repeat: bool,
-        /// Available pods before the step, as the ReplicaSets reported them.
-        available: u32,
-        /// The ReplicaSets reported no more available pods than they keep: it removes unavailable ones.
-        spares_available: bool,
     },
     /// After a gap ReplicaSets have other replicas than before it; the steps in between were not seen.
     Moved {

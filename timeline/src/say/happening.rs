@@ -1,6 +1,6 @@
 //! A moment of the story in words.
 
-use crate::model::story::{Adopter, Happening, NodeDeparture, Part};
+use crate::model::story::{Adopter, Happening, NodeDeparture, Part, RolloutStart, StepBudget};
 use crate::model::{EndReason, Trigger};
 use crate::words::{capitalized, count, duration, list, safe, sentence_end, short};
 
@@ -11,21 +11,12 @@ const AT_ONCE_MILLIS: crate::Millis = 1_000;
 pub fn happening(happening: &Happening) -> String {
     match happening {
         Happening::Begins { revision, images } => format!("Watching begins: revision {revision} with image {images}."),
-        Happening::Starts {
-            revision,
-            trigger,
-            images,
-            before,
-            never_worked,
-            change_cause,
-            was_seen,
-            has_same_images,
-        } => {
-            let mut said = starts(*revision, *trigger, images, *before, *was_seen, *has_same_images);
-            if *never_worked && *was_seen {
+        Happening::Starts(start) => {
+            let mut said = starts(start);
+            if start.never_worked && start.was_seen {
                 said.push_str(" Not all of its pods were ever available.");
             }
-            if let Some(cause) = change_cause {
+            if let Some(cause) = &start.change_cause {
                 said.push_str(&format!(" Change-cause: {}", sentence_end(cause)));
             }
             said
@@ -46,10 +37,7 @@ pub fn happening(happening: &Happening) -> String {
             "Progress deadline passed for revision {revision}. Kubernetes keeps trying; it does not roll back by itself."
         ),
         Happening::Scaled { replicas, parts, .. } => scaled(*replicas, parts),
-        Happening::Rolled { parts, desired, ceiling, floor, available, spares_available, .. } => {
-            let is_at_floor = *available >= *floor;
-            rolled(parts, *desired, *ceiling, *floor, is_at_floor, *spares_available)
-        }
+        Happening::Rolled { parts, budget, .. } => rolled(parts, budget),
         Happening::Moved { parts } => {
             let parts: Vec<String> =
                 parts.iter().map(|part| format!("{} {} → {}", who(part), part.from, part.to)).collect();
@@ -158,16 +146,10 @@ pub fn happening(happening: &Happening) -> String {
     }
 }
 
-fn starts(
-    revision: u64,
-    trigger: Trigger,
-    images: &str,
-    before: Option<u64>,
-    was_seen: bool,
-    has_same_images: bool,
-) -> String {
-    match (trigger, before) {
-        _ if !was_seen => format!("Revision {revision} started while not observed: image {images}."),
+fn starts(start: &RolloutStart) -> String {
+    let RolloutStart { revision, images, .. } = start;
+    match (start.trigger, start.before) {
+        _ if !start.was_seen => format!("Revision {revision} started while not observed: image {images}."),
         (Trigger::Created, _) => format!("Revision {revision} is created with image {images}."),
         (Trigger::Adopted, Some(before)) => {
             format!(
@@ -182,7 +164,7 @@ fn starts(
             format!("Rolled back to revision {before}, now {revision}: image {images}.")
         }
         (Trigger::Rollback, None) => format!("Rolled back, now revision {revision}."),
-        (Trigger::Template | Trigger::Unknown, _) if has_same_images => {
+        (Trigger::Template | Trigger::Unknown, _) if start.has_same_images => {
             format!("Revision {revision} starts: the template changed, with the same image {images}.")
         }
         (Trigger::Template | Trigger::Unknown, _) => format!("Revision {revision} starts: image {images}."),
@@ -208,7 +190,8 @@ fn scaled(replicas: Option<(u32, u32)>, parts: &[Part]) -> String {
     }
 }
 
-fn rolled(parts: &[Part], desired: u32, ceiling: u32, floor: u32, is_at_floor: bool, spares_available: bool) -> String {
+fn rolled(parts: &[Part], budget: &StepBudget) -> String {
+    let StepBudget { desired, ceiling, floor, available, spares_available } = *budget;
     let step = |part: &Part| {
         let direction = if part.to > part.from { "up" } else { "down" };
         format!("{} {direction} {} → {}", who(part), part.from, part.to)
@@ -226,7 +209,7 @@ fn rolled(parts: &[Part], desired: u32, ceiling: u32, floor: u32, is_at_floor: b
         (true, false) => desired,
         (false, true) if floor == 0 => "all can be removed".to_owned(),
         (false, true) if spares_available => "only unavailable pods are removed".to_owned(),
-        (false, true) if !is_at_floor => return format!("{text}."),
+        (false, true) if available < floor => return format!("{text}."),
         (false, true) => format!("at least {floor} must stay available"),
         _ => format!("{desired}, floor {floor}"),
     };

@@ -9,7 +9,7 @@ mod sets;
 mod steps;
 
 use super::Timeline;
-use crate::model::story::{Entry, Happening};
+use crate::model::story::{Entry, Happening, RolloutStart};
 use crate::model::{Deployment, Event, Gap, Pod, Trigger};
 use crate::rules::rollout;
 use crate::words::images;
@@ -68,7 +68,7 @@ impl Timeline {
     pub(super) fn tell_start(&mut self, at_millis: Millis, uid: Uid, was_seen: bool) {
         let Some(deployment) = self.model.deployments.get(&uid) else { return };
         let Some(what) = self.start_of(deployment, was_seen) else { return };
-        let Happening::Starts { revision, .. } = what else {
+        let Happening::Starts(RolloutStart { revision, .. }) = what else {
             self.tell(uid, at_millis, what);
             return;
         };
@@ -102,7 +102,7 @@ impl Timeline {
             && earlier.find(|one| Some(one.revision) == before).is_some_and(|one| {
                 one.was_start_seen && one.available_millis.is_none() && one.completed_millis.is_none()
             });
-        Some(Happening::Starts {
+        Some(Happening::Starts(RolloutStart {
             revision,
             trigger,
             images,
@@ -111,7 +111,7 @@ impl Timeline {
             change_cause,
             was_seen,
             has_same_images,
-        })
+        }))
     }
 
     /// The change-cause of the last rollout. A new ReplicaSet has that of the revision before until the Deployment is annotated.
@@ -130,42 +130,22 @@ impl Timeline {
     /// settled once its ReplicaSet is known; a change-cause is told once.
     pub(super) fn retell_start(&mut self, at_millis: Millis, uid: Uid, is_new_revision: bool) {
         let Some(deployment) = self.model.deployments.get(&uid) else { return };
-        let (revision, trigger, images, before, never, change_cause, same) = match self.start_of(deployment, true) {
-            Some(Happening::Starts {
-                revision,
-                trigger,
-                images,
-                before,
-                never_worked,
-                change_cause,
-                has_same_images,
-                ..
-            }) => (revision, trigger, images, before, never_worked, change_cause, has_same_images),
+        let start = match self.start_of(deployment, true) {
+            Some(Happening::Starts(start)) => start,
             Some(begins @ Happening::Begins { .. }) => return self.retell_begin(uid, begins),
             _ => return,
         };
-        let is_start = |entry: &Entry| matches!(entry.what, Happening::Starts { revision: r, .. } if r == revision);
-        let Some(entry) = self.entry(uid, is_start) else { return };
+        let is_it = |entry: &Entry| matches!(&entry.what, Happening::Starts(told) if told.revision == start.revision);
+        let Some(entry) = self.entry(uid, is_it) else { return };
         let is_young = at_millis - entry.at_millis <= self.settling_millis();
         let id = entry.id;
         self.retell(uid, id, |entry| {
-            let Happening::Starts {
-                trigger: told,
-                before: told_before,
-                never_worked: told_never,
-                change_cause: told_cause,
-                images: told_images,
-                has_same_images: told_same,
-                ..
-            } = &mut entry.what
-            else {
-                return;
-            };
+            let Happening::Starts(told) = &mut entry.what else { return };
+            let change_cause = told.change_cause.take().or(start.change_cause);
             if is_new_revision && is_young {
-                (*told, *told_before, *told_images, *told_never, *told_same) = (trigger, before, images, never, same);
-            }
-            if told_cause.is_none() {
-                *told_cause = change_cause;
+                *told = RolloutStart { was_seen: told.was_seen, change_cause, ..start };
+            } else {
+                told.change_cause = change_cause;
             }
         });
     }

@@ -2,7 +2,7 @@
 //! alike.
 
 use crate::apply::Timeline;
-use crate::model::story::{Entry, Happening, LineKind, Part};
+use crate::model::story::{Entry, Happening, LineKind, Part, StepBudget};
 use crate::model::{ReplicaSet, Scale, ScaleCause};
 use crate::rules::budget::{self, Sums};
 use crate::{Change, Millis, Uid};
@@ -27,9 +27,8 @@ impl Timeline {
                 self.tell_scaling(scale.deployment, scale.at_millis, part, desired);
             }
             _ => {
-                let Some(room) = self.room(set, scale.deployment, was_max) else { return };
-                let spares_available = scale.to >= scale.from || set.now.counts.available <= scale.to;
-                self.tell_rolling(scale.deployment, scale.at_millis, part, room, spares_available);
+                let Some(budget) = self.step_budget(set, scale, was_max) else { return };
+                self.tell_rolling(scale.deployment, scale.at_millis, part, budget);
             }
         }
     }
@@ -61,27 +60,27 @@ impl Timeline {
         }
     }
 
-    /// The desired pods of the ReplicaSets of a Deployment after a step of `set`, with ceiling and floor of then, and the pods that the
-    /// ReplicaSets report as available.
+    /// The limits of a step of `set` that was just made.
     ///
     /// The controller writes both the Deployment's replicas and the ceiling on each ReplicaSet whose replicas it changes
     /// (`SetReplicasAnnotations` in `util/deployment_util.go`), so a step says itself what it was made by, whichever stream was
     /// faster. Annotations that did not change and were overstepped are not of this step: somebody else made it.
-    fn room(&self, set: &ReplicaSet, deployment: Uid, was_max: Option<u32>) -> Option<[u32; 4]> {
-        let deployment = self.model.deployments.get(&deployment)?;
+    fn step_budget(&self, set: &ReplicaSet, scale: &Scale, was_max: Option<u32>) -> Option<StepBudget> {
+        let deployment = self.model.deployments.get(&scale.deployment)?;
         let Sums { desired, available, .. } = Sums::from_sets(&self.model, deployment);
         let spec = &deployment.now.spec;
         let now = &set.now;
-        match now.max_replicas.zip(now.desired_replicas) {
+        let (ceiling, floor) = match now.max_replicas.zip(now.desired_replicas) {
             Some((ceiling, replicas)) if desired <= ceiling || was_max != Some(ceiling) => {
-                let limits = budget::limits(&budget::of_replicas(spec, replicas));
-                Some([desired, ceiling, limits.floor, available])
+                (ceiling, budget::limits(&budget::of_replicas(spec, replicas)).floor)
             }
             _ => {
                 let limits = budget::limits(spec);
-                Some([desired, limits.ceiling, limits.floor, available])
+                (limits.ceiling, limits.floor)
             }
-        }
+        };
+        let spares_available = scale.to >= scale.from || now.counts.available <= scale.to;
+        Some(StepBudget { desired, ceiling, floor, available, spares_available })
     }
 
     /// A step of a ReplicaSet, as the story keeps it. One that was taken over may carry a number that is another one's here.
@@ -94,32 +93,19 @@ impl Timeline {
         Part { set: set.uid, name: set.name.clone(), revision, from: scale.from, to: scale.to }
     }
 
-    fn tell_rolling(
-        &mut self,
-        uid: Uid,
-        at: Millis,
-        part: Part,
-        [desired, ceiling, floor, available]: [u32; 4],
-        spares_available: bool,
-    ) {
+    fn tell_rolling(&mut self, uid: Uid, at: Millis, part: Part, mut budget: StepBudget) {
         // That a rollout starts may be told in between: the Deployment's annotation follows its ReplicaSet's.
         let last = self.entry(uid, |entry| !matches!(entry.what.kind(), LineKind::Revision));
         let last = last.filter(|last| at - last.at_millis <= ONE_INSTANT_MILLIS);
-        if let Some(Entry {
-            id,
-            what: Happening::Rolled { parts, is_repeat: false, spares_available: spared, .. },
-            ..
-        }) = last
-        {
-            let (id, mut parts, spares_available) = (*id, parts.clone(), spares_available && *spared);
+        if let Some(Entry { id, what: Happening::Rolled { parts, budget: told, is_repeat: false }, .. }) = last {
+            let (id, mut parts, spares_available) = (*id, parts.clone(), told.spares_available);
             if extend(&mut parts, &part) {
-                let what =
-                    Happening::Rolled { parts, desired, ceiling, floor, is_repeat: false, available, spares_available };
+                budget.spares_available &= spares_available;
+                let what = Happening::Rolled { parts, budget, is_repeat: false };
                 return self.retell(uid, id, |entry| entry.what = what);
             }
         }
-        let parts = vec![part];
-        let what = Happening::Rolled { parts, desired, ceiling, floor, is_repeat: false, available, spares_available };
+        let what = Happening::Rolled { parts: vec![part], budget, is_repeat: false };
         self.tell(uid, at, what);
     }
 
