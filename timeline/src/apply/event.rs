@@ -3,6 +3,8 @@
 use super::Timeline;
 use crate::model::Event;
 use crate::model::fact::EventFact;
+use crate::rules::messages;
+use crate::rules::phase::allowed_until_ready_millis;
 use crate::{Change, Millis, Uid};
 
 /// Most Events that wait for their object; the oldest are dropped.
@@ -36,15 +38,31 @@ impl Timeline {
             waiting.push_back((at, fact));
             return;
         }
+        let about = fact.about;
         let event = event(at, fact, self.skew.millis());
         let told = self.told_events.insert(event.uid, event.count, &event.message);
         let Some(known) = told else { return }; // one that comes back from a list says nothing new
+        let is_told = event.is_warning && !self.is_routine_probe(about, &event);
         for uid in deployments {
             self.emit(Change::Event(uid, Box::new(event.clone())));
-            if event.is_warning {
+            if is_told {
                 self.tell_event(uid, &event, event.count.saturating_sub(known));
             }
         }
+    }
+
+    /// A readiness or startup probe failed as probes do: while its pod starts, for no longer than they allow, or while it terminates.
+    fn is_routine_probe(&self, about: Uid, event: &Event) -> bool {
+        let text = messages::text(event);
+        let is_awaited = text.starts_with("Readiness probe") || text.starts_with("Startup probe");
+        if event.reason != "Unhealthy" || !is_awaited {
+            return false;
+        }
+        let Some(pod) = self.model.pods.get(&about) else { return false };
+        let has_run = pod.now.most_restarts > 0 || pod.states.iter().any(|(state, _)| state.is_ready());
+        let set = pod.last_owner().and_then(|set| self.model.replica_sets.get(&set));
+        let allowed = allowed_until_ready_millis(set.map_or(0, |set| set.now.probe_millis));
+        pod.state().is_ending() || (!has_run && event.at_millis - pod.since_millis() <= allowed)
     }
 
     /// An object became known: Events that came earlier find their place, those about a pod, or with a Deployment or a ReplicaSet also

@@ -198,7 +198,7 @@ impl Timeline {
             count,
         };
         let Some(known) = self.entry(uid, is_same) else {
-            self.tell(uid, event.at_millis, what(more));
+            self.tell(uid, event.at_millis, what(event.count)); // earlier ones may have been routine
             return;
         };
         let id = known.id;

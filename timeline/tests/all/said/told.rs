@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::made::{self, SECOND, WEB, Web, condition, image, next_revision, ready, set, warning};
-use timeline::fact::{ConditionStatus, EventFact, Kind, Phase, ReplicaSetFact, Seen};
+use crate::made::{self, SECOND, WEB, Web, condition, crashing, image, next_revision, ready, set, unready, warning};
+use timeline::fact::{ConditionStatus, EventFact, Kind, Phase, PodFact, ReplicaSetFact, Seen};
 use timeline::story::{self, LineKind};
 use timeline::{Fact, Millis, Timeline};
 
@@ -347,6 +347,43 @@ fn events_about_different_matters_are_counted_apart() {
             "Event Failed on Pod p0100 (2 times): Failed to pull image \"web:v3\": no such host."
         ]
     );
+}
+
+#[test]
+fn probes_that_fail_while_a_pod_starts_or_terminates_are_told_once_they_matter() {
+    let failed = |web: &mut Web, at: Millis, count: u32, probe: &str| {
+        let message = format!("{probe} probe failed: connection refused");
+        let warning = warning(900, 200, ("Pod", "web-3-p0200"), "Unhealthy", &message);
+        web.timeline.apply(at, Fact::Event(Box::new(EventFact { count, ..warning })));
+        web.lines(LineKind::Event)
+    };
+    let told = |times: &str, probe: &str| {
+        vec![format!("Event Unhealthy on Pod p0200{times}: {probe} probe failed: connection refused.")]
+    };
+    let none = Vec::<String>::new();
+    // A start may take 30 s, and half as long again as its probes allow.
+    for (probe_millis, until) in [(0, 50_000), (60_000, 110_000)] {
+        for probe in ["Readiness", "Startup"] {
+            let mut web = Web::replacing();
+            web.set(SECOND, |set| set.probe_millis = probe_millis);
+            web.add_pod(200, SECOND, unready);
+            assert_eq!(failed(&mut web, until, 3, probe), none);
+            assert_eq!(failed(&mut web, until + 1, 4, probe), told(" (4 times)", probe));
+        }
+    }
+    let first = |pod: fn(&mut PodFact), probe: &str| {
+        let mut web = Web::replacing();
+        web.add_pod(200, SECOND, pod);
+        failed(&mut web, 21_000, 1, probe)
+    };
+    assert_eq!(first(unready, "Liveness"), told("", "Liveness"));
+    assert_eq!(first(ready, "Readiness"), told("", "Readiness"));
+    assert_eq!(first(|pod| crashing(1)(pod), "Startup"), told("", "Startup"));
+    // It is not to serve any more.
+    let mut web = Web::replacing();
+    web.add_ready_pod(200, SECOND);
+    web.kill_pod(200);
+    assert_eq!(failed(&mut web, 21_000, 1, "Readiness"), none);
 }
 
 #[test]
