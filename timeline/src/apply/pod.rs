@@ -134,6 +134,7 @@ impl Timeline {
         }
         if seen == Seen::Deleted {
             self.enter(at, uid, PodState::Gone);
+            self.tell_last_gone(at, uid);
         }
         self.note_counts(at, uid, before.flatten(), &touched);
     }

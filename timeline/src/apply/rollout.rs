@@ -105,7 +105,7 @@ impl Timeline {
         self.emit(Change::Rollout(uid, if is_correction { seen - 1 } else { seen }, Box::new(rollout)));
         let is_more = !self.is_renumbered(uid);
         if let Some(before) = overtaken.filter(|_| is_more) {
-            self.tell(uid, since_millis, Happening::Superseded { revision: before, by: revision });
+            self.tell(uid, since_millis, Happening::Superseded { revision: before, by: revision, gone_millis: None });
         }
         self.tell_start(since_millis, uid, was_seen);
         self.note_all_available(at, uid);

@@ -220,6 +220,8 @@ pub enum Happening {
         revision: u64,
         /// The revision that supersedes it.
         by: u64,
+        /// Time until its last pod was gone, in milliseconds.
+        gone_millis: Option<Millis>,
     },
     /// The progress deadline passed.
     Deadline {

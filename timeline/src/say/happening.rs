@@ -5,7 +5,7 @@ use crate::model::story::{Adopter, ContainerEnd, Happening, NodeDeparture, Part,
 use crate::model::{EndReason, Trigger};
 use crate::words::{capitalized, count, duration, list, safe, sentence_end, short};
 
-/// A ReplicaSet that is made again this soon is made again at once.
+/// A ReplicaSet that is made again this soon is made again at once, and a pod that is gone this soon is gone at once.
 const AT_ONCE_MILLIS: crate::Millis = 1_000;
 
 /// A moment of the story in one sentence.
@@ -31,8 +31,16 @@ pub fn happening(happening: &Happening) -> String {
         Happening::Completed { revision, took_millis: None } => {
             format!("Revision {revision} is complete; when it finished is not known.")
         }
-        Happening::Superseded { revision, by } => {
-            format!("Revision {by} superseded revision {revision} before {revision} finished.")
+        Happening::Superseded { revision, by, gone_millis } => {
+            let gone = match gone_millis {
+                Some(millis) if *millis < AT_ONCE_MILLIS => "at once".to_owned(),
+                Some(millis) => format!("{} later", duration(*millis)),
+                None => return format!("Revision {by} superseded revision {revision} before {revision} finished."),
+            };
+            format!(
+                "Revision {by} superseded revision {revision} before {revision} finished. The last pod of revision \
+                 {revision} was gone {gone}."
+            )
         }
         Happening::Deadline { revision } => format!(
             "Progress deadline passed for revision {revision}. Kubernetes keeps trying; it does not roll back by itself."

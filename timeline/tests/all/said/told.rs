@@ -233,6 +233,34 @@ fn a_rollout_is_told_once_with_what_becomes_known_of_it() {
 }
 
 #[test]
+fn the_last_pod_of_a_superseded_revision_is_told_when_somebody_saw_it_go() {
+    let superseded = |goes: fn(&mut Web)| {
+        let mut web = Web::replacing();
+        web.add_pod(200, SECOND, unready);
+        web.add_pod(201, SECOND, unready);
+        web.now = 30_000;
+        next_revision(&mut web, 3, [1, 0]);
+        web.kill_pod(200);
+        web.kill_pod(201);
+        web.wait_until(30_500).delete_pod(200);
+        goes(&mut web);
+        since(&web, 30_000).into_iter().find(|line| line.contains("superseded")).unwrap()
+    };
+    let before = "30000 Revision 3 superseded revision 2 before 2 finished.";
+    assert_eq!(superseded(|_| {}), before);
+    assert_eq!(
+        superseded(|web| web.wait_until(42_000).delete_pod(201)),
+        format!("{before} The last pod of revision 2 was gone 12 s later.")
+    );
+    assert_eq!(superseded(|web| web.delete_pod(201)), format!("{before} The last pod of revision 2 was gone at once."));
+    let unseen = |web: &mut Web| {
+        web.lose_pod(201);
+        web.wait_until(42_000).listed(Kind::Pod, Some(31_000));
+    };
+    assert_eq!(superseded(unseen), before);
+}
+
+#[test]
 fn a_gap_is_told_from_one_second_on_and_grows_into_one() {
     let gap = |since_millis: Millis| {
         let mut web = Web::live(1).at(60_000);
