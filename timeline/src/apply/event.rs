@@ -39,14 +39,17 @@ impl Timeline {
             return;
         }
         let about = fact.about;
+        let is_whole_second = fact.last_millis.is_some_and(|last| last.rem_euclid(1_000) == 0);
         let event = event(at, fact, self.skew.millis());
+        // Somewhere in that second: what brought it about stands before it.
+        let told_millis = if is_whole_second { (event.at_millis + 999).min(at) } else { event.at_millis };
         let told = self.told_events.insert(event.uid, event.count, &event.message);
         let Some(known) = told else { return }; // one that comes back from a list says nothing new
         let is_told = event.is_warning && !self.is_routine_probe(about, &event);
         for uid in deployments {
             self.emit(Change::Event(uid, Box::new(event.clone())));
             if is_told {
-                self.tell_event(uid, &event, event.count.saturating_sub(known));
+                self.tell_event(told_millis, uid, &event, event.count.saturating_sub(known));
             }
         }
     }

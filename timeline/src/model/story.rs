@@ -56,7 +56,7 @@ impl LineKind {
 pub struct Entry {
     /// Tells it from the other entries of its Deployment; later entries have higher ones.
     pub id: u64,
-    /// When it happened, in milliseconds: by arrival at our clock, of Events by their own time.
+    /// When it happened, in milliseconds: by arrival at our clock, of Events by their own time, at the end of its second.
     pub at_millis: Millis,
     /// The event that it tells.
     pub what: Happening,

@@ -311,10 +311,10 @@ fn events_of_one_reason_are_one_line_at_their_own_last_time() {
     assert_eq!(since(&web, 6_000), Vec::<String>::new(), "objects tell it better");
     web.timeline.apply(60_000, event(901, Some(50_000), "one", 1, true));
     web.timeline.apply(61_000, event(902, Some(55_000), "two", 2, true));
-    assert_eq!(since(&web, 6_000), ["55000 Event Unhealthy on Pod p0100 (3 times): two."]);
+    assert_eq!(since(&web, 6_000), ["55999 Event Unhealthy on Pod p0100 (3 times): two."]);
     // One that was earlier adds to the count and keeps the words.
     web.timeline.apply(62_000, event(903, Some(52_000), "earlier", 1, true));
-    assert_eq!(since(&web, 6_000), ["55000 Event Unhealthy on Pod p0100 (4 times): two."]);
+    assert_eq!(since(&web, 6_000), ["55999 Event Unhealthy on Pod p0100 (4 times): two."]);
     // A clock that is ahead tells of no future; the same again tells nothing.
     web.timeline.apply(63_000, event(904, Some(99_000), "ahead", 1, true));
     assert_eq!(web.timeline.apply(64_000, event(904, Some(99_000), "ahead", 1, true)), Vec::new());
@@ -352,6 +352,25 @@ fn events_of_one_reason_are_one_line_at_their_own_last_time() {
     early.timeline.apply(1_000, event(1_299, None, "again", 2, true));
     early.add_pod(100, 2, |_| {});
     assert_eq!(early.lines(LineKind::Event), ["Event Unhealthy on Pod p0100 (257 times): again."]);
+}
+
+#[test]
+fn an_event_stands_behind_what_happened_before_it_in_its_second() {
+    let told = |last: Millis, arrival: Millis| {
+        let mut web = Web::live(3).at(60_400);
+        next_revision(&mut web, 2, [1, 3]);
+        let warning = warning(900, SECOND, ("ReplicaSet", "web-2"), "FailedCreate", "quota");
+        let event = EventFact { last_millis: Some(last), ..warning };
+        web.timeline.apply(arrival, Fact::Event(Box::new(event)));
+        let lines = since(&web, 60_000);
+        let at = lines.iter().position(|line| line.contains("FailedCreate")).unwrap();
+        (at, lines[at].clone())
+    };
+    let line = |at: Millis| format!("{at} Event FailedCreate on ReplicaSet web-2: quota.");
+    // Most Events have whole seconds: after the start and the first step, and not after it arrived.
+    assert_eq!(told(60_000, 60_700), (2, line(60_700)));
+    assert_eq!(told(60_000, 65_000), (2, line(60_999)));
+    assert_eq!(told(60_250, 65_000), (0, line(60_250)));
 }
 
 #[test]
