@@ -25,8 +25,7 @@ impl Timeline {
         if !fact.is_warning && !explains(&fact) {
             return; // the objects tell the same, and better
         }
-        let deployments = self.deployments_about(&fact);
-        if deployments.is_empty() {
+        let Some(uid) = self.deployment_about(&fact) else {
             if fact.reason == "Pulled" {
                 return; // every container of a node has one: the places are for those that say more
             }
@@ -37,7 +36,7 @@ impl Timeline {
             }
             waiting.push_back((at, fact));
             return;
-        }
+        };
         let about = fact.about;
         let is_whole_second = fact.last_millis.is_some_and(|last| last.rem_euclid(1_000) == 0);
         let event = event(at, fact, self.skew.millis());
@@ -46,11 +45,9 @@ impl Timeline {
         let told = self.told_events.insert(event.uid, event.count, &event.message);
         let Some(known) = told else { return }; // one that comes back from a list says nothing new
         let is_told = event.is_warning && !self.is_routine_probe(about, &event);
-        for uid in deployments {
-            self.emit(Change::Event(uid, Box::new(event.clone())));
-            if is_told {
-                self.tell_event(told_millis, uid, &event, event.count.saturating_sub(known));
-            }
+        self.emit(Change::Event(uid, Box::new(event.clone())));
+        if is_told {
+            self.tell_event(told_millis, uid, &event, event.count.saturating_sub(known));
         }
     }
 
@@ -83,24 +80,20 @@ impl Timeline {
         }
     }
 
-    /// The Deployments whose story it belongs to. Whoever may write Events in a namespace says nothing of another one.
-    fn deployments_about(&self, fact: &EventFact) -> Vec<Uid> {
+    /// The Deployment whose story it belongs to: that which has its object, or had it last. Whoever may write Events in a namespace says
+    /// nothing of another one.
+    fn deployment_about(&self, fact: &EventFact) -> Option<Uid> {
         let about = fact.about;
         if self.namespace_of(about).is_some_and(|namespace| namespace != fact.namespace) {
-            return Vec::new();
+            return None;
         }
         if self.model.deployments.contains_key(&about) {
-            return vec![about];
+            return Some(about);
         }
-        let known = |owners: &[Uid]| -> Vec<Uid> {
-            owners.iter().copied().filter(|uid| self.model.deployments.contains_key(uid)).collect()
-        };
-        if let Some(set) = self.model.replica_sets.get(&about) {
-            return known(&set.owners);
+        if self.model.replica_sets.contains_key(&about) {
+            return self.teller_of_set(about);
         }
-        let owners = self.model.pods.get(&about).map(|pod| pod.owners.as_slice()).unwrap_or_default();
-        let sets = owners.iter().filter_map(|set| self.model.replica_sets.get(set));
-        sets.flat_map(|set| known(&set.owners)).collect()
+        self.model.pods.get(&about).and_then(|pod| self.teller(pod))
     }
 }
 

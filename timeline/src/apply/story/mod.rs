@@ -53,12 +53,12 @@ impl Timeline {
     }
 
     /// The Deployment whose story a pod is part of.
-    fn teller(&self, pod: &Pod) -> Option<Uid> {
+    pub(super) fn teller(&self, pod: &Pod) -> Option<Uid> {
         self.teller_of_set(pod.last_owner()?)
     }
 
     /// The Deployment whose story the pods of a ReplicaSet are part of.
-    fn teller_of_set(&self, set: Uid) -> Option<Uid> {
+    pub(super) fn teller_of_set(&self, set: Uid) -> Option<Uid> {
         let set = self.model.replica_sets.get(&set)?;
         set.last_owner().filter(|uid| self.model.deployments.contains_key(uid))
     }
