@@ -3,6 +3,8 @@
 use super::Timeline;
 use crate::model::Event;
 use crate::model::fact::EventFact;
+use crate::rules::messages;
+use crate::rules::phase::allowed_until_ready_millis;
 use crate::{Change, Millis, Uid};
 
 /// Most Events that wait for their object; the oldest are dropped.
@@ -23,8 +25,7 @@ impl Timeline {
         if !fact.is_warning && !explains(&fact) {
             return; // the objects tell the same, and better
         }
-        let deployments = self.deployments_about(&fact);
-        if deployments.is_empty() {
+        let Some(uid) = self.deployment_about(&fact) else {
             if fact.reason == "Pulled" {
                 return; // every container of a node has one: the places are for those that say more
             }
@@ -35,16 +36,33 @@ impl Timeline {
             }
             waiting.push_back((at, fact));
             return;
-        }
+        };
+        let about = fact.about;
+        let is_whole_second = fact.last_millis.is_some_and(|last| last.rem_euclid(1_000) == 0);
         let event = event(at, fact, self.skew.millis());
+        // Somewhere in that second: what brought it about stands before it.
+        let told_millis = if is_whole_second { (event.at_millis + 999).min(at) } else { event.at_millis };
         let told = self.told_events.insert(event.uid, event.count, &event.message);
         let Some(known) = told else { return }; // one that comes back from a list says nothing new
-        for uid in deployments {
-            self.emit(Change::Event(uid, Box::new(event.clone())));
-            if event.is_warning {
-                self.tell_event(uid, &event, event.count.saturating_sub(known));
-            }
+        let is_told = event.is_warning && !self.is_routine_probe(about, &event);
+        self.emit(Change::Event(uid, Box::new(event.clone())));
+        if is_told {
+            self.tell_event(told_millis, uid, &event, event.count.saturating_sub(known));
         }
+    }
+
+    /// A readiness or startup probe failed as probes do: while its pod starts, for no longer than they allow, or while it terminates.
+    fn is_routine_probe(&self, about: Uid, event: &Event) -> bool {
+        let text = messages::text(event);
+        let is_awaited = text.starts_with("Readiness probe") || text.starts_with("Startup probe");
+        if event.reason != "Unhealthy" || !is_awaited {
+            return false;
+        }
+        let Some(pod) = self.model.pods.get(&about) else { return false };
+        let has_run = pod.now.most_restarts > 0 || pod.states.iter().any(|(state, _)| state.is_ready());
+        let set = pod.last_owner().and_then(|set| self.model.replica_sets.get(&set));
+        let allowed = allowed_until_ready_millis(set.map_or(0, |set| set.now.probe_millis));
+        pod.state().is_ending() || (!has_run && event.at_millis - pod.since_millis() <= allowed)
     }
 
     /// An object became known: Events that came earlier find their place, those about a pod, or with a Deployment or a ReplicaSet also
@@ -62,24 +80,20 @@ impl Timeline {
         }
     }
 
-    /// The Deployments whose story it belongs to. Whoever may write Events in a namespace says nothing of another one.
-    fn deployments_about(&self, fact: &EventFact) -> Vec<Uid> {
+    /// The Deployment whose story it belongs to: that which has its object, or had it last. Whoever may write Events in a namespace says
+    /// nothing of another one.
+    fn deployment_about(&self, fact: &EventFact) -> Option<Uid> {
         let about = fact.about;
         if self.namespace_of(about).is_some_and(|namespace| namespace != fact.namespace) {
-            return Vec::new();
+            return None;
         }
         if self.model.deployments.contains_key(&about) {
-            return vec![about];
+            return Some(about);
         }
-        let known = |owners: &[Uid]| -> Vec<Uid> {
-            owners.iter().copied().filter(|uid| self.model.deployments.contains_key(uid)).collect()
-        };
-        if let Some(set) = self.model.replica_sets.get(&about) {
-            return known(&set.owners);
+        if self.model.replica_sets.contains_key(&about) {
+            return self.teller_of_set(about);
         }
-        let owners = self.model.pods.get(&about).map(|pod| pod.owners.as_slice()).unwrap_or_default();
-        let sets = owners.iter().filter_map(|set| self.model.replica_sets.get(set));
-        sets.flat_map(|set| known(&set.owners)).collect()
+        self.model.pods.get(&about).and_then(|pod| self.teller(pod))
     }
 }
 

@@ -27,7 +27,9 @@ use serde::{Deserialize, Serialize};
 pub use retention::Retention;
 
 use self::orders::Orders;
-use self::pending::{AwaitedReplacement, DraftRollout, EventLog, Outage, UnsettledEnd, UnsettledRemoval};
+use self::pending::{
+    AwaitedReplacement, DraftRollout, EventLog, Outage, ToldRestarts, UnsettledEnd, UnsettledRemoval,
+};
 use self::skew::Skew;
 use crate::model::fact::{EventFact, Fact, Kind, Meta, Seen};
 use crate::model::{Gap, PodState};
@@ -60,6 +62,8 @@ pub struct Timeline {
     replacing: Vec<AwaitedReplacement>,
     /// Ends that were told and may be told better: of each pod the Deployment and the entry.
     told_ends: BTreeMap<Uid, (Uid, u64)>,
+    /// Entries that tell of restarts, while they may tell of more.
+    restarting: Vec<ToldRestarts>,
     /// ReplicaSets that were deleted from outside, and what that costs.
     outages: Vec<Outage>,
     /// Events about objects that are not known yet, the oldest first. Streams of different kinds overtake each other.

@@ -1,6 +1,6 @@
 //! State that only the deriving side needs: what may still be explained better, is awaited, or was told already.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use serde::{Deserialize, Serialize};
 
@@ -57,6 +57,15 @@ pub(super) struct AwaitedReplacement {
     pub(super) set: Uid,
     pub(super) at_millis: Millis,
     pub(super) replacement: Option<Uid>,
+}
+
+/// An entry that tells of restarts, while it may tell of more.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct ToldRestarts {
+    pub(super) entry: u64,
+    /// The pods that it counts.
+    pub(super) pods: BTreeSet<Uid>,
+    pub(super) last_millis: Millis,
 }
 
 /// A ReplicaSet that was deleted from outside, and what became of it.

@@ -120,6 +120,9 @@ impl Timeline {
                 listed_millis: (is_other && seen == Seen::InList).then_some(at),
                 disruption: fact.disruption.clone().map(|reason| Box::new((reason, at))),
             };
+            if before.is_some() {
+                self.tell_restarts(at, uid, &fact.containers, seen != Seen::InList);
+            }
             self.note_now(uid, fact, reading, begun);
             if has_failed && !was_terminal {
                 self.tell_failure(at, uid, left_because(fact), fact);
@@ -131,6 +134,7 @@ impl Timeline {
         }
         if seen == Seen::Deleted {
             self.enter(at, uid, PodState::Gone);
+            self.tell_last_gone(at, uid);
         }
         self.note_counts(at, uid, before.flatten(), &touched);
     }

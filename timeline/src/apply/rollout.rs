@@ -104,10 +104,10 @@ impl Timeline {
         let took_millis = completed.filter(|_| was_seen && rollout.was_start_seen).map(|(end, start)| end - start);
         self.emit(Change::Rollout(uid, if is_correction { seen - 1 } else { seen }, Box::new(rollout)));
         let is_more = !self.is_renumbered(uid);
+        let began_millis = self.tell_start(since_millis, uid, was_seen);
         if let Some(before) = overtaken.filter(|_| is_more) {
-            self.tell(uid, since_millis, Happening::Superseded { revision: before, by: revision });
+            self.tell(uid, began_millis, Happening::Superseded { revision: before, by: revision, gone_millis: None });
         }
-        self.tell_start(since_millis, uid, was_seen);
         self.note_all_available(at, uid);
         if let Some((completed, _)) = completed.filter(|_| is_more) {
             self.tell(uid, completed, Happening::Completed { revision, took_millis });

@@ -13,6 +13,7 @@ use crate::model::container::LONGEST_BACK_OFF_MILLIS;
 use crate::model::fact::{Container, ContainerState, Exit, Role};
 use crate::model::{Deployment, Event, Pod, PodState};
 use crate::rules::messages::{self, NewNode, ProbeKill, StartHold, new_node, probe_kill, probe_saw};
+use crate::rules::phase::{LONGEST_PROBE_MILLIS, allowed_until_ready_millis};
 use crate::rules::pulls::{self, is_image_reason};
 
 /// The reason of a pod that ended well, as its containers have it.
@@ -24,12 +25,8 @@ pub const FAILED_MILLIS: Millis = 90_000;
 const WORTH_MILLIS: Millis = 10_000;
 /// A pod may take this long to start whatever its probes say.
 const START_MILLIS: Millis = 60_000;
-/// Containers may run this long without being ready whatever their probes say.
-const READY_MILLIS: Millis = 30_000;
 /// A readiness gate may be closed this long.
 const GATE_MILLIS: Millis = 120_000;
-/// Probes that allow more than this are not believed.
-const LONGEST_PROBE_MILLIS: Millis = 3_600_000;
 /// A pod may take this many times what the slowest of the pods before it took.
 const SLOWER: Millis = 2;
 
@@ -334,8 +331,7 @@ impl<'m> Assessment<'m> {
         }
         let set = pod.owner.and_then(|set| self.model.replica_sets.get(&set));
         let probe_millis = set.map_or(0, |set| set.now.probe_millis).min(LONGEST_PROBE_MILLIS);
-        // Half as much again as the probes allow: the kubelet is slower than its plan.
-        let allowed_millis = READY_MILLIS.max(probe_millis.saturating_add(probe_millis / 2));
+        let allowed_millis = allowed_until_ready_millis(probe_millis);
         let is_startup = pod.now.containers.iter().any(|container| container.is_in_startup);
         // A readiness probe may fail for as long as it likes.
         let limit_millis = if is_startup { probe_millis } else { 0 };

@@ -7,6 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::container::Role;
 use super::pod::EndReason;
 use crate::{Millis, Uid};
 
@@ -55,7 +56,7 @@ impl LineKind {
 pub struct Entry {
     /// Tells it from the other entries of its Deployment; later entries have higher ones.
     pub id: u64,
-    /// When it happened, in milliseconds: by arrival at our clock, of Events by their own time.
+    /// When it happened, in milliseconds: by arrival at our clock, of Events by their own time, at the end of its second.
     pub at_millis: Millis,
     /// The event that it tells.
     pub what: Happening,
@@ -130,6 +131,34 @@ pub enum NodeDeparture {
     Lost,
 }
 
+/// The way in which a container ended before it was started again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ContainerEnd {
+    /// With this exit code.
+    Exited(i32),
+    /// `OOMKilled`.
+    OutOfMemory,
+    /// Its first process could not be started.
+    NotStarted,
+    /// Its status does not tell, or has an exit code that is made up.
+    Unknown,
+}
+
+/// The restart of a container.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Restart {
+    /// Name of the container.
+    pub container: String,
+    /// Its part in the pod.
+    pub role: Role,
+    /// Revision of the ReplicaSet of the pod then.
+    pub revision: Option<u64>,
+    /// How it ended last.
+    pub end: ContainerEnd,
+    /// Somebody looked when it was started again.
+    pub was_seen: bool,
+}
+
 /// The start of a rollout.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RolloutStart {
@@ -191,6 +220,8 @@ pub enum Happening {
         revision: u64,
         /// The revision that supersedes it.
         by: u64,
+        /// Time until its last pod was gone, in milliseconds.
+        gone_millis: Option<Millis>,
     },
     /// The progress deadline passed.
     Deadline {
@@ -309,6 +340,17 @@ pub enum Happening {
         /// When the last one failed, in milliseconds.
         last_millis: Millis,
     },
+    /// A container ended and was started again, in one pod or in several, once or again and again.
+    Restarted {
+        /// Name of the first pod.
+        pod: String,
+        /// Number of pods.
+        pods: u32,
+        /// The container and how it ended, the same in all of them.
+        restart: Restart,
+        /// Number of restarts in all pods.
+        restarts: u32,
+    },
     /// A ReplicaSet let go of a pod.
     Released {
         /// Name of the pod.
@@ -417,6 +459,7 @@ impl Happening {
             | Self::Deleting
             | Self::Deleted
             | Self::Failed { .. }
+            | Self::Restarted { .. }
             | Self::LeftNode { why: NodeDeparture::OverLimit | NodeDeparture::Tainted | NodeDeparture::Lost, .. } => {
                 LineKind::Bad
             }

@@ -12,6 +12,11 @@ pub use crate::model::PodState;
 use crate::model::fact::{ConditionStatus, Container, ContainerState, Phase, PodFact, RESTARTING_ALL, Role};
 use crate::rules::messages::is_ordinary_wait;
 
+/// Probes that allow more than this are not believed.
+pub const LONGEST_PROBE_MILLIS: Millis = 3_600_000;
+/// Containers may run this long without being ready whatever their probes say.
+const READY_MILLIS: Millis = 30_000;
+
 /// The state of a pod, with the details that explain it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reading {
@@ -29,6 +34,13 @@ pub struct Reading {
     pub all_restarts: u32,
     /// Its phase is Succeeded or Failed: it runs no more and never will.
     pub is_terminal: bool,
+}
+
+/// Computes how long containers may run before they are ready: half as much again as their probes allow, as the kubelet is slower
+/// than its plan.
+pub fn allowed_until_ready_millis(probe_millis: Millis) -> Millis {
+    let probe_millis = probe_millis.min(LONGEST_PROBE_MILLIS);
+    READY_MILLIS.max(probe_millis.saturating_add(probe_millis / 2))
 }
 
 /// Reads a pod's state. A ready pod reads as [`PodState::Ready`] with the time it became ready; whether it counts

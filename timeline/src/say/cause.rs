@@ -329,12 +329,7 @@ pub(super) fn failed_step(reason: &str) -> &'static str {
 /// The end of a container: "container web crashes with exit code 1", "container web is killed because its liveness probe
 /// fails", "container web ends with exit code 0 (Completed) and is started again".
 pub(super) fn crashes(crash: &CrashCause) -> String {
-    let who = match crash.role {
-        Role::Init => "init container",
-        Role::Sidecar => "sidecar",
-        Role::App => "container",
-    };
-    let who = format!("{who} {}", safe(&crash.container));
+    let who = container_name(crash.role, &crash.container);
     match (crash.exit_code, &crash.probe) {
         _ if crash.is_final => format!("{who} {} and is not started again", last_end(crash)),
         _ if crash.needs_restart_of_all => {
@@ -355,6 +350,16 @@ pub(super) fn crashes(crash: &CrashCause) -> String {
         (None, None) if crash.is_loop => format!("{who} crashes"),
         (None, None) => format!("{who} ended"),
     }
+}
+
+/// A container by its part in the pod and its name: "init container migrate".
+pub(super) fn container_name(role: Role, name: &str) -> String {
+    let what = match role {
+        Role::Init => "init container",
+        Role::Sidecar => "sidecar",
+        Role::App => "container",
+    };
+    format!("{what} {}", safe(name))
 }
 
 /// The end of a container that does not start again: "ended with exit code 1", "ran out of memory".

@@ -1,10 +1,11 @@
 //! A moment of the story in words.
 
-use crate::model::story::{Adopter, Happening, NodeDeparture, Part, RolloutStart, StepBudget};
+use super::cause::{container_name, exit_words};
+use crate::model::story::{Adopter, ContainerEnd, Happening, NodeDeparture, Part, Restart, RolloutStart, StepBudget};
 use crate::model::{EndReason, Trigger};
 use crate::words::{capitalized, count, duration, list, safe, sentence_end, short};
 
-/// A ReplicaSet that is made again this soon is made again at once.
+/// A ReplicaSet that is made again this soon is made again at once, and a pod that is gone this soon is gone at once.
 const AT_ONCE_MILLIS: crate::Millis = 1_000;
 
 /// A moment of the story in one sentence.
@@ -30,8 +31,16 @@ pub fn happening(happening: &Happening) -> String {
         Happening::Completed { revision, took_millis: None } => {
             format!("Revision {revision} is complete; when it finished is not known.")
         }
-        Happening::Superseded { revision, by } => {
-            format!("Revision {by} superseded revision {revision} before {revision} finished.")
+        Happening::Superseded { revision, by, gone_millis } => {
+            let gone = match gone_millis {
+                Some(millis) if *millis < AT_ONCE_MILLIS => "at once".to_owned(),
+                Some(millis) => format!("{} later", duration(*millis)),
+                None => return format!("Revision {by} superseded revision {revision} before {revision} finished."),
+            };
+            format!(
+                "Revision {by} superseded revision {revision} before {revision} finished. The last pod of revision \
+                 {revision} was gone {gone}."
+            )
         }
         Happening::Deadline { revision } => format!(
             "Progress deadline passed for revision {revision}. Kubernetes keeps trying; it does not roll back by itself."
@@ -87,6 +96,7 @@ pub fn happening(happening: &Happening) -> String {
         Happening::Ended { pod, reason, was_released } => ended(pod, *reason, *was_released),
         Happening::LeftNode { pod, pods, node, why, resource, .. } => left(pod, *pods, node, *why, resource),
         Happening::Failed { pod, pods, reason, revision, .. } => failed(pod, *pods, reason, *revision),
+        Happening::Restarted { pod, pods, restart, restarts } => restarted(pod, *pods, restart, *restarts),
         Happening::Released { pod, is_orphaned: true, .. } => {
             format!(
                 "Pod {} orphaned: its ReplicaSet is deleted without it. It keeps running on its own.",
@@ -246,6 +256,26 @@ fn failed(pod: &str, pods: u32, reason: &str, revision: Option<u64>) -> String {
     let who = if pods == 1 { format!("Pod {}", pod_name(pod)) } else { count(pods, "pod") };
     let why = if reason.is_empty() { String::new() } else { format!(": {}", safe(reason)) };
     format!("{who} failed{why}; {}.", stays(revision))
+}
+
+/// "2 pods of revision 3: container web ended with exit code 1 and was restarted 5 times in all."
+fn restarted(pod: &str, pods: u32, restart: &Restart, restarts: u32) -> String {
+    let who = if pods == 1 { format!("Pod {}", pod_name(pod)) } else { count(pods, "pod") };
+    let of = restart.revision.map(|revision| format!(" of revision {revision}")).unwrap_or_default();
+    let container = container_name(restart.role, &restart.container);
+    let end = match restart.end {
+        ContainerEnd::Exited(code) => format!(" ended with {} and", exit_words(code)),
+        ContainerEnd::OutOfMemory => " ran out of memory (OOMKilled) and".to_owned(),
+        ContainerEnd::NotStarted => " failed to start and".to_owned(),
+        ContainerEnd::Unknown => String::new(),
+    };
+    let times = match (restarts, pods) {
+        (1, _) => String::new(),
+        (restarts, 1) => format!(" {restarts} times"),
+        (restarts, _) => format!(" {restarts} times in all"),
+    };
+    let unseen = if restart.was_seen { "" } else { " while not observed" };
+    format!("{who}{of}: {container}{end} was restarted{times}{unseen}.")
 }
 
 /// Pods that went, or were asked to, while nobody looked.

@@ -11,7 +11,7 @@ pub use crate::model::story::{Entry, Happening, LineKind, NodeDeparture, Part};
 /// One line of the story.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Line {
-    /// When it happened, in milliseconds: by arrival at our clock, of Events by their own time.
+    /// When it happened, in milliseconds: by arrival at our clock, of Events by their own time, at the end of its second.
     pub at_millis: Millis,
     /// Its kind: colour and mark follow from it.
     pub kind: LineKind,

@@ -7,6 +7,7 @@ use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyModifiers};
 use ratatui::text::Text;
 use ratatui::widgets::Paragraph;
+use timeline::story::{Line, LineKind};
 use tokio::sync::mpsc;
 
 use super::feed::{self, Feed};
@@ -125,7 +126,7 @@ pub(super) struct PrintedLines {
     verdict: String,
     /// The last remedy. Its pod may be another one each time.
     remedy: Option<String>,
-    lines: Vec<timeline::story::Line>,
+    lines: Vec<Line>,
     was_missing: bool,
 }
 
@@ -154,8 +155,9 @@ pub(super) fn print_news(told: &mut PrintedLines, follower: &Follower, out: &mut
         told.was_missing = true;
         writeln!(out, "{}  There is no such Deployment yet.", clock(now))?;
     }
-    for line in &follower.copy.said.story {
-        if !told.lines.contains(line) {
+    let story = &follower.copy.said.story;
+    for line in story {
+        if !told.lines.contains(line) && !is_repeated(line, &told.lines, story) {
             writeln!(out, "{}  {:8}  {}", moment(line.at_millis, now), line.kind.name(), plain(&line.text))?;
         }
     }
@@ -182,6 +184,17 @@ pub(super) fn print_news(told: &mut PrintedLines, follower: &Follower, out: &mut
     out.flush()
 }
 
+/// Returns whether a line was printed with lower numbers: a crash loop, or an Event that comes again.
+fn is_repeated(line: &Line, printed: &[Line], story: &[Line]) -> bool {
+    let words = |line: &Line| {
+        let is_number = |word: &&str| word.trim_start_matches('(').bytes().all(|byte| byte.is_ascii_digit());
+        line.text.split(' ').filter(|word| !is_number(word)).collect::<Vec<_>>().join(" ")
+    };
+    let is_before = |known: &&Line| known.kind == line.kind && !story.contains(known);
+    matches!(line.kind, LineKind::Bad | LineKind::Event)
+        && printed.iter().filter(is_before).any(|known| words(known) == words(line))
+}
+
 /// A sentence without the durations in it.
 fn without_durations(text: &str) -> String {
     let is_number = |word: &str| word.starts_with(|first: char| first.is_ascii_digit());
@@ -206,5 +219,21 @@ mod tests {
         assert_eq!(said("5.2 s"), said("1 min 3 s"));
         assert_eq!(said("5.2 s"), "[Not observed] It has not reacted for 2 of 3 pods");
         assert_ne!(without_durations("1 of 3 new pods"), without_durations("2 of 3 new pods"));
+    }
+
+    #[test]
+    fn a_line_whose_numbers_grow_is_printed_once() {
+        let line = |kind, text: &str| Line { at_millis: 0, kind, text: text.to_owned() };
+        let is_repeated = |kind, before: &str, after: &str| {
+            let (before, after) = (line(kind, before), line(kind, after));
+            is_repeated(&after, &[before], std::slice::from_ref(&after))
+        };
+        let restarted = |pods: &str, times: u32| format!("{pods}: container web was restarted {times} times in all.");
+        assert!(is_repeated(LineKind::Bad, &restarted("2 pods", 3), &restarted("3 pods", 5)));
+        assert!(is_repeated(LineKind::Event, "Odd on Pod a1 (2 times): why.", "Odd on Pod a1 (3 times): why."));
+        assert!(!is_repeated(LineKind::Event, "Odd on Pod a1 (2 times): why.", "Odd on Pod a2 (2 times): why."));
+        assert!(!is_repeated(LineKind::Step, "Revision 2 up 0 → 1", "Revision 2 up 1 → 2"));
+        let (one, other) = (line(LineKind::Bad, "exit code 1"), line(LineKind::Bad, "exit code 2"));
+        assert!(!super::is_repeated(&other, std::slice::from_ref(&one), &[one.clone(), other.clone()]));
     }
 }

@@ -1,10 +1,11 @@
 //! Writes the story: decides each entry when it happens. Entries are kept with their Deployment and change only by changes
 //! of the model, so viewers of the past find the story of then.
 //!
-//! Split by what is told: `steps` of ReplicaSets, `pods` that end, `sets` that go. Rollouts, marks, gaps and Events are told
+//! Split by what is told: `steps` of ReplicaSets, `pods` that end, `restarts` of containers, `sets` that go. Rollouts, marks, gaps and Events are told
 //! where they are noted.
 
 mod pods;
+mod restarts;
 mod sets;
 mod steps;
 
@@ -15,8 +16,6 @@ use crate::rules::rollout;
 use crate::words::images;
 use crate::{Change, Millis, Uid};
 
-/// The parts of one moment may arrive on two streams this far apart.
-const ONE_MOMENT_MILLIS: Millis = 100;
 /// A gap shorter than this is not worth an entry.
 const GAP_MILLIS: Millis = 1_000;
 
@@ -54,32 +53,36 @@ impl Timeline {
     }
 
     /// The Deployment whose story a pod is part of.
-    fn teller(&self, pod: &Pod) -> Option<Uid> {
+    pub(super) fn teller(&self, pod: &Pod) -> Option<Uid> {
         self.teller_of_set(pod.last_owner()?)
     }
 
     /// The Deployment whose story the pods of a ReplicaSet are part of.
-    fn teller_of_set(&self, set: Uid) -> Option<Uid> {
+    pub(super) fn teller_of_set(&self, set: Uid) -> Option<Uid> {
         let set = self.model.replica_sets.get(&set)?;
         set.last_owner().filter(|uid| self.model.deployments.contains_key(uid))
     }
 
-    /// A rollout starts, or was there when watching began.
-    pub(super) fn tell_start(&mut self, at_millis: Millis, uid: Uid, was_seen: bool) {
-        let Some(deployment) = self.model.deployments.get(&uid) else { return };
-        let Some(what) = self.start_of(deployment, was_seen) else { return };
+    /// Tells that a rollout starts, or was there when watching began, and returns when.
+    pub(super) fn tell_start(&mut self, at_millis: Millis, uid: Uid, was_seen: bool) -> Millis {
+        let Some(deployment) = self.model.deployments.get(&uid) else { return at_millis };
+        let Some(what) = self.start_of(deployment, was_seen) else { return at_millis };
         let Happening::Starts(RolloutStart { revision, .. }) = what else {
             self.tell(uid, at_millis, what);
-            return;
+            return at_millis;
         };
-        // The ReplicaSet and its first replicas are one write, seen milliseconds before the annotation.
-        let is_first_step = |entry: &Entry| match &entry.what {
-            Happening::Rolled { parts, .. } => parts.iter().any(|part| part.revision == Some(revision)),
+        // The ReplicaSet and its first replicas are one write, seen before the annotation of the Deployment.
+        let is_first_step = |entry: &&Entry| match &entry.what {
+            Happening::Rolled { parts, .. } => {
+                parts.iter().any(|part| part.revision == Some(revision))
+                    && at_millis - entry.at_millis <= self.settling_millis()
+            }
             _ => false,
         };
-        let step = self.entry(uid, |entry| is_first_step(entry) && at_millis - entry.at_millis < ONE_MOMENT_MILLIS);
-        let at_millis = step.map_or(at_millis, |step| step.at_millis.min(at_millis));
+        let steps = deployment.story.iter().filter(is_first_step).map(|step| step.at_millis);
+        let at_millis = steps.chain([at_millis]).min().unwrap_or(at_millis);
         self.tell(uid, at_millis, what);
+        at_millis
     }
 
     /// The entry for the start of the last rollout.
@@ -178,7 +181,7 @@ impl Timeline {
     }
 
     /// A Warning Event: those of one reason and topic about the same object are one entry, with the latest words and how often in all.
-    pub(super) fn tell_event(&mut self, uid: Uid, event: &Event, more: u32) {
+    pub(super) fn tell_event(&mut self, at_millis: Millis, uid: Uid, event: &Event, more: u32) {
         // The Event "Failed to pull image" came before, and says why.
         if event.reason == "Failed" && matches!(&*event.message, "Error: ErrImagePull" | "Error: ImagePullBackOff") {
             return;
@@ -197,19 +200,19 @@ impl Timeline {
             count,
         };
         let Some(known) = self.entry(uid, is_same) else {
-            self.tell(uid, event.at_millis, what(more));
+            self.tell(uid, at_millis, what(event.count)); // earlier ones may have been routine
             return;
         };
         let id = known.id;
         self.retell(uid, id, |entry| {
-            let is_later = event.at_millis >= entry.at_millis;
+            let is_later = at_millis >= entry.at_millis;
             if let Happening::Event { count, message, .. } = &mut entry.what {
                 *count = count.saturating_add(more);
                 if is_later {
                     message.clone_from(&event.message);
                 }
             }
-            entry.at_millis = entry.at_millis.max(event.at_millis);
+            entry.at_millis = entry.at_millis.max(at_millis);
         });
     }
 }

@@ -5,7 +5,7 @@ use crate::apply::leaving::PodDeparture;
 use crate::apply::pending::AwaitedReplacement;
 use crate::model::fact::PodFact;
 use crate::model::story::{Adopter, Entry, Happening};
-use crate::model::{EndReason, PodState, ReplicaSet};
+use crate::model::{EndReason, PodCounts, PodState, ReplicaSet};
 use crate::rules::rollout;
 use crate::{Millis, Uid};
 
@@ -280,6 +280,26 @@ impl Timeline {
                 (PodState::Gone, _) if is_old => *drained_millis = Some(after),
                 (PodState::Available, Some((_, available @ None))) if !is_old => *available = Some(after),
                 _ => {}
+            }
+        });
+    }
+
+    /// A pod was seen to go: it may have been the last one of a revision that was superseded.
+    pub(in crate::apply) fn tell_last_gone(&mut self, at: Millis, uid: Uid) {
+        let owner = self.model.pods.get(&uid).and_then(|pod| pod.owner);
+        let Some(set) = owner.and_then(|set| self.model.replica_sets.get(&set)) else { return };
+        if set.now.counts.desired > 0 || self.model.pod_counts(set.uid) != PodCounts::default() {
+            return;
+        }
+        let (Some(deployment), carried) = (self.teller_of_set(set.uid), set.revision()) else { return };
+        let is_it = |entry: &Entry| match entry.what {
+            Happening::Superseded { revision, gone_millis: None, .. } => Some(revision) == carried,
+            _ => false,
+        };
+        let Some(id) = self.entry(deployment, is_it).map(|entry| entry.id) else { return };
+        self.retell(deployment, id, |entry| {
+            if let Happening::Superseded { gone_millis, .. } = &mut entry.what {
+                *gone_millis = Some(at - entry.at_millis);
             }
         });
     }

@@ -22,6 +22,7 @@ mod next;
 mod ownership;
 mod past;
 mod pulls;
+mod restarts;
 mod restored;
 mod revisions;
 mod rollouts;

@@ -1,9 +1,10 @@
 //! ReplicaSets that a Deployment lets go, takes up again, or takes over from another one.
 
-use crate::made::{self, SECOND, WEB, Web, image, next_revision, ready, set};
+use crate::made::{self, SECOND, WEB, Web, image, next_revision, ready, set, warning};
 use crate::said::told::since;
 use timeline::fact::{DeploymentFact, Kind, Seen};
 use timeline::rollout::{self, Trigger};
+use timeline::story::LineKind;
 use timeline::{Fact, Timeline, Uid, story};
 
 fn triggers(timeline: &Timeline, deployment: Uid) -> Vec<(u64, Trigger)> {
@@ -153,6 +154,34 @@ fn a_replica_set_that_came_back_and_is_let_go_is_of_the_one_that_had_it_last() {
     }
     web.delete_deployment();
     assert_eq!(web.view().verdict.why, "2 pods still run without it.");
+}
+
+#[test]
+fn events_about_a_replica_set_and_its_pods_are_of_the_deployment_that_has_it() {
+    let mut web = Web::live(2).at(60_000);
+    let next = Uid::from_bits(9);
+    let tell = |web: &mut Web, first: u128| {
+        for (number, about, object) in [(first, 2, ("ReplicaSet", "web-1")), (first + 1, 100, ("Pod", "web-2-p0100"))] {
+            let event = warning(number, about, object, "Odd", &format!("at {}", web.now));
+            web.timeline.apply(web.now, Fact::Event(Box::new(event)));
+        }
+    };
+    let told = |web: &Web, uid: Uid| -> Vec<String> {
+        let lines = story::story(web.timeline.model(), uid).into_iter();
+        lines.filter(|line| line.kind == LineKind::Event).map(|line| line.text).collect()
+    };
+    // Deleted with --cascade=orphan, and created again with the same name and selector.
+    web.set(2, |set| set.meta.controller = None);
+    tell(&mut web, 900);
+    web.delete_deployment();
+    let again = DeploymentFact { meta: made::meta(9, "web", None), ..made::deployment() };
+    web.wait_until(61_000);
+    web.timeline.apply(61_000, Fact::Deployment(Box::new(again), Seen::Added));
+    web.set(2, |set| set.meta.controller = Some(next));
+    web.wait_until(62_000);
+    tell(&mut web, 910);
+    assert_eq!(told(&web, WEB), ["Event Odd on ReplicaSet web-1: at 60000.", "Event Odd on Pod p0100: at 60000."]);
+    assert_eq!(told(&web, next), ["Event Odd on ReplicaSet web-1: at 62000.", "Event Odd on Pod p0100: at 62000."]);
 }
 
 #[test]

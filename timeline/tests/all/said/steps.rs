@@ -156,7 +156,7 @@ fn a_rollout_starts_with_its_first_step_where_that_came_just_before() {
         web.wait(after).deployment(|deployment| deployment.revision = Some(2));
         since(&web, 20_000).into_iter().find(|line| line.contains("Revision 2 starts")).unwrap()
     };
-    assert_eq!(starts(99, true), "20000 Revision 2 starts: image web:v2.");
-    assert_eq!(starts(100, true), "20100 Revision 2 starts: image web:v2.");
+    assert_eq!(starts(1_000, true), "20000 Revision 2 starts: image web:v2.");
+    assert_eq!(starts(1_001, true), "21001 Revision 2 starts: image web:v2.");
     assert_eq!(starts(50, false), "20050 Revision 2 starts: the template changed, with the same image web:v1.");
 }

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::made::{self, SECOND, WEB, Web, condition, image, next_revision, ready, set, warning};
-use timeline::fact::{ConditionStatus, EventFact, Kind, Phase, ReplicaSetFact, Seen};
+use crate::made::{self, SECOND, WEB, Web, condition, crashing, image, next_revision, ready, set, unready, warning};
+use timeline::fact::{ConditionStatus, EventFact, Kind, Phase, PodFact, ReplicaSetFact, Seen};
 use timeline::story::{self, LineKind};
 use timeline::{Fact, Millis, Timeline};
 
@@ -233,6 +233,34 @@ fn a_rollout_is_told_once_with_what_becomes_known_of_it() {
 }
 
 #[test]
+fn the_last_pod_of_a_superseded_revision_is_told_when_somebody_saw_it_go() {
+    let superseded = |goes: fn(&mut Web)| {
+        let mut web = Web::replacing();
+        web.add_pod(200, SECOND, unready);
+        web.add_pod(201, SECOND, unready);
+        web.now = 30_000;
+        next_revision(&mut web, 3, [1, 0]);
+        web.kill_pod(200);
+        web.kill_pod(201);
+        web.wait_until(30_500).delete_pod(200);
+        goes(&mut web);
+        since(&web, 30_000).into_iter().find(|line| line.contains("superseded")).unwrap()
+    };
+    let before = "30000 Revision 3 superseded revision 2 before 2 finished.";
+    assert_eq!(superseded(|_| {}), before);
+    assert_eq!(
+        superseded(|web| web.wait_until(42_000).delete_pod(201)),
+        format!("{before} The last pod of revision 2 was gone 12 s later.")
+    );
+    assert_eq!(superseded(|web| web.delete_pod(201)), format!("{before} The last pod of revision 2 was gone at once."));
+    let unseen = |web: &mut Web| {
+        web.lose_pod(201);
+        web.wait_until(42_000).listed(Kind::Pod, Some(31_000));
+    };
+    assert_eq!(superseded(unseen), before);
+}
+
+#[test]
 fn a_gap_is_told_from_one_second_on_and_grows_into_one() {
     let gap = |since_millis: Millis| {
         let mut web = Web::live(1).at(60_000);
@@ -283,10 +311,10 @@ fn events_of_one_reason_are_one_line_at_their_own_last_time() {
     assert_eq!(since(&web, 6_000), Vec::<String>::new(), "objects tell it better");
     web.timeline.apply(60_000, event(901, Some(50_000), "one", 1, true));
     web.timeline.apply(61_000, event(902, Some(55_000), "two", 2, true));
-    assert_eq!(since(&web, 6_000), ["55000 Event Unhealthy on Pod p0100 (3 times): two."]);
+    assert_eq!(since(&web, 6_000), ["55999 Event Unhealthy on Pod p0100 (3 times): two."]);
     // One that was earlier adds to the count and keeps the words.
     web.timeline.apply(62_000, event(903, Some(52_000), "earlier", 1, true));
-    assert_eq!(since(&web, 6_000), ["55000 Event Unhealthy on Pod p0100 (4 times): two."]);
+    assert_eq!(since(&web, 6_000), ["55999 Event Unhealthy on Pod p0100 (4 times): two."]);
     // A clock that is ahead tells of no future; the same again tells nothing.
     web.timeline.apply(63_000, event(904, Some(99_000), "ahead", 1, true));
     assert_eq!(web.timeline.apply(64_000, event(904, Some(99_000), "ahead", 1, true)), Vec::new());
@@ -327,6 +355,25 @@ fn events_of_one_reason_are_one_line_at_their_own_last_time() {
 }
 
 #[test]
+fn an_event_stands_behind_what_happened_before_it_in_its_second() {
+    let told = |last: Millis, arrival: Millis| {
+        let mut web = Web::live(3).at(60_400);
+        next_revision(&mut web, 2, [1, 3]);
+        let warning = warning(900, SECOND, ("ReplicaSet", "web-2"), "FailedCreate", "quota");
+        let event = EventFact { last_millis: Some(last), ..warning };
+        web.timeline.apply(arrival, Fact::Event(Box::new(event)));
+        let lines = since(&web, 60_000);
+        let at = lines.iter().position(|line| line.contains("FailedCreate")).unwrap();
+        (at, lines[at].clone())
+    };
+    let line = |at: Millis| format!("{at} Event FailedCreate on ReplicaSet web-2: quota.");
+    // Most Events have whole seconds: after the start and the first step, and not after it arrived.
+    assert_eq!(told(60_000, 60_700), (2, line(60_700)));
+    assert_eq!(told(60_000, 65_000), (2, line(60_999)));
+    assert_eq!(told(60_250, 65_000), (0, line(60_250)));
+}
+
+#[test]
 fn events_about_different_matters_are_counted_apart() {
     let mut web = Web::live(1).at(60_000);
     let mut event = |uid: u128, reason: &str, count: u32, message: &str| {
@@ -347,6 +394,43 @@ fn events_about_different_matters_are_counted_apart() {
             "Event Failed on Pod p0100 (2 times): Failed to pull image \"web:v3\": no such host."
         ]
     );
+}
+
+#[test]
+fn probes_that_fail_while_a_pod_starts_or_terminates_are_told_once_they_matter() {
+    let failed = |web: &mut Web, at: Millis, count: u32, probe: &str| {
+        let message = format!("{probe} probe failed: connection refused");
+        let warning = warning(900, 200, ("Pod", "web-3-p0200"), "Unhealthy", &message);
+        web.timeline.apply(at, Fact::Event(Box::new(EventFact { count, ..warning })));
+        web.lines(LineKind::Event)
+    };
+    let told = |times: &str, probe: &str| {
+        vec![format!("Event Unhealthy on Pod p0200{times}: {probe} probe failed: connection refused.")]
+    };
+    let none = Vec::<String>::new();
+    // A start may take 30 s, and half as long again as its probes allow.
+    for (probe_millis, until) in [(0, 50_000), (60_000, 110_000)] {
+        for probe in ["Readiness", "Startup"] {
+            let mut web = Web::replacing();
+            web.set(SECOND, |set| set.probe_millis = probe_millis);
+            web.add_pod(200, SECOND, unready);
+            assert_eq!(failed(&mut web, until, 3, probe), none);
+            assert_eq!(failed(&mut web, until + 1, 4, probe), told(" (4 times)", probe));
+        }
+    }
+    let first = |pod: fn(&mut PodFact), probe: &str| {
+        let mut web = Web::replacing();
+        web.add_pod(200, SECOND, pod);
+        failed(&mut web, 21_000, 1, probe)
+    };
+    assert_eq!(first(unready, "Liveness"), told("", "Liveness"));
+    assert_eq!(first(ready, "Readiness"), told("", "Readiness"));
+    assert_eq!(first(|pod| crashing(1)(pod), "Startup"), told("", "Startup"));
+    // It is not to serve any more.
+    let mut web = Web::replacing();
+    web.add_ready_pod(200, SECOND);
+    web.kill_pod(200);
+    assert_eq!(failed(&mut web, 21_000, 1, "Readiness"), none);
 }
 
 #[test]

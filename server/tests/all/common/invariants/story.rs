@@ -89,7 +89,9 @@ fn said_rightly(
     let named: Vec<&String> = match &entry.what {
         Happening::Killed { pod, replacement, .. } => replacement.iter().map(|(name, _)| name).chain([pod]).collect(),
         Happening::Ended { pod, .. } | Happening::LeftNode { pod, .. } | Happening::Failed { pod, .. } => vec![pod],
-        Happening::Released { pod, .. } | Happening::Adopted { pod, .. } => vec![pod],
+        Happening::Released { pod, .. } | Happening::Adopted { pod, .. } | Happening::Restarted { pod, .. } => {
+            vec![pod]
+        }
         _ => Vec::new(),
     };
     for pod in named {
@@ -131,6 +133,10 @@ fn grew(before: &Happening, after: &Happening) -> bool {
         (Happening::KilledMore { pods: a, revision, .. }, Happening::KilledMore { pods: b, revision: v, .. }) => {
             b > a && revision == v
         }
+        (
+            Happening::Restarted { pods: a, restart, restarts, .. },
+            Happening::Restarted { pods: b, restart: same, restarts: more, .. },
+        ) => b >= a && more > restarts && restart == same,
         (Happening::Unseen { pods: a, pod, .. }, Happening::Unseen { pods: b, pod: same, .. }) => b > a && pod == same,
         (Happening::AndSoOn { steps: a, .. }, Happening::AndSoOn { steps: b, .. }) => b > a,
         (Happening::Rolled { parts, .. }, Happening::AndSoOn { parts: all, steps }) => {

@@ -1,0 +1,126 @@
+//! The story of containers that end and are started again.
+
+use super::told::since;
+use crate::made::{Web, crashing, next_revision, unready};
+use timeline::fact::{Container, ContainerState, Exit, PodFact, RESTARTING_ALL, Role};
+
+/// Its container ended in that way and runs again, for the so-manyth time.
+fn restarted(restarts: u32, code: i32, reason: &'static str) -> impl FnOnce(&mut PodFact) {
+    move |pod| {
+        unready(pod);
+        let exit = Exit { code, reason: reason.into(), ..Exit::default() };
+        pod.containers[0].state = Some(ContainerState::Running);
+        (pod.containers[0].restarts, pod.containers[0].last_exit) = (restarts, Some(exit.into()));
+    }
+}
+
+#[test]
+fn a_restart_is_told_with_the_end_before_it() {
+    let told = |code: i32, reason: &'static str| {
+        let mut web = Web::live(1).at(60_000);
+        web.pod(100, restarted(1, code, reason));
+        since(&web, 60_000)
+    };
+    let pod = "60000 Pod p0100 of revision 1: container web";
+    assert_eq!(told(1, "Error"), [format!("{pod} ended with exit code 1 and was restarted.")]);
+    assert_eq!(told(0, "Completed"), [format!("{pod} ended with exit code 0 and was restarted.")]);
+    assert_eq!(told(137, "Error"), [format!("{pod} ended with exit code 137 (SIGKILL) and was restarted.")]);
+    assert_eq!(told(137, "OOMKilled"), [format!("{pod} ran out of memory (OOMKilled) and was restarted.")]);
+    assert_eq!(told(128, "StartError"), [format!("{pod} failed to start and was restarted.")]);
+    // Nobody saw how it ended, and its exit code is made up.
+    assert_eq!(told(137, "ContainerStatusUnknown"), [format!("{pod} was restarted.")]);
+    assert_eq!(told(137, RESTARTING_ALL), [format!("{pod} was restarted.")]);
+    // An end alone is no restart.
+    let mut web = Web::live(1).at(60_000);
+    web.pod(100, crashing(0));
+    assert_eq!(since(&web, 60_000), Vec::<String>::new());
+}
+
+#[test]
+fn restarts_before_somebody_looked_are_no_news() {
+    let mut web = Web::live(1).at(60_000);
+    web.unseen_pod(100, crashing(7));
+    let mut late = web.first_listed();
+    assert!(!late.told().iter().any(|line| line.contains("restarted")), "{:?}", late.told());
+    late.wait_until(90_000).pod(100, crashing(8));
+    assert_eq!(
+        since(&late, 90_000),
+        ["90000 Pod p0100 of revision 1: container web ended with exit code 1 and was restarted."]
+    );
+    // In a gap they happened at an unknown time.
+    web.relisted(50_000);
+    assert!(
+        since(&web, 60_000).contains(
+            &"60000 Pod p0100 of revision 1: container web ended with exit code 1 and was restarted 7 times while not observed."
+                .to_owned()
+        ),
+        "{:?}",
+        since(&web, 60_000)
+    );
+}
+
+#[test]
+fn a_crash_loop_is_one_line_whose_number_grows() {
+    let mut web = Web::live(1);
+    for restarts in 1..=10 {
+        web.wait(600_000).pod(100, crashing(restarts));
+    }
+    assert_eq!(
+        since(&web, 6_000),
+        ["605000 Pod p0100 of revision 1: container web ended with exit code 1 and was restarted 10 times."]
+    );
+    // What comes later than a kubelet remembers is another one.
+    web.wait(600_001).pod(100, crashing(11));
+    assert_eq!(since(&web, 6_000).len(), 2);
+}
+
+#[test]
+fn containers_of_many_pods_that_end_alike_are_one_line() {
+    let mut web = Web::live(50).at(60_000);
+    for restarts in 1..=4 {
+        for number in 100..150 {
+            web.wait(100).pod(number, crashing(restarts));
+        }
+    }
+    assert_eq!(
+        since(&web, 60_000),
+        ["60100 50 pods of revision 1: container web ended with exit code 1 and was restarted 200 times in all."]
+    );
+    // Another end, another container and another revision have their own.
+    web.wait_until(90_000).pod(100, restarted(5, 137, "OOMKilled"));
+    web.pod(101, |pod| {
+        let exit = Exit { code: 1, reason: "Error".into(), ..Exit::default() };
+        let state = Some(ContainerState::Running);
+        let proxy = Container::new("proxy".into(), Role::Sidecar);
+        pod.containers.insert(0, Container { state, last_exit: Some(exit.into()), ..proxy });
+    });
+    web.pod(101, |pod| pod.containers[0].restarts = 1);
+    next_revision(&mut web, 2, [1, 50]);
+    web.add_pod(200, 3, |_| {});
+    web.wait_until(91_000).pod(200, crashing(1));
+    let told: Vec<String> = since(&web, 90_000).into_iter().filter(|line| line.contains("restarted")).collect();
+    assert_eq!(
+        told,
+        [
+            "90000 Pod p0100 of revision 1: container web ran out of memory (OOMKilled) and was restarted.",
+            "90000 Pod p0101 of revision 1: sidecar proxy ended with exit code 1 and was restarted.",
+            "91000 Pod p0200 of revision 2: container web ended with exit code 1 and was restarted."
+        ]
+    );
+}
+
+#[test]
+fn a_status_that_begins_anew_counts_no_restart_twice() {
+    let told = |again: u32| {
+        let mut web = Web::live(1).at(60_000);
+        web.pod(100, crashing(3));
+        web.wait_until(61_000).pod(100, |pod| {
+            (pod.containers[0].restarts, pod.containers[0].last_exit) = (0, None);
+        });
+        web.wait_until(62_000).pod(100, crashing(again));
+        since(&web, 60_000)
+    };
+    let three = "60000 Pod p0100 of revision 1: container web ended with exit code 1 and was restarted 3 times.";
+    assert_eq!(told(3), [three]);
+    assert_eq!(told(5), [three.replace('3', "4")]);
+}
