@@ -374,6 +374,36 @@ fn one_end_is_told_until_the_container_has_started_again() {
     assert_eq!(web.view().verdict.tone, Tone::Bad, "{}", web.verdict());
 }
 
+/// Without a readiness probe a container that was started again is ready at once: the controllers see nothing but that.
+#[test]
+fn when_all_pods_ended_once_after_the_rollout_only_the_controllers_are_done() {
+    let mut web = Web::reported();
+    web.wait(20_000);
+    for number in 200..203 {
+        web.pod(number, |pod| {
+            unready(pod);
+            let container = &mut pod.containers[0];
+            let (reason, message) = ("Error".to_owned(), String::new());
+            container.state = Some(ContainerState::Terminated { exit_code: 1, reason, message });
+            container.last_exit = Some(Exit { code: 1, reason: "Error".into(), ..Exit::default() }.into());
+        });
+    }
+    web.report();
+    let seen = web.view();
+    assert_eq!((seen.verdict.badge.as_str(), seen.next.as_str()), ("Recovering", "3 pods still to become available."));
+    web.wait(1_000);
+    for number in 200..203 {
+        web.pod(number, |pod| {
+            ready(pod);
+            (pod.containers[0].state, pod.containers[0].restarts) = (Some(ContainerState::Running), 1);
+        });
+    }
+    web.report();
+    let seen = web.view();
+    let next = "The controllers have nothing left to do.";
+    assert_eq!((seen.verdict.badge.as_str(), seen.next.as_str()), ("Complete", next));
+}
+
 #[test]
 fn restarts_of_earlier_troubles_are_not_told_with_the_time_of_the_last_ones() {
     let mut web = Web::reported();

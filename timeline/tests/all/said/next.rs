@@ -71,14 +71,14 @@ fn what_is_scaled_is_made_or_removed() {
     (3..5).for_each(|number| web.pod(100 + number, ready));
     web.report();
     web.deployment(|deployment| deployment.spec.replicas = 3);
-    assert_eq!(next(&web), "Nothing is left to do.", "the status is of before");
+    assert_eq!(next(&web), "The controllers have nothing left to do.", "the status is of before");
     web.deployment(|deployment| deployment.meta.generation += 1);
     assert_eq!(next(&web), "Waiting for the Deployment controller to report this in its status.");
     web.scale(2, 0);
     (100..105).for_each(|pod| web.kill_pod(pod));
-    assert_eq!(next(&web), "Nothing else is left to do. Pods are created when it is scaled up.");
+    assert_eq!(next(&web), "The controllers have nothing left to do. Pods are created when it is scaled up.");
     (100..105).for_each(|pod| web.delete_pod(pod));
-    assert_eq!(next(&web), "Nothing is left to do. Pods are created when it is scaled up.");
+    assert_eq!(next(&web), "The controllers have nothing left to do. Pods are created when it is scaled up.");
 }
 
 #[test]
