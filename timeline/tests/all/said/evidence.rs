@@ -1,7 +1,7 @@
 //! What kubelets, admission and probes say reaches the sentence, and says no more than it means.
 
 use crate::made::{SECOND, Web, condition, crashing, ready, unready, waiting};
-use timeline::fact::{ConditionStatus, ContainerState, Exit, Phase, PodFact};
+use timeline::fact::{ConditionStatus, Container, ContainerState, Exit, Phase, PodFact, Role};
 use timeline::view::Tone;
 
 /// The first sentence about causes.
@@ -372,6 +372,30 @@ fn one_end_is_told_until_the_container_has_started_again() {
     assert_eq!(web.view().verdict.tone, Tone::Busy, "{}", web.verdict());
     web.now += 600_000;
     assert_eq!(web.view().verdict.tone, Tone::Bad, "{}", web.verdict());
+}
+
+#[test]
+fn of_an_init_container_that_runs_again_it_is_told_that_it_has_not_completed() {
+    let once = |container: &mut Container| {
+        container.restarts = 1;
+        container.last_exit = Some(Exit { code: 1, reason: "Error".into(), ..Exit::default() }.into());
+    };
+    let mut web = replacing(|pod| {
+        creating(pod);
+        let state = Some(ContainerState::Running);
+        pod.containers.insert(0, Container { state, ..Container::new("migrate".into(), Role::Init) });
+        once(&mut pod.containers[0]);
+    });
+    web.now += 5_000;
+    let said = first(&web);
+    assert!(said.starts_with("Init container migrate ended with exit code 1"), "{said}");
+    assert!(said.ends_with(" It runs again for 5.0 s, and has not completed."), "{said}");
+    let mut web = replacing(|pod| {
+        unready(pod);
+        once(&mut pod.containers[0]);
+    });
+    web.now += 5_000;
+    assert!(first(&web).ends_with(" It runs again for 5.0 s, and its pod is not ready."), "{}", first(&web));
 }
 
 /// Without a readiness probe a container that was started again is ready at once: the controllers see nothing but that.
