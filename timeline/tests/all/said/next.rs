@@ -175,6 +175,28 @@ fn it_is_scaled_to_zero_when_no_pod_is_left_that_counts() {
     assert_eq!(verdict(|web| (100..102).for_each(|pod| web.kill_pod(pod))), "Scaled to zero");
 }
 
+#[test]
+fn a_rollout_that_is_scaled_to_zero_before_any_pod_was_available_says_so() {
+    let scaled_to_zero = |mut web: Web, last: std::ops::Range<u128>| {
+        web.wait(30_000);
+        web.scale(2, 0);
+        web.set(SECOND, |set| set.counts.desired = 0);
+        (100..103).chain(last).for_each(|pod| web.delete_pod(pod));
+        web.report();
+        let verdict = web.view().verdict;
+        format!("[{}] {} {}", verdict.badge, verdict.sentence, verdict.why)
+    };
+    let mut failing = Web::replacing();
+    failing.add_pod(200, SECOND, crashing(3));
+    failing.report();
+    let said = "[Scaled to zero] Revision 2 is scaled to zero. No pod of revision 2 was ever available.";
+    assert_eq!(scaled_to_zero(failing, 200..201), said);
+    // Of a rollout that had no pods, or one that worked, nothing is said.
+    let nothing = "[Scaled to zero] Revision 2 is scaled to zero. ";
+    assert_eq!(scaled_to_zero(Web::replacing(), 0..0), nothing);
+    assert_eq!(scaled_to_zero(rolling(3, 1), 200..203), nothing);
+}
+
 /// Revision 2 crashes; the progress deadline is as said.
 fn crashing_with(seconds: Option<u32>, reason: &str, updated_millis: Option<i64>) -> Web {
     let mut web = Web::replacing();
