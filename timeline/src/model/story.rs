@@ -370,6 +370,13 @@ pub enum Happening {
         /// Time without an available pod because of it, in milliseconds.
         outage_millis: Option<Millis>,
     },
+    /// The template was changed again while a change of it waited for a paused Deployment to be resumed.
+    ChangeReplaced {
+        /// Images of the template that waited, joined.
+        images: String,
+        /// Images of the template that took its place, joined.
+        by: String,
+    },
     /// `spec.paused` became true.
     Paused,
     /// `spec.paused` became false.
@@ -433,6 +440,7 @@ impl Happening {
             | Self::LeftNode { .. }
             | Self::Released { .. }
             | Self::Adopted { .. }
+            | Self::ChangeReplaced { .. }
             | Self::Paused
             | Self::Resumed => LineKind::Outside,
         }

@@ -129,6 +129,9 @@ pub fn happening(happening: &Happening) -> String {
             };
             format!("ReplicaSet {} was deleted, not by its Deployment{again}{outage}.", safe(hash))
         }
+        Happening::ChangeReplaced { images, by } => format!(
+            "A change that waited was not rolled out: image {images}. The template was changed again: image {by}."
+        ),
         Happening::Paused => "Paused: nothing is rolled out until it is resumed.".to_owned(),
         Happening::Resumed => "Resumed.".to_owned(),
         Happening::Deleting => "The Deployment is being deleted.".to_owned(),

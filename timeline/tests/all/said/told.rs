@@ -14,6 +14,24 @@ pub fn since(web: &Web, from: Millis) -> Vec<String> {
 }
 
 #[test]
+fn a_change_that_waits_while_paused_and_is_changed_again_is_told() {
+    let mut web = Web::live(3).at(20_000);
+    web.edit_spec(|deployment| deployment.spec.paused = true);
+    for version in ["v2", "v3"] {
+        web.report();
+        web.wait(1_000).edit(version);
+    }
+    let told = "A change that waited was not rolled out: image web:v2. The template was changed again: image web:v3.";
+    assert_eq!(since(&web, 21_000), [format!("22000 {told}")]);
+    // Of a rollout that is under way nothing waits, also while it is paused.
+    let mut web = Web::replacing();
+    web.edit_spec(|deployment| deployment.spec.paused = true);
+    web.report();
+    web.wait(1_000).edit("v3");
+    assert_eq!(since(&web, 21_000), [""; 0]);
+}
+
+#[test]
 fn pods_that_fail_or_leave_within_a_minute_of_each_other_are_told_together() {
     let failed = |apart: Millis| {
         let mut web = Web::live(3);
