@@ -193,6 +193,11 @@ fn a_rollback_out_of_a_crash_loop_is_not_undone() {
     });
     assert!(web.verdict().contains("Revision 3 is replacing revision 2"), "{}", web.verdict());
     assert_eq!(web.view().remedy, None);
+    (200..203).for_each(|pod| web.kill_pod(pod));
+    assert_eq!(web.view().remedy, None, "the pods that crashed are on their way");
+    (200..203).for_each(|pod| web.delete_pod(pod));
+    web.set(SECOND, |set| set.counts.desired = 0);
+    assert_eq!(web.view().remedy, None, "they are gone");
 }
 
 #[test]
