@@ -394,6 +394,8 @@ pub enum Happening {
     Event {
         /// Kind and name of what it is about.
         about: (String, String),
+        /// The container that it is about; empty where it names none.
+        container: String,
         /// `reason`.
         reason: String,
         /// `message` of the last one.

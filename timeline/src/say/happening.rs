@@ -139,11 +139,12 @@ pub fn happening(happening: &Happening) -> String {
         Happening::Gap { millis } => {
             format!("Not observed for {}: what happened in between is not known.", duration(*millis))
         }
-        Happening::Event { about, reason, message, count } => {
+        Happening::Event { about, container, reason, message, count } => {
             let (kind, name) = about;
             let times = if *count > 1 { format!(" ({count} times)") } else { String::new() };
             let name = if kind == "Pod" { short(name) } else { name };
-            format!("Event {} on {} {}{times}: {}", safe(reason), safe(kind), safe(name), sentence_end(message))
+            let of = if container.is_empty() { String::new() } else { format!(", container {}", safe(container)) };
+            format!("Event {} on {} {}{of}{times}: {}", safe(reason), safe(kind), safe(name), sentence_end(message))
         }
         Happening::NotKept => "Older history is not kept.".to_owned(),
     }

@@ -368,6 +368,30 @@ fn events_about_different_matters_are_counted_apart() {
 }
 
 #[test]
+fn events_about_different_containers_are_counted_apart_and_name_them() {
+    let mut web = Web::live(1).at(60_000);
+    let refused = "Readiness probe failed: connection refused";
+    web.event_of(100, "web", "Unhealthy", refused);
+    web.wait(1_000).event_of(
+        100,
+        "proxy",
+        "Unhealthy",
+        "Readiness probe failed: HTTP probe failed with statuscode: 503",
+    );
+    web.wait(1_000).event_of(100, "web", "Unhealthy", refused);
+    // Of Events that are combined, the container is that of one of them.
+    web.wait(1_000).event_of(100, "proxy", "Unhealthy", &format!("(combined from similar events): {refused}"));
+    assert_eq!(
+        web.lines(LineKind::Event),
+        [
+            "Event Unhealthy on Pod p0100, container proxy: Readiness probe failed: HTTP probe failed with statuscode: 503.",
+            "Event Unhealthy on Pod p0100, container web (2 times): Readiness probe failed: connection refused.",
+            "Event Unhealthy on Pod p0100: (combined from similar events): Readiness probe failed: connection refused."
+        ]
+    );
+}
+
+#[test]
 fn a_deadline_that_passes_is_told_once_per_rollout() {
     let mut web = Web::replacing().at(60_000);
     let passed = || Some(condition(ConditionStatus::False, "ProgressDeadlineExceeded", ""));
