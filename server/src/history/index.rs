@@ -86,7 +86,7 @@ pub fn episode(text: &str, uid: Uid, (from_millis, to_millis): (Millis, Millis),
     if deployment.deleted_millis.is_some_and(|at| deployment.gaps.iter().any(|gap| gap.to_millis == at)) {
         return None;
     }
-    let episode = assess::episode(model, uid)?;
+    let episode = assess::episode(model, uid, now.skew_millis)?;
     let title = say::episode(&episode, is_open);
     let ended_millis = (!is_open).then(|| episode.ended_millis.unwrap_or(to_millis).clamp(from_millis, to_millis));
     let last = deployment.rollouts.last();
@@ -107,7 +107,7 @@ pub fn episode(text: &str, uid: Uid, (from_millis, to_millis): (Millis, Millis),
         title,
         images: last.map(|rollout| images(&rollout.images)).unwrap_or_default(),
         replicas: deployment.now.spec.replicas,
-        restarts: Some(episode.restarted.iter().map(|(_, times)| times).sum()),
+        restarts: Some(episode.restarted.iter().map(|restarted| restarted.times).sum()),
         moment_millis: ended_millis,
         is_deleted: deployment.deleted_millis.is_some(),
         is_kept: true,

@@ -7,7 +7,7 @@ use timeline::list::Group;
 use timeline::view::{Summary, Tone};
 use timeline::{Millis, Uid};
 
-/// A Deployment that is well again stays "in progress" for this long.
+/// A Deployment that is well again for the second time within this time stays "in progress" for as long.
 pub const STEADY_MILLIS: Millis = 60_000;
 
 /// A Deployment in the list of its cluster.
@@ -21,6 +21,8 @@ pub struct ListedDeployment {
     pub text: String,
     /// Since when it stands in its group, on the clock of its cluster; what its place within the group follows from.
     pub since_millis: Millis,
+    /// When it was well again last.
+    recovered_millis: Option<Millis>,
     /// It is well, and stays "in progress" until then.
     steady_until_millis: Option<Millis>,
 }
@@ -33,11 +35,11 @@ impl ListedDeployment {
         let fields = [&summary.namespace, &summary.name, &summary.images, &verdict.badge, &verdict.sentence, &revision];
         let text = fields.map(|field| field.to_lowercase()).join("\n");
         let since_millis = summary.since_millis;
-        Self { summary, labels, text, since_millis, steady_until_millis: None }
+        Self { summary, labels, text, since_millis, recovered_millis: None, steady_until_millis: None }
     }
 
-    /// The line after another one of the same Deployment. Pods that are lost and come back move it once, and back a minute after the
-    /// last of them; a rollout that is completed, or begins, moves it at once.
+    /// The line after another one of the same Deployment. It moves at once, but of pods that are lost and come back again and again
+    /// only the first ones move it: after that it moves back a minute after the last of them.
     #[must_use]
     pub fn after(mut self, before: &Self, now_millis: Millis) -> Self {
         let rollout = |listed: &Self| (listed.summary.revision, listed.summary.finished_millis);
@@ -45,8 +47,14 @@ impl ListedDeployment {
             return self;
         }
         let was = before.group(now_millis);
-        if self.summary.verdict.tone == Tone::Ok && matches!(was, Group::InTrouble | Group::InProgress) {
-            self.steady_until_millis = before.steady_until_millis.or(Some(now_millis + STEADY_MILLIS));
+        let is_well = |listed: &Self| listed.summary.verdict.tone == Tone::Ok;
+        self.recovered_millis = before.recovered_millis;
+        if is_well(&self) && is_well(before) {
+            self.steady_until_millis = before.steady_until_millis;
+        } else if is_well(&self) && matches!(was, Group::InTrouble | Group::InProgress) {
+            let is_again = before.recovered_millis.is_some_and(|at| now_millis - at < STEADY_MILLIS);
+            self.steady_until_millis = is_again.then_some(now_millis + STEADY_MILLIS);
+            self.recovered_millis = Some(now_millis);
         }
         if self.group(now_millis) == was {
             self.since_millis = before.since_millis;
@@ -156,24 +164,31 @@ mod tests {
     }
 
     #[test]
-    fn a_readiness_probe_that_flaps_moves_a_line_once() {
+    fn a_readiness_probe_that_flaps_moves_a_line_until_it_is_known_to_flap() {
         let flapping: Vec<(Tone, Millis)> =
             (0..12).map(|turn| (if turn % 2 == 0 { Tone::Ok } else { Tone::Busy }, turn * 7_000)).collect();
         let all = groups(&flapping);
-        assert_eq!(all.first(), Some(&(Group::Finished, 0)));
-        assert!(all.iter().skip(1).all(|place| *place == (Group::InProgress, 7_000)), "{all:?}");
+        let first = [(Group::Finished, 0), (Group::InProgress, 7_000), (Group::Finished, 14_000)];
+        assert_eq!(all[..3], first);
+        assert!(all.iter().skip(3).all(|place| *place == (Group::InProgress, 21_000)), "{all:?}");
     }
 
     #[test]
-    fn what_is_well_again_moves_back_after_a_minute() {
-        let busy = ListedDeployment::new(summary(Tone::Busy, 10_000, 0), BTreeMap::new());
+    fn what_is_well_again_moves_back_at_once_and_the_second_time_after_a_minute() {
+        let busy = |at| ListedDeployment::new(summary(Tone::Busy, at, 0), BTreeMap::new());
         let well = |at| ListedDeployment::new(summary(Tone::Ok, at, 0), BTreeMap::new());
-        let back = well(20_000).after(&busy, 20_000);
+        let once = well(20_000).after(&busy(10_000), 20_000);
+        assert_eq!(once.group(20_000), Group::Finished);
+        let back = well(40_000).after(&busy(30_000).after(&once, 30_000), 40_000);
         // Another word of the same does not begin the minute anew.
-        let back = well(20_000).after(&back, 50_000);
-        assert_eq!(back.group(79_999), Group::InProgress);
-        assert_eq!(back.group(80_000), Group::Finished);
-        assert_eq!(well(20_000).after(&back, 90_000).group(90_000), Group::Finished);
+        let back = well(40_000).after(&back, 50_000);
+        assert_eq!(back.group(99_999), Group::InProgress);
+        assert_eq!(back.group(100_000), Group::Finished);
+        let back = well(40_000).after(&back, 105_000);
+        assert_eq!(back.group(105_000), Group::Finished);
+        // The last time was more than a minute ago.
+        let later = well(115_000).after(&busy(110_000).after(&back, 110_000), 115_000);
+        assert_eq!(later.group(115_000), Group::Finished);
     }
 
     #[test]

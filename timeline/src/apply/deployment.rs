@@ -5,8 +5,9 @@ use super::rollout::has_passed;
 use crate::model::fact::{DeploymentFact, Kind, Seen};
 use crate::model::story::Happening;
 use crate::model::{Deployment, DeploymentNow, Gap, KubectlVerdict, Mark, MarkKind, order};
-use crate::rules::{budget, verdict};
-use crate::{Change, Millis, Uid};
+use crate::rules::{budget, rollout, verdict};
+use crate::words::images;
+use crate::{Change, Millis, Model, Uid};
 
 impl Timeline {
     pub(super) fn deployment(&mut self, at: Millis, fact: DeploymentFact, seen: Seen) {
@@ -68,6 +69,7 @@ impl Timeline {
             Some(known) => {
                 let (marks, limits) = (marks_between(&known.now, &now), budget::limits(&now.spec));
                 let has_other_limits = known.limits.last().is_none_or(|(_, known)| *known != limits);
+                let replaced = replaced_change(&self.model, known, &now);
                 self.emit(Change::DeploymentNow(uid, Box::new(now.clone())));
                 if has_other_limits {
                     self.emit(Change::Limits(uid, at, limits));
@@ -75,6 +77,9 @@ impl Timeline {
                 for kind in marks {
                     self.emit(Change::Mark(uid, Mark { at_millis: at, kind: kind.clone() }));
                     self.tell_mark(at, uid, &kind);
+                }
+                if let Some(replaced) = replaced {
+                    self.tell(uid, at, replaced);
                 }
             }
         }
@@ -140,6 +145,19 @@ impl Timeline {
             self.tell_step(set, &scale, None);
         }
     }
+}
+
+/// Tells that the template was changed again while a change of it waited, which the controller has seen; `None` where it was not.
+fn replaced_change(model: &Model, known: &Deployment, after: &DeploymentNow) -> Option<Happening> {
+    let before = &known.now;
+    let is_changed = match (before.template, after.template) {
+        (Some(before), Some(after)) => before != after,
+        _ => before.spec.images != after.spec.images,
+    };
+    let is_seen = before.status.observed_generation >= before.generation;
+    let waited = before.spec.paused && is_seen && rollout::awaits_revision(model, known);
+    (is_changed && waited)
+        .then(|| Happening::ChangeReplaced { images: images(&before.spec.images), by: images(&after.spec.images) })
 }
 
 fn marks_between(before: &DeploymentNow, after: &DeploymentNow) -> Vec<MarkKind> {

@@ -1,8 +1,11 @@
 //! Judges an episode that holds no rollout: its kind, its begin and end, and what was lost in it. The model is that of a recording of the
 //! episode alone.
 
+use super::crash;
+use crate::model::fact::Exit;
 use crate::model::story::{Entry, Happening};
 use crate::model::{Deployment, EpisodeKind, Pod, PodState};
+use crate::rules::messages::{self, ProbeKill};
 use crate::{Millis, Model, Uid};
 
 /// The objects of a first list arrive within this time.
@@ -23,14 +26,30 @@ pub struct Episode<'m> {
     pub scaled: Option<(u32, u32)>,
     /// The entries of the story that tell of losses, in order.
     pub losses: Vec<&'m Happening>,
-    /// Pods of which containers restarted, and how often.
-    pub restarted: Vec<(&'m Pod, u32)>,
+    /// Nodes that were reported not to be ready, and how many pods were on each.
+    pub silent_nodes: Vec<(&'m str, u32)>,
+    /// Pods of which containers restarted.
+    pub restarted: Vec<Restarted<'m>>,
     /// The most pods that were missing at once, and how many were asked for.
     pub missing: (u32, u32),
 }
 
-/// Judges the episode of a workload; `None` where it is of no kind. A rollout in it is looked for elsewhere.
-pub fn episode(model: &Model, workload: Uid) -> Option<Episode<'_>> {
+/// A pod of which containers restarted.
+#[derive(Debug, Clone)]
+pub struct Restarted<'m> {
+    /// The pod.
+    pub pod: &'m Pod,
+    /// How often they restarted.
+    pub times: u32,
+    /// The last end of the container that restarted last; `None` where nobody saw how it ended.
+    pub exit: Option<&'m Exit>,
+    /// The probe or hook for which the kubelet stopped that container.
+    pub probe: Option<ProbeKill>,
+}
+
+/// Judges the episode of a workload; `None` where it is of no kind. A rollout in it is looked for elsewhere. `skew_millis` is our clock
+/// less the API server's.
+pub fn episode(model: &Model, workload: Uid, skew_millis: Millis) -> Option<Episode<'_>> {
     let deployment = model.deployments.get(&workload)?;
     let pods = model.pods_of_deployment(workload);
     let losses: Vec<&Entry> = deployment.story.iter().filter(|entry| is_loss(&entry.what)).collect();
@@ -38,9 +57,11 @@ pub fn episode(model: &Model, workload: Uid) -> Option<Episode<'_>> {
         deployment.story.iter().filter_map(|entry| Some((entry.at_millis, scaling(&entry.what)?))).collect();
     let scaled = scalings.first().zip(scalings.last()).map(|((_, (from, _)), (_, (_, to)))| (*from, *to));
     let deletion = deployment.story.iter().find(|entry| matches!(entry.what, Happening::Deleting | Happening::Deleted));
-    let restarted: Vec<(&Pod, u32)> = pods.iter().map(|pod| (*pod, restarts(pod))).filter(|(_, n)| *n > 0).collect();
+    let restarted: Vec<Restarted<'_>> =
+        pods.iter().filter_map(|pod| find_restarts(deployment, pod, skew_millis)).collect();
     let desired = deployment.now.spec.replicas;
-    let shortage = shortage(&pods, scaled.map_or(desired, |(from, _)| from), &scalings);
+    let counted: Vec<_> = pods.iter().map(|pod| (*pod, counted_stretches(model, workload, pod))).collect();
+    let shortage = shortage(&counted, scaled.map_or(desired, |(from, _)| from), &scalings);
     let has_failed = losses.iter().any(|entry| matches!(entry.what, Happening::Failed { .. }));
     let kind = match () {
         () if deployment.is_over() => EpisodeKind::Deletion,
@@ -60,6 +81,7 @@ pub fn episode(model: &Model, workload: Uid) -> Option<Episode<'_>> {
         is_whole: shortage.is_begin_seen && !deployment.gaps.iter().any(|gap| gap.to_millis >= began_millis),
         scaled,
         losses: losses.into_iter().map(|entry| &entry.what).collect(),
+        silent_nodes: silent_nodes(deployment, &pods, began_millis),
         restarted,
         missing: (shortage.most, desired),
     })
@@ -87,9 +109,35 @@ const fn is_loss(what: &Happening) -> bool {
     )
 }
 
-/// Counts the container restarts of a pod since it was first seen.
-fn restarts(pod: &Pod) -> u32 {
-    pod.now.restarts.saturating_sub(pod.now.first_restarts)
+/// Finds the container restarts of a pod since it was first seen; `None` where there were none.
+fn find_restarts<'m>(deployment: &Deployment, pod: &'m Pod, skew_millis: Millis) -> Option<Restarted<'m>> {
+    let times = pod.now.restarts.saturating_sub(pod.now.first_restarts);
+    let ended = pod.now.containers.iter().filter(|container| container.restarts > 0);
+    let ends = ended.filter_map(|container| Some((container, container.last_exit.as_deref()?)));
+    let last = ends.max_by_key(|(_, exit)| exit.finished_millis);
+    let by_kubelet = last.filter(|(_, exit)| exit.reason != "OOMKilled");
+    (times > 0).then(|| Restarted {
+        pod,
+        times,
+        exit: last.map(|(_, exit)| exit).filter(|exit| !exit.is_unseen()),
+        probe: by_kubelet.and_then(|(container, _)| crash::probe_kill(deployment, pod, container, skew_millis)),
+    })
+}
+
+/// Finds the nodes of pods of which an Event says that their node is not ready. Events are told in whole seconds.
+fn silent_nodes<'m>(deployment: &Deployment, pods: &[&'m Pod], began_millis: Millis) -> Vec<(&'m str, u32)> {
+    let is_told = |pod: &&'m Pod| {
+        let event = messages::last_event(deployment, &pod.name, "NodeNotReady");
+        event.is_some_and(|event| event.at_millis >= began_millis - 2_000)
+    };
+    let mut nodes: Vec<(&'m str, u32)> = Vec::new();
+    for node in pods.iter().copied().filter(is_told).filter_map(|pod| pod.now.node.as_deref()) {
+        match nodes.iter_mut().find(|(known, _)| *known == node) {
+            Some((_, pods)) => *pods += 1,
+            None => nodes.push((node, 1)),
+        }
+    }
+    nodes
 }
 
 /// When it came to rest.
@@ -117,11 +165,15 @@ struct Shortage {
     is_begin_seen: bool,
 }
 
+/// A stretch of time, which may have no end.
+type Stretch = (Millis, Option<Millis>);
+
 /// Counts the missing pods over time: the replicas that were asked for, less the available pods.
-fn shortage(pods: &[&Pod], before: u32, scalings: &[(Millis, (u32, u32))]) -> Shortage {
-    let first = pods.iter().map(|pod| pod.first_seen_millis()).min().unwrap_or_default();
+fn shortage(pods: &[(&Pod, Vec<Stretch>)], before: u32, scalings: &[(Millis, (u32, u32))]) -> Shortage {
+    let first = pods.iter().map(|(pod, _)| pod.first_seen_millis()).min().unwrap_or_default();
     let asked = scalings.iter().map(|(at, (from, to))| (*at, i64::from(*to) - i64::from(*from)));
-    let mut steps: Vec<(Millis, i64)> = pods.iter().flat_map(|pod| available(pod, first)).chain(asked).collect();
+    let available = pods.iter().flat_map(|(pod, counted)| available(pod, counted, first));
+    let mut steps: Vec<(Millis, i64)> = available.chain(asked).collect();
     steps.sort_unstable();
     let mut steps = steps.into_iter().peekable();
     let mut missing = i64::from(before);
@@ -148,16 +200,43 @@ fn shortage(pods: &[&Pod], before: u32, scalings: &[(Millis, (u32, u32))]) -> Sh
     shortage
 }
 
-/// When a pod began to be available, which makes one less missing, and when that ended. What is listed first was so before.
-fn available(pod: &Pod, first: Millis) -> impl Iterator<Item = (Millis, i64)> {
+/// When a pod began to be available in a stretch in which it counts, which makes one less missing, and when that ended. What is listed
+/// first was so before.
+fn available(pod: &Pod, counted: &[Stretch], first: Millis) -> Vec<(Millis, i64)> {
     let is_first = pod.now.listed_millis == Some(pod.first_seen_millis());
     let is_listed = is_first && pod.first_seen_millis() - first <= LISTING_MILLIS;
-    let released = pod.releases.last().filter(|_| pod.is_out_of_rotation()).map(|release| release.at_millis);
     let ends = pod.states.iter().skip(1).map(|(_, at)| Some(*at)).chain([None]);
-    let stretches = pod.states.iter().zip(ends).filter(|((state, _), _)| *state == PodState::Available);
-    stretches.flat_map(move |((_, from), to)| {
+    let mut steps = Vec::new();
+    for ((_, from), to) in pod.states.iter().zip(ends).filter(|((state, _), _)| *state == PodState::Available) {
         let from = if is_listed && *from == pod.first_seen_millis() { first } else { *from };
-        let to = to.into_iter().chain(released).min().map(|to| (to.max(from), 1));
-        [(from, -1)].into_iter().chain(to)
-    })
+        for (since, until) in counted {
+            let begin = from.max(*since);
+            let end = to.into_iter().chain(*until).min();
+            if end.is_none_or(|end| begin < end) {
+                steps.push((begin, -1));
+                steps.extend(end.map(|end| (end, 1)));
+            }
+        }
+    }
+    steps
+}
+
+/// Stretches in which a pod counts for a workload: a ReplicaSet controls it, and the workload controls that ReplicaSet.
+fn counted_stretches(model: &Model, workload: Uid, pod: &Pod) -> Vec<Stretch> {
+    let mut owners: Vec<(Millis, Option<Uid>)> = vec![(Millis::MIN, pod.replica_set())];
+    for release in &pod.releases {
+        owners.push((release.at_millis, None));
+        owners.extend(release.adopted.map(|(at, set)| (at, Some(set))));
+    }
+    let sets = owners.iter().filter_map(|(_, owner)| model.replica_sets.get(&(*owner)?));
+    let changes = sets.flat_map(|set| set.owner_changes.iter().map(|(at, _)| *at));
+    let mut times: Vec<Millis> = owners.iter().map(|(at, _)| *at).chain(changes).collect();
+    times.sort_unstable();
+    times.dedup();
+    let counts_at = |at: Millis| {
+        let owner = owners.iter().rev().find(|(since, _)| *since <= at).and_then(|(_, owner)| *owner);
+        owner.and_then(|set| model.replica_sets.get(&set)).is_some_and(|set| set.owner_at(at) == Some(workload))
+    };
+    let ends = times.iter().skip(1).copied().map(Some).chain([None]);
+    times.iter().copied().zip(ends).filter(|(since, _)| counts_at(*since)).collect()
 }

@@ -12,7 +12,7 @@ use crate::Millis;
 use crate::model::container::LONGEST_BACK_OFF_MILLIS;
 use crate::model::fact::{Container, ContainerState, Exit, Role};
 use crate::model::{Deployment, Event, Pod, PodState};
-use crate::rules::messages::{self, NewNode, ProbeKill, StartHold, new_node, probe_kill, probe_saw};
+use crate::rules::messages::{self, NewNode, ProbeKill, StartHold, new_node, probe_saw};
 use crate::rules::phase::{LONGEST_PROBE_MILLIS, allowed_until_ready_millis};
 use crate::rules::pulls::{self, is_image_reason};
 
@@ -186,8 +186,6 @@ impl<'m> Assessment<'m> {
     fn crash(&self, pod: &Pod, crash: crash::Crash<'_>) -> (CauseKind, Evidence) {
         let container = crash.container;
         let exit = container.last_exit.as_ref();
-        let started = exit.and_then(|exit| Some(exit.finished_millis? - exit.ran_millis?));
-        let since = started.map(|at| at.saturating_add(self.now.skew_millis) - 2_000);
         let begun = crash::begun(pod);
         let ended = self.last_exit_millis(pod).unwrap_or_default().max(pod.since_millis());
         // Init containers that run again may take their time.
@@ -198,8 +196,8 @@ impl<'m> Assessment<'m> {
         };
         let is_out_of_memory = exit.is_some_and(|exit| exit.reason == "OOMKilled") || reason == "OOMKilled";
         let exit_code = exit.filter(|exit| !exit.is_unseen()).map(|exit| exit.code);
-        let end = (container.name.as_str(), exit_code);
-        let probe = if is_out_of_memory { None } else { probe_kill(self.deployment, pod, end, (since, begun)) };
+        let killed = || crash::probe_kill(self.deployment, pod, container, self.now.skew_millis);
+        let probe = if is_out_of_memory { None } else { killed() };
         let message = probe.as_ref().map(|probe| probe.message.clone()).filter(|message| !message.is_empty());
         let kind = CauseKind::Crash(Box::new(CrashCause {
             container: container.name.clone(),

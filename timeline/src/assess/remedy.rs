@@ -4,8 +4,9 @@ use super::assessment::Assessment;
 use super::cause::{Cause, CauseKind, Severity};
 use super::standing::Standing;
 use crate::Millis;
-use crate::model::{Pod, ReplicaSet, Rollout};
-use crate::rules::messages;
+use crate::model::fact::Container;
+use crate::model::{Pod, PodState, ReplicaSet, Rollout};
+use crate::rules::{messages, rollout};
 
 /// Crashes that begin this soon after a rollout may come of it.
 const WITH_IT_MILLIS: Millis = 600_000;
@@ -113,7 +114,8 @@ impl Assessment<'_> {
             let is_unseen = rollouts.iter().all(|rollout| rollout.started_millis.is_none());
             let (available, revision) = (available(set), set.revision()?);
             // What was seen to come to nothing, and has nothing now, is no way out.
-            (available > 0 || was_complete || is_unseen).then_some((available, was_complete, revision))
+            let may_work = available > 0 || ((was_complete || is_unseen) && !self.left_failing(set));
+            may_work.then_some((available, was_complete, revision))
         });
         let (.., to) = known.max()?;
         let mut revisions: Vec<u64> = sets().filter_map(ReplicaSet::revision).collect();
@@ -121,6 +123,21 @@ impl Assessment<'_> {
         let by_itself = revisions.iter().rev().nth(1);
         // A revision that is yet to come changes which one kubectl takes.
         Some(Remedy::Undo { to: Some(to).filter(|to| self.awaits_revision || by_itself != Some(to)) })
+    }
+
+    /// Every pod that a ReplicaSet lost since the last rollout began was failing when it was asked to go.
+    fn left_failing(&self, set: &ReplicaSet) -> bool {
+        let last = self.deployment.rollouts.last();
+        let began = last.and_then(|last| rollout::first_sign_millis(self.model, self.deployment, last));
+        let is_late = |pod: &&Pod| pod.ended_millis().is_some_and(|at| began.is_none_or(|began| at >= began));
+        let was_failing = |pod: &Pod| {
+            let before = pod.states.iter().rev().find(|(state, _)| !state.is_ending());
+            before.is_some_and(|(state, _)| *state == PodState::Failing)
+                || pod.now.containers.iter().any(Container::ends_again_and_again)
+        };
+        let mine = self.model.pods_of(set.uid).filter(|pod| pod.last_owner() == Some(set.uid));
+        let mut lost = mine.filter(is_late).peekable();
+        lost.peek().is_some() && lost.all(was_failing)
     }
 
     /// The command that shows why, of the object that the first cause names.

@@ -178,6 +178,21 @@ impl Assessment<'_> {
         self.sums.old_desired() == 0 && !self.awaits_revision && last.is_some_and(was_there)
     }
 
+    /// Pods of the last revision were made, and none of them was ever available. Its start and all the time since were observed.
+    pub fn came_to_nothing(&self) -> bool {
+        let Some((rollout, set)) = self.deployment.rollouts.last().zip(self.current) else { return false };
+        let is_whole = |started: Millis| {
+            self.deployment.kept_since_millis.is_none_or(|since| since <= started)
+                && self.deployment.gaps.iter().all(|gap| gap.to_millis < started)
+        };
+        let is_observed = rollout.was_start_seen && rollout.started_millis.is_some_and(is_whole) && self.sees_pods;
+        let mut pods = self.model.pods_of(set.uid).peekable();
+        is_observed
+            && set.revision() == Some(rollout.revision)
+            && pods.peek().is_some()
+            && !pods.any(Pod::was_available)
+    }
+
     fn has_deadline_of_before(&self) -> bool {
         let last = self.deployment.rollouts.last();
         last.is_some_and(|rollout| rollout.has_deadline_of_before(&self.deployment.now))

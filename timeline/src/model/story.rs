@@ -412,6 +412,13 @@ pub enum Happening {
         /// Time without an available pod because of it, in milliseconds.
         outage_millis: Option<Millis>,
     },
+    /// The template was changed again while a change of it waited for a paused Deployment to be resumed.
+    ChangeReplaced {
+        /// Images of the template that waited, joined.
+        images: String,
+        /// Images of the template that took its place, joined.
+        by: String,
+    },
     /// `spec.paused` became true.
     Paused,
     /// `spec.paused` became false.
@@ -429,6 +436,8 @@ pub enum Happening {
     Event {
         /// Kind and name of what it is about.
         about: (String, String),
+        /// The container that it is about; empty where it names none.
+        container: String,
         /// `reason`.
         reason: String,
         /// `message` of the last one.
@@ -476,6 +485,7 @@ impl Happening {
             | Self::LeftNode { .. }
             | Self::Released { .. }
             | Self::Adopted { .. }
+            | Self::ChangeReplaced { .. }
             | Self::Paused
             | Self::Resumed => LineKind::Outside,
         }

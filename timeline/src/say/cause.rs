@@ -91,7 +91,12 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
             };
             let what = capitalized(crashes(crash));
             let runs = match crash.runs_millis {
-                Some(runs) if !crash.is_loop => format!(" It runs again for {}, and is not ready.", duration(runs)),
+                Some(runs) if !crash.is_loop => {
+                    // Init containers are never ready, and of a container of several the pod alone is known not to be.
+                    let is_init = crash.role == Role::Init;
+                    let lacks = if is_init { "has not completed" } else { "its pod is not ready" };
+                    format!(" It runs again for {}, and {lacks}.", duration(runs))
+                }
                 _ => String::new(),
             };
             let saw = crash.probe.as_ref().map(|probe| probe.message.as_str()).filter(|message| !message.is_empty());

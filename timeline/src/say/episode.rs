@@ -2,9 +2,9 @@
 
 use super::cause::exit_words;
 use super::happening::pod_name;
-use crate::assess::Episode;
+use crate::assess::{Episode, Restarted};
 use crate::model::story::{Happening, NodeDeparture};
-use crate::model::{EndReason, EpisodeKind, Pod};
+use crate::model::{EndReason, EpisodeKind};
 use crate::words::{count, duration, safe};
 
 /// Most events that a title names.
@@ -19,7 +19,9 @@ struct LostPods<'m> {
 
 /// The title of an episode, safe to show. An episode that goes on has no end in its title.
 pub fn episode(episode: &Episode<'_>, is_open: bool) -> String {
-    let Episode { kind, began_millis, ended_millis, is_whole, scaled, losses, restarted, missing } = episode;
+    let Episode { kind, began_millis, ended_millis, is_whole, scaled, losses, silent_nodes, restarted, missing } =
+        episode;
+    let (most, desired) = *missing;
     let after = ended_millis.filter(|_| *is_whole).map(|ended| format!(" after {}", duration(ended - began_millis)));
     let mut events = Vec::new();
     events.extend((*kind == EpisodeKind::Deletion).then(|| "Deployment deleted".to_owned()));
@@ -27,8 +29,20 @@ pub fn episode(episode: &Episode<'_>, is_open: bool) -> String {
         true => format!("Scaled, and back to {to}"),
         false => format!("Scaled from {from} to {to}"),
     }));
-    events.extend(grouped(losses).iter().map(LostPods::said));
+    let is_named =
+        |node: &str| losses.iter().any(|loss| matches!(loss, Happening::LeftNode { node: known, .. } if known == node));
+    let nodes = silent_nodes.iter().filter(|(node, _)| !is_named(node));
+    events.extend(nodes.map(|(node, pods)| format!("Node {} was not ready ({})", safe(node), count(*pods, "pod"))));
+    let lost = grouped(losses);
+    events.extend(lost.iter().map(LostPods::said));
     events.extend((!restarted.is_empty()).then(|| restarts(restarted)));
+    // More pods were missing than those that are told of.
+    let of_nodes = silent_nodes.iter().map(|(_, pods)| pods).sum::<u32>();
+    let told = of_nodes + lost.iter().map(|lost| lost.pods).sum::<u32>() + restarted.len() as u32;
+    let is_of_pods = scaled.is_none() && *kind != EpisodeKind::Deletion && !lost.iter().any(|lost| lost.pods == 0);
+    let were = if most == 1 { "was" } else { "were" };
+    let missing = format!("{most} of {} {were} not available", count(desired, "pod"));
+    events.extend((!events.is_empty() && is_of_pods && most > told).then(|| missing.clone()));
     let end = match (kind, scaled, ended_millis) {
         _ if is_open => None,
         (_, _, None) => None,
@@ -39,11 +53,9 @@ pub fn episode(episode: &Episode<'_>, is_open: bool) -> String {
         _ => Some(format!("recovered{}", after.unwrap_or_default())),
     };
     if events.is_empty() {
-        let (most, desired) = missing;
-        let were = if *most == 1 { "was" } else { "were" };
         let lasted = ended_millis.filter(|_| *is_whole && !is_open);
         let lasted = lasted.map(|ended| format!(" for {}", duration(ended - began_millis))).unwrap_or_default();
-        return format!("{most} of {} {were} not available{lasted}", count(*desired, "pod"));
+        return format!("{missing}{lasted}");
     }
     let more = events.len() > MOST;
     events.truncate(MOST);
@@ -122,23 +134,25 @@ fn departure(node: &str, why: NodeDeparture, resource: &str) -> String {
 }
 
 /// "Pod q4xzb restarted 4 times (OOMKilled)"; the last end of a container is named where it is the same for all.
-fn restarts(restarted: &[(&Pod, u32)]) -> String {
-    let (times, pods): (u32, u32) = (restarted.iter().map(|(_, times)| times).sum(), restarted.len() as u32);
+fn restarts(restarted: &[Restarted<'_>]) -> String {
+    let (times, pods): (u32, u32) = (restarted.iter().map(|one| one.times).sum(), restarted.len() as u32);
     let who = match restarted {
-        [(pod, _)] => format!("Pod {}", pod_name(&pod.name)),
+        [one] => format!("Pod {}", pod_name(&one.pod.name)),
         _ => count(pods, "pod"),
     };
     let times = if times == 1 { "once".to_owned() } else { format!("{times} times") };
-    let mut ends = restarted.iter().map(|(pod, _)| last_end(pod));
+    let mut ends = restarted.iter().map(last_end);
     let end = ends.next().flatten().filter(|first| ends.all(|end| end.as_ref() == Some(first)));
     let end = end.map(|end| format!(" ({end})")).unwrap_or_default();
     format!("{who} restarted {times}{end}")
 }
 
-/// Formats the exit of the container of a pod that restarted last.
-fn last_end(pod: &Pod) -> Option<String> {
-    let ended = pod.now.containers.iter().filter(|container| container.restarts > 0);
-    let exit = ended.filter_map(|container| container.last_exit.as_ref()).max_by_key(|exit| exit.finished_millis)?;
-    let is_named = exit.reason == "OOMKilled";
-    (!exit.is_unseen()).then(|| if is_named { exit.reason.clone() } else { exit_words(exit.code) })
+/// Formats the last end of a container: what the kubelet stopped it for, else how it ended.
+fn last_end(restarted: &Restarted<'_>) -> Option<String> {
+    match (&restarted.probe, restarted.exit) {
+        (Some(kill), _) if kill.is_resize() => Some("resize".to_owned()),
+        (Some(kill), _) => Some(format!("{} failed", kill.probe)),
+        (None, Some(exit)) if exit.reason == "OOMKilled" => Some(exit.reason.clone()),
+        (None, exit) => exit.map(|exit| exit_words(exit.code)),
+    }
 }

@@ -139,6 +139,9 @@ pub fn happening(happening: &Happening) -> String {
             };
             format!("ReplicaSet {} was deleted, not by its Deployment{again}{outage}.", safe(hash))
         }
+        Happening::ChangeReplaced { images, by } => format!(
+            "A change that waited was not rolled out: image {images}. The template was changed again: image {by}."
+        ),
         Happening::Paused => "Paused: nothing is rolled out until it is resumed.".to_owned(),
         Happening::Resumed => "Resumed.".to_owned(),
         Happening::Deleting => "The Deployment is being deleted.".to_owned(),
@@ -146,11 +149,12 @@ pub fn happening(happening: &Happening) -> String {
         Happening::Gap { millis } => {
             format!("Not observed for {}: what happened in between is not known.", duration(*millis))
         }
-        Happening::Event { about, reason, message, count } => {
+        Happening::Event { about, container, reason, message, count } => {
             let (kind, name) = about;
             let times = if *count > 1 { format!(" ({count} times)") } else { String::new() };
             let name = if kind == "Pod" { short(name) } else { name };
-            format!("Event {} on {} {}{times}: {}", safe(reason), safe(kind), safe(name), sentence_end(message))
+            let of = if container.is_empty() { String::new() } else { format!(", container {}", safe(container)) };
+            format!("Event {} on {} {}{of}{times}: {}", safe(reason), safe(kind), safe(name), sentence_end(message))
         }
         Happening::NotKept => "Older history is not kept.".to_owned(),
     }

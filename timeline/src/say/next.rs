@@ -39,9 +39,9 @@ pub fn next(standing: Standing, assessment: &Assessment<'_>) -> String {
     [Some(first), deadline].into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
+/// Speaks of the controllers alone: pods that terminate, or containers that were started again a moment ago, have not come to rest.
 fn moving(assessment: &Assessment<'_>) -> String {
-    let rest = if assessment.counts.terminating > 0 { "Nothing else is left to do." } else { "Nothing is left to do." };
-    owed(assessment).map_or_else(|| rest.to_owned(), sentence)
+    owed(assessment).map_or_else(|| "The controllers have nothing left to do.".to_owned(), sentence)
 }
 
 /// Says what resuming will do, and what happens although it is paused: replicas are scaled all the same.

@@ -226,11 +226,17 @@ pub fn why(standing: Standing, assessment: &Assessment<'_>) -> String {
         }
         Standing::Deleting | Standing::NotObserved { .. } => String::new(),
         Standing::Paused | Standing::TakingDown => named.join(" "),
-        Standing::ScaledToZero | Standing::Complete | Standing::Finishing => unseen
-            .into_iter()
-            .chain(Some(leftovers(assessment)).filter(|left| !left.is_empty()))
-            .collect::<Vec<_>>()
-            .join(" "),
+        Standing::ScaledToZero | Standing::Complete | Standing::Finishing => {
+            // For Kubernetes a rollout that fails is complete as soon as no pod is asked for any more.
+            let is_nothing = standing == Standing::ScaledToZero && assessment.came_to_nothing();
+            let revision = assessment.revision().filter(|_| is_nothing);
+            unseen
+                .into_iter()
+                .chain(revision.map(|revision| format!("No pod of revision {revision} was ever available.")))
+                .chain(Some(leftovers(assessment)).filter(|left| !left.is_empty()))
+                .collect::<Vec<_>>()
+                .join(" ")
+        }
         Standing::CatchingUp { .. } | Standing::Degraded { .. } => with(Some(missing(assessment))),
         Standing::Blocked => with(Some("Nothing has moved for a while, and nothing says why.".to_owned())),
         Standing::Crashing => {

@@ -126,6 +126,6 @@ fn the_last_episode_of_each_kind_stays_for_as_long_as_its_workload_exists() {
 fn the_title_is_that_of_what_is_opened() {
     let (episode, row) = recovery();
     let made = Recording::read(&unpack(&episode.body).unwrap()).play();
-    let again = timeline::assess::episode(made.model(), row.uid).unwrap();
+    let again = timeline::assess::episode(made.model(), row.uid, made.skew_millis()).unwrap();
     assert_eq!(timeline::say::episode(&again, false), row.title);
 }

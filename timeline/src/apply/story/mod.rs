@@ -12,7 +12,7 @@ mod steps;
 use super::Timeline;
 use crate::model::story::{Entry, Happening, RolloutStart};
 use crate::model::{Deployment, Event, Gap, Pod, Trigger};
-use crate::rules::rollout;
+use crate::rules::{messages, rollout};
 use crate::words::images;
 use crate::{Change, Millis, Uid};
 
@@ -180,21 +180,26 @@ impl Timeline {
         }
     }
 
-    /// A Warning Event: those of one reason and topic about the same object are one entry, with the latest words and how often in all.
+    /// A Warning Event: those of one reason and topic about the same object and container are one entry, with the latest words and how
+    /// often in all.
     pub(super) fn tell_event(&mut self, at_millis: Millis, uid: Uid, event: &Event, more: u32) {
         // The Event "Failed to pull image" came before, and says why.
         if event.reason == "Failed" && matches!(&*event.message, "Error: ErrImagePull" | "Error: ImagePullBackOff") {
             return;
         }
+        // One that stands for others has the container of one of them.
+        let is_combined = messages::text(event) != event.message;
+        let named = if is_combined { "" } else { event.container.as_str() };
         let is_same = |entry: &Entry| match &entry.what {
-            Happening::Event { about, reason, message, .. } => {
-                (about, reason) == (&event.about, &event.reason)
+            Happening::Event { about, container, reason, message, .. } => {
+                (about, container.as_str(), reason) == (&event.about, named, &event.reason)
                     && topic(reason, message) == topic(reason, &event.message)
             }
             _ => false,
         };
         let what = |count| Happening::Event {
             about: event.about.clone(),
+            container: named.to_owned(),
             reason: event.reason.clone(),
             message: event.message.clone(),
             count,

@@ -30,7 +30,7 @@ fn an_eviction_is_told_when_it_happens_and_its_leftover_counts_nowhere() {
     // Cleaned up days later: nothing happened to the Deployment.
     web.delete_pod(100);
     assert_eq!(web.told(), before);
-    assert_eq!(web.view().explanation(), "Nothing is left to do.");
+    assert_eq!(web.view().explanation(), "The controllers have nothing left to do.");
 }
 
 #[test]

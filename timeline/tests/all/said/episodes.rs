@@ -1,7 +1,7 @@
 //! Episodes without a rollout: their kind, their begin and end, and their title.
 
-use timeline::fact::PodFact;
-use timeline::{EpisodeKind, Millis, assess, say};
+use timeline::fact::{Exit, PodFact};
+use timeline::{EpisodeKind, Millis, Uid, assess, say};
 
 use crate::made::{WEB, Web, crashing, ready, unready};
 
@@ -12,7 +12,7 @@ fn at_rest(replicas: u32) -> Web {
 
 /// The kind, begin, end and title of an episode that is over.
 fn told(web: &Web) -> (EpisodeKind, Millis, Option<Millis>, String) {
-    let episode = assess::episode(web.timeline.model(), WEB).unwrap();
+    let episode = assess::episode(web.timeline.model(), WEB, 0).unwrap();
     (episode.kind, episode.began_millis, episode.ended_millis, say::episode(&episode, false))
 }
 
@@ -27,7 +27,7 @@ fn runs(pod: &mut PodFact) {
 
 #[test]
 fn a_workload_at_rest_has_no_episode() {
-    assert!(assess::episode(at_rest(3).timeline.model(), WEB).is_none());
+    assert!(assess::episode(at_rest(3).timeline.model(), WEB, 0).is_none());
 }
 
 #[test]
@@ -36,7 +36,7 @@ fn a_deleted_pod_that_is_replaced_is_a_recovery() {
     web.kill_pod(100);
     web.add_pod(200, 2, |_| {});
     web.report();
-    let open = assess::episode(web.timeline.model(), WEB).unwrap();
+    let open = assess::episode(web.timeline.model(), WEB, 0).unwrap();
     assert_eq!((open.kind, open.ended_millis), (EpisodeKind::Recovery, None));
     assert_eq!(say::episode(&open, true), "Pod p0100 deleted");
     web.wait_until(108_200).pod(200, ready);
@@ -104,6 +104,82 @@ fn containers_that_restart_are_a_failure_whatever_else_happens() {
     (0..3).for_each(|number| web.delete_pod(100 + number));
     let given_up = "Scaled from 3 to 0; Pod p0100 restarted 4 times (OOMKilled), done after 3 min 0 s";
     assert_eq!(title(&web), given_up, "nothing recovered");
+}
+
+/// The container of the first pod crashed once.
+fn crashed_once(exit: Exit) -> Web {
+    let mut web = at_rest(3);
+    web.pod(100, |pod| {
+        unready(pod);
+        crashing(1)(pod);
+        pod.containers[0].last_exit = Some(exit.into());
+    });
+    web
+}
+
+#[test]
+fn a_container_that_its_kubelet_stopped_is_told_with_the_probe_and_not_with_its_exit_code() {
+    let restarted = |exit: Exit| {
+        let mut web = crashed_once(exit);
+        web.event_of(100, "web", "Killing", "Container web failed liveness probe, will be restarted");
+        web.wait_until(145_000).pod(100, runs);
+        title(&web)
+    };
+    let completed = Exit { code: 0, reason: "Completed".into(), ..Exit::default() };
+    let by_probe = "Pod p0100 restarted once (liveness probe failed), recovered after 40 s";
+    assert_eq!(restarted(completed.clone()), by_probe);
+    // Without memory it ended before the kubelet could stop it.
+    let out_of_memory = "Pod p0100 restarted once (OOMKilled), recovered after 40 s";
+    assert_eq!(restarted(Exit { code: 137, reason: "OOMKilled".into(), ..Exit::default() }), out_of_memory);
+    let mut by_itself = crashed_once(completed);
+    by_itself.wait_until(145_000).pod(100, runs);
+    assert_eq!(title(&by_itself), "Pod p0100 restarted once (exit code 0), recovered after 40 s");
+}
+
+#[test]
+fn a_node_that_was_not_ready_is_named_before_what_came_of_it() {
+    let mut web = at_rest(3);
+    for number in [100, 101] {
+        web.pod(number, unready);
+        web.event(number, "NodeNotReady", "Node is not ready");
+    }
+    web.now = 145_000;
+    for number in [100, 101] {
+        web.pod(number, ready);
+    }
+    assert_eq!(title(&web), "Node node-1 was not ready (2 pods), recovered after 40 s");
+    // Its kubelet finds a container that ended meanwhile.
+    web.pod(100, |pod| {
+        pod.containers[0].restarts = 1;
+        pod.containers[0].last_exit = Some(Exit { code: 255, reason: "Unknown".into(), ..Exit::default() }.into());
+    });
+    let both = "Node node-1 was not ready (2 pods); Pod p0100 restarted once, recovered after 40 s";
+    assert_eq!(title(&web), both);
+}
+
+#[test]
+fn pods_that_nothing_is_told_of_are_counted_beside_the_one_that_is_named() {
+    let mut web = crashed_once(Exit { code: 1, reason: "Error".into(), ..Exit::default() });
+    web.pod(101, unready);
+    web.wait_until(145_000).pod(100, runs);
+    web.pod(101, ready);
+    let title =
+        "Pod p0100 restarted once (exit code 1); 2 of 3 pods were not available, recovered after 40 s".to_owned();
+    assert_eq!(told(&web), (EpisodeKind::Failure, 105_000, Some(145_000), title));
+}
+
+#[test]
+fn what_was_let_go_for_a_while_was_missing_then() {
+    let mut web = at_rest(3);
+    web.set(2, |set| set.meta.controller = None);
+    web.wait_until(125_000).set(2, |set| set.meta.controller = Some(WEB));
+    let title = "3 of 3 pods were not available for 20 s".to_owned();
+    assert_eq!(told(&web), (EpisodeKind::Failure, 105_000, Some(125_000), title));
+    let mut web = at_rest(3);
+    web.pod(100, |pod| pod.meta.controller = None);
+    web.wait_until(125_000).pod(100, |pod| pod.meta.controller = Some(Uid::from_bits(2)));
+    let title = "Pod p0100 left its ReplicaSet, recovered after 20 s".to_owned();
+    assert_eq!(told(&web), (EpisodeKind::Recovery, 105_000, Some(125_000), title));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! What kubelets, admission and probes say reaches the sentence, and says no more than it means.
 
 use crate::made::{SECOND, Web, condition, crashing, ready, unready, waiting};
-use timeline::fact::{ConditionStatus, ContainerState, Exit, Phase, PodFact};
+use timeline::fact::{ConditionStatus, Container, ContainerState, Exit, Phase, PodFact, Role};
 use timeline::view::Tone;
 
 /// The first sentence about causes.
@@ -193,6 +193,11 @@ fn a_rollback_out_of_a_crash_loop_is_not_undone() {
     });
     assert!(web.verdict().contains("Revision 3 is replacing revision 2"), "{}", web.verdict());
     assert_eq!(web.view().remedy, None);
+    (200..203).for_each(|pod| web.kill_pod(pod));
+    assert_eq!(web.view().remedy, None, "the pods that crashed are on their way");
+    (200..203).for_each(|pod| web.delete_pod(pod));
+    web.set(SECOND, |set| set.counts.desired = 0);
+    assert_eq!(web.view().remedy, None, "they are gone");
 }
 
 #[test]
@@ -372,6 +377,60 @@ fn one_end_is_told_until_the_container_has_started_again() {
     assert_eq!(web.view().verdict.tone, Tone::Busy, "{}", web.verdict());
     web.now += 600_000;
     assert_eq!(web.view().verdict.tone, Tone::Bad, "{}", web.verdict());
+}
+
+#[test]
+fn of_an_init_container_that_runs_again_it_is_told_that_it_has_not_completed() {
+    let once = |container: &mut Container| {
+        container.restarts = 1;
+        container.last_exit = Some(Exit { code: 1, reason: "Error".into(), ..Exit::default() }.into());
+    };
+    let mut web = replacing(|pod| {
+        creating(pod);
+        let state = Some(ContainerState::Running);
+        pod.containers.insert(0, Container { state, ..Container::new("migrate".into(), Role::Init) });
+        once(&mut pod.containers[0]);
+    });
+    web.now += 5_000;
+    let said = first(&web);
+    assert!(said.starts_with("Init container migrate ended with exit code 1"), "{said}");
+    assert!(said.ends_with(" It runs again for 5.0 s, and has not completed."), "{said}");
+    let mut web = replacing(|pod| {
+        unready(pod);
+        once(&mut pod.containers[0]);
+    });
+    web.now += 5_000;
+    assert!(first(&web).ends_with(" It runs again for 5.0 s, and its pod is not ready."), "{}", first(&web));
+}
+
+/// Without a readiness probe a container that was started again is ready at once: the controllers see nothing but that.
+#[test]
+fn when_all_pods_ended_once_after_the_rollout_only_the_controllers_are_done() {
+    let mut web = Web::reported();
+    web.wait(20_000);
+    for number in 200..203 {
+        web.pod(number, |pod| {
+            unready(pod);
+            let container = &mut pod.containers[0];
+            let (reason, message) = ("Error".to_owned(), String::new());
+            container.state = Some(ContainerState::Terminated { exit_code: 1, reason, message });
+            container.last_exit = Some(Exit { code: 1, reason: "Error".into(), ..Exit::default() }.into());
+        });
+    }
+    web.report();
+    let seen = web.view();
+    assert_eq!((seen.verdict.badge.as_str(), seen.next.as_str()), ("Recovering", "3 pods still to become available."));
+    web.wait(1_000);
+    for number in 200..203 {
+        web.pod(number, |pod| {
+            ready(pod);
+            (pod.containers[0].state, pod.containers[0].restarts) = (Some(ContainerState::Running), 1);
+        });
+    }
+    web.report();
+    let seen = web.view();
+    let next = "The controllers have nothing left to do.";
+    assert_eq!((seen.verdict.badge.as_str(), seen.next.as_str()), ("Complete", next));
 }
 
 #[test]

@@ -184,7 +184,10 @@ fn what_is_paused_is_resumed_and_what_is_well_needs_nothing() {
     let next = "The rollout continues when somebody resumes it; no progress deadline runs until then.";
     assert_eq!(web.view().next, next);
     let web = Web::live(3);
-    assert_eq!((web.view().remedy, web.view().explanation()), (None, "Nothing is left to do.".to_owned()));
+    assert_eq!(
+        (web.view().remedy, web.view().explanation()),
+        (None, "The controllers have nothing left to do.".to_owned())
+    );
 }
 
 #[test]

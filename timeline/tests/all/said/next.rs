@@ -71,14 +71,14 @@ fn what_is_scaled_is_made_or_removed() {
     (3..5).for_each(|number| web.pod(100 + number, ready));
     web.report();
     web.deployment(|deployment| deployment.spec.replicas = 3);
-    assert_eq!(next(&web), "Nothing is left to do.", "the status is of before");
+    assert_eq!(next(&web), "The controllers have nothing left to do.", "the status is of before");
     web.deployment(|deployment| deployment.meta.generation += 1);
     assert_eq!(next(&web), "Waiting for the Deployment controller to report this in its status.");
     web.scale(2, 0);
     (100..105).for_each(|pod| web.kill_pod(pod));
-    assert_eq!(next(&web), "Nothing else is left to do. Pods are created when it is scaled up.");
+    assert_eq!(next(&web), "The controllers have nothing left to do. Pods are created when it is scaled up.");
     (100..105).for_each(|pod| web.delete_pod(pod));
-    assert_eq!(next(&web), "Nothing is left to do. Pods are created when it is scaled up.");
+    assert_eq!(next(&web), "The controllers have nothing left to do. Pods are created when it is scaled up.");
 }
 
 #[test]
@@ -173,6 +173,28 @@ fn it_is_scaled_to_zero_when_no_pod_is_left_that_counts() {
     };
     assert_ne!(verdict(one_is_not_ready), "Scaled to zero");
     assert_eq!(verdict(|web| (100..102).for_each(|pod| web.kill_pod(pod))), "Scaled to zero");
+}
+
+#[test]
+fn a_rollout_that_is_scaled_to_zero_before_any_pod_was_available_says_so() {
+    let scaled_to_zero = |mut web: Web, last: std::ops::Range<u128>| {
+        web.wait(30_000);
+        web.scale(2, 0);
+        web.set(SECOND, |set| set.counts.desired = 0);
+        (100..103).chain(last).for_each(|pod| web.delete_pod(pod));
+        web.report();
+        let verdict = web.view().verdict;
+        format!("[{}] {} {}", verdict.badge, verdict.sentence, verdict.why)
+    };
+    let mut failing = Web::replacing();
+    failing.add_pod(200, SECOND, crashing(3));
+    failing.report();
+    let said = "[Scaled to zero] Revision 2 is scaled to zero. No pod of revision 2 was ever available.";
+    assert_eq!(scaled_to_zero(failing, 200..201), said);
+    // Of a rollout that had no pods, or one that worked, nothing is said.
+    let nothing = "[Scaled to zero] Revision 2 is scaled to zero. ";
+    assert_eq!(scaled_to_zero(Web::replacing(), 0..0), nothing);
+    assert_eq!(scaled_to_zero(rolling(3, 1), 200..203), nothing);
 }
 
 /// Revision 2 crashes; the progress deadline is as said.

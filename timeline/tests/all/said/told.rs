@@ -14,6 +14,24 @@ pub fn since(web: &Web, from: Millis) -> Vec<String> {
 }
 
 #[test]
+fn a_change_that_waits_while_paused_and_is_changed_again_is_told() {
+    let mut web = Web::live(3).at(20_000);
+    web.edit_spec(|deployment| deployment.spec.paused = true);
+    for version in ["v2", "v3"] {
+        web.report();
+        web.wait(1_000).edit(version);
+    }
+    let told = "A change that waited was not rolled out: image web:v2. The template was changed again: image web:v3.";
+    assert_eq!(since(&web, 21_000), [format!("22000 {told}")]);
+    // Of a rollout that is under way nothing waits, also while it is paused.
+    let mut web = Web::replacing();
+    web.edit_spec(|deployment| deployment.spec.paused = true);
+    web.report();
+    web.wait(1_000).edit("v3");
+    assert_eq!(since(&web, 21_000), [""; 0]);
+}
+
+#[test]
 fn pods_that_fail_or_leave_within_a_minute_of_each_other_are_told_together() {
     let failed = |apart: Millis| {
         let mut web = Web::live(3);
@@ -431,6 +449,30 @@ fn probes_that_fail_while_a_pod_starts_or_terminates_are_told_once_they_matter()
     web.add_ready_pod(200, SECOND);
     web.kill_pod(200);
     assert_eq!(failed(&mut web, 21_000, 1, "Readiness"), none);
+}
+
+#[test]
+fn events_about_different_containers_are_counted_apart_and_name_them() {
+    let mut web = Web::live(1).at(60_000);
+    let refused = "Readiness probe failed: connection refused";
+    web.event_of(100, "web", "Unhealthy", refused);
+    web.wait(1_000).event_of(
+        100,
+        "proxy",
+        "Unhealthy",
+        "Readiness probe failed: HTTP probe failed with statuscode: 503",
+    );
+    web.wait(1_000).event_of(100, "web", "Unhealthy", refused);
+    // Of Events that are combined, the container is that of one of them.
+    web.wait(1_000).event_of(100, "proxy", "Unhealthy", &format!("(combined from similar events): {refused}"));
+    assert_eq!(
+        web.lines(LineKind::Event),
+        [
+            "Event Unhealthy on Pod p0100, container proxy: Readiness probe failed: HTTP probe failed with statuscode: 503.",
+            "Event Unhealthy on Pod p0100, container web (2 times): Readiness probe failed: connection refused.",
+            "Event Unhealthy on Pod p0100: (combined from similar events): Readiness probe failed: connection refused."
+        ]
+    );
 }
 
 #[test]
