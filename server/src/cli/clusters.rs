@@ -21,6 +21,7 @@ use crate::kube::kubeconfig::{Contexts, TargetError};
 use crate::kube::review::{ReviewEndpoint, Reviewer};
 use crate::kube::{self, Counters, Pace, SourceEvent, TextPolicy};
 use crate::telemetry::clock::{self, Clock};
+use crate::telemetry::panics::exit_on_panic;
 
 /// The contexts of a kubeconfig are compared this often.
 const COMPARE_EVERY: Duration = Duration::from_secs(10);
@@ -183,7 +184,7 @@ impl ClusterConfig {
         let hub =
             hub.with_accent(self.accent).with_namespaces(&self.namespaces).with_reviewer(Reviewer::new(endpoint_out));
         let (clock, queue) = (hub.clock(), events.clone());
-        tokio::spawn(async move {
+        let starting = async move {
             let Some(target) = self.wait_for_target(&events).await else { return };
             let scope = if self.namespaces.is_empty() { "all namespaces".into() } else { self.namespaces.join(", ") };
             tracing::info!("watching {} at {} ({scope})", target.name, target.address);
@@ -192,7 +193,8 @@ impl ClusterConfig {
             let _ = endpoint.send(Some(ReviewEndpoint { access: access.clone(), pace: pace.clone() })); // the hub may have ended
             let cluster = kube::Cluster { name, access, events, counters, pace, texts, clock, relist_requests };
             kube::start(&cluster, kinds, &self.namespaces);
-        });
+        };
+        tokio::spawn(exit_on_panic(format!("the start of cluster {}", hub.name()), starting));
         (hub, queue)
     }
 
