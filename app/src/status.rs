@@ -44,7 +44,7 @@ impl ConnectionStatus {
 pub struct StatusPayload {
     /// The clusters that are seen, by name.
     pub clusters: Vec<ClusterStatus>,
-    /// Says that a cluster does not tell what may be seen of it; empty when all do.
+    /// Says that a cluster does not tell what may be seen of it, or why a restart is needed; empty otherwise.
     pub trouble: String,
     /// Figures of the whole server, for those who see everything.
     pub server: Option<ServerStatus>,

@@ -1,10 +1,13 @@
 //! The watched clusters. Each is started on its own: one that hangs, is forbidden or cannot be reached does not delay
 //! the others.
 
+use std::mem;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use timeline::fact::Kind;
+use timeline::words::safe;
 use timeline::{Millis, Retention};
 use tokio::sync::{mpsc, watch as signal};
 
@@ -18,6 +21,10 @@ use crate::kube::kubeconfig::{Contexts, TargetError};
 use crate::kube::review::{ReviewEndpoint, Reviewer};
 use crate::kube::{self, Counters, Pace, SourceEvent, TextPolicy};
 use crate::telemetry::clock::{self, Clock};
+use crate::telemetry::panics::exit_on_panic;
+
+/// The contexts of a kubeconfig are compared this often.
+const COMPARE_EVERY: Duration = Duration::from_secs(10);
 
 /// A cluster to watch.
 #[derive(Debug, Clone)]
@@ -39,9 +46,9 @@ pub struct ClusterConfig {
 /// # Errors
 /// When a kubeconfig cannot be read or lacks a context. Whether the clusters answer is not asked here.
 pub fn configured(asked: &Clusters, namespaces: &[String], file: &Config) -> Result<Vec<ClusterConfig>, TargetError> {
-    let usual = asked.kubeconfig.clone().or_else(|| file.kubeconfig.clone());
-    let read = |path: Option<&PathBuf>| Contexts::read(path.or(usual.as_ref()).map(PathBuf::as_path));
-    let is_all = asked.all_contexts || (file.all_contexts && asked.context.is_empty());
+    let usual = usual_kubeconfig(asked, file);
+    let read = |path: Option<&PathBuf>| Contexts::read(path.or(usual).map(PathBuf::as_path));
+    let is_all = is_every_context(asked, file);
     let named: Vec<config::Cluster> = if is_all || !asked.context.is_empty() {
         let contexts = if is_all { read(None)?.names() } else { asked.context.clone() };
         let known = |context: String| {
@@ -80,6 +87,68 @@ pub fn configured(asked: &Clusters, namespaces: &[String], file: &Config) -> Res
     Ok(all)
 }
 
+fn usual_kubeconfig<'c>(asked: &'c Clusters, file: &'c Config) -> Option<&'c PathBuf> {
+    asked.kubeconfig.as_ref().or(file.kubeconfig.as_ref())
+}
+
+const fn is_every_context(asked: &Clusters, file: &Config) -> bool {
+    asked.all_contexts || (file.all_contexts && asked.context.is_empty())
+}
+
+/// Returns the kubeconfig of which every context is watched; `None` where clusters are chosen in another way.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn every_context(asked: &Clusters, file: &Config) -> Result<Option<Contexts>, TargetError> {
+    let read = || Contexts::read(usual_kubeconfig(asked, file).map(PathBuf::as_path));
+    is_every_context(asked, file).then(read).transpose()
+}
+
+/// Compares the contexts of a kubeconfig with those that are watched. Returns why a restart is needed; empty while it is not.
+pub fn watch_contexts(watched: Contexts) -> signal::Receiver<String> {
+    let (notice, notice_out) = signal::channel(String::new());
+    tokio::spawn(async move {
+        let mut last = watched.names();
+        while !notice.is_closed() {
+            tokio::time::sleep(COMPARE_EVERY).await;
+            let contexts = watched.clone();
+            // A file that cannot be read is the business of the clusters that need it.
+            let Ok(Ok(read)) = tokio::task::spawn_blocking(move || contexts.reload()).await else { continue };
+            let names = read.names();
+            // It may be written at this moment: only names that are read twice count.
+            if mem::replace(&mut last, names.clone()) != names {
+                continue;
+            }
+            let text = restart_notice(&watched.names(), &names);
+            let is_news = notice.send_if_modified(|known| mem::replace(known, text.clone()) != text);
+            if is_news && !text.is_empty() {
+                tracing::warn!("{text}");
+            }
+        }
+    });
+    notice_out
+}
+
+/// Returns what a restart would change; empty where that is nothing.
+fn restart_notice(watched: &[String], now: &[String]) -> String {
+    let only_in = |names: &[String], others: &[String]| {
+        let only: Vec<String> = names.iter().filter(|name| !others.contains(name)).map(|name| safe(name)).collect();
+        only.join(", ")
+    };
+    let (added, removed) = (only_in(now, watched), only_in(watched, now));
+    let mut sentences = Vec::new();
+    if !added.is_empty() {
+        sentences.push(format!("The kubeconfig has contexts that Rollcast does not watch yet: {added}."));
+    }
+    if !removed.is_empty() {
+        sentences.push(format!("The kubeconfig lacks contexts that Rollcast still watches: {removed}."));
+    }
+    if !sentences.is_empty() {
+        sentences.push("Restart Rollcast to watch the present contexts.".to_owned());
+    }
+    sentences.join(" ")
+}
+
 impl ClusterConfig {
     /// Disables the credential plugins of its kubeconfig.
     #[must_use]
@@ -115,7 +184,7 @@ impl ClusterConfig {
         let hub =
             hub.with_accent(self.accent).with_namespaces(&self.namespaces).with_reviewer(Reviewer::new(endpoint_out));
         let (clock, queue) = (hub.clock(), events.clone());
-        tokio::spawn(async move {
+        let starting = async move {
             let Some(target) = self.wait_for_target(&events).await else { return };
             let scope = if self.namespaces.is_empty() { "all namespaces".into() } else { self.namespaces.join(", ") };
             tracing::info!("watching {} at {} ({scope})", target.name, target.address);
@@ -124,7 +193,8 @@ impl ClusterConfig {
             let _ = endpoint.send(Some(ReviewEndpoint { access: access.clone(), pace: pace.clone() })); // the hub may have ended
             let cluster = kube::Cluster { name, access, events, counters, pace, texts, clock, relist_requests };
             kube::start(&cluster, kinds, &self.namespaces);
-        });
+        };
+        tokio::spawn(exit_on_panic(format!("the start of cluster {}", hub.name()), starting));
         (hub, queue)
     }
 
@@ -175,4 +245,45 @@ pub fn source(
 ) -> kube::Cluster {
     let (name, access, pace) = (target.name.into(), target.access, Arc::default());
     kube::Cluster { name, access, events, counters, pace, texts, clock, relist_requests: signal::channel(0).1 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn write(path: &std::path::Path, contexts: &[&str]) {
+        let context = |name: &&str| serde_json::json!({ "name": name, "context": { "cluster": "c", "user": "u" } });
+        let contexts: Vec<_> = contexts.iter().map(context).collect();
+        let config = serde_json::json!({
+            "apiVersion": "v1", "kind": "Config", "clusters": [], "users": [], "contexts": contexts,
+        });
+        std::fs::write(path, config.to_string()).unwrap();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn contexts_that_appear_or_go_are_told_while_every_context_is_watched() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        write(file.path(), &["dev", "prod"]);
+        let kubeconfig = Some(file.path().to_owned());
+        let chosen =
+            Clusters { kubeconfig: kubeconfig.clone(), context: vec!["dev".to_owned()], ..Clusters::default() };
+        assert!(every_context(&chosen, &Config { all_contexts: true, ..Config::default() }).unwrap().is_none());
+        let all = Clusters { kubeconfig, all_contexts: true, ..Clusters::default() };
+        let mut notice = watch_contexts(every_context(&all, &Config::default()).unwrap().unwrap());
+        let restart = "Restart Rollcast to watch the present contexts.";
+        let added = format!("The kubeconfig has contexts that Rollcast does not watch yet: test. {restart}");
+        let both = format!(
+            "The kubeconfig has contexts that Rollcast does not watch yet: test. \
+             The kubeconfig lacks contexts that Rollcast still watches: dev. {restart}"
+        );
+        for (contexts, told) in [
+            (&["dev", "prod", "test"][..], added.as_str()),
+            (&["prod", "test"], both.as_str()),
+            (&["prod", "dev"], ""),
+        ] {
+            write(file.path(), contexts);
+            notice.changed().await.unwrap();
+            assert_eq!(*notice.borrow_and_update(), told);
+        }
+    }
 }

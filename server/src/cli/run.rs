@@ -74,6 +74,7 @@ async fn serve(arguments: Serve) -> anyhow::Result<()> {
     let file = Config::read(arguments.config.as_deref())?;
     let mut wanted = clusters::configured(&arguments.clusters, &arguments.namespace, &file)?;
     anyhow::ensure!(!wanted.is_empty(), "the kubeconfig has no context");
+    let every_context = clusters::every_context(&arguments.clusters, &file)?;
     let sign_in = arguments.sign_in;
     let served = arguments.listen.merge(&file)?;
     let do_people_sign_in = sign_in.mode(&file) != AuthMode::None;
@@ -113,7 +114,8 @@ async fn serve(arguments: Serve) -> anyhow::Result<()> {
         );
     }
     let auth = if matches!(auth, Auth::None) { served.site.auth } else { auth };
-    let site = Site { auth, shares, audit, archive, ..served.site };
+    let restart_notice = every_context.map(clusters::watch_contexts);
+    let site = Site { auth, shares, audit, archive, restart_notice, ..served.site };
     publish(hubs, viewers, listener, served.tls, site, "/", false).await
 }
 

@@ -21,6 +21,7 @@ use super::error::RequestError;
 use super::kubeconfig::TargetError;
 use super::pace::Pace;
 use crate::telemetry::clock;
+use crate::telemetry::panics::exit_on_panic;
 
 /// Credentials that end this soon are renewed now.
 const SOON_MILLIS: Millis = 60_000;
@@ -202,12 +203,14 @@ impl Access {
         }
         let request = request(fingerprint);
         let (access, pace) = (self.clone(), pace.clone());
-        tokio::spawn(async move {
+        let name = format!("the renewal of the credentials of cluster {}", credentials.name());
+        let renewal = async move {
             let fetched = credentials.fetch(request, &pace).await;
             // First the end: whoever the new client wakes may meet the next refusal at once.
             access.renewals().end(Instant::now(), &pace);
             access.take(credentials.name(), fetched);
-        });
+        };
+        tokio::spawn(exit_on_panic(name, renewal));
     }
 
     fn take(&self, name: &str, fetched: Result<Option<FetchedClient>, TargetError>) {

@@ -250,15 +250,16 @@ fn event(object: decode::Event) -> Result<Option<EventFact>, Unusable> {
     };
     let series = object.series.unwrap_or_default();
     let last = series.last_observed_time.or(object.last_timestamp).or(object.event_time);
+    // Of an Event without `eventTime` the API server limits none of these texts, and it may wait for its object.
     Ok(Some(EventFact {
         uid,
         namespace: object.metadata.namespace,
         about,
-        about_kind: object.involved_object.kind,
-        about_name: object.involved_object.name,
-        container: container_of(&object.involved_object.field_path).to_owned(),
-        reason: object.reason,
-        message: object.message,
+        about_kind: cut(&object.involved_object.kind),
+        about_name: cut(&object.involved_object.name),
+        container: cut(container_of(&object.involved_object.field_path)),
+        reason: cut(&object.reason),
+        message: cut(&object.message),
         is_warning: object.r#type == "Warning",
         count: series.count.or(object.count).map_or(1, number),
         last_millis: last.as_deref().and_then(millis),
@@ -445,6 +446,18 @@ mod tests {
             ("shop/open", ConditionStatus::True),
         ];
         assert_eq!(worth, expected);
+    }
+
+    #[test]
+    fn of_the_texts_of_an_event_the_beginning_is_kept() {
+        let long = "x".repeat(2 * Event::LONGEST);
+        let uid = "00000000-0000-4000-8000-000000000002";
+        let path = format!("spec.containers{{{long}}}");
+        let about = json!({ "uid": uid, "kind": long, "name": long, "fieldPath": path });
+        let event = json!({ "involvedObject": about, "reason": long, "message": long });
+        let Ok(Some(Fact::Event(event))) = object(Kind::Event, event).fact(Seen::Added) else { unreachable!() };
+        let texts = [event.about_kind, event.about_name, event.container, event.reason, event.message];
+        assert_eq!(texts.map(|text| text.len()), [Event::LONGEST; 5]);
     }
 
     #[test]

@@ -161,7 +161,7 @@ async fn run(
                 changed.map_err(|_| SessionEnd::Broken)?; // nothing tells any more what may be seen
                 let before = view.clone();
                 view = view.with_permissions(permissions.borrow_and_update().clone());
-                subscription = Box::pin(resubscribe(out, &before, &view, subscription)).await?;
+                subscription = Box::pin(resubscribe(out, &before, &view, &permissions, subscription)).await?;
             }
             _ = known.tick(), if check.is_terminated() => {
                 let StreamRequest { headers, peer, from } = stream_request;
@@ -172,7 +172,7 @@ async fn run(
                     if !Box::pin(is_still_seen(&view, &permissions, &subscription, &mut said)).await {
                         let before = view.clone();
                         view = view.with_permissions(permissions.borrow().clone());
-                        subscription = Box::pin(resubscribe(out, &before, &view, subscription)).await?;
+                        subscription = Box::pin(resubscribe(out, &before, &view, &permissions, subscription)).await?;
                     }
                     if let Subscription::List(listed) = &mut subscription && listed.is_turned_away() {
                         Box::pin(listed.follow_anew(&view)).await;
@@ -203,7 +203,7 @@ async fn run(
                         if let Scope::Workload(Workload { cluster, namespace, .. }) = &scope {
                             view = Box::pin(view.with_namespace(cluster, namespace)).await;
                         }
-                        subscription = Box::pin(follow(out, &view, subscription, (scope, since))).await?;
+                        subscription = Box::pin(follow(out, &view, &permissions, subscription, (scope, since))).await?;
                     }
                     Some(ViewerFrame::Moment { at_millis }) => {
                         if let Subscription::Deployment(followed) = &subscription {
@@ -309,6 +309,7 @@ async fn resubscribe(
     out: &mut (impl Sink<Message> + Unpin),
     before: &ClientView,
     view: &ClientView,
+    permissions: &signal::Receiver<Arc<Permissions>>,
     subscription: Subscription,
 ) -> Result<Subscription, SessionEnd> {
     match subscription {
@@ -323,10 +324,10 @@ async fn resubscribe(
             if seen(before) == seen(view) {
                 return Ok(Subscription::Deployment(followed));
             }
-            follow(out, view, Subscription::Nothing, (Scope::Workload(workload), None)).await
+            follow(out, view, permissions, Subscription::Nothing, (Scope::Workload(workload), None)).await
         }
         Subscription::Unknown(workload) if view.has_cluster(&workload.cluster) => {
-            follow(out, view, Subscription::Nothing, (Scope::Workload(workload), None)).await
+            follow(out, view, permissions, Subscription::Nothing, (Scope::Workload(workload), None)).await
         }
         subscription => Ok(subscription),
     }
@@ -343,9 +344,11 @@ fn audit(view: &ClientView, scope: &Scope, from: Option<IpAddr>, did: &str) {
     audit.record(&view.viewer().audit_name(), from, did, &at, 101);
 }
 
+/// Follows something as far as the view shows it. What may not be seen any more by when it is known is not sent.
 async fn follow(
     out: &mut (impl Sink<Message> + Unpin),
     view: &ClientView,
+    permissions: &signal::Receiver<Arc<Permissions>>,
     before: Subscription,
     (scope, since): (Scope, Option<Position>),
 ) -> Result<Subscription, SessionEnd> {
@@ -365,7 +368,10 @@ async fn follow(
                     Box::new(FollowedList::new(query, window, choice))
                 }
             };
-            if let Some(bytes) = listed.delta() {
+            // With other permissions it is chosen anew before anything is sent.
+            if permissions.has_changed().is_ok_and(|has_changed| !has_changed)
+                && let Some(bytes) = listed.delta()
+            {
                 send(out, bytes).await?;
             }
             Ok(Subscription::List(listed))
@@ -393,6 +399,12 @@ async fn follow(
             let hub = view.subscribe_to(hub).ok_or(SessionEnd::Broken)?;
             view.throttle().await; // the hub makes what a stream begins with itself
             let (first, followed) = hub.follow(workload, since).await.map_err(|_| SessionEnd::Broken)?;
+            if permissions.has_changed().unwrap_or(true) {
+                let shared = view.clone().with_permissions(permissions.borrow().clone());
+                if view.can_see(&followed.workload) && !shared.can_see(&followed.workload) {
+                    return Err(SessionEnd::Broken); // whether they may see it is asked when they come again
+                }
+            }
             send_first(out, view, first).await?;
             Ok(Subscription::Deployment(Box::new(followed)))
         }
@@ -452,7 +464,13 @@ mod tests {
     use std::pin::Pin;
     use std::task::{Context, Poll};
 
+    use timeline::Retention;
+    use timeline::list::{Query, Window};
+
     use super::*;
+    use crate::hub::Handle;
+    use crate::telemetry::viewers::Viewers;
+    use crate::web::state::{Rollcast, Site};
 
     /// A viewer whose connection takes nothing any more.
     struct Full;
@@ -483,5 +501,29 @@ mod tests {
         assert!(send(&mut Full, Bytes::new()).await.is_err());
         close(&mut Full).await;
         assert!(began.elapsed() < 3 * SEND_LIMIT);
+    }
+
+    #[tokio::test]
+    async fn what_may_not_be_seen_any_more_by_when_it_is_known_is_not_sent() {
+        let (hub, _events) = Handle::start("prod", Arc::default(), Retention::default());
+        let rollcast = Rollcast::new(vec![hub], "build", Viewers::default(), Site::default());
+        let view = ClientView::new(&rollcast, Viewer::anonymous()).await.unwrap();
+        let (told, mut permissions) = signal::channel(Arc::new(Permissions::All));
+        let list = Scope::List { query: Query::default(), window: Window { from: 0, to: 10 } };
+        let workload = Scope::Workload(Workload::deployment("prod", "shop", "web"));
+        let mut sent: Vec<Message> = Vec::new();
+        for (scope, frames) in [(&list, 1), (&workload, 2)] {
+            for is_sent in [true, false] {
+                permissions.mark_unchanged();
+                if !is_sent {
+                    told.send_replace(Arc::new(Permissions::none()));
+                }
+                sent.clear();
+                let asked = (scope.clone(), None);
+                let followed = follow(&mut sent, &view, &permissions, Subscription::Nothing, asked).await;
+                assert_eq!(followed.is_ok(), is_sent || *scope == list);
+                assert_eq!(sent.len(), if is_sent { frames } else { 0 });
+            }
+        }
     }
 }

@@ -11,6 +11,7 @@ use axum::http::header::AUTHORIZATION;
 use ipnet::IpNet;
 use timeline::words::safe;
 use timeline::{Millis, Workload};
+use tokio::sync::watch as signal;
 
 use crate::access::authorizer::{Authorizer, StoredNamespaces};
 use crate::access::clients::ClientKey;
@@ -55,6 +56,8 @@ pub struct Site {
     pub playground: Option<Arc<Playground>>,
     /// The stored history.
     pub archive: Option<Archive>,
+    /// Why a restart is needed; empty while it is not.
+    pub restart_notice: Option<signal::Receiver<String>>,
 }
 
 /// A running Rollcast.

@@ -61,7 +61,10 @@ async fn gather(view: &ClientView) -> Result<StatusPayload, HubEnded> {
         viewer_resyncs: rollcast.resyncs.load(Ordering::Relaxed),
         history_missed: view.archive().map(|archive| archive.counters().missed.load(Ordering::Relaxed)),
     });
-    Ok(StatusPayload { clusters, trouble: view.permissions().trouble().to_owned(), server })
+    let notice = rollcast.site.restart_notice.as_ref().filter(|_| view.sees_all());
+    let notice = notice.map(|notice| notice.borrow().clone()).filter(|notice| !notice.is_empty());
+    let trouble = notice.unwrap_or_else(|| view.permissions().trouble().to_owned());
+    Ok(StatusPayload { clusters, trouble, server })
 }
 
 async fn cluster(view: &ClientView, hub: &Handle) -> Result<ClusterStatus, HubEnded> {

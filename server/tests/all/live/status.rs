@@ -208,3 +208,15 @@ async fn the_address_of_the_api_server_is_shown_without_what_else_is_in_it() {
     assert!(!told.contains("secret") && !told.contains("ann:"), "{told}");
     serving.end();
 }
+
+#[tokio::test]
+async fn why_a_restart_is_needed_is_said_by_the_status_page() {
+    let (hub, _events) = Handle::start("prod", Arc::default(), Retention::default());
+    let (notice, restart_notice) = tokio::sync::watch::channel(String::new());
+    let site = Site { restart_notice: Some(restart_notice), ..Site::default() };
+    let rollcast = Rollcast::new(vec![hub], "build", Viewers::default(), site);
+    assert_eq!(json(&rollcast, "/api/v1/status").await["trouble"], "");
+    notice.send_replace("Restart Rollcast.".to_owned());
+    assert_eq!(json(&rollcast, "/api/v1/status").await["trouble"], "Restart Rollcast.");
+    assert!(fetch(&rollcast, "/status").await.text.contains("Restart Rollcast."));
+}

@@ -59,6 +59,12 @@ pub const ROWS: &[Row] = &[
         ],
     },
     Row {
+        number: "F28",
+        fault: "with --all-contexts, a context appears in the kubeconfig, or goes",
+        promise: "said on /status and in the log: a restart is needed",
+        tests: &["contexts_that_appear_or_go_are_told_while_every_context_is_watched"],
+    },
+    Row {
         number: "F29",
         fault: "the proxy (HTTP, SOCKS) to the API server dies and comes back",
         promise: "said; live again without a restart",
