@@ -72,6 +72,8 @@ pub struct Scene {
     pub points: KeyedList<Line>,
     /// Pods over time against the limits.
     pub strip: Strip,
+    /// From when until when dashed lines are drawn.
+    pub dashed_millis: (Millis, Millis),
     /// Where the bands belong, once they stop moving.
     pub targets: Vec<(u128, BandPlace)>,
     /// Where the band of the current revision is.
@@ -226,6 +228,7 @@ pub fn scene(model: &Model, deployment: Option<Uid>, said: &Said, frame: Frame, 
         story,
         points: points(&said.story, frame),
         strip: said.view.as_ref().map(|view| budget::strip(model, deployment, view, frame)).unwrap_or_default(),
+        dashed_millis: frame.dashed_millis(),
         targets,
         current: placed.iter().find(|one| one.band.heading.is_current).map(|one| one.place),
         pods,
