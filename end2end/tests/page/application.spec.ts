@@ -74,6 +74,31 @@ test("where WebAssembly is forbidden the page says so and stays as it was render
   complaints.length = 0; // the missing program is an error of the console
 });
 
+for (const [what, file] of [["bindings do", /rollcast[.]js/], ["code does", /rollcast_bg[.]wasm/]] as const) {
+  test(`a program whose ${what} not come is asked for again, and the page says so until it is there`, async ({ page, serve, complaints }) => {
+    await page.clock.install();
+    const server = await serve(() => Server.replaying("rollover", "--hold-at", "12"));
+    await page.route(file, (route) => route.abort());
+    await page.goto(server.page(...rollover));
+    const stopped = page.getByTestId("stopped");
+    await expect(stopped).toContainText("The script of this page could not start");
+    const again = page.waitForRequest(file);
+    await page.clock.runFor(5_000);
+    await again;
+    await expect(stopped).toBeVisible();
+    await expect(page.getByTestId("verdict")).toContainText("Revision 3 is replacing revision 1");
+    await page.unroute(file);
+    // Without waiting where the network comes back.
+    const comeBack = () => page.evaluate(() => {
+      dispatchEvent(new Event("online"));
+      return document.documentElement.dataset["live"];
+    });
+    await expect.poll(comeBack).toBe("true");
+    await expect(stopped).toBeHidden();
+    complaints.length = 0; // each file that did not come is an error of the console
+  });
+}
+
 test("when the program panics the page says so instead of standing still", async ({ page, serve, complaints }) => {
   const server = await serve(() => Server.replaying("rollover", "--hold-at", "12"));
   await openRecording(page, server.page(...rollover));
