@@ -56,6 +56,15 @@ test.describe("somewhere else on the earth", () => {
     await expect(moment).toHaveText(/UTC[+]05:30$/);
   });
 
+  test("the longest moment has room in the header of the smallest phone", async ({ page, serve }) => {
+    const server = await serve(() => Server.replaying("deadline-exceeded", "--hold-at", "12"));
+    await page.setViewportSize({ width: 320, height: 640 });
+    await page.goto(`${server.page("deadline-exceeded", "deadline-exceeded", "web")}?at=2026-11-21T04:53:40Z`);
+    await isLive(page, "As it was at 2026-11-21 10:23:40 UTC+05:30");
+    const chip = (await page.getByTestId("live").locator("..").boundingBox())!;
+    expect(chip.x + chip.width).toBeLessThanOrEqual(320);
+  });
+
   test("a wall's zone stands in its address", async ({ page, serve }) => {
     const server = await serve(held);
     await openLive(page, `${server.address}/wall?zone=America/New_York`);
