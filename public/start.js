@@ -1,5 +1,5 @@
 // Starts the page's program of this build, which takes over what the server rendered. Where it cannot begin (WebAssembly is forbidden, a
-// file did not come) or ends, the page says so and stays as it was.
+// file did not come) or ends, the page says so and stays as it was. Files that did not come are asked for again.
 const version = new URL(import.meta.url).search;
 const say = (why) => {
   document.getElementById("stopped-why").textContent = why;
@@ -20,7 +20,7 @@ setInterval(async () => {
 // The parts of the program that this page needs come while the program does, which asks for each by the name of its file. One that did not
 // come is asked for again by whoever needs it later.
 const parts = new Map([...document.querySelectorAll('link[rel=preload][href*="/pkg/parts/"]')].map(({ href }) => [href.split("/").at(-1), fetch(href)]));
-parts.forEach((answer) => answer.catch(() => undefined));
+parts.forEach((answer, file) => answer.catch(() => parts.delete(file)));
 globalThis.enclosed = (file) => {
   const answer = parts.get(file);
   parts.delete(file);
@@ -42,12 +42,30 @@ for (const name of ["pushState", "replaceState"]) {
   const set = history[name].bind(history);
   history[name] = (...state) => change(set, state);
 }
-try {
-  const program = await import(`./pkg/rollcast.js${version}`);
-  await program.default({ module_or_path: new URL(`./pkg/rollcast_bg.wasm${version}`, import.meta.url) });
-  await program.hydrate();
-} catch (error) {
+// A network that changes takes away what is on its way. After the last pause, only a network that comes back is a reason to try.
+const PAUSES = [5_000, 10_000, 30_000];
+const pause = (millis) =>
+  new Promise((go) => {
+    addEventListener("online", go, { once: true });
+    if (millis) setTimeout(go, millis);
+  });
+const failed = (error) => {
   const why = typeof WebAssembly === "object" ? "The script of this page could not start" : "WebAssembly is off";
   say(`${why}: this page shows the state at the time it was loaded.`);
-  throw error;
+  if (typeof WebAssembly !== "object") throw error;
+  console.error(error);
+};
+let program;
+for (let tries = 0, isThere = false; !isThere; tries++) {
+  try {
+    // By another address: browsers remember that a module did not come.
+    program ??= await import(`./pkg/rollcast.js${version}${tries ? `&try=${tries}` : ""}`);
+    await program.default({ module_or_path: new URL(`./pkg/rollcast_bg.wasm${version}`, import.meta.url) });
+    isThere = true;
+  } catch (error) {
+    failed(error);
+    await pause(PAUSES[tries]);
+  }
 }
+document.getElementById("stopped").className = "unused";
+await program.hydrate().catch(failed);

@@ -39,4 +39,4 @@ pub use sound::Sound;
 pub use storage::{remember, remember_here, remembered, remembered_here};
 pub use stream::Stream;
 pub use time::{behind_utc_millis, date_in, iso, now_millis, page_millis, time_in};
-pub use view::{Rect, font_size_px, is_hidden, matches, scroll_to_px, scrolled_px, window_height_px};
+pub use view::{Rect, font_size_px, is_cut, is_hidden, matches, scroll_to_px, scrolled_px, window_height_px};

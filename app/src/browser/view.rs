@@ -2,6 +2,9 @@
 
 use leptos::prelude::*;
 
+/// Letters may reach so far out of the last line of an element, in pixels.
+const LETTERS_BEYOND_PX: i32 = 4;
+
 /// Where an element is in the window, in pixels.
 pub type Rect = web_sys::DomRect;
 
@@ -24,6 +27,11 @@ pub fn window_height_px() -> Option<f64> {
 pub fn font_size_px(element: &web_sys::Element) -> Option<f64> {
     let style = window().get_computed_style(element).ok().flatten()?;
     style.get_property_value("font-size").ok()?.trim_end_matches("px").parse().ok()
+}
+
+/// Returns whether lines of an element's text are cut off below.
+pub fn is_cut(element: &web_sys::Element) -> bool {
+    element.scroll_height() - element.client_height() > LETTERS_BEYOND_PX
 }
 
 /// Returns the scroll position of the page, in pixels.

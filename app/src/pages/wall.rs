@@ -21,6 +21,7 @@ use crate::context::FirstPayload;
 use crate::list::{self, LiveList};
 use crate::live::client::Live;
 use crate::payload::Payload;
+use crate::rows::set_if_new;
 use crate::score::budget::Limit;
 use crate::score::ink::PodLook;
 use crate::wall::board::WallBoard;
@@ -65,9 +66,18 @@ pub fn WallPage() -> impl IntoView {
     };
     let columns = if columns == 0 { String::new() } else { format!(" columns-{columns}") };
     let shifted = shifting();
+    let is_pointed = RwSignal::new(false);
+    // A browser may tell of a pointer that is there while a page is loaded as of one that came.
+    Effect::new(move |_| {
+        browser::on_window(leptos::ev::mousemove, move |event| {
+            if (event.movement_x(), event.movement_y()) != (0, 0) {
+                set_if_new(&is_pointed, true);
+            }
+        });
+    });
     view! {
         <PageTitle text=Signal::derive(title)/>
-        <main class="wall" data-testid="wall" data-sound=has_sound.then_some("on") use:placed=shifted>
+        <main class=move || if is_pointed.get() { "wall pointed" } else { "wall" } data-testid="wall" data-sound=has_sound.then_some("on") use:placed=shifted>
             <Banner test_id="stale" words=Signal::derive(stale) countdown=Signal::derive(next)/>
             <h1 class="aside">{list::heading(&query)}</h1>
             <StableLine board query=query.clone()/>

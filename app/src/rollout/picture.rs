@@ -28,6 +28,8 @@ pub struct Picture {
     pub prefix: &'static str,
     /// The moment from which times in the picture are counted.
     pub base_millis: ScopedSignal<Millis>,
+    /// From when until when dashed lines are drawn.
+    pub dashed_millis: ScopedSignal<(Millis, Millis)>,
     /// The bands, from top to bottom.
     pub bands: Rows<BandRow>,
     /// The bars that are elements: those of few pods, and ribbons.
@@ -143,6 +145,7 @@ impl Picture {
         Self {
             prefix,
             base_millis: ScopedSignal::new(frame.base_millis),
+            dashed_millis: ScopedSignal::new(scene.dashed_millis),
             bands: Rows::new(scene.bands),
             bars: Rows::new(scene.bars),
             heads: Rows::new(scene.heads),
@@ -174,6 +177,7 @@ impl Picture {
     /// Shows another scene; only what differs is touched.
     pub fn show(&self, mut scene: Scene, base_millis: Millis) {
         self.base_millis.set(base_millis);
+        self.dashed_millis.set(scene.dashed_millis);
         set_if_new(&self.height, scene.height);
         self.bands.set(scene.bands);
         self.bars.set(scene.bars);

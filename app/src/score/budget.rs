@@ -19,9 +19,6 @@ const TOP: f64 = 8.0;
 /// Height of a line of small letters.
 const LETTERS: f64 = 13.0;
 
-/// Lines of the limits end at whole multiples of this, in milliseconds: browsers draw no dashes along lines without end.
-const LINE_STEP_MILLIS: Millis = 60_000;
-
 /// The layers of the strip, the lowest first: each is drawn as the bars of pods in that state.
 pub const LAYERS: [PodState; 7] = [
     PodState::Available,
@@ -167,11 +164,9 @@ fn past(deployment: &Deployment, now: Limits, frame: Frame) -> Vec<(Millis, Limi
     past
 }
 
-/// The line of one limit: level, and upright where it changed; more than the window, which may grow.
+/// The line of one limit: level, and upright where it changed.
 fn line(limit: Limit, past: &[(Millis, Limits)], frame: Frame, y: &dyn Fn(u32) -> f64) -> String {
-    let spare = (2.0 * frame.window_millis) as Millis;
-    let stepped = |at: Millis| at.div_euclid(LINE_STEP_MILLIS) * LINE_STEP_MILLIS;
-    let (begin, end) = (stepped(frame.now_millis - spare), stepped(frame.now_millis + spare) + LINE_STEP_MILLIS);
+    let (begin, end) = frame.dashed_millis();
     let mut out = String::new();
     for (index, (at, limits)) in past.iter().enumerate() {
         let height = fixed(y(limit.of(*limits)));

@@ -9,6 +9,9 @@ pub const UNMEASURED_WIDTH: f64 = 900.0;
 /// A shape without an end reaches this far, in seconds: the view box cuts it off.
 pub const FAR: f64 = 10_000_000.0;
 
+/// Dashed lines begin and end at whole multiples of this, in milliseconds.
+const LINE_STEP_MILLIS: Millis = 60_000;
+
 /// The stretch of time and the room that a picture is drawn for.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Frame {
@@ -45,6 +48,15 @@ impl Frame {
     /// One window left of the left edge: drawn from there, a picture is complete while its window grows.
     pub const fn spare_from_millis(&self) -> Millis {
         self.from_millis() - self.window_millis as Millis
+    }
+
+    /// From when until when dashed lines are drawn: more than the window, which may grow and moves on. Browsers draw no dashes along lines
+    /// as long as [`FAR`], but a whole line.
+    pub const fn dashed_millis(&self) -> (Millis, Millis) {
+        let spare = (2.0 * self.window_millis) as Millis;
+        let begin = (self.now_millis - spare).div_euclid(LINE_STEP_MILLIS) * LINE_STEP_MILLIS;
+        let end = (self.now_millis + spare).div_euclid(LINE_STEP_MILLIS) * LINE_STEP_MILLIS;
+        (begin, end + LINE_STEP_MILLIS)
     }
 
     /// Returns the width of a stretch of time, in pixels.

@@ -151,6 +151,23 @@ pub fn each_stay(pod: &Pod, replica_set: Option<Uid>, call: &mut dyn FnMut(Milli
     }
 }
 
+/// When a pod came into the band in which it is, and which band it left for that: that of a ReplicaSet, or `None` for the pods out of
+/// rotation. Nothing where it was in no other one.
+pub fn last_move(pod: &Pod) -> Option<(Millis, Option<Uid>)> {
+    let (mut place, mut last) = (pod.replica_set(), None);
+    for release in &pod.releases {
+        let before = match release.adopted {
+            Some((at, set)) if at == release.at_millis && place == Some(set) => continue, // it was never away
+            Some((at, _)) if at == release.at_millis => place,
+            Some(_) => None,
+            None => place,
+        };
+        last = Some((release.adopted.map_or(release.at_millis, |(at, _)| at), before));
+        place = release.adopted.map(|(_, set)| set);
+    }
+    last
+}
+
 fn was_in(pod: &Pod, set: Uid) -> bool {
     let mut was_in = false;
     each_stay(pod, Some(set), &mut |_, _| was_in = true);
@@ -231,7 +248,7 @@ fn assign_slots(pods: &[&Pod], span: impl Fn(&Pod) -> (Millis, Option<Millis>)) 
 mod tests {
     use super::*;
     use timeline::fact::ReplicaSetCounts;
-    use timeline::model::ReplicaSetNow;
+    use timeline::model::{Release, ReplicaSetNow};
 
     fn pod(number: u128, from: Millis, gone: Option<Millis>) -> Pod {
         let mut states = vec![(PodState::Available, from)];
@@ -280,6 +297,25 @@ mod tests {
         // Released and taken back.
         let back = ReplicaSet { owners: vec![mine], ..taken };
         assert_eq!(taken_over(&back, mine), None);
+    }
+
+    #[test]
+    fn a_pod_comes_from_the_band_that_it_left_last() {
+        let [first, second] = [1, 2].map(Uid::from_bits);
+        let release = |at_millis, adopted| Release { at_millis, adopted };
+        let came = |releases: &[Release]| {
+            last_move(&Pod { owners: vec![first], releases: releases.to_vec(), ..pod(9, 0, None) })
+        };
+        assert_eq!(came(&[]), None);
+        assert_eq!(came(&[release(10, None)]), Some((10, Some(first))));
+        let back = release(10, Some((20, first)));
+        assert_eq!(came(&[back]), Some((20, None)));
+        assert_eq!(came(&[back, release(30, None)]), Some((30, Some(first))));
+        let other = release(10, Some((20, second)));
+        assert_eq!(came(&[other, release(30, None)]), Some((30, Some(second))));
+        // From one to another at once, and one that was never away.
+        assert_eq!(came(&[release(10, Some((10, second)))]), Some((10, Some(first))));
+        assert_eq!(came(&[back, release(30, Some((30, first)))]), Some((20, None)));
     }
 
     #[test]

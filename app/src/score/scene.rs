@@ -72,6 +72,8 @@ pub struct Scene {
     pub points: KeyedList<Line>,
     /// Pods over time against the limits.
     pub strip: Strip,
+    /// From when until when dashed lines are drawn.
+    pub dashed_millis: (Millis, Millis),
     /// Where the bands belong, once they stop moving.
     pub targets: Vec<(u128, BandPlace)>,
     /// Where the band of the current revision is.
@@ -226,6 +228,7 @@ pub fn scene(model: &Model, deployment: Option<Uid>, said: &Said, frame: Frame, 
         story,
         points: points(&said.story, frame),
         strip: said.view.as_ref().map(|view| budget::strip(model, deployment, view, frame)).unwrap_or_default(),
+        dashed_millis: frame.dashed_millis(),
         targets,
         current: placed.iter().find(|one| one.band.heading.is_current).map(|one| one.place),
         pods,
@@ -235,8 +238,6 @@ pub fn scene(model: &Model, deployment: Option<Uid>, said: &Said, frame: Frame, 
         ..Scene::default()
     };
     let mut unlisted = 0;
-    // Where the heads of a pod are that is in two bands.
-    let mut known: HashMap<Uid, f64> = HashMap::new();
     for one in &placed {
         let pods = one.band.pods.iter().filter_map(|(uid, slot)| Some((model.pods.get(uid)?, *slot)));
         let pods: Vec<(&Pod, u32)> = pods.collect();
@@ -256,7 +257,7 @@ pub fn scene(model: &Model, deployment: Option<Uid>, said: &Said, frame: Frame, 
             continue;
         }
         for (pod, slot) in pods {
-            scene.add_pod(one, pod, slot, frame, &mut known);
+            scene.add_pod(one, pod, slot, frame, &placed);
         }
     }
     scene.listed = if is_crowd { TableScope::NotAvailable { more: unlisted } } else { TableScope::All };
@@ -277,14 +278,14 @@ impl Scene {
 
     /// A pod among many: painted, without a head of its own.
     fn add_painted(&mut self, one: &PlacedBand, pod: &Pod, slot: u32, frame: Frame) {
-        let y = one.place.first + (f64::from(slot) + 0.5) * one.place.row;
+        let y = middle(one.place, slot);
         let from = frame.spare_from_millis();
         let marks = bars::bars(pod, one.band.heading.side(), one.place.row, y, frame);
         self.marks.extend(marks.filter(|mark| mark.to.is_none_or(|to| to > from)));
     }
 
-    fn add_pod(&mut self, one: &PlacedBand, pod: &Pod, slot: u32, frame: Frame, known: &mut HashMap<Uid, f64>) {
-        let y = one.place.first + (f64::from(slot) + 0.5) * one.place.row;
+    fn add_pod(&mut self, one: &PlacedBand, pod: &Pod, slot: u32, frame: Frame, all: &[PlacedBand]) {
+        let y = middle(one.place, slot);
         let (key, row) = (key(&one.band, pod), one.place.row);
         match (one.is_ribbon, frame.is_painted) {
             (true, _) => {}
@@ -298,16 +299,27 @@ impl Scene {
             }
         }
         let is_elsewhere = is_elsewhere(one, pod);
-        let moved = [pod.released_millis(), pod.adopted_millis()].into_iter().flatten().max();
-        let travels = !is_elsewhere && moved.is_some_and(|at| (0..TRAVEL_MILLIS).contains(&(frame.now_millis - at)));
-        let before = known.insert(pod.uid, y);
+        let before = if is_elsewhere { None } else { place_before(all, pod, frame.now_millis) };
         let head = head(one, pod, is_elsewhere, frame.now_millis);
         if !is_elsewhere {
             self.table.push((key, head.clone()));
         }
         self.heads.push((key, head));
-        self.spots.push((key, HeadPlace { y, row, came_from: before.filter(|_| travels).map(|before| before - y) }));
+        self.spots.push((key, HeadPlace { y, row, came_from: before.map(|before| before - y) }));
     }
+}
+
+/// Middle of a row, in pixels from the top of the picture.
+fn middle(place: BandPlace, slot: u32) -> f64 {
+    place.first + (f64::from(slot) + 0.5) * place.row
+}
+
+/// Middle of the row from which a pod is on its way to its band; `None` for one that is not.
+fn place_before(all: &[PlacedBand], pod: &Pod, now_millis: Millis) -> Option<f64> {
+    let (_, left) = lanes::last_move(pod).filter(|(at, _)| (0..TRAVEL_MILLIS).contains(&(now_millis - at)))?;
+    let one = all.iter().find(|one| one.band.heading.replica_set == left)?;
+    let (_, slot) = one.band.pods.iter().find(|(uid, _)| *uid == pod.uid)?;
+    Some(middle(one.place, *slot))
 }
 
 /// The pod has left this band for another one that it is drawn in; the table has its row there.

@@ -56,6 +56,15 @@ test.describe("somewhere else on the earth", () => {
     await expect(moment).toHaveText(/UTC[+]05:30$/);
   });
 
+  test("the longest moment has room in the header of the smallest phone", async ({ page, serve }) => {
+    const server = await serve(() => Server.replaying("deadline-exceeded", "--hold-at", "12"));
+    await page.setViewportSize({ width: 320, height: 640 });
+    await page.goto(`${server.page("deadline-exceeded", "deadline-exceeded", "web")}?at=2026-11-21T04:53:40Z`);
+    await isLive(page, "As it was at 2026-11-21 10:23:40 UTC+05:30");
+    const chip = (await page.getByTestId("live").locator("..").boundingBox())!;
+    expect(chip.x + chip.width).toBeLessThanOrEqual(320);
+  });
+
   test("a wall's zone stands in its address", async ({ page, serve }) => {
     const server = await serve(held);
     await openLive(page, `${server.address}/wall?zone=America/New_York`);
@@ -73,6 +82,31 @@ test("where WebAssembly is forbidden the page says so and stays as it was render
   await expect(page.getByTestId("verdict")).toContainText("Revision 3 is replacing revision 1");
   complaints.length = 0; // the missing program is an error of the console
 });
+
+for (const [what, file] of [["bindings do", /rollcast[.]js/], ["code does", /rollcast_bg[.]wasm/]] as const) {
+  test(`a program whose ${what} not come is asked for again, and the page says so until it is there`, async ({ page, serve, complaints }) => {
+    await page.clock.install();
+    const server = await serve(() => Server.replaying("rollover", "--hold-at", "12"));
+    await page.route(file, (route) => route.abort());
+    await page.goto(server.page(...rollover));
+    const stopped = page.getByTestId("stopped");
+    await expect(stopped).toContainText("The script of this page could not start");
+    const again = page.waitForRequest(file);
+    await page.clock.runFor(5_000);
+    await again;
+    await expect(stopped).toBeVisible();
+    await expect(page.getByTestId("verdict")).toContainText("Revision 3 is replacing revision 1");
+    await page.unroute(file);
+    // Without waiting where the network comes back.
+    const comeBack = () => page.evaluate(() => {
+      dispatchEvent(new Event("online"));
+      return document.documentElement.dataset["live"];
+    });
+    await expect.poll(comeBack).toBe("true");
+    await expect(stopped).toBeHidden();
+    complaints.length = 0; // each file that did not come is an error of the console
+  });
+}
 
 test("when the program panics the page says so instead of standing still", async ({ page, serve, complaints }) => {
   const server = await serve(() => Server.replaying("rollover", "--hold-at", "12"));

@@ -146,6 +146,22 @@ test("no scripts, twice the pixels, another zoom, another theme, paper: the pict
   await sharp.close();
 });
 
+test("the edges of a bar that lasts are dashed", async ({ page, serve }, info) => {
+  const server = await serve(() => held(info, { n10: blocks(10) }));
+  await page.goto(address(server, "n10", "light"));
+  await page.waitForSelector("html[data-live=true]", { timeout: 60_000 });
+  const view = await look(page);
+  const box = part(view, view.bands.find((band) => band.isOut)!.box, 0.7, 0.9);
+  const { y } = inked(view, box)[0]!;
+  // An edge lies between lines of pixels: one of the first two has most of it.
+  const ranges = [y, y + 1].map((y) => {
+    const pixels = Array.from({ length: Math.floor(box.width) }, (_, x) => mean(view.picture, { x: Math.ceil(box.x) + x, y, width: 1, height: 1 }));
+    const inks = pixels.map((pixel) => distance(pixel, view.colours("--surface")));
+    return Math.max(...inks) - Math.min(...inks);
+  });
+  expect(Math.max(...ranges), "dashes and the room between them").toBeGreaterThan(40);
+});
+
 /// The mean colours of a band in coarse cells.
 function cells(view: View, band: Box): Colour[] {
   const [columns, rows] = [6, Math.floor(band.height / 40)];

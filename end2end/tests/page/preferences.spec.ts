@@ -47,4 +47,12 @@ test("in colours of one's own marks keep theirs: they carry the meaning", async 
   expect(await colour(".sample.point.bad", "border-top-color"), "points of the axis").toBe(failing);
   await page.goto(server.address);
   expect(await colour(".row .sentence.bad", "background-color", "::before"), "marks of the list").toBe(failing);
+  // What stands for a choice or the focus is seen without shadows and grounds.
+  await page.getByTestId("deployment").first().focus();
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("Shift+Tab");
+  expect(await colour(".row:focus-visible", "outline-style"), "the focus on a row").toBe("solid");
+  const ground = await colour("body", "background-color");
+  expect(await colour(".site a[aria-current]", "border-bottom-color"), "the page of the header").not.toBe(ground);
+  expect(await colour(".site a:not([aria-current])", "border-bottom-color"), "another page").toBe(ground);
 });

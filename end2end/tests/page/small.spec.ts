@@ -7,6 +7,7 @@ import { AxeBuilder } from "@axe-core/playwright";
 import type { Locator, Page, TestInfo } from "@playwright/test";
 import { recorded, type MadeSet, type State } from "../../fixtures/made.mjs";
 import { expect, openLive, RolloutPage, test } from "../../fixtures/test.ts";
+import { longName, longNames } from "../../fixtures/long.ts";
 import { recording, temporaryFolder } from "../../fixtures/environment.ts";
 import { Server } from "../../fixtures/server.ts";
 
@@ -134,6 +135,30 @@ test.describe("on a phone", () => {
       await expect.poll(() => counts.evaluate((counts) => counts.scrollWidth <= counts.clientWidth && counts.getBoundingClientRect().bottom <= counts.parentElement!.getBoundingClientRect().bottom + 1)).toBe(true);
     }
   });
+});
+
+test("a reason that is cut on a phone has a button that shows all of it", async ({ page, serve }, info) => {
+  const long = longNames((name) => info.outputPath(name), ["web:v1", "web:missing"]);
+  const server = await serve(() => Server.start(["replay", long, recording("rollout"), "--hold-at", "20"]));
+  await page.setViewportSize({ width: 1440, height: 900 });
+  await openLive(page, server.page("rollout", "rollout", "nginx"));
+  const [more, why] = [page.getByTestId("more"), page.getByTestId("why")];
+  await expect(why).not.toBeEmpty();
+  await expect(more, "all of it is there").toBeHidden();
+  await page.setViewportSize({ width: 390, height: 844 });
+  await openLive(page, server.page(longName("cluster"), longName("namespace"), longName("deployment")));
+  const top = async () => (await page.locator("#scroller").boundingBox())!.y;
+  const isCut = () => page.locator(".told").evaluate((told) => told.scrollHeight > told.clientHeight + 4);
+  await expect.poll(isCut).toBe(true);
+  await expect(more).toHaveText("All of it");
+  await expect(more).toHaveAttribute("aria-expanded", "false");
+  await expect(more).toBeInViewport({ ratio: 1 });
+  const before = await top();
+  await more.click();
+  await expect.poll(isCut).toBe(false);
+  await more.filter({ hasText: "Less" }).click();
+  await expect.poll(isCut).toBe(true);
+  expect(await top()).toBe(before);
 });
 
 test("counts of a thousand pods stand whole beside their picture in the list", async ({ page, serve }, info) => {

@@ -216,6 +216,21 @@ test("a wall whose program stopped reloads itself, as soon as its server respond
   complaints.length = 0; // the browser notes each try that failed
 });
 
+test("the header comes to a pointer that moves, and not to one that rests there since before", async ({ page, serve }) => {
+  const server = await serve(() => held("14", "quota"));
+  await page.mouse.move(300, 10);
+  await openLive(page, `${server.address}/wall`);
+  const header = page.getByTestId("header");
+  // Browsers tell a new page where the pointer is.
+  await page.mouse.move(300, 10);
+  await expect.poll(() => header.evaluate((header) => header.matches(":hover"))).toBe(true);
+  await expect(header).toHaveCSS("opacity", "0");
+  await page.mouse.move(340, 14, { steps: 4 });
+  await expect(header).toHaveCSS("opacity", "1");
+  await page.mouse.move(340, 600);
+  await expect(header).toHaveCSS("opacity", "0");
+});
+
 test("a new version reloads the wall, once, and once more ten minutes later", async ({ page, serve }) => {
   await page.clock.install();
   // The server says that it has another build than the page: the text of its first frame.

@@ -3,8 +3,10 @@ const coming = new Map();
 const shared = () => ({ __wasm_split: wasm });
 const bring = async (file) => {
   // Who started the program may have it already (`start.js`), or holds it (a rollout in a file of its own).
-  const answer = globalThis.enclosed?.(file) ?? fetch(new URL(`./parts/${file}`, import.meta.url));
-  await WebAssembly.instantiateStreaming(answer, shared());
+  const ask = () => fetch(new URL(`./parts/${file}`, import.meta.url));
+  const use = (answer) => WebAssembly.instantiateStreaming(answer, shared());
+  // Once more: a network that changes takes away what is on its way.
+  await use(globalThis.enclosed?.(file) ?? ask()).catch(() => use(ask()));
 };
 // What is too small for a file: data that several parts need.
 const unpack = async (text) => {

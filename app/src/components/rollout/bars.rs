@@ -42,7 +42,7 @@ pub fn BarsOf(
     /// The picture whose state this shows.
     picture: Picture,
 ) -> impl IntoView {
-    let ground = move |key: u128| picture.bands.row(key).map(|band| view! { <Ground band/> });
+    let ground = move |key: u128| picture.bands.row(key).map(|band| view! { <Ground band picture/> });
     let bars = move |key: u128| picture.bars.row(key).map(|bars| view! { <PodBars key bars picture/> });
     view! {
         <g>
@@ -59,8 +59,18 @@ pub fn BarsOf(
 fn Ground(
     /// The band, and where it is.
     band: ArcRwSignal<BandRow>,
+    /// The picture, whose base times are counted from.
+    picture: Picture,
 ) -> impl IntoView {
     let with = parts(band);
+    let x = move || {
+        let (begin, _) = picture.dashed_millis.get();
+        thousandths((begin - picture.base_millis.get()) as f64 / 1000.0)
+    };
+    let width = move || {
+        let (begin, end) = picture.dashed_millis.get();
+        thousandths((end - begin) as f64 / 1000.0)
+    };
     let class = with(|band| {
         let class = match (band.heading.is_out(), band.heading.is_current) {
             (true, _) => "band out",
@@ -72,7 +82,7 @@ fn Ground(
     let (top, height) = (with(|band| fixed(band.place.top)), with(|band| fixed(band.place.height)));
     view! {
         <g class=class data-testid="band">
-            <rect class="ground" x="-10000000" width="20000000" y=top height=height></rect>
+            <rect class="ground" x=x width=width y=top height=height></rect>
         </g>
     }
 }
@@ -106,7 +116,7 @@ fn PodBars(
         move || format!("translate(0 {})", fixed(bars.read().shift))
     };
     let paths = move || {
-        let mut painter = Paths { base_millis: picture.base_millis.get(), prefix: picture.prefix, paths: Vec::new() };
+        let mut painter = Paths::of(picture);
         paint(&bars.read().marks, &mut painter);
         painter.paths.into_iter().map(path).collect_view()
     };
@@ -146,12 +156,19 @@ fn path(path: Path) -> impl IntoView {
 /// Paints paths. Times are counted from `base_millis`.
 struct Paths {
     base_millis: Millis,
+    /// From when until when dashed lines are drawn.
+    dashed_millis: (Millis, Millis),
     /// Before the ids of this picture's patterns.
     prefix: &'static str,
     paths: Vec<Path>,
 }
 
 impl Paths {
+    fn of(picture: Picture) -> Self {
+        let (base_millis, dashed_millis) = (picture.base_millis.get(), picture.dashed_millis.get());
+        Self { base_millis, dashed_millis, prefix: picture.prefix, paths: Vec::new() }
+    }
+
     /// The path of that kind, made where there is none; shapes of the same kind share one.
     fn path(&mut self, class: String, make: impl FnOnce() -> Path) -> &mut String {
         let at = self.paths.iter().position(|path| path.class == class).unwrap_or_else(|| {
@@ -207,7 +224,12 @@ impl Painter for Paths {
     }
 
     fn edges(&mut self, look: PodLook, edge: Edge, colour: Colour, area: Area) {
-        let (from, to) = self.ends(area);
+        let (begin, end) = self.dashed_millis;
+        let drawn = match edge.dashes {
+            Some(_) => Area { from: area.from.max(begin), to: area.to.or(Some(end)), ..area },
+            None => area,
+        };
+        let (from, to) = self.ends(drawn);
         // Where there is nothing but the line, it is the bar.
         let kind = if area.upper < area.lower { "edge" } else { "bar" };
         let d = self.path(format!("{kind} {}", look.name()), || lined(edge, colour));

@@ -104,6 +104,9 @@ fn PodHead(
     // A little more, so that rounding leaves no line between neighbours.
     let square = move || format!("M4 {}h10v{}h-10z", fixed(-row.get() / 2.0), fixed(row.get() + 0.03));
     let hit = move || format!("M0 {}h90v{}h-90z", fixed(-row.get() / 2.0), fixed(row.get()));
+    let of = spot.clone();
+    // An animation begins anew with its class alone: a pod may come back to a band in which its head still is.
+    let travel = move || if of.read().came_from.is_some() { "travel" } else { "" };
     let travels = Signal::derive(move || style_sheet::travels(*spot.read()));
     view! {
         <g
@@ -124,7 +127,7 @@ fn PodHead(
         >
             <path class="square" d=square></path>
             <path class="hit" d=hit></path>
-            <g class="travel" use:placed=travels>
+            <g class=travel use:placed=travels>
                 <g class="move">
                     <g transform=scale>
                         <ScopedFor each=move || [state.get()] key=|state| *state let:state><Token state/></ScopedFor>

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use leptos::html;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 use timeline::view::{Command, Tone, View};
@@ -18,6 +19,7 @@ use crate::measure::{Measure, RolloutProgress};
 use crate::rollout::board::Board;
 use crate::rollout::panel::{self, PanelContent};
 use crate::rollout::picture::Picture;
+use crate::rows::set_if_new;
 use crate::scoped::ScopedFor;
 use crate::zone::Zone;
 
@@ -92,20 +94,94 @@ pub fn VerdictLine(
     let headline = Memo::new(move |_| with_short_images(&sentence(), images.read().iter().map(String::as_str)));
     let whole_headline = move || Some(sentence()).filter(|sentence| *sentence != *headline.read());
     let remedy = Signal::derive(move || words.read().remedy.clone());
-    // Where there is little room for it, the first lines stand for all of it until somebody taps them or goes there by key.
-    let is_whole = RwSignal::new(false);
+    let cut = CutText::default();
+    cut.watch(move || {
+        headline.track();
+        words.track();
+    });
+    let CutText { is_whole, is_cut, headline: headline_node, why, told } = cut;
     view! {
         <section class="verdict">
             <div>
                 <span id="badge" class=move || words.read().class.clone() data-testid="badge">{move || words.read().badge.clone()}</span>
-                <div class="told">
-                    <h1 id="verdict" data-testid="verdict" title=whole_headline>{move || unbroken(&headline.read())}</h1>
-                    <p id="why" tabindex="0" class=move || if is_whole.get() { "why whole" } else { "why" } data-testid="why" on:click=move |_| is_whole.update(|whole| *whole = !*whole)>{said(|words| &words.why)}</p>
+                <button
+                    type="button"
+                    class=move || if is_cut.get() { "more" } else { "unused" }
+                    aria-controls="why"
+                    aria-expanded=move || is_whole.get().to_string()
+                    data-testid="more"
+                    on:click=move |_| cut.toggle()
+                >
+                    {move || if is_whole.get() { "Less" } else { "All of it" }}
+                </button>
+                <div class="told" node_ref=told>
+                    <h1 id="verdict" data-testid="verdict" title=whole_headline node_ref=headline_node>{move || unbroken(&headline.read())}</h1>
+                    <p
+                        id="why"
+                        tabindex="0"
+                        class=move || if is_whole.get() { "why whole" } else { "why" }
+                        data-testid="why"
+                        node_ref=why
+                        on:click=move |_| cut.toggle()
+                        on:blur=move |_| cut.measure()
+                    >
+                        {said(|words| &words.why)}
+                    </p>
                 </div>
                 <Remedy remedy/>
             </div>
             <Figures board words/>
         </section>
+    }
+}
+
+/// Headline and reason where there is little room for them: the first lines stand for all of it until somebody taps them, uses the button
+/// or goes there by key.
+#[derive(Clone, Copy, Default)]
+struct CutText {
+    /// All of it is shown, whatever room it takes.
+    is_whole: RwSignal<bool>,
+    /// Not all of it is shown, or it would not be.
+    is_cut: RwSignal<bool>,
+    headline: NodeRef<html::H1>,
+    why: NodeRef<html::P>,
+    /// The element around both.
+    told: NodeRef<html::Div>,
+}
+
+impl CutText {
+    fn toggle(self) {
+        if self.is_cut.get_untracked() {
+            self.is_whole.update(|whole| *whole = !*whole);
+        }
+    }
+
+    /// Measures with each change of what `follow` reads, and of the window.
+    fn watch(self, follow: impl Fn() + 'static) {
+        let is_due = StoredValue::new(false);
+        Effect::new(move |_| {
+            follow();
+            self.is_whole.track();
+            // While the page is hidden no frame comes.
+            if !is_due.get_value() {
+                is_due.set_value(true);
+                browser::next_frame(move || {
+                    is_due.try_set_value(false);
+                    self.measure();
+                });
+            }
+        });
+        Effect::new(move |_| browser::on_window(leptos::ev::resize, move |_| self.measure()));
+    }
+
+    fn measure(self) {
+        if self.is_whole.try_get_untracked() != Some(false) {
+            return;
+        }
+        let is_cut = self.told.try_get_untracked().flatten().is_some_and(|told| browser::is_cut(&told))
+            || self.why.try_get_untracked().flatten().is_some_and(|why| browser::is_cut(&why))
+            || self.headline.try_get_untracked().flatten().is_some_and(|headline| browser::is_cut(&headline));
+        set_if_new(&self.is_cut, is_cut);
     }
 }
 
