@@ -71,9 +71,6 @@ pub struct Lines {
 
 impl Lines {
     /// Returns the lines as text.
-    ///
-    /// # Errors
-    /// When they are damaged.
     pub fn text(&self) -> Result<String, BatchError> {
         batch::unpack(&self.body)
     }

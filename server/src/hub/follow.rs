@@ -37,9 +37,6 @@ pub enum Update {
 
 impl Handle {
     /// Follows a Deployment and the connection of its cluster.
-    ///
-    /// # Errors
-    /// When the hub has ended.
     pub async fn follow(
         &self,
         workload: Workload,
@@ -55,9 +52,6 @@ impl Handle {
 
 impl FollowedDeployment {
     /// Waits for the next message. Cancel safe: a dropped future loses nothing.
-    ///
-    /// # Errors
-    /// When the hub has ended.
     pub async fn next(&mut self) -> Result<Update, HubEnded> {
         loop {
             if let Some(held) = self.held.take() {
@@ -92,9 +86,6 @@ impl FollowedDeployment {
     }
 
     /// Subscribes again after frames were missed.
-    ///
-    /// # Errors
-    /// When the hub has ended.
     pub async fn resubscribe(&mut self) -> Result<FirstFrame, HubEnded> {
         let (first, frames) = self.hub.subscribe(&self.workload, None).await?;
         self.frames = frames;
