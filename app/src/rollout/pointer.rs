@@ -8,7 +8,7 @@ use super::picture::{Tip, TipContent};
 use super::screen::{RolloutScreen, State};
 use crate::browser;
 use crate::rows::set_if_new;
-use crate::score::bars;
+use crate::score::bars::{self, Segment};
 use crate::score::lanes::{Side, taken_over};
 use crate::score::scene::BandRow;
 use crate::score::{budget, scale, scene, style_sheet};
@@ -262,8 +262,8 @@ impl RolloutScreen {
         // Since when it is in a state does not depend on whose ReplicaSet it was in then.
         let inside = |replica_set| Side::Inside { replica_set, since_millis: None };
         let side = head.replica_set.map_or(Side::Outside, inside);
-        let (look, since_millis, until) = bars::drawn_at(pod, side, state.frame, at_millis)?;
-        let until_millis = until.filter(|until| *until <= state.frame.now_millis);
+        let Segment { look, from: since_millis, to } = bars::drawn_at(pod, side, state.frame, at_millis)?;
+        let until_millis = to.filter(|until| *until <= state.frame.now_millis);
         Some(TipContent::Pod {
             name: head.name,
             look,
