@@ -187,7 +187,6 @@ fn check_refused(helm: &Helm) -> Result<()> {
     Ok(())
 }
 
-/// The program helm.
 struct Helm(PathBuf);
 
 impl Helm {

@@ -22,7 +22,6 @@ const TWICE_PX: f64 = 240.0;
 /// Height of a line, for wheels that turn by lines, in pixels.
 const LINE_PX: f64 = 16.0;
 
-/// State of the pointer.
 #[derive(Debug, Default)]
 pub(super) struct Pointer {
     /// Where it is, in pixels of the browser's window; `None` while it is not on the picture.

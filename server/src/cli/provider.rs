@@ -76,7 +76,6 @@ impl OidcArguments {
     }
 }
 
-/// The secret in a file.
 fn secret(path: PathBuf) -> Result<ClientSecret, ProviderError> {
     match std::fs::read_to_string(&path).map(|text| text.trim().to_owned()) {
         Ok(text) if text.is_empty() => Err(ProviderError::Secret(path, "it is empty".to_owned())),

@@ -30,7 +30,6 @@ use crate::hub::{FrozenTimeline, Handle, HubReader};
 const CACHED: (usize, usize) = (64, 4 * MOST_CHANGES);
 /// Excerpts that are in use at once, and changes and objects in all of them together.
 const USED: (usize, usize) = (256, 8 * MOST_CHANGES);
-/// Excerpts that are made at once.
 const MADE_AT_ONCE: usize = 4;
 /// Excerpts that all who came by links of one maker follow at once.
 const MOST_OF_LINKS: usize = 64;

@@ -118,7 +118,6 @@ fn heading(place: &str) -> String {
     format!("{}, times are UTC", plain(place))
 }
 
-/// Lines that were printed already.
 #[derive(Default)]
 pub(super) struct PrintedLines {
     connection: String,
@@ -182,7 +181,6 @@ pub(super) fn print_news(told: &mut PrintedLines, follower: &Follower, out: &mut
     out.flush()
 }
 
-/// A sentence without the durations in it.
 fn without_durations(text: &str) -> String {
     let is_number = |word: &str| word.starts_with(|first: char| first.is_ascii_digit());
     let is_unit = |word: &str| matches!(word.trim_end_matches(['.', ',', ':', ';']), "s" | "min" | "h" | "days");
