@@ -37,9 +37,6 @@ pub struct OidcArguments {
 
 impl OidcArguments {
     /// Merges the options; the command line overrides the file.
-    ///
-    /// # Errors
-    /// When something is missing or cannot be used.
     pub fn options(
         self,
         file: Auth,

@@ -251,9 +251,6 @@ impl ClientView {
     }
 
     /// Reads what is kept of a workload that is seen and of that UID; `None` where there is nothing, or nothing to see.
-    ///
-    /// # Errors
-    /// When what is kept cannot be read.
     pub async fn read_stored<T: Send + 'static>(
         &self,
         workload: &Workload,

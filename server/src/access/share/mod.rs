@@ -112,9 +112,6 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Shares {
     /// Opens the links of a file, or of memory without one; the file is created with the first link.
-    ///
-    /// # Errors
-    /// When it cannot be read.
     pub fn open(keys: SessionKeys, file: Option<PathBuf>) -> Result<Arc<Self>, ShareError> {
         let mut store = FileLinkStore::open(file)?;
         let changes = store.changes()?;
@@ -244,9 +241,6 @@ impl Shares {
     }
 
     /// Makes a link; returns it with its secret. Walls renew themselves for as long as they are looked at.
-    ///
-    /// # Errors
-    /// When it is not made.
     pub async fn make(
         self: &Arc<Self>,
         maker: &Viewer,
