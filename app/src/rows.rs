@@ -56,9 +56,7 @@ impl<T: PartialEq + Send + Sync + 'static> Rows<T> {
         for (row, object) in changed.into_iter().flatten() {
             row.set(object);
         }
-        if self.order.try_with_untracked(|known| *known != order).unwrap_or(false) {
-            self.order.set(order);
-        }
+        set_if_new(&self.order, order);
     }
 
     /// The keys in their order; follows the order.

@@ -494,7 +494,6 @@ async fn closed_by(mut socket: Socket) -> String {
     tokio::time::timeout(Duration::from_secs(2), end).await.unwrap_or_else(|_| "not closed".to_owned())
 }
 
-/// Bytes of a snapshot.
 async fn snapshot_bytes(address: &str) -> usize {
     let mut socket = listen(address, workload()).await;
     loop {

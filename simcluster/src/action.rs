@@ -141,9 +141,6 @@ impl Action {
     }
 
     /// Does it, as the command would.
-    ///
-    /// # Errors
-    /// When the API server refuses it.
     pub fn perform(&self, world: &mut World, of: &Key) -> Result<(), ApiError> {
         let usual = DeleteOptions::default();
         match self {
@@ -234,9 +231,6 @@ fn deployment(world: &World, of: &Key) -> Result<Deployment, ApiError> {
 }
 
 /// Changes what is asked of a Deployment.
-///
-/// # Errors
-/// When the API server refuses it.
 pub fn edit(world: &mut World, of: &Key, change: impl FnOnce(&mut Deployment)) -> Result<(), ApiError> {
     let mut deployment = deployment(world, of)?;
     change(&mut deployment);

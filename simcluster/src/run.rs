@@ -2,12 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use k8s_openapi::api::core::v1::{Namespace, NamespaceSpec, NamespaceStatus};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use k8s_openapi::api::core::v1::Namespace;
 
 use crate::agenda::{Agenda, Task};
 use crate::events::Recorder;
-use crate::object::{Key, Kind, Object};
+use crate::object::{Key, Kind};
 use crate::runtime::PodRecords;
 use crate::store::Store;
 use crate::world::autoscaler::AutoscalerMemory;
@@ -35,7 +34,9 @@ impl World {
             settings,
         };
         for name in ["default", "kube-node-lease", "kube-public", "kube-system"] {
-            world.put(namespace(name));
+            let mut namespace = Namespace::default();
+            namespace.metadata.name = Some(name.to_owned());
+            let _ = world.create(namespace.into_object(), false); // nothing is in the way of these
         }
         for name in world.settings.nodes.clone() {
             let key = Key::new("", &name);
@@ -108,17 +109,4 @@ impl World {
             }
         }
     }
-}
-
-fn namespace(name: &str) -> Object {
-    Namespace {
-        metadata: ObjectMeta {
-            name: Some(name.to_owned()),
-            labels: Some([("kubernetes.io/metadata.name".to_owned(), name.to_owned())].into()),
-            ..ObjectMeta::default()
-        },
-        spec: Some(NamespaceSpec { finalizers: Some(vec!["kubernetes".to_owned()]) }),
-        status: Some(NamespaceStatus { phase: Some("Active".to_owned()), conditions: None }),
-    }
-    .into_object()
 }

@@ -45,7 +45,6 @@ pub fn soak(hours: f64) -> Result<()> {
     process::run(example("soak", &build::release()?).arg(hours.to_string()).arg(csv))
 }
 
-/// Prints the figures.
 pub fn print() -> Result<()> {
     let rollcast = build::release()?;
     for (package, name) in [("timeline", "cost"), ("server", "bench"), ("server", "kept")] {

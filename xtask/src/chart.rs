@@ -57,9 +57,6 @@ struct RefusedFile {
 }
 
 /// Checks the chart; with `is_writing`, first writes what is generated from it.
-///
-/// # Errors
-/// When a check fails.
 pub fn run(is_writing: bool) -> Result<()> {
     let ChartTools { helm, kubeconform, kinds } = ensure_chart_tools()?;
     check_version(&std::fs::read_to_string(process::workspace_path(CHART).join("Chart.yaml"))?)?;
@@ -85,9 +82,6 @@ pub fn run(is_writing: bool) -> Result<()> {
 }
 
 /// Installs the chart with the image of a release on the test cluster's real node.
-///
-/// # Errors
-/// When the pod does not start or does not show what it should.
 pub fn install() -> Result<()> {
     install::run(&Helm(ensure_helm()?))
 }
@@ -193,7 +187,6 @@ fn check_refused(helm: &Helm) -> Result<()> {
     Ok(())
 }
 
-/// The program helm.
 struct Helm(PathBuf);
 
 impl Helm {

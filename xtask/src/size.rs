@@ -30,7 +30,6 @@ const IDLE_LIMIT: f64 = 25.0;
 /// Number of times a page is fetched.
 const TIMES: usize = 21;
 
-/// Prints the figures.
 pub fn print() -> Result<()> {
     let rollcast = build::release()?;
     check(&rollcast)?;

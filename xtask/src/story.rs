@@ -16,7 +16,6 @@ const FOLDER: &str = "end2end/cluster/stories";
 /// A step that waits gives up after this long.
 const WAIT_LIMIT: Duration = Duration::from_secs(240);
 
-/// A story.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Story {
@@ -247,7 +246,6 @@ impl Kubectl {
         process::output(self.command().args(arguments))
     }
 
-    /// Applies a manifest.
     pub fn apply(&self, manifest: &Value) -> Result<()> {
         let mut child = self
             .command()

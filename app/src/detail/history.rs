@@ -60,26 +60,7 @@ pub fn spans(past: PodPast<'_>, is_creation_seen: bool, now_millis: Millis) -> V
             Change::PodReleased(_, at) => tell(*at, "released: its labels no longer match".to_owned()),
             Change::PodAdopted(_, _, at) => tell(*at, "adopted by a ReplicaSet".to_owned()),
             Change::PodEnds(_, reason) => tell(*at, format!("ends: {}", because(*reason))),
-            // Not of pods.
-            Change::Deployment(_)
-            | Change::DeploymentNow(..)
-            | Change::DeploymentDeleted(..)
-            | Change::Rollout(..)
-            | Change::Gap(..)
-            | Change::Limits(..)
-            | Change::Mark(..)
-            | Change::Story(..)
-            | Change::StoryTaken(..)
-            | Change::Verdict(..)
-            | Change::Unseen(..)
-            | Change::Event(..)
-            | Change::ReplicaSet(_)
-            | Change::ReplicaSetNow(..)
-            | Change::ReplicaSetOwner(..)
-            | Change::ReplicaSetRevision(..)
-            | Change::Scale(..)
-            | Change::ReplicaSetRemoved(..)
-            | Change::Pruned(..) => {}
+            _ => {} // not of pods
         }
     }
     let ends: Vec<Millis> = lines.iter().skip(1).map(|(at, _)| *at).chain([now_millis]).collect();

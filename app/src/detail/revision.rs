@@ -1,6 +1,7 @@
 //! Details of one revision.
 
 use serde::{Deserialize, Serialize};
+use timeline::fact::Image;
 use timeline::model::{Deployment, ReplicaSet};
 use timeline::phase::PodState;
 use timeline::view::Command;
@@ -23,7 +24,7 @@ pub struct RevisionDetail {
     /// Other facts.
     pub facts: Vec<DetailFact>,
     /// Containers of its template with their images.
-    pub images: Vec<ImageDetail>,
+    pub images: Vec<Image>,
     /// Differences to the revision before, and to the last complete one where that is another: a rollout that supersedes an
     /// incomplete one replaces the pods of both.
     pub differences: Vec<Difference>,
@@ -31,15 +32,6 @@ pub struct RevisionDetail {
     pub rollouts: Vec<RolloutLine>,
     /// Where to see more, and how to go back to it.
     pub commands: Vec<Command>,
-}
-
-/// The image of a container.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct ImageDetail {
-    /// Name of the container.
-    pub container: String,
-    /// The image.
-    pub image: String,
 }
 
 /// Differences to another revision, of the fields that Rollcast reads.
@@ -68,10 +60,7 @@ impl RevisionDetail {
         let is_current = rollout::current_revision(model, deployment) == Some(revision);
         let last = deployment.rollouts.iter().rfind(|rollout| rollout.revision == revision);
         let images = set.map(|set| &set.images).or_else(|| last.map(|rollout| &rollout.images));
-        let image = |image: &timeline::fact::Image| ImageDetail {
-            container: safe(&image.container),
-            image: safe(&image.image),
-        };
+        let image = |of: &Image| Image { container: safe(&of.container), image: safe(&of.image) };
         Some(Self {
             revision,
             now_millis,

@@ -8,7 +8,7 @@ use super::picture::{Tip, TipContent};
 use super::screen::{RolloutScreen, State};
 use crate::browser;
 use crate::rows::set_if_new;
-use crate::score::bars;
+use crate::score::bars::{self, Segment};
 use crate::score::lanes::{Side, taken_over};
 use crate::score::scene::BandRow;
 use crate::score::{budget, scale, scene, style_sheet};
@@ -22,7 +22,6 @@ const TWICE_PX: f64 = 240.0;
 /// Height of a line, for wheels that turn by lines, in pixels.
 const LINE_PX: f64 = 16.0;
 
-/// State of the pointer.
 #[derive(Debug, Default)]
 pub(super) struct Pointer {
     /// Where it is, in pixels of the browser's window; `None` while it is not on the picture.
@@ -262,8 +261,8 @@ impl RolloutScreen {
         // Since when it is in a state does not depend on whose ReplicaSet it was in then.
         let inside = |replica_set| Side::Inside { replica_set, since_millis: None };
         let side = head.replica_set.map_or(Side::Outside, inside);
-        let (look, since_millis, until) = bars::drawn_at(pod, side, state.frame, at_millis)?;
-        let until_millis = until.filter(|until| *until <= state.frame.now_millis);
+        let Segment { look, from: since_millis, to } = bars::drawn_at(pod, side, state.frame, at_millis)?;
+        let until_millis = to.filter(|until| *until <= state.frame.now_millis);
         Some(TipContent::Pod {
             name: head.name,
             look,

@@ -15,21 +15,30 @@ const FLICKER: f64 = 10.0;
 /// A pod that is gone.
 const GONE: PodLook = PodLook::In(PodState::Gone);
 
-/// A drawn state of a pod: its look, since when, and until when.
-type DrawnState = (PodLook, Millis, Option<Millis>);
+/// A drawn state of a pod.
+#[derive(Debug, PartialEq)]
+pub struct Segment {
+    /// Its look.
+    pub look: PodLook,
+    /// When it began.
+    pub from: Millis,
+    /// When it ended; `None` while it lasts.
+    pub to: Option<Millis>,
+}
 
 /// The drawn state of a pod at a time; `None` where it was not there.
-pub fn drawn_at(pod: &Pod, side: Side, frame: Frame, at_millis: Millis) -> Option<DrawnState> {
-    drawn_states(pod, side, frame).find(|(_, from, to)| *from <= at_millis && to.is_none_or(|to| to > at_millis))
+pub fn drawn_at(pod: &Pod, side: Side, frame: Frame, at_millis: Millis) -> Option<Segment> {
+    let is_then = |segment: &Segment| segment.from <= at_millis && segment.to.is_none_or(|to| to > at_millis);
+    segments(pod, side, frame).into_iter().find(is_then)
 }
 
 /// Returns the drawn states of a pod.
-pub fn drawn_states(pod: &Pod, side: Side, frame: Frame) -> impl Iterator<Item = DrawnState> + use<> {
+pub fn segments(pod: &Pod, side: Side, frame: Frame) -> Vec<Segment> {
     let segments = match side {
-        Side::Inside { replica_set, since_millis } => cut_before(segments(pod, replica_set), since_millis),
+        Side::Inside { replica_set, since_millis } => cut_before(inside_segments(pod, replica_set), since_millis),
         Side::Outside => outside_segments(pod),
     };
-    merge_flicker(segments, frame).into_iter().map(|Segment { look, from, to }| (look, from, to))
+    merge_flicker(segments, frame)
 }
 
 /// Without what was before a moment.
@@ -45,8 +54,9 @@ fn cut_before(mut segments: Vec<Segment>, since_millis: Option<Millis>) -> Vec<S
 pub fn bars(pod: &Pod, side: Side, row: f64, y: f64, frame: Frame) -> impl Iterator<Item = BarMark> + use<> {
     let (whole, density) = (bar_height(row), density(row));
     let share = move |look: PodLook| if density == Density::Roomy { look.ink().share } else { 1.0 };
-    let mark = move |(look, from, to)| BarMark { look, from, to, y, height: whole * share(look), density };
-    drawn_states(pod, side, frame).map(mark).filter(|mark| mark.density != Density::Tight || mark.look != GONE)
+    let mark = move |Segment { look, from, to }| BarMark { look, from, to, y, height: whole * share(look), density };
+    let marks = segments(pod, side, frame).into_iter().map(mark);
+    marks.filter(|mark| mark.density != Density::Tight || mark.look != GONE)
 }
 
 /// A crash loop alternates between failing and running: where that would be flicker, it is one failing stretch.
@@ -72,15 +82,8 @@ fn merge_flicker(segments: Vec<Segment>, frame: Frame) -> Vec<Segment> {
     merged
 }
 
-#[derive(Debug, PartialEq)]
-struct Segment {
-    look: PodLook,
-    from: Millis,
-    to: Option<Millis>,
-}
-
 /// A pod's bars in a ReplicaSet's band: its states while that controlled it, with an end where it was released.
-fn segments(pod: &Pod, replica_set: Uid) -> Vec<Segment> {
+fn inside_segments(pod: &Pod, replica_set: Uid) -> Vec<Segment> {
     let ends = pod.states.iter().skip(1).map(|(_, at)| Some(*at)).chain([None]);
     let mut segments = Vec::with_capacity(pod.states.len() + 1);
     for ((state, from), to) in pod.states.iter().zip(ends) {
@@ -136,7 +139,7 @@ mod tests {
             ..Pod::default()
         };
         let drawn = |pod: &Pod, set: Option<Uid>| {
-            let segments = set.map_or_else(|| outside_segments(pod), |set| segments(pod, set));
+            let segments = set.map_or_else(|| outside_segments(pod), |set| inside_segments(pod, set));
             segments.into_iter().map(|segment| (segment.look.name(), segment.from, segment.to)).collect::<Vec<_>>()
         };
         let (outside, gone) = (PodLook::Outside.name(), GONE.name());

@@ -5,7 +5,7 @@ use timeline::model::Pod;
 use timeline::phase::PodState;
 use timeline::{Millis, order};
 
-use super::bars::drawn_states;
+use super::bars::{Segment, segments};
 use super::frame::Frame;
 use super::ink::PodLook;
 use super::paint::BarMark;
@@ -43,7 +43,7 @@ pub fn marks(one: &PlacedBand, pods: &[(&Pod, u32)], frame: Frame) -> Vec<BarMar
     let from_millis = frame.spare_from_millis();
     for (pod, slot) in pods {
         let Some(moves) = moves.get_mut(row_of(*slot)) else { continue };
-        for (look, from, to) in drawn_states(pod, one.band.heading.side(), frame) {
+        for Segment { look, from, to } in segments(pod, one.band.heading.side(), frame) {
             let Some(layer) = LAYERS.iter().position(|known| *known == look) else { continue };
             if to.is_none_or(|to| to > from_millis.max(from)) {
                 moves.push((from.max(from_millis), layer, true));

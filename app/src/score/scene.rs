@@ -191,7 +191,7 @@ pub fn count_looks(
         None => model.pods_of_deployment(deployment),
     };
     for pod in pods {
-        if let Some((look, ..)) = bars::drawn_at(pod, side, frame, at_millis) {
+        if let Some(bars::Segment { look, .. }) = bars::drawn_at(pod, side, frame, at_millis) {
             match counts.iter_mut().find(|(known, _)| *known == look) {
                 Some((_, count)) => *count += 1,
                 None => counts.push((look, 1)),

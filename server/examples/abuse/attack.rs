@@ -36,10 +36,8 @@ const LISTING: usize = 32;
 const SEARCHING: usize = 32;
 /// Moments up to so long after the begin of a kept rollout are asked for: its Deployment has the next one later.
 const LATER_MILLIS: i64 = 4_000_000;
-/// What is packed once.
 static PACKED: OnceLock<Vec<u8>> = OnceLock::new();
 
-/// What was done.
 #[derive(Debug, Default)]
 struct Done {
     opened: AtomicU64,

@@ -98,7 +98,6 @@ impl Program {
         std::fs::read_dir(format!("/proc/{}/fd", self.child.id())).unwrap().count() as u64
     }
 
-    /// Threads that it has.
     pub fn threads(&self) -> u64 {
         std::fs::read_dir(format!("/proc/{}/task", self.child.id())).unwrap().count() as u64
     }

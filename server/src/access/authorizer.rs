@@ -96,9 +96,6 @@ impl Authorizer {
     }
 
     /// Returns the permissions of a viewer, now and whenever they change. The channel closes when the polling ends.
-    ///
-    /// # Errors
-    /// When there are too many viewers.
     pub async fn watch(
         self: &Arc<Self>,
         viewer: &Viewer,

@@ -83,9 +83,6 @@ impl Auth {
     }
 
     /// Authenticates a request. `peer` is the other end of its connection; `client` is the address that limits count.
-    ///
-    /// # Errors
-    /// When that is nobody who is known.
     pub async fn viewer(
         &self,
         headers: &HeaderMap,

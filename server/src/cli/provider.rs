@@ -37,9 +37,6 @@ pub struct OidcArguments {
 
 impl OidcArguments {
     /// Merges the options; the command line overrides the file.
-    ///
-    /// # Errors
-    /// When something is missing or cannot be used.
     pub fn options(
         self,
         file: Auth,
@@ -76,7 +73,6 @@ impl OidcArguments {
     }
 }
 
-/// The secret in a file.
 fn secret(path: PathBuf) -> Result<ClientSecret, ProviderError> {
     match std::fs::read_to_string(&path).map(|text| text.trim().to_owned()) {
         Ok(text) if text.is_empty() => Err(ProviderError::Secret(path, "it is empty".to_owned())),

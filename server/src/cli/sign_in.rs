@@ -89,9 +89,6 @@ impl SignIn {
 
     /// Creates sign-in and the store of share links, beside the history or in a file. The command line overrides the
     /// file.
-    ///
-    /// # Errors
-    /// When something is missing or makes no sense together.
     pub fn auth(
         self,
         file: &Config,

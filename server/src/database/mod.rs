@@ -106,7 +106,6 @@ impl From<&[u8]> for Value {
     }
 }
 
-/// A row of a result.
 pub(crate) struct Row(AnyRow);
 
 impl Row {
@@ -159,7 +158,6 @@ impl Schema {
     }
 }
 
-/// A connection.
 #[derive(Debug)]
 pub(crate) struct Connection {
     /// `None` only while it is dropped.
@@ -338,7 +336,6 @@ impl Connection {
     }
 }
 
-/// Returns the error of a damaged file.
 pub(crate) fn damaged(place: &str, why: &str) -> StoreError {
     StoreError::Damaged { place: place.to_owned(), why: why.to_owned() }
 }

@@ -82,7 +82,6 @@ impl Connection {
         Ok(self.number(row, &[lock.into()])? == Some(1))
     }
 
-    /// Releases a lock.
     pub(crate) fn unlock(&mut self, lock: i64) -> Result<(), StoreError> {
         self.rows("SELECT pg_advisory_unlock($1)", &[lock.into()]).map(drop)
     }

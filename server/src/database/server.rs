@@ -45,9 +45,6 @@ impl fmt::Debug for DatabaseUrl {
 
 impl DatabaseUrl {
     /// Parses the address.
-    ///
-    /// # Errors
-    /// When it is not valid.
     pub fn server(&self) -> Result<DatabaseServer, InvalidAddress> {
         self.0.parse()
     }

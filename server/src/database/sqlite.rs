@@ -25,7 +25,6 @@ impl Connection {
         open(path, SqliteConnectOptions::new().read_only(true).pragma("cache_size", READ_CACHE_KIB))
     }
 
-    /// Opens a file to read the tables in it.
     pub(crate) fn open_file_to_read(path: &Path, schema: &Schema) -> Result<Self, StoreError> {
         Self::open_file(path)?.with_tables(schema)
     }

@@ -30,7 +30,6 @@ use crate::hub::{FrozenTimeline, Handle, HubReader};
 const CACHED: (usize, usize) = (64, 4 * MOST_CHANGES);
 /// Excerpts that are in use at once, and changes and objects in all of them together.
 const USED: (usize, usize) = (256, 8 * MOST_CHANGES);
-/// Excerpts that are made at once.
 const MADE_AT_ONCE: usize = 4;
 /// Excerpts that all who came by links of one maker follow at once.
 const MOST_OF_LINKS: usize = 64;
@@ -89,10 +88,12 @@ async fn create(
         Some(copied) => copied,
         None => {
             let past = open_past(stored, scope).await?;
-            ExcerptData { is_settled: true, ..copy(&past, scope).await.ok_or_else(unknown)? }
+            let mut copied = copy(&past, scope).await.ok_or_else(unknown)?;
+            copied.span.is_settled = true;
+            copied
         }
     };
-    let (is_settled, to_millis) = (copied.is_settled, copied.to_millis);
+    let ExcerptSpan { is_settled, to_millis, .. } = copied.span;
     let is_moment = matches!(scope, LinkScope::Moment { .. });
     let frozen = tokio::task::spawn_blocking(move || {
         let _permit: BuildPermit = permit; // the client may have left
@@ -133,12 +134,7 @@ struct ExcerptData {
     past: History,
     skew_millis: Millis,
     deployment: Uid,
-    /// Start of the excerpt; `None` for the start of the rollout that was in progress at its end.
-    from_millis: Option<Millis>,
-    to_millis: Millis,
-    /// Nothing will be added to it.
-    is_settled: bool,
-    title: String,
+    span: ExcerptSpan,
 }
 
 async fn copy(hub: &Handle, scope: &LinkScope) -> Option<ExcerptData> {
@@ -175,8 +171,10 @@ async fn find_stored(archive: &Archive, scope: &LinkScope) -> Result<Option<u32>
 
 /// The span of a Deployment's past that a link opens.
 struct ExcerptSpan {
+    /// Start of the excerpt; `None` for the start of the rollout that was in progress at its end.
     from_millis: Option<Millis>,
     to_millis: Millis,
+    /// Nothing will be added to it.
     is_settled: bool,
     title: String,
 }
@@ -184,9 +182,9 @@ struct ExcerptSpan {
 /// In the hub's task: copies the past of the Deployment, where the hub knows of that rollout or moment.
 fn copy_data(reader: &HubReader<'_>, scope: &LinkScope) -> Option<ExcerptData> {
     let (_, uid) = scope.part()?;
-    let ExcerptSpan { from_millis, to_millis, is_settled, title } = find_span(reader, scope)?;
+    let span = find_span(reader, scope)?;
     let (past, skew_millis) = (reader.history.only(reader.timeline.model(), uid), reader.timeline.skew_millis());
-    Some(ExcerptData { past, skew_millis, deployment: uid, from_millis, to_millis, is_settled, title })
+    Some(ExcerptData { past, skew_millis, deployment: uid, span })
 }
 
 fn find_span(reader: &HubReader<'_>, scope: &LinkScope) -> Option<ExcerptSpan> {
@@ -227,7 +225,8 @@ fn shown_since(deployment: &Deployment, rollout: usize) -> Millis {
 impl ExcerptData {
     /// Builds the model and history of the excerpt's hub.
     fn into_hub(self, is_moment: bool) -> Option<FrozenTimeline> {
-        let Self { past, skew_millis, deployment, from_millis, to_millis, is_settled: _, title } = self;
+        let Self { past, skew_millis, deployment, span } = self;
+        let ExcerptSpan { from_millis, to_millis, is_settled: _, title } = span;
         let from_millis = match from_millis {
             Some(from_millis) => from_millis,
             None => {

@@ -51,9 +51,6 @@ pub fn pack(text: &str) -> io::Result<Vec<u8>> {
 }
 
 /// Decompresses lines.
-///
-/// # Errors
-/// When they are damaged.
 pub fn unpack(body: &[u8]) -> Result<String, BatchError> {
     let mut text = Vec::new();
     let mut decoder = zstd::stream::read::Decoder::new(body)?;

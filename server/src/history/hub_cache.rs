@@ -50,7 +50,6 @@ pub(crate) type BuildResult = Result<StaticHub, (Arc<OpenError>, Duration)>;
 /// A permit to build a hub, for work that cannot be cancelled to hold.
 pub(crate) type BuildPermit = Option<OwnedSemaphorePermit>;
 
-/// Limits of a cache.
 pub(crate) struct CacheLimits {
     /// Number of cached hubs, and their size together.
     pub(crate) cached: (usize, usize),

@@ -79,7 +79,6 @@ impl LatestLines {
         objects.map(|(.., object)| format!("{}\n", object.line)).collect()
     }
 
-    /// Returns the UIDs of all objects.
     pub(super) fn uids(&self) -> BTreeSet<Uid> {
         self.objects.keys().map(|(_, uid)| *uid).collect()
     }

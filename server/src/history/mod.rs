@@ -202,9 +202,6 @@ impl Archive {
     }
 
     /// Reads beside the writer, once the store is open.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub async fn read<T: Send + 'static>(
         &self,
         read: impl FnOnce(&Reader) -> Result<T, StoreError> + Send + 'static,

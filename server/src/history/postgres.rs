@@ -16,7 +16,6 @@ use crate::database::postgres::{LOCKS, UNRELEASED};
 use crate::database::server::DatabaseServer;
 use crate::database::{Connection, Schema};
 
-/// The tables.
 pub(super) const SCHEMA: Schema =
     Schema { table: "_sqlx_migrations", migrations: &[include_str!("postgres.sql")], unreleased: UNRELEASED };
 
@@ -30,7 +29,6 @@ pub struct Postgres {
     me: String,
 }
 
-/// The lock of a cluster.
 #[derive(Default)]
 struct ClusterLock {
     /// The last lines of all objects.

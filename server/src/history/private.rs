@@ -33,9 +33,6 @@ pub fn check(path: &Path, is_for_others: bool) -> Result<(), ExposedSecret> {
 
 /// Creates a file for its owner alone, or restricts an existing one, which an earlier version may have created. That is not opened: SQLite
 /// would lose its locks when it is closed.
-///
-/// # Errors
-/// When it cannot be created.
 pub fn create(path: &Path) -> io::Result<()> {
     match owners(OpenOptions::new().create_new(true)).open(path) {
         Ok(_) => Ok(()),
@@ -48,9 +45,6 @@ pub fn create(path: &Path) -> io::Result<()> {
 }
 
 /// Opens or creates a file for its owner alone, to lock it.
-///
-/// # Errors
-/// When it cannot be created or opened.
 pub fn open_lock_file(path: &Path) -> io::Result<File> {
     let file = owners(OpenOptions::new().create(true).truncate(true)).open(path)?;
     restrict(path);

@@ -321,7 +321,6 @@ impl RecordedWorkload {
         objects
     }
 
-    /// Returns its objects now.
     fn objects(&self) -> LatestLines {
         let mut objects = self.base();
         objects.read(&self.lines());

@@ -24,7 +24,6 @@ pub const FILE: &str = "history.db";
 const BESIDE: [&str; 2] = ["-wal", "-shm"];
 /// Name of the file that the writer locks.
 const LOCK: &str = "history.lock";
-/// The tables.
 pub(super) const SCHEMA: Schema =
     Schema { table: "_sqlx_migrations", migrations: &[include_str!("sqlite.sql")], unreleased: sqlite::UNRELEASED };
 

@@ -71,9 +71,6 @@ pub struct Lines {
 
 impl Lines {
     /// Returns the lines as text.
-    ///
-    /// # Errors
-    /// When they are damaged.
     pub fn text(&self) -> Result<String, BatchError> {
         batch::unpack(&self.body)
     }
@@ -141,33 +138,18 @@ pub struct RecorderState {
 /// Stores the log, episodes and their rows: in a file of its own, or in a database of a server.
 pub trait Store: Send {
     /// Writes, all or nothing.
-    ///
-    /// # Errors
-    /// When nothing was written.
     fn commit(&mut self, commits: &[Commit]) -> Result<CommitResult, StoreError>;
 
     /// Returns the stored data of a cluster; `None` if there is none. A checkpoint of another version than `made_by` is left out.
-    ///
-    /// # Errors
-    /// When it cannot be read.
     fn resume(&mut self, cluster: &str, made_by: Option<&str>) -> Result<Option<StoredCluster>, StoreError>;
 
     /// Returns the last response of a cluster; `None` if nothing is stored of it.
-    ///
-    /// # Errors
-    /// When it cannot be read.
     fn last_response(&mut self, cluster: &str) -> Result<Option<Millis>, StoreError>;
 
     /// Joins small batches, evicts data that is too old or too much, and frees room: a little each time. `true` if there is more to do.
-    ///
-    /// # Errors
-    /// When something cannot be read or written.
     fn tidy(&mut self, now_millis: Millis) -> Result<bool, StoreError>;
 
     /// Returns the size of the stored data in bytes.
-    ///
-    /// # Errors
-    /// When it cannot be read.
     fn bytes(&mut self) -> Result<u64, StoreError>;
 }
 

@@ -37,7 +37,6 @@ const MOST_PENDING: usize = 32 << 20;
 
 type OpenStore = Box<dyn FnMut() -> Result<Box<dyn Store>, StoreError> + Send>;
 
-/// The writer.
 pub(super) struct Writer {
     open: OpenStore,
     store: Option<Box<dyn Store>>,

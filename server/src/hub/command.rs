@@ -16,15 +16,16 @@ use crate::kube::Health;
 #[error("the hub has ended")]
 pub struct HubEnded;
 
-/// A subscription to a topic: the first frame, then later frames as they come.
-pub struct TopicSubscription {
-    /// The first frame, encoded: a snapshot, or a delta that only confirms where the viewer stands.
-    pub first: Bytes,
-    /// Later frames, encoded. A viewer that lags behind must subscribe again.
-    pub frames: broadcast::Receiver<Bytes>,
+/// The first frame of a viewer.
+pub struct FirstFrame {
+    /// A snapshot, or a delta that only confirms where the viewer stands, encoded.
+    pub frame: Bytes,
     /// The hub's clock; a shared snapshot may carry an older one.
     pub now_millis: Millis,
 }
+
+/// A subscription to a topic: the first frame, and later frames, encoded. A viewer that lags behind must subscribe again.
+pub type TopicSubscription = (FirstFrame, broadcast::Receiver<Bytes>);
 
 /// A job in the hub's task.
 type Job = Box<dyn FnOnce(&HubReader<'_>) + Send>;

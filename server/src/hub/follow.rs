@@ -4,12 +4,12 @@
 use std::sync::atomic::Ordering;
 
 use bytes::Bytes;
+use timeline::Workload;
 use timeline::wire::{Connection, Position};
-use timeline::{Millis, Workload};
 use tokio::sync::broadcast::{self, error::TryRecvError};
 use tokio::sync::watch as signal;
 
-use super::command::HubEnded;
+use super::command::{FirstFrame, HubEnded};
 use super::handle::Handle;
 
 /// A subscription to a Deployment and to the connection of its cluster.
@@ -22,14 +22,6 @@ pub struct FollowedDeployment {
     connection: signal::Receiver<Connection>,
     /// Told as soon as everything that was published before it has been passed on.
     held: Option<Connection>,
-}
-
-/// The first frame of a viewer.
-pub struct FirstFrame {
-    /// A snapshot, or a delta that only confirms where the viewer stands, encoded.
-    pub frame: Bytes,
-    /// The hub's clock; a shared snapshot may carry an older one.
-    pub now_millis: Millis,
 }
 
 /// The next message for a viewer.
@@ -45,9 +37,6 @@ pub enum Update {
 
 impl Handle {
     /// Follows a Deployment and the connection of its cluster.
-    ///
-    /// # Errors
-    /// When the hub has ended.
     pub async fn follow(
         &self,
         workload: Workload,
@@ -56,17 +45,13 @@ impl Handle {
         let mut connection = self.connection();
         // Read before the data is: what is told after the data is never newer than the data.
         let held = Some(connection.borrow_and_update().clone());
-        let subscription = self.subscribe(&workload, since).await?;
-        let first = FirstFrame { frame: subscription.first, now_millis: subscription.now_millis };
-        Ok((first, FollowedDeployment { hub: self.clone(), workload, frames: subscription.frames, connection, held }))
+        let (first, frames) = self.subscribe(&workload, since).await?;
+        Ok((first, FollowedDeployment { hub: self.clone(), workload, frames, connection, held }))
     }
 }
 
 impl FollowedDeployment {
     /// Waits for the next message. Cancel safe: a dropped future loses nothing.
-    ///
-    /// # Errors
-    /// When the hub has ended.
     pub async fn next(&mut self) -> Result<Update, HubEnded> {
         loop {
             if let Some(held) = self.held.take() {
@@ -101,12 +86,9 @@ impl FollowedDeployment {
     }
 
     /// Subscribes again after frames were missed.
-    ///
-    /// # Errors
-    /// When the hub has ended.
     pub async fn resubscribe(&mut self) -> Result<FirstFrame, HubEnded> {
-        let subscription = self.hub.subscribe(&self.workload, None).await?;
-        self.frames = subscription.frames;
-        Ok(FirstFrame { frame: subscription.first, now_millis: subscription.now_millis })
+        let (first, frames) = self.hub.subscribe(&self.workload, None).await?;
+        self.frames = frames;
+        Ok(first)
     }
 }

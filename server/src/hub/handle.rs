@@ -287,18 +287,12 @@ impl Handle {
     }
 
     /// Follows a Deployment.
-    ///
-    /// # Errors
-    /// When the hub has ended.
     pub async fn subscribe(&self, workload: &Workload, since: Option<Position>) -> Result<TopicSubscription, HubEnded> {
         let workload = workload.clone();
         self.ask(|reply| Command::Subscribe { workload, since, reply }).await
     }
 
     /// Everything about a Deployment, for one page. Copied in the hub's task, told elsewhere.
-    ///
-    /// # Errors
-    /// When the hub has ended.
     pub async fn page(&self, workload: &Workload) -> Result<Snapshot, HubEnded> {
         let make = async {
             let turn = self.page_turns.clone().acquire_owned().await;
@@ -314,9 +308,6 @@ impl Handle {
     }
 
     /// Reads something from the timeline, in the hub's task. The job must be short.
-    ///
-    /// # Errors
-    /// When the hub has ended.
     pub async fn read<T: Send + 'static>(
         &self,
         job: impl FnOnce(&HubReader<'_>) -> T + Send + 'static,
@@ -325,9 +316,6 @@ impl Handle {
     }
 
     /// The timeline document of a Deployment; `None` when there is none of that name. Copied in the hub's task, written elsewhere.
-    ///
-    /// # Errors
-    /// When the hub has ended.
     pub async fn document(&self, workload: &Workload) -> Result<Option<Document>, HubEnded> {
         let workload = workload.clone();
         let turn = self.documents.clone().acquire_owned().await;
@@ -358,9 +346,6 @@ pub struct WeakHandle(mpsc::WeakSender<Command>);
 
 impl WeakHandle {
     /// Reads something from the timeline, in the hub's task. The job must be short.
-    ///
-    /// # Errors
-    /// When the hub has ended.
     pub async fn read<T: Send + 'static>(
         &self,
         job: impl FnOnce(&HubReader<'_>) -> T + Send + 'static,

@@ -74,7 +74,6 @@ impl ListedDeployment {
 /// The Deployments of a cluster by namespace and name.
 pub type List = Arc<Vec<Arc<ListedDeployment>>>;
 
-/// The Deployments in the list of a cluster.
 #[derive(Debug, Default)]
 pub(super) struct ListedDeployments {
     by_uid: BTreeMap<Uid, Arc<ListedDeployment>>,
@@ -83,7 +82,6 @@ pub(super) struct ListedDeployments {
 }
 
 impl ListedDeployments {
-    /// The one of that UID.
     pub(super) fn get(&self, uid: Uid) -> Option<&ListedDeployment> {
         self.by_uid.get(&uid).map(|listed| &**listed)
     }
@@ -119,7 +117,6 @@ impl ListedDeployments {
         self.by_uid.keys().copied()
     }
 
-    /// The summaries.
     pub(super) fn summaries(&self) -> impl Iterator<Item = &Summary> {
         self.by_uid.values().map(|listed| &listed.summary)
     }

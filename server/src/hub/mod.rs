@@ -26,9 +26,9 @@ mod tally;
 mod task;
 mod topic;
 
-pub use self::command::{HubEnded, HubReader, TopicSubscription, describe_deployment};
+pub use self::command::{FirstFrame, HubEnded, HubReader, describe_deployment};
 pub use self::counters::HubCounters;
-pub use self::follow::{FirstFrame, FollowedDeployment, Update};
+pub use self::follow::{FollowedDeployment, Update};
 pub use self::handle::{FrozenTimeline, Handle, Lease, WeakHandle};
 pub use self::lag::Lag;
 pub use self::listed::{List, ListedDeployment};

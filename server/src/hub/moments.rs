@@ -103,9 +103,6 @@ fn find(
 
 impl Handle {
     /// What was said of a Deployment at some time.
-    ///
-    /// # Errors
-    /// When the hub has ended.
     pub async fn moment(&self, workload: &Workload, at_millis: Millis) -> Result<Moment, HubEnded> {
         let said = |then: &DeploymentState<'_>| describe_deployment(then.model, then.deployment, then.now);
         let (at_millis, said) = self.read_at(workload, Some(at_millis), said).await?;
@@ -114,9 +111,6 @@ impl Handle {
 
     /// The same for a stream, as a frame that is encoded where it is made; `None` when it cannot be. Streams have a queue of their
     /// own: however many ask, a page that is opened at a moment waits for two of them at most.
-    ///
-    /// # Errors
-    /// When the hub has ended.
     pub async fn moment_frame(&self, workload: &Workload, at_millis: Millis) -> Result<Option<Bytes>, HubEnded> {
         let frame = |at_millis, said| encode(&ServerFrame::Moment(Box::new(Moment { at_millis, said })));
         let said = move |then: &DeploymentState<'_>| {
@@ -128,9 +122,6 @@ impl Handle {
     }
 
     /// Reads a Deployment as it was at a time; as it is now without a time, or if the moment is not over or not stored.
-    ///
-    /// # Errors
-    /// When the hub has ended.
     pub async fn read_deployment<T: Send + 'static>(
         &self,
         workload: &Workload,

@@ -57,29 +57,7 @@ impl Tally {
                 let last = model.deployments.get(uid).and_then(|known| known.rollouts.last());
                 (*uid, last.filter(|rollout| rollout.is_open()).map(|rollout| (rollout, "deleted")))
             }
-            Change::Deployment(_)
-            | Change::DeploymentNow(..)
-            | Change::Gap(..)
-            | Change::Limits(..)
-            | Change::Mark(..)
-            | Change::Story(..)
-            | Change::StoryTaken(..)
-            | Change::Verdict(..)
-            | Change::Unseen(..)
-            | Change::Event(..)
-            | Change::ReplicaSet(_)
-            | Change::ReplicaSetNow(..)
-            | Change::ReplicaSetOwner(..)
-            | Change::ReplicaSetRevision(..)
-            | Change::Scale(..)
-            | Change::ReplicaSetRemoved(..)
-            | Change::Pod(_)
-            | Change::PodState(..)
-            | Change::PodNow(..)
-            | Change::PodReleased(..)
-            | Change::PodAdopted(..)
-            | Change::PodEnds(..)
-            | Change::Pruned(..) => return,
+            _ => return,
         };
         let Some((rollout, outcome)) = ended else { return };
         let (Some(deployment), Some(started)) = (model.deployments.get(&uid), rollout.started_millis) else { return };

@@ -76,7 +76,6 @@ pub(super) struct FetchedClient {
     pub expires_at_millis: Option<Millis>,
 }
 
-/// A request for credentials.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CredentialRequest {
     /// A client; people may be asked for a password.

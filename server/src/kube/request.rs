@@ -25,7 +25,6 @@ fn retry_after(headers: &http::HeaderMap) -> Duration {
     Duration::from_secs(seconds.min(LONGEST))
 }
 
-/// Returns a path with its query.
 pub(super) fn path_with_query(path: &str, parameters: impl IntoIterator<Item = (&'static str, String)>) -> String {
     let query = form_urlencoded::Serializer::new(String::new()).extend_pairs(parameters).finish();
     format!("{path}?{query}")

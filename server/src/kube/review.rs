@@ -82,9 +82,6 @@ impl Reviewer {
     }
 
     /// Returns whether a subject may list pods in a namespace; in all of them, where none is named.
-    ///
-    /// # Errors
-    /// When the cluster does not say.
     pub async fn may_list_pods(&self, subject: &Subject, namespace: Option<&str>) -> Result<bool, RequestError> {
         let attributes = ResourceAttributes {
             verb: Some("list".to_owned()),
@@ -111,9 +108,6 @@ impl Reviewer {
 
     /// Returns the owner of a token; `None` when the cluster rejects it, or when the connection is not confidential: then it is
     /// not sent.
-    ///
-    /// # Errors
-    /// When the cluster does not say.
     pub async fn review_token(&self, token: &str, sender: TokenSender) -> Result<Option<Subject>, RequestError> {
         let review = TokenReview {
             spec: TokenReviewSpec { token: token.to_owned(), ..TokenReviewSpec::default() },

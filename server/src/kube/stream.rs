@@ -24,7 +24,6 @@ const MAX_LINE: u64 = 8 << 20;
 /// Longest time of a list that is streamed, in seconds.
 const LIST_SECONDS: u32 = 600;
 
-/// The beginning of a watch.
 #[derive(Clone, Copy)]
 pub(super) enum WatchStart<'a> {
     /// Changes since a position.
@@ -33,7 +32,6 @@ pub(super) enum WatchStart<'a> {
     Everything,
 }
 
-/// End of a watch.
 pub(super) enum WatchEnd {
     /// The server closed it, as it does every few minutes.
     Closed,

@@ -41,7 +41,6 @@ use crate::telemetry::rate::RateLimit;
 /// The hub is gone: time to end.
 pub(super) struct HubGone;
 
-/// Result of a watch.
 struct WatchOutcome {
     ended: WatchEnd,
     /// It lived long enough to be called a watch.

@@ -33,9 +33,6 @@ fn open(path: &Path) -> std::io::Result<File> {
 
 impl Audit {
     /// Opens the log in a file, whose content stays.
-    ///
-    /// # Errors
-    /// When it cannot be opened.
     pub fn open(path: &Path) -> std::io::Result<Self> {
         drop(open(path)?); // errors end the start
         let (lines, inbox) = sync_channel::<String>(QUEUE);

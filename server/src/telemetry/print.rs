@@ -36,9 +36,6 @@ pub fn json() -> Printer<Stdout> {
 }
 
 /// Prints a file unchanged: files for browsers escape text of clusters themselves.
-///
-/// # Errors
-/// When it cannot be printed.
 pub fn file(content: &[u8]) -> io::Result<()> {
     io::stdout().lock().write_all(content)
 }

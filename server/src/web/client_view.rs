@@ -37,9 +37,6 @@ pub struct ClientView {
 
 impl ClientView {
     /// Returns the view of a viewer.
-    ///
-    /// # Errors
-    /// When there are too many viewers.
     pub async fn new(rollcast: &Arc<Rollcast>, viewer: Viewer) -> Result<Self, TooManyViewers> {
         let permissions = viewer.limit(rollcast.authorizer.watch(&viewer).await?.borrow().clone());
         Ok(Self { rollcast: rollcast.clone(), viewer, permissions, from: None })
@@ -69,9 +66,6 @@ impl ClientView {
     }
 
     /// Returns their permissions, now and whenever they change.
-    ///
-    /// # Errors
-    /// When there are too many viewers.
     pub async fn watch_permissions(&self) -> Result<signal::Receiver<Arc<Permissions>>, TooManyViewers> {
         self.rollcast.authorizer.watch(&self.viewer).await
     }
@@ -257,9 +251,6 @@ impl ClientView {
     }
 
     /// Reads what is kept of a workload that is seen and of that UID; `None` where there is nothing, or nothing to see.
-    ///
-    /// # Errors
-    /// When what is kept cannot be read.
     pub async fn read_stored<T: Send + 'static>(
         &self,
         workload: &Workload,

@@ -148,9 +148,6 @@ impl Connections {
 }
 
 /// Listens at an address; `[::]` is IPv4 as well, and IPv4 alone on a machine without IPv6. Must be called in a runtime.
-///
-/// # Errors
-/// When the system does not allow that.
 pub fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     let has_no_ipv6 = |why: &io::Error| why.raw_os_error() == Some(Errno::AFNOSUPPORT.raw_os_error());
     match listen_at(address) {

@@ -13,7 +13,6 @@ use crate::web::listing::{ListResult, ListSubscription};
 /// Bytes per second that the changes of a list may come to: what would be more is put together and sent later.
 const LIST_BYTES_PER_SECOND: f64 = 8_000.0;
 
-/// A list that is followed.
 pub(super) struct FollowedList {
     pub(super) query: Query,
     pub(super) window: Window,

@@ -57,7 +57,6 @@ pub struct StreamRequest {
     pub from: Option<IpAddr>,
 }
 
-/// Why a session ends.
 enum SessionEnd {
     Left,
     /// The viewer is not signed in any more.
@@ -112,7 +111,6 @@ async fn close(out: &mut (impl Sink<Message> + Unpin)) {
     let _ = tokio::time::timeout(SEND_LIMIT, out.close()).await; // either way the connection is dropped
 }
 
-/// The subscription of a session.
 enum Subscription {
     Nothing,
     /// A cluster that does not exist, or is hidden.
@@ -422,7 +420,6 @@ async fn send_first(
     send_frame(out, &ServerFrame::Heartbeat { now_millis: first.now_millis }).await
 }
 
-/// Waits for the next update of the subscription.
 async fn next(subscription: &mut Subscription) -> Result<Update, SessionEnd> {
     match subscription {
         Subscription::Nothing | Subscription::Unknown(_) => std::future::pending().await,

@@ -153,9 +153,6 @@ impl Rollcast {
 
     /// Authenticates a request: by its link, or else by sign-in. `peer` is the other end of its connection, `from`
     /// the client that a trusted proxy reports.
-    ///
-    /// # Errors
-    /// When that is nobody.
     pub async fn viewer(
         &self,
         headers: &HeaderMap,

@@ -14,7 +14,6 @@ use std::path::Path;
 /// Files of a crate, relative to its `src`, and the files that each depends on.
 pub type Arrows = BTreeMap<String, BTreeSet<String>>;
 
-/// One imported name.
 struct Import {
     /// The name in this file; `*` for all.
     name: String,

@@ -33,7 +33,6 @@ impl Played {
         Self { timeline, web, now }
     }
 
-    /// The lines of some kinds.
     fn lines(&self, kinds: &[LineKind]) -> Vec<String> {
         let told = story::story(self.timeline.model(), self.web).into_iter();
         told.filter(|line| kinds.contains(&line.kind)).map(|line| line.text).collect()

@@ -27,9 +27,6 @@ impl Cluster {
     }
 
     /// Serves the API until the task is dropped.
-    ///
-    /// # Errors
-    /// When the listener fails.
     pub async fn serve(self, listener: TcpListener) -> std::io::Result<()> {
         axum::serve(listener, self.router()).await
     }

@@ -56,7 +56,6 @@ pub(crate) enum Timer {
     Gone,
 }
 
-/// Phase of a container.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ContainerPhase {
     /// It was never started.
@@ -82,7 +81,6 @@ pub(crate) struct Exit {
     pub finished: i64,
 }
 
-/// Record of a container.
 #[derive(Debug)]
 pub(crate) struct ContainerRecord {
     pub name: String,
@@ -126,7 +124,6 @@ impl ContainerRecord {
     }
 }
 
-/// Record of a pod.
 #[derive(Debug)]
 pub(crate) struct PodRecord {
     pub timers: BTreeSet<(i64, Timer)>,

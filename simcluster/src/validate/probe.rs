@@ -10,7 +10,6 @@ use crate::error::Cause;
 
 const PORT: &str = "must be between 1 and 65535, inclusive";
 
-/// The probes of a container.
 pub(super) fn probes(container: &Container, field: &str, is_plain_init: bool, causes: &mut Vec<Cause>) {
     let all = [
         ("livenessProbe", &container.liveness_probe),

@@ -25,7 +25,6 @@ impl Default for Pool {
     }
 }
 
-/// Memory of the autoscaler.
 #[derive(Debug, Default)]
 pub(crate) struct AutoscalerMemory {
     /// The node that is coming.

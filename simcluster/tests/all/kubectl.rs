@@ -124,7 +124,6 @@ fn program() -> String {
     std::env::var("ROLLCAST_KUBECTL").expect("ROLLCAST_KUBECTL names kubectl")
 }
 
-/// A kubectl that watches.
 struct Watching {
     child: Child,
     lines: mpsc::Receiver<String>,

@@ -91,18 +91,12 @@ impl Address {
     }
 
     /// Like [`Self::named_workload`], with the UID and the rollout of the parameters.
-    ///
-    /// # Errors
-    /// When one of them is invalid.
     pub fn workload(&self) -> Result<Option<Workload>, InvalidParameter> {
         let (uid, rollout) = (self.parse("uid")?, self.parse("rollout")?);
         Ok(self.named_workload().map(|workload| Workload { uid, rollout, ..workload }))
     }
 
     /// A parameter that must be valid where it is not empty.
-    ///
-    /// # Errors
-    /// When `read` does not accept its value.
     pub fn check<T>(&self, name: &str, read: impl Fn(&str) -> Option<T>) -> Result<Option<T>, InvalidParameter> {
         let Some(text) = self.parameters.get(name) else { return Ok(None) };
         let invalid = || {
@@ -114,9 +108,6 @@ impl Address {
     }
 
     /// A parameter that parses where it is not empty.
-    ///
-    /// # Errors
-    /// When it does not parse.
     pub fn parse<T: FromStr>(&self, name: &str) -> Result<Option<T>, InvalidParameter> {
         self.check(name, |text| text.parse().ok())
     }

@@ -207,7 +207,7 @@ impl ConditionStatus {
 }
 
 /// A container's name and image.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Image {
     /// Name of the container.
     pub container: String,

@@ -141,7 +141,6 @@ impl PodMove {
     }
 }
 
-/// The pods of one ReplicaSet.
 #[derive(Debug, Clone)]
 struct SetPods {
     uid: Uid,
@@ -234,7 +233,6 @@ pub(super) struct PodIndex {
 }
 
 impl PodIndex {
-    /// The part of a pod.
     pub(super) fn part(&self, pod: &Pod) -> IndexedPod {
         let home = pod.last_owner();
         let is_released = !pod.releases.is_empty();

@@ -67,9 +67,6 @@ pub fn encode<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>, Unreadable> {
 }
 
 /// Decodes what [`encode`] encoded, all of it.
-///
-/// # Errors
-/// When the bytes are something else.
 pub fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Unreadable> {
     match postcard::take_from_bytes(bytes)? {
         (value, []) => Ok(value),

@@ -13,9 +13,6 @@ use crate::process;
 pub const KINDS: [&str; 3] = ["HTTPRoute", "PrometheusRule", "ServiceMonitor"];
 
 /// Checks all renderings, in which each of the kinds must occur.
-///
-/// # Errors
-/// When an object has an unknown field or one of another type, or a kind is in no rendering.
 pub fn validate(program: &Path, rendered: &[(String, String)]) -> Result<()> {
     let all: Vec<&str> = rendered.iter().map(|(_, text)| text.as_str()).collect();
     let mut command = process::command(program, &[]);

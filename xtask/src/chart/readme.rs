@@ -6,9 +6,6 @@ const BEGIN: &str = "<!-- values: made by `cargo xtask chart --write` -->\n";
 const END: &str = "<!-- end of values -->\n";
 
 /// Replaces the table in the text of the README.
-///
-/// # Errors
-/// When the text has no place for it.
 pub fn with_table(text: &str, table: &str) -> Result<String> {
     let Some((before, rest)) = text.split_once(BEGIN) else { bail!("the README has no line {}", BEGIN.trim()) };
     let Some((_, after)) = rest.split_once(END) else { bail!("the README has no line {}", END.trim()) };
@@ -16,9 +13,6 @@ pub fn with_table(text: &str, table: &str) -> Result<String> {
 }
 
 /// Makes the table: key, default and comment of each value.
-///
-/// # Errors
-/// When a value has no comment, or a line is none that `values.yaml` may have.
 pub fn table(values: &str) -> Result<String> {
     let mut rows = vec!["| value | default | meaning |".to_owned(), "|---|---|---|".to_owned()];
     let mut parents: Vec<&str> = Vec::new();

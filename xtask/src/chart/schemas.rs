@@ -16,9 +16,6 @@ const MODULE: &str = "end2end/cluster";
 const DEFINITIONS: &str = "definitions.json";
 
 /// Checks a rendering. Kinds that Kubernetes does not have are left to [`super::kinds`].
-///
-/// # Errors
-/// When an object is not of its schema.
 pub fn validate(kubeconform: &Path, name: &str, rendered: &str) -> Result<()> {
     let folder = ensure_schemas()?;
     let location = format!("{}/{{{{.ResourceKind}}}}{{{{.KindSuffix}}}}.json", folder.display());

@@ -40,12 +40,10 @@ pub fn plain(part: &str) -> &str {
     part.trim_end_matches(|letter: char| letter.is_ascii_digit()).trim_end_matches('_')
 }
 
-/// Returns the name of a file of a part.
 pub fn name<'p>(part: &'p str, file: &Path) -> &'p str {
     if is_of_several(file) { "shared" } else { plain(part) }
 }
 
-/// Splits a program.
 pub fn split(program: &Path, into: &Path, is_small: bool) -> Result<Split> {
     let bytes = std::fs::read(program)?;
     if !is_small {

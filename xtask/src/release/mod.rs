@@ -58,7 +58,6 @@ pub fn image(platform: Platform) -> Result<PathBuf> {
     if archive.exists() { Ok(archive) } else { image::build(platform) }
 }
 
-/// Runs a release command.
 pub fn run(command: Command) -> Result<()> {
     match command {
         Command::Program { platform } => {

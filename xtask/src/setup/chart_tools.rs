@@ -22,18 +22,12 @@ pub struct ChartTools {
 }
 
 /// Installs or builds what is missing or of another version.
-///
-/// # Errors
-/// When there is no Go, or a program cannot be built.
 pub fn ensure_chart_tools() -> Result<ChartTools> {
     let (helm, kubeconform) = (ensure_helm()?, ensure_go_tool(KUBECONFORM)?);
     Ok(ChartTools { helm, kubeconform, kinds: ensure_kinds()? })
 }
 
 /// Installs helm alone.
-///
-/// # Errors
-/// When there is no Go, or helm cannot be built.
 pub fn ensure_helm() -> Result<PathBuf> {
     ensure_go_tool(HELM)
 }

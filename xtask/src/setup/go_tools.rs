@@ -10,9 +10,6 @@ use crate::process;
 const FOLDER: &str = "target/tools/bin";
 
 /// Installs the program of a Go package unless it has that version already: `helm.sh/helm/v4/cmd/helm@v4.3.1`.
-///
-/// # Errors
-/// When there is no Go, or the program cannot be built.
 pub fn ensure_go_tool(package_at_version: &str) -> Result<PathBuf> {
     let (package, version) = package_at_version.split_once('@').context("a Go package needs @VERSION")?;
     let name = package.rsplit('/').next().context("a Go package needs a name")?;

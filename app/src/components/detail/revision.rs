@@ -3,6 +3,7 @@
 use leptos::prelude::*;
 use timeline::Workload;
 use timeline::address;
+use timeline::fact::Image;
 
 use super::commands::Commands;
 use super::facts::Facts;
@@ -11,7 +12,7 @@ use super::frame::Frame;
 use super::link::DetailLink;
 use super::moment::present;
 use crate::detail::RevisionDetail;
-use crate::detail::revision::{Difference, ImageDetail};
+use crate::detail::revision::Difference;
 use crate::detail::rollouts::RolloutLine;
 use crate::zone::Zone;
 
@@ -38,7 +39,7 @@ pub fn RevisionView(
 /// The images of a revision, one for each container.
 #[component]
 fn Images(revision: Memo<RevisionDetail>) -> impl IntoView {
-    let line = |(_, ImageDetail { container, image }): (usize, ImageDetail)| {
+    let line = |(_, Image { container, image }): (usize, Image)| {
         view! { <tr><td>{container}</td><td class="mono">{image}</td></tr> }
     };
     view! {

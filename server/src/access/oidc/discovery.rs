@@ -29,7 +29,6 @@ pub(super) struct LogoutEndpoints {
 
 impl AdditionalProviderMetadata for LogoutEndpoints {}
 
-/// Metadata of a provider.
 pub(super) type Metadata = ProviderMetadata<
     LogoutEndpoints,
     CoreAuthDisplay,

@@ -42,7 +42,6 @@ const SIGNED: [Signed; 9] = [
 type OidcClient =
     CoreClient<EndpointSet, EndpointNotSet, EndpointNotSet, EndpointNotSet, EndpointMaybeSet, EndpointMaybeSet>;
 
-/// The provider.
 pub(super) struct Provider {
     pub(super) options: Options,
     client: HttpClient,

@@ -39,7 +39,6 @@ pub(super) struct Session {
 }
 
 impl Session {
-    /// One that begins.
     pub(super) fn begin(id: String, identity: Identity, now: i64, refresh_after: Duration) -> Self {
         let Identity { sub, subject, until, refresh } = identity;
         let until = next_refresh(until, refresh.is_some(), now, refresh_after);
@@ -147,7 +146,6 @@ impl Sessions {
         self.revoked.insert(&session.sub, session.began, &session.id);
     }
 
-    /// Returns whether it has ended.
     pub(super) fn is_ended(&self, session: &Session) -> bool {
         self.revoked.contains(&session.sub, session.began, &session.id)
     }

@@ -13,7 +13,6 @@ use super::store::{LinkChanges, LinkStore, LinkStoreError};
 /// The version of the file, for those who come later.
 const VERSION: u32 = 2;
 
-/// The file.
 #[derive(Serialize, Deserialize)]
 struct FileContent {
     version: u32,

@@ -112,9 +112,6 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Shares {
     /// Opens the links of a file, or of memory without one; the file is created with the first link.
-    ///
-    /// # Errors
-    /// When it cannot be read.
     pub fn open(keys: SessionKeys, file: Option<PathBuf>) -> Result<Arc<Self>, ShareError> {
         let mut store = FileLinkStore::open(file)?;
         let changes = store.changes()?;
@@ -212,9 +209,6 @@ impl Shares {
     }
 
     /// Returns whether the cached links are current.
-    ///
-    /// # Errors
-    /// When nobody can tell what was changed.
     pub fn checked(&self) -> Result<(), LinksUnavailable> {
         if self.copy.as_ref().is_none_or(|copy| locked(copy).get(&()).is_some()) {
             Ok(())
@@ -224,9 +218,6 @@ impl Shares {
     }
 
     /// Brings what is known up to date.
-    ///
-    /// # Errors
-    /// When that cannot be done now.
     pub async fn refresh(self: &Arc<Self>) -> Result<(), LinksUnavailable> {
         self.checked()?;
         match self.copy {
@@ -250,9 +241,6 @@ impl Shares {
     }
 
     /// Makes a link; returns it with its secret. Walls renew themselves for as long as they are looked at.
-    ///
-    /// # Errors
-    /// When it is not made.
     pub async fn make(
         self: &Arc<Self>,
         maker: &Viewer,
@@ -298,9 +286,6 @@ impl Shares {
     }
 
     /// Returns the link of a secret, if it is valid now.
-    ///
-    /// # Errors
-    /// When that cannot be told.
     pub async fn find_by_secret(
         self: &Arc<Self>,
         secret: &str,
@@ -313,9 +298,6 @@ impl Shares {
     }
 
     /// Returns the viewer of the link cookie of a request. Using the link of a wall renews it.
-    ///
-    /// # Errors
-    /// When it cannot be told whether that link opens anything.
     pub async fn viewer(
         self: &Arc<Self>,
         headers: &HeaderMap,
@@ -347,9 +329,6 @@ impl Shares {
     /// The link of which a preview is asked for, and who it is looked at by.
     ///
     /// A preview has one spelling: what is written with signs that addresses have no use for is none.
-    ///
-    /// # Errors
-    /// When it cannot be told whether there is one.
     pub async fn find_preview(
         self: &Arc<Self>,
         preview: &str,

@@ -13,7 +13,6 @@ use crate::database::postgres::UNRELEASED;
 use crate::database::server::DatabaseServer;
 use crate::database::{Connection, Schema, StoreError};
 
-/// Their tables.
 const SCHEMA: Schema =
     Schema { table: "links_migrations", migrations: &[include_str!("links.sql")], unreleased: UNRELEASED };
 

@@ -36,9 +36,6 @@ pub enum LinkStoreError {
 /// A place for links.
 pub trait LinkStore: Send {
     /// Reads the changes since the last read: all links the first time, and whenever changes are unknown.
-    ///
-    /// # Errors
-    /// When it cannot be looked at.
     fn changes(&mut self) -> Result<LinkChanges, LinkStoreError>;
 
     /// Writes a link down, unless there is no room; `false` then. Whether there is any is asked with what happened to the others, and
@@ -49,14 +46,8 @@ pub trait LinkStore: Send {
     fn add(&mut self, link: &Share, has_room: &mut dyn FnMut(LinkChanges) -> bool) -> Result<bool, LinkStoreError>;
 
     /// Writes down until when a link lasts now.
-    ///
-    /// # Errors
-    /// When that was not written down.
     fn prolong(&mut self, link: &Share) -> Result<(), LinkStoreError>;
 
     /// Takes a link away; nothing, where there is none of that name.
-    ///
-    /// # Errors
-    /// When that was not written down.
     fn remove(&mut self, id: &str) -> Result<(), LinkStoreError>;
 }

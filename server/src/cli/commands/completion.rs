@@ -11,9 +11,6 @@ use clap_complete::{Shell, engine};
 use crate::telemetry::print;
 
 /// Prints the completion script of a shell.
-///
-/// # Errors
-/// When it cannot be printed.
 pub fn completion(mut command: clap::Command, shell: Shell) -> io::Result<()> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut command, "rollcast", &mut script);
@@ -22,9 +19,6 @@ pub fn completion(mut command: clap::Command, shell: Shell) -> io::Result<()> {
 
 /// Prints what may stand in place of the last argument, as kubectl reads it of a program `kubectl_complete-PLUGIN`: a line for each, with its
 /// help after a tab; then what the shell does with them, as cobra numbers it: 4 completes no files, 0 does if there is nothing else.
-///
-/// # Errors
-/// When it cannot be printed.
 pub fn for_kubectl(mut command: clap::Command, arguments: &[OsString]) -> io::Result<()> {
     let last = arguments.len().saturating_sub(1);
     let candidates = engine::complete(&mut command, arguments.to_vec(), last, None).unwrap_or_default();
@@ -42,9 +36,6 @@ pub fn for_kubectl(mut command: clap::Command, arguments: &[OsString]) -> io::Re
 }
 
 /// Writes a manual page for each command into a folder.
-///
-/// # Errors
-/// When the folder cannot be written.
 pub fn manual(command: clap::Command, folder: &Path) -> anyhow::Result<()> {
     let write = || {
         std::fs::create_dir_all(folder)?;

@@ -7,9 +7,6 @@ use crate::kube::kubeconfig::Contexts;
 use crate::telemetry::print;
 
 /// Prints three lines.
-///
-/// # Errors
-/// When they cannot be printed.
 pub fn start() -> io::Result<()> {
     let named = std::env::var_os("ROLLCAST_KUBECONFIG").map(PathBuf::from);
     let contexts = Contexts::read(named.as_deref());

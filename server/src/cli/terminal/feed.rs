@@ -34,7 +34,6 @@ const FIRST_TRIES: u32 = 3;
 
 type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
-/// An item of a feed.
 pub(super) enum FeedEvent {
     /// A frame.
     Frame(Box<ServerFrame>),
@@ -160,7 +159,6 @@ fn pause(backoff: &mut Backoff, lasted: Duration, chance: f64) -> Duration {
     backoff.fail(FIRST_BACKOFF, MAX_BACKOFF, chance)
 }
 
-/// The end of a connection to a server.
 enum ConnectionEnd {
     /// The follower has left.
     Left,

@@ -19,9 +19,6 @@ use crate::telemetry::print;
 const LIMITS: ResponseLimits = ResponseLimits { timeout: Duration::from_secs(20), max_bytes: 4 << 20 };
 
 /// Does what is asked, and prints what became of it.
-///
-/// # Errors
-/// When the server does not do it; the text says why.
 pub async fn share(arguments: ShareArguments) -> anyhow::Result<()> {
     let address = arguments.server.context("name the running server with --server")?;
     let server = RemoteServer::new(&address, arguments.token_file.as_deref())?;

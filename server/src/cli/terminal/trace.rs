@@ -23,9 +23,6 @@ const REDRAW_EVERY: Duration = Duration::from_millis(200);
 const KEYS_EVERY: Duration = Duration::from_millis(100);
 
 /// Runs the command until it is interrupted.
-///
-/// # Errors
-/// When the Deployment cannot be followed.
 pub async fn trace(arguments: options::Trace) -> anyhow::Result<()> {
     let origin = Origin::open(&arguments.from).await?;
     let name = arguments.deployment.0;
@@ -119,7 +116,6 @@ fn heading(place: &str) -> String {
     format!("{}, times are UTC", plain(place))
 }
 
-/// Lines that were printed already.
 #[derive(Default)]
 pub(super) struct PrintedLines {
     connection: String,

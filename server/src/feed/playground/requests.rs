@@ -6,7 +6,6 @@ use timeline::words::safe;
 
 use super::{Playground, controls};
 
-/// Range of speeds.
 const SPEEDS: std::ops::RangeInclusive<f64> = 0.1..=20.0;
 /// Most pods of one Deployment that the page's button scales to.
 const MOST: i32 = 50;

@@ -49,7 +49,6 @@ fn batches(database: &mut Connection, condition: &str, values: &[Value]) -> Resu
     database.rows(&rows, values)?.into_iter().map(read_batch).collect()
 }
 
-/// Inserts a batch.
 fn insert_batch(database: &mut Connection, cluster: i64, batch: &Batch) -> Result<(), StoreError> {
     let row =
         "INSERT INTO batches (cluster, seq, from_millis, to_millis, format, body) VALUES ($1, $2, $3, $4, $5, $6)";

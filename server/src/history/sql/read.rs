@@ -78,9 +78,6 @@ impl Reader {
     }
 
     /// Returns a page of a search, the last episode first.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub fn search(
         &self,
         search: &Search,
@@ -112,18 +109,12 @@ impl Reader {
     }
 
     /// Returns the names of all clusters.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub fn clusters(&self) -> Result<BTreeSet<String>, StoreError> {
         let rows = self.read(|database| database.rows("SELECT name FROM clusters", &[]))?;
         rows.into_iter().map(|row| row.text(0)).collect()
     }
 
     /// Returns the namespaces of all rows, by cluster.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub fn namespaces(&self) -> Result<BTreeMap<String, BTreeSet<String>>, StoreError> {
         let rows = "SELECT DISTINCT c.name, r.namespace FROM rollouts r JOIN clusters c ON c.id = r.cluster";
         let mut namespaces = BTreeMap::<String, BTreeSet<String>>::new();
@@ -135,9 +126,6 @@ impl Reader {
 
     /// Returns the recording of one episode of a workload; `None` if it is not stored. It lasts until a later time if that is requested
     /// and possible.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub fn recording(
         &self,
         cluster: &str,
@@ -153,9 +141,6 @@ impl Reader {
     }
 
     /// Returns the workloads that have or had a UID.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub fn workloads(&self, uid: Uid) -> Result<Vec<Workload>, StoreError> {
         let rows = "SELECT DISTINCT c.name, r.namespace, r.workload FROM rollouts r JOIN clusters c ON c.id = r.cluster
              WHERE r.cluster IN (SELECT id FROM clusters) AND r.uid = $1 ORDER BY 1, 2, 3";
@@ -164,9 +149,6 @@ impl Reader {
     }
 
     /// Returns the rollouts of a workload, the last one first.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub fn rollouts(&self, cluster: &str, uid: Uid, most: u32) -> Result<Vec<PastRollout>, StoreError> {
         let rows = format!(
             "SELECT {ROLLOUT} FROM rollouts r JOIN clusters c ON c.id = cluster WHERE name = $1 AND uid = $2 AND kind = 'rollout'
@@ -177,9 +159,6 @@ impl Reader {
     }
 
     /// Returns the number and the begin of one episode of a workload.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub fn find(
         &self,
         cluster: &str,
@@ -208,9 +187,6 @@ impl Reader {
     }
 
     /// Counts the episodes that began on each day, and those with trouble.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub fn days(&self, search: &Search, permissions: &Permissions, mut days: Vec<Day>) -> Result<Vec<Day>, StoreError> {
         let Some(first) = days.first().map(|day| day.from_millis) else { return Ok(days) };
         self.read(|database| {
@@ -234,9 +210,6 @@ impl Reader {
 
     /// Returns the number of rollouts of each workload in a search, and the last ones of some workloads, in the order of `workloads`, each
     /// the last one first.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub fn overview(
         &self,
         search: &Search,

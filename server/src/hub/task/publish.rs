@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use super::Hub;
 use crate::hub::ListedDeployment;
-use crate::hub::command::{PageData, TopicSubscription, describe_deployment};
+use crate::hub::command::{FirstFrame, PageData, TopicSubscription, describe_deployment};
 use crate::hub::listed::STEADY_MILLIS;
 use crate::hub::topic::{Flush, Publication, Topic};
 
@@ -120,11 +120,11 @@ impl Hub {
         let now_millis = self.clock.now_millis();
         let resumed = since
             .and_then(|at| topic.resume(at, now_millis, || self.missed(deployment?, at), || self.describe(deployment)));
-        let (first, encoded) = resumed.unwrap_or_else(|| topic.snapshot(|| self.snapshot(&workload)));
+        let (frame, encoded) = resumed.unwrap_or_else(|| topic.snapshot(|| self.snapshot(&workload)));
         self.counters.frames.fetch_add(encoded, Ordering::Relaxed);
         let frames = topic.listen();
         self.topics.insert(workload, topic);
-        TopicSubscription { first, frames, now_millis }
+        (FirstFrame { frame, now_millis }, frames)
     }
 
     /// Returns the changes of a Deployment that the copy of a viewer lacks; `None` where it needs everything.

@@ -41,7 +41,6 @@ fn unwritten(view: &ClientView, keeping: &WriteStatus, zone: &Zone) -> String {
     app::connection::unwritten(&Connection { unwritten, ..Connection::default() }, stamp).unwrap_or_default()
 }
 
-/// The page.
 pub(super) async fn page(view: ClientView, RequestAddress(address): RequestAddress, request: Request) -> Response {
     let view = &view;
     view.throttle().await; // one search may read all that is kept
@@ -123,7 +122,6 @@ fn overview(
     Ok((workloads.collect(), [total, counts.values().sum()]))
 }
 
-/// The history as JSON.
 pub(super) async fn json(view: ClientView, RequestAddress(address): RequestAddress) -> Result<Json<Value>, Refusal> {
     view.throttle().await;
     let HistoryQuery { search, after, .. } = history_query(&address, clock::now_millis())?;

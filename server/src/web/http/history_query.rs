@@ -67,7 +67,6 @@ impl Zone {
     }
 }
 
-/// The history query of an address.
 pub(super) struct HistoryQuery {
     pub search: Search,
     pub zone: Zone,
@@ -86,7 +85,6 @@ fn outcome(text: &str) -> Option<Outcome> {
     OUTCOMES.iter().find(|(name, ..)| *name == text).map(|(_, outcome, _)| *outcome)
 }
 
-/// Reads it.
 pub(super) fn history_query(address: &Address, now_millis: Millis) -> Result<HistoryQuery, InvalidParameter> {
     let (keyed, words): (Vec<Term>, Vec<Term>) =
         address.check("q", terms)?.unwrap_or_default().into_iter().partition(|term| term.key.is_some());

@@ -190,7 +190,6 @@ struct HubState {
     last: Option<Option<Millis>>,
 }
 
-/// Returns the target of a link to a Deployment.
 fn link_target(
     model: &Model,
     uid: Uid,

@@ -198,7 +198,6 @@ fn deployments(view: &ClientView, lists: &[List], encoder: &mut DescriptorEncode
     Ok(())
 }
 
-/// Counters of the limits.
 fn limited(view: &ClientView, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
     let help = "Times that a limit was reached and something was rejected, delayed or left out.";
     let mut family = encoder.encode_descriptor("rollcast_limited", help, None, MetricType::Counter)?;
@@ -229,7 +228,6 @@ fn rollouts(view: &ClientView, encoder: &mut DescriptorEncoder<'_>) -> fmt::Resu
     Ok(())
 }
 
-/// Metrics of the history.
 fn history(encoder: &mut DescriptorEncoder<'_>, archive: &Archive) -> fmt::Result {
     let counters = archive.counters();
     for (name, help, count) in [

@@ -31,7 +31,6 @@ pub(super) struct TokenForm {
     to: String,
 }
 
-/// The page.
 pub(super) async fn page(
     State(rollcast): State<Arc<Rollcast>>,
     RequestAddress(address): RequestAddress,

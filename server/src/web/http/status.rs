@@ -31,7 +31,6 @@ pub(super) fn connections(view: &ClientView) -> Value {
     view.hubs().map(|hub| json!({ "name": hub.name(), "connection": connection(view, hub) })).collect()
 }
 
-/// The page.
 pub(super) async fn page(view: ClientView, request: Request) -> Response {
     let (status, code) = match gather(&view).await {
         Ok(status) => (status, StatusCode::OK),
@@ -45,7 +44,6 @@ pub(super) async fn page(view: ClientView, request: Request) -> Response {
     render_static(&view, code, request, shell).await
 }
 
-/// The same as JSON.
 pub(super) async fn json(view: ClientView) -> Result<Json<StatusPayload>, Refusal> {
     Ok(Json(gather(&view).await?))
 }

@@ -71,7 +71,6 @@ const FULL: &str = "The server is busy. This list loads as soon as it can.";
 /// Text for a client with too many lists.
 const FULL_OF_ONE: &str = "You have too many different lists open. This one loads when you close another one.";
 
-/// Query and permissions.
 type ListKey = (Query, Arc<Permissions>);
 
 /// The lists that somebody follows.

@@ -17,7 +17,6 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, DuplexStream
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep, timeout};
 
-/// A fault of the network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NetworkFault {
     /// Open connections are reset, new ones are refused.

@@ -16,7 +16,6 @@ const RUN: &str = r#"
 "$1/postgres" -D "$2/data" -k "$2" -c listen_addresses= -c fsync=off -c max_connections=200 $3 >>"$2/log" 2>&1 &
 if read -r _; then kill -QUIT $!; wait; else kill -QUIT $!; wait; rm -rf "$2"; fi"#;
 
-/// A server.
 pub struct Postgres {
     folder: PathBuf,
     options: String,
@@ -57,7 +56,6 @@ fn said(command: &mut Command) -> String {
 }
 
 impl Postgres {
-    /// Starts one.
     pub fn start() -> Self {
         let mut server = Self::prepared();
         server.run();
@@ -123,7 +121,6 @@ impl Postgres {
         running.wait().expect("ends");
     }
 
-    /// Starts it again.
     pub fn start_again(&mut self) {
         self.run();
     }
@@ -160,12 +157,10 @@ impl Postgres {
         (database, server)
     }
 
-    /// Its socket.
     pub fn socket(&self) -> PathBuf {
         self.folder.join(".s.PGSQL.5432")
     }
 
-    /// Its folder.
     pub fn folder(&self) -> &Path {
         &self.folder
     }

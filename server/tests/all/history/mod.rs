@@ -41,7 +41,6 @@ const LINES: usize = 5;
 const SMALL: Limits =
     Limits { age_millis: i64::MAX / 4, bytes: u64::MAX, joined_bytes: 4_000, log_millis: i64::MAX / 4 };
 
-/// A place for a history.
 struct Place {
     location: Location,
     /// Its name, where it is a database.
@@ -127,7 +126,6 @@ fn batches(text: &str) -> Vec<(Millis, Millis, String)> {
     batches.into_iter().filter_map(whole).collect()
 }
 
-/// The longest recording.
 fn longest() -> Vec<(Millis, Millis, String)> {
     let (_, text) = common::recordings().into_iter().max_by_key(|(_, text)| text.len()).unwrap();
     batches(&text)

@@ -83,7 +83,6 @@ impl Folder {
     }
 }
 
-/// A script's answer.
 fn answer(status: &str) -> String {
     format!(r#"printf '{{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{status}}}'"#)
 }

@@ -25,7 +25,6 @@ fn texts(of: &Value) -> Vec<String> {
     of.as_array().unwrap().iter().map(|text| text.as_str().unwrap().to_owned()).collect()
 }
 
-/// What a role allows.
 fn role(manifests: &[Value], name: &str) -> Allowed {
     let role = manifests.iter().find(|it| it["kind"] == "ClusterRole" && it["metadata"]["name"] == name).unwrap();
     let mut allowed = Allowed::new();

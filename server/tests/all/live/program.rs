@@ -53,7 +53,6 @@ pub async fn get(address: &str, path: &str) -> String {
     asked.await.unwrap()
 }
 
-/// How the program ended.
 #[derive(Debug)]
 pub struct Ended {
     pub code: Option<i32>,

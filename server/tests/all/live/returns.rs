@@ -30,7 +30,7 @@ const ASLEEP: i32 = 300;
 
 /// Brings a copy up to date by the first frame after it came back. `true` if it got only what it missed.
 async fn come_back(hub: &Handle, workload: &Workload, copy: &mut DeploymentCopy) -> bool {
-    let first = hub.subscribe(workload, copy.position()).await.unwrap().first;
+    let first = hub.subscribe(workload, copy.position()).await.unwrap().0.frame;
     match wire::decode(&first).unwrap() {
         ServerFrame::Snapshot(snapshot) => {
             copy.take_snapshot(*snapshot);
@@ -71,7 +71,7 @@ async fn a_copy_that_comes_back_at_any_time_is_the_servers() {
                 let expected = new(&hub, workload).await;
                 assert!(again.model == expected.model && again.said == expected.said, "{name}: {workload:?}");
                 *(if is_resumed { &mut resumed } else { &mut renewed }) += 1;
-                let nothing_new = hub.subscribe(workload, expected.position()).await.unwrap().first;
+                let nothing_new = hub.subscribe(workload, expected.position()).await.unwrap().0.frame;
                 assert!(nothing_new.len() < MOST_OF_NOTHING, "{name}: {} bytes for nothing", nothing_new.len());
             }
             let workloads = hub.read(|reader| {

@@ -93,7 +93,6 @@ struct World {
 /// The line of a watch that says that its position has expired.
 pub const EXPIRED: &str = r#"{"type":"ERROR","object":{"kind":"Status","code":410,"reason":"Expired"}}"#;
 
-/// The fake API server.
 #[derive(Clone)]
 pub struct FakeApi {
     world: Arc<Mutex<World>>,
@@ -134,7 +133,6 @@ impl FakeApi {
         Router::new().fallback(answer).with_state(self.clone())
     }
 
-    /// A client for it.
     pub fn client(&self) -> ::kube::Client {
         kube::kubeconfig::client_for(::kube::Config::new(format!("http://{}", self.address).parse().unwrap())).unwrap()
     }
@@ -551,7 +549,6 @@ pub async fn until_connection(hub: &Handle, what: &str, is: impl FnMut(&Connecti
     reached.unwrap_or_else(|_| panic!("never came: {what}; it is {:?}", hub.connection().borrow()))
 }
 
-/// Waits until a hub is live.
 pub async fn until_live(hub: &Handle) {
     until_connection(hub, "live", |connection| connection.state == ConnectionState::Live).await;
 }
@@ -595,7 +592,6 @@ pub fn deployment(number: u64, replicas: u32) -> Value {
     })
 }
 
-/// Its ReplicaSet.
 pub fn replica_set(number: u64, owner: u64, replicas: u32) -> Value {
     json!({
         "kind": "ReplicaSet",

@@ -21,7 +21,6 @@ pub const HOST: &str = "127.0.0.1:7440";
 pub const SESSION: &str = "__Host-rollcast";
 pub const START: &str = "__Host-rollcast-start";
 
-/// An answer.
 #[derive(Debug)]
 pub struct Answer {
     pub status: StatusCode,
@@ -44,7 +43,6 @@ impl Answer {
     }
 }
 
-/// A browser.
 #[derive(Clone)]
 pub struct Browser {
     pub rollcast: Arc<Rollcast>,
@@ -89,7 +87,6 @@ impl Browser {
         Answer { status: head.status, headers: head.headers, text }
     }
 
-    /// Signs out.
     pub async fn sign_out(&mut self) -> Answer {
         self.ask("POST", "/sign-out", &[("origin", &format!("http://{HOST}"))]).await
     }
@@ -148,7 +145,6 @@ pub async fn at_provider(address: &str, login: &str, password: &str) -> String {
     panic!("the provider does not lead back");
 }
 
-/// A parameter of an address.
 pub fn parameter(address: &str, name: &str) -> String {
     let query = address.split_once('?').unwrap().1;
     let found = form_urlencoded::parse(query.as_bytes()).find(|(known, _)| known == name);

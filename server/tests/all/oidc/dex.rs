@@ -29,7 +29,6 @@ impl Dex {
         Self { child, issuer: line.trim().to_owned() }
     }
 
-    /// Ends it.
     pub fn stop(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();

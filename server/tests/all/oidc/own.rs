@@ -23,7 +23,6 @@ use crate::common::damage::damaged;
 /// What stands before the 32 bytes of an Ed25519 key in PKCS #8.
 const PKCS8: [u8; 16] = [0x30, 0x2e, 2, 1, 0, 0x30, 5, 6, 3, 0x2b, 0x65, 0x70, 4, 0x22, 4, 0x20];
 
-/// How it answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answers {
     Well,
@@ -93,7 +92,6 @@ pub fn now() -> i64 {
 }
 
 impl Own {
-    /// Starts one.
     pub async fn start() -> Self {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let issuer = format!("http://{}", listener.local_addr().unwrap());
@@ -149,14 +147,12 @@ impl Own {
         format!("/sign-in/callback?code=good&state={}", asked("state"))
     }
 
-    /// Signs somebody in.
     pub async fn sign_in(&self, browser: &mut Browser) {
         let back = self.back(browser, "/").await;
         let answer = browser.get(&back).await;
         assert_eq!(answer.location(), "/", "{}", answer.text);
     }
 
-    /// A browser in which somebody signed in.
     pub async fn signed_in(&self, rollcast: &Arc<Rollcast>) -> Browser {
         let mut browser = Browser::new(rollcast);
         self.sign_in(&mut browser).await;

@@ -122,7 +122,6 @@ async fn how_long_rollouts_took_and_how_they_ended_is_counted() {
     assert!(ended > 40, "{ended}");
 }
 
-/// What the dashboard asks for is there.
 #[tokio::test]
 async fn the_dashboard_asks_for_figures_that_exist() {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../deploy/chart/files/grafana-dashboard.json");

@@ -59,7 +59,6 @@ async fn told(rollcast: &Arc<Rollcast>, form: &str) -> Strip {
     timeline::wire::decode::<ActionResponse>(&bytes).unwrap().playground
 }
 
-/// One of its buttons.
 fn button<'s>(strip: &'s Strip, action: &str) -> &'s app::playground::Button {
     strip.buttons.iter().find(|button| button.action == action).unwrap()
 }

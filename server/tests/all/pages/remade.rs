@@ -262,7 +262,7 @@ async fn a_page_says_what_a_stream_begins_with() {
             let all = hub.read(|reader| reader.timeline.model().deployments.values().cloned().collect::<Vec<_>>());
             for known in all.await.unwrap() {
                 let workload = Workload::deployment(&name, &known.namespace, &known.name).with_uid(Some(known.uid));
-                let begins = hub.subscribe(&workload, None).await.unwrap().first;
+                let begins = hub.subscribe(&workload, None).await.unwrap().0.frame;
                 let Ok(ServerFrame::Snapshot(begins)) = wire::decode(&begins) else { panic!("{name}") };
                 let page = wire::encode(&hub.page(&workload).await.unwrap()).unwrap();
                 let page: Snapshot = wire::decode(&page).unwrap();

@@ -68,7 +68,6 @@ pub async fn listed(hub: &Handle) {
     tokio::time::timeout(Duration::from_secs(20), is_told).await.expect("the list tells what is there").unwrap();
 }
 
-/// What the site answers.
 pub struct Answer {
     pub status: StatusCode,
     /// Where it leads, if elsewhere.

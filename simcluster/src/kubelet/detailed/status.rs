@@ -17,7 +17,6 @@ const OWN: [&str; 5] = ["PodReadyToStartContainers", "Initialized", "Ready", "Co
 /// Why a condition does not hold: reason and message.
 type Why = Option<(&'static str, String)>;
 
-/// The status now.
 pub(super) fn status(life: &PodRecord, pod: &Pod, now: i64) -> PodStatus {
     let mut status = pod.status.clone().unwrap_or_default();
     let phase = phase(life, pod);
@@ -62,7 +61,6 @@ pub(super) fn status(life: &PodRecord, pod: &Pod, now: i64) -> PodStatus {
     status
 }
 
-/// Returns whether a pod is ready.
 pub(super) fn is_ready(life: &PodRecord, pod: &Pod) -> bool {
     let mut own = life.containers.iter().filter(|known| !known.is_init || known.is_sidecar);
     own.all(|known| known.is_ready) && closed_gates(pod).is_none()
