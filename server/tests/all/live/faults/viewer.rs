@@ -112,9 +112,20 @@ impl ViewerState {
     /// The copy is the server's. What happens elsewhere has a number and no frame.
     fn is_of(&self, ours: &DeploymentCopy) -> bool {
         let is_same = (&ours.model, ours.deployment) == (&self.copy.model, self.copy.deployment);
-        assert!(is_same || place(ours) != place(&self.copy), "the viewer's copy differs at the same number");
+        assert!(
+            is_same || place(ours) != place(&self.copy),
+            "the viewer's copy differs at the same number: {}",
+            first_difference(&format!("{ours:#?}"), &format!("{:#?}", self.copy))
+        );
         is_same
     }
+}
+
+/// The first line that differs, with what is before it.
+fn first_difference(ours: &str, copy: &str) -> String {
+    let same = ours.lines().zip(copy.lines()).take_while(|(ours, copy)| ours == copy).count();
+    let lines = |text: &str| text.lines().skip(same.saturating_sub(20)).take(40).collect::<Vec<_>>().join("\n");
+    format!("ours:\n{}\ncopy:\n{}", lines(ours), lines(copy))
 }
 
 async fn follow(mut followed: FollowedDeployment, viewer: Arc<Mutex<ViewerState>>, mut stalls: signal::Receiver<bool>) {
